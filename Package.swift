@@ -1,0 +1,69 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// `Server` brings the sync server and the `tern` command with their dependencies; without it a
+// dependent fetches GRDB alone. `Rehearsal` compiles in crash points and planted bugs for the tests.
+let server = TargetDependencyCondition.when(traits: ["Server"])
+
+let strict: [SwiftSetting] =
+  [.enableUpcomingFeature("ExistentialAny")]
+  + (Context.environment["CI"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+let package = Package(
+  name: "tern",
+  platforms: [.iOS(.v18), .macOS(.v15)],
+  products: [
+    .library(name: "Tern", targets: ["Tern"]),
+    .library(name: "TernTesting", targets: ["TernTesting"]),
+    .library(name: "TernServer", targets: ["TernServer"]),
+    .executable(name: "tern", targets: ["TernTool"]),
+  ],
+  traits: [
+    .trait(name: "Server", description: "The sync server and the tern command."),
+    .trait(name: "Rehearsal", description: "Crash points and planted bugs, for Tern's own tests."),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+  ],
+  targets: [
+    .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(name: "TernCore", dependencies: ["CZlib"], swiftSettings: strict),
+    .target(
+      name: "TernDatabase",
+      dependencies: [
+        "TernCore",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "TernNetwork",
+      dependencies: ["TernCore", .target(name: "CCurl", condition: .when(platforms: [.linux]))],
+      swiftSettings: strict),
+    .target(
+      name: "Tern", dependencies: ["TernCore", "TernDatabase", "TernNetwork"],
+      swiftSettings: strict),
+    .target(name: "TernTesting", dependencies: ["Tern"], swiftSettings: strict),
+    .target(
+      name: "TernServer",
+      dependencies: [
+        "TernCore",
+        .product(name: "GRDB", package: "GRDB.swift", condition: server),
+        .product(name: "Hummingbird", package: "hummingbird", condition: server),
+        .product(name: "Crypto", package: "swift-crypto", condition: server),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "TernTool",
+      dependencies: [
+        "Tern", "TernServer",
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+      ],
+      swiftSettings: strict),
+    .testTarget(name: "TernCoreTests", dependencies: ["TernCore"], swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,42 @@
+/// A point in hybrid logical time: 48 bits of milliseconds since 1970, then a counter of 16 bits.
+///
+/// - Source: Kulkarni, Demirbas et al., "Logical Physical Clocks" (2014).
+public struct HybridTime: Hashable, Sendable {
+  public let rawValue: UInt64
+
+  /// Before every time that an operation can carry.
+  public static let zero = HybridTime(rawValue: 0)
+  /// The greatest milliseconds that fit: the year 10889.
+  public static let maximumMilliseconds: Int64 = 1 << 48 - 1
+
+  @inlinable
+  public init(rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+
+  /// A time with a counter of 0; milliseconds out of range are clamped into it.
+  public init(milliseconds: Int64) {
+    rawValue = UInt64(min(max(milliseconds, 0), Self.maximumMilliseconds)) << 16
+  }
+
+  public var milliseconds: Int64 { Int64(rawValue >> 16) }
+  public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
+
+  /// The next time to issue: strictly after `self`, and not before the wall clock.
+  ///
+  /// When the counter is full, the milliseconds move ahead by one.
+  public func next(atMilliseconds wall: Int64) -> HybridTime {
+    max(HybridTime(rawValue: rawValue + 1), HybridTime(milliseconds: wall))
+  }
+}
+
+extension HybridTime: Comparable {
+  @inlinable
+  public static func < (left: HybridTime, right: HybridTime) -> Bool {
+    left.rawValue < right.rawValue
+  }
+}
+
+extension HybridTime: CustomStringConvertible {
+  public var description: String { "\(milliseconds).\(counter)" }
+}

@@ -1,0 +1,64 @@
+/// The identity of one replica: 16 random bytes, compared as an unsigned big-endian number.
+///
+/// A replica id belongs to one copy of one database. The order of ids breaks ties between
+/// operations that carry the same ``HybridTime``.
+public struct ReplicaID: Hashable, Sendable {
+  @usableFromInline package let high: UInt64
+  @usableFromInline package let low: UInt64
+
+  public static let byteCount = 16
+
+  /// An id drawn from `generator`, so that a simulation can own it.
+  public init(using generator: inout some RandomNumberGenerator) {
+    self.init(high: generator.next(), low: generator.next())
+  }
+
+  package init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// Reads exactly 16 bytes, or gives `nil`.
+  public init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == Self.byteCount else { return nil }
+    var words = (UInt64(0), UInt64(0))
+    for (offset, byte) in bytes.enumerated() {
+      if offset < 8 {
+        words.0 = words.0 << 8 | UInt64(byte)
+      } else {
+        words.1 = words.1 << 8 | UInt64(byte)
+      }
+    }
+    self.init(high: words.0, low: words.1)
+  }
+
+  /// Reads 32 hexadecimal digits, or gives `nil`.
+  public init?(_ text: some StringProtocol) {
+    guard text.utf8.count == 32,
+      let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.suffix(16), radix: 16)
+    else { return nil }
+    self.init(high: high, low: low)
+  }
+
+  /// The 16 bytes, most significant first.
+  public var bytes: [UInt8] {
+    [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
+  }
+}
+
+extension ReplicaID: Comparable {
+  @inlinable
+  public static func < (left: ReplicaID, right: ReplicaID) -> Bool {
+    left.high != right.high ? left.high < right.high : left.low < right.low
+  }
+}
+
+extension ReplicaID: CustomStringConvertible {
+  /// 32 lower-case hexadecimal digits.
+  public var description: String {
+    [high, low].map { word in
+      let digits = String(word, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+}

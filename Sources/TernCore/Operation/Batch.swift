@@ -1,0 +1,84 @@
+/// Operations as they travel: one frame, compressed as a whole. See `Docs/WireFormat.md`.
+///
+/// Compressing the frame and not each operation costs nothing on the writing device until it has a
+/// network, and lets many small operations share what they have in common.
+public struct Batch: Hashable, Sendable {
+  public var operations: [Operation]
+
+  public init(_ operations: [Operation]) {
+    self.operations = operations
+  }
+
+  /// Limits that every reader enforces; a writer stays under them.
+  public enum Limit {
+    /// The longest content of a frame, before compression.
+    public static let bytes = 32 << 20
+    public static let operations = 10_000
+  }
+
+  private static let magic: [UInt8] = Array("TRN1".utf8)
+
+  public func encoded() -> [UInt8] {
+    var content = ByteWriter()
+    content.reserve(operations.reduce(0) { $0 + $1.bytes.count + 4 })
+    for operation in operations {
+      content.append(varint: UInt64(operation.bytes.count))
+      content.append(raw: operation.bytes)
+    }
+    let compressed = content.bytes.withUnsafeBytes { Deflate.compress($0) }
+    var writer = ByteWriter()
+    writer.append(raw: Self.magic)
+    writer.append(byte: compressed == nil ? 0 : 1)
+    writer.append(varint: UInt64(operations.count))
+    writer.append(varint: UInt64(content.count))
+    writer.append(raw: compressed ?? content.bytes)
+    return writer.bytes
+  }
+
+  /// - Throws: ``WireError``, before anything is allocated for a length over the limit.
+  public init(encoded bytes: [UInt8]) throws(WireError) {
+    let parsed = bytes.withUnsafeBytes { buffer in
+      Result { () throws(WireError) in try Self.parse(buffer) }
+    }
+    operations = try parsed.get()
+  }
+
+  private static func parse(_ buffer: UnsafeRawBufferPointer) throws(WireError) -> [Operation] {
+    var reader = ByteReader(buffer)
+    guard try reader.bytes(4, "batch").elementsEqual(magic) else {
+      throw WireError(.unsupportedVersion, "batch")
+    }
+    let compression = try reader.byte("compression")
+    let count = try reader.varint("operation count")
+    let length = try reader.varint("content length")
+    guard count <= Limit.operations, length <= Limit.bytes else {
+      throw WireError(.tooLarge, "batch")
+    }
+    let rest = try reader.bytes(reader.remaining, "content")
+    switch compression {
+    case 0:
+      guard length == rest.count else { throw WireError(.malformed, "content length") }
+      return try split(rest, count: Int(count))
+    case 1:
+      let content = try Deflate.expand(rest, count: Int(length))
+      return try content.withUnsafeBytes { buffer in
+        Result { () throws(WireError) in try split(buffer, count: Int(count)) }
+      }.get()
+    default:
+      throw WireError(.unsupportedVersion, "compression")
+    }
+  }
+
+  private static func split(_ content: UnsafeRawBufferPointer, count: Int) throws(WireError)
+    -> [Operation]
+  {
+    var reader = ByteReader(content)
+    var operations: [Operation] = []
+    for _ in 0..<count {
+      let bytes = try reader.bytes(reader.count("operation length"), "operation")
+      operations.append(try Operation(bytes: Array(bytes)))
+    }
+    guard reader.isAtEnd else { throw WireError(.malformed, "batch end") }
+    return operations
+  }
+}

@@ -1,0 +1,101 @@
+extension Operation {
+  package static let wireVersion: UInt8 = 1
+  private static let continuesFlag: UInt8 = 1
+
+  /// What a body holds. Further kinds (compressed, encrypted) are reserved from 1.
+  private static let rowChanges: UInt8 = 0
+
+  /// Encodes an envelope and a body of row changes.
+  package init(_ envelope: Envelope, body: [UInt8]) {
+    precondition(envelope.sequence > 0, "sequences begin at 1")
+    var writer = ByteWriter()
+    writer.reserve(body.count + 96)
+    writer.append(byte: Self.wireVersion)
+    writer.append(byte: envelope.continues ? Self.continuesFlag : 0)
+    writer.append(replica: envelope.replica)
+    writer.append(varint: envelope.sequence)
+    writer.append(fixed: envelope.time.rawValue)
+    writer.append(varint: UInt64(envelope.schemaVersion))
+    writer.append(varint: UInt64(envelope.seen.sequences.count))
+    for entry in envelope.seen.sorted {
+      writer.append(replica: entry.replica)
+      writer.append(varint: entry.sequence)
+    }
+    writer.append(byte: Self.rowChanges)
+    writer.append(varint: UInt64(body.count))
+    bodyOffset = writer.count
+    writer.append(raw: body)
+    self.envelope = envelope
+    bytes = writer.bytes
+  }
+
+  /// Reads one operation that takes up all of `bytes`.
+  ///
+  /// The body's own structure is checked when it is merged.
+  /// - Throws: ``WireError``.
+  public init(bytes: [UInt8]) throws(WireError) {
+    guard bytes.count <= Limit.bytes else { throw WireError(.tooLarge, "operation") }
+    let parsed = bytes.withUnsafeBytes { buffer in
+      Result { () throws(WireError) in try Self.parse(buffer) }
+    }
+    (envelope, bodyOffset) = try parsed.get()
+    self.bytes = bytes
+  }
+
+  private static func parse(_ buffer: UnsafeRawBufferPointer) throws(WireError) -> (Envelope, Int) {
+    var reader = ByteReader(buffer)
+    guard try reader.byte("operation version") == wireVersion else {
+      throw WireError(.unsupportedVersion, "operation")
+    }
+    let flags = try reader.byte("operation flags")
+    guard flags & ~continuesFlag == 0 else {
+      throw WireError(.unsupportedVersion, "operation flags")
+    }
+    let replica = try reader.replica("replica")
+    let sequence = try reader.varint("sequence")
+    guard sequence > 0, sequence <= VersionVector.maximumSequence else {
+      throw WireError(.malformed, "sequence")
+    }
+    let time = HybridTime(rawValue: try reader.fixed(UInt64.self, "time"))
+    guard let schemaVersion = UInt32(exactly: try reader.varint("schema version")), time > .zero
+    else { throw WireError(.malformed, "schema version or time") }
+    let seen = try parseSeen(&reader)
+    guard try reader.byte("body kind") == rowChanges else {
+      throw WireError(.unsupportedVersion, "body kind")
+    }
+    guard try reader.varint("body length") == UInt64(reader.remaining) else {
+      throw WireError(.malformed, "body length")
+    }
+    let envelope = Envelope(
+      replica: replica, sequence: sequence, time: time, seen: seen, schemaVersion: schemaVersion,
+      continues: flags & continuesFlag != 0)
+    return (envelope, reader.offset)
+  }
+
+  private static func parseSeen(_ reader: inout ByteReader) throws(WireError) -> VersionVector {
+    var seen = VersionVector()
+    var previous: ReplicaID?
+    for _ in 0..<(try reader.count("seen count")) {
+      let replica = try reader.replica("seen replica")
+      let sequence = try reader.varint("seen sequence")
+      guard sequence > 0, sequence <= VersionVector.maximumSequence,
+        previous.map({ $0 < replica }) ?? true
+      else { throw WireError(.malformed, "seen") }
+      seen[replica] = sequence
+      previous = replica
+    }
+    return seen
+  }
+
+  /// The same operation under another time, for one that no server has accepted yet.
+  package func restamped(_ time: HybridTime) -> Operation {
+    var envelope = envelope
+    envelope.time = time
+    return Operation(envelope, body: Array(bytes[bodyOffset...]))
+  }
+}
+
+extension VersionVector {
+  /// Sequence numbers stay below 2⁴⁰, so that a log key holds author and sequence in 63 bits.
+  package static let maximumSequence: UInt64 = 1 << 40 - 1
+}

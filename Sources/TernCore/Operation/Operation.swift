@@ -1,0 +1,47 @@
+/// One atomic group of row changes by one replica, or one fragment of a group too large for one
+/// message. Fragments have consecutive sequence numbers and the same time, and merge together.
+///
+/// The encoded bytes are the operation: every replica stores and passes on exactly those.
+public struct Operation: Hashable, Sendable {
+  public let envelope: Envelope
+  /// The whole encoding, envelope and body. See `Docs/WireFormat.md`.
+  public let bytes: [UInt8]
+  /// Where the body begins in ``bytes``.
+  package let bodyOffset: Int
+
+  /// Everything that a server reads of an operation; the body is opaque to it.
+  public struct Envelope: Hashable, Sendable {
+    public var replica: ReplicaID
+    /// Contiguous per replica, from 1.
+    public var sequence: UInt64
+    public var time: HybridTime
+    /// What the author had merged of other replicas, where that changed since its previous group.
+    public var seen: VersionVector
+    /// The version of the author's ``SyncSchema``.
+    public var schemaVersion: UInt32
+    /// Whether the next sequence number continues this group.
+    public var continues: Bool
+
+    public init(
+      replica: ReplicaID, sequence: UInt64, time: HybridTime, seen: VersionVector = .init(),
+      schemaVersion: UInt32 = 1, continues: Bool = false
+    ) {
+      self.replica = replica
+      self.sequence = sequence
+      self.time = time
+      self.seen = seen
+      self.schemaVersion = schemaVersion
+      self.continues = continues
+    }
+  }
+
+  /// Limits that every reader enforces.
+  public enum Limit {
+    /// The longest encoding of one operation.
+    public static let bytes = 16 << 20
+    /// A group's body is cut into fragments of about this many bytes.
+    public static let fragmentBytes = 256 << 10
+    /// The longest run of fragments that merges as one group.
+    public static let groupBytes = 1 << 30
+  }
+}

@@ -1,0 +1,68 @@
+/// Why a remote did not do what was asked. Nothing of a refused push is stored.
+public struct RemoteError: Error, Hashable, Sendable {
+  public struct Code: Hashable, Sendable, RawRepresentable {
+    /// The code in a problem document's `type`, after `urn:tern:problem:`.
+    public let rawValue: String
+
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// No answer came: no network, no server, a cut connection, a deadline. Try again.
+    public static let unreachable = Code(rawValue: "unreachable")
+    /// The remote is overloaded or shutting down. Try again, after ``RemoteError/retryAfter``.
+    public static let unavailable = Code(rawValue: "unavailable")
+    /// The token is missing, unknown or expired: make a new one with `tern token create`.
+    public static let unauthorized = Code(rawValue: "unauthorized")
+    /// The token is for another space.
+    public static let forbidden = Code(rawValue: "forbidden")
+    /// A sequence number was skipped: ask for the greeting and push from its heads.
+    public static let sequenceGap = Code(rawValue: "sequence-gap")
+    /// Another operation has this replica and sequence number: the database is a copy.
+    public static let sequenceConflict = Code(rawValue: "sequence-conflict")
+    /// A time is more than five minutes ahead of the remote's clock.
+    public static let timeAhead = Code(rawValue: "time-ahead")
+    /// A replica's times must increase.
+    public static let timeNotIncreasing = Code(rawValue: "time-not-increasing")
+    /// The cursor is not of this remote's history: it was wiped or restored. Begin without one.
+    public static let cursorUnknown = Code(rawValue: "cursor-unknown")
+    /// The remote could not read the request.
+    public static let malformed = Code(rawValue: "malformed")
+    /// The request is over one of the remote's limits.
+    public static let tooLarge = Code(rawValue: "too-large")
+    /// The answer was none that this protocol knows.
+    public static let unexpectedAnswer = Code(rawValue: "unexpected-answer")
+  }
+
+  public var code: Code
+  /// What happened, to what, and what to do; no secret and no payload.
+  public var message: String
+  /// The replica and sequence number of the refused operation, where there is one.
+  public var replica: ReplicaID?
+  public var sequence: UInt64?
+  /// The remote's clock, where it sent it: milliseconds since 1970.
+  public var nowMilliseconds: Int64?
+  /// How long the remote asked to be left alone.
+  public var retryAfter: Duration?
+
+  public init(
+    _ code: Code, _ message: String, replica: ReplicaID? = nil, sequence: UInt64? = nil,
+    nowMilliseconds: Int64? = nil, retryAfter: Duration? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.replica = replica
+    self.sequence = sequence
+    self.nowMilliseconds = nowMilliseconds
+    self.retryAfter = retryAfter
+  }
+
+  /// Whether the same request can succeed later with nothing changed here.
+  public var isTransient: Bool {
+    code == .unreachable || code == .unavailable || code == .unexpectedAnswer
+  }
+}
+
+extension RemoteError: CustomStringConvertible {
+  public var description: String { "\(message) (\(code.rawValue))" }
+}

@@ -1,0 +1,5 @@
+#if Server
+import Hummingbird
+import Crypto
+import GRDB
+#endif

@@ -1,0 +1,5 @@
+#if Server
+import ArgumentParser
+import TernServer
+#endif
+print("x")
