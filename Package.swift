@@ -32,10 +32,11 @@ let package = Package(
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "TernCore", dependencies: ["CZlib"], swiftSettings: strict),
+    .target(name: "CTernSQLite"),
     .target(
       name: "TernDatabase",
       dependencies: [
-        "TernCore",
+        "TernCore", "CTernSQLite",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
@@ -65,5 +66,6 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(name: "TernCoreTests", dependencies: ["TernCore"], swiftSettings: strict),
+    .testTarget(name: "TernTests", dependencies: ["Tern", "TernTesting"], swiftSettings: strict),
   ]
 )

@@ -1,4 +1,4 @@
-@_exported import TernCore
+import TernCore
 
 /// The other side of a sync: one space on a server, a folder, or memory.
 ///

@@ -1,0 +1,126 @@
+import TernCore
+
+/// The SQL of capture: one note table and a few triggers a synced table.
+///
+/// Names begin with `grdb_`, because GRDB leaves such objects out when it compares schemas for
+/// `eraseDatabaseOnSchemaChange`. The bodies are plain SQL, so that every program that writes to
+/// the file is captured, and append to a table without constraints, which no conflict clause of
+/// the outer statement can reach.
+struct NoteSQL {
+  let prefix: String
+  let shape: TableShape
+
+  /// The wall clock as the writer's SQLite has it, in milliseconds since 1970.
+  static let milliseconds = "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)"
+
+  var noteTable: String { "\(prefix)note_\(shape.id)" }
+  var rowTable: String { "\(prefix)row_\(shape.id)" }
+
+  var keyNames: [String] { shape.keyColumns.indices.map { "k\($0)" } }
+  var maskNames: [String] { (0..<shape.maskCount).map { "m\($0)" } }
+
+  var tables: [String] {
+    let masks = maskNames.map { "\($0) INTEGER NOT NULL" }
+    let keys = keyNames.map { "\($0) NOT NULL" }.joined(separator: ", ")
+    return [
+      """
+      CREATE TABLE IF NOT EXISTS \(noteTable) (
+        id INTEGER PRIMARY KEY, ms INTEGER NOT NULL, \(masks.joined(separator: ", ")),
+        \(keyNames.joined(separator: ", ")))
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS \(rowTable) (
+        \(keys), life INTEGER NOT NULL, time INTEGER NOT NULL, author INTEGER NOT NULL,
+        covered INTEGER NOT NULL, cells BLOB, PRIMARY KEY (\(keyNames.joined(separator: ", ")))
+      ) WITHOUT ROWID
+      """,
+    ]
+  }
+
+  var triggers: [(name: String, sql: String)] {
+    var triggers = [
+      trigger("insert", "AFTER INSERT", [note("NEW", masks: allColumns)]),
+      trigger("delete", "AFTER DELETE", [note("OLD", masks: noColumns)]),
+      trigger(
+        "key", "AFTER UPDATE OF \(names(shape.keyColumns))", when: keyDiffers,
+        [note("OLD", masks: noColumns), note("NEW", masks: allColumns)]),
+    ]
+    if !shape.columns.isEmpty {
+      triggers.append(
+        trigger(
+          "update", "AFTER UPDATE OF \(names(shape.columns.map(\.name)))",
+          [note("NEW", masks: changedColumns)]))
+    }
+    let counters = shape.columns.filter { $0.rule == .counter }
+    if !counters.isEmpty {
+      triggers.append(contentsOf: counterGuards(counters.map(\.name)))
+    }
+    return triggers
+  }
+
+  private func trigger(_ kind: String, _ event: String, when: String? = nil, _ body: [String])
+    -> (name: String, sql: String)
+  {
+    let name = "\(prefix)\(kind)_\(shape.id)"
+    let condition = when.map { " WHEN \($0)" } ?? ""
+    let sql = """
+      CREATE TRIGGER \(name) \(event) ON \(shape.name.quoted)\(condition) BEGIN
+        \(body.joined(separator: ";\n  "));
+      END
+      """
+    return (name, sql)
+  }
+
+  private func note(_ row: String, masks: [String]) -> String {
+    let keys = shape.keyColumns.map { "\(row).\($0.quoted)" }
+    let columns = ["ms"] + maskNames + keyNames
+    let values = [Self.milliseconds] + masks + keys
+    return
+      "INSERT INTO \(noteTable) (\(columns.joined(separator: ", "))) "
+      + "VALUES (\(values.joined(separator: ", ")))"
+  }
+
+  private var allColumns: [String] { maskNames.map { _ in "-1" } }
+  private var noColumns: [String] { maskNames.map { _ in "0" } }
+
+  private var changedColumns: [String] {
+    maskNames.indices.map { word in
+      let start = word * TableShape.maskBits
+      let columns = shape.columns[start..<min(start + TableShape.maskBits, shape.columns.count)]
+      return columns.enumerated().map { "(\(differs($1)))" + ($0 == 0 ? "" : " << \($0)") }
+        .map { "(\($0))" }.joined(separator: " | ")
+    }
+  }
+
+  /// Whether type or bytes changed. Only columns without an affinity that settles it can hold 1
+  /// beside 1.0, and only those and doubles 0.0 beside −0.0, which compare as equal.
+  private func differs(_ column: TableShape.Column) -> String {
+    let (old, new) = ("OLD.\(column.name.quoted)", "NEW.\(column.name.quoted)")
+    let plain = "\(old) IS NOT \(new) COLLATE BINARY"
+    guard column.holdsLookalikes else { return plain }
+    return
+      "\(plain) OR typeof(\(old)) <> typeof(\(new)) OR (\(new) = 0 AND quote(\(old)) <> quote(\(new)))"
+  }
+
+  private var keyDiffers: String {
+    shape.keyColumns.map { "OLD.\($0.quoted) IS NOT NEW.\($0.quoted)" }.joined(separator: " OR ")
+  }
+
+  private func counterGuards(_ counters: [String]) -> [(name: String, sql: String)] {
+    let refusals = counters.map { name in
+      let literal =
+        "'"
+        + "tern: the counter \(name) must hold a 64-bit whole number"
+        .replacing("'", with: "''") + "'"
+      return "SELECT RAISE(ABORT, \(literal)) WHERE typeof(NEW.\(name.quoted)) <> 'integer'"
+    }
+    return [
+      trigger("guard_insert", "AFTER INSERT", refusals),
+      trigger("guard_update", "AFTER UPDATE OF \(names(counters))", refusals),
+    ]
+  }
+
+  private func names(_ columns: [String]) -> String {
+    columns.map(\.quoted).joined(separator: ", ")
+  }
+}

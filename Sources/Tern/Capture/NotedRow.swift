@@ -1,0 +1,143 @@
+import TernCore
+import TernDatabase
+
+/// The current row of a seal's scan: its note, its state and its values, made into one row change.
+struct NotedRow {
+  private let shape: TableShape
+  private let scan: FastStatement
+  private let stamp: Stamp
+  private let authors: Authors
+  /// Where the state begins among the scan's columns.
+  let stateColumn: Int32
+  /// The row change as it goes into the body; valid after a ``change(from:)`` that was not `nil`.
+  private(set) var encoded = ByteWriter()
+  private var keyWriter = ByteWriter()
+  private var changed: [Bool]
+  /// Columns whose written value lost against an extreme, with the value to show.
+  private(set) var lost: [(column: String, value: Value)] = []
+
+  init(shape: TableShape, scan: FastStatement, stamp: Stamp, authors: Authors) {
+    self.shape = shape
+    self.scan = scan
+    self.stamp = stamp
+    self.authors = authors
+    stateColumn = Int32(1 + shape.maskCount + shape.keyColumns.count)
+    changed = Array(repeating: false, count: shape.columns.count)
+  }
+
+  var exists: Bool { scan.int64(stateColumn + 5) != 0 }
+  var packedKey: [UInt8] { keyWriter.bytes }
+
+  var key: [Value] {
+    shape.keyColumns.indices.map { scan.value(Int32(1 + shape.maskCount + $0)).value! }
+  }
+
+  private func value(_ column: Int) -> WireValue {
+    scan.value(stateColumn + 6 + Int32(column))
+  }
+
+  private func isMasked(_ column: Int) -> Bool {
+    let (word, bit) = column.quotientAndRemainder(dividingBy: TableShape.maskBits)
+    return scan.int64(Int32(1 + word)) >> Int64(bit) & 1 == 1
+  }
+
+  /// The row's new state, with its change in ``encoded``; `nil` when nothing differs.
+  mutating func change(from old: RowState?) throws -> RowState? {
+    lost.removeAll(keepingCapacity: true)
+    encoded.removeAll()
+    keyWriter.removeAll()
+    for index in shape.keyColumns.indices {
+      keyWriter.append(key: scan.value(Int32(1 + shape.maskCount + index)))
+    }
+    switch (old.flatMap { $0.isAlive ? $0 : nil }, exists) {
+    case (nil, false): return nil
+    case (nil, true): return try inserted(life: (old?.life ?? 0) + 1)
+    case (let alive?, false):
+      begin(.delete, life: alive.life + 1)
+      return RowState(life: alive.life + 1, stamp: stamp)
+    case (let alive?, true): return try updated(alive)
+    }
+  }
+
+  private mutating func begin(_ kind: RowChange.Kind, life: UInt32) {
+    encoded.append(row: kind, life: life)
+    encoded.append(raw: keyWriter.bytes)
+  }
+
+  private mutating func inserted(life: UInt32) throws(WireError) -> RowState {
+    begin(.insert, life: life)
+    for column in shape.columns.indices { encoded.append(value(column)) }
+    if shape.isPlain {
+      return .inserted(life: life, stamp: stamp, columnCount: shape.rules.count)
+    }
+    var state = RowState(life: life)
+    for (index, column) in shape.columns.enumerated() {
+      _ = try state.mergeColumn(
+        UInt32(column.id), rule: column.rule, value: value(index), stamp: stamp, authors: authors)
+    }
+    state.finishInsert(stamp, rules: shape.rules, authors: authors)
+    return state
+  }
+
+  private mutating func updated(_ alive: RowState) throws -> RowState? {
+    var state = alive
+    var differences: [(index: Int, difference: Int128)] = []
+    var count = 0
+    for (index, column) in shape.columns.enumerated() {
+      changed[index] = false
+      guard isMasked(index) else { continue }
+      let id = UInt32(column.id)
+      let written = value(index)
+      switch column.rule.kind {
+      case .lastWriter:
+        if state.stamp(of: id) == stamp { continue }
+      case .counter:
+        let difference = (written.wide ?? 0) - Int128(Int64(clamping: state.sum(of: id)))
+        if difference == 0 { continue }
+        differences.append((index, difference))
+        state.add(difference, to: id, stamp: stamp, authors: authors)
+        changed[index] = true
+        count += 1
+        continue
+      case .maximum, .minimum:
+        if case .extreme(let value, _) = state.content(of: id), value == written.value { continue }
+      }
+      changed[index] = true
+      count += 1
+      let wins = try state.mergeColumn(
+        id, rule: column.rule, value: written, stamp: stamp, authors: authors)
+      if !wins, case .extreme(let value, _) = state.content(of: id) {
+        lost.append((column.name, value))
+      }
+    }
+    if count == 0 { return nil }
+    encodeUpdate(&state, isWhole: count == shape.columns.count, differences)
+    return state
+  }
+
+  /// A row whose every column was written, e.g. by REPLACE, travels as an insert into the same
+  /// life: its stamp then covers them all, and no cell is needed.
+  private mutating func encodeUpdate(
+    _ state: inout RowState, isWhole: Bool, _ differences: [(index: Int, difference: Int128)]
+  ) {
+    begin(isWhole ? .insert : .update, life: state.life)
+    if isWhole {
+      state.finishInsert(stamp, rules: shape.rules, authors: authors)
+    } else {
+      for word in 0..<(shape.columns.count + 7) / 8 {
+        var mask: UInt8 = 0
+        for bit in 0..<min(8, shape.columns.count - word * 8) where changed[word * 8 + bit] {
+          mask |= 1 << bit
+        }
+        encoded.append(byte: mask)
+      }
+    }
+    for index in shape.columns.indices where changed[index] {
+      if let entry = differences.first(where: { $0.index == index }) {
+        encoded.append(wide: entry.difference)
+      } else {
+        encoded.append(value(index))
+      }
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Turns notes into one operation, inside the caller's transaction.
+///
+/// A note only says where to look. What is written is the difference between the row as it stands
+/// and its state, so a key that was noted twice yields nothing new the second time.
+struct Seal {
+  private let transaction: StoreTransaction
+  private let time: HybridTime
+  private let stamp: Stamp
+  private var author: StoreTransaction.AuthorRow
+  private let firstSequence: UInt64
+  private var body = ByteWriter()
+  private var operations: [Operation] = []
+  private var restored: [Restored] = []
+  private let hasHeld: Bool
+
+  /// A column whose written value lost, and the value that its table shows instead.
+  private struct Restored {
+    let table: Int
+    let key: [Value]
+    let column: String
+    let value: Value
+  }
+
+  private init(_ transaction: StoreTransaction, noteMilliseconds: Int64) throws {
+    self.transaction = transaction
+    let wall = noteMilliseconds + transaction.correctionMilliseconds
+    time = transaction.lastTime.next(atMilliseconds: wall)
+    stamp = Stamp(time: time, author: 0)
+    author = try transaction.author(0)
+    firstSequence = author.stored + 1
+    hasHeld = try transaction.hasHeldRows()
+  }
+
+  /// - Returns: the sequence numbers of the new operations.
+  static func run(in transaction: StoreTransaction) throws -> Range<UInt64> {
+    var latest: Int64?
+    var noted: [Int] = []
+    for (index, sql) in transaction.sql.enumerated() {
+      let statement = try transaction.statement(sql.lastNoteTime)
+      if try statement.step() {
+        noted.append(index)
+        latest = max(latest ?? .min, statement.int64(0))
+      }
+      statement.reset()
+    }
+    guard let latest else { return 0..<0 }
+    var seal = try Seal(transaction, noteMilliseconds: latest)
+    for index in noted { try seal.sealTable(index) }
+    return try seal.finish(noted)
+  }
+
+  // MARK: - Rows
+
+  private mutating func sealTable(_ index: Int) throws {
+    let sql = transaction.sql[index]
+    let shape = sql.shape
+    let (masks, keys) = (shape.maskCount, shape.keyColumns.count)
+    let scan = try transaction.statement(sql.scanNotes)
+    let insert = try transaction.statement(sql.insertState)
+    let update = try transaction.statement(sql.updateState)
+    defer { scan.reset() }
+    var row = NotedRow(shape: shape, scan: scan, stamp: stamp, authors: transaction.authors)
+    var isOpen = false
+    var scanned = 0
+    while try scan.step() {
+      scanned += 1
+      if Planted.isActive(.noteLost), scanned % 5 == 0 { continue }
+      let old = try transaction.state(in: scan, from: row.stateColumn)
+      guard let state = try row.change(from: old) else { continue }
+      if hasHeld {
+        // A row that is held aside is absent from its table without having been deleted.
+        if !row.exists, try transaction.isHeld(shape.id, row.packedKey) { continue }
+        if row.exists { try transaction.dropHeld(shape.id, row.packedKey) }
+      }
+      if !isOpen { body.append(block: shape.block) }
+      isOpen = true
+      body.append(raw: row.encoded.bytes)
+      let target = old == nil ? insert : update
+      for key in 0..<keys {
+        target.bind(Int32(key + 1), columnOf: scan, Int32(1 + masks + key))
+      }
+      try transaction.run(target, state: state, keyCount: keys)
+      for (column, value) in row.lost {
+        restored.append(Restored(table: index, key: row.key, column: column, value: value))
+      }
+      if body.count > Operation.Limit.fragmentBytes {
+        body.appendEndOfBlock()
+        isOpen = false
+        try cut(continues: true)
+      }
+    }
+    if isOpen { body.appendEndOfBlock() }
+  }
+
+  // MARK: - Operations
+
+  private mutating func cut(continues: Bool) throws {
+    author.stored += 1
+    let seen = operations.isEmpty ? try transaction.announceSeen() : VersionVector()
+    operations.append(
+      Operation(
+        .init(
+          replica: transaction.ownID, sequence: author.stored, time: time, seen: seen,
+          schemaVersion: transaction.schemaVersion, continues: continues), body: body.bytes))
+    body.removeAll()
+  }
+
+  private mutating func finish(_ noted: [Int]) throws -> Range<UInt64> {
+    try CrashPoint.reach(.sealBeforeLog)
+    // After a cut at the very end the last fragment is empty, and closes its group.
+    if body.count > 0 || !operations.isEmpty { try cut(continues: false) }
+    for operation in operations { try transaction.appendToLog(operation, author: 0) }
+    if !operations.isEmpty {
+      author.merged = author.stored
+      author.time = time
+      try transaction.save(author, of: 0)
+      transaction.lastTime = time
+      try transaction.saveClock()
+    }
+    for value in restored {
+      let sql = transaction.sql[value.table]
+      let statement = try transaction.statement(sql.update([value.column]))
+      for (index, key) in value.key.enumerated() { statement.bind(Int32(index + 1), copy: key) }
+      statement.bind(Int32(value.key.count + 1), copy: value.value)
+      try statement.run()
+      try transaction.db.notifyChanges(in: Table(sql.shape.name))
+    }
+    for index in noted { try transaction.statement(transaction.sql[index].deleteNotes).run() }
+    try CrashPoint.reach(.sealBeforeCommit)
+    return firstSequence..<author.stored + 1
+  }
+}

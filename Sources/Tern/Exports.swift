@@ -1,0 +1,4 @@
+// Who imports Tern sees the types that its interface speaks of.
+@_exported import TernCore
+@_exported import TernDatabase
+@_exported import TernNetwork

@@ -1,0 +1,92 @@
+import TernCore
+import TernDatabase
+
+/// Tells whether an arriving operation's author had seen a write that stands here, and counts
+/// where it had not.
+final class Concurrency {
+  private let transaction: StoreTransaction
+  private var seen: [UInt32: [UInt32: UInt64]] = [:]
+  /// By the arriving author: the time up to which it had seen another.
+  private var seenTimes: [UInt32: [UInt32: HybridTime]] = [:]
+  private(set) var counts: [ConflictKind: Int] = [:]
+
+  init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
+  /// Takes in what an operation's author says that it had merged.
+  func note(_ difference: VersionVector, by author: UInt32) throws {
+    if difference.sequences.isEmpty { return }
+    let statement = try transaction.statement(
+      """
+      INSERT INTO \(transaction.tables.seen) (author, other, sequence) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET sequence = max(sequence, excluded.sequence)
+      """)
+    for (replica, sequence) in difference.sequences {
+      guard let other = transaction.authors.index(of: replica) else { continue }
+      statement.bind(1, Int64(author))
+      statement.bind(2, Int64(other))
+      statement.bind(3, raw: sequence)
+      try statement.run()
+    }
+    seen[author] = nil
+    seenTimes[author] = nil
+  }
+
+  func isConcurrent(_ current: Stamp, with new: Stamp) throws -> Bool {
+    guard current.author != new.author, current != .zero else { return false }
+    return try current.time > seenTime(of: current.author, by: new.author)
+  }
+
+  func count(_ kind: ConflictKind) {
+    counts[kind, default: 0] += 1
+  }
+
+  func count(_ kind: ConflictKind, _ current: Stamp, against new: Stamp) throws {
+    if try isConcurrent(current, with: new) { count(kind) }
+  }
+
+  func count(_ rule: MergeRule, _ current: Stamp, against new: Stamp) throws {
+    let kind: ConflictKind =
+      switch rule.kind {
+      case .lastWriter: .lastWriter
+      case .counter: .counter
+      case .maximum, .minimum: .extreme
+      }
+    try count(kind, current, against: new)
+  }
+
+  func save() throws {
+    for (kind, count) in counts {
+      let statement = try transaction.statement(
+        """
+        INSERT INTO \(transaction.tables.conflict) (kind, count) VALUES (?, ?)
+        ON CONFLICT DO UPDATE SET count = count + excluded.count
+        """)
+      statement.bind(1, copy: .string(kind.rawValue))
+      statement.bind(2, Int64(count))
+      try statement.run()
+    }
+  }
+
+  private func seenTime(of other: UInt32, by author: UInt32) throws -> HybridTime {
+    if let time = seenTimes[author]?[other] { return time }
+    let sequence = try seenSequence(of: other, by: author)
+    let operation = try transaction.operation(LogID(author: other, sequence: sequence))
+    let time = operation?.envelope.time ?? .zero
+    seenTimes[author, default: [:]][other] = time
+    return time
+  }
+
+  private func seenSequence(of other: UInt32, by author: UInt32) throws -> UInt64 {
+    if let known = seen[author] { return known[other] ?? 0 }
+    let statement = try transaction.statement(
+      "SELECT other, sequence FROM \(transaction.tables.seen) WHERE author = ?")
+    statement.bind(1, Int64(author))
+    defer { statement.reset() }
+    var known: [UInt32: UInt64] = [:]
+    while try statement.step() { known[UInt32(statement.int64(0))] = statement.raw(1) }
+    seen[author] = known
+    return known[other] ?? 0
+  }
+}

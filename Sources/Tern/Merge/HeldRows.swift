@@ -1,0 +1,108 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Why a row is in the state and not in its table.
+enum HeldReason: String {
+  /// CHECK, NOT NULL or another constraint of the table refused it.
+  case constraint
+  /// A row that it refers to is not in its table.
+  case parent
+  /// Columns arrived before the insert that they belong to.
+  case incomplete
+}
+
+/// Rows held aside keep their values by column name, local columns included.
+extension StoreTransaction {
+  func hasHeldRows() throws -> Bool {
+    let statement = try statement("SELECT 1 FROM \(tables.held) LIMIT 1")
+    defer { statement.reset() }
+    return try statement.step()
+  }
+
+  func isHeld(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws -> Bool {
+    try heldContent(table, packedKey) != nil
+  }
+
+  func heldContent(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws -> [String: Value]?
+  {
+    let statement = try statement("SELECT content FROM \(tables.held) WHERE tbl = ? AND key = ?")
+    return try packedKey.withBytes { key in
+      statement.bind(1, table)
+      statement.bind(2, blob: key)
+      defer { statement.reset() }
+      return try statement.step() ? try Self.readContent(statement.blob(0)) : nil
+    }
+  }
+
+  func dropHeld(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws {
+    let statement = try statement("DELETE FROM \(tables.held) WHERE tbl = ? AND key = ?")
+    try packedKey.withBytes { key in
+      statement.bind(1, table)
+      statement.bind(2, blob: key)
+      try statement.run()
+    }
+  }
+
+  func hold(
+    _ table: Int64, _ packedKey: some ContiguousBytesLike, _ reason: HeldReason,
+    content: [String: Value]
+  ) throws {
+    var writer = ByteWriter()
+    for (name, value) in content.sorted(by: { $0.key < $1.key }) {
+      writer.append(string: name)
+      writer.append(value)
+    }
+    let statement = try statement(
+      """
+      INSERT INTO \(tables.held) (tbl, key, reason, content) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET reason = excluded.reason, content = excluded.content
+      """)
+    try packedKey.withBytes { key in
+      try writer.bytes.withUnsafeBytes { content in
+        statement.bind(1, table)
+        statement.bind(2, blob: key)
+        statement.bind(3, copy: .string(reason.rawValue))
+        statement.bind(4, blob: content)
+        try statement.run()
+      }
+    }
+  }
+
+  /// The keys of the rows held aside of one table.
+  func heldKeys(_ table: Int64) throws -> [[UInt8]] {
+    let statement = try statement("SELECT key FROM \(tables.held) WHERE tbl = ? ORDER BY key")
+    statement.bind(1, table)
+    defer { statement.reset() }
+    var keys: [[UInt8]] = []
+    while try statement.step() { keys.append(Array(statement.blob(0))) }
+    return keys
+  }
+
+  private static func readContent(_ buffer: UnsafeRawBufferPointer) throws -> [String: Value] {
+    var reader = ByteReader(buffer)
+    var content: [String: Value] = [:]
+    while !reader.isAtEnd {
+      let name = try reader.string("held column")
+      content[name] = try reader.value("held value").value ?? .null
+    }
+    return content
+  }
+}
+
+/// Bytes in an array or in a buffer.
+protocol ContiguousBytesLike {
+  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T
+}
+
+extension [UInt8]: ContiguousBytesLike {
+  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
+    try withUnsafeBytes(body)
+  }
+}
+
+extension UnsafeRawBufferPointer: ContiguousBytesLike {
+  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
+    try body(self)
+  }
+}

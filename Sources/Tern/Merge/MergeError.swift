@@ -1,0 +1,36 @@
+/// Why operations can not be merged. Nothing of their page was.
+public struct MergeError: Error, Hashable, Sendable {
+  public struct Code: Hashable, Sendable {
+    package enum Reason: String, Sendable { case gap, timeNotIncreasing, foreignOwn }
+    package let reason: Reason
+
+    /// An operation of the replica before this one never arrived.
+    public static let gap = Code(reason: .gap)
+    public static let timeNotIncreasing = Code(reason: .timeNotIncreasing)
+    /// The remote holds operations under this replica's id that this database never made: it is
+    /// a copy or was restored.
+    public static let foreignOwn = Code(reason: .foreignOwn)
+  }
+
+  public let code: Code
+  public let replica: ReplicaID
+  public let sequence: UInt64
+
+  package init(_ code: Code, _ replica: ReplicaID, _ sequence: UInt64) {
+    self.code = code
+    self.replica = replica
+    self.sequence = sequence
+  }
+}
+
+extension MergeError: CustomStringConvertible {
+  public var description: String {
+    switch code {
+    case .gap: "operation \(sequence) of replica \(replica) came before the one it follows"
+    case .foreignOwn:
+      "the remote holds operation \(sequence) of this replica, which this database never made: it "
+        + "is a copy or was restored from one"
+    default: "operation \(sequence) of replica \(replica) is not later than the one before it"
+    }
+  }
+}

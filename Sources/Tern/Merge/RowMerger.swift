@@ -1,0 +1,146 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Merges the rows of one table: reads a row's state, merges the change, writes both back.
+final class RowMerger {
+  let writer: TableWriter
+  private let transaction: StoreTransaction
+  private let shape: TableShape
+  private let read: FastStatement
+  private let insert: FastStatement
+  private let update: FastStatement
+  private var columns: [Int] = []
+  private var values: [ProjectedValue] = []
+
+  /// How a block's columns map to this table's.
+  struct Mapping {
+    /// For each block column the index of the shape's column, or `nil` to pass it over.
+    var targets: [Int?]
+    /// For each of the shape's columns its place in the block, when the block has them all.
+    var order: [Int]?
+    /// Only columns are wanted, of a row that was merged before: the replay of what was deferred.
+    var isReplay = false
+  }
+
+  init(_ transaction: StoreTransaction, _ sql: TableSQL, hasHeld: Bool) throws {
+    self.transaction = transaction
+    shape = sql.shape
+    writer = try TableWriter(transaction, sql, hasHeld: hasHeld)
+    read = try transaction.statement(sql.readState)
+    insert = try transaction.statement(sql.insertState)
+    update = try transaction.statement(sql.updateState)
+  }
+
+  func merge(
+    _ row: BodyRow, stamp: Stamp, mapping: Mapping, concurrency: Concurrency
+  ) throws {
+    bindKey(row, to: read)
+    let old = try read.step() ? try transaction.state(in: read, from: 0) : nil
+    read.reset()
+    if old == nil, row.kind == .insert, shape.isPlain, let order = mapping.order {
+      bindKey(row, to: insert)
+      try transaction.run(
+        insert, state: .inserted(life: row.life, stamp: stamp, columnCount: shape.rules.count),
+        keyCount: row.key.count)
+      return try writer.writeAll(row, order: order)
+    }
+    try mergeSlowly(row, old, stamp, mapping, concurrency)
+  }
+
+  private func bindKey(_ row: BodyRow, to statement: FastStatement) {
+    for (index, value) in row.key.enumerated() { statement.bind(Int32(index + 1), value) }
+  }
+
+  // MARK: - Every other case
+
+  private func mergeSlowly(
+    _ row: BodyRow, _ old: RowState?, _ stamp: Stamp, _ mapping: Mapping,
+    _ concurrency: Concurrency
+  ) throws {
+    var state = old ?? RowState(life: 0)
+    let isInsert = row.kind == .insert && !mapping.isReplay
+    if mapping.isReplay, old == nil || row.kind == .delete { return }
+    if isInsert, let old, old.isComplete, old.life == row.life {
+      try concurrency.count(.sameKey, old.stamp, against: stamp)
+    }
+    if let old, old.life != row.life { try countLives(row, old, stamp, concurrency) }
+    let change = RowChange(
+      kind: isInsert ? .insert : row.kind == .delete ? .delete : .update, life: row.life,
+      stamp: stamp)
+    let effect = state.begin(change, authors: transaction.authors)
+    if effect == .beaten { return }
+    try mergeColumns(row, into: &state, stamp, mapping, concurrency)
+    if isInsert { state.finishInsert(stamp, rules: shape.rules, authors: transaction.authors) }
+    guard state != old else { return }
+    let target = old == nil ? insert : update
+    bindKey(row, to: target)
+    try transaction.run(target, state: state, keyCount: row.key.count)
+    try project(row.packedKey, effect, state, wasAlive: old?.isAlive ?? false)
+  }
+
+  private func mergeColumns(
+    _ row: BodyRow, into state: inout RowState, _ stamp: Stamp, _ mapping: Mapping,
+    _ concurrency: Concurrency
+  ) throws {
+    columns.removeAll(keepingCapacity: true)
+    values.removeAll(keepingCapacity: true)
+    for (source, target) in mapping.targets.enumerated() where source < row.values.count {
+      guard let target, row.isCarried[source] else { continue }
+      let column = shape.columns[target]
+      let id = UInt32(column.id)
+      if let current = state.stamp(of: id) {
+        try concurrency.count(column.rule, current, against: stamp)
+      }
+      guard
+        try state.mergeColumn(
+          id, rule: column.rule, value: row.values[source], stamp: stamp,
+          authors: transaction.authors)
+      else { continue }
+      columns.append(target)
+      values.append(projected(column, state, row.values[source]))
+    }
+  }
+
+  private func projected(_ column: TableShape.Column, _ state: RowState, _ value: WireValue)
+    -> ProjectedValue
+  {
+    switch column.rule.kind {
+    case .counter: .computed(.integer(Int64(clamping: state.sum(of: UInt32(column.id)))))
+    case .lastWriter, .maximum, .minimum: .inPlace(value)
+    }
+  }
+
+  private func project(
+    _ key: UnsafeRawBufferPointer, _ effect: RowEffect, _ state: RowState, wasAlive: Bool
+  ) throws {
+    switch effect {
+    case .ends: try writer.removeAndForget(key)
+    case .begins:
+      if wasAlive { try writer.removeAndForget(key) }
+      let content = writer.named(columns, values)
+      if state.isComplete {
+        try writer.write(key, content: content)
+      } else {
+        try writer.hold(key, .incomplete, adding: content)
+      }
+    case .stays where state.isAlive && (!columns.isEmpty || writer.hasHeld):
+      if columns.isEmpty, try !transaction.isHeld(shape.id, key) { return }
+      try writer.update(key, columns: columns, values: values, isComplete: state.isComplete)
+    case .stays, .beaten: break
+    }
+  }
+
+  private func countLives(
+    _ row: BodyRow, _ old: RowState, _ stamp: Stamp, _ concurrency: Concurrency
+  ) throws {
+    if row.kind == .delete, old.isAlive, old.life + 1 == row.life {
+      let latest = shape.columns.compactMap { old.stamp(of: UInt32($0.id)) }
+      if try latest.contains(where: { try concurrency.isConcurrent($0, with: stamp) }) {
+        concurrency.count(.deleteWins)
+      }
+    } else if row.kind != .delete, !old.isAlive, row.life + 1 == old.life {
+      try concurrency.count(.deleteWins, old.stamp, against: stamp)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import TernCore
+import TernDatabase
+
+/// Decides at the end of a merge which rows can be shown.
+///
+/// Rows held aside are shown together and then taken back, where their parents are missing, until
+/// none is left without: the greatest set of rows that can stand together. It does not depend on
+/// the order in which they arrived, so that equal states give equal tables (INV-1), rows that
+/// refer to each other included.
+final class Settlement {
+  private let transaction: StoreTransaction
+  private var writers: [Int64: TableWriter]
+
+  init(_ transaction: StoreTransaction, writers: [Int64: TableWriter]) throws {
+    self.transaction = transaction
+    self.writers = writers
+  }
+
+  func run() throws -> [Int64: TableWriter] {
+    if try transaction.hasHeldRows() {
+      for sql in transaction.sql { try showHeld(sql) }
+    }
+    var isSettled = false
+    while !isSettled {
+      isSettled = true
+      for sql in transaction.sql {
+        guard let writer = writers[sql.shape.id] else { continue }
+        let (written, removed) = writer.takeTouched()
+        for key in written where try isOrphan(key, sql, writer) {
+          try writer.hold(key, .parent, adding: [:])
+          isSettled = false
+        }
+        for key in removed {
+          isSettled = try !holdChildren(of: key, sql.shape) && isSettled
+        }
+      }
+    }
+    return writers
+  }
+
+  private func writer(_ sql: TableSQL) throws -> TableWriter {
+    if let writer = writers[sql.shape.id] { return writer }
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    writers[sql.shape.id] = writer
+    return writer
+  }
+
+  private func showHeld(_ sql: TableSQL) throws {
+    let keys = try transaction.heldKeys(sql.shape.id)
+    if keys.isEmpty { return }
+    let writer = try writer(sql)
+    let read = try transaction.statement(sql.readState)
+    for key in keys {
+      _ = try writer.bind(key, to: read)
+      let state = try read.step() ? try transaction.state(in: read, from: 0) : nil
+      read.reset()
+      guard let state, state.isComplete,
+        let content = try transaction.heldContent(sql.shape.id, key)
+      else { continue }
+      try transaction.dropHeld(sql.shape.id, key)
+      try writer.write(key, content: content.filter { sql.shape.has($0.key) })
+    }
+  }
+
+  /// Whether a shown row refers to one that is not in its table.
+  private func isOrphan(_ key: [UInt8], _ sql: TableSQL, _ writer: TableWriter) throws -> Bool {
+    for foreignKey in sql.shape.foreignKeys {
+      let statement = try transaction.statement(sql.orphan(foreignKey))
+      _ = try writer.bind(key, to: statement)
+      defer { statement.reset() }
+      if try statement.step() { return true }
+    }
+    return false
+  }
+
+  /// Holds aside the rows that refer to one that went; `true` when there were any.
+  private func holdChildren(of key: [UInt8], _ parent: TableShape) throws -> Bool {
+    var hasHeld = false
+    for sql in transaction.sql {
+      for foreignKey in sql.shape.foreignKeys
+      where foreignKey.parent.folded == parent.name.folded {
+        guard let select = sql.children(foreignKey, of: parent) else { continue }
+        let writer = try writer(sql)
+        let statement = try transaction.statement(select)
+        _ = try writer.bind(key, to: statement)
+        var children: [[UInt8]] = []
+        while try statement.step() {
+          var packed = ByteWriter()
+          for index in sql.shape.keyColumns.indices {
+            packed.append(key: statement.value(Int32(index)))
+          }
+          children.append(packed.bytes)
+        }
+        statement.reset()
+        for child in children where try isOrphan(child, sql, writer) {
+          try writer.hold(child, .parent, adding: [:])
+          hasHeld = true
+        }
+      }
+    }
+    return hasHeld
+  }
+}
+
+extension TableShape {
+  func has(_ column: String) -> Bool {
+    columns.contains { $0.name.folded == column.folded }
+      || localColumns.contains { $0.folded == column.folded }
+  }
+}
+
+extension TableSQL {
+  /// Yields a row when the row with the bound key lacks its parent.
+  func orphan(_ foreignKey: TableShape.ForeignKey) -> String {
+    let key = shape.keyColumns.enumerated().map { "c.\($1.quoted) = ?\($0 + 1)" }
+    let present = foreignKey.columns.map { "c.\($0.quoted) IS NOT NULL" }
+    let match = zip(foreignKey.parentColumns, foreignKey.columns)
+      .map { "p.\($0.quoted) = c.\($1.quoted)" }
+    return """
+      SELECT 1 FROM \(shape.name.quoted) AS c
+      WHERE \((key + present).joined(separator: " AND "))
+      AND NOT EXISTS (
+        SELECT 1 FROM \(foreignKey.parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))
+      """
+  }
+
+  /// Yields the keys of the rows that refer to the parent with the bound key; `nil` where they do
+  /// not refer to its primary key.
+  func children(_ foreignKey: TableShape.ForeignKey, of parent: TableShape) -> String? {
+    var matches: [String] = []
+    for (column, parentColumn) in zip(foreignKey.columns, foreignKey.parentColumns) {
+      let index = parent.keyColumns.firstIndex { $0.folded == parentColumn.folded }
+      guard let index else { return nil }
+      matches.append("\(column.quoted) = ?\(index + 1)")
+    }
+    return "SELECT \(shape.keyColumns.map(\.quoted).joined(separator: ", ")) "
+      + "FROM \(shape.name.quoted) WHERE \(matches.joined(separator: " AND "))"
+  }
+}

@@ -1,0 +1,182 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Projects rows of one table: writes what the state says into the app's table, or holds the row
+/// aside where the table refuses it.
+final class TableWriter {
+  let transaction: StoreTransaction
+  let sql: TableSQL
+  /// Keys that were written, and keys that went, where foreign keys ask for them.
+  private(set) var written: [[UInt8]] = []
+  private(set) var removed: [[UInt8]] = []
+  private(set) var hasChanged = false
+  private(set) var hasHeld: Bool
+  let isReferring: Bool
+  let isReferredTo: Bool
+  private let upsertAll: FastStatement
+  private let deleteRow: FastStatement
+  private var updates: [[Int]: FastStatement] = [:]
+
+  init(_ transaction: StoreTransaction, _ sql: TableSQL, hasHeld: Bool) throws {
+    self.transaction = transaction
+    self.sql = sql
+    self.hasHeld = hasHeld
+    isReferring = !sql.shape.foreignKeys.isEmpty
+    isReferredTo = transaction.sql.contains {
+      $0.shape.foreignKeys.contains { $0.parent.folded == sql.shape.name.folded }
+    }
+    upsertAll = try transaction.statement(sql.upsertAll)
+    deleteRow = try transaction.statement(sql.delete)
+  }
+
+  private func noteWritten(_ key: some ContiguousBytesLike) {
+    hasChanged = true
+    if isReferring { key.withBytes { written.append(Array($0)) } }
+  }
+
+  func takeTouched() -> (written: [[UInt8]], removed: [[UInt8]]) {
+    defer { (written, removed) = ([], []) }
+    return (written, removed)
+  }
+
+  // MARK: - Whole rows
+
+  /// Writes every column that travels, values in the table's order.
+  func writeAll(_ row: BodyRow, order: [Int]) throws {
+    for (index, key) in row.key.enumerated() { upsertAll.bind(Int32(index + 1), key) }
+    for (index, source) in order.enumerated() {
+      upsertAll.bind(Int32(row.key.count + index + 1), row.values[source])
+    }
+    noteWritten(row.packedKey)
+    if try upsertAll.runUnlessRefused() { return }
+    var content: [String: Value] = [:]
+    for (column, source) in zip(sql.shape.columns, order) {
+      content[column.name] = row.values[source].value
+    }
+    try hold(row.packedKey, .constraint, adding: content)
+  }
+
+  /// Writes the given columns of a row that may be new; the others stand at their default.
+  func write(_ key: some ContiguousBytesLike, content: [String: Value]) throws {
+    noteWritten(key)
+    let names = content.keys.sorted()
+    let statement = try transaction.statement(sql.upsert(names))
+    let keyCount = try bind(key, to: statement)
+    for (index, name) in names.enumerated() {
+      statement.bind(Int32(keyCount + index + 1), copy: content[name]!)
+    }
+    guard try !statement.runUnlessRefused() else { return }
+    try hold(key, .constraint, adding: content)
+  }
+
+  // MARK: - Columns
+
+  /// Changes columns, by their index in the shape, of a row that is shown or held aside.
+  func update(
+    _ key: some ContiguousBytesLike, columns: [Int], values: [ProjectedValue], isComplete: Bool
+  ) throws {
+    if hasHeld, let held = try transaction.heldContent(sql.shape.id, key) {
+      let content = held.merging(named(columns, values)) { $1 }
+      if isComplete {
+        try transaction.dropHeld(sql.shape.id, key)
+        try write(key, content: content)
+      } else {
+        try hold(key, .incomplete, adding: content)
+      }
+      return
+    }
+    let statement = try updateStatement(columns)
+    let keyCount = try bind(key, to: statement)
+    for (index, value) in values.enumerated() {
+      value.bind(to: statement, Int32(keyCount + index + 1))
+    }
+    noteWritten(key)
+    if try statement.runUnlessRefused() { return }
+    try hold(key, .constraint, adding: named(columns, values))
+  }
+
+  private func updateStatement(_ columns: [Int]) throws -> FastStatement {
+    if let statement = updates[columns] { return statement }
+    let statement = try transaction.statement(
+      sql.update(columns.map { sql.shape.columns[$0].name }))
+    updates[columns] = statement
+    return statement
+  }
+
+  func named(_ columns: [Int], _ values: [ProjectedValue]) -> [String: Value] {
+    Dictionary(
+      uniqueKeysWithValues: zip(columns.map { sql.shape.columns[$0].name }, values.map(\.value)))
+  }
+
+  // MARK: - Removing and holding
+
+  func remove(_ key: some ContiguousBytesLike) throws {
+    hasChanged = true
+    if isReferredTo { key.withBytes { removed.append(Array($0)) } }
+    _ = try bind(key, to: deleteRow)
+    try deleteRow.run()
+  }
+
+  func removeAndForget(_ key: some ContiguousBytesLike) throws {
+    try remove(key)
+    if hasHeld { try transaction.dropHeld(sql.shape.id, key) }
+  }
+
+  /// Takes a row out of its table whole, with what stood there and what was to be written.
+  func hold(_ key: some ContiguousBytesLike, _ reason: HeldReason, adding content: [String: Value])
+    throws
+  {
+    let shown = try read(key)
+    if shown != nil { try remove(key) }
+    hasHeld = true
+    try transaction.hold(
+      sql.shape.id, key, reason, content: (shown ?? [:]).merging(content) { $1 })
+  }
+
+  /// The row as it stands in the table, local columns included.
+  func read(_ key: some ContiguousBytesLike) throws -> [String: Value]? {
+    let statement = try transaction.statement(sql.read)
+    _ = try bind(key, to: statement)
+    defer { statement.reset() }
+    guard try statement.step() else { return nil }
+    var content: [String: Value] = [:]
+    for (index, name) in (sql.shape.columns.map(\.name) + sql.shape.localColumns).enumerated() {
+      content[name] = statement.value(Int32(index + 1)).value
+    }
+    return content
+  }
+
+  /// - Returns: how many values the key has.
+  func bind(_ key: some ContiguousBytesLike, to statement: FastStatement) throws -> Int {
+    try key.withBytes { bytes in
+      var reader = ByteReader(bytes)
+      var count = 0
+      while !reader.isAtEnd {
+        count += 1
+        statement.bind(Int32(count), copy: try reader.value("key").value ?? .null)
+      }
+      return count
+    }
+  }
+}
+
+/// A value on its way into a table: in place where it came from an operation, or computed.
+enum ProjectedValue {
+  case inPlace(WireValue)
+  case computed(Value)
+
+  func bind(to statement: FastStatement, _ index: Int32) {
+    switch self {
+    case .inPlace(let value): statement.bind(index, value)
+    case .computed(let value): statement.bind(index, copy: value)
+    }
+  }
+
+  var value: Value {
+    switch self {
+    case .inPlace(let value): value.value ?? .null
+    case .computed(let value): value
+    }
+  }
+}

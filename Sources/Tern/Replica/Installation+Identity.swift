@@ -1,0 +1,60 @@
+import Foundation
+import GRDB
+import TernCore
+import TernDatabase
+
+extension Installation {
+  /// Refuses what another replica of the same database already syncs, and doubled declarations.
+  func checkNames(_ db: Database) throws {
+    var seen: Set<String> = []
+    for table in schema.tables {
+      guard seen.insert(table.name.folded).inserted else {
+        throw SchemaError(
+          .duplicateTable, table: table.name, "the schema names it twice; keep one of them")
+      }
+      guard !table.name.folded.hasPrefix(StoreTables.commonPrefix) else {
+        throw SchemaError(
+          .notATable, table: table.name, "it is one of Tern's own; sync the app's tables")
+      }
+    }
+    let others = try String.fetchAll(
+      db,
+      sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ? AND name <> ?",
+      arguments: [StoreTables.commonPrefix + "*_table", tables.table])
+    for other in others {
+      for name in try String.fetchAll(db, sql: "SELECT name FROM \(other.quoted) WHERE is_synced")
+      where seen.contains(name.folded) {
+        throw SchemaError(
+          .otherReplica, table: name,
+          "another replica of this database syncs it; one table "
+            + "belongs to one replica")
+      }
+    }
+  }
+
+  func checkFormat(_ db: Database) throws {
+    let format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)")
+    guard let format else { return }
+    guard format <= StoreTables.format else {
+      throw ReplicaError(
+        .newerFormat, "the replica was made by a newer Tern (format \(format)); update the app")
+    }
+  }
+
+  /// Draws an id on the first open, and after the app erased its database.
+  func createReplica(_ db: Database) throws {
+    let version = Int64(schema.version)
+    if try Bool.fetchOne(db, sql: "SELECT 1 FROM \(tables.replica)") ?? false {
+      try db.execute(
+        sql: "UPDATE \(tables.replica) SET schema_version = ?", arguments: [version])
+      return
+    }
+    let id = Data(makeID().bytes)
+    try db.execute(
+      sql: "INSERT INTO \(tables.replica) VALUES (1, ?, ?, 0, ?, 0)",
+      arguments: [StoreTables.format, id, version])
+    try db.execute(
+      sql: "INSERT INTO \(tables.author) (idx, id, stored, merged, announced, time) "
+        + "VALUES (0, ?, 0, 0, 0, 0)", arguments: [id])
+  }
+}

@@ -1,0 +1,172 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Makes a database a replica, or a replica of a new schema version: what ``Replica/open`` does.
+struct Installation {
+  let database: any DatabaseWriter
+  let schema: SyncSchema
+  let tables: StoreTables
+  let makeID: () -> ReplicaID
+
+  /// Seals what is noted and takes the triggers away, so that migrations meet the tables as the
+  /// app declared them. Does nothing when no migration is due.
+  func prepare(for migrator: DatabaseMigrator?) throws {
+    guard let migrator, try isDue(migrator) else { return }
+    try database.writeWithoutTransaction { db in
+      try db.inTransaction(.immediate) {
+        if try db.tableExists(tables.replica) {
+          let known = try installedSQL(db)
+          _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
+        }
+        try dropTriggers(db)
+        return .commit
+      }
+    }
+    try migrator.migrate(database)
+  }
+
+  private func isDue(_ migrator: DatabaseMigrator) throws -> Bool {
+    try database.writeWithoutTransaction { db in
+      let isComplete = try migrator.hasCompletedMigrations(db)
+      guard isComplete, migrator.eraseDatabaseOnSchemaChange else { return !isComplete }
+      return try migrator.hasSchemaChanges(db)
+    }
+  }
+
+  private func dropTriggers(_ db: Database) throws {
+    let names = try String.fetchAll(
+      db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
+      arguments: [tables.prefix.utf8.count, tables.prefix])
+    for name in names { try db.execute(sql: "DROP TRIGGER \(name.quoted)") }
+  }
+
+  /// The tables that are captured now, as far as they still fit what was installed.
+  private func installedSQL(_ db: Database) throws -> [TableSQL] {
+    let rows = try Row.fetchAll(db, sql: "SELECT id, name FROM \(tables.table) WHERE is_synced")
+    return try rows.compactMap { row in
+      let id: Int64 = row["id"]
+      let columns = try Row.fetchAll(
+        db,
+        sql: "SELECT id, name, rule, is_present FROM \(tables.column) WHERE tbl = ? ORDER BY id",
+        arguments: [id])
+      let named = columns.map { column in
+        (
+          name: column["name"] as String,
+          rule: MergeRule(.init(rawValue: column["rule"]) ?? .lastWriter),
+          isPresent: column["is_present"] as Bool
+        )
+      }
+      let all = try Row.fetchAll(
+        db, sql: "SELECT name, pk, hidden FROM pragma_table_xinfo(?)",
+        arguments: [row["name"] as String])
+      let local = Set(
+        all.filter { $0["pk"] == 0 }.map { $0["name"] as String }
+          .filter { name in !named.contains { $0.isPresent && $0.name.folded == name.folded } })
+      let merge = named.filter { $0.isPresent && $0.rule != .lastWriter }
+      let declared = SyncTable(
+        row["name"], merge: Dictionary(uniqueKeysWithValues: merge.map { ($0.name, $0.rule) }),
+        local: local)
+      guard
+        var shape = try? TableInspection(db: db, declared: declared, isInstalled: true).shape()
+      else { return nil }
+      shape.id = id
+      shape.rules = named.map(\.rule)
+      for index in shape.columns.indices {
+        let name = shape.columns[index].name.folded
+        guard let found = named.firstIndex(where: { $0.name.folded == name }) else { return nil }
+        shape.columns[index].id = found
+      }
+      return TableSQL(shape: shape, prefix: tables.prefix)
+    }
+  }
+
+  /// Checks the schema against the database and puts tables and triggers in place, in one
+  /// transaction.
+  func install() throws -> [TableSQL] {
+    try database.writeWithoutTransaction { db in
+      let isEnforcing = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
+      if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
+      let result = Result {
+        var sql: [TableSQL] = []
+        try db.inTransaction(.immediate) {
+          sql = try installInTransaction(db)
+          return .commit
+        }
+        return sql
+      }
+      if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = ON") }
+      return try result.get()
+    }
+  }
+
+  private func installInTransaction(_ db: Database) throws -> [TableSQL] {
+    try checkNames(db)
+    // Writes between the migration and now are noted under the triggers that stand.
+    if try db.tableExists(tables.replica) {
+      try checkFormat(db)
+      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: installedSQL(db)))
+    }
+    for statement in tables.creation { try db.execute(sql: statement) }
+    try createReplica(db)
+    try db.execute(sql: "UPDATE \(tables.table) SET is_synced = 0")
+    let catalogue = Catalogue(db: db, tables: tables)
+    let changes = try schema.tables.map { declared in
+      try catalogue.register(
+        TableInspection(db: db, declared: declared).shape(), declared: declared)
+    }
+    let sql = changes.map { TableSQL(shape: $0.shape, prefix: tables.prefix) }
+    try installTriggers(db, sql)
+    for (change, sql) in zip(changes, sql) where change.isNewTable { try adopt(db, sql) }
+    let transaction = try StoreTransaction(db, tables: tables, sql: sql)
+    _ = try Seal.run(in: transaction)
+    let grown = changes.filter { $0.isNewTable || !$0.newColumns.isEmpty }
+    try transaction.replayDeferred(
+      Dictionary(uniqueKeysWithValues: grown.map { ($0.shape.id, $0) }))
+    return sql
+  }
+
+  private func installTriggers(_ db: Database, _ sql: [TableSQL]) throws {
+    var wanted: [String: String] = [:]
+    for sql in sql {
+      try recreateNotesIfNeeded(db, sql.note)
+      for statement in sql.note.tables { try db.execute(sql: statement) }
+      for trigger in sql.note.triggers { wanted[trigger.name] = trigger.sql }
+    }
+    let present = try Row.fetchAll(
+      db,
+      sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
+      arguments: [tables.prefix.utf8.count, tables.prefix])
+    for row in present {
+      let name: String = row["name"]
+      if wanted[name] == row["sql"] {
+        wanted[name] = nil
+      } else {
+        try db.execute(sql: "DROP TRIGGER \(name.quoted)")
+      }
+    }
+    for name in wanted.keys.sorted() { try db.execute(sql: wanted[name]!) }
+  }
+
+  /// A table that grew beyond a mask's bits needs a wider note table; the old one is sealed.
+  private func recreateNotesIfNeeded(_ db: Database, _ note: NoteSQL) throws {
+    guard try db.tableExists(note.noteTable) else { return }
+    let masks = try db.columns(in: note.noteTable).filter {
+      $0.name.hasPrefix("m") && $0.name != "ms"
+    }
+    if masks.count != note.shape.maskCount { try db.execute(sql: "DROP TABLE \(note.noteTable)") }
+  }
+
+  /// Notes every row that was there before the table was synced.
+  private func adopt(_ db: Database, _ sql: TableSQL) throws {
+    let note = sql.note
+    let masks = note.maskNames.map { _ in "-1" }
+    let keys = sql.shape.keyColumns.map(\.quoted)
+    try db.execute(
+      sql: """
+        INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
+        SELECT \(([NoteSQL.milliseconds] + masks + keys).joined(separator: ", "))
+        FROM \(sql.shape.name.quoted)
+        """)
+  }
+}

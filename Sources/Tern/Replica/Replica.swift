@@ -1,0 +1,93 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// The app's database with some of its tables made into replicas.
+///
+/// The app goes on writing plain SQL through GRDB, the `sqlite3` program or another process; all of
+/// it is captured. ``SyncEngine`` carries it to a remote and merges what comes back.
+///
+/// ```swift
+/// let replica = try await Replica.open(database, schema: .library, migrator: migrator)
+/// ```
+public final class Replica: Sendable {
+  public let store: SQLiteReplicaStore
+  /// The app's own database.
+  public var database: any DatabaseWriter { store.database }
+  let localWrites: LocalWrites
+
+  /// Opens, or opens again, the replica in a database, off the caller's actor.
+  ///
+  /// Seals what is noted, lifts the triggers, runs the migrator, puts the triggers back, compares
+  /// the schema with the tables, and adopts the rows of tables that were not synced before. What a
+  /// migration writes is not captured.
+  ///
+  /// - Parameters:
+  ///   - name: tells replicas with disjoint tables in one database apart: letters and digits.
+  ///   - durability: what a commit that returned survives; set on the writer and checked.
+  /// - Throws: ``SchemaError`` for a table that can not sync, ``ReplicaError``, what the migrator
+  ///   throws, and `DatabaseError`.
+  public static func open(
+    _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
+    name: String = "main", durability: Durability = .powerLoss
+  ) async throws -> Replica {
+    try await BlockingWork.shared.run {
+      try openBlocking(
+        database, schema: schema, migrator: migrator, name: name, durability: durability,
+        makeID: {
+          var generator = SystemRandomNumberGenerator()
+          return ReplicaID(using: &generator)
+        })
+    }
+  }
+
+  /// ``open(_:schema:migrator:name:durability:)`` on the caller's thread, with the identifiers'
+  /// source given.
+  package static func openBlocking(
+    _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
+    name: String = "main", durability: Durability = .powerLoss, makeID: @escaping () -> ReplicaID
+  ) throws -> Replica {
+    guard !name.isEmpty, name.utf8.allSatisfy({ 48...57 ~= $0 || 97...122 ~= $0 | 32 }) else {
+      throw ReplicaError(.invalidName, "a replica's name has letters and digits only: “\(name)”")
+    }
+    try durability.apply(to: database)
+    let tables = StoreTables(name: name)
+    let installation = Installation(
+      database: database, schema: schema, tables: tables, makeID: makeID)
+    try installation.prepare(for: migrator)
+    let sql = try installation.install()
+    let store = SQLiteReplicaStore(database: database, tables: tables, sql: sql)
+    return Replica(store: store)
+  }
+
+  private init(store: SQLiteReplicaStore) {
+    self.store = store
+    localWrites = LocalWrites(noteTables: Set(store.sql.map(\.note.noteTable)))
+    store.database.add(transactionObserver: localWrites, extent: .databaseLifetime)
+  }
+
+  /// Writes, and seals in the same transaction: exactly one operation for everything that `body`
+  /// changed, and one commit.
+  ///
+  /// - Throws: what `body` throws, with nothing written, and `DatabaseError`.
+  public func write<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws
+    -> T
+  {
+    let store = store
+    return try await BlockingWork.shared.run { try store.write(body) }
+  }
+}
+
+extension SQLiteReplicaStore {
+  /// ``Replica/write(_:)`` on the caller's thread.
+  package func write<T>(_ body: (Database) throws -> T) throws -> T {
+    let result = try transaction { transaction in
+      let result = try body(transaction.db)
+      try CrashPoint.reach(.captureBeforeCommit)
+      _ = try Seal.run(in: transaction)
+      return result
+    }
+    try CrashPoint.reach(.captureAfterCommit)
+    return result
+  }
+}

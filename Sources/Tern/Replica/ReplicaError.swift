@@ -1,0 +1,28 @@
+/// Why a replica can not be used.
+public struct ReplicaError: Error, Hashable, Sendable {
+  public struct Code: Hashable, Sendable {
+    package enum Reason: String, Sendable { case notInstalled, damaged, invalidName, newerFormat }
+    package let reason: Reason
+
+    /// The replica's tables are missing, e.g. because the app erased its database.
+    public static let notInstalled = Code(reason: .notInstalled)
+    /// The replica's own tables hold what it never writes.
+    public static let damaged = Code(reason: .damaged)
+    public static let invalidName = Code(reason: .invalidName)
+    /// A newer Tern made this database.
+    public static let newerFormat = Code(reason: .newerFormat)
+  }
+
+  public let code: Code
+  /// What is wrong and the way out.
+  public let message: String
+
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}
+
+extension ReplicaError: CustomStringConvertible {
+  public var description: String { message }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import GRDB
+import TernCore
+
+/// Gives tables and columns numbers that stay theirs over renames, drops and restarts.
+struct Catalogue {
+  let db: Database
+  let tables: StoreTables
+
+  struct Change {
+    var shape: TableShape
+    /// The table was not synced before, and its rows are to be adopted.
+    var isNewTable: Bool
+    /// The numbers of columns that operations may have brought before they were known.
+    var newColumns: Set<Int>
+  }
+
+  func register(_ inspected: TableShape, declared: SyncTable) throws -> Change {
+    var shape = inspected
+    let key = shape.keyColumns.map(\.folded).joined(separator: "\u{1F}")
+    let known = try Row.fetchOne(
+      db, sql: "SELECT id, key, is_synced FROM \(tables.table) WHERE name = ?",
+      arguments: [shape.name])
+    var wasSynced = false
+    if let known {
+      guard known["key"] == key else {
+        throw SchemaError(
+          .changedKey, table: shape.name,
+          "its primary key is not the one that its rows were synced "
+            + "under; keep the key, or give the new table a new name")
+      }
+      shape.id = known["id"]
+      wasSynced = known["is_synced"]
+      try db.execute(
+        sql: "UPDATE \(tables.table) SET is_synced = 1 WHERE id = ?", arguments: [shape.id])
+    } else {
+      try db.execute(
+        sql: "INSERT INTO \(tables.table) (name, key, is_synced) VALUES (?, ?, 1)",
+        arguments: [shape.name, key])
+      shape.id = db.lastInsertedRowID
+    }
+    let newColumns = try registerColumns(of: &shape, declared: declared)
+    return Change(shape: shape, isNewTable: !wasSynced, newColumns: newColumns)
+  }
+
+  private func registerColumns(of shape: inout TableShape, declared: SyncTable) throws -> Set<Int> {
+    for (new, old) in declared.renamed {
+      try db.execute(
+        sql: """
+          UPDATE \(tables.column) SET name = ?1 WHERE tbl = ?2 AND name = ?3
+          AND NOT EXISTS (SELECT 1 FROM \(tables.column) WHERE tbl = ?2 AND name = ?1)
+          """, arguments: [new, shape.id, old])
+    }
+    let rows = try Row.fetchAll(
+      db, sql: "SELECT id, name, rule, is_present FROM \(tables.column) WHERE tbl = ? ORDER BY id",
+      arguments: [shape.id])
+    var rules = try rows.map { row in
+      guard let kind = MergeRule.Kind(rawValue: row["rule"]) else {
+        throw SchemaError(
+          .newerFormat, table: shape.name, column: row["name"],
+          "a newer Tern gave it a rule that "
+            + "this one does not know; update the app")
+      }
+      return MergeRule(kind)
+    }
+    try db.execute(
+      sql: "UPDATE \(tables.column) SET is_present = 0 WHERE tbl = ?", arguments: [shape.id])
+    var new: Set<Int> = []
+    for index in shape.columns.indices {
+      let column = shape.columns[index]
+      if let row = rows.first(where: { ($0["name"] as String).folded == column.name.folded }) {
+        let id: Int = row["id"]
+        guard rules[id] == column.rule else {
+          throw SchemaError(
+            .changedRule, table: shape.name, column: column.name,
+            "its rows were merged by "
+              + ".\(rules[id]); keep that rule, or add a new column for the new one")
+        }
+        if !(row["is_present"] as Bool) { new.insert(id) }
+        shape.columns[index].id = id
+      } else {
+        shape.columns[index].id = rules.count
+        new.insert(rules.count)
+        rules.append(column.rule)
+      }
+      try db.execute(
+        sql: """
+          INSERT INTO \(tables.column) (tbl, id, name, rule, is_present) VALUES (?, ?, ?, ?, 1)
+          ON CONFLICT DO UPDATE SET is_present = 1, name = excluded.name
+          """,
+        arguments: [
+          shape.id, shape.columns[index].id, column.name, Int(column.rule.kind.rawValue),
+        ])
+    }
+    shape.rules = rules
+    return new
+  }
+}

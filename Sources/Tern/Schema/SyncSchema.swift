@@ -1,0 +1,43 @@
+/// Which tables of a database are replicas, and how their columns merge.
+///
+/// ```swift
+/// extension SyncSchema {
+///   static let library = SyncSchema(version: 1, tables: [
+///     SyncTable("book", merge: ["timesScanned": .counter, "confidence": .max])
+///   ])
+/// }
+/// ```
+public struct SyncSchema: Hashable, Sendable {
+  /// Travels with every operation, so that peers can tell which schema wrote it. Raise it with
+  /// every release that changes a synced table.
+  public var version: UInt32
+  public var tables: [SyncTable]
+
+  public init(version: UInt32, tables: [SyncTable]) {
+    self.version = version
+    self.tables = tables
+  }
+}
+
+/// One table that syncs. Columns that are not named here merge by ``MergeRule/lastWriter``;
+/// generated columns never travel.
+public struct SyncTable: Hashable, Sendable {
+  public var name: String
+  public var merge: [String: MergeRule]
+  /// Columns that stay on this device. Each must be nullable or have a default.
+  public var local: Set<String>
+  /// Columns that a migration renamed: the new name, and the one that it had before.
+  ///
+  /// Without an entry a renamed column is a dropped one and a new one.
+  public var renamed: [String: String]
+
+  public init(
+    _ name: String, merge: [String: MergeRule] = [:], local: Set<String> = [],
+    renamed: [String: String] = [:]
+  ) {
+    self.name = name
+    self.merge = merge
+    self.local = local
+    self.renamed = renamed
+  }
+}

@@ -1,0 +1,210 @@
+import GRDB
+import TernCore
+
+/// Reads a table's declaration from the database and refuses, by name, what can not sync.
+struct TableInspection {
+  let db: Database
+  let declared: SyncTable
+  /// Whether the table was accepted before and only its present form is asked for.
+  var isInstalled = false
+
+  private struct RawColumn {
+    let name: String
+    let type: String
+    let isNotNull: Bool
+    let hasDefault: Bool
+    let keyIndex: Int
+    let isGenerated: Bool
+  }
+
+  private func refuse(_ code: SchemaError.Code, _ column: String? = nil, _ message: String)
+    -> SchemaError
+  {
+    SchemaError(code, table: declared.name, column: column, message)
+  }
+
+  /// The shape without catalogue numbers: those are -1 until ``Catalogue`` gives them.
+  func shape() throws -> TableShape {
+    let isWithoutRowID = try checkKind()
+    let raw = try columns()
+    let key = raw.filter { $0.keyIndex > 0 }.sorted { $0.keyIndex < $1.keyIndex }
+    let rest = raw.filter { $0.keyIndex == 0 && !$0.isGenerated }
+    if !isInstalled {
+      try check(key: key, isWithoutRowID: isWithoutRowID)
+      try checkUnique(key: Set(key.map(\.name.folded)))
+      try checkNames(rest)
+    }
+    let local = Set(declared.local.map(\.folded))
+    let rules = Dictionary(uniqueKeysWithValues: declared.merge.map { ($0.key.folded, $0.value) })
+    let synced = try rest.filter { !local.contains($0.name.folded) }.map { column in
+      let rule = rules[column.name.folded] ?? .lastWriter
+      try check(rule: rule, of: column)
+      let affinity = Affinity(column.type)
+      return TableShape.Column(
+        name: column.name, id: -1, rule: rule,
+        holdsLookalikes: affinity == .blob || affinity == .real)
+    }
+    return TableShape(
+      id: -1, name: declared.name, keyColumns: key.map(\.name), columns: synced,
+      localColumns: rest.map(\.name).filter { local.contains($0.folded) }, rules: [],
+      foreignKeys: try foreignKeys())
+  }
+
+  /// - Returns: whether the table has no rowid.
+  private func checkKind() throws -> Bool {
+    let row = try Row.fetchOne(
+      db, sql: "SELECT type, wr FROM pragma_table_list(?) WHERE schema = 'main'",
+      arguments: [declared.name])
+    guard let row else {
+      throw refuse(
+        .missingTable, nil,
+        "the database has no such table; create it in a migration first, or take it "
+          + "out of the schema")
+    }
+    guard row["type"] == "table" else {
+      throw refuse(.notATable, nil, "only ordinary tables sync; sync the table behind it instead")
+    }
+    return row["wr"]
+  }
+
+  private func columns() throws -> [RawColumn] {
+    try Row.fetchAll(
+      db, sql: "SELECT * FROM pragma_table_xinfo(?)", arguments: [declared.name]
+    ).map { row in
+      RawColumn(
+        name: row["name"], type: row["type"], isNotNull: row["notnull"],
+        hasDefault: row["dflt_value"] != nil, keyIndex: row["pk"],
+        isGenerated: (row["hidden"] as Int) != 0)
+    }
+  }
+
+  private func check(key: [RawColumn], isWithoutRowID: Bool) throws {
+    guard let first = key.first else {
+      throw refuse(
+        .noPrimaryKey, nil,
+        "rows need an identity that every device agrees on; declare a primary key, "
+          + "e.g. id TEXT NOT NULL PRIMARY KEY holding a UUID")
+    }
+    if key.count == 1, !isWithoutRowID, first.type.folded == "integer" {
+      throw refuse(
+        .integerRowIDKey, first.name,
+        "two devices would give the same number to different rows; "
+          + "rebuild the table in a migration with a TEXT or BLOB key holding a UUID")
+    }
+    for column in key {
+      if !column.isNotNull && !isWithoutRowID {
+        throw refuse(
+          .nullableKey, column.name,
+          "SQLite lets such a key hold NULL, and then it names no row; "
+            + "declare it NOT NULL")
+      }
+      let affinity = Affinity(column.type)
+      guard affinity == .text || affinity == .blob || affinity == .integer else {
+        throw refuse(
+          .unsupportedKey, column.name,
+          "keys of type “\(column.type)” can be equal without being "
+            + "the same; declare it TEXT, BLOB or INTEGER")
+      }
+    }
+    let collations = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT x.name, x.coll FROM pragma_index_list(?) AS i, pragma_index_xinfo(i.name) AS x
+        WHERE i.origin = 'pk' AND x.key AND x.coll <> 'BINARY'
+        """, arguments: [declared.name])
+    if let other = collations.first {
+      throw refuse(
+        .unsupportedKey, other["name"],
+        "the collation \(other["coll"] as String) makes different "
+          + "keys equal; declare the key COLLATE BINARY")
+    }
+  }
+
+  private func checkUnique(key: Set<String>) throws {
+    let indexes = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT i.name, group_concat(x.name, char(0)) AS columns
+        FROM pragma_index_list(?) AS i, pragma_index_info(i.name) AS x
+        WHERE i."unique" AND i.origin <> 'pk' GROUP BY i.name
+        """, arguments: [declared.name])
+    for index in indexes {
+      let columns = ((index["columns"] as String?) ?? "").split(separator: "\0").map(String.init)
+      guard key.isSubset(of: columns.map(\.folded)) else {
+        throw refuse(
+          .uniqueBesideKey, columns.first,
+          "two devices can each add a row with the same value, and "
+            + "only one could stay; make the column the key, or the index a plain one")
+      }
+    }
+  }
+
+  private func checkNames(_ rest: [RawColumn]) throws {
+    let known = Set(rest.map(\.name.folded))
+    let named = Array(declared.merge.keys) + declared.local + Array(declared.renamed.keys)
+    for name in named.sorted() where !known.contains(name.folded) {
+      throw refuse(
+        .unknownColumn, name,
+        "the schema names it, but the table has no such column, or it is part "
+          + "of the key or generated; correct the name or take it out of the schema")
+    }
+    for column in rest where declared.local.contains(where: { $0.folded == column.name.folded }) {
+      guard !column.isNotNull || column.hasDefault else {
+        throw refuse(
+          .localWithoutDefault, column.name,
+          "rows that arrive have no value for a local column; "
+            + "give it a default or let it be NULL")
+      }
+    }
+  }
+
+  private func check(rule: MergeRule, of column: RawColumn) throws {
+    guard rule == .counter else { return }
+    guard Affinity(column.type) == .integer, column.isNotNull else {
+      throw refuse(
+        .unsupportedRule, column.name,
+        "a counter adds whole numbers; declare it INTEGER NOT NULL "
+          + "DEFAULT 0")
+    }
+  }
+
+  private func foreignKeys() throws -> [TableShape.ForeignKey] {
+    let rows = try Row.fetchAll(
+      db, sql: "SELECT * FROM pragma_foreign_key_list(?) ORDER BY id, seq",
+      arguments: [declared.name])
+    return try Dictionary(grouping: rows) { $0["id"] as Int }.sorted { $0.key < $1.key }.map {
+      let parent: String = $0.value[0]["table"]
+      let named = $0.value.compactMap { $0["to"] as String? }
+      let parentColumns =
+        named.count == $0.value.count
+        ? named
+        : try String.fetchAll(
+          db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk",
+          arguments: [parent])
+      return TableShape.ForeignKey(
+        columns: $0.value.map { $0["from"] }, parent: parent, parentColumns: parentColumns)
+    }
+  }
+}
+
+/// A column's affinity, from its declared type.
+///
+/// - Source: <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>
+enum Affinity {
+  case integer, text, blob, real, numeric
+
+  init(_ type: String) {
+    let type = type.folded
+    if type.contains("int") {
+      self = .integer
+    } else if ["char", "clob", "text"].contains(where: type.contains) {
+      self = .text
+    } else if type.isEmpty || type.contains("blob") || type == "any" {
+      self = .blob
+    } else if ["real", "floa", "doub"].contains(where: type.contains) {
+      self = .real
+    } else {
+      self = .numeric
+    }
+  }
+}

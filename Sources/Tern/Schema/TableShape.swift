@@ -1,0 +1,61 @@
+import TernCore
+
+/// A synced table as it stands in the database, checked.
+package struct TableShape: Hashable, Sendable {
+  /// The table's number in the catalogue: stable, and part of the names of its own tables.
+  package var id: Int64
+  package var name: String
+  /// In the order of the primary key.
+  package var keyColumns: [String]
+  /// Columns that travel, in the table's order.
+  package var columns: [Column]
+  package var localColumns: [String]
+  /// The rule of every column that ever travelled, by catalogue id.
+  package var rules: [MergeRule]
+  package var foreignKeys: [ForeignKey]
+
+  package struct Column: Hashable, Sendable {
+    package var name: String
+    /// The column's number in the catalogue: stable over renames, never given again.
+    package var id: Int
+    package var rule: MergeRule
+    /// Whether SQLite may hold equal numbers of different type or sign in it.
+    package var holdsLookalikes: Bool
+  }
+
+  package struct ForeignKey: Hashable, Sendable {
+    package var columns: [String]
+    package var parent: String
+    package var parentColumns: [String]
+  }
+
+  /// Whether every column merges by the last writer and none was ever dropped: then a row that
+  /// begins with an insert has no cells.
+  package var isPlain: Bool {
+    columns.count == rules.count && rules.allSatisfy { $0 == .lastWriter }
+  }
+
+  /// How many integers hold a bit for every column.
+  package var maskCount: Int {
+    Swift.max(1, (columns.count + TableShape.maskBits - 1) / TableShape.maskBits)
+  }
+  package static let maskBits = 62
+
+  package var block: BodyBlock {
+    BodyBlock(
+      table: name, keyColumns: keyColumns,
+      columns: columns.map { .init(name: $0.name, rule: $0.rule.kind.rawValue) })
+  }
+}
+
+extension String {
+  /// An SQL identifier in quotes.
+  package var quoted: String {
+    "\"" + replacing("\"", with: "\"\"") + "\""
+  }
+
+  /// How SQLite compares names: ASCII letters without case.
+  package var folded: String {
+    String(decoding: utf8.map { 65...90 ~= $0 ? $0 + 32 : $0 }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,54 @@
+import TernCore
+import TernDatabase
+
+extension StoreTransaction {
+  /// The whole state, tables by name and rows by key.
+  func canonicalState() throws -> [CanonicalRow] {
+    try sql.sorted { $0.shape.name < $1.shape.name }.flatMap { sql in
+      try canonicalRows(sql).sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    }
+  }
+
+  private func canonicalRows(_ sql: TableSQL) throws -> [CanonicalRow] {
+    let shape = sql.shape
+    let select = try statement("SELECT * FROM \(sql.note.rowTable)")
+    let keyCount = Int32(shape.keyColumns.count)
+    defer { select.reset() }
+    var rows: [CanonicalRow] = []
+    let writer = try TableWriter(self, sql, hasHeld: true)
+    while try select.step() {
+      guard let state = try state(in: select, from: keyCount) else { continue }
+      var packed = ByteWriter()
+      for index in 0..<keyCount { packed.append(key: select.value(index)) }
+      let shown = try writer.read(packed.bytes)
+      let held = shown == nil ? try heldContent(shape.id, packed.bytes) : nil
+      rows.append(
+        CanonicalRow(
+          table: shape.name, key: (0..<keyCount).compactMap { select.value($0).value },
+          life: state.life, time: state.stamp.time,
+          author: state.stamp == .zero ? nil : authors.ids[Int(state.stamp.author)],
+          cells: cells(state, shape, values: shown ?? held ?? [:]), isShown: shown != nil))
+    }
+    return rows
+  }
+
+  private func cells(_ state: RowState, _ shape: TableShape, values: [String: Value])
+    -> [String: CanonicalCell]
+  {
+    guard state.isAlive else { return [:] }
+    var cells: [String: CanonicalCell] = [:]
+    for column in shape.columns {
+      let id = UInt32(column.id)
+      guard let stamp = state.stamp(of: id) else { continue }
+      let value: Value =
+        switch state.content(of: id) {
+        case .counter(let sum, _): .integer(Int64(clamping: sum))
+        case .extreme(let value, _): value
+        default: values[column.name] ?? .null
+        }
+      cells[column.name] = CanonicalCell(
+        value: value, time: stamp.time, author: authors.ids[Int(stamp.author)])
+    }
+    return cells
+  }
+}

@@ -1,0 +1,129 @@
+/// Everything durable of one replica: cells, stamps, log and cursors. Two are in the box,
+/// ``SQLiteReplicaStore`` and `MemoryReplicaStore` in `TernTesting`; both pass one conformance
+/// suite there, which a third can run too.
+///
+/// Calls are synchronous and each is one transaction: it happened whole, or it threw and nothing
+/// did. They may block; the engine makes them on an executor of its own.
+public protocol ReplicaStore: Sendable {
+  func replicaID() throws -> ReplicaID
+
+  /// Turns every noted write into operations. Cheap when there is none.
+  ///
+  /// - Returns: the sequence numbers of the new operations; empty when nothing was noted.
+  @discardableResult
+  func seal() throws -> Range<UInt64>
+
+  /// What is merged here, this replica's own operations included.
+  func versionVector() throws -> VersionVector
+
+  /// Operations that a remote with these heads lacks, in an order it accepts, up to about
+  /// `maximumBytes`, and at least one if there is one.
+  func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation]
+
+  /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-5, INV-6).
+  /// Operations that are merged already are passed over.
+  ///
+  /// - Throws: ``MergeError`` for an operation that can not be merged; ``WireError`` for one that
+  ///   can not be read.
+  func merge(_ page: PulledPage, from remote: RemotePlace) throws -> MergeSummary
+
+  /// Where this replica stands at a remote, or `nil` before its first page.
+  func place(at remoteID: String) throws -> RemotePlace?
+
+  /// Forgets the cursor, because the remote was wiped or restored.
+  func resetPlace(_ place: RemotePlace) throws
+
+  /// Gives this replica's operations that no remote holds new times, after everything it has
+  /// merged and not before the remote's clock.
+  ///
+  /// - Parameters:
+  ///   - accepted: this replica's newest sequence number at the remote.
+  ///   - nowMilliseconds: the remote's clock.
+  func restamp(after accepted: UInt64, nowMilliseconds: Int64) throws
+
+  /// Measures how far the remote's clock is ahead of this one, in milliseconds, and corrects the
+  /// times of later writes when it is more than five minutes.
+  func correctClock(nowMilliseconds: Int64) throws -> Int64
+
+  func counts() throws -> ReplicaCounts
+
+  /// The merged state in a form that is equal between replicas with the same operations (INV-1).
+  func canonicalState() throws -> [CanonicalRow]
+}
+
+/// Where a replica stands at one remote.
+public struct RemotePlace: Hashable, Sendable {
+  /// ``Remote/id``.
+  public var remoteID: String
+  /// The remote's epoch when the cursor was given.
+  public var epoch: String
+  /// Everything before it is merged; `nil` for the beginning.
+  public var cursor: Cursor?
+
+  public init(remoteID: String, epoch: String, cursor: Cursor?) {
+    self.remoteID = remoteID
+    self.epoch = epoch
+    self.cursor = cursor
+  }
+}
+
+/// What one merge did.
+public struct MergeSummary: Hashable, Sendable {
+  /// Operations that were new here.
+  public var mergedOperations = 0
+  public var repeatedOperations = 0
+  /// Column values that arrived and won or lost against what stood here, by what decided.
+  public var conflicts: [ConflictKind: Int] = [:]
+  /// Synced tables whose rows changed.
+  public var changedTables: Set<String> = []
+
+  public init() {}
+}
+
+/// Two concurrent writes met, and this rule decided.
+public enum ConflictKind: String, Hashable, Sendable, CaseIterable, Codable {
+  /// Both wrote one column; the later stayed.
+  case lastWriter
+  /// Both changed one counter; the differences were added.
+  case counter
+  /// Both wrote one `.max` or `.min` column; the extreme stayed.
+  case extreme
+  /// One deleted a row that the other changed; the delete stayed.
+  case deleteWins
+  /// Both inserted a row with the same key; it became one.
+  case sameKey
+}
+
+public struct ReplicaCounts: Hashable, Sendable {
+  /// Noted writes that no operation holds yet.
+  public var unsealedNotes = 0
+  public var operations = 0
+  /// Rows that are in the state and not in their table.
+  public var heldRows = 0
+  /// Operations with tables or columns that this schema version does not have.
+  public var deferredOperations = 0
+  /// Concurrent writes that met here, by what decided.
+  public var conflicts: [ConflictKind: Int] = [:]
+
+  public init() {}
+}
+
+/// One row of the merged state, in terms that mean the same on every replica.
+public struct CanonicalRow: Hashable, Sendable {
+  public var table: String
+  public var key: [Value]
+  public var life: UInt32
+  public var time: HybridTime
+  public var author: ReplicaID?
+  /// By column name; columns at their default are left out. Empty for a deleted row.
+  public var cells: [String: CanonicalCell]
+  /// Whether the row stands in its table.
+  public var isShown: Bool
+}
+
+public struct CanonicalCell: Hashable, Sendable {
+  public var value: Value
+  /// Zero and `nil` for counters, whose sum has no one author.
+  public var time: HybridTime
+  public var author: ReplicaID?
+}

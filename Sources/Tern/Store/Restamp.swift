@@ -1,0 +1,96 @@
+import TernCore
+import TernDatabase
+
+/// Gives this replica's operations that no remote holds new times, in the log and wherever the
+/// state carries them. Their order among themselves stays, and they stay after everything that is
+/// merged here, so no winner changes.
+struct Restamp {
+  private let transaction: StoreTransaction
+
+  init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
+  func run(after accepted: UInt64, nowMilliseconds: Int64) throws {
+    var own = try transaction.author(0)
+    guard own.stored > accepted else { return }
+    var latest = try latestKeptTime(accepted)
+    var group: (old: HybridTime, new: HybridTime)?
+    for sequence in accepted + 1...own.stored {
+      let id = LogID(author: 0, sequence: sequence)
+      guard let operation = try transaction.operation(id) else {
+        throw ReplicaError(.damaged, "the log lacks an operation that no remote holds")
+      }
+      let old = operation.envelope.time
+      if group?.old != old {
+        latest = latest.next(atMilliseconds: nowMilliseconds)
+        group = (old, latest)
+      }
+      try rewrite(operation.restamped(latest), id: id)
+      try restampRows(of: operation, from: old, to: latest)
+    }
+    own.time = latest
+    try transaction.save(own, of: 0)
+    transaction.lastTime = latest
+    try transaction.saveClock()
+  }
+
+  /// The greatest time that stays: of what is merged from others and of what was accepted.
+  private func latestKeptTime(_ accepted: UInt64) throws -> HybridTime {
+    let select = try transaction.statement(
+      "SELECT max(time) FROM \(transaction.tables.author) WHERE idx > 0")
+    defer { select.reset() }
+    _ = try select.step()
+    let others = HybridTime(rawValue: select.raw(0))
+    let own = try transaction.operation(LogID(author: 0, sequence: accepted))?.envelope.time
+    return max(others, own ?? .zero)
+  }
+
+  private func rewrite(_ operation: Operation, id: LogID) throws {
+    let statement = try transaction.statement(
+      "UPDATE \(transaction.tables.log) SET bytes = ? WHERE id = ?")
+    try operation.bytes.withUnsafeBytes { bytes in
+      statement.bind(1, blob: bytes)
+      statement.bind(2, id.rawValue)
+      try statement.run()
+    }
+  }
+
+  private func restampRows(of operation: Operation, from old: HybridTime, to new: HybridTime)
+    throws
+  {
+    var row = BodyRow()
+    let (old, new) = (Stamp(time: old, author: 0), Stamp(time: new, author: 0))
+    try operation.forEachBlock { block, reader in
+      let sql = transaction.sql.first { $0.shape.name.folded == block.table.folded }
+      while try reader.nextRow(&row, of: block) {
+        guard let sql else { continue }
+        let read = try transaction.statement(sql.readState)
+        for (index, key) in row.key.enumerated() { read.bind(Int32(index + 1), key) }
+        let state = try read.step() ? try transaction.state(in: read, from: 0) : nil
+        read.reset()
+        guard let state, let changed = state.restamped(from: old, to: new) else { continue }
+        let update = try transaction.statement(sql.updateState)
+        for (index, key) in row.key.enumerated() { update.bind(Int32(index + 1), key) }
+        try transaction.run(update, state: changed, keyCount: row.key.count)
+      }
+    }
+  }
+}
+
+extension RowState {
+  /// The state with one stamp replaced, or `nil` where it does not carry it.
+  func restamped(from old: Stamp, to new: Stamp) -> RowState? {
+    var state = self
+    if state.stamp == old { state.stamp = new }
+    for index in state.cells.indices {
+      switch state.cells[index].content {
+      case .stamped(old): state.cells[index].content = .stamped(new)
+      case .counter(let sum, old): state.cells[index].content = .counter(sum, new)
+      case .extreme(let value, old): state.cells[index].content = .extreme(value, new)
+      default: break
+      }
+    }
+    return state == self ? nil : state
+  }
+}

@@ -1,0 +1,148 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// A replica's durable state inside the app's own database, where the app's tables are.
+///
+/// Every method blocks for one transaction on the database's writer, which is also what makes the
+/// store safe to share.
+public final class SQLiteReplicaStore: ReplicaStore {
+  /// The app's database.
+  public let database: any DatabaseWriter
+  let tables: StoreTables
+  let sql: [TableSQL]
+
+  init(database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL]) {
+    self.database = database
+    self.tables = tables
+    self.sql = sql
+  }
+
+  /// One transaction with the write lock from its beginning.
+  func transaction<T>(
+    withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
+  ) throws -> T {
+    try database.writeWithoutTransaction { db in
+      let isEnforcing = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
+      let isSuspended = withoutForeignKeys && isEnforcing
+      // Not possible inside a transaction, so it comes before, and back whatever happens.
+      if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
+      let result = Result {
+        var output: T?
+        try db.inTransaction(.immediate) {
+          output = try body(StoreTransaction(db, tables: tables, sql: sql))
+          return .commit
+        }
+        return output!
+      }
+      if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = ON") }
+      return try result.get()
+    }
+  }
+
+  private func read<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
+    try database.read { db in try body(StoreTransaction(db, tables: tables, sql: sql)) }
+  }
+
+  public func replicaID() throws -> ReplicaID {
+    try read(\.ownID)
+  }
+
+  @discardableResult
+  public func seal() throws -> Range<UInt64> {
+    let sealed = try transaction { transaction in
+      (try Seal.run(in: transaction), try transaction.hasHeldRows())
+    }
+    try CrashPoint.reach(.sealAfterCommit)
+    // What was written here may be what a row held aside was waiting for.
+    if sealed.1, !sealed.0.isEmpty { try settle() }
+    return sealed.0
+  }
+
+  /// Looks again at every row held aside.
+  private func settle() throws {
+    try transaction(withoutForeignKeys: true) { transaction in
+      _ = try Seal.run(in: transaction)
+      try MergePass(transaction).finish()
+    }
+  }
+
+  public func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
+    let summary = try transaction(withoutForeignKeys: true) { transaction in
+      _ = try Seal.run(in: transaction)
+      let pass = try MergePass(transaction)
+      let skipped = Planted.isActive(.cursorEarly) && page.operations.count > 1 ? 1 : 0
+      for operation in page.operations.dropLast(skipped) { try pass.take(operation) }
+      try CrashPoint.reach(.mergeBeforeCursor)
+      try pass.finish()
+      try transaction.save(place)
+      try CrashPoint.reach(.mergeBeforeCommit)
+      return pass.summary
+    }
+    try CrashPoint.reach(.mergeAfterCommit)
+    return summary
+  }
+
+  public func versionVector() throws -> VersionVector {
+    try read { try $0.versionVector(\.merged) }
+  }
+
+  public func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
+    try read { try $0.operations(lackedBy: heads, maximumBytes: maximumBytes) }
+  }
+
+  public func place(at remoteID: String) throws -> RemotePlace? {
+    try read { try $0.place(at: remoteID) }
+  }
+
+  public func resetPlace(_ place: RemotePlace) throws {
+    try transaction { try $0.save(place) }
+  }
+
+  public func restamp(after accepted: UInt64, nowMilliseconds: Int64) throws {
+    try transaction { transaction in
+      _ = try Seal.run(in: transaction)
+      try Restamp(transaction).run(after: accepted, nowMilliseconds: nowMilliseconds)
+    }
+  }
+
+  public func correctClock(nowMilliseconds: Int64) throws -> Int64 {
+    try transaction { transaction in
+      let statement = try transaction.statement("SELECT \(NoteSQL.milliseconds)")
+      _ = try statement.step()
+      let offset = nowMilliseconds - statement.int64(0)
+      statement.reset()
+      let correction = abs(offset) > ClockLimit.toleratedMilliseconds ? offset : 0
+      if abs(correction - transaction.correctionMilliseconds) > 1000 {
+        // Notes keep the clock that they were taken under.
+        _ = try Seal.run(in: transaction)
+        transaction.setCorrection(correction)
+        try transaction.saveClock()
+      }
+      return offset
+    }
+  }
+
+  public func counts() throws -> ReplicaCounts {
+    try read { transaction in
+      var counts = ReplicaCounts()
+      for sql in transaction.sql {
+        counts.unsealedNotes += try transaction.count(sql.note.noteTable)
+      }
+      counts.operations = try transaction.count(tables.log)
+      counts.heldRows = try transaction.count(tables.held)
+      counts.deferredOperations = try transaction.count(tables.deferred)
+      counts.conflicts = try transaction.conflicts()
+      return counts
+    }
+  }
+
+  public func canonicalState() throws -> [CanonicalRow] {
+    try read { try $0.canonicalState() }
+  }
+}
+
+/// How far a clock may be off before Tern corrects for it.
+enum ClockLimit {
+  static let toleratedMilliseconds: Int64 = 5 * 60 * 1000
+}

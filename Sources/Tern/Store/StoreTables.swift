@@ -1,0 +1,88 @@
+import TernCore
+
+/// The tables that a replica keeps in the app's database, beside one note table and one row table
+/// for each synced table (``NoteSQL``).
+struct StoreTables {
+  static let format = 1
+  static let commonPrefix = "grdb_tern_"
+
+  /// `grdb_tern_` and the replica's name.
+  let prefix: String
+
+  init(name: String) {
+    prefix = "\(Self.commonPrefix)\(name)_"
+  }
+
+  var replica: String { prefix + "replica" }
+  var author: String { prefix + "author" }
+  var table: String { prefix + "table" }
+  var column: String { prefix + "column" }
+  var log: String { prefix + "log" }
+  var held: String { prefix + "held" }
+  var deferred: String { prefix + "deferred" }
+  var remote: String { prefix + "remote" }
+  var seen: String { prefix + "seen" }
+  var conflict: String { prefix + "conflict" }
+
+  /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence.
+  var creation: [String] {
+    [
+      """
+      CREATE TABLE IF NOT EXISTS \(replica) (
+        one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, id BLOB NOT NULL,
+        last_time INTEGER NOT NULL, schema_version INTEGER NOT NULL, correction_ms INTEGER NOT NULL)
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS \(author) (
+        idx INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, stored INTEGER NOT NULL,
+        merged INTEGER NOT NULL, announced INTEGER NOT NULL, time INTEGER NOT NULL)
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS \(table) (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE, key TEXT NOT NULL,
+        is_synced INTEGER NOT NULL)
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS \(column) (
+        tbl INTEGER NOT NULL, id INTEGER NOT NULL, name TEXT NOT NULL COLLATE NOCASE,
+        rule INTEGER NOT NULL, is_present INTEGER NOT NULL, PRIMARY KEY (tbl, id)) WITHOUT ROWID
+      """,
+      "CREATE TABLE IF NOT EXISTS \(log) (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
+      """
+      CREATE TABLE IF NOT EXISTS \(held) (
+        tbl INTEGER NOT NULL, key BLOB NOT NULL, reason TEXT NOT NULL, content BLOB NOT NULL,
+        PRIMARY KEY (tbl, key)) WITHOUT ROWID
+      """,
+      "CREATE TABLE IF NOT EXISTS \(deferred) (id INTEGER PRIMARY KEY)",
+      """
+      CREATE TABLE IF NOT EXISTS \(remote) (
+        id TEXT PRIMARY KEY, epoch TEXT NOT NULL, cursor TEXT) WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS \(seen) (
+        author INTEGER NOT NULL, other INTEGER NOT NULL, sequence INTEGER NOT NULL,
+        PRIMARY KEY (author, other)) WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS \(conflict) (
+        kind TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID
+      """,
+    ]
+  }
+}
+
+/// A log row's key: the author's index, then the sequence number in 40 bits.
+struct LogID {
+  let rawValue: Int64
+
+  init(author: UInt32, sequence: UInt64) {
+    rawValue = Int64(author) << 40 | Int64(sequence)
+  }
+
+  init(rawValue: Int64) {
+    self.rawValue = rawValue
+  }
+
+  var author: UInt32 { UInt32(rawValue >> 40) }
+  var sequence: UInt64 { UInt64(rawValue) & VersionVector.maximumSequence }
+}

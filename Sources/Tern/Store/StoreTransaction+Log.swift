@@ -1,0 +1,91 @@
+import TernCore
+import TernDatabase
+
+extension StoreTransaction {
+  /// What this replica has merged of others since it last said so.
+  func announceSeen() throws -> VersionVector {
+    let select = try statement(
+      "SELECT idx, merged FROM \(tables.author) WHERE idx > 0 AND merged > announced")
+    var seen = VersionVector()
+    while try select.step() { seen[authors.ids[Int(select.int64(0))]] = select.raw(1) }
+    select.reset()
+    if !seen.sequences.isEmpty {
+      try statement("UPDATE \(tables.author) SET announced = merged WHERE idx > 0").run()
+    }
+    return seen
+  }
+
+  func versionVector(_ column: KeyPath<AuthorRow, UInt64>) throws -> VersionVector {
+    var vector = VersionVector()
+    for (index, id) in authors.ids.enumerated() {
+      vector[id] = try author(UInt32(index))[keyPath: column]
+    }
+    return vector
+  }
+
+  func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
+    let select = try statement(
+      "SELECT bytes FROM \(tables.log) WHERE id > ? AND id <= ? ORDER BY id")
+    var operations: [Operation] = []
+    var total = 0
+    for (index, id) in authors.ids.enumerated() {
+      let stored = try author(UInt32(index)).stored
+      guard stored > heads[id] else { continue }
+      select.bind(1, LogID(author: UInt32(index), sequence: heads[id]).rawValue)
+      select.bind(2, LogID(author: UInt32(index), sequence: stored).rawValue)
+      defer { select.reset() }
+      while try select.step() {
+        let bytes = select.blob(0)
+        if !operations.isEmpty, total + bytes.count > maximumBytes { return operations }
+        total += bytes.count
+        operations.append(try Operation(bytes: Array(bytes)))
+        if operations.count == Batch.Limit.operations { return operations }
+      }
+    }
+    return operations
+  }
+
+  // MARK: - Remotes
+
+  func place(at remoteID: String) throws -> RemotePlace? {
+    let select = try statement("SELECT epoch, cursor FROM \(tables.remote) WHERE id = ?")
+    select.bind(1, copy: .string(remoteID))
+    defer { select.reset() }
+    guard try select.step() else { return nil }
+    return RemotePlace(
+      remoteID: remoteID, epoch: select.value(0).value?.string ?? "",
+      cursor: select.value(1).value?.string.map(Cursor.init(rawValue:)))
+  }
+
+  func save(_ place: RemotePlace) throws {
+    let statement = try statement(
+      """
+      INSERT INTO \(tables.remote) (id, epoch, cursor) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET epoch = excluded.epoch, cursor = excluded.cursor
+      """)
+    statement.bind(1, copy: .string(place.remoteID))
+    statement.bind(2, copy: .string(place.epoch))
+    statement.bind(3, copy: place.cursor.map { .string($0.rawValue) } ?? .null)
+    try statement.run()
+  }
+
+  // MARK: - Counts
+
+  func count(_ table: String) throws -> Int {
+    let select = try statement("SELECT count(*) FROM \(table)")
+    defer { select.reset() }
+    _ = try select.step()
+    return Int(select.int64(0))
+  }
+
+  func conflicts() throws -> [ConflictKind: Int] {
+    let select = try statement("SELECT kind, count FROM \(tables.conflict)")
+    defer { select.reset() }
+    var counts: [ConflictKind: Int] = [:]
+    while try select.step() {
+      guard let kind = select.value(0).value?.string.flatMap(ConflictKind.init) else { continue }
+      counts[kind] = Int(select.int64(1))
+    }
+    return counts
+  }
+}

@@ -1,0 +1,149 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// One write transaction of a replica: what seal and merge share while it is open.
+///
+/// Used by one thread, inside one synchronous `write`.
+final class StoreTransaction {
+  let db: Database
+  let tables: StoreTables
+  let sql: [TableSQL]
+  var authors: Authors
+  let schemaVersion: UInt32
+  var lastTime: HybridTime
+  private(set) var correctionMilliseconds: Int64
+  private var scratch = ByteWriter()
+
+  init(_ db: Database, tables: StoreTables, sql: [TableSQL]) throws {
+    self.db = db
+    self.tables = tables
+    self.sql = sql
+    let replica = try FastStatement(
+      db, "SELECT last_time, schema_version, correction_ms FROM \(tables.replica)")
+    guard try replica.step() else {
+      throw ReplicaError(.notInstalled, "the replica's tables are gone; call Replica.open again")
+    }
+    lastTime = HybridTime(rawValue: replica.raw(0))
+    schemaVersion = UInt32(replica.int64(1))
+    correctionMilliseconds = replica.int64(2)
+    replica.reset()
+    var ids: [ReplicaID] = []
+    let author = try FastStatement(db, "SELECT id FROM \(tables.author) ORDER BY idx")
+    while try author.step() {
+      guard let id = ReplicaID(bytes: author.blob(0)) else {
+        throw ReplicaError(.damaged, "table \(tables.author) holds an id that is none")
+      }
+      ids.append(id)
+    }
+    author.reset()
+    authors = Authors(ids)
+  }
+
+  var ownID: ReplicaID { authors.ids[0] }
+
+  func statement(_ sql: String) throws -> FastStatement {
+    try FastStatement(db, sql)
+  }
+
+  func saveClock() throws {
+    let statement = try statement("UPDATE \(tables.replica) SET last_time = ?, correction_ms = ?")
+    statement.bind(1, raw: lastTime.rawValue)
+    statement.bind(2, correctionMilliseconds)
+    try statement.run()
+  }
+
+  func setCorrection(_ milliseconds: Int64) {
+    correctionMilliseconds = milliseconds
+  }
+
+  // MARK: - Authors
+
+  struct AuthorRow {
+    var stored: UInt64
+    var merged: UInt64
+    var time: HybridTime
+  }
+
+  func author(_ index: UInt32) throws -> AuthorRow {
+    let statement = try statement("SELECT stored, merged, time FROM \(tables.author) WHERE idx = ?")
+    statement.bind(1, Int64(index))
+    defer { statement.reset() }
+    guard try statement.step() else { return AuthorRow(stored: 0, merged: 0, time: .zero) }
+    return AuthorRow(
+      stored: statement.raw(0), merged: statement.raw(1),
+      time: HybridTime(rawValue: statement.raw(2)))
+  }
+
+  func save(_ row: AuthorRow, of index: UInt32) throws {
+    let statement = try statement(
+      """
+      INSERT INTO \(tables.author) (idx, id, stored, merged, announced, time)
+      VALUES (?1, ?2, ?3, ?4, 0, ?5) ON CONFLICT (idx)
+      DO UPDATE SET stored = excluded.stored, merged = excluded.merged, time = excluded.time
+      """)
+    let id = authors.ids[Int(index)].bytes
+    try id.withUnsafeBytes { bytes in
+      statement.bind(1, Int64(index))
+      statement.bind(2, blob: bytes)
+      statement.bind(3, raw: row.stored)
+      statement.bind(4, raw: row.merged)
+      statement.bind(5, raw: row.time.rawValue)
+      try statement.run()
+    }
+  }
+
+  // MARK: - Log
+
+  func appendToLog(_ operation: Operation, author: UInt32) throws {
+    let statement = try statement("INSERT INTO \(tables.log) (id, bytes) VALUES (?, ?)")
+    let id = LogID(author: author, sequence: operation.envelope.sequence)
+    try operation.bytes.withUnsafeBytes { bytes in
+      statement.bind(1, id.rawValue)
+      statement.bind(2, blob: bytes)
+      try statement.run()
+    }
+  }
+
+  func operation(_ id: LogID) throws -> Operation? {
+    let statement = try statement("SELECT bytes FROM \(tables.log) WHERE id = ?")
+    statement.bind(1, id.rawValue)
+    defer { statement.reset() }
+    guard try statement.step() else { return nil }
+    return try Operation(bytes: Array(statement.blob(0)))
+  }
+
+  // MARK: - Row states
+
+  /// Reads the state that stands in `statement` from `column` on; `nil` where there is none.
+  func state(in statement: FastStatement, from column: Int32) throws -> RowState? {
+    if statement.isNull(column) { return nil }
+    let cells =
+      statement.isNull(column + 4) ? [] : try RowState.readCells(statement.blob(column + 4))
+    return RowState(
+      life: UInt32(truncatingIfNeeded: statement.int64(column)),
+      stamp: Stamp(
+        time: HybridTime(rawValue: statement.raw(column + 1)),
+        author: UInt32(truncatingIfNeeded: statement.int64(column + 2))),
+      covered: UInt32(truncatingIfNeeded: statement.int64(column + 3)), cells: cells)
+  }
+
+  /// Binds a state behind a key of `keyCount` values and runs the statement.
+  func run(_ statement: FastStatement, state: RowState, keyCount: Int) throws {
+    let first = Int32(keyCount)
+    statement.bind(first + 1, Int64(state.life))
+    statement.bind(first + 2, raw: state.stamp.time.rawValue)
+    statement.bind(first + 3, Int64(state.stamp.author))
+    statement.bind(first + 4, Int64(state.covered))
+    if state.cells.isEmpty {
+      statement.bindNull(first + 5)
+      return try statement.run()
+    }
+    scratch.removeAll()
+    state.appendCells(to: &scratch)
+    try scratch.bytes.withUnsafeBytes { bytes in
+      statement.bind(first + 5, blob: bytes)
+      try statement.run()
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import TernCore
+import TernDatabase
+
+/// The statements of one synced table that run once a row. Keys are bound first.
+struct TableSQL {
+  let shape: TableShape
+  let note: NoteSQL
+  /// Columns: ms, masks, keys, life, time, author, covered, cells, whether the row exists, values.
+  let scanNotes: String
+  let lastNoteTime: String
+  let deleteNotes: String
+  /// Columns: life, time, author, covered, cells.
+  let readState: String
+  /// Bound after the key: life, time, author, covered, cells.
+  let insertState: String
+  let updateState: String
+  /// Writes every column that travels of a row, new or not.
+  let upsertAll: String
+  let delete: String
+  /// Columns: a number, those that travel, local ones.
+  let read: String
+
+  init(shape: TableShape, prefix: String) {
+    let note = NoteSQL(prefix: prefix, shape: shape)
+    let builder = Builder(shape: shape, note: note)
+    self.shape = shape
+    self.note = note
+    scanNotes = builder.scanNotes
+    lastNoteTime = "SELECT ms FROM \(note.noteTable) ORDER BY id DESC LIMIT 1"
+    deleteNotes = "DELETE FROM \(note.noteTable)"
+    readState = builder.readState
+    insertState = builder.insertState
+    updateState = builder.updateState
+    upsertAll = builder.upsert(shape.columns.map(\.name))
+    delete = builder.delete
+    read = builder.read
+  }
+
+  /// Writes the given columns of a row, new or not. Bound after the key: the columns.
+  func upsert(_ columns: [String]) -> String {
+    Builder(shape: shape, note: note).upsert(columns)
+  }
+
+  /// Changes the given columns of a row. Bound after the key: the columns.
+  func update(_ columns: [String]) -> String {
+    Builder(shape: shape, note: note).update(columns)
+  }
+}
+
+private struct Builder {
+  let shape: TableShape
+  let note: NoteSQL
+
+  private var table: String { shape.name.quoted }
+  private var keyCount: Int { shape.keyColumns.count }
+
+  private func matches(_ left: [String], _ right: [String]) -> String {
+    zip(left, right).map { "\($0) = \($1)" }.joined(separator: " AND ")
+  }
+
+  private func parameters(_ count: Int, from first: Int = 1) -> [String] {
+    (first..<first + count).map { "?\($0)" }
+  }
+
+  var scanNotes: String {
+    let keys = note.keyNames
+    let columns =
+      ["n.ms"] + note.maskNames.map { "n.\($0)" } + keys.map { "n.\($0)" }
+      + ["r.life", "r.time", "r.author", "r.covered", "r.cells"]
+      + ["t.\(shape.keyColumns[0].quoted) IS NOT NULL"]
+      + shape.columns.map { "t.\($0.name.quoted)" }
+    return """
+      SELECT \(columns.joined(separator: ", ")) FROM \(note.noteTable) AS n
+      LEFT JOIN \(note.rowTable) AS r ON \(matches(keys.map { "r.\($0)" }, keys.map { "n.\($0)" }))
+      LEFT JOIN \(table) AS t
+        ON \(matches(shape.keyColumns.map { "t.\($0.quoted)" }, keys.map { "n.\($0)" }))
+      ORDER BY n.id
+      """
+  }
+
+  var readState: String {
+    "SELECT life, time, author, covered, cells FROM \(note.rowTable) WHERE "
+      + matches(note.keyNames, parameters(keyCount))
+  }
+
+  var insertState: String {
+    "INSERT INTO \(note.rowTable) VALUES (\(parameters(keyCount + 5).joined(separator: ", ")))"
+  }
+
+  var updateState: String {
+    let columns = ["life", "time", "author", "covered", "cells"]
+    return "UPDATE \(note.rowTable) SET "
+      + zip(columns, parameters(5, from: keyCount + 1)).map { "\($0) = \($1)" }
+      .joined(separator: ", ") + " WHERE " + matches(note.keyNames, parameters(keyCount))
+  }
+
+  func upsert(_ columns: [String]) -> String {
+    let names = (shape.keyColumns + columns).map(\.quoted).joined(separator: ", ")
+    let values = parameters(keyCount + columns.count).joined(separator: ", ")
+    let action =
+      columns.isEmpty
+      ? "NOTHING"
+      : "UPDATE SET "
+        + columns.map { "\($0.quoted) = excluded.\($0.quoted)" }.joined(separator: ", ")
+    let key = shape.keyColumns.map(\.quoted).joined(separator: ", ")
+    return "INSERT INTO \(table) (\(names)) VALUES (\(values)) ON CONFLICT (\(key)) DO \(action)"
+  }
+
+  func update(_ columns: [String]) -> String {
+    let sets = zip(columns, parameters(columns.count, from: keyCount + 1))
+      .map { "\($0.quoted) = \($1)" }.joined(separator: ", ")
+    return "UPDATE \(table) SET \(sets) WHERE \(keyMatch)"
+  }
+
+  var delete: String { "DELETE FROM \(table) WHERE \(keyMatch)" }
+
+  var read: String {
+    let names = shape.columns.map(\.name) + shape.localColumns
+    return "SELECT \((["1"] + names.map(\.quoted)).joined(separator: ", ")) FROM \(table) "
+      + "WHERE \(keyMatch)"
+  }
+
+  private var keyMatch: String {
+    matches(shape.keyColumns.map(\.quoted), parameters(keyCount))
+  }
+}

@@ -1,0 +1,46 @@
+/// How concurrent writes to one column become one value.
+public struct MergeRule: Hashable, Sendable {
+  package enum Kind: UInt8, Sendable, CaseIterable {
+    case lastWriter = 0
+    case counter = 1
+    case maximum = 2
+    case minimum = 3
+    // 4 set, 5 text and 6 order are reserved on the wire.
+  }
+
+  package let kind: Kind
+
+  package init(_ kind: Kind) {
+    self.kind = kind
+  }
+
+  /// The write with the greatest (life, time, replica) wins. The default.
+  public static let lastWriter = MergeRule(.lastWriter)
+  /// The sum of every replica's differences. The column must be `INTEGER NOT NULL`; the sum is
+  /// kept in 128 bits and clamped to 64 in the table.
+  public static let counter = MergeRule(.counter)
+  /// The greatest value ever written in this life of the row, by SQLite's order over types; NULL
+  /// yields to every other value, as in SQLite's aggregates.
+  public static let max = MergeRule(.maximum)
+  /// The least value ever written in this life of the row, by SQLite's order over types; NULL
+  /// yields to every other value, as in SQLite's aggregates.
+  public static let min = MergeRule(.minimum)
+
+  /// Whether an extreme gives way to another, different value.
+  package func isBeaten(_ old: Value, by new: Value) -> Bool {
+    if old == .null { return true }
+    if new == .null { return false }
+    return kind == .maximum ? old < new : new < old
+  }
+}
+
+extension MergeRule: CustomStringConvertible {
+  public var description: String {
+    switch kind {
+    case .lastWriter: "lastWriter"
+    case .counter: "counter"
+    case .maximum: "max"
+    case .minimum: "min"
+    }
+  }
+}

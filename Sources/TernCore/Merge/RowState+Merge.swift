@@ -1,0 +1,118 @@
+/// One row change as the merge sees it: columns are the receiver's ids.
+package struct RowChange {
+  package enum Kind: UInt8, Sendable {
+    /// The row is gone; its life is even.
+    case delete = 0
+    /// The row with every column that its author knew.
+    case insert = 1
+    /// Some columns of a row.
+    case update = 2
+  }
+
+  package var kind: Kind
+  package var life: UInt32
+  package var stamp: Stamp
+
+  package init(kind: Kind, life: UInt32, stamp: Stamp) {
+    self.kind = kind
+    self.life = life
+    self.stamp = stamp
+  }
+}
+
+/// What a merge asks of the table.
+package enum RowEffect: Hashable, Sendable {
+  /// The row's presence stays; single columns may change.
+  case stays
+  /// The row begins a new life and is written anew.
+  case begins
+  case ends
+  /// An older life: it contributes nothing.
+  case beaten
+}
+
+extension RowState {
+  /// Merges the row's part of a change: its life and, for a delete, its stamp.
+  ///
+  /// Columns follow through ``mergeColumn(_:rule:value:stamp:)`` unless the effect is `.beaten`,
+  /// and then ``finishInsert(_:rules:carried:authors:)`` for an insert.
+  package mutating func begin(_ change: RowChange, authors: Authors) -> RowEffect {
+    if change.life < life { return .beaten }
+    let wasAlive = isAlive
+    let isNewLife = change.life > life
+    if isNewLife { self = RowState(life: change.life) }
+    if change.kind == .delete {
+      if stamp == .zero || authors.isLess(stamp, change.stamp) { stamp = change.stamp }
+      return isNewLife && wasAlive ? .ends : .stays
+    }
+    return isNewLife ? .begins : .stays
+  }
+
+  /// Merges one column.
+  ///
+  /// - Returns: whether the column's value in the table changes: to the written value for
+  ///   `.lastWriter`, to ``Content`` for the other rules.
+  /// - Throws: ``WireError`` for a counter's difference that is no number.
+  package mutating func mergeColumn(
+    _ column: UInt32, rule: MergeRule, value: WireValue, stamp new: Stamp, authors: Authors
+  ) throws(WireError) -> Bool {
+    switch rule.kind {
+    case .lastWriter:
+      guard stamp(of: column).map({ authors.isLess($0, new) }) ?? true else { return false }
+      set(.stamped(new), of: column)
+      return true
+    case .counter:
+      guard let difference = value.wide else { throw WireError(.malformed, "counter") }
+      let times: Int128 = Planted.isActive(.counterCountedTwice) && new.author != 0 ? 2 : 1
+      add(difference &* times, to: column, stamp: new, authors: authors)
+      return true
+    case .maximum, .minimum:
+      guard let value = value.value else { throw WireError(.malformed, "extreme") }
+      guard case .extreme(let old, let stamp) = content(of: column) else {
+        set(.extreme(value, new), of: column)
+        return true
+      }
+      if value == old {
+        // The earliest writer of an equal value keeps it, in any order of arrival.
+        if authors.isLess(new, stamp) { set(.extreme(old, new), of: column) }
+        return false
+      }
+      guard rule.isBeaten(old, by: value) else { return false }
+      set(.extreme(value, new), of: column)
+      return true
+    }
+  }
+
+  /// Adds to a counter. Wrapping, because a sum beyond 128 bits takes more operations than
+  /// sequences can number.
+  package mutating func add(
+    _ difference: Int128, to column: UInt32, stamp new: Stamp, authors: Authors
+  ) {
+    let latest = stamp(of: column).map { authors.isLess($0, new) ? new : $0 } ?? new
+    set(.counter(sum(of: column) &+ difference, latest), of: column)
+  }
+
+  /// Moves the row's own stamp to that of its greatest insert and restores the normal form.
+  ///
+  /// - Parameters:
+  ///   - stamp: of the insert whose columns were just merged.
+  ///   - rules: of every column that the table ever had, by id.
+  package mutating func finishInsert(_ new: Stamp, rules: [MergeRule], authors: Authors) {
+    let winner = stamp == .zero || authors.isLess(stamp, new) ? new : stamp
+    if winner != stamp || covered < rules.count {
+      for (index, rule) in rules.enumerated() where rule.kind == .lastWriter {
+        let column = UInt32(index)
+        set(stamp(of: column).map { .stamped($0) } ?? .unset, of: column)
+      }
+      stamp = winner
+      covered = UInt32(rules.count)
+    }
+    cells.removeAll { $0.content == .stamped(winner) }
+  }
+
+  /// The state of a row that begins with an insert of every last-writer column: the common case,
+  /// without a cell and without an allocation.
+  package static func inserted(life: UInt32, stamp: Stamp, columnCount: Int) -> RowState {
+    RowState(life: life, stamp: stamp, covered: UInt32(columnCount))
+  }
+}

@@ -1,0 +1,70 @@
+// Cells as stored beside a row: for each, its column and kind, then what the kind holds.
+
+extension RowState {
+  private enum StoredKind: UInt64 {
+    case unset = 0
+    case stamped = 1
+    case counter = 2
+    case extreme = 3
+  }
+
+  /// Appends the stored form of the cells; nothing for none.
+  package func appendCells(to writer: inout ByteWriter) {
+    for cell in cells {
+      let column = UInt64(cell.column) << 2
+      switch cell.content {
+      case .unset:
+        writer.append(varint: column | StoredKind.unset.rawValue)
+      case .stamped(let stamp):
+        writer.append(varint: column | StoredKind.stamped.rawValue)
+        writer.append(stamp: stamp)
+      case .counter(let sum, let stamp):
+        writer.append(varint: column | StoredKind.counter.rawValue)
+        writer.append(wide: sum)
+        writer.append(stamp: stamp)
+      case .extreme(let value, let stamp):
+        writer.append(varint: column | StoredKind.extreme.rawValue)
+        writer.append(value)
+        writer.append(stamp: stamp)
+      }
+    }
+  }
+
+  /// Reads the stored form of cells.
+  package static func readCells(_ buffer: UnsafeRawBufferPointer) throws(WireError) -> [Cell] {
+    var reader = ByteReader(buffer)
+    var cells: [Cell] = []
+    while !reader.isAtEnd {
+      let header = try reader.varint("cell")
+      guard let column = UInt32(exactly: header >> 2),
+        let kind = StoredKind(rawValue: header & 3)
+      else { throw WireError(.malformed, "cell") }
+      let content: Content =
+        switch kind {
+        case .unset: .unset
+        case .stamped: .stamped(try reader.stamp())
+        case .counter: .counter(try reader.value("sum").wide ?? 0, try reader.stamp())
+        case .extreme: .extreme(try reader.value("extreme").value ?? .null, try reader.stamp())
+        }
+      cells.append(Cell(column: column, content: content))
+    }
+    return cells
+  }
+}
+
+extension ByteWriter {
+  fileprivate mutating func append(stamp: Stamp) {
+    append(fixed: stamp.time.rawValue)
+    append(varint: UInt64(stamp.author))
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func stamp() throws(WireError) -> Stamp {
+    let time = HybridTime(rawValue: try fixed(UInt64.self, "stamp"))
+    guard let author = UInt32(exactly: try varint("stamp")) else {
+      throw WireError(.malformed, "stamp")
+    }
+    return Stamp(time: time, author: author)
+  }
+}

@@ -1,0 +1,146 @@
+// An operation's body: blocks, one a table, each a heading and rows. See `Docs/WireFormat.md`.
+
+/// The heading of a block: the names that its rows leave out.
+package struct BodyBlock: Hashable, Sendable {
+  package struct Column: Hashable, Sendable {
+    package var name: String
+    /// The author's rule; a raw byte, because peers may be newer.
+    package var rule: UInt8
+
+    package init(name: String, rule: UInt8) {
+      self.name = name
+      self.rule = rule
+    }
+  }
+
+  package var table: String
+  package var keyColumns: [String]
+  package var columns: [Column]
+
+  package init(table: String, keyColumns: [String], columns: [Column]) {
+    self.table = table
+    self.keyColumns = keyColumns
+    self.columns = columns
+  }
+}
+
+/// Limits on a body, enforced by every reader.
+package enum BodyLimit {
+  package static let columns = 2000
+  package static let keyColumns = 64
+}
+
+extension ByteWriter {
+  package mutating func append(block: BodyBlock) {
+    append(string: block.table)
+    append(varint: UInt64(block.keyColumns.count))
+    for name in block.keyColumns { append(string: name) }
+    append(varint: UInt64(block.columns.count))
+    for column in block.columns {
+      append(string: column.name)
+      append(byte: column.rule)
+    }
+  }
+
+  package static let endOfBlock: UInt64 = 3
+
+  package mutating func append(row kind: RowChange.Kind, life: UInt32) {
+    append(varint: UInt64(life) << 2 | UInt64(kind.rawValue))
+  }
+
+  package mutating func appendEndOfBlock() {
+    append(varint: Self.endOfBlock)
+  }
+}
+
+/// One row of a block, read in place: its arrays are used again for the next row.
+package struct BodyRow {
+  package fileprivate(set) var kind = RowChange.Kind.delete
+  package fileprivate(set) var life: UInt32 = 0
+  package fileprivate(set) var key: [WireValue] = []
+  /// The packed key, as it stands in the body.
+  package fileprivate(set) var packedKey = UnsafeRawBufferPointer(start: nil, count: 0)
+  /// A value for every column of the block; of those not carried, NULL.
+  package fileprivate(set) var values: [WireValue] = []
+  package fileprivate(set) var isCarried: [Bool] = []
+
+  package init() {}
+}
+
+/// Reads a body block by block and row by row, without copying values.
+package struct BodyReader {
+  private var reader: ByteReader
+
+  package init(_ body: UnsafeRawBufferPointer) {
+    reader = ByteReader(body)
+  }
+
+  /// The next block's heading, or `nil` at the end of the body.
+  package mutating func nextBlock() throws(WireError) -> BodyBlock? {
+    if reader.isAtEnd { return nil }
+    let table = try reader.string("table name")
+    let keyCount = try reader.count("key column count")
+    guard (1...BodyLimit.keyColumns).contains(keyCount) else {
+      throw WireError(.malformed, "key column count")
+    }
+    var keyColumns: [String] = []
+    for _ in 0..<keyCount { keyColumns.append(try reader.string("key column")) }
+    let columnCount = try reader.count("column count")
+    guard columnCount <= BodyLimit.columns else { throw WireError(.tooLarge, "column count") }
+    var columns: [BodyBlock.Column] = []
+    for _ in 0..<columnCount {
+      columns.append(
+        .init(name: try reader.string("column"), rule: try reader.byte("column rule")))
+    }
+    return BodyBlock(table: table, keyColumns: keyColumns, columns: columns)
+  }
+
+  /// Reads the next row of `block`; `false` at the block's end.
+  package mutating func nextRow(_ row: inout BodyRow, of block: BodyBlock) throws(WireError)
+    -> Bool
+  {
+    let header = try reader.varint("row")
+    if header == ByteWriter.endOfBlock { return false }
+    guard let kind = RowChange.Kind(rawValue: UInt8(header & 3)),
+      let life = UInt32(exactly: header >> 2), life > 0, (life & 1 == 0) == (kind == .delete)
+    else { throw WireError(.malformed, "row") }
+    row.kind = kind
+    row.life = life
+    try readKey(&row, count: block.keyColumns.count)
+    row.values.removeAll(keepingCapacity: true)
+    row.isCarried.removeAll(keepingCapacity: true)
+    switch kind {
+    case .delete: break
+    case .insert:
+      for _ in block.columns {
+        row.values.append(try reader.value("value"))
+        row.isCarried.append(true)
+      }
+    case .update: try readMasked(&row, count: block.columns.count)
+    }
+    return true
+  }
+
+  private mutating func readKey(_ row: inout BodyRow, count: Int) throws(WireError) {
+    row.key.removeAll(keepingCapacity: true)
+    let start = reader.offset
+    for _ in 0..<count {
+      let value = try reader.value("key")
+      guard value.tag != .null, value.tag != .integer128 else { throw WireError(.malformed, "key") }
+      row.key.append(value)
+    }
+    row.packedKey = UnsafeRawBufferPointer(rebasing: reader.buffer[start..<reader.offset])
+  }
+
+  private mutating func readMasked(_ row: inout BodyRow, count: Int) throws(WireError) {
+    let mask = try reader.bytes((count + 7) / 8, "mask")
+    for index in 0..<count {
+      let isCarried = mask[index / 8] & (1 << (index % 8)) != 0
+      row.isCarried.append(isCarried)
+      row.values.append(isCarried ? try reader.value("value") : WireValue(.null))
+    }
+    if count % 8 != 0, let last = mask.last, last >> (count % 8) != 0 {
+      throw WireError(.malformed, "mask")
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/// The named places where a crash must cost nothing. A test decides what happens there; without
+/// the package trait `Rehearsal` reaching one is no code at all.
+package enum CrashPoint: String, CaseIterable, Sendable {
+  /// A write was noted, and its transaction is still open.
+  case captureBeforeCommit = "capture.before-commit"
+  /// The writer's transaction is durable, and nothing is sealed.
+  case captureAfterCommit = "capture.after-commit"
+  /// Notes were read and cells stamped; operation and notes are still as they were.
+  case sealBeforeLog = "seal.before-log"
+  /// The operation is in the log, and the transaction is still open.
+  case sealBeforeCommit = "seal.before-commit"
+  case sealAfterCommit = "seal.after-commit"
+  case pushBeforeSend = "push.before-send"
+  /// The remote has stored what was pushed, and its answer was not read.
+  case pushAfterSend = "push.after-send"
+  case pullAfterReceive = "pull.after-receive"
+  /// Some operations of a page are in the tables, and the cursor stands where it stood.
+  case mergeBeforeCursor = "merge.before-cursor"
+  case mergeBeforeCommit = "merge.before-commit"
+  case mergeAfterCommit = "merge.after-commit"
+  /// The server has written a push and not committed it.
+  case serverBeforeCommit = "server.before-commit"
+  /// The server has committed a push and not answered.
+  case serverAfterCommit = "server.after-commit"
+
+  #if Rehearsal
+  /// Called at every point; set once, before anything runs, or by a single-threaded simulation.
+  nonisolated(unsafe) package static var handler: ((CrashPoint) throws -> Void)?
+
+  package static func reach(_ point: CrashPoint) throws {
+    try handler?(point)
+  }
+  #else
+  @inlinable
+  package static func reach(_ point: CrashPoint) throws {}
+  #endif
+}

@@ -1,0 +1,53 @@
+import GRDB
+
+/// Why a database can not be used as Tern would have to use it. Nothing was written to it.
+public struct DatabaseSetupError: Error, Sendable {
+  public struct Code: Hashable, Sendable {
+    package enum Reason: String, Sendable {
+      case readOnly = "read-only"
+      case journalNotDurable = "journal-not-durable"
+      case durabilityNotApplied = "durability-not-applied"
+    }
+    package let reason: Reason
+
+    /// The database is open for reading only: open it for writing, or let its file be written.
+    public static let readOnly = Code(reason: .readOnly)
+    /// Its journal mode is MEMORY or OFF, which survives no crash: use WAL or DELETE.
+    public static let journalNotDurable = Code(reason: .journalNotDurable)
+    /// SQLite did not take the ``Durability``: see ``DatabaseSetupError/underlyingError``.
+    public static let durabilityNotApplied = Code(reason: .durabilityNotApplied)
+  }
+
+  public let code: Code
+  /// The database's path.
+  public let database: String
+  public let underlyingError: (any Error)?
+
+  package init(_ code: Code, database: String, underlyingError: (any Error)? = nil) {
+    self.code = code
+    self.database = database
+    self.underlyingError = underlyingError
+  }
+
+  /// Whether the same call can succeed later: another connection was in the way.
+  public var isTransient: Bool {
+    guard let error = underlyingError as? DatabaseError else { return false }
+    return error.resultCode == .SQLITE_BUSY || error.resultCode == .SQLITE_LOCKED
+  }
+}
+
+extension DatabaseSetupError: CustomStringConvertible {
+  public var description: String {
+    let text =
+      switch code.reason {
+      case .readOnly:
+        "\(database) is open for reading only; open it for writing"
+      case .journalNotDurable:
+        "the journal of \(database) survives no crash; set its journal_mode to WAL or DELETE"
+      case .durabilityNotApplied:
+        "SQLite did not take the durability for \(database); set it outside of transactions"
+      }
+    let cause = underlyingError.map { ": \($0)" } ?? ""
+    return "\(text)\(cause) (\(code.reason.rawValue))"
+  }
+}

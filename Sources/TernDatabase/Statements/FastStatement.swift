@@ -1,0 +1,156 @@
+import CTernSQLite
+import GRDB
+import GRDBSQLite
+import TernCore
+
+/// A statement driven through SQLite's C API, for the paths that run once a row.
+///
+/// GRDB owns and caches the statement, so the app can close its database; this is a borrowed view
+/// for one transaction. GRDB's observation does not see what it changes: the caller says so with
+/// `Database.notifyChanges(in:)`.
+package struct FastStatement {
+  package let pointer: OpaquePointer
+  private let owner: Statement
+
+  package init(_ db: Database, _ sql: String) throws {
+    owner = try db.cachedStatement(sql: sql)
+    pointer = owner.sqliteStatement
+    sqlite3_reset(pointer)
+    sqlite3_clear_bindings(pointer)
+  }
+
+  // MARK: - Binding; indices begin at 1
+
+  package func bind(_ index: Int32, _ value: Int64) {
+    sqlite3_bind_int64(pointer, index, value)
+  }
+
+  package func bind(_ index: Int32, raw value: UInt64) {
+    sqlite3_bind_int64(pointer, index, Int64(bitPattern: value))
+  }
+
+  package func bindNull(_ index: Int32) {
+    sqlite3_bind_null(pointer, index)
+  }
+
+  /// Binds bytes that must stay valid until the next ``reset()``.
+  package func bind(_ index: Int32, blob: UnsafeRawBufferPointer) {
+    _ = tern_bind_blob(pointer, index, blob.baseAddress, Int32(blob.count))
+  }
+
+  /// Binds a value whose buffer must stay valid until the next ``reset()``.
+  package func bind(_ index: Int32, _ value: WireValue) {
+    switch value.tag {
+    case .null, .integer128: sqlite3_bind_null(pointer, index)
+    case .integer, .negative, .integer64:
+      sqlite3_bind_int64(pointer, index, Int64(bitPattern: value.bits))
+    case .real: sqlite3_bind_double(pointer, index, Double(bitPattern: value.bits))
+    case .text:
+      _ = tern_bind_text(pointer, index, value.content.baseAddress, Int32(value.content.count))
+    case .blob: bind(index, blob: value.content)
+    }
+  }
+
+  /// Binds a value; SQLite copies it.
+  package func bind(_ index: Int32, copy value: Value) {
+    switch value {
+    case .null: sqlite3_bind_null(pointer, index)
+    case .integer(let number): sqlite3_bind_int64(pointer, index, number)
+    case .real(let number): sqlite3_bind_double(pointer, index, number)
+    case .text(let bytes):
+      bytes.withUnsafeBytes {
+        _ = tern_bind_text_copy(pointer, index, $0.baseAddress, Int32($0.count))
+      }
+    case .blob(let bytes):
+      bytes.withUnsafeBytes {
+        _ = tern_bind_blob_copy(pointer, index, $0.baseAddress, Int32($0.count))
+      }
+    }
+  }
+
+  /// Binds a copy of what another statement's current row holds.
+  package func bind(_ index: Int32, columnOf other: FastStatement, _ column: Int32) {
+    sqlite3_bind_value(pointer, index, sqlite3_column_value(other.pointer, column))
+  }
+
+  // MARK: - Running
+
+  /// Steps to the next row; `false` when there is none.
+  package func step() throws -> Bool {
+    switch sqlite3_step(pointer) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw failure()
+    }
+  }
+
+  /// Runs to the end and resets.
+  package func run() throws {
+    defer { reset() }
+    while try step() {}
+  }
+
+  /// Runs to the end and resets; `false` when a constraint of the app's table refused it.
+  package func runUnlessRefused() throws -> Bool {
+    defer { reset() }
+    while true {
+      switch sqlite3_step(pointer) {
+      case SQLITE_ROW: continue
+      case SQLITE_DONE: return true
+      case let code where code & 0xFF == SQLITE_CONSTRAINT: return false
+      default: throw failure()
+      }
+    }
+  }
+
+  package func reset() {
+    sqlite3_reset(pointer)
+  }
+
+  private func failure() -> DatabaseError {
+    let connection = sqlite3_db_handle(pointer)
+    let code = ResultCode(rawValue: sqlite3_extended_errcode(connection))
+    let message = String(cString: sqlite3_errmsg(connection))
+    let sql = sqlite3_sql(pointer).map { String(cString: $0) }
+    sqlite3_reset(pointer)
+    return DatabaseError(resultCode: code, message: message, sql: sql)
+  }
+
+  // MARK: - Reading; columns begin at 0
+
+  package func isNull(_ column: Int32) -> Bool {
+    sqlite3_column_type(pointer, column) == SQLITE_NULL
+  }
+
+  package func int64(_ column: Int32) -> Int64 {
+    sqlite3_column_int64(pointer, column)
+  }
+
+  package func raw(_ column: Int32) -> UInt64 {
+    UInt64(bitPattern: sqlite3_column_int64(pointer, column))
+  }
+
+  /// A blob's bytes, valid until the next step.
+  package func blob(_ column: Int32) -> UnsafeRawBufferPointer {
+    let start = sqlite3_column_blob(pointer, column)
+    return UnsafeRawBufferPointer(
+      start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
+  }
+
+  /// The value of a column, valid until the next step.
+  package func value(_ column: Int32) -> WireValue {
+    switch sqlite3_column_type(pointer, column) {
+    case SQLITE_INTEGER:
+      let number = sqlite3_column_int64(pointer, column)
+      return WireValue(number < 0 ? .negative : .integer, bits: UInt64(bitPattern: number))
+    case SQLITE_FLOAT:
+      return WireValue(.real, bits: sqlite3_column_double(pointer, column).bitPattern)
+    case SQLITE_TEXT:
+      let start = sqlite3_column_text(pointer, column)
+      let count = Int(sqlite3_column_bytes(pointer, column))
+      return WireValue(.text, content: UnsafeRawBufferPointer(start: start, count: count))
+    case SQLITE_BLOB: return WireValue(.blob, content: blob(column))
+    default: return WireValue(.null)
+    }
+  }
+}
