@@ -67,5 +67,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "TernCoreTests", dependencies: ["TernCore"], swiftSettings: strict),
     .testTarget(name: "TernTests", dependencies: ["Tern", "TernTesting"], swiftSettings: strict),
+    .testTarget(
+      name: "TernServerTests", dependencies: ["TernCore", "TernServer"], swiftSettings: strict),
   ]
 )

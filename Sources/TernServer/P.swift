@@ -1,5 +1,0 @@
-#if Server
-import Hummingbird
-import Crypto
-import GRDB
-#endif

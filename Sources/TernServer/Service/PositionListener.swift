@@ -1,0 +1,26 @@
+#if Server
+import Synchronization
+
+/// One reader of a space's positions, which is given only the newest that it hasn't taken.
+final class PositionListener: Sendable {
+  private let newest = Mutex<UInt64>(0)
+  private let continuation: AsyncStream<UInt64>.Continuation
+
+  init(_ continuation: AsyncStream<UInt64>.Continuation) {
+    self.continuation = continuation
+  }
+
+  /// Wakes the reader with the greatest position so far: two pushes can tell theirs in either order.
+  func offer(_ position: UInt64) {
+    newest.withLock {
+      $0 = max($0, position)
+      continuation.yield($0)
+    }
+  }
+
+  /// Ends the reader's stream, after what it hasn't taken.
+  func finish() {
+    continuation.finish()
+  }
+}
+#endif

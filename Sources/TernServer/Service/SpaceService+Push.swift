@@ -1,0 +1,54 @@
+#if Server
+import TernCore
+
+extension SpaceService {
+  /// Stores operations in their order; when it returns they are durable, and listeners were told.
+  ///
+  /// All or nothing. An operation that the space has already is acknowledged again.
+  /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-ahead`,
+  ///   `time-not-increasing`, `too-large`, `too-many-spaces`.
+  public func push(_ operations: [Operation], to space: SpaceName) throws -> PushReceipt {
+    guard operations.count <= limits.batchOperations else {
+      throw RemoteError(
+        .tooLarge,
+        "batchOperations: a push has at most \(limits.batchOperations) operations; push fewer at "
+          + "a time")
+    }
+    let now = clock.nowMilliseconds
+    guard !operations.isEmpty else {
+      let position = try store.summary(of: space).position
+      return PushReceipt(nowMilliseconds: now, position: position, accepted: 0)
+    }
+    let pushed = operations.map { NewOperation($0) }
+    let receipt = try store.update(space) { transaction in
+      try checkRoom(transaction)
+      var admission = try prepare(pushed, in: transaction, now: now)
+      for new in pushed { try admission.offer(new) }
+      let admitted = admission.admitted
+      if !admitted.isEmpty { try transaction.append(admitted, heads: admission.heads) }
+      return PushReceipt(
+        nowMilliseconds: now, position: transaction.position + UInt64(admitted.count),
+        accepted: admitted.count)
+    }
+    if receipt.accepted > 0 { board.publish(receipt.position, of: space) }
+    return receipt
+  }
+
+  /// Reads what the decision needs, in as few calls as there are kinds of rows.
+  private func prepare(
+    _ pushed: [NewOperation], in transaction: any SpaceTransaction, now: Int64
+  ) throws -> Admission {
+    let heads = try transaction.heads(of: Set(pushed.map(\.key.author)))
+    let stored = pushed.map(\.key).filter { $0.sequence <= heads[$0.author]?.sequence ?? 0 }
+    let digests = stored.isEmpty ? [:] : try transaction.digests(of: stored)
+    return Admission(heads: heads, digests: digests, now: now)
+  }
+
+  func checkRoom(_ transaction: any SpaceTransaction) throws {
+    guard let spaces = try transaction.spacesBefore, spaces >= limits.spaces else { return }
+    throw RemoteError(
+      .tooManySpaces,
+      "spaces: the store has \(spaces) spaces, its limit; use one of them or another server")
+  }
+}
+#endif

@@ -1,0 +1,38 @@
+#if Server
+import TernCore
+
+extension SpaceService {
+  /// Makes a token that opens `space`, and the space if need be. It can't be shown again.
+  ///
+  /// - Parameter generator: a cryptographic one, as `SystemRandomNumberGenerator` is.
+  /// - Throws: ``RemoteError`` with `too-many-spaces`.
+  public func createToken(
+    for space: SpaceName, using generator: inout some RandomNumberGenerator
+  ) throws -> String {
+    let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    let token = "tern_" + secret.hexadecimal
+    try store.update(space) { transaction in
+      try checkRoom(transaction)
+      try transaction.add(
+        TokenDigest(token: token), createdMilliseconds: clock.nowMilliseconds)
+    }
+    return token
+  }
+
+  /// Returns when `token` opens `space`.
+  ///
+  /// - Throws: ``RemoteError`` with `unauthorized` or `forbidden`.
+  public func authorize(_ token: String?, for space: SpaceName) throws {
+    guard let token, let record = try store.token(TokenDigest(token: token)) else {
+      throw RemoteError(
+        .unauthorized,
+        "the token is missing or unknown; make one with 'tern token create' and send it as "
+          + "'Authorization: Bearer …'")
+    }
+    guard record.space == space else {
+      throw RemoteError(
+        .forbidden, "the token is for another space; use this space's own token")
+    }
+  }
+}
+#endif

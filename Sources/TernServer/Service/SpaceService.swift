@@ -1,0 +1,52 @@
+#if Server
+import TernCore
+
+/// A server without its transport: what every request does, over any store.
+///
+/// Synchronous, so that a simulation can use it as a server in its own process. Calls can come from
+/// any thread. Copies share their listeners.
+///
+/// Errors are ``RemoteError``s where the request is refused, otherwise the store's own.
+public struct SpaceService: Sendable {
+  public let store: any SpaceStore
+  public let clock: ServerClock
+  public let limits: ServerLimits
+  let board = PositionBoard()
+
+  public init(store: any SpaceStore, clock: ServerClock, limits: ServerLimits = .init()) {
+    self.store = store
+    self.clock = clock
+    self.limits = limits
+  }
+
+  /// Says where a space is; one that doesn't exist is at 0.
+  public func greet(_ space: SpaceName) throws -> RemoteGreeting {
+    let summary = try store.summary(of: space)
+    return RemoteGreeting(
+      epoch: store.epoch, nowMilliseconds: clock.nowMilliseconds, position: summary.position,
+      heads: summary.heads)
+  }
+
+  /// The newest position of a space, now and whenever it grows. A slow reader gets only the last.
+  ///
+  /// Growth is told by this service and its copies; a push in another process isn't.
+  /// - Throws: ``RemoteError`` with `unavailable` when there are too many streams.
+  public func positions(of space: SpaceName) throws -> AsyncStream<UInt64> {
+    try listen(to: space).positions
+  }
+
+  /// The listener is there before the position is read, so that no push falls between the two.
+  func listen(to space: SpaceName) throws -> (
+    listener: PositionListener, positions: AsyncStream<UInt64>
+  ) {
+    let (listener, positions) = try board.listen(to: space, atMost: limits.streamsPerSpace)
+    do {
+      listener.offer(try store.summary(of: space).position)
+    } catch {
+      listener.finish()
+      throw error
+    }
+    return (listener, positions)
+  }
+}
+#endif

@@ -1,0 +1,82 @@
+#if Server
+import TernCore
+
+/// Decides which operations of a push are new, which are repeats, and what refuses it.
+///
+/// Pure: the store's rows come in, the rows to add come out. The caller offers operations in their
+/// order and adds ``admitted`` only when none was refused.
+struct Admission {
+  /// How far ahead of the server's clock an operation's time can be.
+  static let toleranceMilliseconds: Int64 = 5 * 60 * 1000
+
+  /// The server's clock, milliseconds since 1970.
+  let now: Int64
+  /// The newest operation of every author in the push, with what was admitted so far.
+  private(set) var heads: [ReplicaID: AuthorHead]
+  /// What is to be added, in its order.
+  private(set) var admitted: [NewOperation] = []
+  private var digests: [OperationKey: OperationDigest]
+
+  /// - Parameter digests: those of every offered operation that the space has already.
+  init(
+    heads: [ReplicaID: AuthorHead], digests: [OperationKey: OperationDigest], now: Int64
+  ) {
+    self.heads = heads
+    self.digests = digests
+    self.now = now
+  }
+
+  mutating func offer(_ new: NewOperation) throws(RemoteError) {
+    let envelope = new.operation.envelope
+    let head = heads[envelope.replica]
+    let next = (head?.sequence ?? 0) + 1
+    if envelope.sequence < next { return try checkRepeat(new) }
+    guard envelope.sequence == next else {
+      throw refusal(
+        .sequenceGap, envelope,
+        "operation \(envelope.sequence) of replica \(envelope.replica) came where \(next) is "
+          + "expected; ask for the heads and push from there")
+    }
+    try checkTime(envelope, after: head)
+    heads[envelope.replica] = AuthorHead(envelope)
+    digests[new.key] = new.digest
+    admitted.append(new)
+  }
+
+  private func checkRepeat(_ new: NewOperation) throws(RemoteError) {
+    guard digests[new.key] == new.digest else {
+      throw refusal(
+        .sequenceConflict, new.operation.envelope,
+        "the space has another operation \(new.key.sequence) of replica \(new.key.author): the "
+          + "database is a copy of another, and needs a replica id of its own")
+    }
+  }
+
+  /// Invariant 11: the times of accepted operations strictly increase per replica; the fragments of
+  /// one group share theirs.
+  private func checkTime(_ envelope: Operation.Envelope, after head: AuthorHead?)
+    throws(RemoteError)
+  {
+    guard envelope.time.milliseconds <= now + Self.toleranceMilliseconds else {
+      throw refusal(
+        .timeAhead, envelope,
+        "the time of operation \(envelope.sequence) of replica \(envelope.replica) is more than "
+          + "five minutes ahead of the server's clock; set the clock and stamp it again")
+    }
+    guard let head else { return }
+    guard envelope.time > head.time || (envelope.time == head.time && head.continues) else {
+      throw refusal(
+        .timeNotIncreasing, envelope,
+        "the time of operation \(envelope.sequence) of replica \(envelope.replica) is not after "
+          + "that of the operation before it; stamp it again")
+    }
+  }
+
+  private func refusal(
+    _ code: RemoteError.Code, _ envelope: Operation.Envelope, _ message: String
+  ) -> RemoteError {
+    RemoteError(
+      code, message, replica: envelope.replica, sequence: envelope.sequence, nowMilliseconds: now)
+  }
+}
+#endif

@@ -1,0 +1,31 @@
+#if Server
+import Crypto
+import TernCore
+
+/// The SHA-256 of an operation's bytes: what the server keeps for ever to tell a repeat from
+/// another operation under the same number.
+public struct OperationDigest: Hashable, Sendable {
+  /// 32 bytes.
+  public let bytes: [UInt8]
+
+  public init(_ operation: Operation) {
+    bytes = Array(SHA256.hash(data: operation.bytes))
+  }
+
+  package init(stored bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  /// The first eight bytes in hexadecimal, which a cursor carries.
+  var check: String { bytes.prefix(8).hexadecimal }
+}
+
+extension Collection<UInt8> {
+  /// Two lower-case digits a byte.
+  package var hexadecimal: String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+}
+#endif

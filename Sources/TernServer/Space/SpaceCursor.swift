@@ -1,0 +1,36 @@
+#if Server
+import TernCore
+
+/// What the text of a ``Cursor`` says: `epoch.position.check`.
+///
+/// The check is taken from the digest of the operation at that position. A server that was restored
+/// from a backup gives the position to another operation, and notices.
+struct SpaceCursor: Hashable {
+  var epoch: String
+  var position: UInt64
+  /// Empty at position 0.
+  var check: String
+
+  init(epoch: String, position: UInt64, digest: OperationDigest?) {
+    self.epoch = epoch
+    self.position = position
+    check = digest?.check ?? ""
+  }
+
+  /// Reads a cursor's text, or gives `nil`; only the form that ``cursor`` writes is one.
+  init?(_ cursor: Cursor) {
+    let parts = cursor.rawValue.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, let position = UInt64(parts[1]), position <= Self.maximumPosition
+    else { return nil }
+    epoch = String(parts[0])
+    self.position = position
+    check = String(parts[2])
+    guard self.cursor == cursor else { return nil }
+  }
+
+  /// Positions are stored as signed 64-bit numbers.
+  static let maximumPosition = UInt64(Int64.max)
+
+  var cursor: Cursor { Cursor(rawValue: "\(epoch).\(position).\(check)") }
+}
+#endif

@@ -1,0 +1,67 @@
+#if Server
+import Synchronization
+import TernCore
+
+/// A store that lives as long as its object: for tests, previews and simulations.
+public final class MemorySpaceStore: SpaceStore {
+  public let epoch: String
+  private let contents: Mutex<Contents>
+
+  struct Contents {
+    var spaces: [SpaceName: MemorySpace] = [:]
+    var tokens: [TokenDigest: TokenRecord] = [:]
+  }
+
+  public init(using generator: inout some RandomNumberGenerator) {
+    epoch = Epoch.draw(using: &generator)
+    contents = Mutex(Contents())
+  }
+
+  /// A store that begins with what `other` holds now, its epoch included, as a restored backup does.
+  public init(copying other: MemorySpaceStore) {
+    epoch = other.epoch
+    contents = Mutex(other.contents.withLock { $0 })
+  }
+
+  public func summary(of space: SpaceName) -> SpaceSummary {
+    contents.withLock { $0.spaces[space]?.summary ?? SpaceSummary() }
+  }
+
+  public func page(
+    of space: SpaceName, after position: UInt64, contentBytes: Int, operations: Int
+  ) -> StoredPage {
+    contents.withLock {
+      $0.spaces[space, default: MemorySpace()]
+        .page(after: position, contentBytes: contentBytes, operations: operations)
+    }
+  }
+
+  public func update<Value: Sendable>(
+    _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value {
+    try contents.withLock { contents in
+      let transaction = MemorySpaceTransaction(space, in: contents)
+      let value = try body(transaction)
+      transaction.commit(to: &contents)
+      return value
+    }
+  }
+
+  public func token(_ digest: TokenDigest) -> TokenRecord? {
+    contents.withLock { $0.tokens[digest] }
+  }
+
+  public func tokens() -> [TokenRecord] {
+    contents.withLock { contents in
+      contents.tokens.values.sorted {
+        ($0.createdMilliseconds, $0.digest.description)
+          < ($1.createdMilliseconds, $1.digest.description)
+      }
+    }
+  }
+
+  public func removeToken(_ digest: TokenDigest) -> Bool {
+    contents.withLock { $0.tokens.removeValue(forKey: digest) != nil }
+  }
+}
+#endif

@@ -1,0 +1,86 @@
+#if Server
+import GRDB
+
+extension SQLiteSpaceStore {
+  /// Opens the data file at `path`, or makes it.
+  ///
+  /// - Parameters:
+  ///   - generator: draws the epoch of a new store.
+  ///   - checkpoints: whether this object moves the log into the file now and then. One that is open
+  ///     for a moment beside a server leaves that to the server: SQLite before 3.51.3 must not have
+  ///     one connection write while another one checkpoints.
+  /// - Throws: ``StoreError`` with the file untouched, `DatabaseError`.
+  public convenience init(
+    path: String, using generator: inout some RandomNumberGenerator, checkpoints: Bool = true
+  ) throws {
+    do {
+      if try !ServerFile(path: path).holdsStore() {
+        try Self.create(path, epoch: Epoch.draw(using: &generator))
+      }
+      let pool = try DatabasePool(path: path, configuration: Self.configuration)
+      try Self.prepare(pool, checkpoints: checkpoints)
+      let epoch = try Self.readEpoch(pool, path: path)
+      self.init(pool: pool, epoch: epoch, checkpoints: checkpoints)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
+      throw StoreError(.inaccessible, "\(path) can't be opened; check its permissions")
+    }
+  }
+
+  private static var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(10)
+    configuration.maximumReaderCount = 4
+    return configuration
+  }
+
+  private static func create(_ path: String, epoch: String) throws {
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    defer { try? queue.close() }
+    try queue.inDatabase { db in
+      try db.inTransaction(.immediate) {
+        // Another process can have been first.
+        if try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0 {
+          try ServerSchema.create(db, epoch: epoch)
+        }
+        return .commit
+      }
+    }
+  }
+
+  /// GRDB sets `synchronous = NORMAL` while it opens a pool, which loses acknowledged pushes with the
+  /// power; so FULL is set afterwards, and looked at.
+  private static func prepare(_ pool: DatabasePool, checkpoints: Bool) throws {
+    try pool.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA synchronous = FULL")
+      if !checkpoints { try db.execute(sql: "PRAGMA wal_autocheckpoint = 0") }
+      guard try synchronousSetting(db) == 2,
+        try String.fetchOne(db, sql: "PRAGMA journal_mode") == "wal"
+      else {
+        throw StoreError(
+          .inaccessible,
+          "\(pool.path) can't be written durably; put it on a local disk")
+      }
+    }
+  }
+
+  private static func synchronousSetting(_ db: Database) throws -> Int? {
+    try Int.fetchOne(db, sql: "PRAGMA synchronous")
+  }
+
+  /// What the writing connection's `synchronous` is now; 2 is FULL.
+  func synchronousSetting() throws -> Int? {
+    try pool.writeWithoutTransaction { try Self.synchronousSetting($0) }
+  }
+
+  private static func readEpoch(_ pool: DatabasePool, path: String) throws -> String {
+    try pool.read { db in
+      let version = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+      try ServerFile.checkVersion(version, path: path)
+      guard let epoch = try String.fetchOne(db, sql: "SELECT epoch FROM store") else {
+        throw StoreError(.damaged, "\(path) has no epoch; restore it from a backup")
+      }
+      return epoch
+    }
+  }
+}
+#endif

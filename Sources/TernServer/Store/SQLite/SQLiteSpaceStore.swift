@@ -1,0 +1,128 @@
+#if Server
+import Foundation
+import GRDB
+import TernCore
+
+/// A store in one SQLite file, with every commit on the disk before it returns.
+///
+/// Several objects, also of several processes, can have one file open.
+public final class SQLiteSpaceStore: SpaceStore {
+  public let epoch: String
+  let pool: DatabasePool
+  private let checkpoints: Bool
+
+  init(pool: DatabasePool, epoch: String, checkpoints: Bool) {
+    self.pool = pool
+    self.epoch = epoch
+    self.checkpoints = checkpoints
+  }
+
+  /// Ends all access. Where nobody else has the file open, everything is then in the one file, and
+  /// copying it is a backup; but for an object that was opened not to checkpoint.
+  public func close() throws {
+    if checkpoints {
+      // By name: the pool's last connection to close is a reader, which can't do it. While another
+      // process is in the way the log stays, and is as durable as the file.
+      _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+    }
+    try pool.close()
+  }
+
+  public func summary(of space: SpaceName) throws -> SpaceSummary {
+    try pool.read { db in
+      guard let row = try SpaceRow.fetch(db, name: space) else { return SpaceSummary() }
+      let statement = try db.cachedStatement(
+        sql: "SELECT author, sequence FROM head WHERE space = ?")
+      var heads = VersionVector()
+      let rows = try Row.fetchCursor(statement, arguments: [row.id])
+      while let row = try rows.next() {
+        heads[try ReplicaID(stored: row[0])] = UInt64(row[1] as Int64)
+      }
+      return SpaceSummary(position: row.position, heads: heads)
+    }
+  }
+
+  public func page(
+    of space: SpaceName, after position: UInt64, contentBytes: Int, operations: Int
+  ) throws -> StoredPage {
+    try pool.read { db in
+      guard let row = try SpaceRow.fetch(db, name: space) else { return StoredPage(head: 0) }
+      var page = StoredPage(head: row.position)
+      guard let after = Int64(exactly: position), position <= row.position else { return page }
+      let digest = try db.cachedStatement(
+        sql: "SELECT digest FROM operation WHERE space = ? AND position = ?")
+      page.digestBefore = try Data.fetchOne(digest, arguments: [row.id, after])
+        .map { OperationDigest(stored: Array($0)) }
+      let statement = try db.cachedStatement(
+        sql: """
+          SELECT digest, bytes FROM operation WHERE space = ? AND position > ?
+          ORDER BY position LIMIT ?
+          """)
+      var total = 0
+      let rows = try Row.fetchCursor(statement, arguments: [row.id, after, operations])
+      while let row = try rows.next() {
+        let bytes: Data = row[1]
+        total += bytes.count
+        if total > contentBytes, !page.operations.isEmpty { break }
+        page.operations.append(Array(bytes))
+        page.lastDigest = OperationDigest(stored: Array(row[0] as Data))
+      }
+      return page
+    }
+  }
+
+  public func update<Value: Sendable>(
+    _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value {
+    try pool.writeWithoutTransaction { db in
+      var value: Value?
+      // Takes the file's write lock before the head is read; a store on PostgreSQL locks the row.
+      try db.inTransaction(.immediate) {
+        value = try body(SQLiteSpaceTransaction(db, space: space))
+        return .commit
+      }
+      guard let value else { fatalError("a committed transaction has a value") }
+      return value
+    }
+  }
+}
+
+// MARK: - Tokens
+
+extension SQLiteSpaceStore {
+  private static let selectTokens = """
+    SELECT token.digest, space.name, token.created_ms
+    FROM token JOIN space ON space.id = token.space
+    """
+
+  public func token(_ digest: TokenDigest) throws -> TokenRecord? {
+    try pool.read { db in
+      let statement = try db.cachedStatement(sql: Self.selectTokens + " WHERE token.digest = ?")
+      return try Row.fetchOne(statement, arguments: [Data(digest.bytes)]).map(TokenRecord.init)
+    }
+  }
+
+  public func tokens() throws -> [TokenRecord] {
+    try pool.read { db in
+      try Row.fetchAll(db, sql: Self.selectTokens + " ORDER BY token.created_ms, token.digest")
+        .map(TokenRecord.init)
+    }
+  }
+
+  public func removeToken(_ digest: TokenDigest) throws -> Bool {
+    try pool.write { db in
+      try db.execute(
+        sql: "DELETE FROM token WHERE digest = ?", arguments: [Data(digest.bytes)])
+      return db.changesCount > 0
+    }
+  }
+}
+
+extension TokenRecord {
+  fileprivate init(_ row: Row) {
+    self.init(
+      digest: TokenDigest(stored: Array(row[0] as Data)), space: SpaceName(stored: row[1]),
+      createdMilliseconds: row[2])
+  }
+}
+#endif

@@ -1,0 +1,93 @@
+#if Server
+import Foundation
+import GRDB
+import TernCore
+
+/// A transaction that holds the file's write lock. Only used inside the call that made it.
+final class SQLiteSpaceTransaction: SpaceTransaction {
+  let position: UInt64
+
+  private let db: Database
+  private let id: Int64
+  private let isNew: Bool
+
+  init(_ db: Database, space: SpaceName) throws {
+    self.db = db
+    if let row = try SpaceRow.fetch(db, name: space) {
+      (id, position, isNew) = (row.id, row.position, false)
+    } else {
+      try db.execute(
+        sql: "INSERT INTO space (name, position) VALUES (?, 0)", arguments: [space.text])
+      (id, position, isNew) = (db.lastInsertedRowID, 0, true)
+    }
+  }
+
+  var spacesBefore: Int? {
+    get throws {
+      guard isNew else { return nil }
+      return try Int.fetchOne(db, sql: "SELECT count(*) - 1 FROM space")
+    }
+  }
+
+  func heads(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorHead] {
+    let statement = try db.cachedStatement(
+      sql: "SELECT sequence, time, continues FROM head WHERE space = ? AND author = ?")
+    var heads: [ReplicaID: AuthorHead] = [:]
+    for author in authors {
+      guard let row = try Row.fetchOne(statement, arguments: [id, author.data]) else { continue }
+      heads[author] = AuthorHead(
+        sequence: UInt64(row[0] as Int64),
+        time: HybridTime(rawValue: UInt64(bitPattern: row[1] as Int64)), continues: row[2])
+    }
+    return heads
+  }
+
+  func digests(of keys: [OperationKey]) throws -> [OperationKey: OperationDigest] {
+    let statement = try db.cachedStatement(
+      sql: "SELECT digest FROM operation WHERE space = ? AND author = ? AND sequence = ?")
+    var digests: [OperationKey: OperationDigest] = [:]
+    for key in keys {
+      guard let sequence = Int64(exactly: key.sequence) else { continue }
+      let data = try Data.fetchOne(statement, arguments: [id, key.author.data, sequence])
+      digests[key] = data.map { OperationDigest(stored: Array($0)) }
+    }
+    return digests
+  }
+
+  func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws {
+    let insert = try db.cachedStatement(
+      sql: """
+        INSERT INTO operation (space, position, author, sequence, digest, bytes)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """)
+    var position = Int64(position)
+    for new in operations {
+      position += 1
+      try insert.execute(arguments: [
+        id, position, new.key.author.data, Int64(new.key.sequence), Data(new.digest.bytes),
+        Data(new.operation.bytes),
+      ])
+    }
+    let upsert = try db.cachedStatement(
+      sql: """
+        INSERT INTO head (space, author, sequence, time, continues) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (space, author) DO UPDATE SET sequence = excluded.sequence,
+          time = excluded.time, continues = excluded.continues
+        """)
+    for (author, head) in heads {
+      try upsert.execute(arguments: [
+        id, author.data, Int64(head.sequence), Int64(bitPattern: head.time.rawValue),
+        head.continues,
+      ])
+    }
+    let move = try db.cachedStatement(sql: "UPDATE space SET position = ? WHERE id = ?")
+    try move.execute(arguments: [position, id])
+  }
+
+  func add(_ token: TokenDigest, createdMilliseconds: Int64) throws {
+    try db.execute(
+      sql: "INSERT INTO token (digest, space, created_ms) VALUES (?, ?, ?)",
+      arguments: [Data(token.bytes), id, createdMilliseconds])
+  }
+}
+#endif

@@ -1,0 +1,77 @@
+#if Server
+import Foundation
+
+/// What the first bytes of a data file tell, read without SQLite, which could change a file merely
+/// by opening it.
+///
+/// - Source: "Database File Format", https://www.sqlite.org/fileformat2.html, section 1.3.
+struct ServerFile {
+  /// "TSRV", in the file's application id.
+  static let applicationID: Int32 = 0x5453_5256
+  static let formatVersion: Int32 = 1
+
+  let path: String
+
+  /// Whether there is a store in the file; an empty file is none.
+  ///
+  /// - Throws: ``StoreError``.
+  func holdsStore() throws -> Bool {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+      try checkFolder()
+      return false
+    }
+    guard !isFolder.boolValue else {
+      throw StoreError(.inaccessible, "\(path) is a folder; name a file")
+    }
+    guard FileManager.default.isWritableFile(atPath: path) else {
+      throw StoreError(.inaccessible, "\(path) can't be written; change its permissions")
+    }
+    try checkFolder()
+    let header = try readHeader()
+    guard !header.isEmpty else { return false }
+    try check(header)
+    return true
+  }
+
+  /// SQLite writes its log beside the file, so the folder must be writable too.
+  private func checkFolder() throws {
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    guard FileManager.default.isWritableFile(atPath: folder) else {
+      throw StoreError(
+        .inaccessible, "the folder \(folder) is absent or can't be written; make it first")
+    }
+  }
+
+  private func readHeader() throws -> [UInt8] {
+    guard let handle = FileHandle(forReadingAtPath: path) else {
+      throw StoreError(.inaccessible, "\(path) can't be read; change its permissions")
+    }
+    defer { try? handle.close() }
+    return try Array(handle.read(upToCount: 100) ?? Data())
+  }
+
+  private func check(_ header: [UInt8]) throws {
+    guard header.count == 100, header.starts(with: "SQLite format 3\0".utf8),
+      Self.number(at: 68, in: header) == Self.applicationID
+    else {
+      throw StoreError(
+        .notServerFile, "\(path) is no data file of a Tern server; name another file")
+    }
+    try Self.checkVersion(Self.number(at: 60, in: header), path: path)
+  }
+
+  static func checkVersion(_ version: Int32, path: String) throws {
+    guard version <= formatVersion else {
+      throw StoreError(
+        .newerFormat,
+        "\(path) has format \(version) and this version of Tern knows up to \(formatVersion); "
+          + "update Tern")
+    }
+  }
+
+  private static func number(at offset: Int, in header: [UInt8]) -> Int32 {
+    Int32(bitPattern: header[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) })
+  }
+}
+#endif

@@ -1,0 +1,34 @@
+#if Server
+
+/// Why a data file could not be opened. The file was not changed.
+public struct StoreError: Error, Hashable, Sendable {
+  public struct Code: Hashable, Sendable {
+    private enum Reason { case notServerFile, newerFormat, inaccessible, damaged, inUse }
+    private let reason: Reason
+
+    /// The file is something else than a Tern server's data.
+    public static let notServerFile = Code(reason: .notServerFile)
+    /// A newer version of Tern made or upgraded the file.
+    public static let newerFormat = Code(reason: .newerFormat)
+    /// The file can't be read, made or written.
+    public static let inaccessible = Code(reason: .inaccessible)
+    /// The file lacks what every server file has.
+    public static let damaged = Code(reason: .damaged)
+    /// Another server has the file open.
+    public static let inUse = Code(reason: .inUse)
+  }
+
+  public let code: Code
+  /// What happened, to which file, and what to do.
+  public let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  public var description: String { message }
+}
+#endif

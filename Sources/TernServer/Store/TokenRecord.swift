@@ -1,0 +1,38 @@
+#if Server
+import Crypto
+
+/// The SHA-256 of a token: all that a store keeps of it.
+///
+/// Looking it up tells nothing of a token by its timing: who can't guess the token can't choose
+/// its digest.
+public struct TokenDigest: Hashable, Sendable {
+  /// 32 bytes.
+  public let bytes: [UInt8]
+
+  public init(token: String) {
+    bytes = Array(SHA256.hash(data: Array(token.utf8)))
+  }
+
+  package init(stored bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+}
+
+extension TokenDigest: CustomStringConvertible {
+  /// The first 16 hexadecimal digits, by which an operator names a token.
+  public var description: String { bytes.prefix(8).hexadecimal }
+}
+
+/// A token's digest, and what it opens.
+public struct TokenRecord: Hashable, Sendable {
+  public let digest: TokenDigest
+  public let space: SpaceName
+  public let createdMilliseconds: Int64
+
+  public init(digest: TokenDigest, space: SpaceName, createdMilliseconds: Int64) {
+    self.digest = digest
+    self.space = space
+    self.createdMilliseconds = createdMilliseconds
+  }
+}
+#endif

@@ -1,0 +1,42 @@
+#if Server
+import TernCore
+import TernServer
+import Testing
+
+@Suite("Positions")
+struct PositionTests {
+  @Test("the first position comes at once, the next with a push", arguments: StoreKind.allCases)
+  func growth(kind: StoreKind) async throws {
+    let service = try kind.open().service()
+    var ada = Author(1)
+    _ = try service.push(ada.write(count: 2), to: .home)
+    var positions = try service.positions(of: .home).makeAsyncIterator()
+    #expect(await positions.next() == 2)
+    _ = try service.push(ada.write(count: 1), to: .home)
+    #expect(await positions.next() == 3)
+  }
+
+  @Test("a slow reader gets only the last position")
+  func coalesced() async throws {
+    let service = try StoreKind.memory.open().service()
+    var ada = Author(1)
+    var positions = try service.positions(of: .home).makeAsyncIterator()
+    for _ in 0..<5 { _ = try service.push([ada.write()], to: .home) }
+    #expect(await positions.next() == 5)
+  }
+
+  @Test("a repeat and another space's push are not told")
+  func silence() async throws {
+    let service = try StoreKind.memory.open().service()
+    var (ada, bob) = (Author(1), Author(2))
+    let first = ada.write()
+    _ = try service.push([first], to: .home)
+    var positions = try service.positions(of: .home).makeAsyncIterator()
+    #expect(await positions.next() == 1)
+    _ = try service.push([first], to: .home)
+    _ = try service.push(bob.write(count: 9), to: .work)
+    _ = try service.push([ada.write()], to: .home)
+    #expect(await positions.next() == 2)
+  }
+}
+#endif

@@ -1,0 +1,87 @@
+#if Server
+import Foundation
+import GRDB
+import Testing
+
+@testable import TernServer
+
+@Suite("A file that can't be a server's data")
+struct RefusedFileTests {
+  let folder: TemporaryFolder
+  let path: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path("data")
+  }
+
+  /// Opens the file, expects `code`, and that nothing in the folder changed.
+  private func expectRefusal(_ code: StoreError.Code) throws {
+    let before = try contents()
+    let error = #expect(throws: StoreError.self) { try openStore(path) }
+    #expect(error?.code == code)
+    #expect(error?.message.contains(path) == true)
+    #expect(try contents() == before)
+  }
+
+  private func contents() throws -> [String: Data?] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+    return Dictionary(
+      uniqueKeysWithValues: names.map {
+        ($0, try? Data(contentsOf: folder.url.appendingPathComponent($0)))
+      })
+  }
+
+  @Test("a text file is refused and untouched")
+  func text() throws {
+    try Data(String(repeating: "not a database\n", count: 100).utf8)
+      .write(to: URL(fileURLWithPath: path))
+    try expectRefusal(.notServerFile)
+  }
+
+  @Test("a short file is refused and untouched")
+  func short() throws {
+    try Data("x".utf8).write(to: URL(fileURLWithPath: path))
+    try expectRefusal(.notServerFile)
+  }
+
+  @Test("another application's database is refused and untouched")
+  func foreign() throws {
+    let queue = try DatabaseQueue(path: path)
+    try queue.write { try $0.execute(sql: "CREATE TABLE book (id TEXT PRIMARY KEY)") }
+    try queue.close()
+    try expectRefusal(.notServerFile)
+  }
+
+  @Test("a newer format is refused and untouched")
+  func newer() throws {
+    try openStore(path).close()
+    let queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 2") }
+    _ = try queue.writeWithoutTransaction {
+      try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE")
+    }
+    try queue.close()
+    try expectRefusal(.newerFormat)
+  }
+
+  @Test("a folder is refused")
+  func directory() throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    try expectRefusal(.inaccessible)
+  }
+
+  @Test("a folder that is absent is not made")
+  func absentFolder() throws {
+    let error = #expect(throws: StoreError.self) { try openStore(folder.path("absent/data")) }
+    #expect(error?.code == .inaccessible)
+    #expect(try contents().isEmpty)
+  }
+
+  @Test("an empty file becomes a store")
+  func empty() throws {
+    try Data().write(to: URL(fileURLWithPath: path))
+    #expect(try openStore(path).epoch.count == 32)
+  }
+}
+#endif
