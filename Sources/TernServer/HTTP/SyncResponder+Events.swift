@@ -1,0 +1,65 @@
+#if Server
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+import TernCore
+
+extension SyncResponder {
+  /// The space's newest position as server-sent events, until either side ends it.
+  ///
+  /// - Source: WHATWG HTML, section 9.2, "Server-sent events".
+  func events(_ request: Request, of space: SpaceName) async throws -> Response {
+    let (listener, positions) = try await queue.read { try service.listen(to: space) }
+    let body = ResponseBody { writer in
+      try await request.body.consumeWithInboundCloseHandler { _ in
+        try await withGracefulShutdownHandler {
+          try await write(positions, of: space, waking: listener, to: &writer)
+        } onGracefulShutdown: {
+          listener.finish()
+        }
+      } onInboundClosed: {
+        listener.finish()
+      }
+      try await writer.finish(nil)
+    }
+    return Response(
+      status: .ok,
+      headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
+  }
+
+  /// Every wake that brings no news is written as a comment, which keeps the connection open.
+  private func write(
+    _ positions: AsyncStream<UInt64>, of space: SpaceName, waking listener: PositionListener,
+    to writer: inout any ResponseBodyWriter
+  ) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await beat(listener, space) }
+      var written: UInt64?
+      for await position in positions {
+        guard position != written else {
+          try await writer.write(ByteBuffer(string: ":\n\n"))
+          continue
+        }
+        written = position
+        try await writer.write(
+          ByteBuffer(
+            string: "event: position\nid: \(position)\ndata: {\"position\":\(position)}\n\n"))
+      }
+      group.cancelAll()
+    }
+  }
+
+  /// Reads the position too, and so finds what another process has pushed into the store.
+  private func beat(_ listener: PositionListener, _ space: SpaceName) async throws {
+    while true {
+      do {
+        try await Task.sleep(for: heartbeat)
+      } catch {
+        return
+      }
+      listener.offer(try await queue.read { try service.store.summary(of: space).position })
+    }
+  }
+}
+#endif

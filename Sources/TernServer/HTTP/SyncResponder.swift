@@ -1,0 +1,87 @@
+#if Server
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOHTTP1
+import TernCore
+
+/// Answers every request: the server's whole HTTP API, unknown paths included.
+struct SyncResponder: HTTPResponder {
+  typealias Context = BasicRequestContext
+
+  let service: SpaceService
+  let queue = StoreQueue()
+  let budget: BodyBudget
+  let heartbeat: Duration
+
+  init(service: SpaceService, heartbeat: Duration) {
+    self.service = service
+    self.heartbeat = heartbeat
+    budget = BodyBudget(limit: service.limits.bodyBytesInFlight)
+  }
+
+  func respond(to request: Request, context: Context) async throws -> Response {
+    do {
+      return try await answer(request)
+    } catch let error as RemoteError {
+      return Response(error, expected: await expectedSequence(error, request))
+    } catch let error as HTTPParserError {
+      // Hummingbird answers and closes the connection.
+      throw error
+    } catch {
+      // The kind alone: a message could hold what a client had sent.
+      context.logger.error("request failed", metadata: ["error": "\(type(of: error))"])
+      return Response(
+        RemoteError(
+          .unavailable, "the server could not do this now, and its log says why; try again",
+          retryAfter: .seconds(5)))
+    }
+  }
+
+  private func answer(_ request: Request) async throws -> Response {
+    switch try Route(method: request.method, path: request.uri.path) {
+    case .health:
+      return Response(json: ["status": "ok"])
+    case .greet(let name):
+      let space = try await authorize(request, name)
+      return Response(json: GreetingDocument(try await queue.read { try service.greet(space) }))
+    case .push(let name):
+      return try await push(request, to: try await authorize(request, name))
+    case .pull(let name):
+      return try await pull(request, from: try await authorize(request, name))
+    case .events(let name):
+      return try await events(request, of: try await authorize(request, name))
+    }
+  }
+
+  private func authorize(_ request: Request, _ name: Substring) async throws -> SpaceName {
+    let space = try SpaceName(name, limits: service.limits)
+    let token = Self.bearerToken(request.headers[.authorization])
+    try await queue.read { try service.authorize(token, for: space) }
+    return space
+  }
+
+  /// - Source: RFC 6750, section 2.1; the scheme's name is in any case (RFC 9110, section 11.1).
+  static func bearerToken(_ authorization: String?) -> String? {
+    guard let authorization else { return nil }
+    let parts = authorization.split(separator: " ")
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+    return String(parts[1])
+  }
+
+  private func pull(_ request: Request, from space: SpaceName) async throws -> Response {
+    let cursor = request.uri.queryParameters["after"].map { Cursor(rawValue: String($0)) }
+    return Response(try await queue.read { try service.pull(from: space, after: cursor) })
+  }
+
+  /// For a gap, where the replica should go on; asked for again, since a refusal changes nothing.
+  private func expectedSequence(_ error: RemoteError, _ request: Request) async -> UInt64? {
+    guard error.code == .sequenceGap, let replica = error.replica,
+      case .push(let name)? = try? Route(method: request.method, path: request.uri.path),
+      let space = try? SpaceName(name, limits: service.limits)
+    else { return nil }
+    return try? await queue.read { try service.greet(space).heads[replica] + 1 }
+  }
+}
+#endif

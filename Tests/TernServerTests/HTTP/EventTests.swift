@@ -1,0 +1,80 @@
+#if Server
+import Foundation
+import TernCore
+import Testing
+
+@testable import TernServer
+
+@Suite("Event streams", .timeLimit(.minutes(1)))
+struct EventTests {
+  private static func event(_ position: Int) -> String {
+    "event: position\nid: \(position)\ndata: {\"position\":\(position)}"
+  }
+
+  @Test("the first event comes at once, the next with a push")
+  func growth() async throws {
+    try await LiveServer.run { server async throws in
+      var ada = Author(1)
+      _ = try await server.push(ada.write(count: 2))
+      var events = EventReader(server.request("/v1/spaces/home/events"))
+      #expect(try await events.next() == Self.event(2))
+      #expect(events.contentType == "text/event-stream")
+      _ = try await server.push(ada.write(count: 1))
+      #expect(try await events.next() == Self.event(3))
+      events.cancel()
+    }
+  }
+
+  @Test("a stream without news writes comments")
+  func heartbeat() async throws {
+    try await LiveServer.run(heartbeat: .milliseconds(10)) { server async throws in
+      var events = EventReader(server.request("/v1/spaces/home/events"))
+      #expect(try await events.next() == Self.event(0))
+      #expect(try await events.next() == ":")
+      #expect(try await events.next() == ":")
+      events.cancel()
+    }
+  }
+
+  @Test("what another process pushed is told with the heartbeat")
+  func otherProcess() async throws {
+    let folder = try TemporaryFolder()
+    let store = try openStore(folder.path("server.tern"))
+    try await LiveServer.run(heartbeat: .milliseconds(10), store: store) { server async throws in
+      var events = EventReader(server.request("/v1/spaces/home/events"))
+      #expect(try await events.next() == Self.event(0))
+      let other = SpaceService(
+        store: try openStore(folder.path("server.tern")), clock: HandClock().clock)
+      var ada = Author(1)
+      _ = try other.push([ada.write()], to: .home)
+      var next = try await events.next()
+      while next == ":" { next = try await events.next() }
+      #expect(next == Self.event(1))
+      events.cancel()
+    }
+  }
+
+  @Test("a graceful shutdown ends open streams")
+  func shutdown() async throws {
+    try await LiveServer.run { server async throws in
+      var events = EventReader(server.request("/v1/spaces/home/events"))
+      #expect(try await events.next() == Self.event(0))
+      await server.group.triggerGracefulShutdown()
+      #expect(try await events.next() == nil)
+      #expect(server.service.board.count(of: .home) == 0)
+    }
+  }
+
+  @Test("a client that goes away leaves no listener")
+  func goneClient() async throws {
+    try await LiveServer.run { server async throws in
+      var events = EventReader(server.request("/v1/spaces/home/events"))
+      #expect(try await events.next() == Self.event(0))
+      #expect(server.service.board.count(of: .home) == 1)
+      events.cancel()
+      // The time limit of the suite ends this if the listener stays.
+      while server.service.board.count(of: .home) > 0 { await Task.yield() }
+    }
+  }
+}
+#endif

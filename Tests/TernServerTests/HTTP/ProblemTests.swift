@@ -1,0 +1,147 @@
+#if Server
+import Foundation
+import TernCore
+import TernServer
+import Testing
+
+@Suite("Problem documents")
+struct ProblemTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    var name: String
+    var path: String
+    var method = "GET"
+    var token: String? = ""
+    var type: String? = nil
+    var body: [UInt8]? = nil
+    var status: Int
+    var testDescription: String { "\(name): \(method) \(path)" }
+  }
+
+  private static let operations = "/v1/spaces/home/operations"
+  private static let batch = "application/vnd.tern.batch"
+  private static let future: [UInt8] = Array("TRN9".utf8)
+
+  static let cases: [Case] = [
+    Case(name: "not-found", path: "/", status: 404),
+    Case(name: "not-found", path: "/v1", status: 404),
+    Case(name: "not-found", path: "/health/x", status: 404),
+    Case(name: "not-found", path: "/v1/rooms/home", status: 404),
+    Case(name: "not-found", path: "/v1/spaces/home/", status: 404),
+    Case(name: "not-found", path: "/v1/spaces/home/snapshots", status: 404),
+    Case(name: "method-not-allowed", path: "/health", method: "POST", status: 405),
+    Case(name: "method-not-allowed", path: "/v1/spaces/home", method: "DELETE", status: 405),
+    Case(name: "method-not-allowed", path: operations, method: "PUT", status: 405),
+    Case(
+      name: "method-not-allowed", path: "/v1/spaces/home/events", method: "POST", status: 405),
+    Case(name: "malformed", path: "/v1/spaces/a%20b", status: 400),
+    Case(name: "malformed", path: "/v1/spaces//operations", status: 400),
+    Case(
+      name: "too-large", path: "/v1/spaces/\(String(repeating: "a", count: 65))", status: 413),
+    Case(name: "unauthorized", path: "/v1/spaces/home", token: nil, status: 401),
+    Case(name: "unauthorized", path: "/v1/spaces/home", token: "tern_00", status: 401),
+    Case(name: "unauthorized", path: operations, token: nil, status: 401),
+    Case(name: "unauthorized", path: "/v1/spaces/home/events", token: nil, status: 401),
+    Case(name: "forbidden", path: "/v1/spaces/work", status: 403),
+    Case(name: "forbidden", path: "/v1/spaces/work/operations", status: 403),
+    Case(name: "forbidden", path: "/v1/spaces/work/events", status: 403),
+    Case(
+      name: "forbidden", path: "/v1/spaces/work/operations", method: "POST", body: [], status: 403),
+    Case(
+      name: "malformed", path: operations, method: "POST", type: batch, body: [1, 2], status: 400),
+    Case(
+      name: "unsupported-version", path: operations, method: "POST", type: batch, body: future,
+      status: 400),
+    Case(
+      name: "unsupported-media-type", path: operations, method: "POST", type: "text/plain",
+      body: future, status: 415),
+    Case(name: "cursor-unknown", path: operations + "?after=nonsense", status: 410),
+    Case(name: "cursor-unknown", path: operations + "?after=", status: 410),
+  ]
+
+  @Test("every refusal is a problem document", arguments: cases)
+  func refusals(example: Case) async throws {
+    try await LiveServer.run { server async throws in
+      let answer = try await server.send(
+        server.request(
+          example.path, method: example.method, token: example.token, type: example.type,
+          body: example.body))
+      #expect(answer.status == example.status)
+      #expect(answer.problem == example.name)
+      let text = String(decoding: answer.body, as: UTF8.self)
+      #expect(!text.contains(server.token))
+    }
+  }
+
+  @Test("a missing token is asked for")
+  func challenge() async throws {
+    try await LiveServer.run { server async throws in
+      let answer = try await server.send(server.request("/v1/spaces/home", token: nil))
+      #expect(answer.header("WWW-Authenticate") == "Bearer")
+    }
+  }
+
+  @Test("a gap tells the replica, the number, and the one expected")
+  func gap() async throws {
+    try await LiveServer.run { server async throws in
+      var ada = Author(1)
+      _ = try await server.push(ada.write(count: 2))
+      let skipped = ada.write(count: 2)
+      let answer = try await server.push([skipped[1]])
+      #expect(answer.status == 409)
+      #expect(answer.problem == "sequence-gap")
+      #expect(answer.json["replica"] as? String == ada.replica.description)
+      #expect(answer.json["sequence"] as? Int == 4)
+      #expect(answer.json["expected"] as? Int == 3)
+    }
+  }
+
+  @Test("a conflict tells the replica and the number")
+  func conflict() async throws {
+    try await LiveServer.run { server async throws in
+      var (original, copy) = (Author(1), Author(1))
+      _ = try await server.push([original.write("one")])
+      let answer = try await server.push([copy.write("secret words")])
+      #expect(answer.status == 409)
+      #expect(answer.problem == "sequence-conflict")
+      #expect(answer.json["replica"] as? String == original.replica.description)
+      #expect(answer.json["sequence"] as? Int == 1)
+      #expect(!String(decoding: answer.body, as: UTF8.self).contains("secret"))
+    }
+  }
+
+  @Test("a time ahead tells the server's clock")
+  func ahead() async throws {
+    try await LiveServer.run { server async throws in
+      var ada = Author(1)
+      let answer = try await server.push([ada.write(at: 1_300_001)])
+      #expect(answer.status == 422)
+      #expect(answer.problem == "time-ahead")
+      #expect(answer.json["now"] as? Int == 1_000_000)
+      #expect(answer.json["sequence"] as? Int == 1)
+    }
+  }
+
+  @Test("a time that doesn't increase is refused")
+  func notIncreasing() async throws {
+    try await LiveServer.run { server async throws in
+      var ada = Author(1)
+      let answer = try await server.push([ada.write(), ada.fragment()])
+      #expect(answer.status == 422)
+      #expect(answer.problem == "time-not-increasing")
+      #expect(answer.json["sequence"] as? Int == 2)
+    }
+  }
+
+  @Test("too many streams are put off")
+  func streams() async throws {
+    var limits = ServerLimits()
+    limits.streamsPerSpace = 0
+    try await LiveServer.run(limits: limits) { server async throws in
+      let answer = try await server.send(server.request("/v1/spaces/home/events"))
+      #expect(answer.status == 503)
+      #expect(answer.problem == "unavailable")
+      #expect(answer.header("Retry-After") == "30")
+    }
+  }
+}
+#endif

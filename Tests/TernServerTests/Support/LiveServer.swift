@@ -1,0 +1,100 @@
+#if Server
+import Foundation
+import Logging
+import ServiceLifecycle
+import TernCore
+import TernServer
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// A server that listens on a free port of this machine, over a store in memory.
+struct LiveServer {
+  let service: SpaceService
+  let port: Int
+  /// Opens the space `home`.
+  let token: String
+  let group: ServiceGroup
+
+  /// Runs `body` against a server, then shuts it down gracefully and waits for its end.
+  static func run(
+    heartbeat: Duration = .seconds(15), limits: ServerLimits = .init(), clock: HandClock = .init(),
+    store: (any SpaceStore)? = nil, _ body: (LiveServer) async throws -> Void
+  ) async throws {
+    var generator = SeededGenerator(state: 11)
+    let store = store ?? MemorySpaceStore(using: &generator)
+    let service = SpaceService(store: store, clock: clock.clock, limits: limits)
+    let token = try service.createToken(for: .home, using: &generator)
+    let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+    let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+    var server = TernServerApplication(service: service, port: 0, logger: logger)
+    server.heartbeat = heartbeat
+    server.onListening = {
+      continuation.yield($0)
+      continuation.finish()
+    }
+    let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      tasks.addTask {
+        defer { continuation.finish() }
+        try await group.run()
+      }
+      for await port in ports {
+        try await body(LiveServer(service: service, port: port, token: token, group: group))
+      }
+      await group.triggerGracefulShutdown()
+      try await tasks.waitForAll()
+    }
+  }
+
+  func url(_ path: String) -> URL { URL(string: "http://127.0.0.1:\(port)\(path)")! }
+
+  func request(
+    _ path: String, method: String = "GET", token: String? = "", type: String? = nil,
+    body: [UInt8]? = nil
+  ) -> URLRequest {
+    var request = URLRequest(url: url(path))
+    request.httpMethod = method
+    if let token {
+      request.setValue(
+        "Bearer \(token.isEmpty ? self.token : token)", forHTTPHeaderField: "Authorization")
+    }
+    if let type { request.setValue(type, forHTTPHeaderField: "Content-Type") }
+    request.httpBody = body.map { Data($0) }
+    return request
+  }
+
+  func push(_ operations: [TernCore.Operation], to space: String = "home") async throws -> Answer {
+    try await send(
+      request(
+        "/v1/spaces/\(space)/operations", method: "POST", type: "application/vnd.tern.batch",
+        body: Batch(operations).encoded()))
+  }
+
+  func send(_ request: URLRequest) async throws -> Answer {
+    let (body, response) = try await URLSession.shared.data(for: request)
+    guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
+    return Answer(status: response.statusCode, response: response, body: body)
+  }
+}
+
+struct Answer {
+  let status: Int
+  let response: HTTPURLResponse
+  let body: Data
+
+  func header(_ name: String) -> String? { response.value(forHTTPHeaderField: name) }
+  var json: [String: Any] {
+    (try? JSONSerialization.jsonObject(with: body) as? [String: Any]) ?? [:]
+  }
+  /// The code of a problem document, when that is what the whole answer is.
+  var problem: String? {
+    guard header("Content-Type") == "application/problem+json", json["status"] as? Int == status,
+      let type = json["type"] as? String, type.hasPrefix("urn:tern:problem:"),
+      (json["title"] as? String)?.isEmpty == false, (json["detail"] as? String)?.isEmpty == false
+    else { return nil }
+    return String(type.dropFirst("urn:tern:problem:".count))
+  }
+}
+#endif
