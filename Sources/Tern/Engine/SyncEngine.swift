@@ -1,0 +1,241 @@
+import TernCore
+import TernDatabase
+
+/// Keeps a replica and a remote the same: pushes what is written here, merges what is written
+/// there, waits for either, and bears with everything in between.
+///
+/// ```swift
+/// let engine = SyncEngine(replica, remote: HTTPRemote(url, space: "home", token: { token }))
+/// async let syncing: Void = engine.run()
+/// ```
+///
+/// Being offline is a normal state: `run()` waits with growing, jittered delays and goes on.
+public actor SyncEngine {
+  public nonisolated let status = SyncStatus()
+  private let store: any ReplicaStore
+  private let remote: any Remote
+  private let environment: SyncEnvironment
+  private var session: SyncSession
+  private var isStreaming = false
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    environment.executor.asUnownedSerialExecutor()
+  }
+
+  /// An engine for a replica in the app's database.
+  public init(_ replica: Replica, remote: any Remote) {
+    self.init(
+      store: replica.store, remote: remote,
+      environment: SyncEnvironment(localWrites: { replica.localWrites.stream() }))
+  }
+
+  /// An engine over any store, with its surroundings given.
+  public init(store: any ReplicaStore, remote: any Remote, environment: SyncEnvironment) {
+    self.store = store
+    self.remote = remote
+    self.environment = environment
+    session = SyncSession(backoff: environment.backoff)
+  }
+
+  /// Syncs until the task is cancelled, and returns then. One call at a time.
+  public func run() async {
+    let (signals, sender) = AsyncStream.makeStream(of: Signal.self)
+    let (openings, opener) = AsyncStream.makeStream(of: Void.self)
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.followLocalWrites(sender) }
+      group.addTask { await self.followOtherProcesses(sender) }
+      group.addTask { await self.followRemote(openings, sender) }
+      await drive(signals, opener)
+      group.cancelAll()
+      opener.finish()
+      sender.finish()
+    }
+    isStreaming = false
+    status.update { $0.phase = .stopped }
+  }
+
+  /// Pushes and pulls until both sides have the same, once, and returns; for commands and tests.
+  ///
+  /// - Throws: the first failure: ``RemoteError``, ``MergeError``, ``WireError``, `DatabaseError`,
+  ///   `CancellationError`.
+  public func syncOnce() async throws {
+    session = SyncSession(backoff: environment.backoff)
+    var action = session.firstAction
+    while action != .listen {
+      try Task.checkCancellation()
+      let event = try await perform(action)
+      if case .failed(let error, _) = event, error.code != .timeAhead, error.code != .cursorUnknown
+      {
+        throw error
+      }
+      action = session.handle(event)
+      if case .wait = action, case .failed(let error, _) = event { throw error }
+    }
+    try report(.upToDate)
+  }
+
+  // MARK: - Signals
+
+  private enum Signal: Sendable {
+    case localWrite
+    case remotePosition(UInt64)
+    case streamEnded(RemoteError)
+  }
+
+  private func followLocalWrites(_ sender: AsyncStream<Signal>.Continuation) async {
+    for await _ in environment.localWrites() { sender.yield(.localWrite) }
+  }
+
+  /// Commits of other processes are found by looking.
+  private func followOtherProcesses(_ sender: AsyncStream<Signal>.Continuation) async {
+    while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
+      // An error here is met again, and reported, by the push that follows the next signal.
+      if (try? store.counts().unsealedNotes) ?? 1 > 0 { sender.yield(.localWrite) }
+    }
+  }
+
+  private func followRemote(
+    _ openings: AsyncStream<Void>, _ sender: AsyncStream<Signal>.Continuation
+  ) async {
+    for await _ in openings {
+      do {
+        for try await position in remote.positions() { sender.yield(.remotePosition(position)) }
+        sender.yield(.streamEnded(RemoteError(.unreachable, "the event stream ended")))
+      } catch {
+        sender.yield(.streamEnded(remoteError(error)))
+      }
+    }
+  }
+
+  // MARK: - The loop
+
+  private func drive(
+    _ signals: AsyncStream<Signal>, _ opener: AsyncStream<Void>.Continuation
+  ) async {
+    var iterator = signals.makeAsyncIterator()
+    var action = session.firstAction
+    while !Task.isCancelled {
+      let event: SyncSession.Event
+      do {
+        if action == .listen {
+          try report(.upToDate)
+          if !isStreaming { opener.yield() }
+          isStreaming = true
+          guard let signal = await iterator.next(isolation: self) else { return }
+          event = self.event(signal)
+        } else {
+          event = try await perform(action)
+        }
+      } catch is CancellationError {
+        return
+      } catch {
+        event = .failed(remoteError(error), jitter: environment.jitter())
+      }
+      if case .failed(let error, _) = event { status.update { $0.lastError = "\(error)" } }
+      action = session.handle(event)
+    }
+  }
+
+  private func event(_ signal: Signal) -> SyncSession.Event {
+    switch signal {
+    case .localWrite: return .localWrite
+    case .remotePosition(let position): return .remotePosition(position)
+    case .streamEnded(let error):
+      isStreaming = false
+      return .failed(error, jitter: environment.jitter())
+    }
+  }
+
+  private func perform(_ action: SyncSession.Action) async throws -> SyncSession.Event {
+    switch action {
+    case .greet:
+      try report(.syncing)
+      let greeting = try await remote.greet()
+      let offset = try store.correctClock(nowMilliseconds: greeting.nowMilliseconds)
+      status.update { $0.clockOffset = .milliseconds(offset) }
+      return .greeted(greeting, knownEpoch: try store.place(at: remote.id)?.epoch)
+    case .resetCursor(let epoch):
+      try store.resetPlace(RemotePlace(remoteID: remote.id, epoch: epoch, cursor: nil))
+      return .didReset
+    case .push: return try await push()
+    case .restamp(let now):
+      let accepted = session.heads[try store.replicaID()]
+      try store.restamp(after: accepted, nowMilliseconds: now)
+      return .didRestamp
+    case .pull: return try await pull()
+    case .wait(let delay):
+      try report(.waiting)
+      try await environment.clock.sleep(for: delay)
+      return .waited
+    case .listen: preconditionFailure("listening is the loop's own")
+    }
+  }
+
+  private func push() async throws -> SyncSession.Event {
+    try store.seal()
+    let operations = try store.operations(
+      lackedBy: session.heads, maximumBytes: environment.pushBytes)
+    if operations.isEmpty { return .hadNothingToPush }
+    try report(.syncing)
+    try CrashPoint.reach(.pushBeforeSend)
+    do {
+      let receipt = try await remote.push(operations)
+      try CrashPoint.reach(.pushAfterSend)
+      status.update {
+        $0.pushed += receipt.accepted
+        $0.lastError = nil
+      }
+      return .pushed(operations.heads, receipt)
+    } catch let error as RemoteError {
+      return .failed(error, jitter: environment.jitter())
+    }
+  }
+
+  private func pull() async throws -> SyncSession.Event {
+    let place = try store.place(at: remote.id)
+    do {
+      let page = try await remote.pull(after: place?.cursor)
+      try CrashPoint.reach(.pullAfterReceive)
+      let summary = try store.merge(
+        page,
+        from: RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor))
+      status.update {
+        $0.pulled += summary.mergedOperations
+        $0.lastError = nil
+      }
+      return .pulled(page.operations.heads, hasMore: page.hasMore)
+    } catch let error as RemoteError {
+      return .failed(error, jitter: environment.jitter())
+    }
+  }
+
+  private func report(_ phase: SyncStatus.Snapshot.Phase) throws {
+    let mine = try store.versionVector()
+    let waiting = mine.sequences.reduce(0) { sum, entry in
+      sum + Int(max(entry.value, session.heads[entry.key]) - session.heads[entry.key])
+    }
+    let counts = try store.counts()
+    status.update {
+      $0.phase = phase
+      $0.waiting = waiting
+      $0.heldAside = counts.heldRows
+      if phase == .upToDate { $0.lastError = nil }
+    }
+  }
+
+  /// What is not the remote's own word: the database's errors and operations that can not merge.
+  private func remoteError(_ error: any Error) -> RemoteError {
+    error as? RemoteError
+      ?? RemoteError(RemoteError.Code(rawValue: "local"), String(describing: error))
+  }
+}
+
+extension [Operation] {
+  /// The newest sequence number of every author.
+  var heads: VersionVector {
+    reduce(into: VersionVector()) { heads, operation in
+      let envelope = operation.envelope
+      heads[envelope.replica] = Swift.max(heads[envelope.replica], envelope.sequence)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import TernDatabase
+
+/// What an engine takes from outside, so that a simulation can own it: clock, randomness, the
+/// thread that blocks on SQLite, and news of local writes.
+public struct SyncEnvironment: Sendable {
+  public var clock: any Clock<Duration>
+  public var backoff: Backoff
+  /// Draws a number from 0 to 1.
+  public var jitter: @Sendable () -> Double
+  /// Yields when something was written here.
+  public var localWrites: @Sendable () -> AsyncStream<Void>
+  /// How often to look for what another process wrote.
+  public var pollInterval: Duration
+  /// How many bytes of operations go into one push, before compression.
+  public var pushBytes: Int
+  /// Where the engine runs and its store blocks.
+  public var executor: any SerialExecutor
+
+  public init(
+    clock: any Clock<Duration> = .continuous, backoff: Backoff = Backoff(),
+    jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
+    localWrites: @escaping @Sendable () -> AsyncStream<Void>, pollInterval: Duration = .seconds(1),
+    pushBytes: Int = 1 << 20, executor: (any SerialExecutor)? = nil
+  ) {
+    self.clock = clock
+    self.backoff = backoff
+    self.jitter = jitter
+    self.localWrites = localWrites
+    self.pollInterval = pollInterval
+    self.pushBytes = pushBytes
+    self.executor = executor ?? DatabaseExecutor(label: "tern.sync")
+  }
+}

@@ -1,0 +1,84 @@
+import Observation
+import Synchronization
+
+/// What a sync is doing and has done since its engine was made: observable, and an asynchronous
+/// sequence of its changes.
+///
+/// ```swift
+/// for await status in engine.status.updates { print(status.phase, status.waiting) }
+/// ```
+public final class SyncStatus: Observable, Sendable {
+  /// One moment.
+  public struct Snapshot: Hashable, Sendable {
+    public enum Phase: String, Hashable, Sendable, Codable {
+      /// `run()` was not called, or has returned.
+      case stopped
+      /// Talking to the remote.
+      case syncing
+      /// Everything here is there, and the other way round.
+      case upToDate
+      /// After a failure, until the next attempt. Being offline is this.
+      case waiting
+    }
+
+    public var phase = Phase.stopped
+    /// Operations that the remote is not known to have.
+    public var waiting = 0
+    /// Operations that the remote acknowledged.
+    public var pushed = 0
+    /// Operations of other replicas that were merged.
+    public var pulled = 0
+    /// Rows that are in the state and not in their table.
+    public var heldAside = 0
+    /// Why the last attempt failed; `nil` after a success.
+    public var lastError: String?
+    /// How far the remote's clock is ahead of this one's.
+    public var clockOffset: Duration?
+
+    public init() {}
+  }
+
+  private struct State {
+    var snapshot = Snapshot()
+    var nextID = 0
+    var listeners: [Int: AsyncStream<Snapshot>.Continuation] = [:]
+  }
+
+  private let registrar = ObservationRegistrar()
+  private let state = Mutex(State())
+
+  init() {}
+
+  /// The present moment; read inside `withObservationTracking` it is observed.
+  public var current: Snapshot {
+    registrar.access(self, keyPath: \.current)
+    return state.withLock { $0.snapshot }
+  }
+
+  /// The present moment and every later one; who reads slowly sees the newest.
+  public var updates: AsyncStream<Snapshot> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let id = state.withLock { state in
+        state.nextID += 1
+        state.listeners[state.nextID] = continuation
+        continuation.yield(state.snapshot)
+        return state.nextID
+      }
+      continuation.onTermination = { [weak self] _ in
+        _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
+      }
+    }
+  }
+
+  func update(_ change: (inout Snapshot) -> Void) {
+    var snapshot = state.withLock { $0.snapshot }
+    let old = snapshot
+    change(&snapshot)
+    guard snapshot != old else { return }
+    registrar.withMutation(of: self, keyPath: \.current) {
+      state.withLock { $0.snapshot = snapshot }
+    }
+    let listeners = state.withLock { $0.listeners.values.map { $0 } }
+    for listener in listeners { listener.yield(snapshot) }
+  }
+}
