@@ -69,5 +69,7 @@ let package = Package(
     .testTarget(name: "TernTests", dependencies: ["Tern", "TernTesting"], swiftSettings: strict),
     .testTarget(
       name: "TernServerTests", dependencies: ["TernCore", "TernServer"], swiftSettings: strict),
+    .testTarget(
+      name: "TernNetworkTests", dependencies: ["TernNetwork", "Tern"], swiftSettings: strict),
   ]
 )

@@ -1,0 +1,75 @@
+#if os(Linux)
+import CCurl
+
+/// What libcurl calls, on the driver's thread.
+extension CurlTransfer {
+  func setCallbacks(_ easy: UnsafeMutableRawPointer) {
+    // Unretained: the loop holds the transfer for as long as it has an easy handle.
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA] {
+      _ = tern_curl_set_pointer(easy, option, context)
+    }
+    _ = tern_curl_on_header(easy) { bytes, size, count, context in
+      CurlTransfer.of(context).receiveHeader(.init(start: bytes, count: size * count))
+    }
+    _ = tern_curl_on_write(easy) { bytes, size, count, context in
+      CurlTransfer.of(context).receiveBody(.init(start: bytes, count: size * count))
+    }
+    _ = tern_curl_on_read(easy) { bytes, size, count, context in
+      CurlTransfer.of(context).sendBody(.init(start: bytes, count: size * count))
+    }
+    _ = tern_curl_on_seek(easy) { context, offset, whence in
+      CurlTransfer.of(context).seekBody(to: Int(offset), whence: whence)
+    }
+  }
+
+  private static func of(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
+    guard let context else { preconditionFailure("libcurl lost a callback's context") }
+    return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  private func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
+    noteActivity()
+    guard !answer.isComplete else { return line.count }
+    guard answer.consume(line) else {
+      refusal = HTTPError(.invalidAnswer, origin: origin, "its head is malformed or too long")
+      return 0
+    }
+    if answer.isComplete { head.fulfil(.success(answer)) }
+    return line.count
+  }
+
+  private func receiveBody(_ chunk: UnsafeRawBufferPointer) -> Int {
+    noteActivity()
+    switch pipe.write(chunk) {
+    case .taken: return chunk.count
+    case .full:
+      notePaused()
+      return tern_curl_write_pause()
+    // Less than was offered: libcurl gives up, and the cancellation is on its way anyhow.
+    case .unwanted: return 0
+    }
+  }
+
+  private func sendBody(_ room: UnsafeMutableRawBufferPointer) -> Int {
+    noteActivity()
+    guard case .bytes(let bytes) = request.body else { return 0 }
+    guard !isAbandoned else { return tern_curl_read_abort() }
+    let count = min(room.count, bytes.count - sentByteCount)
+    bytes.withUnsafeBytes { all in
+      room.copyMemory(from: .init(rebasing: all[sentByteCount...].prefix(count)))
+    }
+    sentByteCount += count
+    return count
+  }
+
+  /// libcurl rewinds to send a body again on a new connection.
+  private func seekBody(to offset: Int, whence: Int32) -> Int32 {
+    guard case .bytes(let bytes) = request.body, whence == SEEK_SET,
+      (0...bytes.count).contains(offset), request.isRepeatable || offset == sentByteCount
+    else { return CURL_SEEKFUNC_FAIL }
+    sentByteCount = offset
+    return CURL_SEEKFUNC_OK
+  }
+}
+#endif

@@ -1,0 +1,80 @@
+#if os(Linux)
+import CCurl
+
+/// The request in libcurl's terms.
+extension CurlTransfer {
+  /// Makes the easy handle, or gives `nil` when there is no memory for it.
+  func prepareEasy() -> UnsafeMutableRawPointer? {
+    guard let easy = curl_easy_init() else { return nil }
+    self.easy = easy
+    setTarget(easy)
+    setBody(easy)
+    setHeaders(easy)
+    setCallbacks(easy)
+    return easy
+  }
+
+  func destroyEasy() {
+    guard let easy else { return }
+    curl_easy_cleanup(easy)
+    curl_slist_free_all(headerList)
+    self.easy = nil
+    headerList = nil
+  }
+
+  private func setTarget(_ easy: UnsafeMutableRawPointer) {
+    _ = tern_curl_set_string(easy, CURLOPT_URL, request.url)
+    // A space may be called "..": what the caller escaped is not for libcurl to resolve.
+    _ = tern_curl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
+    _ = tern_curl_allow_http_only(easy)
+    _ = tern_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+    _ = tern_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
+    _ = tern_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+    _ = tern_curl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
+    _ = tern_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
+    _ = tern_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
+    _ = tern_curl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    if let authoritiesFile { _ = tern_curl_set_string(easy, CURLOPT_CAINFO, authoritiesFile) }
+    _ = tern_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    if origin.isLoopback { _ = tern_curl_set_string(easy, CURLOPT_PROXY, "") }
+    tern_curl_leave_resolver_behind(easy)
+    let milliseconds = (request.connectTimeout / .milliseconds(1)).rounded(.up)
+    // 0 would be libcurl's own default of five minutes.
+    let clamped = Int(min(max(milliseconds, 1), Double(Int32.max)))
+    _ = tern_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, clamped)
+  }
+
+  private func setBody(_ easy: UnsafeMutableRawPointer) {
+    switch request.body {
+    case .bytes(let bytes): setUpload(easy, count: bytes.count)
+    case .none:
+      switch request.method {
+      case .head: _ = tern_curl_set_long(easy, CURLOPT_NOBODY, 1)
+      // Servers want to hear that these have no content: RFC 9110, section 8.6.
+      case .post, .put, .patch: setUpload(easy, count: 0)
+      default: break
+      }
+    }
+    _ = tern_curl_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+  }
+
+  private func setUpload(_ easy: UnsafeMutableRawPointer, count: Int) {
+    _ = tern_curl_set_long(easy, CURLOPT_UPLOAD, 1)
+    _ = tern_curl_set_offset(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(count))
+  }
+
+  private func setHeaders(_ easy: UnsafeMutableRawPointer) {
+    for field in request.headers.fields {
+      // "Name:" would remove a field of libcurl's own; a semicolon says that it is empty.
+      append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+    }
+    // A server that does not know the expectation would cost a second of waiting.
+    append("Expect:")
+    _ = tern_curl_set_headers(easy, headerList)
+  }
+
+  private func append(_ line: String) {
+    headerList = curl_slist_append(headerList, line) ?? headerList
+  }
+}
+#endif

@@ -1,0 +1,92 @@
+/// Why an exchange came to no answer, or its body to no end.
+///
+/// Cancellation is not one of these: it is a `CancellationError`. The text names the origin and
+/// never a path, a header value or a payload.
+public struct HTTPError: Error, Hashable, Sendable {
+  public struct Code: Hashable, Sendable {
+    package enum Reason: String, Sendable {
+      case invalidURL, invalidHeader, unresolvedHost, connectionRefused, unreachable
+      case connectTimeout, tls, deadlineExceeded, idleTimeout, connectionLost
+      case invalidAnswer, bodyTooLarge, bodyInUse, shutDown
+    }
+    package let reason: Reason
+
+    /// The URL is not an absolute http or https URL, or carries credentials.
+    public static let invalidURL = Code(reason: .invalidURL)
+    /// The method or a header field can't be sent as it stands.
+    public static let invalidHeader = Code(reason: .invalidHeader)
+    /// The name look-up found nothing, e.g. because there is no network.
+    public static let unresolvedHost = Code(reason: .unresolvedHost)
+    /// The host is there and nothing listens on the port.
+    public static let connectionRefused = Code(reason: .connectionRefused)
+    /// No way to the host.
+    public static let unreachable = Code(reason: .unreachable)
+    /// No connection within ``HTTPRequest/connectTimeout``.
+    public static let connectTimeout = Code(reason: .connectTimeout)
+    /// No TLS connection that can be trusted.
+    public static let tls = Code(reason: .tls)
+    /// The exchange took longer than ``HTTPRequest/deadline``.
+    public static let deadlineExceeded = Code(reason: .deadlineExceeded)
+    /// Nothing moved for ``HTTPRequest/idleTimeout``.
+    public static let idleTimeout = Code(reason: .idleTimeout)
+    /// The connection ended before the answer did.
+    public static let connectionLost = Code(reason: .connectionLost)
+    /// What came is not HTTP, or its head is over the limit.
+    public static let invalidAnswer = Code(reason: .invalidAnswer)
+    /// The body is longer than its reader wanted.
+    public static let bodyTooLarge = Code(reason: .bodyTooLarge)
+    /// Two tasks read one body at the same time.
+    public static let bodyInUse = Code(reason: .bodyInUse)
+    /// The transport was shut down.
+    public static let shutDown = Code(reason: .shutDown)
+  }
+
+  public let code: Code
+  /// Whom the request was for, where that is known.
+  public let origin: Origin?
+  /// What happened in the transport's own words.
+  public let detail: String
+
+  public init(_ code: Code, origin: Origin?, _ detail: String) {
+    self.code = code
+    self.origin = origin
+    self.detail = detail
+  }
+
+  /// Whether the same request can succeed later with nothing changed here. It says nothing about
+  /// whether the first one had an effect.
+  public var canRetry: Bool {
+    switch code {
+    case .unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .deadlineExceeded,
+      .idleTimeout, .connectionLost, .invalidAnswer:
+      true
+    default: false
+    }
+  }
+}
+
+extension HTTPError: CustomStringConvertible {
+  public var description: String {
+    let subject = origin.map { " (\($0))" } ?? ""
+    return "\(summary)\(subject): \(detail)"
+  }
+
+  private var summary: String {
+    switch code.reason {
+    case .invalidURL: "the URL can't be used"
+    case .invalidHeader: "the request can't be sent"
+    case .unresolvedHost: "the host name was not found"
+    case .connectionRefused: "the connection was refused"
+    case .unreachable: "the host can't be reached"
+    case .connectTimeout: "no connection in time"
+    case .tls: "no trusted TLS connection"
+    case .deadlineExceeded: "the deadline passed"
+    case .idleTimeout: "the connection fell silent"
+    case .connectionLost: "the connection was lost"
+    case .invalidAnswer: "the answer is not HTTP"
+    case .bodyTooLarge: "the body is too large"
+    case .bodyInUse: "the body is being read already"
+    case .shutDown: "the transport was shut down"
+    }
+  }
+}

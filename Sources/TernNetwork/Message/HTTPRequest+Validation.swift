@@ -1,0 +1,40 @@
+extension HTTPRequest {
+  /// Refuses what can't be sent as it stands, before anything is sent.
+  ///
+  /// - Throws: ``HTTPError`` with ``HTTPError/Code/invalidURL`` or
+  ///   ``HTTPError/Code/invalidHeader``.
+  package func validated() throws(HTTPError) -> Origin {
+    let origin = try Origin(of: url)
+    guard Self.isToken(method.rawValue) else {
+      throw HTTPError(.invalidHeader, origin: origin, "the method is not an HTTP token")
+    }
+    for field in headers.fields {
+      guard Self.isToken(field.name) else {
+        throw HTTPError(.invalidHeader, origin: origin, "a field name is not an HTTP token")
+      }
+      guard !Self.reserved.contains(field.name.lowercased()) else {
+        throw HTTPError(.invalidHeader, origin: origin, "\(field.name) is the transport's own")
+      }
+      // A line break in a value would begin a field, or a request, that nobody wrote.
+      guard field.value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
+        throw HTTPError(.invalidHeader, origin: origin, "\(field.name) holds a control character")
+      }
+    }
+    return origin
+  }
+
+  private static let reserved: Set = ["content-length", "transfer-encoding", "host", "expect"]
+
+  /// - Source: RFC 9110, section 5.6.2.
+  private static func isToken(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "a")...UInt8(ascii: "z"):
+          true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+      }
+  }
+}

@@ -1,0 +1,72 @@
+/// One request and how long its exchange may take.
+///
+/// Its description shows the method and the origin only: paths, queries, values of header fields
+/// and bodies can hold secrets.
+public struct HTTPRequest: Sendable {
+  public struct Method: Hashable, Sendable, RawRepresentable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    public static let get = Method(rawValue: "GET")
+    public static let head = Method(rawValue: "HEAD")
+    public static let post = Method(rawValue: "POST")
+    public static let put = Method(rawValue: "PUT")
+    public static let patch = Method(rawValue: "PATCH")
+    public static let delete = Method(rawValue: "DELETE")
+
+    /// Whether the standard lets a client send the same request twice: RFC 9110, section 9.2.2.
+    public var isIdempotent: Bool {
+      switch self {
+      case .get, .head, .put, .delete, .init(rawValue: "OPTIONS"): true
+      default: false
+      }
+    }
+  }
+
+  /// What follows the head. A case for a file on disk is to come.
+  public enum Body: Sendable {
+    case none
+    /// Sent with its `Content-Length`.
+    case bytes([UInt8])
+  }
+
+  public var method: Method
+  /// An absolute `http` or `https` URL without user name and password.
+  public var url: String
+  /// The transport adds `Host`, `Content-Length` and `Transfer-Encoding` itself.
+  public var headers: HTTPHeaders
+  public var body: Body
+
+  /// From ``HTTPTransport/send(_:)`` to the body's last byte; `nil` for no limit.
+  public var deadline: Duration?
+  /// The longest silence, from the beginning, in which no byte moves in either direction; `nil`
+  /// for no limit. Time in which the reader of the body lets it wait is not counted.
+  public var idleTimeout: Duration?
+  /// For the name look-up, the connection and TLS together.
+  public var connectTimeout: Duration = .seconds(15)
+  /// Whether the request may be sent again on a new connection when a kept one turns out to be
+  /// closed after a part of the body was sent. By default what the method says.
+  public var isRepeatable: Bool
+
+  public init(
+    _ method: Method, _ url: String, headers: HTTPHeaders = [:], body: Body = .none,
+    deadline: Duration? = nil, idleTimeout: Duration? = nil
+  ) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+    self.deadline = deadline
+    self.idleTimeout = idleTimeout
+    isRepeatable = method.isIdempotent
+  }
+}
+
+extension HTTPRequest: CustomStringConvertible {
+  public var description: String {
+    "\(method.rawValue) \((try? Origin(of: url))?.description ?? "(invalid URL)")"
+  }
+}

@@ -1,0 +1,24 @@
+/// An answer whose head has arrived and whose body arrives as it is read.
+public struct HTTPResponse: Sendable {
+  /// 200 to 999; any status is an answer.
+  public var status: Int
+  public var headers: HTTPHeaders
+  public var body: HTTPBody
+
+  public init(status: Int, headers: HTTPHeaders = [:], body: HTTPBody = HTTPBody()) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// The whole body, when it is no longer than `limit` bytes.
+  ///
+  /// - Throws: ``HTTPError`` with ``HTTPError/Code/bodyTooLarge`` as soon as that is known, or what
+  ///   ended the exchange; `CancellationError`.
+  public func collect(limit: Int) async throws -> [UInt8] {
+    if let length = headers["Content-Length"].flatMap({ Int($0) }), length > limit {
+      throw HTTPError(.bodyTooLarge, origin: nil, "\(length) bytes, over the limit of \(limit)")
+    }
+    return try await body.collect(limit: limit)
+  }
+}

@@ -1,0 +1,103 @@
+import TernNetwork
+import Testing
+
+@Suite("Server-sent events")
+struct EventStreamParserTests {
+  private func items(_ text: String) throws -> [EventStreamParser.Item] {
+    var parser = EventStreamParser()
+    return try parser.consume(text.utf8)
+  }
+
+  private func event(_ data: String, _ name: String = "message", id: String = "")
+    -> EventStreamParser.Item
+  {
+    .event(ServerEvent(name: name, data: data, id: id))
+  }
+
+  /// Every kind of line end, field, comment and character length in one stream.
+  static let sample =
+    "\u{FEFF}: hello\r\nevent: position\rid: 7\ndata: {\"a\":\r\ndata:1}\r\n\r\n"
+    + ":\n\ndata\n\nretry: 3000\ndata: é🐦\r\rid: cut\ndata: never ends"
+
+  @Test("one stream reads the same however it is cut in pieces")
+  func everyCut() throws {
+    let expected: [EventStreamParser.Item] = [
+      .comment, event("{\"a\":\n1}", "position", id: "7"), .comment, event("", id: "7"),
+      event("é🐦", id: "7"),
+    ]
+    let bytes = Array(Self.sample.utf8)
+    for size in 1...bytes.count {
+      var parser = EventStreamParser()
+      var items: [EventStreamParser.Item] = []
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        items += try parser.consume(bytes[start..<min(start + size, bytes.count)])
+      }
+      #expect(items == expected, "pieces of \(size)")
+      #expect(parser.lastEventID == "7")
+      #expect(parser.reconnectionTime == .seconds(3))
+    }
+  }
+
+  @Test("an id counts when its event ends, also when that event has no data")
+  func ids() throws {
+    var parser = EventStreamParser()
+    #expect(try parser.consume("id: 1\n".utf8).isEmpty)
+    #expect(parser.lastEventID == "")
+    #expect(try parser.consume("\n".utf8).isEmpty)
+    #expect(parser.lastEventID == "1")
+    #expect(try parser.consume("id: 2\u{0}\ndata: a\n\n".utf8) == [event("a", id: "1")])
+    #expect(try parser.consume("id\ndata: b\n\n".utf8) == [event("b")])
+    #expect(parser.lastEventID == "")
+  }
+
+  @Test("one space after the colon belongs to the syntax, a second one to the value")
+  func spaces() throws {
+    #expect(try items("data:  a\n\ndata:b \n\n") == [event(" a"), event("b ")])
+  }
+
+  @Test("an event type lasts for one event, and one without data is dropped with its type")
+  func types() throws {
+    #expect(
+      try items("event: x\n\ndata: a\n\nevent: y\ndata: b\n\n") == [
+        event("a"), event("b", "y"),
+      ])
+  }
+
+  @Test("unknown fields and senseless retries are passed over", arguments: ["", "-1", "1.5", "x"])
+  func ignored(retry: String) throws {
+    var parser = EventStreamParser()
+    #expect(try parser.consume("retry:\(retry)\nwhat: ever\nDATA: a\n\n".utf8).isEmpty)
+    #expect(parser.reconnectionTime == nil)
+  }
+
+  @Test("a byte order mark is one only at the very beginning")
+  func byteOrderMark() throws {
+    #expect(try items("data: a\n\n\u{FEFF}data: b\n\n") == [event("a")])
+  }
+
+  @Test("bytes that are not UTF-8 are replaced")
+  func invalidBytes() throws {
+    var parser = EventStreamParser()
+    let bytes = Array("data: ".utf8) + [0xFF] + Array("\n\n".utf8)
+    #expect(try parser.consume(bytes) == [event("\u{FFFD}")])
+  }
+
+  @Test("a line and an event over their limits are refused, and so is all that follows")
+  func limits() throws {
+    var limit = EventStreamParser.Limit()
+    limit.lineBytes = 10
+    limit.eventBytes = 8
+    var parser = EventStreamParser(limit: limit)
+    #expect(try parser.consume("data:12345\n\n".utf8) == [event("12345")])
+    let tooLong = #expect(throws: EventStreamError.self) {
+      try parser.consume("data:123456".utf8)
+    }
+    #expect(tooLong?.code == .lineTooLong)
+    #expect(throws: EventStreamError.self) { try parser.consume("\n\n".utf8) }
+    parser = EventStreamParser(limit: limit)
+    let tooLarge = #expect(throws: EventStreamError.self) {
+      try parser.consume("data:12345\ndata:12\n".utf8)
+    }
+    #expect(tooLarge?.code == .eventTooLarge)
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Synchronization
+
+/// A server on 127.0.0.1 that does on each connection what a closure says, misbehaviour included.
+///
+/// Every connection has a thread of its own, so that the closure may block.
+final class LocalServer: Sendable {
+  let port: Int
+  private let listener: Int32
+  private let sockets = Mutex<[Int32]>([])
+
+  var url: String { "http://127.0.0.1:\(port)" }
+  var connectionCount: Int { sockets.withLock { $0.count } }
+
+  init(_ serve: @escaping @Sendable (Connection) -> Void) throws {
+    (listener, port) = try Self.listen()
+    let thread = Thread { [self] in
+      while case let socket = accept(listener, nil, nil), socket >= 0 {
+        sockets.withLock { $0.append(socket) }
+        let thread = Thread {
+          serve(Connection(socket))
+          shutdown(socket, Int32(SHUT_RDWR))
+        }
+        thread.start()
+      }
+    }
+    thread.start()
+  }
+
+  /// Ends the threads; descriptors are closed when the test process ends.
+  func stop() {
+    shutdown(listener, Int32(SHUT_RDWR))
+    for socket in sockets.withLock({ $0 }) { shutdown(socket, Int32(SHUT_RDWR)) }
+  }
+
+  /// A port on which nothing listens.
+  static func closedPort() throws -> Int {
+    let (listener, port) = try listen()
+    close(listener)
+    return port
+  }
+
+  private static func listen() throws -> (Int32, Int) {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isReady = withUnsafeMutableBytes(of: &address) { bytes in
+      let pointer = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+      return bind(listener, pointer, length) == 0 && Glibc.listen(listener, 512) == 0
+        && getsockname(listener, pointer, &length) == 0
+    }
+    guard isReady else { throw POSIXError(.EADDRINUSE) }
+    return (listener, Int(UInt16(bigEndian: address.sin_port)))
+  }
+}
+
+/// One connection as a test's server sees it.
+struct Connection: Sendable {
+  private let socket: Int32
+
+  init(_ socket: Int32) {
+    self.socket = socket
+  }
+
+  struct Request {
+    var line: String
+    var headers: [String: String]
+    var body: [UInt8]
+  }
+
+  /// The next request with its whole body, `nil` when the client has closed.
+  func readRequest() -> Request? {
+    guard let line = readLine(), !line.isEmpty else { return nil }
+    var headers: [String: String] = [:]
+    while let field = readLine(), !field.isEmpty {
+      let parts = field.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+    }
+    let count = headers["content-length"].flatMap { Int($0) } ?? 0
+    guard let body = read(count) else { return nil }
+    return Request(line: line, headers: headers, body: body)
+  }
+
+  private func readLine() -> String? {
+    var bytes: [UInt8] = []
+    var byte: UInt8 = 0
+    while recv(socket, &byte, 1, 0) == 1 {
+      if byte == 0x0A { return String(decoding: bytes, as: UTF8.self) }
+      if byte != 0x0D { bytes.append(byte) }
+    }
+    return nil
+  }
+
+  func read(_ count: Int) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var filled = 0
+    while filled < count {
+      let got = bytes.withUnsafeMutableBytes { all in
+        recv(socket, all.baseAddress! + filled, count - filled, 0)
+      }
+      guard got > 0 else { return nil }
+      filled += got
+    }
+    return bytes
+  }
+
+  /// Waits until the client closes, which is how it sees a cancellation.
+  func waitForEnd() {
+    var byte: UInt8 = 0
+    while recv(socket, &byte, 1, 0) > 0 {}
+  }
+
+  /// - Returns: Whether everything was taken.
+  @discardableResult
+  func write(_ bytes: [UInt8]) -> Bool {
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes.withUnsafeBytes { all in
+        send(socket, all.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return false }
+      sent += count
+    }
+    return true
+  }
+
+  @discardableResult
+  func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+
+  @discardableResult
+  func answer(_ status: Int = 200, _ fields: String = "", body: [UInt8] = []) -> Bool {
+    write("HTTP/1.1 \(status) Said\r\n\(fields)Content-Length: \(body.count)\r\n\r\n")
+      && write(body)
+  }
+}

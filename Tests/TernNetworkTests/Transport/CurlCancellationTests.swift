@@ -1,0 +1,128 @@
+#if os(Linux)
+import Testing
+
+@testable import TernNetwork
+
+@Suite("Cancelling ends one exchange and no other", .timeLimit(.minutes(1)))
+struct CurlCancellationTests {
+  let transport = CurlTransport()
+
+  @Test("a task cancelled while it waits for the head ends at once, and the server sees it")
+  func waiting() async throws {
+    let arrived = Signal()
+    let ended = Signal()
+    let server = try LocalServer { connection in
+      guard let request = connection.readRequest() else { return }
+      if request.line.contains("/next") {
+        connection.answer(body: [1])
+        return
+      }
+      arrived.fire()
+      connection.waitForEnd()
+      ended.fire()
+    }
+    defer { server.stop() }
+    let task = Task { try await transport.send(HTTPRequest(.get, server.url)) }
+    await arrived.wait()
+    task.cancel()
+    #expect(await failure(CancellationError.self) { _ = try await task.value } != nil)
+    await ended.wait()
+    let next = try await transport.send(HTTPRequest(.get, server.url + "/next"))
+    #expect(try await next.collect(limit: 1) == [1])
+  }
+
+  @Test("a task cancelled before it sends sends nothing")
+  func before() async throws {
+    let server = try LocalServer { _ in }
+    defer { server.stop() }
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      _ = try await transport.send(HTTPRequest(.get, server.url))
+    }
+    #expect(await failure(CancellationError.self) { _ = try await task.value } != nil)
+    #expect(server.connectionCount == 0)
+  }
+
+  @Test("a task cancelled in the middle of a body ends with it")
+  func midBody() async throws {
+    let ended = Signal()
+    let server = try LocalServer { connection in
+      _ = connection.readRequest()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
+      connection.waitForEnd()
+      ended.fire()
+    }
+    defer { server.stop() }
+    let response = try await transport.send(HTTPRequest(.get, server.url))
+    let gotBytes = Signal()
+    let task = Task {
+      for try await _ in response.body { gotBytes.fire() }
+    }
+    await gotBytes.wait()
+    task.cancel()
+    #expect(await failure(CancellationError.self) { try await task.value } != nil)
+    await ended.wait()
+  }
+
+  @Test("releasing a response without reading it ends its exchange")
+  func released() async throws {
+    let ended = Signal()
+    let server = try LocalServer { connection in
+      _ = connection.readRequest()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
+      connection.waitForEnd()
+      ended.fire()
+    }
+    defer { server.stop() }
+    #expect(try await transport.send(HTTPRequest(.get, server.url)).status == 200)
+    await ended.wait()
+  }
+
+  @Test("cancelling an exchange that is over leaves the next one on its connection alone")
+  func late() async throws {
+    let server = try LocalServer { connection in
+      while let request = connection.readRequest() { connection.answer(body: request.body) }
+    }
+    defer { server.stop() }
+    var previous: HTTPResponse?
+    for number in 0..<200 {
+      let bytes = Array("request \(number)".utf8)
+      let request = HTTPRequest(.post, server.url, body: .bytes(bytes))
+      let response = try await transport.send(request)
+      // The release of the one before is the late cancellation, while this one's body arrives.
+      previous = nil
+      #expect(try await response.collect(limit: 100) == bytes)
+      previous = response
+    }
+    _ = previous
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test("half of 200 exchanges cancelled at any moment leave the other half whole")
+  func storm() async throws {
+    let server = try LocalServer { connection in
+      while let request = connection.readRequest() { connection.answer(body: request.body) }
+    }
+    defer { server.stop() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<200 {
+        let bytes = noise(1000 * number)
+        let request = HTTPRequest(.post, server.url, body: .bytes(bytes))
+        let task = Task { try await transport.send(request).collect(limit: bytes.count) }
+        if number.isMultiple(of: 2) {
+          group.addTask {
+            await Task.yield()
+            task.cancel()
+          }
+        } else {
+          group.addTask {
+            let answer = try await task.value
+            #expect(answer == bytes)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+}
+#endif

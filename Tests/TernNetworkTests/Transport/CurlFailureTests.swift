@@ -1,0 +1,180 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+@testable import TernNetwork
+
+@Suite("What goes wrong on the way has a name", .timeLimit(.minutes(1)))
+struct CurlFailureTests {
+  let transport = CurlTransport()
+
+  @Test("a port on which nothing listens refuses")
+  func refused() async throws {
+    let port = try LocalServer.closedPort()
+    let error = await failure(HTTPError.self) {
+      _ = try await transport.send(HTTPRequest(.get, "http://127.0.0.1:\(port)/secret?key=secret"))
+    }
+    #expect(error?.code == .connectionRefused)
+    #expect(error?.canRetry == true)
+    #expect(error.map { "\($0)".contains("secret") } == false)
+  }
+
+  @Test("a name that no one has is not resolved")
+  func unresolved() async throws {
+    let error = await failure(HTTPError.self) {
+      _ = try await transport.send(HTTPRequest(.get, "http://tern.invalid/"))
+    }
+    #expect(error?.code == .unresolvedHost)
+  }
+
+  @Test("a deadline ends an exchange that got no answer, and one in the middle of its body")
+  func deadline() async throws {
+    let server = try LocalServer { connection in
+      guard let request = connection.readRequest() else { return }
+      if request.line.contains("/body") {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
+      }
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let limit = Duration.milliseconds(80)
+    let silent = await failure(HTTPError.self) {
+      _ = try await transport.send(HTTPRequest(.get, server.url, deadline: limit))
+    }
+    #expect(silent?.code == .deadlineExceeded)
+    let cut = await failure(HTTPError.self) {
+      let request = HTTPRequest(.get, server.url + "/body", deadline: limit)
+      _ = try await transport.send(request).collect(limit: 10)
+    }
+    #expect(cut?.code == .deadlineExceeded)
+  }
+
+  @Test("a connection that drips is no silent one, a silent one is ended")
+  func idle() async throws {
+    let server = try LocalServer { connection in
+      _ = connection.readRequest()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
+      // Ten drips take longer than the idle timeout, none of the pauses between them does.
+      for _ in 0..<10 {
+        connection.write("x")
+        usleep(50_000)
+      }
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let request = HTTPRequest(.get, server.url, idleTimeout: .milliseconds(400))
+    let response = try await transport.send(request)
+    var count = 0
+    let error = await failure(HTTPError.self) {
+      for try await chunk in response.body { count += chunk.count }
+    }
+    #expect(count == 10)
+    #expect(error?.code == .idleTimeout)
+  }
+
+  @Test("silence that the reader asked for by not reading is not counted")
+  func pausedIsNotIdle() async throws {
+    let bytes = noise(8 << 20)
+    let server = try LocalServer { connection in
+      while let request = connection.readRequest() {
+        connection.answer(body: request.line.contains("/large") ? bytes : [])
+        if !request.line.contains("/large") { connection.waitForEnd() }
+      }
+    }
+    defer { server.stop() }
+    let large = HTTPRequest(.get, server.url + "/large", idleTimeout: .milliseconds(50))
+    let response = try await transport.send(large)
+    // Another exchange that runs into its own, longer limit is the clock here.
+    let silent = try LocalServer { $0.waitForEnd() }
+    defer { silent.stop() }
+    let clock = HTTPRequest(.get, silent.url, deadline: .milliseconds(300))
+    #expect(await failure(HTTPError.self) { _ = try await transport.send(clock) } != nil)
+    #expect(try await response.collect(limit: bytes.count) == bytes)
+  }
+
+  @Test("a connection that is cut gives what had come and then says so")
+  func cut() async throws {
+    let server = try LocalServer { connection in
+      guard let request = connection.readRequest() else { return }
+      if request.line.contains("/body") {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
+      }
+    }
+    defer { server.stop() }
+    let early = await failure(HTTPError.self) {
+      _ = try await transport.send(HTTPRequest(.get, server.url))
+    }
+    #expect(early?.code == .connectionLost)
+    let response = try await transport.send(HTTPRequest(.get, server.url + "/body"))
+    var received: [UInt8] = []
+    let late = await failure(HTTPError.self) {
+      for try await chunk in response.body { received += chunk }
+    }
+    #expect(received == Array("12345".utf8))
+    #expect(late?.code == .connectionLost)
+  }
+
+  @Test(
+    "an answer that is not HTTP is refused", arguments: ["hello\r\n\r\n", "HTTP/1.1 9\r\n\r\n"])
+  func nonsense(answer: String) async throws {
+    let server = try LocalServer { connection in
+      _ = connection.readRequest()
+      connection.write(answer)
+    }
+    defer { server.stop() }
+    let error = await failure(HTTPError.self) {
+      _ = try await transport.send(HTTPRequest(.get, server.url))
+    }
+    #expect(error?.code == .invalidAnswer)
+  }
+
+  @Test("TLS to a server that speaks none fails as TLS")
+  func tls() async throws {
+    let server = try LocalServer { $0.write("HTTP/1.1 400 Bad\r\n\r\n") }
+    defer { server.stop() }
+    let error = await failure(HTTPError.self) {
+      _ = try await transport.send(HTTPRequest(.get, "https://127.0.0.1:\(server.port)/"))
+    }
+    #expect(error?.code == .tls)
+  }
+
+  @Test("a body over the reader's limit is refused, with and without an announced length")
+  func tooLarge() async throws {
+    let server = try LocalServer { connection in
+      guard let request = connection.readRequest() else { return }
+      if request.line.contains("/announced") {
+        connection.answer(body: noise(11))
+      } else {
+        connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n12345678901")
+      }
+    }
+    defer { server.stop() }
+    for path in ["/announced", "/open"] {
+      let error = await failure(HTTPError.self) {
+        _ = try await transport.send(HTTPRequest(.get, server.url + path)).collect(limit: 10)
+      }
+      #expect(error?.code == .bodyTooLarge)
+    }
+  }
+
+  @Test("shutting down ends what runs and refuses what follows")
+  func shutdown() async throws {
+    let server = try LocalServer { connection in
+      _ = connection.readRequest()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let transport = CurlTransport()
+    let response = try await transport.send(HTTPRequest(.get, server.url))
+    await transport.shutdown()
+    await transport.shutdown()
+    let running = await failure(HTTPError.self) { _ = try await response.collect(limit: 10) }
+    #expect(running?.code == .shutDown)
+    let later = await failure(HTTPError.self) {
+      _ = try await transport.send(HTTPRequest(.get, server.url))
+    }
+    #expect(later?.code == .shutDown)
+  }
+}
+#endif
