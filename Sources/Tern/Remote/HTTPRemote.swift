@@ -1,0 +1,120 @@
+import TernNetwork
+
+// Not all of Foundation, which has an Operation of its own.
+import struct Foundation.URL
+
+/// A space on a Tern server, over HTTP. See `Docs/HTTP.md` for what travels.
+///
+/// Nothing is kept between calls but connections, which the transport owns; every call asks for
+/// the token again, so that a renewed one is used at once.
+public struct HTTPRemote: Remote {
+  /// Base URL and space, e.g. `https://sync.example.org/v1/spaces/home`.
+  public let id: String
+
+  let token: @Sendable () async throws -> String
+  let transport: any HTTPTransport
+
+  /// - Parameters:
+  ///   - url: Where the server's `v1` begins. User name, query and fragment are left out.
+  ///   - token: Asked before every request. A ``RemoteError`` or `CancellationError` that it
+  ///     throws reaches the caller as it is, every other error as
+  ///     ``RemoteError/Code/unauthorized`` without its text.
+  public init(
+    _ url: URL, space: String, token: @escaping @Sendable () async throws -> String,
+    transport: any HTTPTransport = SystemTransport.shared
+  ) {
+    id = Self.base(of: url) + "/v1/spaces/" + Self.escaped(space)
+    self.token = token
+    self.transport = transport
+  }
+
+  public func greet() async throws -> RemoteGreeting {
+    try await answering {
+      try await exchange(request(.get, "")).json(GreetingDocument.self).greeting()
+    }
+  }
+
+  public func push(_ operations: [Operation]) async throws -> PushReceipt {
+    try await answering {
+      var request = try await request(.post, "/operations")
+      request.headers["Content-Type"] = RemoteAnswer.batchType
+      request.body = .bytes(Batch(operations).encoded())
+      // The server acknowledges operations that it has already.
+      request.isRepeatable = true
+      return try await exchange(request).json(ReceiptDocument.self).receipt
+    }
+  }
+
+  public func pull(after cursor: Cursor?) async throws -> PulledPage {
+    try await answering {
+      let query = cursor.map { "?after=" + Self.escaped($0.rawValue) } ?? ""
+      return try await exchange(request(.get, "/operations" + query)).page()
+    }
+  }
+
+  /// Ends when the server ends the connection, and throws when it is lost or silent for
+  /// ``Limit/silence``.
+  ///
+  /// The request is made when the first position is asked for. Whoever stops asking, by
+  /// cancellation or by letting go of the stream and its iterator, ends the connection.
+  ///
+  /// - Throws: ``RemoteError``, `CancellationError`.
+  public func positions() -> AsyncThrowingStream<UInt64, any Error> {
+    // Pulled by its reader, so no task of ours has to run, or to be stopped, beside it.
+    let reader = PositionReader(self)
+    return AsyncThrowingStream { try await reader.next() }
+  }
+}
+
+extension HTTPRemote {
+  /// What one exchange may take; the server's limits are its own.
+  enum Limit {
+    /// A whole exchange other than the event stream: 32 MiB over a bad mobile network.
+    static let exchange = Duration.seconds(600)
+    /// Without a byte in either direction; the server is storing a batch for a part of it.
+    static let idle = Duration.seconds(60)
+    /// Of an event stream, which carries a sign of life every 15 seconds.
+    static let silence = Duration.seconds(45)
+    /// A greeting names every replica that the space has seen, in about 60 bytes each.
+    static let documentBytes = 16 << 20
+    /// A batch that did not shrink, and its own head.
+    static let batchBytes = Batch.Limit.bytes + 64
+  }
+
+  func request(_ method: HTTPRequest.Method, _ path: String) async throws -> HTTPRequest {
+    HTTPRequest(
+      method, id + path,
+      headers: ["Authorization": "Bearer " + (try await currentToken())],
+      deadline: Limit.exchange, idleTimeout: Limit.idle)
+  }
+
+  func exchange(_ request: HTTPRequest) async throws -> RemoteAnswer {
+    do {
+      return try await RemoteAnswer(transport.send(request))
+    } catch let error as RemoteError {
+      throw error.without(request.headers["Authorization"]?.dropFirst("Bearer ".count) ?? "")
+    }
+  }
+
+  private func currentToken() async throws -> String {
+    do {
+      return try await token()
+    } catch let error where error is RemoteError || error is CancellationError {
+      throw error
+    } catch let error as HTTPError {
+      throw RemoteError(error)
+    } catch {
+      // Only the type: the text of a stranger's error may hold the secret itself.
+      throw RemoteError(.unauthorized, "there is no token: its closure threw \(type(of: error))")
+    }
+  }
+
+  /// Turns what can go wrong on the way into the protocol's own error.
+  private func answering<Answer>(_ work: () async throws -> Answer) async throws -> Answer {
+    do {
+      return try await work()
+    } catch let error as HTTPError {
+      throw RemoteError(error)
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import Testing
+
+@testable import Tern
+@testable import TernNetwork
+
+@Suite("What a server refuses, and why, reaches the sync")
+struct HTTPRemoteErrorTests {
+  /// Like a server or proxy that repeats what it was sent.
+  static let token = "dG9rZW4tc2VjcmV0"
+
+  private func error(
+    token: @escaping @Sendable () async throws -> String = { Self.token },
+    _ answer: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse
+  ) async -> RemoteError? {
+    let url = URL(string: "https://sync.example.org")!
+    let remote = HTTPRemote(
+      url, space: "home", token: token, transport: ScriptedTransport(answer))
+    let error = await failure(RemoteError.self) { _ = try await remote.greet() }
+    #expect(error.map { "\($0) \(String(reflecting: $0))".contains(Self.token) } != true)
+    return error
+  }
+
+  @Test(
+    "a problem's code is the error's, one that this version does not know included",
+    arguments: [
+      "unavailable", "unauthorized", "forbidden", "sequence-gap", "sequence-conflict",
+      "time-ahead", "time-not-increasing", "cursor-unknown", "malformed", "too-large", "brand-new",
+    ])
+  func codes(code: String) async {
+    let replica = ReplicaID(high: 1, low: 2)
+    let error = await error { _ in
+      .json(
+        """
+        {"type":"urn:tern:problem:\(code)","title":"No","status":409,"detail":"because",
+        "replica":"\(replica)","sequence":7,"now":17}
+        """, status: 409)
+    }
+    #expect(
+      error
+        == RemoteError(
+          .init(rawValue: code), "No: because", replica: replica, sequence: 7, nowMilliseconds: 17))
+  }
+
+  @Test(
+    "an answer that is not Tern's is judged by its status",
+    arguments: [
+      (401, RemoteError.Code.unauthorized), (413, .tooLarge), (429, .unavailable),
+      (500, .unavailable), (502, .unavailable), (302, .unexpectedAnswer), (404, .unexpectedAnswer),
+      (204, .unexpectedAnswer),
+    ])
+  func statuses(status: Int, code: RemoteError.Code) async {
+    let page = await error { _ in
+      HTTPResponse(
+        status: status, headers: ["Content-Type": "text/html", "Retry-After": "120"],
+        body: HTTPBody(Array("<p>".utf8)))
+    }
+    #expect(page?.code == code)
+    #expect(page?.retryAfter == .seconds(120))
+    let stranger = await error { _ in .json(#"{"type":"about:blank"}"#, status: status) }
+    #expect(stranger?.code == code)
+    let broken = await error { _ in .json("{", status: status) }
+    #expect(broken?.code == code)
+  }
+
+  @Test("a login page with status 200 is no answer of a Tern server")
+  func portal() async {
+    let page = await error { _ in
+      HTTPResponse(status: 200, headers: ["Content-Type": "text/html"])
+    }
+    #expect(page?.code == .unexpectedAnswer)
+    #expect(await error { _ in .json("[]") }?.code == .unexpectedAnswer)
+    let heads = #"{"epoch":"e","now":1,"position":1,"heads":{"nobody":1}}"#
+    #expect(await error { _ in .json(heads) }?.code == .unexpectedAnswer)
+  }
+
+  @Test("a batch that can't be read, or lacks its cursor, is unexpected and never half a page")
+  func brokenPage() async {
+    let whole: HTTPHeaders = [
+      "Content-Type": RemoteAnswer.batchType, "Tern-Cursor": "c", "Tern-More": "0", "Tern-Now": "1",
+    ]
+    for missing in ["Tern-Cursor", "Tern-More", "Tern-Now", nil] {
+      var headers = whole
+      if let missing { headers[missing] = nil }
+      let body = missing == nil ? [1, 2, 3] : Batch([]).encoded()
+      let transport = ScriptedTransport { [headers] _ in
+        HTTPResponse(status: 200, headers: headers, body: HTTPBody(body))
+      }
+      let url = URL(string: "https://sync.example.org")!
+      let remote = HTTPRemote(url, space: "home", token: { "t" }, transport: transport)
+      let error = await failure(RemoteError.self) { _ = try await remote.pull(after: nil) }
+      #expect(error?.code == .unexpectedAnswer)
+    }
+  }
+
+  @Test(
+    "an exchange without an answer means that the remote is unreachable, and can be repeated",
+    arguments: [
+      HTTPError.Code.unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .tls,
+      .deadlineExceeded, .idleTimeout, .connectionLost, .invalidAnswer, .shutDown,
+    ])
+  func unreachable(code: HTTPError.Code) async {
+    let error = await error { _ in throw HTTPError(code, origin: nil, "for a test") }
+    #expect(error?.code == .unreachable)
+    #expect(error?.isTransient == true)
+  }
+
+  @Test("a server that repeats the token in its reason does not bring it into a log")
+  func echoedToken() async {
+    let error = await error { request in
+      .json(
+        #"{"type":"urn:tern:problem:unauthorized","detail":"\#(request.headers["Authorization"]!)"}"#,
+        status: 401)
+    }
+    #expect(error?.code == .unauthorized)
+  }
+
+  @Test("a token that can't be had, or that would break out of its header field, is unauthorized")
+  func badToken() async throws {
+    struct Leaky: Error, CustomStringConvertible {
+      var description: String { HTTPRemoteErrorTests.token }
+    }
+    #expect(await error(token: { throw Leaky() }) { _ in .json("") }?.code == .unauthorized)
+    let injected = await error(token: { Self.token + "\r\nX: y" }) { request in
+      _ = try request.validated()
+      return .json("")
+    }
+    #expect(injected?.code == .unauthorized)
+    let own = await error(token: { throw RemoteError(.unavailable, "asleep") }) { _ in .json("") }
+    #expect(own?.code == .unavailable)
+  }
+
+  @Test("a cancellation stays one, from the transport and from the token")
+  func cancellation() async {
+    let url = URL(string: "https://sync.example.org")!
+    let transport = ScriptedTransport { _ in throw CancellationError() }
+    for remote in [
+      HTTPRemote(url, space: "home", token: { "t" }, transport: transport),
+      HTTPRemote(url, space: "home", token: { throw CancellationError() }, transport: transport),
+    ] {
+      #expect(await failure(CancellationError.self) { _ = try await remote.greet() } != nil)
+      let stream = await failure(CancellationError.self) {
+        for try await _ in remote.positions() {}
+      }
+      #expect(stream != nil)
+    }
+  }
+}
