@@ -131,7 +131,8 @@ struct Connection: Sendable {
 
   @discardableResult
   func answer(_ status: Int = 200, _ fields: String = "", body: [UInt8] = []) -> Bool {
-    write("HTTP/1.1 \(status) Said\r\n\(fields)Content-Length: \(body.count)\r\n\r\n")
-      && write(body)
+    let head = "HTTP/1.1 \(status) Said\r\n\(fields)Content-Length: \(body.count)\r\n\r\n"
+    // In one piece, or Nagle's algorithm would hold the second one back.
+    return write(Array(head.utf8) + body)
   }
 }
