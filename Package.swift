@@ -71,5 +71,16 @@ let package = Package(
       name: "TernServerTests", dependencies: ["TernCore", "TernServer"], swiftSettings: strict),
     .testTarget(
       name: "TernNetworkTests", dependencies: ["TernNetwork", "Tern"], swiftSettings: strict),
+    .target(
+      name: "CPowerLossVFS",
+      dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
+      path: "Tests/CPowerLossVFS"),
+    .executableTarget(
+      name: "PowerLossWriter", dependencies: ["TernDatabase", "CPowerLossVFS"],
+      path: "Tests/PowerLossWriter", swiftSettings: strict),
+    .testTarget(
+      name: "TernDatabaseTests",
+      dependencies: ["TernDatabase", "CPowerLossVFS", "PowerLossWriter"],
+      swiftSettings: strict),
   ]
 )
