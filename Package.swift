@@ -68,7 +68,8 @@ let package = Package(
     .testTarget(name: "TernCoreTests", dependencies: ["TernCore"], swiftSettings: strict),
     .testTarget(name: "TernTests", dependencies: ["Tern", "TernTesting"], swiftSettings: strict),
     .testTarget(
-      name: "TernServerTests", dependencies: ["TernCore", "TernServer"], swiftSettings: strict),
+      name: "TernServerTests", dependencies: ["TernCore", "TernServer", "TernTool"],
+      swiftSettings: strict),
     .testTarget(
       name: "TernNetworkTests", dependencies: ["TernNetwork", "Tern"], swiftSettings: strict),
     .target(

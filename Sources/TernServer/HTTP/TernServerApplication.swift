@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -36,7 +37,9 @@ public struct TernServerApplication: Service {
     do {
       try await application.run()
     } catch let error as IOError {
-      throw ListenError(host: host, port: port, errno: error.errnoCode)
+      throw ListenError(host: host, port: port, reason: String(cString: strerror(error.errnoCode)))
+    } catch is SocketAddressError {
+      throw ListenError(host: host, port: port, reason: "no such host")
     }
   }
 
@@ -62,18 +65,6 @@ public struct TernServerApplication: Service {
         await onListening(channel.localAddress?.port ?? 0)
       },
       logger: logger)
-  }
-}
-
-/// Why a server could not begin to listen.
-public struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
-  public let host: String
-  public let port: Int
-  /// The system's error number.
-  public let errno: Int32
-
-  public var description: String {
-    "can't listen on \(host):\(port) (system error \(errno)); choose another --host or --port"
   }
 }
 #endif

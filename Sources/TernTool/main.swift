@@ -1,5 +1,0 @@
-#if Server
-import ArgumentParser
-import TernServer
-#endif
-print("x")
