@@ -12,31 +12,33 @@ enum Route: Hashable {
 
   /// - Throws: ``RemoteError`` with `not-found` or `method-not-allowed`.
   init(method: HTTPRequest.Method, path: String) throws(RemoteError) {
-    let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-    switch (parts.count, parts.first, parts.last) {
-    case (1, "health", _):
-      self = try Self.choose(method, [.get: .health])
-    case (3, "v1", let space?) where parts[1] == "spaces":
-      self = try Self.choose(method, [.get: .greet(space: space)])
-    case (4, "v1", "operations") where parts[1] == "spaces":
-      self = try Self.choose(
-        method, [.get: .pull(space: parts[2]), .post: .push(space: parts[2])])
-    case (4, "v1", "events") where parts[1] == "spaces":
-      self = try Self.choose(method, [.get: .events(space: parts[2])])
-    default:
+    let routes = Self.routes(at: path)
+    guard !routes.isEmpty else {
       throw RemoteError(
         .notFound, "there is nothing at this path; look at the URL that the client was given")
     }
+    guard let route = routes[method] else {
+      throw RemoteError(.methodNotAllowed, "this path takes \(Self.methods(at: path))")
+    }
+    self = route
   }
 
-  private static func choose(
-    _ method: HTTPRequest.Method, _ routes: [HTTPRequest.Method: Route]
-  ) throws(RemoteError) -> Route {
-    guard let route = routes[method] else {
-      let allowed = routes.keys.map(\.rawValue).sorted().joined(separator: ", ")
-      throw RemoteError(.methodNotAllowed, "this path takes \(allowed)")
+  /// The methods that a path takes, as the header `Allow` lists them.
+  static func methods(at path: String) -> String {
+    routes(at: path).keys.map(\.rawValue).sorted().joined(separator: ", ")
+  }
+
+  private static func routes(at path: String) -> [HTTPRequest.Method: Route] {
+    if path == "/health" { return [.get: .health] }
+    let prefix = "/v1/spaces/"
+    guard path.hasPrefix(prefix) else { return [:] }
+    let parts = path.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
+    switch (parts.count, parts.last) {
+    case (1, _): return [.get: .greet(space: parts[0])]
+    case (2, "operations"): return [.get: .pull(space: parts[0]), .post: .push(space: parts[0])]
+    case (2, "events"): return [.get: .events(space: parts[0])]
+    default: return [:]
     }
-    return route
   }
 }
 

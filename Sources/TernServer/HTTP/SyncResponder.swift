@@ -1,4 +1,5 @@
 #if Server
+import GRDB
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -25,18 +26,31 @@ struct SyncResponder: HTTPResponder {
     do {
       return try await answer(request)
     } catch let error as RemoteError {
-      return Response(error, expected: await expectedSequence(error, request))
+      var response = Response(error, expected: await expectedSequence(error, request))
+      if error.code == .methodNotAllowed {
+        response.headers[.allow] = Route.methods(at: request.uri.path)
+      }
+      return response
     } catch let error as HTTPParserError {
       // Hummingbird answers and closes the connection.
       throw error
     } catch {
-      // The kind alone: a message could hold what a client had sent.
-      context.logger.error("request failed", metadata: ["error": "\(type(of: error))"])
+      log(error, context.logger)
       return Response(
         RemoteError(
           .unavailable, "the server could not do this now, and its log says why; try again",
           retryAfter: .seconds(5)))
     }
+  }
+
+  /// The kind of an error and SQLite's own words, which hold no values; never what a client sent.
+  private func log(_ error: any Error, _ logger: Logger) {
+    var metadata: Logger.Metadata = ["error": "\(type(of: error))"]
+    if let error = error as? DatabaseError {
+      metadata["code"] = "\(error.extendedResultCode.rawValue)"
+      metadata["message"] = "\(error.message ?? "")"
+    }
+    logger.error("request failed", metadata: metadata)
   }
 
   private func answer(_ request: Request) async throws -> Response {

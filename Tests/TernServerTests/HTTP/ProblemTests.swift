@@ -80,6 +80,28 @@ struct ProblemTests {
     }
   }
 
+  @Test("a wrong method is told the right ones")
+  func methods() async throws {
+    try await LiveServer.run { server async throws in
+      let answer = try await server.send(
+        server.request("/v1/spaces/home/operations", method: "DELETE"))
+      #expect(answer.header("Allow") == "GET, POST")
+    }
+  }
+
+  @Test("a store that fails is told as unavailable, without its words")
+  func failure() async throws {
+    let folder = try TemporaryFolder()
+    let store = try openStore(folder.path("server.tern"))
+    try await LiveServer.run(store: store) { server async throws in
+      try store.close()
+      let answer = try await server.send(server.request("/v1/spaces/home"))
+      #expect(answer.status == 503)
+      #expect(answer.problem == "unavailable")
+      #expect(!String(decoding: answer.body, as: UTF8.self).contains("SQL"))
+    }
+  }
+
   @Test("a gap tells the replica, the number, and the one expected")
   func gap() async throws {
     try await LiveServer.run { server async throws in
