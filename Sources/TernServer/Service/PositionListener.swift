@@ -10,7 +10,7 @@ final class PositionListener: Sendable {
     self.continuation = continuation
   }
 
-  /// Wakes the reader with the greatest position so far: two pushes can tell theirs in either order.
+  /// Wakes the reader with the greatest position so far: two pushes tell theirs in either order.
   func offer(_ position: UInt64) {
     newest.withLock {
       $0 = max($0, position)

@@ -17,7 +17,7 @@ public final class MemorySpaceStore: SpaceStore {
     contents = Mutex(Contents())
   }
 
-  /// A store that begins with what `other` holds now, its epoch included, as a restored backup does.
+  /// A store that begins with what `other` holds now, its epoch included: a restored backup.
   public init(copying other: MemorySpaceStore) {
     epoch = other.epoch
     contents = Mutex(other.contents.withLock { $0 })

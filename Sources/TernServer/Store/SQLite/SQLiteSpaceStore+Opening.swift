@@ -6,9 +6,9 @@ extension SQLiteSpaceStore {
   ///
   /// - Parameters:
   ///   - generator: draws the epoch of a new store.
-  ///   - checkpoints: whether this object moves the log into the file now and then. One that is open
-  ///     for a moment beside a server leaves that to the server: SQLite before 3.51.3 must not have
-  ///     one connection write while another one checkpoints.
+  ///   - checkpoints: whether this object moves the log into the file now and then. One that is
+  ///     open for a moment beside a server leaves that to the server: SQLite before 3.51.3 must not
+  ///     have one connection write while another one checkpoints.
   /// - Throws: ``StoreError`` with the file untouched, `DatabaseError`.
   public convenience init(
     path: String, using generator: inout some RandomNumberGenerator, checkpoints: Bool = true
@@ -47,8 +47,8 @@ extension SQLiteSpaceStore {
     }
   }
 
-  /// GRDB sets `synchronous = NORMAL` while it opens a pool, which loses acknowledged pushes with the
-  /// power; so FULL is set afterwards, and looked at.
+  /// GRDB sets `synchronous = NORMAL` while it opens a pool, which loses acknowledged pushes with
+  /// the power; so FULL is set afterwards, and looked at.
   private static func prepare(_ pool: DatabasePool, checkpoints: Bool) throws {
     try pool.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA synchronous = FULL")

@@ -5,8 +5,8 @@ import GRDB
 enum ServerSchema {
   /// Makes a store in an empty database.
   ///
-  /// Done in the rollback journal's mode, so that the file's own header names its kind from the first
-  /// commit on; the store turns on write-ahead logging afterwards.
+  /// Done in the rollback journal's mode, so that the file's own header names its kind from the
+  /// first commit on; the store turns on write-ahead logging afterwards.
   static func create(_ db: Database, epoch: String) throws {
     try db.execute(sql: tables)
     try db.execute(sql: "INSERT INTO store (epoch) VALUES (?)", arguments: [epoch])

@@ -7,8 +7,9 @@ import Darwin
 
 /// Keeps a second server process from a data file, until it is released or the process ends.
 ///
-/// Two processes that write and checkpoint one file can damage it with SQLite before 3.51.3. The lock
-/// is on a file of its own: closing any descriptor of the data file would drop SQLite's own locks.
+/// Two processes that write and checkpoint one file can damage it with SQLite before 3.51.3. The
+/// lock is on a file of its own: closing any descriptor of the data file would drop SQLite's own
+/// locks.
 public struct ServingLock: Sendable {
   private let descriptor: Int32
 
