@@ -15,6 +15,13 @@ package struct ResponseHead: Hashable, Sendable {
 
   package init() {}
 
+  /// A head that somebody else has read.
+  package init(status: Int, headers: HTTPHeaders) {
+    self.status = status
+    self.headers = headers
+    isComplete = true
+  }
+
   /// Takes one line, with or without its line break; `false` when it can't be part of an answer.
   package mutating func consume(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
     guard !isComplete else { return true }

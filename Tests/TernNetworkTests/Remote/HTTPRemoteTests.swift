@@ -99,4 +99,34 @@ struct HTTPRemoteTests {
     #expect(request.deadline == nil)
     #expect(request.idleTimeout == .seconds(45))
   }
+
+  #if os(Linux)
+  @Test("letting go of the positions, or cancelling who waits for one, ends the connection")
+  func positionsEnd() async throws {
+    for isCancelled in [false, true] {
+      let ended = Signal()
+      let server = try LocalServer { connection in
+        guard connection.readRequest() != nil else { return }
+        connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        connection.write("event: position\ndata: {\"position\":3}\n\n")
+        connection.waitForEnd()
+        ended.fire()
+      }
+      defer { server.stop() }
+      let remote = HTTPRemote(
+        URL(string: server.url)!, space: "home", token: { "t" }, transport: CurlTransport())
+      let isConnected = Signal()
+      let task = Task {
+        for try await position in remote.positions() {
+          #expect(position == 3)
+          isConnected.fire()
+          if !isCancelled { break }
+        }
+      }
+      await isConnected.wait()
+      if isCancelled { task.cancel() }
+      await ended.wait()
+    }
+  }
+  #endif
 }

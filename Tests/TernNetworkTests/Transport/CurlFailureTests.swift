@@ -1,5 +1,6 @@
 #if os(Linux)
 import Foundation
+import Synchronization
 import Testing
 
 @testable import TernNetwork
@@ -112,6 +113,31 @@ struct CurlFailureTests {
     }
     #expect(received == Array("12345".utf8))
     #expect(late?.code == .connectionLost)
+  }
+
+  @Test("a body is sent twice only when the request may be repeated", arguments: [true, false])
+  func staleConnection(isRepeatable: Bool) async throws {
+    let requestCount = Mutex(0)
+    let server = try LocalServer { connection in
+      // Answers the first and the third request; closes on the second as if it had never come.
+      while connection.readRequest() != nil {
+        let count = requestCount.withLock { count in
+          count += 1
+          return count
+        }
+        if count == 2 { return }
+        connection.answer(body: [1])
+      }
+    }
+    defer { server.stop() }
+    var request = HTTPRequest(.post, server.url, body: .bytes([1, 2, 3]))
+    request.isRepeatable = isRepeatable
+    _ = try await transport.send(request).collect(limit: 1)
+    let second = await failure(HTTPError.self) {
+      _ = try await transport.send(request).collect(limit: 1)
+    }
+    #expect(second?.code == (isRepeatable ? nil : .connectionLost))
+    #expect(requestCount.withLock { $0 } == (isRepeatable ? 3 : 2))
   }
 
   @Test(

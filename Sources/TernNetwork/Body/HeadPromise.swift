@@ -1,4 +1,3 @@
-#if os(Linux)
 import Synchronization
 
 /// Hands an answer's head, or why there is none, to the one task that waits for it.
@@ -56,4 +55,3 @@ final class HeadPromise: Sendable {
     return isFirst
   }
 }
-#endif

@@ -1,0 +1,90 @@
+#if canImport(Darwin)
+import Foundation
+import Synchronization
+
+/// What a session reports, passed on to the exchange that it is about.
+final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
+  private struct Register {
+    var exchanges: [Int: URLSessionExchange] = [:]
+    var isClosed = false
+  }
+  private let register = Mutex(Register())
+
+  /// `nil` once closed: an invalidated session must make no task.
+  func add(
+    _ exchange: URLSessionExchange, as task: () -> URLSessionDataTask
+  ) -> URLSessionDataTask? {
+    guard !register.withLock({ $0.isClosed }) else { return nil }
+    let task = task()
+    register.withLock { $0.exchanges[task.taskIdentifier] = exchange }
+    return task
+  }
+
+  /// Takes no more exchanges and gives those that run.
+  func close() -> [URLSessionExchange] {
+    register.withLock { register in
+      register.isClosed = true
+      return Array(register.exchanges.values)
+    }
+  }
+
+  private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
+    register.withLock { $0.exchanges[task.taskIdentifier] }
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    if let response = response as? HTTPURLResponse {
+      let fields = response.allHeaderFields.map { name, value in
+        HTTPHeaders.Field(name: "\(name)", value: "\(value)")
+      }
+      let head = ResponseHead(status: response.statusCode, headers: HTTPHeaders(fields))
+      exchange(of: dataTask)?.head.fulfil(.success(head))
+    }
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    exchange(of: dataTask)?.receive(data)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+  ) {
+    let exchange = register.withLock { $0.exchanges.removeValue(forKey: task.taskIdentifier) }
+    guard let exchange else { return }
+    exchange.end(error.map { Self.httpError($0, origin: exchange.origin) })
+  }
+
+  /// A redirect is an answer: what the request carries stays with its own origin.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+    completionHandler: @escaping (URLRequest?) -> Void
+  ) {
+    completionHandler(nil)
+  }
+
+  private static func httpError(_ error: any Error, origin: Origin) -> HTTPError {
+    let code = (error as? URLError)?.code
+    let meaning: HTTPError.Code =
+      switch code {
+      case .badURL, .unsupportedURL: .invalidURL
+      case .cannotFindHost, .dnsLookupFailed: .unresolvedHost
+      case .cannotConnectToHost: .connectionRefused
+      case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff: .unreachable
+      case .timedOut: .idleTimeout
+      case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+        .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+        .clientCertificateRequired:
+        .tls
+      case .badServerResponse, .cannotParseResponse: .invalidAnswer
+      default: .connectionLost
+      }
+    // The code only: the system's sentence can name the whole URL.
+    return HTTPError(meaning, origin: origin, "URLSession error \(code?.rawValue ?? 0)")
+  }
+}
+#endif

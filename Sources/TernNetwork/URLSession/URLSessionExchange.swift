@@ -1,0 +1,92 @@
+#if canImport(Darwin)
+import Foundation
+import Synchronization
+
+/// One exchange of a ``URLSessionTransport``.
+final class URLSessionExchange: Sendable {
+  let origin: Origin
+  let head = HeadPromise()
+  let pipe: BodyPipe
+
+  private struct Flow {
+    var task: URLSessionDataTask?
+    var deadline: DispatchWorkItem?
+    /// What came after the buffer was full; the task is suspended while there is some.
+    var held: [Data] = []
+    /// The end, when it came while there was something held before it.
+    var end: Result<Void, HTTPError>?
+  }
+  private let flow = Mutex(Flow())
+
+  init(origin: Origin, bodyBufferBytes: Int) {
+    self.origin = origin
+    pipe = BodyPipe(limitBytes: bodyBufferBytes)
+  }
+
+  func begin(_ task: URLSessionDataTask, deadline: Duration?) {
+    flow.withLock { flow in
+      flow.task = task
+      guard let deadline else { return }
+      let error = HTTPError(.deadlineExceeded, origin: origin, "not done within \(deadline)")
+      let work = DispatchWorkItem { [weak self] in self?.abandon(error) }
+      flow.deadline = work
+      DispatchQueue.global().asyncAfter(deadline: .now() + deadline / .seconds(1), execute: work)
+    }
+  }
+
+  /// Tells those who wait and stops the transfer. No effect on one that is over.
+  func abandon(_ error: any Error) {
+    head.fulfil(.failure(error))
+    pipe.abandon(error)
+    flow.withLock { flow in
+      flow.deadline?.cancel()
+      flow.task?.cancel()
+      flow.held = []
+    }
+  }
+
+  func receive(_ data: Data) {
+    flow.withLock { flow in
+      guard flow.held.isEmpty, write(data) else {
+        flow.held.append(data)
+        if flow.held.count == 1 { flow.task?.suspend() }
+        return
+      }
+    }
+  }
+
+  /// The reader has made room.
+  func readOn() {
+    flow.withLock { flow in
+      guard !flow.held.isEmpty else { return }
+      while let data = flow.held.first, write(data) { flow.held.removeFirst() }
+      guard flow.held.isEmpty else { return }
+      flow.task?.resume()
+      if let end = flow.end { pipe.end(end.error) }
+    }
+  }
+
+  func end(_ error: HTTPError?) {
+    if let error { head.fulfil(.failure(error)) }
+    flow.withLock { flow in
+      flow.deadline?.cancel()
+      if flow.held.isEmpty {
+        pipe.end(error)
+      } else {
+        // The system can end a suspended task; what is held comes first.
+        flow.end = error.map { .failure($0) } ?? .success(())
+      }
+    }
+  }
+
+  private func write(_ data: Data) -> Bool {
+    data.withUnsafeBytes { pipe.write($0) } != .full
+  }
+}
+
+extension Result where Success == Void {
+  fileprivate var error: Failure? {
+    if case .failure(let error) = self { error } else { nil }
+  }
+}
+#endif

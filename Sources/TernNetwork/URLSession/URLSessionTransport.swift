@@ -1,0 +1,101 @@
+#if canImport(Darwin)
+import Foundation
+
+/// HTTP through URLSession, for Apple platforms.
+///
+/// - Important: Not verified: no Apple machine has run it yet. With the URLSession of Linux it
+///   carried bodies, cancellations and deadlines right; that one resolves dots in
+///   a path, takes an informational answer for the answer, joins no fields of one name, and counts
+///   a reader's pause as silence.
+///
+/// ``HTTPRequest/connectTimeout`` and ``HTTPRequest/isRepeatable`` have no counterpart here: the
+/// system decides on both.
+public final class URLSessionTransport: HTTPTransport {
+  /// For everything in this process that needs no other configuration. Don't shut it down.
+  public static let shared = URLSessionTransport()
+
+  private let session: URLSession
+  private let events: URLSessionEvents
+  private let bodyBufferBytes: Int
+
+  /// - Parameter bodyBufferBytes: Bytes of a body that may wait for its reader; what the system
+  ///   has read ahead comes on top.
+  public init(bodyBufferBytes: Int = 256 << 10) {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpMaximumConnectionsPerHost = 256
+    configuration.httpShouldSetCookies = false
+    configuration.urlCache = nil
+    configuration.urlCredentialStorage = nil
+    events = URLSessionEvents()
+    session = URLSession(configuration: configuration, delegate: events, delegateQueue: nil)
+    self.bodyBufferBytes = bodyBufferBytes
+  }
+
+  deinit {
+    session.invalidateAndCancel()
+  }
+
+  public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    let origin = try request.validated()
+    try Task.checkCancellation()
+    guard let url = URL(string: request.url) else {
+      throw HTTPError(.invalidURL, origin: origin, "the system can't read it")
+    }
+    let exchange = URLSessionExchange(origin: origin, bodyBufferBytes: bodyBufferBytes)
+    guard let task = events.add(exchange, as: { session.dataTask(with: request.foundation(url)) })
+    else { throw HTTPError(.shutDown, origin: origin, "it takes no more requests") }
+    exchange.begin(task, deadline: request.deadline)
+    let head = try await withTaskCancellationHandler {
+      try await exchange.head.wait { task.resume() }
+    } onCancel: {
+      exchange.abandon(CancellationError())
+    }
+    let body = URLSessionBody(exchange, transport: self)
+    return HTTPResponse(
+      status: head.status, headers: head.headers, body: HTTPBody { try await body.next() })
+  }
+
+  public func shutdown() async {
+    for exchange in events.close() {
+      exchange.abandon(HTTPError(.shutDown, origin: exchange.origin, "it was ended with it"))
+    }
+    session.invalidateAndCancel()
+  }
+}
+
+/// Lives as long as somebody can still read the body; its end is the exchange's.
+private final class URLSessionBody: Sendable {
+  private let exchange: URLSessionExchange
+  private let transport: URLSessionTransport
+
+  init(_ exchange: URLSessionExchange, transport: URLSessionTransport) {
+    self.exchange = exchange
+    self.transport = transport
+  }
+
+  deinit {
+    exchange.abandon(CancellationError())
+  }
+
+  func next() async throws -> [UInt8]? {
+    try Task.checkCancellation()
+    return try await withTaskCancellationHandler {
+      try await exchange.pipe.read { exchange.readOn() }
+    } onCancel: {
+      exchange.abandon(CancellationError())
+    }
+  }
+}
+
+extension HTTPRequest {
+  fileprivate func foundation(_ url: URL) -> URLRequest {
+    var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalAndRemoteCacheData)
+    request.httpMethod = method.rawValue
+    for field in headers.fields { request.addValue(field.value, forHTTPHeaderField: field.name) }
+    if case .bytes(let bytes) = body { request.httpBody = Data(bytes) }
+    // The system's timer starts again with every byte, as an idle timeout does.
+    request.timeoutInterval = idleTimeout.map { $0 / .seconds(1) } ?? 7 * 24 * 3600
+    return request
+  }
+}
+#endif
