@@ -119,6 +119,19 @@ public struct CanonicalRow: Hashable, Sendable {
   public var cells: [String: CanonicalCell]
   /// Whether the row stands in its table.
   public var isShown: Bool
+
+  public init(
+    table: String, key: [Value], life: UInt32, time: HybridTime, author: ReplicaID?,
+    cells: [String: CanonicalCell], isShown: Bool
+  ) {
+    self.table = table
+    self.key = key
+    self.life = life
+    self.time = time
+    self.author = author
+    self.cells = cells
+    self.isShown = isShown
+  }
 }
 
 public struct CanonicalCell: Hashable, Sendable {
@@ -126,4 +139,10 @@ public struct CanonicalCell: Hashable, Sendable {
   /// Zero and `nil` for counters, whose sum has no one author.
   public var time: HybridTime
   public var author: ReplicaID?
+
+  public init(value: Value, time: HybridTime, author: ReplicaID?) {
+    self.value = value
+    self.time = time
+    self.author = author
+  }
 }

@@ -1,0 +1,23 @@
+/// A small generator whose numbers follow from its seed alone, so that a failure comes back by it.
+///
+/// - Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014), SplitMix64.
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  public init(seed: UInt64) {
+    state = seed
+  }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// `true` once in `count` times.
+  public mutating func oneIn(_ count: Int) -> Bool {
+    Int.random(in: 0..<count, using: &self) == 0
+  }
+}

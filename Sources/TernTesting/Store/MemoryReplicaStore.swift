@@ -1,0 +1,164 @@
+import Synchronization
+import Tern
+
+/// A replica that lives in memory: the same merge over dictionaries, for tests and simulations.
+///
+/// Tables have no constraints, foreign keys or triggers, so every complete row of the state is
+/// shown. Concurrent writes are not counted. Nothing survives the value; a copy of the database
+/// is ``copy()``.
+///
+/// ```swift
+/// let store = try MemoryReplicaStore(
+///   id: id, schema: .library,
+///   tables: [MemoryTable("book", key: ["isbn"], columns: ["title", "timesScanned"])],
+///   wallMilliseconds: { clock.milliseconds })
+/// try store.write { try $0.insert("book", ["isbn": "1", "title": "Dune", "timesScanned": 1]) }
+/// ```
+public final class MemoryReplicaStore: ReplicaStore {
+  private let state: Mutex<MemoryState>
+  private let wallMilliseconds: @Sendable () -> Int64
+
+  /// - Parameters:
+  ///   - tables: the columns of every table that the schema names.
+  ///   - wallMilliseconds: the wall clock, in milliseconds since 1970.
+  /// - Throws: ``SchemaError`` for a table or column that is missing.
+  public init(
+    id: ReplicaID, schema: SyncSchema, tables: [MemoryTable],
+    wallMilliseconds: @escaping @Sendable () -> Int64
+  ) throws {
+    let shapes = try schema.tables.map { declared in
+      guard let table = tables.first(where: { $0.name.folded == declared.name.folded }) else {
+        throw SchemaError(.missingTable, table: declared.name, "give its columns")
+      }
+      return try table.shape(declared)
+    }
+    state = Mutex(MemoryState(id: id, schemaVersion: schema.version, tables: shapes))
+    self.wallMilliseconds = wallMilliseconds
+  }
+
+  private init(copying state: MemoryState, wallMilliseconds: @escaping @Sendable () -> Int64) {
+    self.state = Mutex(state)
+    self.wallMilliseconds = wallMilliseconds
+  }
+
+  /// A second store with the same content and the same identity, as when a file is copied.
+  public func copy() -> MemoryReplicaStore {
+    MemoryReplicaStore(copying: state.withLock { $0 }, wallMilliseconds: wallMilliseconds)
+  }
+
+  /// Runs `body` on a copy that takes the state's place unless it throws.
+  private func transaction<T: Sendable>(
+    _ body: (inout MemoryState) throws -> T
+  ) throws -> T {
+    try state.withLock { state in
+      var draft = state
+      let result = try body(&draft)
+      state = draft
+      return result
+    }
+  }
+
+  // MARK: - The app's side
+
+  /// Changes rows and notes what was changed, all or nothing; a later ``seal()`` makes it an
+  /// operation.
+  ///
+  /// - Throws: what `body` throws, with nothing written.
+  public func write(_ body: (inout MemoryWriter) throws -> Void) throws {
+    let milliseconds = wallMilliseconds()
+    try transaction { state in
+      var writer = MemoryWriter(tables: state.tables, milliseconds: milliseconds)
+      try body(&writer)
+      state.tables = writer.tables
+    }
+  }
+
+  /// The rows of a table by the bytes of their keys, key columns included.
+  public func rows(of table: String) throws -> [[String: Value]] {
+    try state.withLock { state in
+      guard let table = state.tables.first(where: { $0.shape.name.folded == table.folded }) else {
+        throw MemoryWriteError(.unknownTable, table: table)
+      }
+      return try table.rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }.compactMap {
+        key, row in try row.shown.map { try table.named(key, $0) }
+      }
+    }
+  }
+
+  // MARK: - ReplicaStore
+
+  public func replicaID() throws -> ReplicaID {
+    state.withLock { $0.authors.ids[0] }
+  }
+
+  @discardableResult
+  public func seal() throws -> Range<UInt64> {
+    try transaction { try $0.seal() }
+  }
+
+  public func versionVector() throws -> VersionVector {
+    state.withLock { $0.versionVector }
+  }
+
+  public func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
+    state.withLock { $0.operations(lackedBy: heads, maximumBytes: maximumBytes) }
+  }
+
+  public func merge(_ page: PulledPage, from remote: RemotePlace) throws -> MergeSummary {
+    try transaction { state in
+      _ = try state.seal()
+      var summary = MergeSummary()
+      for operation in page.operations { try state.take(operation, &summary) }
+      state.places[remote.remoteID] = remote
+      return summary
+    }
+  }
+
+  public func place(at remoteID: String) throws -> RemotePlace? {
+    state.withLock { $0.places[remoteID] }
+  }
+
+  public func resetPlace(_ place: RemotePlace) throws {
+    state.withLock { $0.places[place.remoteID] = place }
+  }
+
+  public func restamp(after accepted: UInt64, nowMilliseconds: Int64) throws {
+    try transaction { state in
+      _ = try state.seal()
+      try state.restamp(after: accepted, nowMilliseconds: nowMilliseconds)
+    }
+  }
+
+  public func correctClock(nowMilliseconds: Int64) throws -> Int64 {
+    let offset = nowMilliseconds - wallMilliseconds()
+    return try transaction { state in
+      let correction = abs(offset) > Self.toleratedMilliseconds ? offset : 0
+      if abs(correction - state.correctionMilliseconds) > 1000 {
+        // Notes keep the clock that they were taken under.
+        _ = try state.seal()
+        state.correctionMilliseconds = correction
+      }
+      return offset
+    }
+  }
+
+  /// How far a clock may be off before it is corrected for.
+  private static let toleratedMilliseconds: Int64 = 5 * 60 * 1000
+
+  public func counts() throws -> ReplicaCounts {
+    state.withLock { state in
+      var counts = ReplicaCounts()
+      counts.unsealedNotes = state.tables.reduce(0) { $0 + $1.notes.count }
+      counts.operations = state.progress.reduce(0) { $0 + $1.log.count }
+      counts.heldRows = state.tables.reduce(0) { sum, table in
+        sum + table.rows.values.count { $0.state.map { $0.isAlive && !$0.isComplete } ?? false }
+      }
+      counts.deferredOperations = state.deferredOperations
+      return counts
+    }
+  }
+
+  public func canonicalState() throws -> [CanonicalRow] {
+    try state.withLock { try $0.canonicalState() }
+  }
+}

@@ -1,0 +1,65 @@
+import Tern
+
+/// One synced table in memory: its rows as the app sees them, and their merged state.
+struct MemoryRows: Sendable {
+  let shape: MemoryShape
+  /// By packed key.
+  var rows: [[UInt8]: Row] = [:]
+  /// Keys that local writes touched, in order, and the columns they wrote.
+  var notes: [Note] = []
+
+  struct Row: Sendable {
+    var state: RowState?
+    /// The state's values, in the order of the shape's columns; those of a row whose insert did
+    /// not arrive yet wait here.
+    var content: [Value]
+    /// The row as it stands in the table, with local writes that are not sealed yet.
+    var shown: [Value]?
+  }
+
+  struct Note: Sendable {
+    var key: [UInt8]
+    var columns: Set<Int>
+    var milliseconds: Int64
+  }
+
+  init(shape: MemoryShape) {
+    self.shape = shape
+  }
+
+  var defaults: [Value] {
+    shape.columns.map { $0.rule == .counter ? .integer(0) : .null }
+  }
+
+  func row(_ key: [UInt8]) -> Row {
+    rows[key] ?? Row(state: nil, content: defaults, shown: nil)
+  }
+
+  /// A key's bytes, in the one form that equal keys share.
+  func packed(_ values: [Value]) -> [UInt8] {
+    var writer = ByteWriter()
+    for value in values {
+      if case .real(let number) = value, let whole = Int64(exactly: number) {
+        writer.append(integer: whole)
+      } else {
+        writer.append(value)
+      }
+    }
+    return writer.bytes
+  }
+
+  func unpacked(_ key: [UInt8]) throws -> [Value] {
+    try key.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      var values: [Value] = []
+      while !reader.isAtEnd { values.append(try reader.value("key").value ?? .null) }
+      return values
+    }
+  }
+
+  func named(_ key: [UInt8], _ values: [Value]) throws -> [String: Value] {
+    let columns = zip(shape.columns.map(\.name), values)
+    return Dictionary(
+      uniqueKeysWithValues: Array(zip(shape.keyColumns, try unpacked(key))) + columns)
+  }
+}

@@ -1,0 +1,103 @@
+import Tern
+
+extension MemoryState {
+  /// Stores an operation, and merges its group when this completes it.
+  mutating func take(_ operation: Operation, _ summary: inout MergeSummary) throws {
+    let envelope = operation.envelope
+    let index = author(envelope.replica)
+    let known = progress[index]
+    if envelope.sequence <= known.stored {
+      summary.repeatedOperations += 1
+      return
+    }
+    guard index != 0 else { throw MergeError(.foreignOwn, envelope.replica, envelope.sequence) }
+    guard envelope.sequence == known.stored + 1 else {
+      throw MergeError(.gap, envelope.replica, envelope.sequence)
+    }
+    let isFragment = known.stored > known.merged
+    guard isFragment ? envelope.time == known.time : envelope.time > known.time else {
+      throw MergeError(.timeNotIncreasing, envelope.replica, envelope.sequence)
+    }
+    progress[index].log.append(operation)
+    summary.mergedOperations += 1
+    if envelope.continues { return }
+    for operation in progress[index].log[Int(known.merged)...] {
+      summary.changedTables.formUnion(try mergeRows(of: operation, author: index))
+    }
+    progress[index].merged = envelope.sequence
+    lastTime = max(lastTime, envelope.time)
+  }
+
+  /// - Returns: the tables whose rows changed.
+  mutating func mergeRows(of operation: Operation, author: Int) throws -> Set<String> {
+    let stamp = Stamp(time: operation.envelope.time, author: UInt32(author))
+    var changed: Set<String> = []
+    var isWhole = true
+    try operation.bytes.withUnsafeBytes { bytes in
+      var reader = BodyReader(UnsafeRawBufferPointer(rebasing: bytes[operation.bodyOffset...]))
+      var row = BodyRow()
+      while let block = try reader.nextBlock() {
+        let index = tables.firstIndex {
+          $0.shape.name.folded == block.table.folded
+            && $0.shape.keyColumns.count == block.keyColumns.count
+        }
+        let targets = block.columns.map { column in
+          index.flatMap { tables[$0].shape.index(of: column) }
+        }
+        isWhole = isWhole && index != nil && !targets.contains(nil)
+        while try reader.nextRow(&row, of: block) {
+          guard let index else { continue }
+          if try tables[index].merge(row, stamp: stamp, targets: targets, authors: authors) {
+            changed.insert(tables[index].shape.name)
+          }
+        }
+      }
+    }
+    if !isWhole { deferredOperations += 1 }
+    return changed
+  }
+}
+
+extension MemoryRows {
+  /// - Returns: whether the state changed.
+  fileprivate mutating func merge(
+    _ change: BodyRow, stamp: Stamp, targets: [Int?], authors: Authors
+  ) throws -> Bool {
+    let key = packed(change.key.map { $0.value ?? .null })
+    var row = row(key)
+    var state = row.state ?? RowState(life: 0)
+    let effect = state.begin(
+      RowChange(kind: change.kind, life: change.life, stamp: stamp), authors: authors)
+    switch effect {
+    case .beaten: return false
+    case .begins, .ends: row.content = defaults
+    case .stays: break
+    }
+    for (source, value) in change.values.enumerated() {
+      guard let target = targets[source], change.isCarried[source] else { continue }
+      let column = UInt32(target)
+      let isShown = try state.mergeColumn(
+        column, rule: shape.columns[target].rule, value: value, stamp: stamp, authors: authors)
+      if isShown { row.content[target] = state.shown(column) ?? value.value ?? .null }
+    }
+    if change.kind == .insert {
+      state.finishInsert(stamp, rules: shape.rules, authors: authors)
+    }
+    guard state != row.state else { return false }
+    row.state = state
+    row.shown = state.isComplete ? row.content : nil
+    rows[key] = row
+    return true
+  }
+}
+
+extension RowState {
+  /// What the table shows of a counter or an extreme.
+  func shown(_ column: UInt32) -> Value? {
+    switch content(of: column) {
+    case .counter(let sum, _): .integer(Int64(clamping: sum))
+    case .extreme(let value, _): value
+    case .stamped, .unset, nil: nil
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import Tern
+
+extension MemoryState {
+  /// Turns notes into one operation, or into the fragments of one.
+  mutating func seal() throws -> Range<UInt64> {
+    let noted = tables.compactMap { $0.notes.last?.milliseconds }
+    guard let latest = noted.max() else { return 0..<0 }
+    let time = lastTime.next(atMilliseconds: latest + correctionMilliseconds)
+    let stamp = Stamp(time: time, author: 0)
+    let first = progress[0].stored + 1
+    var bodies: [[UInt8]] = []
+    var body = ByteWriter()
+    for index in tables.indices {
+      var isOpen = false
+      for (key, columns) in tables[index].takeNotes() {
+        let change = try tables[index].seal(key, columns, stamp: stamp, authors: authors)
+        guard let change else { continue }
+        if !isOpen { body.append(block: tables[index].shape.block) }
+        isOpen = true
+        body.append(raw: change)
+        if body.count > Operation.Limit.fragmentBytes {
+          body.appendEndOfBlock()
+          isOpen = false
+          bodies.append(body.bytes)
+          body.removeAll()
+        }
+      }
+      if isOpen { body.appendEndOfBlock() }
+    }
+    // After a cut at the very end the last fragment is empty, and closes its group.
+    if body.count > 0 || !bodies.isEmpty { bodies.append(body.bytes) }
+    if !bodies.isEmpty { appendToLog(bodies, time: time) }
+    return first..<progress[0].stored + 1
+  }
+
+  private mutating func appendToLog(_ bodies: [[UInt8]], time: HybridTime) {
+    for (index, body) in bodies.enumerated() {
+      let envelope = Operation.Envelope(
+        replica: authors.ids[0], sequence: progress[0].stored + 1, time: time,
+        seen: index == 0 ? announceSeen() : VersionVector(), schemaVersion: schemaVersion,
+        continues: index < bodies.count - 1)
+      progress[0].log.append(Operation(envelope, body: body))
+    }
+    progress[0].merged = progress[0].stored
+    lastTime = time
+  }
+}
+
+extension MemoryRows {
+  /// Every noted key once, in the order of its first note, with all the columns that were written.
+  fileprivate mutating func takeNotes() -> [(key: [UInt8], columns: Set<Int>)] {
+    var order: [[UInt8]] = []
+    var columns: [[UInt8]: Set<Int>] = [:]
+    for note in notes {
+      if columns[note.key] == nil { order.append(note.key) }
+      columns[note.key, default: []].formUnion(note.columns)
+    }
+    notes = []
+    return order.map { ($0, columns[$0]!) }
+  }
+
+  /// Brings a row's state to what the table holds.
+  ///
+  /// - Returns: the row change as it goes into the body; `nil` when nothing differs.
+  fileprivate mutating func seal(
+    _ key: [UInt8], _ columns: Set<Int>, stamp: Stamp, authors: Authors
+  ) throws -> [UInt8]? {
+    var row = row(key)
+    let life = row.state?.life ?? 0
+    var state = row.state ?? RowState(life: 0)
+    var change = ByteWriter()
+    if let shown = row.shown {
+      let isNew = !state.isAlive
+      if isNew { state = RowState(life: life + 1) }
+      var written: [(index: Int, value: ByteWriter)] = []
+      for index in shape.columns.indices where isNew || columns.contains(index) {
+        let value = try state.write(
+          shown[index], to: UInt32(index), rule: shape.columns[index].rule, stamp, authors,
+          isNew: isNew)
+        if let value { written.append((index, value)) }
+      }
+      if !isNew && written.isEmpty { return nil }
+      let isWhole = isNew || written.count == shape.columns.count
+      change.append(row: isWhole ? .insert : .update, life: state.life)
+      change.append(raw: key)
+      if isWhole {
+        state.finishInsert(stamp, rules: shape.rules, authors: authors)
+      } else {
+        change.append(raw: mask(written.map(\.index)))
+      }
+      for entry in written { change.append(raw: entry.value.bytes) }
+      row.content = shape.columns.indices.map { state.shown(UInt32($0)) ?? shown[$0] }
+      row.shown = row.content
+    } else {
+      // A row without its insert is absent from the table without having been deleted.
+      guard state.isComplete else { return nil }
+      change.append(row: .delete, life: life + 1)
+      change.append(raw: key)
+      state = RowState(life: life + 1, stamp: stamp)
+      row.content = defaults
+    }
+    row.state = state
+    rows[key] = row
+    return change.bytes
+  }
+
+  private func mask(_ indices: [Int]) -> [UInt8] {
+    var mask = [UInt8](repeating: 0, count: (shape.columns.count + 7) / 8)
+    for index in indices { mask[index / 8] |= 1 << UInt8(index % 8) }
+    return mask
+  }
+}
+
+extension RowState {
+  /// Writes one column of a local change: the value, or a counter's difference to what it showed.
+  ///
+  /// - Returns: what travels; `nil` when the column stands as it stood.
+  fileprivate mutating func write(
+    _ value: Value, to column: UInt32, rule: MergeRule, _ stamp: Stamp, _ authors: Authors,
+    isNew: Bool
+  ) throws -> ByteWriter? {
+    var writer = ByteWriter()
+    if case .integer(let number) = value, rule == .counter {
+      let difference = Int128(number) - Int128(Int64(clamping: sum(of: column)))
+      if difference == 0, !isNew { return nil }
+      writer.append(wide: difference)
+    } else {
+      if !isNew, case .extreme(let old, _) = content(of: column), old == value { return nil }
+      writer.append(value)
+    }
+    try writer.bytes.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes)
+      _ = try mergeColumn(
+        column, rule: rule, value: reader.value("column"), stamp: stamp, authors: authors)
+    }
+    return writer
+  }
+}

@@ -1,0 +1,98 @@
+import Tern
+
+/// Everything that a ``MemoryReplicaStore`` holds. A value, so that a transaction is a copy that
+/// takes the old one's place when it succeeds.
+struct MemoryState: Sendable {
+  let schemaVersion: UInt32
+  var authors: Authors
+  /// By author index, as ``authors`` numbers them; 0 is this replica.
+  var progress: [Progress]
+  var tables: [MemoryRows]
+  var lastTime = HybridTime.zero
+  var correctionMilliseconds: Int64 = 0
+  var places: [String: RemotePlace] = [:]
+  var deferredOperations = 0
+
+  struct Progress: Sendable {
+    /// Operations by sequence, from 1; the last may be fragments whose group is not whole yet.
+    var log: [Operation] = []
+    var merged: UInt64 = 0
+    /// How much of ``merged`` this replica's own operations have said that it saw.
+    var announced: UInt64 = 0
+
+    var stored: UInt64 { UInt64(log.count) }
+    var time: HybridTime { log.last?.envelope.time ?? .zero }
+  }
+
+  init(id: ReplicaID, schemaVersion: UInt32, tables: [MemoryShape]) {
+    self.schemaVersion = schemaVersion
+    authors = Authors([id])
+    progress = [Progress()]
+    self.tables = tables.map(MemoryRows.init)
+  }
+
+  mutating func author(_ id: ReplicaID) -> Int {
+    let index = Int(authors.add(id))
+    if index == progress.count { progress.append(Progress()) }
+    return index
+  }
+
+  var versionVector: VersionVector {
+    var vector = VersionVector()
+    for (id, progress) in zip(authors.ids, progress) { vector[id] = progress.merged }
+    return vector
+  }
+
+  /// What this replica has merged of others since it last said so.
+  mutating func announceSeen() -> VersionVector {
+    var seen = VersionVector()
+    for index in progress.indices.dropFirst()
+    where progress[index].merged > progress[index].announced {
+      seen[authors.ids[index]] = progress[index].merged
+      progress[index].announced = progress[index].merged
+    }
+    return seen
+  }
+
+  func operations(lackedBy heads: VersionVector, maximumBytes: Int) -> [Operation] {
+    var operations: [Operation] = []
+    var total = 0
+    for (id, progress) in zip(authors.ids, progress) where progress.stored > heads[id] {
+      for operation in progress.log[Int(heads[id])...] {
+        let (sum, isOver) = total.addingReportingOverflow(operation.bytes.count)
+        if !operations.isEmpty, isOver || sum > maximumBytes { return operations }
+        total = sum
+        operations.append(operation)
+        if operations.count == Batch.Limit.operations { return operations }
+      }
+    }
+    return operations
+  }
+
+  // MARK: - Restamping
+
+  /// Gives own operations after `accepted` new times, and merges the whole log again: a write that
+  /// had lost may be the latest under its new time, and then it must win here too (INV-01).
+  mutating func restamp(after accepted: UInt64, nowMilliseconds: Int64) throws {
+    guard progress[0].stored > accepted else { return }
+    let kept = progress[0].log.prefix(Int(accepted)).last?.envelope.time ?? .zero
+    var latest = progress.dropFirst().map(\.time).reduce(kept, max)
+    var old: HybridTime?
+    for index in Int(accepted)..<progress[0].log.count {
+      let operation = progress[0].log[index]
+      if operation.envelope.time != old {
+        latest = latest.next(atMilliseconds: nowMilliseconds)
+        old = operation.envelope.time
+      }
+      progress[0].log[index] = operation.restamped(latest)
+    }
+    lastTime = latest
+    for index in tables.indices { tables[index] = MemoryRows(shape: tables[index].shape) }
+    deferredOperations = 0
+    for index in progress.indices {
+      for operation in progress[index].log.prefix(Int(progress[index].merged)) {
+        _ = try mergeRows(of: operation, author: index)
+      }
+    }
+  }
+}

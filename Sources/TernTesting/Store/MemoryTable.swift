@@ -1,0 +1,58 @@
+import Tern
+
+/// The columns of a table in a ``MemoryReplicaStore``: what SQLite would read from the database.
+public struct MemoryTable: Hashable, Sendable {
+  public var name: String
+  public var keyColumns: [String]
+  /// Columns beside the key, in order. Counters stand at 0 until written, the others at NULL.
+  public var columns: [String]
+
+  public init(_ name: String, key: [String], columns: [String]) {
+    self.name = name
+    keyColumns = key
+    self.columns = columns
+  }
+
+  /// - Throws: ``SchemaError`` when the schema names what is not here.
+  func shape(_ declared: SyncTable) throws -> MemoryShape {
+    let known = Set(columns.map(\.folded))
+    for column in Array(declared.merge.keys) + declared.local where !known.contains(column.folded) {
+      throw SchemaError(
+        .unknownColumn, table: name, column: column, "the table has no such column; add it")
+    }
+    let local = Set(declared.local.map(\.folded))
+    let rules = Dictionary(uniqueKeysWithValues: declared.merge.map { ($0.key.folded, $0.value) })
+    return MemoryShape(
+      name: name, keyColumns: keyColumns,
+      columns: columns.filter { !local.contains($0.folded) }.map {
+        MemoryShape.Column(name: $0, rule: rules[$0.folded] ?? .lastWriter)
+      })
+  }
+}
+
+/// A table with the rules of its columns; a column's place is its id in the state.
+struct MemoryShape: Hashable, Sendable {
+  let name: String
+  let keyColumns: [String]
+  let columns: [Column]
+
+  struct Column: Hashable, Sendable {
+    let name: String
+    let rule: MergeRule
+  }
+
+  var rules: [MergeRule] { columns.map(\.rule) }
+
+  var block: BodyBlock {
+    BodyBlock(
+      table: name, keyColumns: keyColumns,
+      columns: columns.map { .init(name: $0.name, rule: $0.rule.kind.rawValue) })
+  }
+
+  /// Where a column of a block stands here; one of another rule counts as unknown.
+  func index(of column: BodyBlock.Column) -> Int? {
+    columns.firstIndex {
+      $0.name.folded == column.name.folded && $0.rule.kind.rawValue == column.rule
+    }
+  }
+}

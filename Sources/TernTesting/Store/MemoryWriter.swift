@@ -1,0 +1,80 @@
+import Tern
+
+/// Local changes inside one ``MemoryReplicaStore/write(_:)``. Rows are given by column name; the
+/// key's columns say which row is meant.
+public struct MemoryWriter {
+  var tables: [MemoryRows]
+  let milliseconds: Int64
+
+  /// Adds a row; columns that are not named stand at their default.
+  ///
+  /// - Throws: ``MemoryWriteError``, also for a key that is taken.
+  public mutating func insert(_ table: String, _ row: [String: Value]) throws {
+    let (index, key, columns) = try resolve(table, row)
+    guard tables[index].row(key).shown == nil else {
+      throw MemoryWriteError(.exists, table: table)
+    }
+    var values = tables[index].defaults
+    for (column, value) in columns { values[column] = value }
+    put(index, key, values, written: Set(values.indices))
+  }
+
+  /// Changes the named columns of a row; does nothing where there is no such row, as in SQL.
+  ///
+  /// - Throws: ``MemoryWriteError``.
+  public mutating func update(_ table: String, _ row: [String: Value]) throws {
+    let (index, key, columns) = try resolve(table, row)
+    guard var values = tables[index].row(key).shown else { return }
+    var changed: Set<Int> = []
+    for (column, value) in columns where values[column] != value {
+      values[column] = value
+      changed.insert(column)
+    }
+    put(index, key, values, written: changed)
+  }
+
+  /// Removes a row; does nothing where there is no such row, as in SQL.
+  ///
+  /// - Throws: ``MemoryWriteError``.
+  public mutating func delete(_ table: String, _ row: [String: Value]) throws {
+    let (index, key, _) = try resolve(table, row)
+    guard tables[index].row(key).shown != nil else { return }
+    put(index, key, nil, written: [])
+  }
+
+  private mutating func put(_ index: Int, _ key: [UInt8], _ values: [Value]?, written: Set<Int>) {
+    var row = tables[index].row(key)
+    row.shown = values
+    tables[index].rows[key] = row
+    tables[index].notes.append(.init(key: key, columns: written, milliseconds: milliseconds))
+  }
+
+  private func resolve(_ table: String, _ row: [String: Value]) throws
+    -> (index: Int, key: [UInt8], columns: [(Int, Value)])
+  {
+    guard let index = tables.firstIndex(where: { $0.shape.name.folded == table.folded }) else {
+      throw MemoryWriteError(.unknownTable, table: table)
+    }
+    let shape = tables[index].shape
+    let named = Dictionary(uniqueKeysWithValues: row.map { ($0.key.folded, $0.value) })
+    let key = try shape.keyColumns.map { name in
+      guard let value = named[name.folded], value != .null else {
+        throw MemoryWriteError(.missingKey, table: table, column: name)
+      }
+      return value
+    }
+    let keyNames = Set(shape.keyColumns.map(\.folded))
+    let columns = try row.filter { !keyNames.contains($0.key.folded) }.map { name, value in
+      guard let column = shape.columns.firstIndex(where: { $0.name.folded == name.folded }) else {
+        throw MemoryWriteError(.unknownColumn, table: table, column: name)
+      }
+      if shape.columns[column].rule == .counter {
+        guard case .integer = value else {
+          throw MemoryWriteError(.notANumber, table: table, column: name)
+        }
+      }
+      return (column, value)
+    }
+    return (index, tables[index].packed(key), columns)
+  }
+}
