@@ -83,5 +83,14 @@ let package = Package(
       name: "TernDatabaseTests",
       dependencies: ["TernDatabase", "CPowerLossVFS", "PowerLossWriter"],
       swiftSettings: strict),
+    .target(
+      name: "SimulationKit", dependencies: ["Tern", "TernServer", "TernTesting"],
+      path: "Tests/Simulation/Kit", swiftSettings: strict),
+    .executableTarget(
+      name: "tern-sim", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tool",
+      swiftSettings: strict),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tests",
+      swiftSettings: strict),
   ]
 )

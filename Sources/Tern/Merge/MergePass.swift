@@ -141,7 +141,7 @@ final class MergePass {
 
 extension Operation {
   /// Calls `body` for each block with the reader before its first row; `body` reads every row.
-  func forEachBlock(_ body: (BodyBlock, inout BodyReader) throws -> Void) throws {
+  package func forEachBlock(_ body: (BodyBlock, inout BodyReader) throws -> Void) throws {
     try bytes.withUnsafeBytes { buffer in
       var reader = BodyReader(UnsafeRawBufferPointer(rebasing: buffer[bodyOffset...]))
       while let block = try reader.nextBlock() { try body(block, &reader) }

@@ -2,7 +2,7 @@ import GRDB
 import Synchronization
 
 /// Tells of commits in this process that noted something. Other processes are found by looking.
-final class LocalWrites: TransactionObserver, Sendable {
+package final class LocalWrites: TransactionObserver, Sendable {
   private let noteTables: Set<String>
   private let state = Mutex(State())
 
@@ -17,7 +17,7 @@ final class LocalWrites: TransactionObserver, Sendable {
   }
 
   /// One element a commit, coalesced while nobody looks.
-  func stream() -> AsyncStream<Void> {
+  package func stream() -> AsyncStream<Void> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let id = state.withLock { state in
         state.nextID += 1
@@ -30,16 +30,16 @@ final class LocalWrites: TransactionObserver, Sendable {
     }
   }
 
-  func observes(eventsOfKind kind: DatabaseEventKind) -> Bool {
+  package func observes(eventsOfKind kind: DatabaseEventKind) -> Bool {
     if case .insert(let table) = kind { noteTables.contains(table) } else { false }
   }
 
-  func databaseDidChange(with event: DatabaseEvent) {
+  package func databaseDidChange(with event: DatabaseEvent) {
     state.withLock { $0.hasNoted = true }
     stopObservingDatabaseChangesUntilNextTransaction()
   }
 
-  func databaseDidCommit(_ db: Database) {
+  package func databaseDidCommit(_ db: Database) {
     let listeners = state.withLock { state in
       defer { state.hasNoted = false }
       return state.hasNoted ? Array(state.listeners.values) : []
@@ -47,7 +47,7 @@ final class LocalWrites: TransactionObserver, Sendable {
     for listener in listeners { listener.yield() }
   }
 
-  func databaseDidRollback(_ db: Database) {
+  package func databaseDidRollback(_ db: Database) {
     state.withLock { $0.hasNoted = false }
   }
 }

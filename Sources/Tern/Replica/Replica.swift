@@ -14,7 +14,7 @@ public final class Replica: Sendable {
   public let store: SQLiteReplicaStore
   /// The app's own database.
   public var database: any DatabaseWriter { store.database }
-  let localWrites: LocalWrites
+  package let localWrites: LocalWrites
 
   /// Opens, or opens again, the replica in a database, off the caller's actor.
   ///

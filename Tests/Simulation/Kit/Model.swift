@@ -1,0 +1,86 @@
+#if Server && Rehearsal
+import Tern
+
+/// What the merged state must be, computed from all operations at once and without Tern's merge:
+/// for each row the greatest life, for each column of that life the rule's own definition.
+struct Model {
+  struct Row: Equatable {
+    var life: UInt32
+    var cells: [String: Value]
+  }
+
+  private struct Write {
+    let life: UInt32
+    let time: HybridTime
+    let replica: ReplicaID
+    let column: String
+    let rule: UInt8
+    let value: Value
+  }
+
+  private var writes: [String: [Write]] = [:]
+  private var lives: [String: UInt32] = [:]
+  /// By author and key: the sum of the differences that its operations carry.
+  private(set) var sums: [ReplicaID: [String: Int64]] = [:]
+  /// By author and key: every text that its operations carry.
+  private(set) var texts: [ReplicaID: [String: Set<String>]] = [:]
+  private var times: [ReplicaID: HybridTime] = [:]
+  private(set) var violation: String?
+
+  init(_ operations: [Operation]) throws {
+    for operation in operations { try add(operation) }
+  }
+
+  private mutating func add(_ operation: Operation) throws {
+    let envelope = operation.envelope
+    if let last = times[envelope.replica], last >= envelope.time, !envelope.continues {
+      violation = "INV-11: the times of \(envelope.replica) do not increase"
+    }
+    times[envelope.replica] = envelope.time
+    var row = BodyRow()
+    try operation.forEachBlock { block, reader in
+      while try reader.nextRow(&row, of: block) {
+        let key = row.key[0].value?.string ?? ""
+        lives[key] = max(lives[key] ?? 0, row.life)
+        for (index, column) in block.columns.enumerated()
+        where index < row.values.count && row.isCarried[index] {
+          let value = row.values[index].value ?? .null
+          writes[key, default: []].append(
+            Write(
+              life: row.life, time: envelope.time, replica: envelope.replica, column: column.name,
+              rule: column.rule, value: value))
+          if case .integer(let number) = value, column.rule == 1 {
+            sums[envelope.replica, default: [:]][key, default: 0] += number
+          }
+          if let text = value.string {
+            texts[envelope.replica, default: [:]][key, default: []].insert(text)
+          }
+        }
+      }
+    }
+  }
+
+  func rows() -> [String: Row] {
+    lives.reduce(into: [:]) { rows, entry in
+      let life = entry.value
+      let current = life % 2 == 0 ? [] : (writes[entry.key] ?? []).filter { $0.life == life }
+      let cells = Dictionary(grouping: current, by: \.column).mapValues(Self.merged)
+      rows[entry.key] = Row(life: life, cells: cells)
+    }
+  }
+
+  private static func merged(_ writes: [Write]) -> Value {
+    switch writes[0].rule {
+    case 1:
+      return .integer(
+        writes.reduce(0) { sum, write in
+          if case .integer(let number) = write.value { sum + number } else { sum }
+        })
+    case 2: return writes.map(\.value).filter { $0 != .null }.max() ?? .null
+    case 3: return writes.map(\.value).filter { $0 != .null }.min() ?? .null
+    default:
+      return writes.max { ($0.time, $0.replica) < ($1.time, $1.replica) }!.value
+    }
+  }
+}
+#endif

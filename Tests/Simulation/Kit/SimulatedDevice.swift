@@ -1,0 +1,185 @@
+#if Server && Rehearsal
+import GRDB
+import Tern
+import TernDatabase
+import TernTesting
+
+/// A device: a real database, a user who writes plain SQL, and an engine that is killed now and
+/// then. One thread runs everything here.
+final class SimulatedDevice: @unchecked Sendable {
+  // Sendable, because only the seeded executor's one thread ever touches it.
+  let index: Int
+  let database: DatabaseQueue
+  private let server: SimulatedServer
+  private let clock: VirtualClock
+  private let executor: SeededExecutor
+  private let trace: SimulationTrace
+  private let wall: SimulatedWall
+  private var generator: SeededGenerator
+  private(set) var replica: Replica
+  private(set) var status: SyncStatus.Snapshot?
+  private(set) var intents = Intents()
+  private var engine: SyncEngine?
+  private var tokens = 0
+
+  static let schema = SyncSchema(
+    version: 1,
+    tables: [SyncTable("item", merge: ["n": .counter, "hi": .max, "lo": .min])])
+
+  init(
+    _ index: Int, server: SimulatedServer, executor: SeededExecutor, trace: SimulationTrace,
+    seed: UInt64
+  ) throws {
+    self.index = index
+    self.server = server
+    self.executor = executor
+    self.trace = trace
+    clock = server.clock
+    generator = SeededGenerator(seed: seed)
+    let wall = SimulatedWall(clock: server.clock, offset: server.plan.clockOffsets[index])
+    self.wall = wall
+    var configuration = Configuration()
+    configuration.prepareDatabase { db in
+      db.add(
+        function: DatabaseFunction("julianday", argumentCount: 1) { _ in
+          2440587.5 + (Double(wall.milliseconds) + 0.5) / 86_400_000
+        })
+    }
+    database = try DatabaseQueue(configuration: configuration)
+    try database.write { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE item (
+            id TEXT NOT NULL PRIMARY KEY, a TEXT, b TEXT, n INTEGER NOT NULL DEFAULT 0,
+            hi INTEGER, lo INTEGER)
+          """)
+    }
+    replica = try Self.open(database, &generator)
+  }
+
+  private static func open(_ database: DatabaseQueue, _ generator: inout SeededGenerator) throws
+    -> Replica
+  {
+    let id = ReplicaID(using: &generator)
+    return try Replica.openBlocking(database, schema: schema, makeID: { id })
+  }
+
+  // MARK: - The engine
+
+  /// Runs the engine until the simulation is over; whenever it dies, the device starts anew.
+  func runEngine() async throws {
+    while !Task.isCancelled {
+      let replica = replica
+      let jitter = SharedGenerator(SeededGenerator(seed: generator.next()))
+      let engine = SyncEngine(
+        store: replica.store, remote: SimulatedRemote(server: server, device: index),
+        environment: SyncEnvironment(
+          clock: clock, jitter: { jitter.fraction() },
+          localWrites: { replica.localWrites.stream() }, pollInterval: .seconds(5),
+          executor: executor))
+      self.engine = engine
+      await engine.run()
+      if Task.isCancelled { return }
+      trace.note("device \(index) killed")
+      self.engine = nil
+      try await clock.sleep(for: .milliseconds(Int.random(in: 1...2000, using: &generator)))
+      self.replica = try Self.open(database, &generator)
+    }
+  }
+
+  var isUpToDate: Bool {
+    guard let now = engine?.status.current else { return false }
+    return now.phase == .upToDate && now.waiting == 0
+  }
+
+  var lastError: String? { engine?.status.current.lastError }
+
+  // MARK: - The user
+
+  func runUser(until end: Int64) async throws {
+    while clock.milliseconds < end {
+      try await clock.sleep(for: .milliseconds(Int.random(in: 1...40, using: &generator) * 50))
+      if generator.happens(0.02) { wall.jump(Int64.random(in: -5000...5000, using: &generator)) }
+      do {
+        var draft = Intents.Draft()
+        let count = generator.happens(0.2) ? Int.random(in: 2...5, using: &generator) : 1
+        let isSealing = generator.happens(0.2)
+        let body: (Database) throws -> Void = { db in
+          for _ in 0..<count { try self.writeOnce(db, &draft) }
+        }
+        if isSealing {
+          // Whether it died before or after the commit shows in the database alone.
+          let before = try generationMark()
+          do {
+            try replica.store.write(body)
+          } catch is CancellationError {
+            if try generationMark() == before { throw CancellationError() }
+          }
+        } else {
+          try database.write(body)
+        }
+        intents.commit(draft)
+        trace.note("device \(index) wrote \(draft.description)")
+      } catch is CancellationError {
+        trace.note("device \(index) lost a transaction that never committed")
+      }
+    }
+  }
+
+  private func generationMark() throws -> Int {
+    try database.read { try Int.fetchOne($0, sql: "SELECT total_changes()") ?? 0 }
+  }
+
+  private func writeOnce(_ db: Database, _ draft: inout Intents.Draft) throws {
+    let key = "k\(Int.random(in: 0..<server.plan.keyCount, using: &generator))"
+    tokens += 1
+    let token = "\(index).\(tokens)"
+    let number = Int64.random(in: -50...50, using: &generator)
+    switch Int.random(in: 0..<10, using: &generator) {
+    case 0...1:
+      let old = try Int64.fetchOne(db, sql: "SELECT n FROM item WHERE id = ?", arguments: [key])
+      try db.execute(
+        sql: "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?)",
+        arguments: [key, token + "a", token + "b", number, number, number])
+      draft.wrote(key, ["a": token + "a", "b": token + "b"], adding: number - (old ?? 0))
+    case 2...3:
+      try db.execute(sql: "UPDATE item SET a = ? WHERE id = ?", arguments: [token, key])
+      if db.changesCount > 0 { draft.wrote(key, ["a": token]) }
+    case 4...5:
+      try db.execute(sql: "UPDATE item SET b = ? WHERE id = ?", arguments: [token, key])
+      if db.changesCount > 0 { draft.wrote(key, ["b": token]) }
+    case 6...7:
+      try db.execute(sql: "UPDATE item SET n = n + ? WHERE id = ?", arguments: [number, key])
+      if db.changesCount > 0 { draft.wrote(key, [:], adding: number) }
+    case 8:
+      try db.execute(
+        sql: "UPDATE item SET hi = ?, lo = ? WHERE id = ?", arguments: [number, number, key])
+    default:
+      try db.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [key])
+      if db.changesCount > 0 { draft.deleted(key) }
+    }
+  }
+}
+
+/// A device's wall clock: wrong by an offset, and jumping.
+final class SimulatedWall: @unchecked Sendable {
+  private let clock: VirtualClock
+  private var offset: Int64
+
+  init(clock: VirtualClock, offset: Int64) {
+    self.clock = clock
+    self.offset = offset
+  }
+
+  var milliseconds: Int64 { SimulatedServer.epochMilliseconds + clock.milliseconds + offset }
+  func jump(_ milliseconds: Int64) { offset += milliseconds }
+}
+
+/// A generator behind a reference, for closures.
+final class SharedGenerator: @unchecked Sendable {
+  private var generator: SeededGenerator
+
+  init(_ generator: SeededGenerator) { self.generator = generator }
+  func fraction() -> Double { .random(in: 0...1, using: &generator) }
+}
+#endif

@@ -1,0 +1,217 @@
+#if Server && Rehearsal
+import Tern
+import TernServer
+import TernTesting
+
+/// The server of a simulation and the network before it. One thread runs everything here.
+final class SimulatedServer: @unchecked Sendable {
+  // Sendable, because only the seeded executor's one thread ever touches it.
+  let plan: SimulationPlan
+  let clock: VirtualClock
+  let trace: SimulationTrace
+  let space: SpaceName
+  private var store: MemorySpaceStore
+  private var backup: MemorySpaceStore?
+  private var service: SpaceService
+  private var generator: SeededGenerator
+  private var streams: [Int: AsyncThrowingStream<UInt64, any Error>.Continuation] = [:]
+  private var nextStream = 0
+  private var partitioned: Set<Int> = []
+  var isFaulty = true
+  private(set) var violation: String?
+
+  /// The real time at the simulation's beginning: 2026-01-01.
+  static let epochMilliseconds: Int64 = 1_767_225_600_000
+
+  init(plan: SimulationPlan, clock: VirtualClock, trace: SimulationTrace, seed: UInt64) throws {
+    self.plan = plan
+    self.clock = clock
+    self.trace = trace
+    generator = SeededGenerator(seed: seed)
+    space = try SpaceName("home")
+    store = MemorySpaceStore(using: &generator)
+    service = Self.service(store, clock)
+  }
+
+  private static func service(_ store: MemorySpaceStore, _ clock: VirtualClock) -> SpaceService {
+    var limits = ServerLimits()
+    limits.pageOperations = 7
+    return SpaceService(
+      store: store, clock: ServerClock { epochMilliseconds + clock.milliseconds }, limits: limits)
+  }
+
+  // MARK: - Faults
+
+  func run(until end: Int64) async throws {
+    var isWiped = false
+    while clock.milliseconds < end {
+      try await clock.sleep(for: .milliseconds(Int.random(in: 200...3000, using: &generator)))
+      if plan.partitions { flipPartition() }
+      if generator.happens(plan.serverCrashes * 5) { crash() }
+      if plan.restoresServer, generator.happens(0.1) {
+        if let old = backup {
+          trace.note("server restored from a backup")
+          store = MemorySpaceStore(copying: old)
+          backup = nil
+          crash()
+        } else {
+          backup = MemorySpaceStore(copying: store)
+        }
+      }
+      if plan.wipesServer, !isWiped, generator.happens(0.1) {
+        trace.note("server wiped")
+        isWiped = true
+        backup = nil
+        store = MemorySpaceStore(using: &generator)
+        crash()
+      }
+    }
+  }
+
+  private func flipPartition() {
+    let device = Int.random(in: 0..<plan.deviceCount, using: &generator)
+    if partitioned.remove(device) == nil {
+      partitioned.insert(device)
+      endStreams { $0 == device }
+    }
+    trace.note("device \(device) \(partitioned.contains(device) ? "cut off" : "connected")")
+  }
+
+  /// The process dies: what it did not commit is gone, and so is every connection.
+  private func crash() {
+    trace.note("server crashed")
+    service = Self.service(store, clock)
+    endStreams { _ in true }
+  }
+
+  func heal() {
+    trace.note("faults end")
+    isFaulty = false
+    partitioned = []
+  }
+
+  // MARK: - Requests
+
+  /// Carries one request over the network, which may lose it, lose the answer, or carry it twice.
+  func request<T: Sendable>(
+    _ device: Int, _ name: String, _ body: @escaping @Sendable (SimulatedServer) throws -> T
+  ) async throws -> T {
+    try await travel()
+    if isCut(device) || happens(plan.lostRequests) {
+      trace.note("device \(device) \(name): request lost")
+      throw RemoteError(.unreachable, "request lost")
+    }
+    if happens(plan.lateDuplicates) {
+      // Carried again later, after whatever else happens until then.
+      let delay = Int.random(in: 10...4000, using: &generator)
+      late.append((clock.milliseconds + Int64(delay), { _ = try? body($0) }))
+    }
+    let result = Result { try perform(body) }
+    let answered = (try? result.get()) != nil
+    trace.note("device \(device) \(name): \(answered ? "done" : "refused")")
+    try await travel()
+    if isCut(device) || happens(plan.lostResponses) {
+      trace.note("device \(device) \(name): answer lost")
+      throw RemoteError(.unreachable, "answer lost")
+    }
+    return try result.get()
+  }
+
+  private var late: [(at: Int64, body: (SimulatedServer) -> Void)] = []
+
+  private func travel() async throws {
+    try await clock.sleep(for: .milliseconds(Int.random(in: 1...80, using: &generator)))
+    let due = late.filter { $0.at <= clock.milliseconds }
+    late.removeAll { $0.at <= clock.milliseconds }
+    for request in due { request.body(self) }
+  }
+
+  private func perform<T>(_ body: (SimulatedServer) throws -> T) throws -> T {
+    do {
+      return try body(self)
+    } catch let error as RemoteError {
+      throw error
+    } catch {
+      crash()
+      throw RemoteError(.unreachable, "the server died")
+    }
+  }
+
+  private func isCut(_ device: Int) -> Bool { isFaulty && partitioned.contains(device) }
+  private func happens(_ probability: Double) -> Bool {
+    isFaulty && generator.happens(probability)
+  }
+
+  func greet() throws -> RemoteGreeting { try service.greet(space) }
+
+  func push(_ operations: [Operation]) throws -> PushReceipt {
+    let receipt = try service.push(operations, to: space)
+    let heads = store.summary(of: space).heads
+    for operation in operations
+    where heads[operation.envelope.replica] < operation.envelope.sequence {
+      violation = violation ?? "INV-03: a push was acknowledged that the server does not hold"
+    }
+    for id in streams.keys.sorted() { streams[id]?.yield(receipt.position) }
+    return receipt
+  }
+
+  func pull(after cursor: Cursor?) throws -> PulledPage {
+    try service.pull(from: space, after: cursor)
+  }
+
+  // MARK: - Event streams
+
+  func positions(_ device: Int) -> AsyncThrowingStream<UInt64, any Error> {
+    AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      if isCut(device) {
+        continuation.finish(throwing: RemoteError(.unreachable, "cut off"))
+        return
+      }
+      nextStream += 1
+      let id = nextStream * 16 + device
+      streams[id] = continuation
+      continuation.onTermination = { [weak self] _ in self?.streams[id] = nil }
+      continuation.yield(store.summary(of: space).position)
+    }
+  }
+
+  private func endStreams(where matches: (Int) -> Bool) {
+    for id in streams.keys.sorted() where matches(id % 16) {
+      streams[id]?.finish(throwing: RemoteError(.unreachable, "the connection was cut"))
+    }
+  }
+
+  /// Everything that the server holds, in its order.
+  func operations() throws -> [Operation] {
+    var operations: [Operation] = []
+    var cursor: Cursor?
+    while true {
+      let page = try service.pull(from: space, after: cursor)
+      operations += page.operations
+      cursor = page.cursor
+      if !page.hasMore { return operations }
+    }
+  }
+}
+
+/// One device's way to the server.
+struct SimulatedRemote: Remote {
+  let server: SimulatedServer
+  let device: Int
+  var id: String { "simulated" }
+
+  func greet() async throws -> RemoteGreeting {
+    try await server.request(device, "greet") { try $0.greet() }
+  }
+
+  func push(_ operations: [Operation]) async throws -> PushReceipt {
+    try await server.request(device, "push \(operations.count)") { try $0.push(operations) }
+  }
+
+  func pull(after cursor: Cursor?) async throws -> PulledPage {
+    try await server.request(device, "pull") { try $0.pull(after: cursor) }
+  }
+
+  func positions() -> AsyncThrowingStream<UInt64, any Error> { server.positions(device) }
+}
+#endif

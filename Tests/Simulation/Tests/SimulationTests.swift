@@ -1,0 +1,30 @@
+#if Server && Rehearsal
+import SimulationKit
+import Testing
+import TernCore
+
+@Suite(.serialized) struct SimulationTests {
+  @Test func `a thousand seeds keep every invariant, and every twentieth repeats`() throws {
+    var operations = 0
+    for seed in UInt64(1)...1000 {
+      let outcome = try Simulation.run(seed: seed)
+      try #require(outcome.violation == nil, "script/sim \(seed)")
+      operations += outcome.operations
+      if seed % 20 == 0 { #expect(try Simulation.run(seed: seed) == outcome) }
+    }
+    print("1000 seeds, \(operations) operations, no violation")
+  }
+
+  @Test(arguments: Planted.allCases)
+  func `a planted bug is caught within a thousand seeds`(_ bug: Planted) throws {
+    let caught = try Planted.with(bug) { () -> (UInt64, String)? in
+      for seed in UInt64(1)...1000 {
+        if let violation = try Simulation.run(seed: seed).violation { return (seed, violation) }
+      }
+      return nil
+    }
+    let (seed, violation) = try #require(caught)
+    print("\(bug.rawValue) caught by seed \(seed): \(violation)")
+  }
+}
+#endif
