@@ -51,7 +51,9 @@ final class SimulatedDevice: @unchecked Sendable {
         sql: """
           CREATE TABLE item (
             id TEXT NOT NULL PRIMARY KEY, a TEXT, b TEXT, n INTEGER NOT NULL DEFAULT 0,
-            hi INTEGER, lo INTEGER)
+            hi INTEGER, lo INTEGER);
+          CREATE TABLE mark (transactions INTEGER NOT NULL);
+          INSERT INTO mark VALUES (0)
           """)
     }
     replica = try Self.open(database, &generator)
@@ -82,8 +84,20 @@ final class SimulatedDevice: @unchecked Sendable {
       if Task.isCancelled { return }
       trace.note("device \(index) killed")
       self.engine = nil
+      try await reopen()
+    }
+  }
+
+  /// Starts anew after a while, however often it dies on the way.
+  private func reopen() async throws {
+    while true {
       try await clock.sleep(for: .milliseconds(Int.random(in: 1...2000, using: &generator)))
-      self.replica = try Self.open(database, &generator)
+      do {
+        replica = try Self.open(database, &generator)
+        return
+      } catch is CancellationError {
+        trace.note("device \(index) killed while opening")
+      }
     }
   }
 
@@ -92,7 +106,14 @@ final class SimulatedDevice: @unchecked Sendable {
     return now.phase == .upToDate && now.waiting == 0
   }
 
-  var lastError: String? { engine?.status.current.lastError }
+  /// For a violation's text.
+  var summary: String {
+    let now = engine?.status.current ?? SyncStatus.Snapshot()
+    let mine = (try? replica.store.versionVector().sorted.map { "\($0.sequence)" }) ?? []
+    let unsealed = (try? replica.store.counts().unsealedNotes) ?? -1
+    return "device \(index) \(now.phase.rawValue), waiting \(now.waiting), unsealed \(unsealed), "
+      + "merged \(mine.joined(separator: "/")), \(now.lastError ?? "no error")"
+  }
 
   // MARK: - The user
 
@@ -105,15 +126,16 @@ final class SimulatedDevice: @unchecked Sendable {
         let count = generator.happens(0.2) ? Int.random(in: 2...5, using: &generator) : 1
         let isSealing = generator.happens(0.2)
         let body: (Database) throws -> Void = { db in
+          try db.execute(sql: "UPDATE mark SET transactions = transactions + 1")
           for _ in 0..<count { try self.writeOnce(db, &draft) }
         }
         if isSealing {
           // Whether it died before or after the commit shows in the database alone.
-          let before = try generationMark()
+          let before = try transactionCount()
           do {
             try replica.store.write(body)
           } catch is CancellationError {
-            if try generationMark() == before { throw CancellationError() }
+            if try transactionCount() == before { throw CancellationError() }
           }
         } else {
           try database.write(body)
@@ -126,8 +148,8 @@ final class SimulatedDevice: @unchecked Sendable {
     }
   }
 
-  private func generationMark() throws -> Int {
-    try database.read { try Int.fetchOne($0, sql: "SELECT total_changes()") ?? 0 }
+  private func transactionCount() throws -> Int {
+    try database.read { try Int.fetchOne($0, sql: "SELECT transactions FROM mark") ?? 0 }
   }
 
   private func writeOnce(_ db: Database, _ draft: inout Intents.Draft) throws {

@@ -90,7 +90,11 @@ public final class Simulation: @unchecked Sendable {
   }
 
   private func isAgreed() throws -> Bool {
-    guard devices.allSatisfy(\.isUpToDate) else { return false }
+    for device in devices {
+      guard device.isUpToDate, try device.replica.store.counts().unsealedNotes == 0 else {
+        return false
+      }
+    }
     let vectors = try devices.map { try $0.replica.store.versionVector() }
     return vectors.allSatisfy { $0 == vectors[0] }
   }
@@ -101,7 +105,7 @@ public final class Simulation: @unchecked Sendable {
     if let violation = server.violation { return violation }
     if try !isAgreed() {
       return "INV-09: after \(plan.quietSeconds) quiet seconds not all is drained: "
-        + devices.map { "\($0.index): \($0.lastError ?? "no error")" }.joined(separator: ", ")
+        + devices.map(\.summary).joined(separator: "; ")
     }
     let model = try Model(server.operations())
     if let violation = model.violation { return violation }
