@@ -65,7 +65,8 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
       ],
       swiftSettings: strict),
-    .testTarget(name: "TernCoreTests", dependencies: ["TernCore"], swiftSettings: strict),
+    .testTarget(
+      name: "TernCoreTests", dependencies: ["TernCore", "TernTesting"], swiftSettings: strict),
     .testTarget(name: "TernTests", dependencies: ["Tern", "TernTesting"], swiftSettings: strict),
     .testTarget(
       name: "TernServerTests", dependencies: ["TernCore", "TernServer", "TernTool"],

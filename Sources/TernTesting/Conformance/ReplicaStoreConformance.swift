@@ -1,0 +1,106 @@
+import Tern
+
+/// Checks that a ``ReplicaStore`` keeps what the protocol promises, through its public interface.
+///
+/// Every store under test has one table, ``table``, under ``schema``; SQL stores make it with
+/// ``creationSQL``.
+///
+/// ```swift
+/// let conformance = ReplicaStoreConformance { id in
+///   let store = try MyStore(id: id, schema: ReplicaStoreConformance.schema)
+///   return .init(store: store, write: { change in try store.apply(change) })
+/// }
+/// try conformance.run()
+/// ```
+public struct ReplicaStoreConformance: Sendable {
+  public static let schema = SyncSchema(
+    version: 3,
+    tables: [SyncTable("item", merge: ["count": .counter, "high": .max, "low": .min])])
+  public static let table = MemoryTable(
+    "item", key: ["id"], columns: ["name", "note", "count", "high", "low"])
+  public static let creationSQL = """
+    CREATE TABLE item (
+      id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low)
+    """
+
+  /// One local change to a row of ``table``; key and columns by name.
+  public enum Change: Hashable, Sendable {
+    /// Columns that are not named stand at their default.
+    case insert([String: Value])
+    case update([String: Value])
+    case delete(id: Value)
+  }
+
+  /// A new, empty store and the app's way of writing to its table: all changes in one transaction.
+  public struct Subject: Sendable {
+    public var store: any ReplicaStore
+    public var write: @Sendable ([Change]) throws -> Void
+
+    public init(store: any ReplicaStore, write: @escaping @Sendable ([Change]) throws -> Void) {
+      self.store = store
+      self.write = write
+    }
+  }
+
+  /// Makes a store with this identity. Its wall clock may be any that does not jump during a run.
+  public let makeSubject: @Sendable (ReplicaID) throws -> Subject
+
+  public init(_ makeSubject: @escaping @Sendable (ReplicaID) throws -> Subject) {
+    self.makeSubject = makeSubject
+  }
+
+  /// Runs every scenario.
+  ///
+  /// - Throws: ``ConformanceFailure``, or what a store throws unasked.
+  public func run() throws {
+    for scenario in Scenario.allCases { try run(scenario) }
+  }
+
+  /// - Throws: ``ConformanceFailure``, or what a store throws unasked.
+  public func run(_ scenario: Scenario) throws {
+    switch scenario {
+    case .seal: try checkSeal()
+    case .log: try checkLog()
+    case .repeats: try checkRepeats()
+    case .gap: try checkGap()
+    case .times: try checkTimes()
+    case .foreignOwn: try checkForeignOwn()
+    case .unreadable: try checkUnreadable()
+    case .cursor: try checkCursor()
+    case .seen: try checkSeen()
+    case .fragments: try checkFragments()
+    case .order: try checkOrder()
+    case .lives: try checkLives()
+    case .columns: try checkColumns()
+    case .signedZero: try checkSignedZero()
+    case .counters: try checkCounters()
+    case .extremes: try checkExtremes()
+    case .restamp: try checkRestamp()
+    case .restampedLoser: try checkRestampedLoser()
+    case .clock: try checkClock()
+    }
+  }
+
+  /// One promise; its raw value says which.
+  public enum Scenario: String, Hashable, Sendable, CaseIterable {
+    case seal = "a seal makes one operation of everything noted, and none of nothing"
+    case log = "the log gives contiguous pages that honour a byte limit"
+    case repeats = "merging again changes nothing and counts repeats"
+    case gap = "a gap is refused and nothing of its page is merged"
+    case times = "a time that does not increase is refused"
+    case foreignOwn = "own operations that the store never made are refused"
+    case unreadable = "a body that can not be read is refused and nothing of its page is merged"
+    case cursor = "a cursor moves with a merge and goes back only when told"
+    case seen = "an operation says once what its author had merged"
+    case fragments = "fragments of one group merge together"
+    case order = "every interleaving and grouping makes the same state"
+    case lives = "the longer life wins, and a new life begins anew"
+    case columns = "edits to different columns both stay"
+    case signedZero = "a zero that changes only its sign travels"
+    case counters = "counters add in 128 bits and show what fits in 64"
+    case extremes = "extremes stay, by SQLite's order over types"
+    case restamp = "restamping keeps winners, and times increase"
+    case restampedLoser = "a restamped write that had lost stands the same everywhere"
+    case clock = "a clock that is far off is corrected for"
+  }
+}
