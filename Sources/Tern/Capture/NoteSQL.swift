@@ -85,10 +85,12 @@ struct NoteSQL {
 
   private var changedColumns: [String] {
     maskNames.indices.map { word in
-      let start = word * TableShape.maskBits
-      let columns = shape.columns[start..<min(start + TableShape.maskBits, shape.columns.count)]
-      return columns.enumerated().map { "(\(differs($1)))" + ($0 == 0 ? "" : " << \($0)") }
-        .map { "(\($0))" }.joined(separator: " | ")
+      let columns = shape.columns.filter { $0.id / TableShape.maskBits == word }
+      if columns.isEmpty { return "0" }
+      return columns.map { column in
+        let bit = column.id % TableShape.maskBits
+        return "((\(differs(column)))\(bit == 0 ? "" : " << \(bit)"))"
+      }.joined(separator: " | ")
     }
   }
 

@@ -13,6 +13,8 @@ struct NotedRow {
   private(set) var encoded = ByteWriter()
   private var keyWriter = ByteWriter()
   private var changed: [Bool]
+  /// Keys of rows that came and went between two seals.
+  private var passing: Set<[UInt8]> = []
   /// Columns whose written value lost against an extreme, with the value to show.
   private(set) var lost: [(column: String, value: Value)] = []
 
@@ -36,8 +38,13 @@ struct NotedRow {
     scan.value(stateColumn + 6 + Int32(column))
   }
 
+  private var isNotedAsGone: Bool {
+    (0..<shape.maskCount).allSatisfy { scan.int64(Int32(1 + $0)) == 0 }
+  }
+
   private func isMasked(_ column: Int) -> Bool {
-    let (word, bit) = column.quotientAndRemainder(dividingBy: TableShape.maskBits)
+    let id = shape.columns[column].id
+    let (word, bit) = id.quotientAndRemainder(dividingBy: TableShape.maskBits)
     return scan.int64(Int32(1 + word)) >> Int64(bit) & 1 == 1
   }
 
@@ -50,7 +57,14 @@ struct NotedRow {
       keyWriter.append(key: scan.value(Int32(1 + shape.maskCount + index)))
     }
     switch (old.flatMap { $0.isAlive ? $0 : nil }, exists) {
-    case (nil, false): return nil
+    case (nil, false):
+      // A row that came without a note, by a migration, and went with one.
+      guard isNotedAsGone, !passing.contains(keyWriter.bytes), (old?.life ?? 0) == 0 else {
+        if !isNotedAsGone { passing.insert(keyWriter.bytes) }
+        return nil
+      }
+      begin(.delete, life: 2)
+      return RowState(life: 2, stamp: stamp)
     case (nil, true): return try inserted(life: (old?.life ?? 0) + 1)
     case (let alive?, false):
       begin(.delete, life: alive.life + 1)

@@ -50,7 +50,12 @@ struct Seal {
     guard let latest else { return 0..<0 }
     var seal = try Seal(transaction, noteMilliseconds: latest)
     for index in noted { try seal.sealTable(index) }
-    return try seal.finish(noted)
+    let sealed = try seal.finish(noted)
+    if seal.restored.isEmpty { return sealed }
+    // What the app's triggers made of the restored values is a write like any other. It ends here,
+    // because an extreme that stands in its table loses to nothing.
+    let more = try run(in: transaction)
+    return more.isEmpty ? sealed : sealed.lowerBound..<more.upperBound
   }
 
   // MARK: - Rows
@@ -121,6 +126,7 @@ struct Seal {
       transaction.lastTime = time
       try transaction.saveClock()
     }
+    for index in noted { try transaction.statement(transaction.sql[index].deleteNotes).run() }
     for value in restored {
       let sql = transaction.sql[value.table]
       let statement = try transaction.statement(sql.update([value.column]))
@@ -129,7 +135,6 @@ struct Seal {
       try statement.run()
       try transaction.db.notifyChanges(in: Table(sql.shape.name))
     }
-    for index in noted { try transaction.statement(transaction.sql[index].deleteNotes).run() }
     try CrashPoint.reach(.sealBeforeCommit)
     return firstSequence..<author.stored + 1
   }

@@ -2,31 +2,68 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// Operations with tables or columns that this schema version does not have stay in the log and
-/// are named here, so that the upgrade finds them.
+/// A part of an operation that this schema version does not have: one column of one table, or all
+/// of the table.
+struct DeferredPart: Hashable {
+  let table: String
+  /// Empty for the whole table.
+  let column: String
+
+  init(_ block: BodyBlock, _ column: String = "") {
+    self.init(table: block.table, column: column)
+  }
+
+  fileprivate init(table: String, column: String) {
+    self.table = table.folded
+    self.column = column.folded
+  }
+}
+
+/// Operations with tables or columns that this schema version does not have stay in the log; what
+/// was left of them is named here, so that the upgrade merges that, and only that.
 extension StoreTransaction {
-  func deferOperation(_ id: LogID) throws {
-    let statement = try statement("INSERT OR IGNORE INTO \(tables.deferred) (id) VALUES (?)")
+  func putOff(_ part: DeferredPart, of id: LogID) throws {
+    try run("INSERT OR IGNORE INTO \(tables.deferred) (id, tbl, col) VALUES (?, ?, ?)", part, id)
+  }
+
+  private func forget(_ part: DeferredPart, of id: LogID) throws {
+    try run("DELETE FROM \(tables.deferred) WHERE id = ? AND tbl = ? AND col = ?", part, id)
+  }
+
+  private func run(_ sql: String, _ part: DeferredPart, _ id: LogID) throws {
+    let statement = try statement(sql)
     statement.bind(1, id.rawValue)
+    statement.bind(2, copy: .string(part.table))
+    statement.bind(3, copy: .string(part.column))
     try statement.run()
   }
 
+  private func deferredParts() throws -> [(id: LogID, parts: Set<DeferredPart>)] {
+    let statement = try statement("SELECT id, tbl, col FROM \(tables.deferred) ORDER BY id")
+    defer { statement.reset() }
+    var found: [(id: LogID, parts: Set<DeferredPart>)] = []
+    while try statement.step() {
+      let id = LogID(rawValue: statement.int64(0))
+      if found.last?.id.rawValue != id.rawValue { found.append((id, [])) }
+      let table = statement.value(1).value?.string ?? ""
+      let column = statement.value(2).value?.string ?? ""
+      found[found.count - 1].parts.insert(DeferredPart(table: table, column: column))
+    }
+    return found
+  }
+
   /// Merges what the new schema version can now take of the deferred operations.
-  func replayDeferred(_ changes: [Int64: Catalogue.Change]) throws {
-    let statement = try statement("SELECT id FROM \(tables.deferred) ORDER BY id")
-    var ids: [LogID] = []
-    while try statement.step() { ids.append(LogID(rawValue: statement.int64(0))) }
-    statement.reset()
-    if ids.isEmpty { return }
+  func replayDeferred() throws {
+    let deferred = try deferredParts()
+    if deferred.isEmpty { return }
     let pass = try MergePass(self)
-    let forget = try self.statement("DELETE FROM \(tables.deferred) WHERE id = ?")
-    for id in ids {
+    for (id, parts) in deferred {
       guard let operation = try operation(id) else {
         throw ReplicaError(.damaged, "the log lacks an operation that was put off")
       }
-      guard try pass.replay(operation, author: id.author, new: changes) else { continue }
-      forget.bind(1, id.rawValue)
-      try forget.run()
+      for part in try pass.replay(operation, author: id.author, parts: parts) {
+        try forget(part, of: id)
+      }
     }
     try pass.finish()
   }

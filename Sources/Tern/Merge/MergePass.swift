@@ -69,41 +69,58 @@ final class MergePass {
 
   private func merge(_ operation: Operation, author: UInt32) throws {
     let stamp = Stamp(time: operation.envelope.time, author: author)
-    var isWhole = true
-    try operation.forEachBlock { block, reader in
-      let merger = try merger(for: block)
-      let mapping = merger.map { $0.1.mapping(of: block) }
-      isWhole = isWhole && mapping.map { !$0.targets.contains(nil) } ?? false
-      while try reader.nextRow(&row, of: block) {
-        guard let (merger, _) = merger, let mapping else { continue }
-        try merger.merge(row, stamp: stamp, mapping: mapping, concurrency: concurrency)
-      }
-    }
-    if !isWhole {
-      try transaction.deferOperation(LogID(author: author, sequence: operation.envelope.sequence))
-    }
-  }
-
-  /// Merges the parts of an operation that the schema did not know when it arrived.
-  func replay(_ operation: Operation, author: UInt32, new: [Int64: Catalogue.Change]) throws -> Bool
-  {
-    let stamp = Stamp(time: operation.envelope.time, author: author)
-    var isWhole = true
+    let id = LogID(author: author, sequence: operation.envelope.sequence)
     try operation.forEachBlock { block, reader in
       let found = try merger(for: block)
-      var mapping = found?.1.mapping(of: block)
-      isWhole = isWhole && mapping.map { !$0.targets.contains(nil) } ?? false
-      if let change = found.flatMap({ new[$0.1.id] }), !change.isNewTable {
-        mapping?.restrict(to: change)
-      } else if found.map({ new[$0.1.id] == nil }) ?? true {
-        mapping = nil
+      let mapping = found.map { $0.1.mapping(of: block) }
+      if let mapping {
+        for (index, target) in mapping.targets.enumerated() where target == nil {
+          try transaction.putOff(.init(block, block.columns[index].name), of: id)
+        }
+      } else {
+        try transaction.putOff(.init(block), of: id)
       }
       while try reader.nextRow(&row, of: block) {
         guard let (merger, _) = found, let mapping else { continue }
         try merger.merge(row, stamp: stamp, mapping: mapping, concurrency: concurrency)
       }
     }
-    return isWhole
+  }
+
+  /// Merges, of an operation that was merged before, the parts that were put off and are known
+  /// now: each exactly once, which counters need.
+  ///
+  /// - Returns: the parts that wait no longer.
+  func replay(_ operation: Operation, author: UInt32, parts: Set<DeferredPart>) throws
+    -> Set<DeferredPart>
+  {
+    let stamp = Stamp(time: operation.envelope.time, author: author)
+    let id = LogID(author: author, sequence: operation.envelope.sequence)
+    var known: Set<DeferredPart> = []
+    try operation.forEachBlock { block, reader in
+      let found = try merger(for: block)
+      var mapping = found?.1.mapping(of: block)
+      let isWholeBlock = parts.contains(.init(block))
+      if let targets = mapping?.targets {
+        if isWholeBlock { known.insert(.init(block)) }
+        for (index, column) in block.columns.enumerated() {
+          let part = DeferredPart(block, column.name)
+          switch (targets[index], isWholeBlock) {
+          case (nil, true): try transaction.putOff(part, of: id)
+          case (nil, false), (_, true): break
+          case (_, false) where parts.contains(part): known.insert(part)
+          default: mapping?.targets[index] = nil
+          }
+        }
+        if !isWholeBlock { mapping?.isReplay = true }
+      }
+      let hasNews = isWholeBlock || mapping?.targets.contains { $0 != nil } ?? false
+      while try reader.nextRow(&row, of: block) {
+        guard hasNews, let (merger, _) = found, let mapping else { continue }
+        try merger.merge(row, stamp: stamp, mapping: mapping, concurrency: concurrency)
+      }
+    }
+    return known
   }
 
   private func merger(for block: BodyBlock) throws -> (RowMerger, TableShape)? {
@@ -123,8 +140,10 @@ final class MergePass {
 
   /// Settles what is held aside, drops the notes of the merge's own writes and tells observers.
   func finish() throws {
+    try transaction.strays?.beforeSettlement(transaction)
     let settlement = try Settlement(transaction, writers: mergers.mapValues(\.writer))
     let writers = try settlement.run()
+    try transaction.strays?.afterSettlement(transaction)
     for (index, id) in transaction.sql.map(\.shape.id).enumerated() {
       // An app's trigger may have written to any table, so all are cleared.
       try transaction.statement(transaction.sql[index].deleteNotes).run()
@@ -150,26 +169,25 @@ extension Operation {
 }
 
 extension TableShape {
-  /// Where a block's columns stand here; a column of another rule counts as unknown.
+  /// Where a block's columns stand here, under their name or one that they had before; a column
+  /// of another rule counts as unknown.
   func mapping(of block: BodyBlock) -> RowMerger.Mapping {
-    let targets = block.columns.map { column in
+    var targets = block.columns.map { column in
       columns.firstIndex {
         $0.name.folded == column.name.folded && $0.rule.kind.rawValue == column.rule
       }
     }
+    for (target, column) in columns.enumerated()
+    where !column.formerNames.isEmpty && !targets.contains(target) {
+      let former = Set(column.formerNames.map(\.folded))
+      let source = block.columns.indices.first {
+        targets[$0] == nil && former.contains(block.columns[$0].name.folded)
+          && block.columns[$0].rule == column.rule.kind.rawValue
+      }
+      if let source { targets[source] = target }
+    }
     let order = columns.indices.map { column in targets.firstIndex { $0 == column } }
     let isExact = !order.contains(nil) && targets.count == columns.count
     return RowMerger.Mapping(targets: targets, order: isExact ? order.compactMap { $0 } : nil)
-  }
-}
-
-extension RowMerger.Mapping {
-  /// Keeps the columns that are new in this version of the schema.
-  mutating func restrict(to change: Catalogue.Change) {
-    targets = targets.map { target in
-      target.flatMap { change.newColumns.contains(change.shape.columns[$0].id) ? $0 : nil }
-    }
-    order = nil
-    isReplay = true
   }
 }

@@ -76,7 +76,7 @@ final class RowMerger {
     let target = old == nil ? insert : update
     bindKey(row, to: target)
     try transaction.run(target, state: state, keyCount: row.key.count)
-    try project(row.packedKey, effect, state, wasAlive: old?.isAlive ?? false)
+    try project(row, effect, state, old)
   }
 
   private func mergeColumns(
@@ -112,12 +112,13 @@ final class RowMerger {
   }
 
   private func project(
-    _ key: UnsafeRawBufferPointer, _ effect: RowEffect, _ state: RowState, wasAlive: Bool
+    _ row: BodyRow, _ effect: RowEffect, _ state: RowState, _ old: RowState?
   ) throws {
+    let key = row.packedKey
     switch effect {
     case .ends: try writer.removeAndForget(key)
     case .begins:
-      if wasAlive { try writer.removeAndForget(key) }
+      if old?.isAlive ?? false { try writer.removeAndForget(key) }
       let content = writer.named(columns, values)
       if state.isComplete {
         try writer.write(key, content: content)
@@ -126,7 +127,10 @@ final class RowMerger {
       }
     case .stays where state.isAlive && (!columns.isEmpty || writer.hasHeld):
       if columns.isEmpty, try !transaction.isHeld(shape.id, key) { return }
-      try writer.update(key, columns: columns, values: values, isComplete: state.isComplete)
+      try writer.update(key, columns: columns, values: values, isComplete: state.isComplete,
+        isWhole: row.kind == .insert)
+    // The row may stand here all the same: a migration put it there, and its author's too.
+    case .stays where old == nil: try writer.removeAndForget(key)
     case .stays, .beaten: break
     }
   }

@@ -30,6 +30,15 @@ final class TableWriter {
     deleteRow = try transaction.statement(sql.delete)
   }
 
+  /// Runs a statement that writes the row with this key; `false` when the table refused it.
+  private func run(_ statement: FastStatement, _ key: some ContiguousBytesLike) throws -> Bool {
+    let isAccepted = try statement.runUnlessRefused()
+    if let watch = transaction.strays, isAccepted {
+      key.withBytes { watch.wrote(sql.shape.id, Array($0), count: statement.changeCount) }
+    }
+    return isAccepted
+  }
+
   private func noteWritten(_ key: some ContiguousBytesLike) {
     hasChanged = true
     if isReferring { key.withBytes { written.append(Array($0)) } }
@@ -49,7 +58,7 @@ final class TableWriter {
       upsertAll.bind(Int32(row.key.count + index + 1), row.values[source])
     }
     noteWritten(row.packedKey)
-    if try upsertAll.runUnlessRefused() { return }
+    if try run(upsertAll, row.packedKey) { return }
     var content: [String: Value] = [:]
     for (column, source) in zip(sql.shape.columns, order) {
       content[column.name] = row.values[source].value
@@ -66,7 +75,7 @@ final class TableWriter {
     for (index, name) in names.enumerated() {
       statement.bind(Int32(keyCount + index + 1), copy: content[name]!)
     }
-    guard try !statement.runUnlessRefused() else { return }
+    guard try !run(statement, key) else { return }
     try hold(key, .constraint, adding: content)
   }
 
@@ -74,7 +83,8 @@ final class TableWriter {
 
   /// Changes columns, by their index in the shape, of a row that is shown or held aside.
   func update(
-    _ key: some ContiguousBytesLike, columns: [Int], values: [ProjectedValue], isComplete: Bool
+    _ key: some ContiguousBytesLike, columns: [Int], values: [ProjectedValue], isComplete: Bool,
+    isWhole: Bool
   ) throws {
     if hasHeld, let held = try transaction.heldContent(sql.shape.id, key) {
       let content = held.merging(named(columns, values)) { $1 }
@@ -92,7 +102,11 @@ final class TableWriter {
       value.bind(to: statement, Int32(keyCount + index + 1))
     }
     noteWritten(key)
-    if try statement.runUnlessRefused() { return }
+    if try run(statement, key) {
+      // A migration may have removed the row here without a word; a whole one brings it back.
+      if isWhole, statement.changeCount == 0 { try write(key, content: named(columns, values)) }
+      return
+    }
     try hold(key, .constraint, adding: named(columns, values))
   }
 
@@ -115,7 +129,7 @@ final class TableWriter {
     hasChanged = true
     if isReferredTo { key.withBytes { removed.append(Array($0)) } }
     _ = try bind(key, to: deleteRow)
-    try deleteRow.run()
+    _ = try run(deleteRow, key)
   }
 
   func removeAndForget(_ key: some ContiguousBytesLike) throws {

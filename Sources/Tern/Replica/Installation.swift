@@ -23,7 +23,24 @@ struct Installation {
         return .commit
       }
     }
-    try migrator.migrate(database)
+    try restoringTriggers { try migrator.migrate(database) }
+  }
+
+  /// Runs a step of opening; when it fails, what was captured before goes on being captured as
+  /// far as it still fits, for an app that goes on with the database.
+  private func restoringTriggers<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch {
+      try? database.writeWithoutTransaction { db in
+        try db.inTransaction(.immediate) {
+          guard try db.tableExists(tables.replica) else { return .rollback }
+          try installTriggers(db, installedSQL(db))
+          return .commit
+        }
+      }
+      throw error
+    }
   }
 
   private func isDue(_ migrator: DatabaseMigrator) throws -> Bool {
@@ -43,7 +60,8 @@ struct Installation {
 
   /// The tables that are captured now, as far as they still fit what was installed.
   private func installedSQL(_ db: Database) throws -> [TableSQL] {
-    let rows = try Row.fetchAll(db, sql: "SELECT id, name FROM \(tables.table) WHERE is_synced")
+    let rows = try Row.fetchAll(
+      db, sql: "SELECT id, name, key FROM \(tables.table) WHERE is_synced")
     return try rows.compactMap { row in
       let id: Int64 = row["id"]
       let columns = try Row.fetchAll(
@@ -70,6 +88,7 @@ struct Installation {
       guard
         var shape = try? TableInspection(db: db, declared: declared, isInstalled: true).shape()
       else { return nil }
+      guard shape.catalogueKey == row["key"] else { return nil }
       shape.id = id
       shape.rules = named.map(\.rule)
       for index in shape.columns.indices {
@@ -84,19 +103,21 @@ struct Installation {
   /// Checks the schema against the database and puts tables and triggers in place, in one
   /// transaction.
   func install() throws -> [TableSQL] {
-    try database.writeWithoutTransaction { db in
-      let isEnforcing = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
-      if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
-      let result = Result {
-        var sql: [TableSQL] = []
-        try db.inTransaction(.immediate) {
-          sql = try installInTransaction(db)
-          return .commit
+    try restoringTriggers {
+      try database.writeWithoutTransaction { db in
+        let isEnforcing = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
+        if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
+        let result = Result {
+          var sql: [TableSQL] = []
+          try db.inTransaction(.immediate) {
+            sql = try installInTransaction(db)
+            return .commit
+          }
+          return sql
         }
-        return sql
+        if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = ON") }
+        return try result.get()
       }
-      if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = ON") }
-      return try result.get()
     }
   }
 
@@ -109,20 +130,19 @@ struct Installation {
     }
     for statement in tables.creation { try db.execute(sql: statement) }
     try createReplica(db)
-    try db.execute(sql: "UPDATE \(tables.table) SET is_synced = 0")
     let catalogue = Catalogue(db: db, tables: tables)
     let changes = try schema.tables.map { declared in
       try catalogue.register(
-        TableInspection(db: db, declared: declared).shape(), declared: declared)
+        TableInspection(db: db, declared: declared).shape())
     }
+    let ids = changes.map { "\($0.shape.id)" }.joined(separator: ", ")
+    try db.execute(sql: "UPDATE \(tables.table) SET is_synced = 0 WHERE id NOT IN (\(ids))")
     let sql = changes.map { TableSQL(shape: $0.shape, prefix: tables.prefix) }
     try installTriggers(db, sql)
     for (change, sql) in zip(changes, sql) where change.isNewTable { try adopt(db, sql) }
     let transaction = try StoreTransaction(db, tables: tables, sql: sql)
     _ = try Seal.run(in: transaction)
-    let grown = changes.filter { $0.isNewTable || !$0.newColumns.isEmpty }
-    try transaction.replayDeferred(
-      Dictionary(uniqueKeysWithValues: grown.map { ($0.shape.id, $0) }))
+    try transaction.withoutStrays { try $0.replayDeferred() }
     return sql
   }
 
@@ -167,6 +187,16 @@ struct Installation {
         INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
         SELECT \(([NoteSQL.milliseconds] + masks + keys).joined(separator: ", "))
         FROM \(sql.shape.name.quoted)
+        """)
+    // Of a table that was synced before and then not, rows went without a note.
+    let gone = note.keyNames.map { "r.\($0)" }
+    let match = zip(sql.shape.keyColumns, gone).map { "t.\($0.quoted) = \($1)" }
+    try db.execute(
+      sql: """
+        INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
+        SELECT \(([NoteSQL.milliseconds] + note.maskNames.map { _ in "0" } + gone).joined(separator: ", "))
+        FROM \(note.rowTable) AS r WHERE r.life & 1 AND NOT EXISTS (
+          SELECT 1 FROM \(sql.shape.name.quoted) AS t WHERE \(match.joined(separator: " AND ")))
         """)
   }
 }

@@ -11,13 +11,11 @@ struct Catalogue {
     var shape: TableShape
     /// The table was not synced before, and its rows are to be adopted.
     var isNewTable: Bool
-    /// The numbers of columns that operations may have brought before they were known.
-    var newColumns: Set<Int>
   }
 
-  func register(_ inspected: TableShape, declared: SyncTable) throws -> Change {
+  func register(_ inspected: TableShape) throws -> Change {
     var shape = inspected
-    let key = shape.keyColumns.map(\.folded).joined(separator: "\u{1F}")
+    let key = shape.catalogueKey
     let known = try Row.fetchOne(
       db, sql: "SELECT id, key, is_synced FROM \(tables.table) WHERE name = ?",
       arguments: [shape.name])
@@ -39,20 +37,22 @@ struct Catalogue {
         arguments: [shape.name, key])
       shape.id = db.lastInsertedRowID
     }
-    let newColumns = try registerColumns(of: &shape, declared: declared)
-    return Change(shape: shape, isNewTable: !wasSynced, newColumns: newColumns)
+    try registerColumns(of: &shape)
+    return Change(shape: shape, isNewTable: !wasSynced)
   }
 
-  private func registerColumns(of shape: inout TableShape, declared: SyncTable) throws -> Set<Int> {
-    for (new, old) in declared.renamed {
-      try db.execute(
-        sql: """
-          UPDATE \(tables.column) SET name = ?1 WHERE tbl = ?2 AND name = ?3
-          AND NOT EXISTS (SELECT 1 FROM \(tables.column) WHERE tbl = ?2 AND name = ?1)
-          """, arguments: [new, shape.id, old])
+  private func registerColumns(of shape: inout TableShape) throws {
+    for column in shape.columns {
+      for former in column.formerNames where !shape.has(former) {
+        try db.execute(
+          sql: """
+            UPDATE \(tables.column) SET name = ?1 WHERE tbl = ?2 AND name = ?3
+            AND NOT EXISTS (SELECT 1 FROM \(tables.column) WHERE tbl = ?2 AND name = ?1)
+            """, arguments: [column.name, shape.id, former])
+      }
     }
     let rows = try Row.fetchAll(
-      db, sql: "SELECT id, name, rule, is_present FROM \(tables.column) WHERE tbl = ? ORDER BY id",
+      db, sql: "SELECT id, name, rule FROM \(tables.column) WHERE tbl = ? ORDER BY id",
       arguments: [shape.id])
     var rules = try rows.map { row in
       guard let kind = MergeRule.Kind(rawValue: row["rule"]) else {
@@ -65,7 +65,6 @@ struct Catalogue {
     }
     try db.execute(
       sql: "UPDATE \(tables.column) SET is_present = 0 WHERE tbl = ?", arguments: [shape.id])
-    var new: Set<Int> = []
     for index in shape.columns.indices {
       let column = shape.columns[index]
       if let row = rows.first(where: { ($0["name"] as String).folded == column.name.folded }) {
@@ -76,11 +75,9 @@ struct Catalogue {
             "its rows were merged by "
               + ".\(rules[id]); keep that rule, or add a new column for the new one")
         }
-        if !(row["is_present"] as Bool) { new.insert(id) }
         shape.columns[index].id = id
       } else {
         shape.columns[index].id = rules.count
-        new.insert(rules.count)
         rules.append(column.rule)
       }
       try db.execute(
@@ -93,6 +90,5 @@ struct Catalogue {
         ])
     }
     shape.rules = rules
-    return new
   }
 }

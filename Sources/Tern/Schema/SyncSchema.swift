@@ -28,7 +28,8 @@ public struct SyncTable: Hashable, Sendable {
   public var local: Set<String>
   /// Columns that a migration renamed: the new name, and the one that it had before.
   ///
-  /// Without an entry a renamed column is a dropped one and a new one.
+  /// Keep an entry for as long as peers may be on the older schema, and for a column that was
+  /// renamed twice keep both. Without an entry a renamed column is a dropped one and a new one.
   public var renamed: [String: String]
 
   public init(
@@ -39,5 +40,18 @@ public struct SyncTable: Hashable, Sendable {
     self.merge = merge
     self.local = local
     self.renamed = renamed
+  }
+
+  /// The names that a column had before, the latest first.
+  package func formerNames(of column: String) -> [String] {
+    let earlier = Dictionary(
+      renamed.map { ($0.key.folded, $0.value) }, uniquingKeysWith: { left, _ in left })
+    var names: [String] = []
+    var name = column
+    while let former = earlier[name.folded], names.count < renamed.count {
+      names.append(former)
+      name = former
+    }
+    return names
   }
 }

@@ -42,7 +42,8 @@ struct TableInspection {
       let affinity = Affinity(column.type)
       return TableShape.Column(
         name: column.name, id: -1, rule: rule,
-        holdsLookalikes: affinity == .blob || affinity == .real)
+        holdsLookalikes: affinity == .blob || affinity == .real,
+        formerNames: declared.formerNames(of: column.name))
     }
     return TableShape(
       id: -1, name: declared.name, keyColumns: key.map(\.name), columns: synced,
@@ -141,7 +142,9 @@ struct TableInspection {
 
   private func checkNames(_ rest: [RawColumn]) throws {
     let known = Set(rest.map(\.name.folded))
-    let named = Array(declared.merge.keys) + declared.local + Array(declared.renamed.keys)
+    let former = Set(declared.renamed.values.map(\.folded))
+    let renamed = declared.renamed.keys.filter { !former.contains($0.folded) }
+    let named = Array(declared.merge.keys) + declared.local + renamed
     for name in named.sorted() where !known.contains(name.folded) {
       throw refuse(
         .unknownColumn, name,

@@ -21,6 +21,8 @@ package struct TableShape: Hashable, Sendable {
     package var rule: MergeRule
     /// Whether SQLite may hold equal numbers of different type or sign in it.
     package var holdsLookalikes: Bool
+    /// The names that migrations took from it: peers before those migrations still use them.
+    package var formerNames: [String] = []
   }
 
   package struct ForeignKey: Hashable, Sendable {
@@ -35,11 +37,17 @@ package struct TableShape: Hashable, Sendable {
     columns.count == rules.count && rules.allSatisfy { $0 == .lastWriter }
   }
 
-  /// How many integers hold a bit for every column.
+  /// How many integers hold a bit for every column. A column's bit is its catalogue id, so that a
+  /// note means the same after columns were added, dropped or put in another order.
   package var maskCount: Int {
-    Swift.max(1, (columns.count + TableShape.maskBits - 1) / TableShape.maskBits)
+    Swift.max(1, (rules.count + TableShape.maskBits - 1) / TableShape.maskBits)
   }
   package static let maskBits = 62
+
+  /// The key as the catalogue compares it.
+  package var catalogueKey: String {
+    keyColumns.map(\.folded).joined(separator: "\u{1F}")
+  }
 
   package var block: BodyBlock {
     BodyBlock(

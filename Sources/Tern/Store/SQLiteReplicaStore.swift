@@ -63,21 +63,24 @@ public final class SQLiteReplicaStore: ReplicaStore {
   private func settle() throws {
     try transaction(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)
-      try MergePass(transaction).finish()
+      try transaction.withoutStrays { try MergePass($0).finish() }
     }
   }
 
   public func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
     let summary = try transaction(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)
-      let pass = try MergePass(transaction)
-      let skipped = Planted.isActive(.cursorEarly) && page.operations.count > 1 ? 1 : 0
-      for operation in page.operations.dropLast(skipped) { try pass.take(operation) }
-      try CrashPoint.reach(.mergeBeforeCursor)
-      try pass.finish()
+      let summary = try transaction.withoutStrays { transaction in
+        let pass = try MergePass(transaction)
+        let skipped = Planted.isActive(.cursorEarly) && page.operations.count > 1 ? 1 : 0
+        for operation in page.operations.dropLast(skipped) { try pass.take(operation) }
+        try CrashPoint.reach(.mergeBeforeCursor)
+        try pass.finish()
+        return pass.summary
+      }
       try transaction.save(place)
       try CrashPoint.reach(.mergeBeforeCommit)
-      return pass.summary
+      return summary
     }
     try CrashPoint.reach(.mergeAfterCommit)
     return summary
@@ -131,7 +134,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
       }
       counts.operations = try transaction.count(tables.log)
       counts.heldRows = try transaction.count(tables.held)
-      counts.deferredOperations = try transaction.count(tables.deferred)
+      counts.deferredOperations = try transaction.count(tables.deferred, of: "DISTINCT id")
       counts.conflicts = try transaction.conflicts()
       return counts
     }

@@ -9,8 +9,9 @@ struct StoreTables {
   /// `grdb_tern_` and the replica's name.
   let prefix: String
 
+  /// SQLite's names have no case, so neither has a replica's.
   init(name: String) {
-    prefix = "\(Self.commonPrefix)\(name)_"
+    prefix = "\(Self.commonPrefix)\(name.folded)_"
   }
 
   var replica: String { prefix + "replica" }
@@ -53,7 +54,11 @@ struct StoreTables {
         tbl INTEGER NOT NULL, key BLOB NOT NULL, reason TEXT NOT NULL, content BLOB NOT NULL,
         PRIMARY KEY (tbl, key)) WITHOUT ROWID
       """,
-      "CREATE TABLE IF NOT EXISTS \(deferred) (id INTEGER PRIMARY KEY)",
+      """
+      CREATE TABLE IF NOT EXISTS \(deferred) (
+        id INTEGER NOT NULL, tbl TEXT NOT NULL, col TEXT NOT NULL, PRIMARY KEY (id, tbl, col)
+      ) WITHOUT ROWID
+      """,
       """
       CREATE TABLE IF NOT EXISTS \(remote) (
         id TEXT PRIMARY KEY, epoch TEXT NOT NULL, cursor TEXT) WITHOUT ROWID

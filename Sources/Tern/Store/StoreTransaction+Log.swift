@@ -71,8 +71,8 @@ extension StoreTransaction {
 
   // MARK: - Counts
 
-  func count(_ table: String) throws -> Int {
-    let select = try statement("SELECT count(*) FROM \(table)")
+  func count(_ table: String, of column: String = "*") throws -> Int {
+    let select = try statement("SELECT count(\(column)) FROM \(table)")
     defer { select.reset() }
     _ = try select.step()
     return Int(select.int64(0))

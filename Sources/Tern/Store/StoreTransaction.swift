@@ -14,9 +14,12 @@ final class StoreTransaction {
   var lastTime: HybridTime
   private(set) var correctionMilliseconds: Int64
   private var scratch = ByteWriter()
+  /// Where the app has triggers on synced tables: what a merge wrote, to know what they wrote.
+  let strays: StrayWatch?
 
-  init(_ db: Database, tables: StoreTables, sql: [TableSQL]) throws {
+  init(_ db: Database, tables: StoreTables, sql: [TableSQL], strays: StrayWatch? = nil) throws {
     self.db = db
+    self.strays = strays
     self.tables = tables
     self.sql = sql
     let replica = try FastStatement(

@@ -107,6 +107,11 @@ package struct FastStatement {
     sqlite3_reset(pointer)
   }
 
+  /// How many rows the last run changed, without those that triggers did.
+  package var changeCount: Int {
+    Int(sqlite3_changes(sqlite3_db_handle(pointer)))
+  }
+
   private func failure() -> DatabaseError {
     let connection = sqlite3_db_handle(pointer)
     let code = ResultCode(rawValue: sqlite3_extended_errcode(connection))

@@ -1,0 +1,69 @@
+import GRDB
+import Tern
+import Testing
+
+extension Device {
+  /// Opens a database as a later version of the app does.
+  init(
+    _ database: any DatabaseWriter, _ schema: SyncSchema, id: UInt64,
+    migrator: DatabaseMigrator? = nil, name: String = "main"
+  ) throws {
+    self.database = database
+    replica = try Replica.openBlocking(
+      database, schema: schema, migrator: migrator, name: name,
+      makeID: { ReplicaID(high: 0, low: id) })
+  }
+
+  /// The same database, as an upgraded app opens it.
+  func upgraded(_ schema: SyncSchema, _ steps: String...) throws -> Device {
+    try Device(database, schema, id: 99, migrator: .steps(steps))
+  }
+
+  func column(_ sql: String) throws -> [String?] {
+    try database.read { try String?.fetchAll($0, sql: sql) }
+  }
+
+  /// A table's synced content with types and bytes.
+  func exactly(_ table: String) throws -> [[String]] {
+    try database.read { db in
+      let columns = try db.columns(in: table).map(\.name).map {
+        "\"" + $0.replacing("\"", with: "\"\"") + "\""
+      }
+      let exact = columns.map { "typeof(\($0)) || ' ' || hex(CAST(\($0) AS BLOB)) || quote(\($0))" }
+      let name = table.replacing("\"", with: "\"\"")
+      return try Row.fetchAll(
+        db, sql: "SELECT \(exact.joined(separator: ", ")) FROM \"\(name)\" ORDER BY 1, 2"
+      ).map { row in (0..<row.count).map { row[$0] as String? ?? "nothing" } }
+    }
+  }
+
+  var hasOnlyTern: Bool {
+    get throws {
+      try database.read { db in
+        try Bool.fetchOne(
+          db, sql: "SELECT count(*) > 0 FROM sqlite_master WHERE name GLOB 'grdb_tern_*'")!
+      }
+    }
+  }
+}
+
+extension DatabaseMigrator {
+  /// One migration a statement, named by its text.
+  static func steps(_ steps: [String]) -> DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    for step in steps {
+      migrator.registerMigration(step) { try $0.execute(sql: step) }
+    }
+    return migrator
+  }
+}
+
+/// Both hold the same state and the same tables.
+func expectEqual(
+  _ a: Device, _ b: Device, _ tables: String..., location: SourceLocation = #_sourceLocation
+) throws {
+  #expect(try a.store.canonicalState() == b.store.canonicalState(), sourceLocation: location)
+  for table in tables {
+    #expect(try a.exactly(table) == b.exactly(table), sourceLocation: location)
+  }
+}
