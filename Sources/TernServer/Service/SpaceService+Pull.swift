@@ -17,11 +17,11 @@ extension SpaceService {
     let stored = try store.page(
       of: space, after: position, contentBytes: limits.pageBytes,
       operations: limits.pageOperations)
-    let known = SpaceCursor(epoch: store.epoch, position: position, digest: stored.digestBefore)
+    let known = SpaceCursor(epoch: store.epoch, position: position, chain: stored.chainBefore)
     guard position <= stored.head, place == nil || place == known else { throw unknown() }
     let end = position + UInt64(stored.operations.count)
     let next = SpaceCursor(
-      epoch: store.epoch, position: end, digest: stored.lastDigest ?? stored.digestBefore)
+      epoch: store.epoch, position: end, chain: stored.lastChain ?? stored.chainBefore)
     return PulledPage(
       operations: try stored.operations.map { try Operation(bytes: $0) }, cursor: next.cursor,
       hasMore: end < stored.head, nowMilliseconds: clock.nowMilliseconds)

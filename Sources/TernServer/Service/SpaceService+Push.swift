@@ -20,18 +20,34 @@ extension SpaceService {
       return PushReceipt(nowMilliseconds: now, position: position, accepted: 0)
     }
     let pushed = operations.map { NewOperation($0) }
-    let receipt = try store.update(space) { transaction in
-      try checkRoom(transaction)
-      var admission = try prepare(pushed, in: transaction, now: now)
-      for new in pushed { try admission.offer(new) }
-      let admitted = admission.admitted
-      if !admitted.isEmpty { try transaction.append(admitted, heads: admission.heads) }
-      return PushReceipt(
-        nowMilliseconds: now, position: transaction.position + UInt64(admitted.count),
-        accepted: admitted.count)
+    let receipt = try acknowledge(pushed.count, now) {
+      try store.update(space) { transaction in
+        try checkRoom(transaction)
+        var admission = try prepare(pushed, in: transaction, now: now)
+        for new in pushed { try admission.offer(new) }
+        let admitted = admission.admitted
+        if !admitted.isEmpty { try transaction.append(admitted, heads: admission.heads) }
+        try CrashPoint.reach(.serverBeforeCommit)
+        return PushReceipt(
+          nowMilliseconds: now, position: transaction.position + UInt64(admitted.count),
+          accepted: admitted.count)
+      }
     }
+    try CrashPoint.reach(.serverAfterCommit)
     if receipt.accepted > 0 { board.publish(receipt.position, of: space) }
     return receipt
+  }
+
+  /// Answers a push with what its transaction returned, and so not before its commit (INV-03).
+  private func acknowledge(_ count: Int, _ now: Int64, commit: () throws -> PushReceipt) throws
+    -> PushReceipt
+  {
+    guard Planted.isActive(.acknowledgeBeforeCommit) else { return try commit() }
+    do {
+      return try commit()
+    } catch is CancellationError {
+      return PushReceipt(nowMilliseconds: now, position: 1, accepted: count)
+    }
   }
 
   /// Reads what the decision needs, in as few calls as there are kinds of rows.

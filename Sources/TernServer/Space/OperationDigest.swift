@@ -16,6 +16,24 @@ public struct OperationDigest: Hashable, Sendable {
     self.bytes = bytes
   }
 
+}
+
+/// The SHA-256 over a space's operations up to a position: of the chain before and the operation's
+/// digest. Two histories that agree at a position agree in everything before it too, which one
+/// operation's own digest would not say.
+public struct ChainDigest: Hashable, Sendable {
+  /// 32 bytes.
+  public let bytes: [UInt8]
+
+  /// - Parameter previous: the chain of the position before; `nil` for the first.
+  public init(after previous: ChainDigest?, _ digest: OperationDigest) {
+    bytes = Array(SHA256.hash(data: (previous?.bytes ?? []) + digest.bytes))
+  }
+
+  package init(stored bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
   /// The first eight bytes in hexadecimal, which a cursor carries.
   var check: String { bytes.prefix(8).hexadecimal }
 }

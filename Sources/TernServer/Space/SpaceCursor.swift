@@ -3,18 +3,18 @@ import TernCore
 
 /// What the text of a ``Cursor`` says: `epoch.position.check`.
 ///
-/// The check is taken from the digest of the operation at that position. A server that was restored
-/// from a backup gives the position to another operation, and notices.
+/// The check is taken from the chain of everything up to that position. A server that was restored
+/// from a backup goes on to another history, and notices.
 struct SpaceCursor: Hashable {
   var epoch: String
   var position: UInt64
   /// Empty at position 0.
   var check: String
 
-  init(epoch: String, position: UInt64, digest: OperationDigest?) {
+  init(epoch: String, position: UInt64, chain: ChainDigest?) {
     self.epoch = epoch
     self.position = position
-    check = digest?.check ?? ""
+    check = chain?.check ?? ""
   }
 
   /// Reads a cursor's text, or gives `nil`; only the form that ``cursor`` writes is one.

@@ -61,21 +61,21 @@ public struct NewOperation: Hashable, Sendable {
 public struct StoredPage: Hashable, Sendable {
   /// The space's newest position when the page was read.
   public var head: UInt64
-  /// The digest of the operation that the page follows; `nil` at 0 and beyond the head.
-  public var digestBefore: OperationDigest?
+  /// The chain up to where the page begins; `nil` at 0 and beyond the head.
+  public var chainBefore: ChainDigest?
   /// The encoded operations, the first at the position after the one asked for.
   public var operations: [[UInt8]]
-  /// The digest of the page's last operation.
-  public var lastDigest: OperationDigest?
+  /// The chain up to the page's last operation.
+  public var lastChain: ChainDigest?
 
   public init(
-    head: UInt64, digestBefore: OperationDigest? = nil, operations: [[UInt8]] = [],
-    lastDigest: OperationDigest? = nil
+    head: UInt64, chainBefore: ChainDigest? = nil, operations: [[UInt8]] = [],
+    lastChain: ChainDigest? = nil
   ) {
     self.head = head
-    self.digestBefore = digestBefore
+    self.chainBefore = chainBefore
     self.operations = operations
-    self.lastDigest = lastDigest
+    self.lastChain = lastChain
   }
 }
 #endif

@@ -6,6 +6,7 @@ struct MemorySpace {
   struct Entry {
     var bytes: [UInt8]
     var digest: OperationDigest
+    var chain: ChainDigest
   }
 
   private(set) var entries: [Entry] = []
@@ -26,13 +27,13 @@ struct MemorySpace {
     guard position <= self.position else { return StoredPage(head: self.position) }
     let start = Int(position)
     var page = StoredPage(
-      head: self.position, digestBefore: start > 0 ? entries[start - 1].digest : nil)
+      head: self.position, chainBefore: start > 0 ? entries[start - 1].chain : nil)
     var total = 0
     for entry in entries[start...].prefix(operations) {
       total += entry.bytes.count
       if total > contentBytes, !page.operations.isEmpty { break }
       page.operations.append(entry.bytes)
-      page.lastDigest = entry.digest
+      page.lastChain = entry.chain
     }
     return page
   }
@@ -41,7 +42,10 @@ struct MemorySpace {
     for new in operations {
       precondition(positions[new.key] == nil, "an operation has one position")
       positions[new.key] = entries.count
-      entries.append(Entry(bytes: new.operation.bytes, digest: new.digest))
+      entries.append(
+        Entry(
+          bytes: new.operation.bytes, digest: new.digest,
+          chain: ChainDigest(after: entries.last?.chain, new.digest)))
     }
     self.heads.merge(heads) { _, new in new }
   }

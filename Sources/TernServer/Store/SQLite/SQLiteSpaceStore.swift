@@ -49,13 +49,13 @@ public final class SQLiteSpaceStore: SpaceStore {
       guard let row = try SpaceRow.fetch(db, name: space) else { return StoredPage(head: 0) }
       var page = StoredPage(head: row.position)
       guard let after = Int64(exactly: position), position <= row.position else { return page }
-      let digest = try db.cachedStatement(
-        sql: "SELECT digest FROM operation WHERE space = ? AND position = ?")
-      page.digestBefore = try Data.fetchOne(digest, arguments: [row.id, after])
-        .map { OperationDigest(stored: Array($0)) }
+      let chain = try db.cachedStatement(
+        sql: "SELECT chain FROM operation WHERE space = ? AND position = ?")
+      page.chainBefore = try Data.fetchOne(chain, arguments: [row.id, after])
+        .map { ChainDigest(stored: Array($0)) }
       let statement = try db.cachedStatement(
         sql: """
-          SELECT digest, bytes FROM operation WHERE space = ? AND position > ?
+          SELECT chain, bytes FROM operation WHERE space = ? AND position > ?
           ORDER BY position LIMIT ?
           """)
       var total = 0
@@ -65,7 +65,7 @@ public final class SQLiteSpaceStore: SpaceStore {
         total += bytes.count
         if total > contentBytes, !page.operations.isEmpty { break }
         page.operations.append(Array(bytes))
-        page.lastDigest = OperationDigest(stored: Array(row[0] as Data))
+        page.lastChain = ChainDigest(stored: Array(row[0] as Data))
       }
       return page
     }

@@ -57,15 +57,21 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
   func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws {
     let insert = try db.cachedStatement(
       sql: """
-        INSERT INTO operation (space, position, author, sequence, digest, bytes)
-        VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO operation (space, position, author, sequence, digest, chain, bytes)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
         """)
     var position = Int64(position)
+    let last = try db.cachedStatement(
+      sql: "SELECT chain FROM operation WHERE space = ? AND position = ?")
+    var chain = try Data.fetchOne(last, arguments: [id, position])
+      .map { ChainDigest(stored: Array($0)) }
     for new in operations {
       position += 1
+      let next = ChainDigest(after: chain, new.digest)
+      chain = next
       try insert.execute(arguments: [
         id, position, new.key.author.data, Int64(new.key.sequence), Data(new.digest.bytes),
-        Data(new.operation.bytes),
+        Data(next.bytes), Data(new.operation.bytes),
       ])
     }
     let upsert = try db.cachedStatement(

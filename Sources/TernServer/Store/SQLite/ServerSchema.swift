@@ -32,6 +32,7 @@ enum ServerSchema {
       author BLOB NOT NULL,
       sequence INTEGER NOT NULL,
       digest BLOB NOT NULL,
+      chain BLOB NOT NULL,
       bytes BLOB NOT NULL,
       UNIQUE (space, position),
       UNIQUE (space, author, sequence)
