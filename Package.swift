@@ -65,6 +65,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
       ],
       swiftSettings: strict),
+    .executableTarget(
+      name: "tern-bench",
+      dependencies: [
+        "Tern", "TernCore", "TernDatabase", "TernTesting",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      path: "Benchmarks/TernBench", swiftSettings: strict),
     .testTarget(
       name: "TernCoreTests", dependencies: ["TernCore", "TernTesting"], swiftSettings: strict),
     .testTarget(name: "TernTests", dependencies: ["Tern", "TernTesting"], swiftSettings: strict),

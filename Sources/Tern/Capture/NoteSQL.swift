@@ -11,7 +11,7 @@ struct NoteSQL {
   let shape: TableShape
 
   /// The wall clock as the writer's SQLite has it, in milliseconds since 1970.
-  static let milliseconds = "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)"
+  static let milliseconds = "CAST((julianday() - 2440587.5) * 86400000.0 AS INTEGER)"
 
   var noteTable: String { "\(prefix)note_\(shape.id)" }
   var rowTable: String { "\(prefix)row_\(shape.id)" }
@@ -19,14 +19,14 @@ struct NoteSQL {
   var keyNames: [String] { shape.keyColumns.indices.map { "k\($0)" } }
   var maskNames: [String] { (0..<shape.maskCount).map { "m\($0)" } }
 
+  /// Notes keep their order by rowid, and have neither types nor constraints: each costs every
+  /// noted row, and only the triggers write here.
   var tables: [String] {
-    let masks = maskNames.map { "\($0) INTEGER NOT NULL" }
     let keys = keyNames.map { "\($0) NOT NULL" }.joined(separator: ", ")
     return [
       """
       CREATE TABLE IF NOT EXISTS \(noteTable) (
-        id INTEGER PRIMARY KEY, ms INTEGER NOT NULL, \(masks.joined(separator: ", ")),
-        \(keyNames.joined(separator: ", ")))
+        \((["ms"] + maskNames + keyNames).joined(separator: ", ")))
       """,
       """
       CREATE TABLE IF NOT EXISTS \(rowTable) (
@@ -100,8 +100,9 @@ struct NoteSQL {
     let (old, new) = ("OLD.\(column.name.quoted)", "NEW.\(column.name.quoted)")
     let plain = "\(old) IS NOT \(new) COLLATE BINARY"
     guard column.holdsLookalikes else { return plain }
-    return
-      "\(plain) OR typeof(\(old)) <> typeof(\(new)) OR (\(new) = 0 AND quote(\(old)) <> quote(\(new)))"
+    // OR would evaluate every side, and quoting a double is the dearest of all this.
+    return "CASE WHEN \(plain) THEN 1 WHEN \(new) = 0 THEN quote(\(old)) <> quote(\(new)) "
+      + "ELSE typeof(\(old)) <> typeof(\(new)) END"
   }
 
   private var keyDiffers: String {

@@ -26,7 +26,7 @@ struct TableSQL {
     self.shape = shape
     self.note = note
     scanNotes = builder.scanNotes
-    lastNoteTime = "SELECT ms FROM \(note.noteTable) ORDER BY id DESC LIMIT 1"
+    lastNoteTime = "SELECT ms FROM \(note.noteTable) ORDER BY rowid DESC LIMIT 1"
     deleteNotes = "DELETE FROM \(note.noteTable)"
     readState = builder.readState
     insertState = builder.insertState
@@ -74,7 +74,7 @@ private struct Builder {
       LEFT JOIN \(note.rowTable) AS r ON \(matches(keys.map { "r.\($0)" }, keys.map { "n.\($0)" }))
       LEFT JOIN \(table) AS t
         ON \(matches(shape.keyColumns.map { "t.\($0.quoted)" }, keys.map { "n.\($0)" }))
-      ORDER BY n.id
+      ORDER BY n.rowid
       """
   }
 

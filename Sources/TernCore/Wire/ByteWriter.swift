@@ -22,7 +22,7 @@ package struct ByteWriter: Sendable {
     bytes.append(contentsOf: raw)
   }
 
-  package mutating func append(raw: some Collection<UInt8>) {
+  package mutating func append(raw: [UInt8]) {
     bytes.append(contentsOf: raw)
   }
 

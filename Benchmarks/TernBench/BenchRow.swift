@@ -1,0 +1,54 @@
+import TernCore
+import TernDatabase
+import TernTesting
+
+/// One row of the table `item`, made from a seed. Its bytes live as long as the process, so that
+/// binding copies nothing and the count is the database's.
+struct BenchRow {
+  let id: WireValue
+  let a: WireValue
+  let b: WireValue
+  let c: WireValue
+  let d: WireValue
+
+  static let table = """
+    CREATE TABLE item (id TEXT NOT NULL PRIMARY KEY, a TEXT, b INTEGER, c REAL, d TEXT)
+    """
+
+  static func make(_ count: Int) -> [BenchRow] {
+    var generator = SeededGenerator(seed: 1)
+    return (0..<count).map { _ in
+      BenchRow(
+        id: text(uuid(&generator)), a: text("a title of a few words"),
+        b: WireValue(.integer, bits: generator.next() >> 40),
+        c: WireValue(.real, bits: Double.random(in: 0..<1, using: &generator).bitPattern),
+        d: text("and a longer remark about the item"))
+    }
+  }
+
+  func bindAll(to statement: FastStatement) {
+    statement.bind(1, id)
+    statement.bind(2, a)
+    statement.bind(3, b)
+    statement.bind(4, c)
+    statement.bind(5, d)
+  }
+
+  /// The key, and a number that differs from ``b``.
+  func bindChange(to statement: FastStatement) {
+    statement.bind(1, id)
+    statement.bind(2, Int64(bitPattern: b.bits) + 1)
+  }
+
+  private static func text(_ string: String) -> WireValue {
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: string.utf8.count, alignment: 1)
+    bytes.copyBytes(from: string.utf8)
+    return WireValue(.text, content: UnsafeRawBufferPointer(bytes))
+  }
+
+  private static func uuid(_ generator: inout SeededGenerator) -> String {
+    var digits = Array(ReplicaID(using: &generator).description)
+    for index in [20, 16, 12, 8] { digits.insert("-", at: index) }
+    return String(digits)
+  }
+}

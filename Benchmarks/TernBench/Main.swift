@@ -1,0 +1,38 @@
+import Foundation
+
+/// One case a process, so that callgrind counts one thing. See `script/bench`.
+@main
+enum Main {
+  private static let usage = """
+    usage: tern-bench list                              cases and their aims
+           tern-bench count CASE plain|tern ROWS [FILE] runs one case, once
+           tern-bench time FOLDER ROWS ROUNDS [CASE...] wall time on files in a folder
+    """
+
+  static func main() throws {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    switch arguments.first {
+    case "list":
+      for bench in BenchCase.allCases {
+        print(bench.rawValue, bench.aim.map { "\($0)" } ?? "-")
+      }
+    case "count" where 4...5 ~= arguments.count:
+      guard let bench = BenchCase(rawValue: arguments[1]), let rows = Int(arguments[3]),
+        let isSynced = ["plain": false, "tern": true][arguments[2]]
+      else { return fail() }
+      let path = arguments.count == 5 ? arguments[4] : nil
+      measure(try bench.prepare(isSynced: isSynced, path: path, rows: BenchRow.make(rows)))
+    case "time" where arguments.count >= 4:
+      guard let rows = Int(arguments[2]), let rounds = Int(arguments[3]) else { return fail() }
+      let named = arguments.dropFirst(4).compactMap(BenchCase.init)
+      try Timing(directory: arguments[1], rows: rows, rounds: rounds)
+        .run(named.isEmpty ? BenchCase.allCases : named)
+    default: fail()
+    }
+  }
+
+  private static func fail() {
+    print(usage)
+    exit(2)
+  }
+}

@@ -1,0 +1,14 @@
+nonisolated(unsafe) private var work: () throws -> Void = {}
+
+/// The only function that callgrind counts: `--toggle-collect=tern_bench_measured`.
+@inline(never)
+@c(tern_bench_measured)
+func measured() {
+  do { try work() } catch { fatalError("the measured work failed: \(error)") }
+}
+
+/// Runs the work inside of ``measured()``.
+func measure(_ body: @escaping () throws -> Void) {
+  work = body
+  measured()
+}

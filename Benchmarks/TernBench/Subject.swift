@@ -1,0 +1,111 @@
+import GRDB
+import Tern
+
+/// A database with the table `item`, synced or plain.
+struct Subject {
+  let database: any DatabaseWriter
+  let replica: Replica?
+  let rows: [BenchRow]
+
+  static let rowsPerTransaction = 1000
+  private static let insertSQL = "INSERT INTO item VALUES (?1, ?2, ?3, ?4, ?5)"
+  private static let updateSQL = "UPDATE item SET b = ?2 WHERE id = ?1"
+  private static let upsertSQL =
+    insertSQL + " ON CONFLICT DO UPDATE SET a = ?2, b = ?3, c = ?4, d = ?5"
+  private static let upsertChangeSQL =
+    "INSERT INTO item (id, b) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET b = excluded.b"
+
+  /// - Parameter path: of the file; `nil` for a database in memory.
+  init(isSynced: Bool, path: String?, rows: [BenchRow], replicaID: UInt64 = 1) throws {
+    database = try path.map { try DatabasePool(path: $0) } ?? DatabaseQueue()
+    self.rows = rows
+    try database.write { try $0.execute(sql: BenchRow.table) }
+    if isSynced {
+      replica = try Replica.openBlocking(
+        database, schema: SyncSchema(version: 1, tables: [SyncTable("item")]),
+        makeID: { ReplicaID(high: 0, low: replicaID) })
+    } else {
+      replica = nil
+      try Durability.powerLoss.apply(to: database)
+    }
+  }
+
+  // MARK: - Statements through the C API, 1,000 rows a transaction
+
+  func insert(sealing: Bool = false) throws {
+    try write(Self.insertSQL, sealing: sealing) { $0.bindAll(to: $1) }
+  }
+
+  func update(sealing: Bool = false) throws {
+    try write(Self.updateSQL, sealing: sealing) { $0.bindChange(to: $1) }
+  }
+
+  func upsert() throws {
+    try write(Self.upsertSQL, sealing: false) { $0.bindAll(to: $1) }
+  }
+
+  func upsertChange() throws {
+    try write(Self.upsertChangeSQL, sealing: false) { $0.bindChange(to: $1) }
+  }
+
+  @inline(__always)
+  private func write(_ sql: String, sealing: Bool, _ bind: (BenchRow, FastStatement) -> Void)
+    throws
+  {
+    for start in stride(from: 0, to: rows.count, by: Self.rowsPerTransaction) {
+      try database.write { db in
+        let statement = try FastStatement(db, sql)
+        for row in rows[start..<min(start + Self.rowsPerTransaction, rows.count)] {
+          bind(row, statement)
+          try statement.run()
+        }
+      }
+      if sealing { try replica?.store.seal() }
+    }
+  }
+
+  // MARK: - One row a transaction, through GRDB as an app does it
+
+  func insertOneByOne(sealing: Bool = false) throws {
+    for row in rows {
+      try database.write { try Self.insert(row, $0) }
+      if sealing { try replica?.store.seal() }
+    }
+  }
+
+  /// Each row through `Replica.write`: sealed in its own transaction.
+  func insertOneByOneSealedInside() throws {
+    for row in rows { try replica?.store.write { try Self.insert(row, $0) } }
+  }
+
+  private static func insert(_ row: BenchRow, _ db: Database) throws {
+    let statement = try db.cachedStatement(sql: insertSQL)
+    try statement.execute(
+      arguments: [row.id.string, row.a.string, row.b.int64, row.c.double, row.d.string])
+  }
+
+  // MARK: - Merging
+
+  /// Everything written so far, as pages of one operation.
+  func pages(after cursor: Int = 0) throws -> [PulledPage] {
+    guard let replica else { return [] }
+    try replica.store.seal()
+    let heads = VersionVector([try replica.store.replicaID(): UInt64(cursor)])
+    let operations = try replica.store.operations(lackedBy: heads, maximumBytes: .max)
+    return operations.map {
+      PulledPage(
+        operations: [$0], cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0)
+    }
+  }
+
+  func merge(_ pages: [PulledPage]) throws {
+    let place = RemotePlace(remoteID: "bench", epoch: "e", cursor: nil)
+    for page in pages { _ = try replica?.store.merge(page, from: place) }
+  }
+}
+
+extension WireValue {
+  fileprivate var string: String { String(decoding: content, as: UTF8.self) }
+  fileprivate var int64: Int64 { Int64(bitPattern: bits) }
+  fileprivate var double: Double { Double(bitPattern: bits) }
+}
