@@ -1,6 +1,7 @@
 import GRDB
-@testable import Tern
 import Testing
+
+@testable import Tern
 
 private let book = """
   CREATE TABLE book (
@@ -67,7 +68,7 @@ private let touching = """
       CREATE TRIGGER audit_update AFTER UPDATE ON book BEGIN
         INSERT INTO audit VALUES (NEW.isbn, 'update');
       END;
-      """ + touching)
+      """)
     try a.execute("INSERT INTO book (isbn, title) VALUES ('1', 'Dune')")
     try meet(a, b)
     try a.execute("UPDATE book SET title = 'A' WHERE isbn = '1'")

@@ -37,7 +37,8 @@ private func device(_ id: UInt64, _ schema: SyncSchema, _ steps: String...) thro
     let first = try await Replica.open(
       database, schema: v1, migrator: .steps([creation]), durability: .processCrash)
     try await database.write { try $0.execute(sql: "INSERT INTO book (isbn) VALUES ('1')") }
-    let second = try await Replica.open(database, schema: both, migrator: .steps([creation, shelf]))
+    let second = try await Replica.open(
+      database, schema: both, migrator: .steps([creation, shelf]))
     #expect(try second.store.counts().operations == 1)
     #expect(try second.store.replicaID() == first.store.replicaID())
     try await second.write { try $0.execute(sql: "INSERT INTO shelf VALUES ('s', 'S', 2)") }
@@ -167,6 +168,7 @@ private func device(_ id: UInt64, _ schema: SyncSchema, _ steps: String...) thro
       try Device(a.0.database, v1, id: 30, name: "Second")
     }
     #expect(error?.code == .otherReplica && error?.table == "book")
-    #expect(try Device(a.0.database, shelves, id: 30, name: "SECOND").store.counts().operations == 2)
+    #expect(
+      try Device(a.0.database, shelves, id: 30, name: "SECOND").store.counts().operations == 2)
   }
 }

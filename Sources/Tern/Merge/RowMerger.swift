@@ -127,7 +127,8 @@ final class RowMerger {
       }
     case .stays where state.isAlive && (!columns.isEmpty || writer.hasHeld):
       if columns.isEmpty, try !transaction.isHeld(shape.id, key) { return }
-      try writer.update(key, columns: columns, values: values, isComplete: state.isComplete,
+      try writer.update(
+        key, columns: columns, values: values, isComplete: state.isComplete,
         isWhole: row.kind == .insert)
     // The row may stand here all the same: a migration put it there, and its author's too.
     case .stays where old == nil: try writer.removeAndForget(key)

@@ -44,8 +44,8 @@ extension StoreTransaction {
       let triggers = try statement("SELECT name, tbl_name FROM \(schema) WHERE type = 'trigger'")
       defer { triggers.reset() }
       while try triggers.step() {
-        guard let name = triggers.value(0).value?.string, let table = triggers.value(1).value?.string
-        else { continue }
+        let name = triggers.value(0).value?.string ?? ""
+        let table = triggers.value(1).value?.string ?? ""
         if !name.hasPrefix(StoreTables.commonPrefix), names.contains(table.folded) { return true }
       }
     }
