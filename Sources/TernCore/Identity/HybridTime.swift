@@ -6,8 +6,11 @@ public struct HybridTime: Hashable, Sendable {
 
   /// Before every time that an operation can carry.
   public static let zero = HybridTime(rawValue: 0)
-  /// The greatest milliseconds that fit: the year 10889.
-  public static let maximumMilliseconds: Int64 = 1 << 48 - 1
+  /// The greatest milliseconds that a clock gives and an operation carries: the year 6429.
+  ///
+  /// The top bit stays free, so that a time is also a positive `Int64`, and so that no peer can
+  /// bring a time that has no next one.
+  public static let maximumMilliseconds: Int64 = 1 << 47 - 1
 
   @inlinable
   public init(rawValue: UInt64) {
@@ -26,7 +29,8 @@ public struct HybridTime: Hashable, Sendable {
   ///
   /// When the counter is full, the milliseconds move ahead by one.
   public func next(atMilliseconds wall: Int64) -> HybridTime {
-    max(HybridTime(rawValue: rawValue + 1), HybridTime(milliseconds: wall))
+    let (following, isLast) = rawValue.addingReportingOverflow(1)
+    return max(isLast ? self : HybridTime(rawValue: following), HybridTime(milliseconds: wall))
   }
 }
 

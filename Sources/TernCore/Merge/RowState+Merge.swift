@@ -100,9 +100,14 @@ extension RowState {
   package mutating func finishInsert(_ new: Stamp, rules: [MergeRule], authors: Authors) {
     let winner = stamp == .zero || authors.isLess(stamp, new) ? new : stamp
     if winner != stamp || covered < rules.count {
-      for (index, rule) in rules.enumerated() where rule.kind == .lastWriter {
+      for (index, rule) in rules.enumerated() {
         let column = UInt32(index)
-        set(stamp(of: column).map { .stamped($0) } ?? .unset, of: column)
+        if rule.kind == .lastWriter {
+          set(stamp(of: column).map { .stamped($0) } ?? .unset, of: column)
+        } else if content(of: column) == nil {
+          // An author with an older schema did not carry it, so the row's stamp is not its own.
+          set(.unset, of: column)
+        }
       }
       stamp = winner
       covered = UInt32(rules.count)

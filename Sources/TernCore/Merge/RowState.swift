@@ -1,8 +1,9 @@
 /// What is known of one row beside its values: its life, who wrote what, sums and extremes.
 ///
-/// The normal form: a last-writer column that the row's own stamp covers has no cell, every other
-/// column that was ever written has one, and cells are in the order of their columns. Equal content
-/// is thus an equal state, whatever order it arrived in (INV-1).
+/// The normal form: among the columns that the row's own stamp covers, a last-writer column that
+/// it wrote has no cell and every other one has; of those beyond, each that was ever written has
+/// one; and cells are in the order of their columns. Equal content is thus an equal state, whatever
+/// order it arrived in (INV-01).
 package struct RowState: Hashable, Sendable {
   /// The causal length: how often the row was created and deleted. Odd is alive.
   package var life: UInt32

@@ -32,7 +32,7 @@ package struct Authors: Hashable, Sendable {
     return index
   }
 
-  /// The order of writes within one life of a row: by time, then by replica id. INV-1 stands on
+  /// The order of writes within one life of a row: by time, then by replica id. INV-01 stands on
   /// this order being the same at every replica, so indices, which differ, have no part in it.
   package func isLess(_ left: Stamp, _ right: Stamp) -> Bool {
     if left.time != right.time { return left.time < right.time }

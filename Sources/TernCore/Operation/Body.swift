@@ -28,6 +28,9 @@ package struct BodyBlock: Hashable, Sendable {
 package enum BodyLimit {
   package static let columns = 2000
   package static let keyColumns = 64
+  /// The greatest life that travels. Half of what fits, so that no peer can bring a row to a life
+  /// that has no next one.
+  package static let life = UInt32.max >> 1
 }
 
 extension ByteWriter {
@@ -102,7 +105,8 @@ package struct BodyReader {
     let header = try reader.varint("row")
     if header == ByteWriter.endOfBlock { return false }
     guard let kind = RowChange.Kind(rawValue: UInt8(header & 3)),
-      let life = UInt32(exactly: header >> 2), life > 0, (life & 1 == 0) == (kind == .delete)
+      let life = UInt32(exactly: header >> 2), (1...BodyLimit.life).contains(life),
+      (life & 1 == 0) == (kind == .delete)
     else { throw WireError(.malformed, "row") }
     row.kind = kind
     row.life = life
@@ -112,11 +116,11 @@ package struct BodyReader {
     switch kind {
     case .delete: break
     case .insert:
-      for _ in block.columns {
-        row.values.append(try reader.value("value"))
+      for column in block.columns {
+        row.values.append(try readValue(of: column))
         row.isCarried.append(true)
       }
-    case .update: try readMasked(&row, count: block.columns.count)
+    case .update: try readMasked(&row, columns: block.columns)
     }
     return true
   }
@@ -126,18 +130,35 @@ package struct BodyReader {
     let start = reader.offset
     for _ in 0..<count {
       let value = try reader.value("key")
-      guard value.tag != .null, value.tag != .integer128 else { throw WireError(.malformed, "key") }
+      // Equal keys are equal bytes: a whole number travels as an integer.
+      let isWhole = value.tag == .real && Int64(exactly: Double(bitPattern: value.bits)) != nil
+      guard value.tag != .null, value.tag != .integer128, !isWhole else {
+        throw WireError(.malformed, "key")
+      }
       row.key.append(value)
     }
     row.packedKey = UnsafeRawBufferPointer(rebasing: reader.buffer[start..<reader.offset])
   }
 
-  private mutating func readMasked(_ row: inout BodyRow, count: Int) throws(WireError) {
+  /// A number beyond 64 bits is for counters, and for rules that this version does not know.
+  private mutating func readValue(of column: BodyBlock.Column) throws(WireError) -> WireValue {
+    let value = try reader.value("value")
+    if value.tag == .integer128, let kind = MergeRule.Kind(rawValue: column.rule), kind != .counter
+    {
+      throw WireError(.malformed, "value")
+    }
+    return value
+  }
+
+  private mutating func readMasked(_ row: inout BodyRow, columns: [BodyBlock.Column])
+    throws(WireError)
+  {
+    let count = columns.count
     let mask = try reader.bytes((count + 7) / 8, "mask")
     for index in 0..<count {
       let isCarried = mask[index / 8] & (1 << (index % 8)) != 0
       row.isCarried.append(isCarried)
-      row.values.append(isCarried ? try reader.value("value") : WireValue(.null))
+      row.values.append(isCarried ? try readValue(of: columns[index]) : WireValue(.null))
     }
     if count % 8 != 0, let last = mask.last, last >> (count % 8) != 0 {
       throw WireError(.malformed, "mask")

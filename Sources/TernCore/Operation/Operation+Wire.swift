@@ -57,8 +57,12 @@ extension Operation {
       throw WireError(.malformed, "sequence")
     }
     let time = HybridTime(rawValue: try reader.fixed(UInt64.self, "time"))
-    guard let schemaVersion = UInt32(exactly: try reader.varint("schema version")), time > .zero
-    else { throw WireError(.malformed, "schema version or time") }
+    guard time > .zero, time.milliseconds <= HybridTime.maximumMilliseconds else {
+      throw WireError(.malformed, "time")
+    }
+    guard let schemaVersion = UInt32(exactly: try reader.varint("schema version")) else {
+      throw WireError(.malformed, "schema version")
+    }
     let seen = try parseSeen(&reader)
     guard try reader.byte("body kind") == rowChanges else {
       throw WireError(.unsupportedVersion, "body kind")

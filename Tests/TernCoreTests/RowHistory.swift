@@ -1,0 +1,265 @@
+import TernCore
+import TernTesting
+
+/// One author's change to one row, in terms that every replica shares.
+struct RowEvent {
+  var author: Int
+  var time: UInt64
+  var row: Int
+  var kind: RowChange.Kind
+  var life: UInt32
+  /// Columns and their encoded values.
+  var columns: [(column: Int, value: [UInt8])]
+}
+
+/// What one replica makes of events: states, and the values that its table would show.
+struct RowReplica {
+  static let rules: [MergeRule] = [.lastWriter, .counter, .lastWriter, .max, .min, .lastWriter]
+
+  /// Authors in the order in which this replica met them, which differs between replicas.
+  private(set) var authors: Authors
+  private(set) var states: [Int: RowState] = [:]
+  private(set) var values: [Int: [Int: [UInt8]]] = [:]
+
+  static func id(_ author: Int) -> ReplicaID {
+    // Not in the order of their numbers.
+    ReplicaID(high: UInt64(author) &* 0x9E37_79B9_7F4A_7C15, low: UInt64(author))
+  }
+
+  init(_ own: Int) {
+    authors = Authors([Self.id(own)])
+  }
+
+  mutating func merge(_ event: RowEvent) throws {
+    let stamp = Stamp(
+      time: HybridTime(rawValue: event.time), author: authors.add(Self.id(event.author)))
+    var state = states[event.row] ?? RowState(life: 0)
+    let change = RowChange(kind: event.kind, life: event.life, stamp: stamp)
+    let effect = state.begin(change, authors: authors)
+    if effect == .beaten { return }
+    if effect != .stays { values[event.row] = [:] }
+    for (column, bytes) in event.columns {
+      let isShown = try bytes.withUnsafeBytes { buffer in
+        var reader = ByteReader(buffer)
+        return try state.mergeColumn(
+          UInt32(column), rule: Self.rules[column], value: reader.value("value"), stamp: stamp,
+          authors: authors)
+      }
+      if isShown { values[event.row, default: [:]][column] = bytes }
+    }
+    if event.kind == .insert { state.finishInsert(stamp, rules: Self.rules, authors: authors) }
+    states[event.row] = state
+  }
+
+  // MARK: - Canonical form
+
+  struct Written: Hashable {
+    var value: String
+    var time: HybridTime
+    var author: ReplicaID
+  }
+
+  struct Row: Hashable {
+    var life: UInt32
+    var time: HybridTime
+    var author: ReplicaID?
+    var columns: [Int: Written]
+  }
+
+  var canonical: [Int: Row] {
+    states.mapValues { state in
+      Row(
+        life: state.life, time: state.stamp.time,
+        author: state.stamp == .zero ? nil : authors.ids[Int(state.stamp.author)], columns: [:])
+    }.reduce(into: [:]) { rows, entry in
+      var row = entry.value
+      let state = states[entry.key]!
+      for column in Self.rules.indices {
+        guard state.isAlive, let stamp = state.stamp(of: UInt32(column)) else { continue }
+        row.columns[column] = Written(
+          value: shown(state, row: entry.key, column), time: stamp.time,
+          author: authors.ids[Int(stamp.author)])
+      }
+      rows[entry.key] = row
+    }
+  }
+
+  private func shown(_ state: RowState, row: Int, _ column: Int) -> String {
+    switch state.content(of: UInt32(column)) {
+    case .counter(let sum, _): "\(sum)"
+    case .extreme(let value, _): "\(value)"
+    default: "\(values[row]?[column] ?? [])"
+    }
+  }
+
+  /// A line for each row and column that differs.
+  static func differences(_ merged: [Int: Row], _ expected: [Int: Row]) -> [String] {
+    Set(merged.keys).union(expected.keys).flatMap { key -> [String] in
+      guard let left = merged[key], let right = expected[key] else { return ["row \(key)"] }
+      let heads = ["\(left.life) \(left.time)", "\(right.life) \(right.time)"]
+      var lines = heads[0] == heads[1] && left.author == right.author ? [] : ["row \(heads)"]
+      for column in rules.indices where left.columns[column] != right.columns[column] {
+        lines.append(
+          "row \(key), column \(column): merged \(String(describing: left.columns[column])), "
+            + "expected \(String(describing: right.columns[column]))")
+      }
+      return lines
+    }
+  }
+
+  /// A sentence for everything that the normal form rules out.
+  func abnormalities() -> [String] {
+    states.flatMap { row, state in
+      var found: [String] = []
+      let columns = state.cells.map(\.column)
+      if zip(columns, columns.dropFirst()).contains(where: { $0 >= $1 }) {
+        found.append("row \(row) has cells out of order")
+      }
+      if !state.isAlive, !state.cells.isEmpty { found.append("dead row \(row) has cells") }
+      for cell in state.cells {
+        let isCovered = cell.column < state.covered
+        switch cell.content {
+        case .stamped(state.stamp) where isCovered:
+          found.append("row \(row) says twice who wrote column \(cell.column)")
+        case .unset where !isCovered:
+          found.append("row \(row) says that column \(cell.column) beyond its stamp is unset")
+        default: break
+        }
+      }
+      return found
+    }
+  }
+}
+
+/// What a few replicas did to a few rows, each knowing some of what the others did.
+struct RowHistory {
+  private(set) var events: [RowEvent] = []
+
+  init(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let count = Int.random(in: 2...5, using: &generator)
+    let rows = Int.random(in: 1...3, using: &generator)
+    var replicas = (0..<count).map { RowReplica($0) }
+    var known = Array(repeating: Array(repeating: 0, count: count), count: count)
+    var logs = Array(repeating: [RowEvent](), count: count)
+    var clocks = Array(repeating: UInt64(0), count: count)
+    for _ in 0..<Int.random(in: 10...40, using: &generator) {
+      let author = Int.random(in: 0..<count, using: &generator)
+      if Bool.random(using: &generator) {
+        let other = Int.random(in: 0..<count, using: &generator)
+        guard other != author, known[author][other] < logs[other].count else { continue }
+        let event = logs[other][known[author][other]]
+        known[author][other] += 1
+        clocks[author] = max(clocks[author], event.time)
+        try replicas[author].merge(event)
+        continue
+      }
+      // Times are small, so that many are equal.
+      clocks[author] += UInt64.random(in: 1...3, using: &generator)
+      let row = Int.random(in: 0..<rows, using: &generator)
+      let event = Self.event(
+        by: author, at: clocks[author], row: row, replicas[author].states[row], &generator)
+      try replicas[author].merge(event)
+      logs[author].append(event)
+      events.append(event)
+    }
+  }
+
+  private static func event(
+    by author: Int, at time: UInt64, row: Int, _ state: RowState?,
+    _ generator: inout SeededGenerator
+  ) -> RowEvent {
+    let life = state?.life ?? 0
+    let isAlive = life & 1 == 1
+    if isAlive, Int.random(in: 0..<4, using: &generator) == 0 {
+      return RowEvent(
+        author: author, time: time, row: row, kind: .delete, life: life + 1, columns: [])
+    }
+    let isInsert = !isAlive || Int.random(in: 0..<6, using: &generator) == 0
+    // An author with an older schema knows fewer columns.
+    let width = Int.random(in: 1...RowReplica.rules.count, using: &generator)
+    let columns = (0..<width).filter { _ in isInsert || Bool.random(using: &generator) }
+    return RowEvent(
+      author: author, time: time, row: row, kind: isInsert ? .insert : .update,
+      life: isAlive ? life : life + 1,
+      columns: columns.map { ($0, Self.value(RowReplica.rules[$0], &generator)) })
+  }
+
+  private static func value(_ rule: MergeRule, _ generator: inout SeededGenerator) -> [UInt8] {
+    var writer = ByteWriter()
+    if rule == .counter {
+      writer.append(wide: Int128.random(in: -5...5, using: &generator))
+    } else {
+      // Few values, so that many are equal; 1 and 1.0, 0.0 and −0.0 are told apart.
+      let values: [Value] = [1, 1.0, 0.0, -0.0, nil, "a", .blob([1]), -3]
+      writer.append(values.randomElement(using: &generator)!)
+    }
+    return writer.bytes
+  }
+
+  /// The events in an order that keeps each author's own.
+  func shuffled(using generator: inout SeededGenerator) -> [RowEvent] {
+    var queues = Dictionary(grouping: events, by: \.author).values.map { $0[...] }
+    queues.sort { $0.first!.author < $1.first!.author }
+    var order: [RowEvent] = []
+    while !queues.isEmpty {
+      let index = Int.random(in: queues.indices, using: &generator)
+      order.append(queues[index].removeFirst())
+      if queues[index].isEmpty { queues.remove(at: index) }
+    }
+    return order
+  }
+
+  // MARK: - The model
+
+  /// What the rules say of all events at once, without any order of arrival.
+  func expected() -> [Int: RowReplica.Row] {
+    Dictionary(grouping: events, by: \.row).mapValues { events in
+      let life = events.map(\.life).max()!
+      let current = events.filter { $0.life == life }
+      let isOlder = { (left: RowEvent, right: RowEvent) in
+        left.time != right.time
+          ? left.time < right.time : RowReplica.id(left.author) < RowReplica.id(right.author)
+      }
+      let first = current.filter { $0.kind != .update }.max(by: isOlder)
+      var row = RowReplica.Row(
+        life: life, time: HybridTime(rawValue: first?.time ?? 0),
+        author: first.map { RowReplica.id($0.author) }, columns: [:])
+      for column in RowReplica.rules.indices {
+        row.columns[column] = Self.expected(column, current.sorted(by: isOlder))
+      }
+      return row
+    }
+  }
+
+  private static func expected(_ column: Int, _ events: [RowEvent]) -> RowReplica.Written? {
+    let writes = events.compactMap { event in
+      event.columns.first { $0.column == column }.map { (event: event, bytes: $0.value) }
+    }
+    guard var winner = writes.last else { return nil }
+    var shown = "\(winner.bytes)"
+    let rule = RowReplica.rules[column]
+    if rule == .counter {
+      shown = "\(writes.reduce(Int128(0)) { $0 + read($1.bytes).wide })"
+    } else if rule != .lastWriter {
+      let present = writes.filter { read($0.bytes).value != .null }
+      let candidates = present.isEmpty ? writes : present
+      winner = candidates.reduce(candidates[0]) { best, next in
+        let (old, new) = (read(best.bytes).value, read(next.bytes).value)
+        return (rule == .max ? old < new : new < old) ? next : best
+      }
+      shown = "\(read(winner.bytes).value)"
+    }
+    return RowReplica.Written(
+      value: shown, time: HybridTime(rawValue: winner.event.time),
+      author: RowReplica.id(winner.event.author))
+  }
+
+  private static func read(_ bytes: [UInt8]) -> (wide: Int128, value: Value) {
+    bytes.withUnsafeBytes { buffer in
+      var reader = ByteReader(buffer)
+      let value = try! reader.value("value")
+      return (value.wide ?? 0, value.value ?? .null)
+    }
+  }
+}
