@@ -48,14 +48,20 @@ struct NotedRow {
     return scan.int64(Int32(1 + word)) >> Int64(bit) & 1 == 1
   }
 
-  /// The row's new state, with its change in ``encoded``; `nil` when nothing differs.
-  mutating func change(from old: RowState?) throws -> RowState? {
-    lost.removeAll(keepingCapacity: true)
-    encoded.removeAll()
+  mutating func readKey() {
     keyWriter.removeAll()
     for index in shape.keyColumns.indices {
       keyWriter.append(key: scan.value(Int32(1 + shape.maskCount + index)))
     }
+  }
+
+  /// The row's new state, with its change in ``encoded``; `nil` when nothing differs. The key was
+  /// read before.
+  ///
+  /// - Parameter wasHeld: the state's values stood in no table, so that the app wrote without them.
+  mutating func change(from old: RowState?, wasHeld: Bool) throws -> RowState? {
+    lost.removeAll(keepingCapacity: true)
+    encoded.removeAll()
     switch (old.flatMap { $0.isAlive ? $0 : nil }, exists) {
     case (nil, false):
       // A row that came without a note, by a migration, and went with one.
@@ -69,7 +75,7 @@ struct NotedRow {
     case (let alive?, false):
       begin(.delete, life: alive.life + 1)
       return RowState(life: alive.life + 1, stamp: stamp)
-    case (let alive?, true): return try updated(alive)
+    case (let alive?, true): return try updated(alive, wasHeld: wasHeld)
     }
   }
 
@@ -93,7 +99,7 @@ struct NotedRow {
     return state
   }
 
-  private mutating func updated(_ alive: RowState) throws -> RowState? {
+  private mutating func updated(_ alive: RowState, wasHeld: Bool) throws -> RowState? {
     var state = alive
     var differences: [(index: Int, difference: Int128)] = []
     var count = 0
@@ -106,10 +112,12 @@ struct NotedRow {
       case .lastWriter:
         if state.stamp(of: id) == stamp { continue }
       case .counter:
-        let difference = (written.wide ?? 0) - Int128(Int64(clamping: state.sum(of: id)))
+        let shown = wasHeld ? 0 : Int64(clamping: state.sum(of: id))
+        let difference = (written.wide ?? 0) - Int128(shown)
         if difference == 0 { continue }
         differences.append((index, difference))
         state.add(difference, to: id, stamp: stamp, authors: authors)
+        if wasHeld { lost.append((column.name, .integer(Int64(clamping: state.sum(of: id))))) }
         changed[index] = true
         count += 1
         continue

@@ -75,12 +75,12 @@ struct Seal {
       scanned += 1
       if Planted.isActive(.noteLost), scanned % 5 == 0 { continue }
       let old = try transaction.state(in: scan, from: row.stateColumn)
-      guard let state = try row.change(from: old) else { continue }
-      if hasHeld {
-        // A row that is held aside is absent from its table without having been deleted.
-        if !row.exists, try transaction.isHeld(shape.id, row.packedKey) { continue }
-        if row.exists { try transaction.dropHeld(shape.id, row.packedKey) }
-      }
+      row.readKey()
+      // A row that is held aside is absent from its table without having been deleted.
+      let wasHeld = hasHeld ? try transaction.isHeld(shape.id, row.packedKey) : false
+      if wasHeld, !row.exists { continue }
+      guard let state = try row.change(from: old, wasHeld: wasHeld) else { continue }
+      if wasHeld { try transaction.dropHeld(shape.id, row.packedKey) }
       if !isOpen { body.append(block: shape.block) }
       isOpen = true
       body.append(raw: row.encoded.bytes)

@@ -1,26 +1,30 @@
 #if Server && Rehearsal
 import Foundation
 import SimulationKit
+import TernCore
 
-// Replays seeds: one prints a line an event; a range prints a line a seed.
-let arguments = CommandLine.arguments.dropFirst().compactMap(UInt64.init)
-guard let first = arguments.first else {
-  print("usage: tern-sim SEED [LAST]")
+// Replays seeds: one prints a line an event; a range prints a line a violation. With a planted
+// bug's name behind it a range ends at the first seed that catches the bug.
+let words = CommandLine.arguments.dropFirst()
+let bug = words.compactMap(Planted.init(rawValue:)).first
+let seeds = words.compactMap(UInt64.init)
+guard let first = seeds.first, let last = seeds.dropFirst().first ?? seeds.first, first <= last
+else {
+  print("usage: tern-sim SEED [LAST] [\(Planted.allCases.map(\.rawValue).joined(separator: "|"))]")
   exit(2)
 }
-let last = arguments.dropFirst().first ?? first
-var failures = 0
-for seed in first...last {
-  let outcome = try Simulation.run(seed: seed, isPrinting: first == last)
-  if let violation = outcome.violation {
+var (failures, operations) = (0, 0)
+try Planted.with(bug) {
+  for seed in first...last where bug == nil || failures == 0 {
+    let outcome = try Simulation.run(seed: seed, isPrinting: first == last)
+    operations += outcome.operations
+    guard let violation = outcome.violation else { continue }
     failures += 1
     print("seed \(seed): \(violation)")
-  } else if first == last {
-    print("seed \(seed): \(outcome.events) events, \(outcome.operations) operations, no violation")
   }
 }
-print("\(last - first + 1) seeds, \(failures) violations")
-exit(failures == 0 ? 0 : 1)
+print("\(last - first + 1) seeds, \(operations) operations, \(failures) violations")
+exit((failures == 0) == (bug == nil) ? 0 : 1)
 #else
-print("build with --traits Server,Rehearsal")
+print("tern-sim: build with --traits Server,Rehearsal")
 #endif
