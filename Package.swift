@@ -80,6 +80,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TernNetworkTests", dependencies: ["TernNetwork", "Tern"], swiftSettings: strict),
+    .executableTarget(
+      name: "library",
+      dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
+      path: "Examples/Library", exclude: ["README.md", "catalogue.csv"], swiftSettings: strict),
     .target(
       name: "CPowerLossVFS",
       dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],

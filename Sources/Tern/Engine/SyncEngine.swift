@@ -22,11 +22,13 @@ public actor SyncEngine {
     environment.executor.asUnownedSerialExecutor()
   }
 
-  /// An engine for a replica in the app's database.
-  public init(_ replica: Replica, remote: any Remote) {
-    self.init(
-      store: replica.store, remote: remote,
-      environment: SyncEnvironment(localWrites: { replica.localWrites.stream() }))
+  /// An engine for a replica in the app's database, which also tells of local writes.
+  public init(
+    _ replica: Replica, remote: any Remote, environment: SyncEnvironment = SyncEnvironment()
+  ) {
+    var environment = environment
+    environment.localWrites = { replica.localWrites.stream() }
+    self.init(store: replica.store, remote: remote, environment: environment)
   }
 
   /// An engine over any store, with its surroundings given.

@@ -19,7 +19,8 @@ public struct SyncEnvironment: Sendable {
   public init(
     clock: any Clock<Duration> = .continuous, backoff: Backoff = Backoff(),
     jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
-    localWrites: @escaping @Sendable () -> AsyncStream<Void>, pollInterval: Duration = .seconds(1),
+    localWrites: @escaping @Sendable () -> AsyncStream<Void> = { AsyncStream { $0.finish() } },
+    pollInterval: Duration = .seconds(1),
     pushBytes: Int = 1 << 20, executor: (any SerialExecutor)? = nil
   ) {
     self.clock = clock
