@@ -72,7 +72,7 @@ final class MergePass {
     let id = LogID(author: author, sequence: operation.envelope.sequence)
     try operation.forEachBlock { block, reader in
       let found = try merger(for: block)
-      let mapping = found.map { $0.1.mapping(of: block) }
+      let (target, mapping) = (found?.0, found.map { $0.1.mapping(of: block) })
       if let mapping {
         for (index, target) in mapping.targets.enumerated() where target == nil {
           try transaction.putOff(.init(block, block.columns[index].name), of: id)
@@ -81,8 +81,8 @@ final class MergePass {
         try transaction.putOff(.init(block), of: id)
       }
       while try reader.nextRow(&row, of: block) {
-        guard let (merger, _) = found, let mapping else { continue }
-        try merger.merge(row, stamp: stamp, mapping: mapping, concurrency: concurrency)
+        guard let target, let mapping else { continue }
+        try target.merge(row, stamp: stamp, mapping: mapping, concurrency: concurrency)
       }
     }
   }

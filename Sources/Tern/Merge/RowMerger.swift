@@ -7,6 +7,7 @@ final class RowMerger {
   let writer: TableWriter
   private let transaction: StoreTransaction
   private let shape: TableShape
+  private let isPlain: Bool
   private let read: FastStatement
   private let insert: FastStatement
   private let update: FastStatement
@@ -26,6 +27,7 @@ final class RowMerger {
   init(_ transaction: StoreTransaction, _ sql: TableSQL, hasHeld: Bool) throws {
     self.transaction = transaction
     shape = sql.shape
+    isPlain = sql.shape.isPlain
     writer = try TableWriter(transaction, sql, hasHeld: hasHeld)
     read = try transaction.statement(sql.readState)
     insert = try transaction.statement(sql.insertState)
@@ -35,16 +37,17 @@ final class RowMerger {
   func merge(
     _ row: BodyRow, stamp: Stamp, mapping: Mapping, concurrency: Concurrency
   ) throws {
+    // Most rows are new: inserting tells so without a search before it.
+    if row.kind == .insert, isPlain, let order = mapping.order {
+      bindKey(row, to: insert)
+      let state = RowState.inserted(life: row.life, stamp: stamp, columnCount: shape.rules.count)
+      if try transaction.run(insert, state: state, keyCount: row.key.count) {
+        return try writer.writeAll(row, order: order)
+      }
+    }
     bindKey(row, to: read)
     let old = try read.step() ? try transaction.state(in: read, from: 0) : nil
     read.reset()
-    if old == nil, row.kind == .insert, shape.isPlain, let order = mapping.order {
-      bindKey(row, to: insert)
-      try transaction.run(
-        insert, state: .inserted(life: row.life, stamp: stamp, columnCount: shape.rules.count),
-        keyCount: row.key.count)
-      return try writer.writeAll(row, order: order)
-    }
     try mergeSlowly(row, old, stamp, mapping, concurrency)
   }
 

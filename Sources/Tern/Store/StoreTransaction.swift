@@ -132,7 +132,10 @@ final class StoreTransaction {
   }
 
   /// Binds a state behind a key of `keyCount` values and runs the statement.
-  func run(_ statement: FastStatement, state: RowState, keyCount: Int) throws {
+  ///
+  /// - Returns: whether a row changed; inserting changes none where a state stands already.
+  @discardableResult
+  func run(_ statement: FastStatement, state: RowState, keyCount: Int) throws -> Bool {
     let first = Int32(keyCount)
     statement.bind(first + 1, Int64(state.life))
     statement.bind(first + 2, raw: state.stamp.time.rawValue)
@@ -140,13 +143,13 @@ final class StoreTransaction {
     statement.bind(first + 4, Int64(state.covered))
     if state.cells.isEmpty {
       statement.bindNull(first + 5)
-      return try statement.run()
+      return try statement.runCounting()
     }
     scratch.removeAll()
     state.appendCells(to: &scratch)
-    try scratch.bytes.withUnsafeBytes { bytes in
+    return try scratch.bytes.withUnsafeBytes { bytes in
       statement.bind(first + 5, blob: bytes)
-      try statement.run()
+      return try statement.runCounting()
     }
   }
 }

@@ -11,7 +11,8 @@ struct TableSQL {
   let deleteNotes: String
   /// Columns: life, time, author, covered, cells.
   let readState: String
-  /// Bound after the key: life, time, author, covered, cells.
+  /// Bound after the key: life, time, author, covered, cells. Inserting leaves a state that stands
+  /// there alone.
   let insertState: String
   let updateState: String
   /// Writes every column that travels of a row, new or not.
@@ -84,7 +85,8 @@ private struct Builder {
   }
 
   var insertState: String {
-    "INSERT INTO \(note.rowTable) VALUES (\(parameters(keyCount + 5).joined(separator: ", ")))"
+    "INSERT INTO \(note.rowTable) VALUES (\(parameters(keyCount + 5).joined(separator: ", "))) "
+      + "ON CONFLICT DO NOTHING"
   }
 
   var updateState: String {

@@ -90,6 +90,12 @@ package struct FastStatement {
     while try step() {}
   }
 
+  /// Runs to the end and resets; whether a row changed.
+  package func runCounting() throws -> Bool {
+    try run()
+    return sqlite3_changes(sqlite3_db_handle(pointer)) > 0
+  }
+
   /// Runs to the end and resets; `false` when a constraint of the app's table refused it.
   package func runUnlessRefused() throws -> Bool {
     defer { reset() }
