@@ -93,8 +93,21 @@ let package = Package(
       path: "Tests/PowerLossWriter", swiftSettings: strict),
     .testTarget(
       name: "TernDatabaseTests",
-      dependencies: ["TernDatabase", "CPowerLossVFS", "PowerLossWriter"],
+      dependencies: ["TernDatabase", "CPowerLossVFS", "PowerLossWriter", "TestProcesses"],
       swiftSettings: strict),
+    .target(name: "TestProcesses", path: "Tests/Processes", swiftSettings: strict),
+    .target(
+      name: "CrashKit", dependencies: ["Tern", "TernTesting", "TestProcesses"],
+      path: "Tests/Crash/Kit", swiftSettings: strict),
+    .executableTarget(
+      name: "CrashDevice", dependencies: ["Tern", "CrashKit", "CPowerLossVFS"],
+      path: "Tests/Crash/Device", swiftSettings: strict),
+    .executableTarget(
+      name: "tern-crash", dependencies: ["CrashKit"], path: "Tests/Crash/Tool",
+      swiftSettings: strict),
+    .testTarget(
+      name: "CrashTests", dependencies: ["CrashKit", "CrashDevice", "TernTool"],
+      path: "Tests/Crash/Tests", swiftSettings: strict),
     .target(
       name: "SimulationKit", dependencies: ["Tern", "TernServer", "TernTesting"],
       path: "Tests/Simulation/Kit", swiftSettings: strict),

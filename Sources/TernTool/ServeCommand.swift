@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import TernCore
 import TernServer
 
 struct ServeCommand: AsyncParsableCommand {
@@ -25,6 +26,9 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    #if Rehearsal
+    CrashPoint.armFromEnvironment()
+    #endif
     let lock = try ServingLock(dataPath: options.data)
     defer { lock.release() }
     let store = try options.open(checkpoints: true)

@@ -2,6 +2,7 @@
 import Foundation
 import GRDB
 import TernDatabase
+import TestProcesses
 
 @testable import PowerLossWriter
 
@@ -45,7 +46,8 @@ struct PowerLossRun {
   }
 
   private func writeUntilKilled(_ path: String) throws -> Int? {
-    let writer = try ChildProcess(Self.writer, arguments: [path, durability.rawValue, "\(seed)"])
+    let writer = try ChildProcess(
+      BuiltExecutable.path("PowerLossWriter"), arguments: [path, durability.rawValue, "\(seed)"])
     var output: [UInt8] = []
     var isKilled = false
     while true {
@@ -57,6 +59,7 @@ struct PowerLossRun {
       guard let bytes = writer.read() else { break }
       output += bytes
     }
+    writer.endInput()
     let status = writer.wait()
     guard status == SIGKILL else { throw WriterEnded(status: status) }
     let lines = output.split(separator: UInt8(ascii: "\n"))
@@ -94,19 +97,6 @@ struct PowerLossRun {
       }
       if last != number { outcome.damage.append("rows \(number + 1) to \(last) of a commit miss") }
       outcome.survived = number
-    }
-  }
-
-  /// `swift test` builds the executables that a test target depends on beside the tests.
-  private static var writer: String {
-    get throws {
-      let bundles = [Bundle.main] + Bundle.allBundles
-      let folders = bundles.flatMap { [$0.bundleURL, $0.bundleURL.deletingLastPathComponent()] }
-      for folder in folders {
-        let path = folder.appending(component: "PowerLossWriter").path(percentEncoded: false)
-        if FileManager.default.isExecutableFile(atPath: path) { return path }
-      }
-      throw CocoaError(.fileNoSuchFile)
     }
   }
 

@@ -2,6 +2,7 @@ import CPowerLossVFS
 import Foundation
 import GRDB
 import GRDBSQLite
+import TestProcesses
 import Testing
 
 /// The VFS of the power-loss tests is itself what it says. Its counters are the process's own, so

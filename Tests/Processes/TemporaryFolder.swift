@@ -1,7 +1,7 @@
 import Foundation
 
 /// Runs `body` with the path of a new folder, which is removed afterwards.
-func withTemporaryFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+package func withTemporaryFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
   let url = FileManager.default.temporaryDirectory.appending(
     component: "tern-\(UUID().uuidString)", directoryHint: .isDirectory)
   try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

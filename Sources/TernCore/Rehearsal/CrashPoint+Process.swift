@@ -1,0 +1,54 @@
+#if Rehearsal
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+import Synchronization
+
+extension CrashPoint {
+  /// Names a point and the how-manieth time it is reached: `seal.before-commit:3`.
+  package static let armVariable = "TERN_CRASH_AT"
+  /// A file that takes a line for every point reached; several processes may share it.
+  package static let logVariable = "TERN_CRASH_LOG"
+  /// Follows the point's name in the log where it killed.
+  package static let killMark = " killed"
+
+  /// Lets the environment decide where this process dies by SIGKILL. To be called first of all.
+  package static func armFromEnvironment() {
+    let armed = getenv(armVariable).map { String(cString: $0) }.map { Armed($0) }
+    let log = getenv(logVariable).map { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644) }
+    let reached = Mutex(0)
+    handler = { point in
+      var dies = false
+      if let armed, point == armed.point {
+        dies = reached.withLock { count in
+          count += 1
+          return count == armed.count
+        }
+      }
+      if let log {
+        // One write(2) to an appending descriptor, so that lines of processes do not mix.
+        let line = Array((point.rawValue + (dies ? killMark : "") + "\n").utf8)
+        precondition(write(log, line, line.count) == line.count, "the crash log takes no line")
+      }
+      if dies { kill(getpid(), SIGKILL) }
+    }
+  }
+
+  private struct Armed {
+    let point: CrashPoint
+    let count: Int
+
+    init(_ text: String) {
+      let parts = text.split(separator: ":")
+      guard parts.count == 2, let point = CrashPoint(rawValue: String(parts[0])),
+        let count = Int(parts[1]), count > 0
+      else { fatalError("\(armVariable) is a crash point and a count, as seal.before-log:1") }
+      (self.point, self.count) = (point, count)
+    }
+  }
+}
+#endif

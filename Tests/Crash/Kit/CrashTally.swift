@@ -1,0 +1,67 @@
+import Foundation
+import Tern
+
+/// How often each point was reached and killed, over one fleet or many.
+package struct CrashTally: Sendable {
+  package private(set) var reached: [CrashPoint: Int] = [:]
+  package private(set) var killed: [CrashPoint: Int] = [:]
+  package internal(set) var killedAtRandom: [Fleet.Member: Int] = [:]
+  package internal(set) var fleets = 0
+  package internal(set) var acknowledged = 0
+  /// Writes that were there after a kill that took their acknowledgement.
+  package internal(set) var keptUnacknowledged = 0
+  package internal(set) var operations = 0
+  /// What must not be, with the fleet that it happened to.
+  package internal(set) var violations: [String] = []
+
+  package init() {}
+
+  package var killCount: Int {
+    killed.values.reduce(0, +) + killedAtRandom.values.reduce(0, +)
+  }
+
+  mutating func read(log path: String) throws {
+    let text = try String(contentsOf: URL(fileURLWithPath: path), encoding: .utf8)
+    for line in text.split(separator: "\n") {
+      let isKill = line.hasSuffix(CrashPoint.killMark)
+      let name = isKill ? line.dropLast(CrashPoint.killMark.count) : line
+      guard let point = CrashPoint(rawValue: String(name)) else { continue }
+      reached[point, default: 0] += 1
+      if isKill { killed[point, default: 0] += 1 }
+    }
+  }
+
+  package mutating func add(_ other: CrashTally) {
+    reached.merge(other.reached, uniquingKeysWith: +)
+    killed.merge(other.killed, uniquingKeysWith: +)
+    killedAtRandom.merge(other.killedAtRandom, uniquingKeysWith: +)
+    fleets += other.fleets
+    acknowledged += other.acknowledged
+    keptUnacknowledged += other.keptUnacknowledged
+    operations += other.operations
+    violations += other.violations
+  }
+
+  package var table: String {
+    var lines = [row("point", "reached", "killed")]
+    for point in CrashPoint.allCases {
+      lines.append(row(point.rawValue, "\(reached[point] ?? 0)", "\(killed[point] ?? 0)"))
+    }
+    for member in Fleet.Member.allCases {
+      lines.append(row("at random: \(member.name)", "", "\(killedAtRandom[member] ?? 0)"))
+    }
+    lines.append(
+      """
+      \(killCount) kills in \(fleets) fleets; \(acknowledged) acknowledged writes in \(operations) \
+      operations, \(keptUnacknowledged) more kept whose acknowledgement a kill took; \
+      \(violations.count) violations
+      """)
+    return lines.joined(separator: "\n")
+  }
+
+  private func row(_ name: String, _ reached: String, _ killed: String) -> String {
+    name.padding(toLength: 24, withPad: " ", startingAt: 0)
+      + String(repeating: " ", count: max(0, 8 - reached.count)) + reached
+      + String(repeating: " ", count: max(0, 8 - killed.count)) + killed
+  }
+}

@@ -1,0 +1,28 @@
+/// What a device prints, a line each.
+package enum DeviceLine: Hashable, Sendable {
+  /// It has opened its database, which holds its writes up to a number.
+  case started(done: Int)
+  /// The transaction of that number has returned.
+  case acknowledged(Int)
+  /// It writes no more, and has everything up to these sequence numbers.
+  case reached(vector: String)
+
+  package init?(_ text: String) {
+    let words: [String] = text.split(separator: " ", maxSplits: 1).map { String($0) }
+    guard words.count == 2 else { return nil }
+    switch (words[0], Int(words[1])) {
+    case ("started", let done?): self = .started(done: done)
+    case ("acknowledged", let number?): self = .acknowledged(number)
+    case ("reached", _): self = .reached(vector: words[1])
+    default: return nil
+    }
+  }
+
+  package var text: String {
+    switch self {
+    case .started(let done): "started \(done)"
+    case .acknowledged(let number): "acknowledged \(number)"
+    case .reached(let vector): "reached \(vector)"
+    }
+  }
+}

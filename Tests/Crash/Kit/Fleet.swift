@@ -1,0 +1,265 @@
+#if os(Linux) || os(macOS)
+import Foundation
+import Tern
+import TernTesting
+import TestProcesses
+
+/// Two devices and a server as processes on loopback, of which some are killed and started again;
+/// one thread starts, hears and kills them all.
+package final class Fleet {
+  package enum Member: String, Hashable, CaseIterable, Sendable {
+    case a, b, server
+
+    static let devices = [Member.a, .b]
+    var name: String { self == .server ? "server" : "device \(rawValue)" }
+  }
+
+  enum Limit {
+    /// For all kills together, and for agreeing after them.
+    static let patience = Duration.seconds(40)
+    /// What each device writes after the last kill.
+    static let lastWrites = 5
+  }
+
+  let seed: UInt64
+  let folder: String
+  private let plan: KillPlan
+  private let durability: Durability
+  private let losesPower: Bool
+  private let port: Int
+  private var token = ""
+  private var members: [Member: FleetProcess] = [:]
+  private var tally = CrashTally()
+  private var isReady = false
+  private var isStopped = false
+  private var random: ArraySlice<KillPlan.Kill> = []
+  private let clock = ContinuousClock()
+  private var nextKill: ContinuousClock.Instant?
+  private var begin: ContinuousClock.Instant
+
+  /// - Parameter losesPower: whether a device that dies loses what SQLite did not sync.
+  package static func run(
+    _ plan: KillPlan, seed: UInt64, durability: Durability = .powerLoss, losesPower: Bool = false
+  ) -> CrashTally {
+    do {
+      return try withTemporaryFolder { folder in
+        let fleet = try Fleet(
+          plan, seed: seed, durability: durability, losesPower: losesPower, folder: folder)
+        defer { fleet.abandon() }
+        try fleet.run()
+        return fleet.tally
+      }
+    } catch {
+      var tally = CrashTally()
+      tally.fleets = 1
+      tally.violations = ["\(plan), seed \(seed): \(error)"]
+      return tally
+    }
+  }
+
+  private init(
+    _ plan: KillPlan, seed: UInt64, durability: Durability, losesPower: Bool, folder: String
+  ) throws {
+    self.plan = plan
+    self.seed = seed
+    self.durability = durability
+    self.losesPower = losesPower
+    self.folder = folder
+    port = try FreePort.next()
+    if case .atRandom(let kills) = plan { random = kills[...] }
+    begin = clock.now
+    for member in Member.allCases { members[member] = FleetProcess() }
+  }
+
+  private func run() throws {
+    token = try createToken()
+    try start(.server)
+    while true {
+      let isAgreed = try turn()
+      if isAgreed { break }
+      guard clock.now - begin < Limit.patience else { throw FleetFailure("gave up: \(summary)") }
+    }
+    for member in Member.allCases { try end(member) }
+    try check()
+  }
+
+  /// One wait for whoever speaks or dies first. Returns whether all is over and agreed.
+  private func turn() throws -> Bool {
+    let living = Member.allCases.filter { members[$0]?.process != nil }
+    var descriptors = living.map { member in
+      pollfd(fd: members[member]!.process!.output, events: Int16(POLLIN), revents: 0)
+    }
+    let count = poll(&descriptors, nfds_t(descriptors.count), waitMilliseconds)
+    guard count >= 0 || errno == EINTR else { throw POSIXError(.EIO) }
+    for (member, descriptor) in zip(living, descriptors) where descriptor.revents != 0 {
+      try hear(member)
+    }
+    try killIfDue()
+    return try stopIfDue()
+  }
+
+  private var waitMilliseconds: CInt {
+    guard let nextKill else { return 100 }
+    let (seconds, attoseconds) = (nextKill - clock.now).components
+    return CInt(clamping: max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1))
+  }
+
+  // MARK: - Lives
+
+  private func createToken() throws -> String {
+    let words = ["token", "create", "--data", folder + "/server", "--space", "home"]
+    let tool = try ChildProcess(BuiltExecutable.path("tern"), arguments: words)
+    var output: [UInt8] = []
+    while let bytes = tool.read() { output += bytes }
+    tool.endInput()
+    guard tool.wait() == 0 else { throw FleetFailure("tern token create failed") }
+    return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .newlines)
+  }
+
+  func database(of device: Member) -> String { "\(folder)/\(device.rawValue)" }
+  private var stopFile: String { folder + "/stop" }
+  private var log: String { folder + "/points" }
+
+  private func start(_ member: Member) throws {
+    var environment = [CrashPoint.logVariable: log]
+    environment[CrashPoint.armVariable] = plan.armed(member, life: members[member]!.deaths)
+    let process: ChildProcess
+    if member == .server {
+      process = try ChildProcess(
+        BuiltExecutable.path("tern"),
+        arguments: ["serve", "--data", folder + "/server", "--port", "\(port)"],
+        environment: environment)
+    } else {
+      var arguments = DeviceArguments(
+        name: member.rawValue, database: database(of: member), url: "http://127.0.0.1:\(port)",
+        token: token, seed: seed, stopFile: stopFile)
+      (arguments.durability, arguments.losesPower) = (durability, losesPower)
+      process = try ChildProcess(
+        BuiltExecutable.path("CrashDevice"), arguments: arguments.words, environment: environment)
+    }
+    members[member]!.begin(process)
+  }
+
+  private func hear(_ member: Member) throws {
+    guard let lines = members[member]!.lines() else { return try bury(member) }
+    for line in lines {
+      if member == .server {
+        if !isReady { try startDevices() }
+      } else if let line = DeviceLine(line) {
+        try take(line, of: member)
+      } else {
+        throw FleetFailure("\(member.name) said “\(line)”")
+      }
+    }
+  }
+
+  private func startDevices() throws {
+    isReady = true
+    for device in Member.devices { try start(device) }
+    scheduleKill()
+  }
+
+  private func take(_ line: DeviceLine, of device: Member) throws {
+    switch line {
+    case .started(let done):
+      let acknowledged = members[device]!.acknowledged
+      if done < acknowledged || done > acknowledged + 1 {
+        throw FleetFailure("\(device.name) acknowledged \(acknowledged) and came back at \(done)")
+      }
+      members[device]!.keptUnacknowledged += done - acknowledged
+      members[device]!.acknowledged = done
+    case .acknowledged(let number):
+      members[device]!.acknowledged = number
+      members[device]!.acknowledgedInThisLife += 1
+    case .reached(let vector):
+      members[device]!.vector = vector
+    }
+  }
+
+  /// A death that was wanted is followed by a new life.
+  private func bury(_ member: Member) throws {
+    let status = members[member]!.end()
+    guard status == SIGKILL else { throw FleetFailure("\(member.name) ended with \(status)") }
+    try start(member)
+    scheduleKill()
+  }
+
+  // MARK: - Deaths
+
+  private func scheduleKill() {
+    nextKill = random.first.map { clock.now + $0.delay }
+  }
+
+  private func killIfDue() throws {
+    guard let due = nextKill, due <= clock.now, let kill = random.popFirst() else { return }
+    members[kill.victim]!.process!.kill()
+    tally.killedAtRandom[kill.victim, default: 0] += 1
+    // The next is timed from this one's new life.
+    nextKill = nil
+  }
+
+  private var deaths: Int { members.values.reduce(0) { $0 + $1.deaths } }
+
+  private func stopIfDue() throws -> Bool {
+    guard deaths == plan.count, isReady else { return false }
+    if !isStopped {
+      let isEnough = Member.devices.allSatisfy {
+        members[$0]!.acknowledgedInThisLife >= Limit.lastWrites
+      }
+      guard isEnough else { return false }
+      try Data().write(to: URL(fileURLWithPath: stopFile))
+      isStopped = true
+    }
+    let vectors = Member.devices.map { members[$0]!.vector }
+    return vectors[0] != nil && vectors[0] == vectors[1]
+  }
+
+  private func end(_ member: Member) throws {
+    if member == .server { members[member]!.process!.kill(SIGTERM) }
+    members[member]!.process!.endInput()
+    while members[member]!.lines() != nil {}
+    let status = members[member]!.process!.wait()
+    members[member]!.process = nil
+    if status != 0 { throw FleetFailure("\(member.name) ended with \(status)") }
+  }
+
+  /// Leaves no process behind when something failed.
+  private func abandon() {
+    for member in Member.allCases {
+      members[member]!.process?.kill()
+      _ = members[member]!.end()
+    }
+  }
+
+  // MARK: - The end
+
+  private func check() throws {
+    let done = Dictionary(
+      uniqueKeysWithValues: Member.devices.map { ($0.rawValue, members[$0]!.acknowledged) })
+    let check = FleetCheck(folder: folder, devices: Member.devices.map { $0.rawValue })
+    let found = try check.violations(Model(done: done, seed: seed))
+    tally.violations = found.violations.map { "\(plan), seed \(seed): \($0)" }
+    tally.operations = found.operations
+    tally.fleets = 1
+    tally.acknowledged = members.values.reduce(0) { $0 + $1.acknowledged - $1.keptUnacknowledged }
+    tally.keptUnacknowledged = members.values.reduce(0) { $0 + $1.keptUnacknowledged }
+    try tally.read(log: log)
+  }
+
+  private var summary: String {
+    Member.allCases.map { member in
+      let state = members[member]!
+      return "\(member.name): \(state.deaths) deaths, \(state.acknowledged) writes, "
+        + "has \(state.vector ?? "not stopped")"
+    }.joined(separator: "; ")
+  }
+}
+
+struct FleetFailure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}
+#endif

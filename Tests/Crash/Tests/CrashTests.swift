@@ -1,0 +1,35 @@
+#if Server && Rehearsal && (os(Linux) || os(macOS))
+import CrashKit
+import Foundation
+import Tern
+import Testing
+
+/// No acknowledged write lost, none twice, with real processes, files and sockets.
+@Suite("Crashes of real processes", .serialized, .timeLimit(.minutes(5)))
+struct CrashTests {
+  @Test("processes killed at every named point lose nothing and repeat nothing")
+  func points() async {
+    let tally = await run(.atEveryPoint())
+    #expect(tally.violations == [])
+    for point in CrashPoint.allCases {
+      #expect(tally.killed[point, default: 0] > 0, "nobody died at \(point.rawValue)")
+    }
+  }
+
+  @Test("100 processes killed at random moments lose nothing and repeat nothing")
+  func random() async {
+    let tally = await run(.atRandom(100))
+    #expect(tally.violations == [])
+    #expect(tally.killCount == 100)
+  }
+
+  /// Waiting for processes would hold up other tests on Swift's own threads.
+  private func run(_ campaign: CrashCampaign) async -> CrashTally {
+    let tally = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(returning: campaign.run()) }
+    }
+    print(tally.table)
+    return tally
+  }
+}
+#endif
