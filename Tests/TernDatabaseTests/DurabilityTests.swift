@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestProcesses
 import Testing
 
 @testable import TernDatabase

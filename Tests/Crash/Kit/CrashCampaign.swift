@@ -11,6 +11,8 @@ package struct CrashCampaign: Sendable {
 
   let plans: [KillPlan]
   let seed: UInt64
+  /// Anything but `.powerLoss` is for seeing that a loss is found.
+  var durability = Durability.powerLoss
 
   /// Kills at every point.
   package static func atEveryPoint(seed: UInt64 = 1) -> CrashCampaign {
@@ -25,6 +27,14 @@ package struct CrashCampaign: Sendable {
     return CrashCampaign(plans: plans, seed: seed)
   }
 
+  /// Kills that do lose commits, so that a campaign that finds nothing proves something.
+  package static func thatLoses() -> CrashCampaign {
+    var campaign = CrashCampaign(
+      plans: (1...2).map { KillPlan(count: 4, seed: $0) }, seed: 1)
+    campaign.durability = .processCrash
+    return campaign
+  }
+
   /// Blocks until the last fleet has ended. In every second fleet dying is losing power.
   package func run() -> CrashTally {
     let tally = Mutex(CrashTally())
@@ -37,7 +47,8 @@ package struct CrashCampaign: Sendable {
         }
         guard index < plans.count else { return }
         let result = Fleet.run(
-          plans[index], seed: seed &+ UInt64(index), losesPower: index % 2 == 1)
+          plans[index], seed: seed &+ UInt64(index), durability: durability,
+          losesPower: durability == .processCrash || index % 2 == 1)
         tally.withLock { $0.add(result) }
       }
     }

@@ -20,8 +20,9 @@ package struct CrashTally: Sendable {
     killed.values.reduce(0, +) + killedAtRandom.values.reduce(0, +)
   }
 
-  mutating func read(log path: String) throws {
-    let text = try String(contentsOf: URL(fileURLWithPath: path), encoding: .utf8)
+  mutating func read(log path: String) {
+    // There is none when not even the server came up.
+    let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
     for line in text.split(separator: "\n") {
       let isKill = line.hasSuffix(CrashPoint.killMark)
       let name = isKill ? line.dropLast(CrashPoint.killMark.count) : line

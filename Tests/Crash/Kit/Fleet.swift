@@ -45,14 +45,11 @@ package final class Fleet {
       return try withTemporaryFolder { folder in
         let fleet = try Fleet(
           plan, seed: seed, durability: durability, losesPower: losesPower, folder: folder)
-        defer { fleet.abandon() }
-        try fleet.run()
-        return fleet.tally
+        return fleet.runCounting()
       }
     } catch {
       var tally = CrashTally()
-      tally.fleets = 1
-      tally.violations = ["\(plan), seed \(seed): \(error)"]
+      tally.violations = ["\(plan), seed \(seed): no fleet could be made: \(error)"]
       return tally
     }
   }
@@ -69,6 +66,27 @@ package final class Fleet {
     if case .atRandom(let kills) = plan { random = kills[...] }
     begin = clock.now
     for member in Member.allCases { members[member] = FleetProcess() }
+  }
+
+  private func runCounting() -> CrashTally {
+    tally.fleets = 1
+    do {
+      defer {
+        abandon()
+        count()
+        tally.read(log: log)
+      }
+      try run()
+    } catch {
+      tally.violations.append("\(plan), seed \(seed): \(error)")
+    }
+    return tally
+  }
+
+  private func count() {
+    let devices = Member.devices.map { members[$0]! }
+    tally.keptUnacknowledged = devices.reduce(0) { $0 + $1.keptUnacknowledged }
+    tally.acknowledged = devices.reduce(0) { $0 + $1.acknowledged } - tally.keptUnacknowledged
   }
 
   private func run() throws {
@@ -240,10 +258,6 @@ package final class Fleet {
     let found = try check.violations(Model(done: done, seed: seed))
     tally.violations = found.violations.map { "\(plan), seed \(seed): \($0)" }
     tally.operations = found.operations
-    tally.fleets = 1
-    tally.acknowledged = members.values.reduce(0) { $0 + $1.acknowledged - $1.keptUnacknowledged }
-    tally.keptUnacknowledged = members.values.reduce(0) { $0 + $1.keptUnacknowledged }
-    try tally.read(log: log)
   }
 
   private var summary: String {

@@ -23,6 +23,12 @@ struct CrashTests {
     #expect(tally.killCount == 100)
   }
 
+  @Test("devices that promise less than they are tested for are found to lose writes")
+  func control() async {
+    let tally = await run(.thatLoses())
+    #expect(tally.violations.contains { $0.contains("and came back at") })
+  }
+
   /// Waiting for processes would hold up other tests on Swift's own threads.
   private func run(_ campaign: CrashCampaign) async -> CrashTally {
     let tally = await withCheckedContinuation { continuation in
