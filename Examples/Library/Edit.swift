@@ -13,37 +13,47 @@ enum Edit: Sendable {
 
   /// From a command's name and its argument.
   init(_ name: String, _ argument: String?) throws {
-    let edit: Edit? =
-      switch name {
-      case "count": argument.flatMap(Int.init).map(Edit.count)
-      case "rate": argument.flatMap(Int.init).map(Edit.rate)
-      case "retitle": argument.map(Edit.retitle)
-      case "confidence": argument.flatMap(Double.init).map(Edit.confidence)
-      case "shelve": argument.map(Edit.shelve)
-      case "thumbnail": argument.map(Edit.thumbnail)
-      case "add": argument.map(Edit.add)
-      case "delete": .delete
-      default: throw Usage("there is no command \(name)")
-      }
+    let edit = try Self.parse(name, argument)
     guard let edit else { throw Usage("\(name) needs another argument") }
     self = edit
   }
 
-  /// - Returns: whether there was anything to do.
+  private static func parse(_ name: String, _ argument: String?) throws -> Edit? {
+    switch name {
+    case "count": argument.flatMap(Int.init).map(Edit.count)
+    case "rate": argument.flatMap(Int.init).map(Edit.rate)
+    case "retitle": argument.map(Edit.retitle)
+    case "confidence": argument.flatMap(Double.init).map(Edit.confidence)
+    case "shelve": argument.map(Edit.shelve)
+    case "thumbnail": argument.map(Edit.thumbnail)
+    case "add": argument.map(Edit.add)
+    case "delete": .delete
+    default: throw Usage("there is no command \(name)")
+    }
+  }
+
+  /// - Returns: whether there was anything to do: a value that stands already is no edit.
   func apply(to key: String, in db: Database) throws -> Bool {
     let book = Book.filter(key: key)
+    func set(_ name: String, to value: some DatabaseValueConvertible) throws -> Bool {
+      let column = Column(name)
+      return try book.filter(column !== value).updateAll(db, column.set(to: value)) > 0
+    }
     switch self {
     case .count(let number):
-      return try book.updateAll(db, Column("timesScanned") += number) > 0
-    case .rate(let rating): return try book.updateAll(db, Column("rating").set(to: rating)) > 0
-    case .retitle(let title): return try book.updateAll(db, Column("title").set(to: title)) > 0
+      let scans = Column("timesScanned")
+      return try book.updateAll(db, scans.set(to: scans + number)) > 0
+    case .rate(let rating): return try set("rating", to: rating)
+    case .retitle(let title): return try set("title", to: title)
     case .confidence(let value):
-      return try book.updateAll(db, Column("confidence").set(to: value)) > 0
+      // A `.max` column: the device itself has to keep to it, Tern does so between devices.
+      let confidence = Column("confidence")
+      return try book.filter(confidence < value).updateAll(db, confidence.set(to: value)) > 0
     case .shelve(let shelf):
+      guard try !book.isEmpty(db) else { return false }
       try Shelf(id: shelf, name: "The shelf \(shelf)").insert(db, onConflict: .ignore)
-      return try book.updateAll(db, Column("shelf").set(to: shelf)) > 0
-    case .thumbnail(let path):
-      return try book.updateAll(db, Column("thumbnailPath").set(to: path)) > 0
+      return try set("shelf", to: shelf)
+    case .thumbnail(let path): return try set("thumbnailPath", to: path)
     case .add(let title):
       guard try book.isEmpty(db) else { return false }
       // In the shelf by hand, so it was scanned once.

@@ -1,7 +1,7 @@
 import Synchronization
 import Tern
 
-/// Any transport, with the bytes of all bodies counted: what an app shows as its use of the network.
+/// Any transport, with the bytes of all bodies counted: what an app shows as its network use.
 final class Metered: HTTPTransport {
   struct Bytes: Sendable {
     var sent = 0

@@ -51,7 +51,7 @@ struct Sync {
     for await status in engine.status.updates where status.phase != .stopped {
       var line =
         "sync: \(status.phase.rawValue) pushed=\(status.pushed) waiting=\(status.waiting) "
-        + "pulled=\(status.pulled)"
+        + "pulled=\(status.pulled) \(bytes)"
       if let error = status.lastError { line += " error=\(error)" }
       say(line)
     }
@@ -63,7 +63,8 @@ struct Sync {
     let conflicts = counts.conflicts.values.reduce(0, +)
     say(
       "synced: pushed=\(status.pushed) pulled=\(status.pulled) waiting=\(status.waiting) "
-        + "held=\(counts.heldRows) conflicts=\(conflicts) "
-        + "sent=\(meter.bytes.sent) received=\(meter.bytes.received)")
+        + "held=\(counts.heldRows) conflicts=\(conflicts) \(bytes)")
   }
+
+  private var bytes: String { "sent=\(meter.bytes.sent) received=\(meter.bytes.received)" }
 }

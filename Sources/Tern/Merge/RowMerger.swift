@@ -64,7 +64,9 @@ final class RowMerger {
     var state = old ?? RowState(life: 0)
     let isInsert = row.kind == .insert && !mapping.isReplay
     if mapping.isReplay, old == nil || row.kind == .delete { return }
+    var metInsert: Stamp?
     if isInsert, let old, old.isComplete, old.life == row.life {
+      metInsert = old.stamp
       try concurrency.count(.sameKey, old.stamp, against: stamp)
     }
     if let old, old.life != row.life { try countLives(row, old, stamp, concurrency) }
@@ -73,7 +75,7 @@ final class RowMerger {
       stamp: stamp)
     let effect = state.begin(change, authors: transaction.authors)
     if effect == .beaten { return }
-    try mergeColumns(row, into: &state, stamp, mapping, concurrency)
+    try mergeColumns(row, into: &state, stamp, mapping, concurrency, metInsert: metInsert)
     if isInsert { state.finishInsert(stamp, rules: shape.rules, authors: transaction.authors) }
     guard state != old else { return }
     let target = old == nil ? insert : update
@@ -84,7 +86,7 @@ final class RowMerger {
 
   private func mergeColumns(
     _ row: BodyRow, into state: inout RowState, _ stamp: Stamp, _ mapping: Mapping,
-    _ concurrency: Concurrency
+    _ concurrency: Concurrency, metInsert: Stamp?
   ) throws {
     columns.removeAll(keepingCapacity: true)
     values.removeAll(keepingCapacity: true)
@@ -92,7 +94,8 @@ final class RowMerger {
       guard let target, row.isCarried[source] else { continue }
       let column = shape.columns[target]
       let id = UInt32(column.id)
-      if let current = state.stamp(of: id) {
+      // Two inserts that met count once, as a row.
+      if let current = state.stamp(of: id), current != metInsert {
         try concurrency.count(column.rule, current, against: stamp)
       }
       guard
