@@ -1,3 +1,15 @@
+/// How a test tells a process of its own where to die.
+extension CrashPoint {
+  /// Names a point and the how-manieth time it is reached: `seal.before-commit:3`.
+  package static let armVariable = "TERN_CRASH_AT"
+  /// A file that takes a line for every point reached; several processes may share it.
+  package static let logVariable = "TERN_CRASH_LOG"
+  /// Names a planted bug that this process has.
+  package static let bugVariable = "TERN_PLANTED"
+  /// Follows the point's name in the log where it killed.
+  package static let killMark = " killed"
+}
+
 #if Rehearsal
 #if canImport(Glibc)
 import Glibc
@@ -9,15 +21,12 @@ import Darwin
 import Synchronization
 
 extension CrashPoint {
-  /// Names a point and the how-manieth time it is reached: `seal.before-commit:3`.
-  package static let armVariable = "TERN_CRASH_AT"
-  /// A file that takes a line for every point reached; several processes may share it.
-  package static let logVariable = "TERN_CRASH_LOG"
-  /// Follows the point's name in the log where it killed.
-  package static let killMark = " killed"
-
   /// Lets the environment decide where this process dies by SIGKILL. To be called first of all.
   package static func armFromEnvironment() {
+    if let name = getenv(bugVariable).map({ String(cString: $0) }) {
+      guard let bug = Planted(rawValue: name) else { fatalError("there is no bug “\(name)”") }
+      Planted.plant(bug)
+    }
     let armed = getenv(armVariable).map { String(cString: $0) }.map { Armed($0) }
     let log = getenv(logVariable).map { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644) }
     let reached = Mutex(0)

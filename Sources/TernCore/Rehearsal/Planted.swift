@@ -28,6 +28,10 @@ package enum Planted: String, CaseIterable, Sendable {
     defer { active.withLock { $0 = nil } }
     return try body()
   }
+  /// For the rest of this process's life.
+  package static func plant(_ bug: Planted) {
+    active.withLock { $0 = bug }
+  }
   #else
   @inlinable
   package static func isActive(_ bug: Planted) -> Bool { false }

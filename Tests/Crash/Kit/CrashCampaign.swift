@@ -11,8 +11,8 @@ package struct CrashCampaign: Sendable {
 
   let plans: [KillPlan]
   let seed: UInt64
-  /// Anything but `.powerLoss` is for seeing that a loss is found.
-  var durability = Durability.powerLoss
+  /// Of every fleet, or `nil` where in every second one dying is losing power.
+  var conditions: FleetConditions?
 
   /// Kills at every point.
   package static func atEveryPoint(seed: UInt64 = 1) -> CrashCampaign {
@@ -27,15 +27,13 @@ package struct CrashCampaign: Sendable {
     return CrashCampaign(plans: plans, seed: seed)
   }
 
-  /// Kills that do lose commits, so that a campaign that finds nothing proves something.
-  package static func thatLoses() -> CrashCampaign {
-    var campaign = CrashCampaign(
-      plans: (1...2).map { KillPlan(count: 4, seed: $0) }, seed: 1)
-    campaign.durability = .processCrash
-    return campaign
+  /// The same for each of two small fleets, to see that what goes wrong there is found.
+  package static func small(under conditions: FleetConditions) -> CrashCampaign {
+    CrashCampaign(
+      plans: (1...2).map { KillPlan(count: 4, seed: $0) }, seed: 1, conditions: conditions)
   }
 
-  /// Blocks until the last fleet has ended. In every second fleet dying is losing power.
+  /// Blocks until the last fleet has ended.
   package func run() -> CrashTally {
     let tally = Mutex(CrashTally())
     let next = Mutex(0)
@@ -46,9 +44,10 @@ package struct CrashCampaign: Sendable {
           return next
         }
         guard index < plans.count else { return }
+        var usual = FleetConditions()
+        usual.losesPower = index % 2 == 1
         let result = Fleet.run(
-          plans[index], seed: seed &+ UInt64(index), durability: durability,
-          losesPower: durability == .processCrash || index % 2 == 1)
+          plans[index], seed: seed &+ UInt64(index), under: conditions ?? usual)
         tally.withLock { $0.add(result) }
       }
     }

@@ -15,8 +15,8 @@ package final class Fleet {
   }
 
   enum Limit {
-    /// For all kills together, and for agreeing after them.
-    static let patience = Duration.seconds(40)
+    /// For all kills and for agreeing after them: a second or two, if nobody else wants the machine.
+    static let patience = Duration.seconds(100)
     /// What each device writes after the last kill.
     static let lastWrites = 5
   }
@@ -24,8 +24,7 @@ package final class Fleet {
   let seed: UInt64
   let folder: String
   private let plan: KillPlan
-  private let durability: Durability
-  private let losesPower: Bool
+  private let conditions: FleetConditions
   private let port: Int
   private var token = ""
   private var members: [Member: FleetProcess] = [:]
@@ -37,15 +36,12 @@ package final class Fleet {
   private var nextKill: ContinuousClock.Instant?
   private var begin: ContinuousClock.Instant
 
-  /// - Parameter losesPower: whether a device that dies loses what SQLite did not sync.
-  package static func run(
-    _ plan: KillPlan, seed: UInt64, durability: Durability = .powerLoss, losesPower: Bool = false
-  ) -> CrashTally {
+  package static func run(_ plan: KillPlan, seed: UInt64, under conditions: FleetConditions)
+    -> CrashTally
+  {
     do {
       return try withTemporaryFolder { folder in
-        let fleet = try Fleet(
-          plan, seed: seed, durability: durability, losesPower: losesPower, folder: folder)
-        return fleet.runCounting()
+        try Fleet(plan, seed: seed, conditions, folder: folder).runCounting()
       }
     } catch {
       var tally = CrashTally()
@@ -54,13 +50,11 @@ package final class Fleet {
     }
   }
 
-  private init(
-    _ plan: KillPlan, seed: UInt64, durability: Durability, losesPower: Bool, folder: String
-  ) throws {
+  private init(_ plan: KillPlan, seed: UInt64, _ conditions: FleetConditions, folder: String) throws
+  {
     self.plan = plan
     self.seed = seed
-    self.durability = durability
-    self.losesPower = losesPower
+    self.conditions = conditions
     self.folder = folder
     port = try FreePort.next()
     if case .atRandom(let kills) = plan { random = kills[...] }
@@ -141,6 +135,7 @@ package final class Fleet {
   private func start(_ member: Member) throws {
     var environment = [CrashPoint.logVariable: log]
     environment[CrashPoint.armVariable] = plan.armed(member, life: members[member]!.deaths)
+    environment[CrashPoint.bugVariable] = conditions.bug?.rawValue
     let process: ChildProcess
     if member == .server {
       process = try ChildProcess(
@@ -151,7 +146,8 @@ package final class Fleet {
       var arguments = DeviceArguments(
         name: member.rawValue, database: database(of: member), url: "http://127.0.0.1:\(port)",
         token: token, seed: seed, stopFile: stopFile)
-      (arguments.durability, arguments.losesPower) = (durability, losesPower)
+      arguments.durability = conditions.durability
+      arguments.losesPower = conditions.losesPower
       process = try ChildProcess(
         BuiltExecutable.path("CrashDevice"), arguments: arguments.words, environment: environment)
     }
