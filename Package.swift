@@ -117,5 +117,6 @@ let package = Package(
     .testTarget(
       name: "SimulationTests", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tests",
       swiftSettings: strict),
+    .testTarget(name: "PackageTests", swiftSettings: strict),
   ]
 )

@@ -1,0 +1,47 @@
+/// Why a file can not be inspected.
+public struct InspectionError: Error, Sendable {
+  public struct Code: Hashable, Sendable {
+    package enum Reason: String, Sendable {
+      case absent
+      case unreadable
+      case notADatabase = "not-a-database"
+      case noReplica = "no-replica"
+      case newerFormat = "newer-format"
+    }
+    package let reason: Reason
+
+    public static let absent = Code(reason: .absent)
+    /// A folder, a file without permission, or one that SQLite could not read: see
+    /// ``InspectionError/underlyingError``.
+    public static let unreadable = Code(reason: .unreadable)
+    public static let notADatabase = Code(reason: .notADatabase)
+    /// An SQLite database that `Replica.open` was never called with.
+    public static let noReplica = Code(reason: .noReplica)
+    /// A newer Tern made it.
+    public static let newerFormat = Code(reason: .newerFormat)
+  }
+
+  public let code: Code
+  public let path: String
+  public let underlyingError: (any Error)?
+
+  package init(_ code: Code, path: String, underlyingError: (any Error)? = nil) {
+    self.code = code
+    self.path = path
+    self.underlyingError = underlyingError
+  }
+}
+
+extension InspectionError: CustomStringConvertible {
+  public var description: String {
+    let text =
+      switch code.reason {
+      case .absent: "there is no file \(path)"
+      case .unreadable: "\(path) can't be read; name a file that you have permission to read"
+      case .notADatabase: "\(path) is no SQLite database"
+      case .noReplica: "\(path) holds no replica: it was never opened with Replica.open"
+      case .newerFormat: "\(path) was made by a newer Tern; inspect it with that one"
+      }
+    return text + (underlyingError.map { " (\($0))" } ?? "")
+  }
+}

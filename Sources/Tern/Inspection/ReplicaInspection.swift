@@ -1,0 +1,78 @@
+/// Everything that a database file tells of one replica, read and never changed.
+///
+/// ```swift
+/// let file = try DatabaseFileInspection(path: "library.sqlite")
+/// for replica in file.replicas { print(replica.name, replica.log.operations) }
+/// ```
+///
+/// `tern inspect FILE --json` prints the same.
+public struct ReplicaInspection: Hashable, Sendable, Codable {
+  /// The name that ``Replica/open(_:schema:migrator:name:durability:)`` was given.
+  public var name: String
+  /// 32 hexadecimal digits.
+  public var id: String
+  /// The version of the tables that Tern keeps.
+  public var format: Int
+  /// Of the schema that the replica was last opened with.
+  public var schemaVersion: Int
+  /// The greatest time that was issued or merged, in milliseconds since 1970.
+  public var lastTimeMilliseconds: Int64
+  /// What is added to this device's clock, because a remote's says that it is wrong.
+  public var clockCorrectionMilliseconds: Int64
+  /// This replica first, then every other in the order in which they were met.
+  public var authors: [Author]
+  public var remotes: [Remote]
+  public var log: Log
+  /// Writes that no operation holds yet.
+  public var waitingNotes: Int
+  public var tables: [Table]
+  /// Rows that are in the state and not in their table, by reason: `constraint`, `parent` or
+  /// `incomplete`.
+  public var heldAside: [String: Int]
+  /// Operations with tables or columns that this schema does not have.
+  public var deferredOperations: Int
+  /// Concurrent writes that met here, by what decided.
+  public var conflicts: [String: Int]
+  /// The tables that Tern keeps for this replica, the largest first.
+  public var storage: [Storage]
+
+  /// One replica whose operations are here.
+  public struct Author: Hashable, Sendable, Codable {
+    public var id: String
+    /// The newest sequence number in the log.
+    public var stored: Int64
+    /// The newest that is in the state; less than ``stored`` while fragments of a group are missing.
+    public var merged: Int64
+  }
+
+  public struct Remote: Hashable, Sendable, Codable {
+    /// For ``HTTPRemote`` the URL of the space.
+    public var id: String
+    public var epoch: String
+    /// `nil` before the first page.
+    public var cursor: String?
+  }
+
+  public struct Log: Hashable, Sendable, Codable {
+    public var operations: Int
+    public var bytes: Int64
+  }
+
+  /// One table that syncs, or did.
+  public struct Table: Hashable, Sendable, Codable {
+    public var name: String
+    public var isSynced: Bool
+    /// Rows of the state that were inserted and not deleted, those held aside included.
+    public var aliveRows: Int
+    /// Deleted rows, of which a tombstone is kept.
+    public var deadRows: Int
+    public var heldAside: [String: Int]
+    public var waitingNotes: Int
+  }
+
+  public struct Storage: Hashable, Sendable, Codable {
+    public var table: String
+    /// With its indexes where SQLite was built with `dbstat`, otherwise of the values alone.
+    public var bytes: Int64
+  }
+}

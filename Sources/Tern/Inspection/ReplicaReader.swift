@@ -1,0 +1,109 @@
+import Foundation
+import GRDB
+import TernCore
+
+/// Reads what a replica keeps, by name of its tables alone: no schema of the app's is needed.
+struct ReplicaReader {
+  let db: Database
+  let path: String
+  let name: String
+  private let tables: StoreTables
+
+  private init(_ db: Database, path: String, name: String) {
+    self.db = db
+    self.path = path
+    self.name = name
+    tables = StoreTables(name: name)
+  }
+
+  /// Every replica in the database, by name.
+  static func all(in db: Database, path: String) throws -> [ReplicaInspection] {
+    let suffix = "replica"
+    let names = try String.fetchAll(
+      db,
+      sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ? ORDER BY name",
+      arguments: ["\(StoreTables.commonPrefix)*_\(suffix)"])
+    return try names.compactMap { table in
+      let name = table.dropFirst(StoreTables.commonPrefix.count).dropLast(suffix.count + 1)
+      return try ReplicaReader(db, path: path, name: String(name)).inspection()
+    }
+  }
+
+  /// `nil` for a replica whose first `open` did not end.
+  private func inspection() throws -> ReplicaInspection? {
+    guard let format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)") else {
+      return nil
+    }
+    guard format <= StoreTables.format else {
+      throw InspectionError(.newerFormat, path: path)
+    }
+    guard let replica = try Row.fetchOne(db, sql: "SELECT * FROM \(tables.replica)") else {
+      return nil
+    }
+    let synced = try inspectedTables()
+    return ReplicaInspection(
+      name: name, id: Self.identifier(replica["id"]), format: format,
+      schemaVersion: replica["schema_version"],
+      lastTimeMilliseconds: HybridTime(
+        rawValue: UInt64(bitPattern: replica["last_time"] as Int64)
+      ).milliseconds,
+      clockCorrectionMilliseconds: replica["correction_ms"], authors: try authors(),
+      remotes: try remotes(), log: try log(),
+      waitingNotes: synced.reduce(0) { $0 + $1.waitingNotes }, tables: synced,
+      heldAside: synced.reduce(into: [:]) { $0.merge($1.heldAside, uniquingKeysWith: +) },
+      deferredOperations: try count(tables.deferred),
+      conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"),
+      storage: try TableSizes(db: db, prefix: tables.prefix).all())
+  }
+
+  private func authors() throws -> [ReplicaInspection.Author] {
+    try Row.fetchAll(db, sql: "SELECT id, stored, merged FROM \(tables.author) ORDER BY idx")
+      .map { .init(id: Self.identifier($0["id"]), stored: $0["stored"], merged: $0["merged"]) }
+  }
+
+  private func remotes() throws -> [ReplicaInspection.Remote] {
+    try Row.fetchAll(db, sql: "SELECT id, epoch, cursor FROM \(tables.remote) ORDER BY id")
+      .map { .init(id: $0["id"], epoch: $0["epoch"], cursor: $0["cursor"]) }
+  }
+
+  private func log() throws -> ReplicaInspection.Log {
+    let row = try Row.fetchOne(
+      db, sql: "SELECT count(*) AS n, ifnull(sum(length(bytes)), 0) AS bytes FROM \(tables.log)")
+    return .init(operations: row?["n"] ?? 0, bytes: row?["bytes"] ?? 0)
+  }
+
+  private func inspectedTables() throws -> [ReplicaInspection.Table] {
+    try Row.fetchAll(db, sql: "SELECT id, name, is_synced FROM \(tables.table) ORDER BY id").map {
+      let id: Int64 = $0["id"]
+      let (rowTable, noteTable) = ("\(tables.prefix)row_\(id)", "\(tables.prefix)note_\(id)")
+      let hasRows = try db.tableExists(rowTable)
+      // An odd life is alive; at 0 only columns arrived, and no insert.
+      let lives = try Row.fetchOne(
+        db,
+        sql: """
+          SELECT ifnull(sum(life % 2 = 1), 0) AS alive,
+            ifnull(sum(life > 0 AND life % 2 = 0), 0) AS dead
+          FROM \(hasRows ? rowTable : "(SELECT 0 AS life WHERE 0)")
+          """)
+      return ReplicaInspection.Table(
+        name: $0["name"], isSynced: $0["is_synced"], aliveRows: lives?["alive"] ?? 0,
+        deadRows: lives?["dead"] ?? 0,
+        heldAside: try counts(
+          "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(id) GROUP BY reason"),
+        waitingNotes: try db.tableExists(noteTable) ? count(noteTable) : 0)
+    }
+  }
+
+  private func count(_ table: String) throws -> Int {
+    try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+  }
+
+  /// A name and a number a row.
+  private func counts(_ sql: String) throws -> [String: Int] {
+    try Row.fetchAll(db, sql: sql).reduce(into: [:]) { $0[$1[0] as String] = $1[1] as Int }
+  }
+
+  private static func identifier(_ bytes: Data) -> String {
+    ReplicaID(bytes: bytes)?.description ?? "damaged"
+  }
+}

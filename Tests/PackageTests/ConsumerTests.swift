@@ -1,0 +1,24 @@
+import Testing
+
+/// What a user of the library gets who depends on the product `Tern` alone.
+struct ConsumerTests {
+  @Test func `every snippet of README and Docs compiles`() async throws {
+    let consumer = try await Consumer.built.value
+    #expect(consumer.succeeded, "\(consumer.log)")
+  }
+
+  @Test func `nothing of the server's is fetched`() async throws {
+    let consumer = try await Consumer.built.value
+    #expect(try consumer.pins() == ["grdb.swift"])
+    #expect(try consumer.checkouts() == ["GRDB.swift"])
+  }
+
+  @Test func `README's program prints what README says`() async throws {
+    let consumer = try await Consumer.built.value
+    try #require(consumer.succeeded, "\(consumer.log)")
+    let expected = try #require(try Snippet.blocks("text", in: "README.md").first)
+    let (output, code) = try await consumer.runProgram()
+    #expect(code == 0)
+    #expect(output == expected.text + "\n")
+  }
+}

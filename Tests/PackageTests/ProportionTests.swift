@@ -1,0 +1,26 @@
+import Testing
+
+/// The proportions that `CONTRIBUTING.md` asks for.
+struct ProportionTests {
+  @Test func `no Swift file has more than 500 lines`() throws {
+    let paths = Repository.files(
+      "Sources", "Tests", "Benchmarks", "Examples", withExtension: "swift")
+    var lengths: [(path: String, lines: Int)] = []
+    for path in paths { lengths.append((path, try Line.lines(of: path).count - 1)) }
+    lengths.sort { $0.lines < $1.lines }
+    let tooLong = lengths.filter { $0.lines > 500 }.map { "\($0.path) has \($0.lines) lines" }
+    #expect(tooLong.isEmpty, "\(tooLong.joined(separator: "\n"))")
+    let (median, ninth) = (lengths[lengths.count / 2], lengths[lengths.count * 9 / 10])
+    print(
+      "\(lengths.count) Swift files: median \(median.lines) lines, nine in ten up to "
+        + "\(ninth.lines), longest \(lengths[lengths.count - 1].lines)")
+  }
+
+  @Test func `no line has more than 100 columns`() throws {
+    let paths = Repository.files(
+      "Sources", "Tests", "Benchmarks", "Examples", withExtension: "swift")
+    let tooWide = try (paths + ["Package.swift"]).flatMap { try Line.lines(of: $0) }
+      .filter { $0.text.count > 100 }
+    #expect(tooWide.isEmpty, "\(tooWide.map(\.description).joined(separator: "\n"))")
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// The package's own files, as the tests find them.
+enum Repository {
+  static let root = URL(filePath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  static func text(_ path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  /// Paths below the package's root, of every file under `folders` that has the extension.
+  static func files(_ folders: String..., withExtension pathExtension: String) -> [String] {
+    folders.flatMap { folder -> [String] in
+      let found = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
+      let names = (found?.allObjects as? [String] ?? []).filter { name in
+        name.hasSuffix(".\(pathExtension)") && !name.contains(".build")
+      }
+      return names.map { "\(folder)/\($0)" }
+    }.sorted()
+  }
+
+  /// README and every page of the documentation.
+  static func pages() -> [String] {
+    ["README.md", "CONTRIBUTING.md"] + files("Docs", withExtension: "md")
+  }
+}
+
+/// A place in a file, for a failure's text.
+struct Line: CustomStringConvertible {
+  let path: String
+  let number: Int
+  let text: String
+
+  static func lines(of path: String) throws -> [Line] {
+    try Repository.text(path).split(separator: "\n", omittingEmptySubsequences: false)
+      .enumerated().map { Line(path: path, number: $0.offset + 1, text: String($0.element)) }
+  }
+
+  var description: String { "\(path):\(number): \(text.trimmingCharacters(in: .whitespaces))" }
+}

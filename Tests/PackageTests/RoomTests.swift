@@ -1,0 +1,66 @@
+import Testing
+
+/// The rooms of the design and what each may import. Anything else is an edge that the design does
+/// not have.
+struct RoomTests {
+  private static let rooms: [String: Set<String>] = [
+    "TernCore": ["CZlib", "Synchronization"],
+    "TernDatabase": ["TernCore", "CTernSQLite", "GRDB", "GRDBSQLite"] + system,
+    "TernNetwork": ["TernCore", "CCurl"] + system,
+    "Tern": ["TernCore", "TernDatabase", "TernNetwork", "GRDB"] + system,
+    "TernTesting": ["Tern", "TernCore", "TernDatabase", "TernNetwork", "GRDB"] + system,
+    "TernServer": ["TernCore", "GRDB"] + hummingbird + system,
+    // The command stands above all rooms.
+    "TernTool": ["Tern", "TernCore", "TernServer", "GRDB", "ArgumentParser", "Logging"] + system,
+  ]
+  private static let system: Set<String> = [
+    "Darwin", "Dispatch", "Foundation", "FoundationNetworking", "Glibc", "Observation",
+    "Synchronization",
+  ]
+  private static let hummingbird: Set<String> = [
+    "Crypto", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1",
+    "ServiceLifecycle", "UnixSignals",
+  ]
+
+  @Test func `imports go one direction`() throws {
+    var strangers: [String] = []
+    for path in Repository.files("Sources", withExtension: "swift") {
+      let room = try #require(path.split(separator: "/").dropFirst().first.map(String.init))
+      let allowed = try #require(Self.rooms[room], "\(room) is no room of the design")
+      for line in try Line.lines(of: path) {
+        guard let module = importedModule(line.text), !allowed.contains(module) else { continue }
+        strangers.append("\(line)")
+      }
+    }
+    #expect(strangers.isEmpty, "\(strangers.joined(separator: "\n"))")
+  }
+
+  @Test(arguments: [
+    ("import GRDB", "GRDB"), ("@_exported import TernCore", "TernCore"),
+    ("import struct Foundation.URL", "Foundation"), ("package import CZlib", "CZlib"),
+    ("@testable import Tern", "Tern"),
+  ])
+  func `an import is read in each of its forms`(_ text: String, _ module: String) {
+    #expect(importedModule(text) == module)
+  }
+
+  @Test func `a comment about imports is none`() {
+    #expect(importedModule("/// A server is killed during an import that") == nil)
+    #expect(importedModule("let imports = 1") == nil)
+  }
+}
+
+/// The module that a line imports.
+private func importedModule(_ line: String) -> String? {
+  let words = line.split(separator: " ")
+  guard let keyword = words.firstIndex(of: "import"),
+    words[..<keyword].allSatisfy({
+      $0.hasPrefix("@") || ["public", "package", "internal", "private"].contains($0)
+    })
+  else { return nil }
+  let kinds: Set<Substring> = ["struct", "class", "enum", "func", "protocol", "typealias", "var"]
+  let rest = words[(keyword + 1)...].drop { kinds.contains($0) }
+  return rest.first.flatMap { $0.split(separator: ".").first }.map(String.init)
+}
+
+private func + (left: Set<String>, right: Set<String>) -> Set<String> { left.union(right) }
