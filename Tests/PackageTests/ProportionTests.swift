@@ -15,12 +15,4 @@ struct ProportionTests {
       "\(lengths.count) Swift files: median \(median.lines) lines, nine in ten up to "
         + "\(ninth.lines), longest \(lengths[lengths.count - 1].lines)")
   }
-
-  @Test func `no line has more than 100 columns`() throws {
-    let paths = Repository.files(
-      "Sources", "Tests", "Benchmarks", "Examples", withExtension: "swift")
-    let tooWide = try (paths + ["Package.swift"]).flatMap { try Line.lines(of: $0) }
-      .filter { $0.text.count > 100 }
-    #expect(tooWide.isEmpty, "\(tooWide.map(\.description).joined(separator: "\n"))")
-  }
 }
