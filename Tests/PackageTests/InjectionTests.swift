@@ -13,9 +13,10 @@ struct InjectionTests {
 
   @Test func `clock, randomness and tasks are injected`() throws {
     let patterns = try Self.forbidden.map { try Regex($0) }
+    // The command is where clock and randomness come from.
     let found = try excusable("injected default") { text in
       patterns.contains { text.contains($0) }
-    }
+    }.filter { !$0.hasPrefix("Sources/TernTool/") }
     #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
   }
 

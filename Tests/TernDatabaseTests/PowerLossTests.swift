@@ -4,7 +4,7 @@ import Synchronization
 import TernDatabase
 import Testing
 
-/// Invariant 2, for commits: what was acknowledged is there after losing power. The writers run on
+/// INV-02, for commits: what was acknowledged is there after losing power. The writers run on
 /// a VFS that keeps what is not synced in memory, so that SIGKILL loses it.
 @Suite("Power loss", .serialized)
 struct PowerLossTests {

@@ -18,6 +18,7 @@ public struct SyncEnvironment: Sendable {
 
   public init(
     clock: any Clock<Duration> = .continuous, backoff: Backoff = Backoff(),
+    // An injected default.
     jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
     localWrites: @escaping @Sendable () -> AsyncStream<Void> = { AsyncStream { $0.finish() } },
     pollInterval: Duration = .seconds(1),

@@ -41,7 +41,7 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
     public var id: String
     /// The newest sequence number in the log.
     public var stored: Int64
-    /// The newest that is in the state; less than ``stored`` while fragments of a group are missing.
+    /// The newest that is in the state; less than ``stored`` while a group lacks fragments.
     public var merged: Int64
   }
 

@@ -5,7 +5,7 @@ import TernDatabase
 ///
 /// Rows held aside are shown together and then taken back, where their parents are missing, until
 /// none is left without: the greatest set of rows that can stand together. It does not depend on
-/// the order in which they arrived, so that equal states give equal tables (INV-1), rows that
+/// the order in which they arrived, so that equal states give equal tables (INV-01), rows that
 /// refer to each other included.
 final class Settlement {
   private let transaction: StoreTransaction

@@ -32,6 +32,7 @@ struct Installation {
     do {
       return try body()
     } catch {
+      // What failed first is what the caller is told.
       try? database.writeWithoutTransaction { db in
         try db.inTransaction(.immediate) {
           guard try db.tableExists(tables.replica) else { return .rollback }

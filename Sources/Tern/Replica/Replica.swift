@@ -35,6 +35,7 @@ public final class Replica: Sendable {
       try openBlocking(
         database, schema: schema, migrator: migrator, name: name, durability: durability,
         makeID: {
+          // An injected default.
           var generator = SystemRandomNumberGenerator()
           return ReplicaID(using: &generator)
         })

@@ -20,7 +20,7 @@ public protocol ReplicaStore: Sendable {
   /// `maximumBytes`, and at least one if there is one.
   func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation]
 
-  /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-5, INV-6).
+  /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-05, INV-06).
   /// Operations that are merged already are passed over.
   ///
   /// - Throws: ``MergeError`` for an operation that can not be merged; ``WireError`` for one that
@@ -47,7 +47,7 @@ public protocol ReplicaStore: Sendable {
 
   func counts() throws -> ReplicaCounts
 
-  /// The merged state in a form that is equal between replicas with the same operations (INV-1).
+  /// The merged state in a form that is equal between replicas with the same operations (INV-01).
   func canonicalState() throws -> [CanonicalRow]
 }
 

@@ -54,6 +54,7 @@ extension SyncResponder {
   private func beat(_ listener: PositionListener, _ space: SpaceName) async throws {
     while true {
       do {
+        // An injected default: signs of life belong to the connection, below which a simulation is.
         try await Task.sleep(for: heartbeat)
       } catch {
         return

@@ -95,6 +95,7 @@ struct SyncResponder: HTTPResponder {
       case .push(let name)? = try? Route(method: request.method, path: request.uri.path),
       let space = try? SpaceName(name, limits: service.limits)
     else { return nil }
+    // Only a help: without it the client asks for the heads.
     return try? await queue.read { try service.greet(space).heads[replica] + 1 }
   }
 }

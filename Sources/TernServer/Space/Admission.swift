@@ -52,7 +52,7 @@ struct Admission {
     }
   }
 
-  /// Invariant 11: the times of accepted operations strictly increase per replica; the fragments of
+  /// INV-11: the times of accepted operations strictly increase per replica; the fragments of
   /// one group share theirs.
   private func checkTime(_ envelope: Operation.Envelope, after head: AuthorHead?)
     throws(RemoteError)
