@@ -10,8 +10,10 @@ WITH shown (key, name, value) AS (
   SELECT isbn, 'title', title FROM final.book
   UNION ALL SELECT isbn, 'rating', CAST(rating AS TEXT) FROM final.book
   UNION ALL SELECT isbn, 'shelf', shelf FROM final.book
-), names (name) AS (VALUES ('title'), ('rating'), ('shelf'))
-SELECT count(shown.key), names.name || 's are not the one that must have won'
+), names (name, plural) AS (
+  VALUES ('title', 'titles'), ('rating', 'ratings'), ('shelf', 'shelves of books')
+)
+SELECT count(shown.key), names.plural || ' are not the one that must have won'
 FROM names LEFT JOIN shown ON shown.name = names.name
   AND EXISTS (SELECT 1 FROM allowed WHERE allowed.key = shown.key AND allowed.name = shown.name)
   AND NOT EXISTS (SELECT 1 FROM allowed WHERE allowed.key = shown.key
@@ -26,9 +28,10 @@ SELECT count(*), 'books that nobody edited differ from the catalogue' FROM origi
       AND key NOT IN (SELECT key FROM done WHERE verb = 'retitle'))
     OR (rating IS NOT NULL AND key NOT IN (SELECT key FROM done WHERE verb = 'rate'))
     OR (shelf IS NOT NULL AND key NOT IN (SELECT key FROM done WHERE verb = 'shelve'));
-SELECT count(*), 'shelves are missing or too many' FROM (
-  SELECT DISTINCT value AS id FROM done WHERE verb = 'shelve' EXCEPT SELECT id FROM final.shelf
-  UNION ALL SELECT id FROM final.shelf EXCEPT SELECT value FROM done WHERE verb = 'shelve');
+SELECT count(*), 'shelves are missing' FROM (
+  SELECT value FROM done WHERE verb = 'shelve' EXCEPT SELECT id FROM final.shelf);
+SELECT count(*), 'shelves are there that nobody made' FROM (
+  SELECT id FROM final.shelf EXCEPT SELECT value FROM done WHERE verb = 'shelve');
 WITH mine AS (
   SELECT key, value, max(n) FROM done WHERE verb = 'thumbnail' AND device = :device GROUP BY key
 )

@@ -19,11 +19,14 @@ public struct MergeRule: Hashable, Sendable {
   /// The sum of every replica's differences. The column must be `INTEGER NOT NULL`; the sum is
   /// kept in 128 bits and clamped to 64 in the table.
   public static let counter = MergeRule(.counter)
-  /// The greatest value ever written in this life of the row, by SQLite's order over types; NULL
-  /// yields to every other value, as in SQLite's aggregates.
+  /// The greatest value of this life of the row, by SQLite's order over types; NULL yields to
+  /// every other value, as in SQLite's aggregates.
+  ///
+  /// A value counts from when it is sealed: write `max(column, value)` where a smaller one of the
+  /// same device could follow at once.
   public static let max = MergeRule(.maximum)
-  /// The least value ever written in this life of the row, by SQLite's order over types; NULL
-  /// yields to every other value, as in SQLite's aggregates.
+  /// The least value of this life of the row, by SQLite's order over types; NULL yields to every
+  /// other value, as in SQLite's aggregates. It counts as for ``max``.
   public static let min = MergeRule(.minimum)
 
   /// Whether an extreme gives way to another, different value.
