@@ -24,9 +24,10 @@ install_missing() {
     command -v sudo > /dev/null || fail "as root: apt-get install ${missing[*]}"
     as=(sudo)
   fi
-  "${as[@]}" apt-get -q update > /dev/null
+  # Without lists there is nothing to install from; with old ones there may be.
+  "${as[@]}" apt-get -q update > /dev/null || tell "apt-get could not update its lists"
   "${as[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install "${missing[@]}" > /dev/null \
-    || fail "apt-get could not install ${missing[*]}"
+    || fail "apt-get could not install ${missing[*]}; do it as root"
 }
 
 # The flags of script/test, so that what one has built the other need not.
