@@ -118,5 +118,8 @@ let package = Package(
       name: "SimulationTests", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tests",
       swiftSettings: strict),
     .testTarget(name: "PackageTests", swiftSettings: strict),
+    .testTarget(
+      name: "EngineTests", dependencies: ["Tern", "TernServer", "TernTesting"],
+      swiftSettings: strict),
   ]
 )

@@ -1,0 +1,67 @@
+#if Server
+import GRDB
+import Tern
+
+/// A device with an engine, for tests over real sockets.
+struct Phone {
+  let database: DatabaseQueue
+  let replica: Replica
+  let engine: SyncEngine
+
+  /// - Parameter clockOffset: milliseconds that the device's clock is ahead.
+  init(_ port: Int, token: String? = nil, clockOffset: Int64 = 0) async throws {
+    var configuration = Configuration()
+    if clockOffset != 0 {
+      configuration.prepareDatabase { db in
+        let now = try Double.fetchOne(db, sql: "SELECT julianday('now')")!
+        db.add(
+          function: DatabaseFunction("julianday", argumentCount: 1) { _ in
+            now + Double(clockOffset) / 86_400_000
+          })
+      }
+    }
+    database = try DatabaseQueue(configuration: configuration)
+    try await database.write { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE item (
+            id TEXT NOT NULL PRIMARY KEY, text TEXT, count INTEGER NOT NULL DEFAULT 0)
+          """)
+    }
+    let replica = try await Replica.open(
+      database,
+      schema: SyncSchema(version: 1, tables: [SyncTable("item", merge: ["count": .counter])]))
+    self.replica = replica
+    engine = SyncEngine(
+      store: replica.store, remote: try Server.remote(port: port, token: token),
+      environment: SyncEnvironment(
+        backoff: Backoff(base: .milliseconds(20), limit: .milliseconds(200)),
+        localWrites: { replica.localWrites.stream() }, pollInterval: .milliseconds(100)))
+  }
+
+  func execute(_ sql: String) async throws {
+    try await database.write { try $0.execute(sql: sql) }
+  }
+
+  /// Returns when the table has `count` rows that match.
+  func waitForRows(_ count: Int, where condition: String = "true") async throws {
+    let rows = ValueObservation.tracking {
+      try Int.fetchOne($0, sql: "SELECT count(*) FROM item WHERE \(condition)") ?? 0
+    }
+    for try await seen in rows.values(in: database) where seen == count { return }
+  }
+
+  func waitForStatus(_ matches: (SyncStatus.Snapshot) -> Bool) async {
+    for await status in engine.status.updates where matches(status) { return }
+  }
+
+  /// Runs engines while `body` runs.
+  static func run(_ phones: [Phone], _ body: () async throws -> Void) async throws {
+    try await withThrowingDiscardingTaskGroup { group in
+      for phone in phones { group.addTask { await phone.engine.run() } }
+      try await body()
+      group.cancelAll()
+    }
+  }
+}
+#endif
