@@ -7,7 +7,8 @@ import TernServer
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct EngineTests {
-  @Test func `a write on one device appears on the other by itself, and run returns when cancelled`()
+  @Test
+  func `a write on one device appears on the other by itself, and run returns when cancelled`()
     async throws
   {
     try await Server.run(Server.memoryStore(seed: 1)) { server in
@@ -87,7 +88,8 @@ import Testing
     #expect(try a!.replica.store.canonicalState() == b!.replica.store.canonicalState())
   }
 
-  @Test func `a device whose clock is a day ahead is stamped again and loses nothing`() async throws {
+  @Test func `a device whose clock is a day ahead is stamped again and loses nothing`() async throws
+  {
     try await Server.run(Server.memoryStore(seed: 1)) { server in
       let a = try await Phone(server.port, clockOffset: 86_400_000)
       let b = try await Phone(server.port)
@@ -97,7 +99,9 @@ import Testing
       try await b.execute("UPDATE item SET text = 'today'")
       try await b.engine.syncOnce()
       try await a.engine.syncOnce()
-      #expect(try await a.database.read { try String.fetchOne($0, sql: "SELECT text FROM item") } == "today")
+      #expect(
+        try await a.database.read { try String.fetchOne($0, sql: "SELECT text FROM item") }
+          == "today")
       #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
       let offset = try #require(a.engine.status.current.clockOffset)
       #expect(offset < .seconds(-86_000))
