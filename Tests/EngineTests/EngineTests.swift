@@ -117,6 +117,7 @@ import Testing
       #expect(error?.message.contains("tern token create") == true)
       #expect(error.map { "\($0)" }?.contains("wrong") == false)
       #expect(try a.replica.store.counts().operations == 1)
+      #expect(a.engine.status.current.waiting == 1)
     }
   }
 

@@ -13,9 +13,9 @@ struct Phone {
     var configuration = Configuration()
     if clockOffset != 0 {
       configuration.prepareDatabase { db in
-        let now = try Double.fetchOne(db, sql: "SELECT julianday('now')")!
+        let now = try Double.fetchOne(db, sql: "SELECT julianday()")!
         db.add(
-          function: DatabaseFunction("julianday", argumentCount: 1) { _ in
+          function: DatabaseFunction("julianday", argumentCount: 0) { _ in
             now + Double(clockOffset) / 86_400_000
           })
       }

@@ -45,14 +45,7 @@ private final class TickingClock: Sendable {
         }
       }
     }
-    // Restamp.swift moves only the stamps that the state carries, so a write that had lost stays
-    // beaten here and wins elsewhere; the update trigger compares quote(), which has one zero.
-    let known: Set<ReplicaStoreConformance.Scenario> = [.restampedLoser, .signedZero]
-    try withKnownIssue {
-      try conformance.run(scenario)
-    } when: {
-      known.contains(scenario)
-    }
+    try conformance.run(scenario)
   }
 
   @Test func `invariants have ids of one form`() {

@@ -95,14 +95,13 @@ struct NoteSQL {
   }
 
   /// Whether type or bytes changed. Only columns without an affinity that settles it can hold 1
-  /// beside 1.0, and only those and doubles 0.0 beside −0.0, which compare as equal.
+  /// beside 1.0. From 0.0 to −0.0 is no change to any SQL that every build of SQLite has.
   private func differs(_ column: TableShape.Column) -> String {
     let (old, new) = ("OLD.\(column.name.quoted)", "NEW.\(column.name.quoted)")
     let plain = "\(old) IS NOT \(new) COLLATE BINARY"
     guard column.holdsLookalikes else { return plain }
-    // OR would evaluate every side, and quoting a double is the dearest of all this.
-    return "CASE WHEN \(plain) THEN 1 WHEN \(new) = 0 THEN quote(\(old)) <> quote(\(new)) "
-      + "ELSE typeof(\(old)) <> typeof(\(new)) END"
+    // OR would evaluate both sides.
+    return "CASE WHEN \(plain) THEN 1 ELSE typeof(\(old)) <> typeof(\(new)) END"
   }
 
   private var keyDiffers: String {

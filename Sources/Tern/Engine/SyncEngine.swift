@@ -85,7 +85,12 @@ public actor SyncEngine {
   }
 
   private func followLocalWrites(_ sender: AsyncStream<Signal>.Continuation) async {
-    for await _ in environment.localWrites() { sender.yield(.localWrite) }
+    for await _ in environment.localWrites() {
+      // An operation for each commit, whether there is a remote to take it or not. What fails here
+      // fails again, and is reported, in the push that follows.
+      _ = try? store.seal()
+      sender.yield(.localWrite)
+    }
   }
 
   /// Commits of other processes are found by looking.
@@ -151,6 +156,7 @@ public actor SyncEngine {
   private func perform(_ action: SyncSession.Action) async throws -> SyncSession.Event {
     switch action {
     case .greet:
+      try store.seal()
       try report(.syncing)
       let greeting = try await remote.greet()
       let offset = try store.correctClock(nowMilliseconds: greeting.nowMilliseconds)

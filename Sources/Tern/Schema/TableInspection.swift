@@ -42,7 +42,7 @@ struct TableInspection {
       let affinity = Affinity(column.type)
       return TableShape.Column(
         name: column.name, id: -1, rule: rule,
-        holdsLookalikes: affinity == .blob || affinity == .real,
+        holdsLookalikes: affinity == .blob,
         formerNames: declared.formerNames(of: column.name))
     }
     return TableShape(

@@ -19,7 +19,7 @@ package struct TableShape: Hashable, Sendable {
     /// The column's number in the catalogue: stable over renames, never given again.
     package var id: Int
     package var rule: MergeRule
-    /// Whether SQLite may hold equal numbers of different type or sign in it.
+    /// Whether SQLite may hold equal numbers of different type in it.
     package var holdsLookalikes: Bool
     /// The names that migrations took from it: peers before those migrations still use them.
     package var formerNames: [String] = []

@@ -33,8 +33,8 @@ public protocol ReplicaStore: Sendable {
   /// Forgets the cursor, because the remote was wiped or restored.
   func resetPlace(_ place: RemotePlace) throws
 
-  /// Gives this replica's operations that no remote holds new times, after everything it has
-  /// merged and not before the remote's clock.
+  /// Gives this replica's operations that no remote holds, and that are more than five minutes
+  /// ahead of the remote's clock, new times: after everything merged here, not before that clock.
   ///
   /// - Parameters:
   ///   - accepted: this replica's newest sequence number at the remote.

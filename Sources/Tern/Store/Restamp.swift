@@ -1,9 +1,12 @@
 import TernCore
 import TernDatabase
 
-/// Gives this replica's operations that no remote holds new times, in the log and wherever the
-/// state carries them. Their order among themselves stays, and they stay after everything that is
-/// merged here, so no winner changes.
+/// Gives this replica's operations that no remote holds, and whose times are ahead of the remote's
+/// clock, new times, in the log and wherever the state carries them.
+///
+/// No winner changes. An operation that is ahead is later than everything that any remote ever
+/// accepted, and with its new time it still is; operations that are not ahead, which may have lost
+/// to others, keep theirs. Times increase with the sequence, so those ahead are the last ones.
 struct Restamp {
   private let transaction: StoreTransaction
 
@@ -13,10 +16,10 @@ struct Restamp {
 
   func run(after accepted: UInt64, nowMilliseconds: Int64) throws {
     var own = try transaction.author(0)
-    guard own.stored > accepted else { return }
-    var latest = try latestKeptTime(accepted)
+    guard let first = try firstAhead(accepted + 1, own.stored, of: nowMilliseconds) else { return }
+    var latest = try latestKeptTime(first - 1)
     var group: (old: HybridTime, new: HybridTime)?
-    for sequence in accepted + 1...own.stored {
+    for sequence in first...own.stored {
       let id = LogID(author: 0, sequence: sequence)
       guard let operation = try transaction.operation(id) else {
         throw ReplicaError(.damaged, "the log lacks an operation that no remote holds")
@@ -35,14 +38,27 @@ struct Restamp {
     try transaction.saveClock()
   }
 
-  /// The greatest time that stays: of what is merged from others and of what was accepted.
-  private func latestKeptTime(_ accepted: UInt64) throws -> HybridTime {
+  private func firstAhead(_ first: UInt64, _ last: UInt64, of nowMilliseconds: Int64) throws
+    -> UInt64?
+  {
+    let limit = nowMilliseconds + ClockLimit.toleratedMilliseconds
+    var sequence = first
+    while sequence <= last {
+      let operation = try transaction.operation(LogID(author: 0, sequence: sequence))
+      if let operation, operation.envelope.time.milliseconds > limit { return sequence }
+      sequence += 1
+    }
+    return nil
+  }
+
+  /// The greatest time that stays: of what is merged from others and of the own operations before.
+  private func latestKeptTime(_ kept: UInt64) throws -> HybridTime {
     let select = try transaction.statement(
       "SELECT max(time) FROM \(transaction.tables.author) WHERE idx > 0")
     defer { select.reset() }
     _ = try select.step()
     let others = HybridTime(rawValue: select.raw(0))
-    let own = try transaction.operation(LogID(author: 0, sequence: accepted))?.envelope.time
+    let own = try transaction.operation(LogID(author: 0, sequence: kept))?.envelope.time
     return max(others, own ?? .zero)
   }
 

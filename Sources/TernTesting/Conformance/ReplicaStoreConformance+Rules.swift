@@ -52,14 +52,6 @@ extension ReplicaStoreConformance {
     }
   }
 
-  func checkSignedZero() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
-    try a.commit(.insert(["id": "1", "name": 0.0]))
-    try a.commit(.update(["id": "1", "name": -0.0]))
-    try b.pull(from: a)
-    try requireEqual(.localWritesStay, try b.value("1", "name"), -0.0, "a zero whose sign changed")
-  }
-
   func checkCounters() throws {
     let (a, b) = (try Peer(self, 1), try Peer(self, 2))
     try a.commit(.insert(["id": "1", "count": 10]))

@@ -72,7 +72,6 @@ public struct ReplicaStoreConformance: Sendable {
     case .order: try checkOrder()
     case .lives: try checkLives()
     case .columns: try checkColumns()
-    case .signedZero: try checkSignedZero()
     case .counters: try checkCounters()
     case .extremes: try checkExtremes()
     case .restamp: try checkRestamp()
@@ -96,7 +95,6 @@ public struct ReplicaStoreConformance: Sendable {
     case order = "every interleaving and grouping makes the same state"
     case lives = "the longer life wins, and a new life begins anew"
     case columns = "edits to different columns both stay"
-    case signedZero = "a zero that changes only its sign travels"
     case counters = "counters add in 128 bits and show what fits in 64"
     case extremes = "extremes stay, by SQLite's order over types"
     case restamp = "restamping keeps winners, and times increase"

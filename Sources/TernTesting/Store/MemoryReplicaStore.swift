@@ -143,7 +143,7 @@ public final class MemoryReplicaStore: ReplicaStore {
   }
 
   /// How far a clock may be off before it is corrected for.
-  private static let toleratedMilliseconds: Int64 = 5 * 60 * 1000
+  static let toleratedMilliseconds: Int64 = 5 * 60 * 1000
 
   public func counts() throws -> ReplicaCounts {
     state.withLock { state in

@@ -74,11 +74,15 @@ struct MemoryState: Sendable {
   /// Gives own operations after `accepted` new times, and merges the whole log again: a write that
   /// had lost may be the latest under its new time, and then it must win here too (INV-01).
   mutating func restamp(after accepted: UInt64, nowMilliseconds: Int64) throws {
-    guard progress[0].stored > accepted else { return }
-    let kept = progress[0].log.prefix(Int(accepted)).last?.envelope.time ?? .zero
+    let limit = nowMilliseconds + MemoryReplicaStore.toleratedMilliseconds
+    let first = progress[0].log.indices.dropFirst(Int(accepted)).first {
+      progress[0].log[$0].envelope.time.milliseconds > limit
+    }
+    guard let first else { return }
+    let kept = progress[0].log.prefix(first).last?.envelope.time ?? .zero
     var latest = progress.dropFirst().map(\.time).reduce(kept, max)
     var old: HybridTime?
-    for index in Int(accepted)..<progress[0].log.count {
+    for index in first..<progress[0].log.count {
       let operation = progress[0].log[index]
       if operation.envelope.time != old {
         latest = latest.next(atMilliseconds: nowMilliseconds)

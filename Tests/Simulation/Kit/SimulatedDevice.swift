@@ -41,7 +41,7 @@ final class SimulatedDevice: @unchecked Sendable {
     var configuration = Configuration()
     configuration.prepareDatabase { db in
       db.add(
-        function: DatabaseFunction("julianday", argumentCount: 1) { _ in
+        function: DatabaseFunction("julianday", argumentCount: 0) { _ in
           2440587.5 + (Double(wall.milliseconds) + 0.5) / 86_400_000
         })
     }
