@@ -159,6 +159,7 @@ public actor SyncEngine {
       try store.seal()
       try report(.syncing)
       let greeting = try await remote.greet()
+      try checkOwn(greeting.heads)
       let offset = try store.correctClock(nowMilliseconds: greeting.nowMilliseconds)
       status.update { $0.clockOffset = .milliseconds(offset) }
       return .greeted(greeting, knownEpoch: try store.place(at: remote.id)?.epoch)
@@ -177,6 +178,13 @@ public actor SyncEngine {
       return .waited
     case .listen: preconditionFailure("listening is the loop's own")
     }
+  }
+
+  /// A remote that holds more of this replica than this replica made knows another copy of it.
+  private func checkOwn(_ heads: VersionVector) throws {
+    let id = try store.replicaID()
+    let made = try store.versionVector()[id]
+    guard heads[id] <= made else { throw MergeError(.foreignOwn, id, made + 1) }
   }
 
   private func push() async throws -> SyncSession.Event {
@@ -202,7 +210,8 @@ public actor SyncEngine {
   private func pull() async throws -> SyncSession.Event {
     let place = try store.place(at: remote.id)
     do {
-      let page = try await remote.pull(after: place?.cursor)
+      let page = try await remote.pull(
+        after: place?.cursor, excluding: store.replicaID())
       try CrashPoint.reach(.pullAfterReceive)
       let summary = try store.merge(
         page,

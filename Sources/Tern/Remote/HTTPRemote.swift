@@ -45,9 +45,11 @@ public struct HTTPRemote: Remote {
     }
   }
 
-  public func pull(after cursor: Cursor?) async throws -> PulledPage {
+  public func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage
+  {
     try await answering {
-      let query = cursor.map { "?after=" + Self.escaped($0.rawValue) } ?? ""
+      let after = cursor.map { "&after=" + Self.escaped($0.rawValue) } ?? ""
+      let query = "?excluding=\(excluded)" + after
       return try await exchange(request(.get, "/operations" + query)).page()
     }
   }

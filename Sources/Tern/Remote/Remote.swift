@@ -16,10 +16,11 @@ public protocol Remote: Sendable {
   /// - Throws: ``RemoteError``, `CancellationError`.
   func push(_ operations: [Operation]) async throws -> PushReceipt
 
-  /// Operations after `cursor`, from the beginning when it is `nil`.
+  /// Operations after `cursor`, from the beginning when it is `nil`, without those of `excluded`:
+  /// who wrote them need not fetch them. The cursor passes them all the same.
   ///
   /// - Throws: ``RemoteError``, `CancellationError`.
-  func pull(after cursor: Cursor?) async throws -> PulledPage
+  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage
 
   /// The space's newest position, now and whenever it grows, until the connection ends.
   func positions() -> AsyncThrowingStream<UInt64, any Error>

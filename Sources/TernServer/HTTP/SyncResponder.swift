@@ -86,7 +86,14 @@ struct SyncResponder: HTTPResponder {
 
   private func pull(_ request: Request, from space: SpaceName) async throws -> Response {
     let cursor = request.uri.queryParameters["after"].map { Cursor(rawValue: String($0)) }
-    return Response(try await queue.read { try service.pull(from: space, after: cursor) })
+    let excluded = try request.uri.queryParameters["excluding"].map { text in
+      guard let replica = ReplicaID(text) else {
+        throw RemoteError(.malformed, "excluding names a replica by its 32 hexadecimal digits")
+      }
+      return replica
+    }
+    return Response(
+      try await queue.read { try service.pull(from: space, after: cursor, excluding: excluded) })
   }
 
   /// For a gap, where the replica should go on; asked for again, since a refusal changes nothing.

@@ -13,11 +13,14 @@ public protocol SpaceStore: Sendable {
   /// The newest position of a space and of its authors; zero for a space that doesn't exist.
   func summary(of space: SpaceName) throws -> SpaceSummary
 
-  /// Operations that follow `position`, seen at one moment.
+  /// Operations that follow `position` and are not by `excluded`, seen at one moment.
   ///
-  /// - Parameter contentBytes: where the page ends; it has at least one operation if there is one.
+  /// - Parameters:
+  ///   - contentBytes: where the page ends; it has at least one operation if there is one.
+  ///   - operations: how many positions the page spans at most, those left out included.
   func page(
-    of space: SpaceName, after position: UInt64, contentBytes: Int, operations: Int
+    of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
+    contentBytes: Int, operations: Int
   ) throws -> StoredPage
 
   /// Runs `body` with the space's head locked: no other call, of any process, changes the space

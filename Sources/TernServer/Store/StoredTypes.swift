@@ -63,18 +63,21 @@ public struct StoredPage: Hashable, Sendable {
   public var head: UInt64
   /// The chain up to where the page begins; `nil` at 0 and beyond the head.
   public var chainBefore: ChainDigest?
-  /// The encoded operations, the first at the position after the one asked for.
+  /// The encoded operations.
   public var operations: [[UInt8]]
-  /// The chain up to the page's last operation.
+  /// The last position that the page spans: of its last operation, or of one left out behind it.
+  public var end: UInt64
+  /// The chain up to ``end``; `nil` where the page spans nothing.
   public var lastChain: ChainDigest?
 
   public init(
     head: UInt64, chainBefore: ChainDigest? = nil, operations: [[UInt8]] = [],
-    lastChain: ChainDigest? = nil
+    end: UInt64 = 0, lastChain: ChainDigest? = nil
   ) {
     self.head = head
     self.chainBefore = chainBefore
     self.operations = operations
+    self.end = end
     self.lastChain = lastChain
   }
 }

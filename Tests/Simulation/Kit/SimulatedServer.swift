@@ -155,8 +155,8 @@ final class SimulatedServer: @unchecked Sendable {
     return receipt
   }
 
-  func pull(after cursor: Cursor?) throws -> PulledPage {
-    try service.pull(from: space, after: cursor)
+  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) throws -> PulledPage {
+    try service.pull(from: space, after: cursor, excluding: excluded)
   }
 
   // MARK: - Event streams
@@ -208,8 +208,10 @@ struct SimulatedRemote: Remote {
     try await server.request(device, "push \(operations.count)") { try $0.push(operations) }
   }
 
-  func pull(after cursor: Cursor?) async throws -> PulledPage {
-    try await server.request(device, "pull") { try $0.pull(after: cursor) }
+  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+    try await server.request(device, "pull") {
+      try $0.pull(after: cursor, excluding: excluded)
+    }
   }
 
   func positions() -> AsyncThrowingStream<UInt64, any Error> { server.positions(device) }

@@ -88,7 +88,9 @@ struct HTTPRemoteErrorTests {
       }
       let url = URL(string: "https://sync.example.org")!
       let remote = HTTPRemote(url, space: "home", token: { "t" }, transport: transport)
-      let error = await failure(RemoteError.self) { _ = try await remote.pull(after: nil) }
+      let error = await failure(RemoteError.self) { 
+        _ = try await remote.pull(after: nil, excluding: ReplicaID(high: 0, low: 1))
+      }
       #expect(error?.code == .unexpectedAnswer)
     }
   }

@@ -70,15 +70,16 @@ struct HTTPRemoteTests {
           "Tern-Now": "17",
         ], body: HTTPBody(Batch([]).encoded()))
     }
-    let page = try await remote.pull(after: Cursor(rawValue: "a b&c"))
+    let own = ReplicaID(high: 0, low: 255)
+    let page = try await remote.pull(after: Cursor(rawValue: "a b&c"), excluding: own)
     #expect(
       page
         == PulledPage(
           operations: [], cursor: Cursor(rawValue: "e1-9"), hasMore: true, nowMilliseconds: 17))
-    _ = try await remote.pull(after: nil)
+    _ = try await remote.pull(after: nil, excluding: own)
     #expect(
       transport.requests.map(\.url).map { $0.split(separator: "/").last } == [
-        "operations?after=a%20b%26c", "operations",
+        "operations?excluding=\(own)&after=a%20b%26c", "operations?excluding=\(own)",
       ])
   }
 

@@ -26,6 +26,28 @@ struct PullTests {
     #expect(try service.pull(from: .home, after: end.cursor).operations == [new])
   }
 
+  @Test("one replica's operations are left out and passed", arguments: StoreKind.allCases)
+  func excluded(kind: StoreKind) throws {
+    let test = try kind.open()
+    var (ada, bob) = (Author(1), Author(2))
+    let first = ada.write("first")
+    let others = bob.write(count: 2)
+    _ = try test.service().push([first] + others + [ada.write("last")], to: .home)
+    for limit in [1, 100] {
+      let service = test.service { $0.pageOperations = limit }
+      var (cursor, received): (Cursor?, [Operation]) = (nil, [])
+      while true {
+        let page = try service.pull(from: .home, after: cursor, excluding: ada.replica)
+        received += page.operations
+        cursor = page.cursor
+        if !page.hasMore { break }
+      }
+      #expect(received == others)
+      #expect(cursor == (try service.pull(from: .home, after: nil).cursor) || limit == 1)
+      #expect(try service.pull(from: .home, after: cursor).operations.isEmpty)
+    }
+  }
+
   @Test("a page ends before the byte that is too many", arguments: StoreKind.allCases)
   func pageBytes(kind: StoreKind) throws {
     let test = try kind.open()

@@ -69,7 +69,8 @@ struct CommandTests {
     var events = EventReader(try request(url + "/v1/spaces/home/events", try createToken()))
     #expect(try await events.next()?.hasPrefix("event: position") == true)
     server.terminate()
-    #expect(try await events.next() == nil)
+    // On a busy machine a sign of life can be on its way.
+    while let event = try await events.next() { #expect(event == ":") }
     #expect(server.wait() == 0)
     let log = try? Data(contentsOf: URL(fileURLWithPath: data + "-wal"))
     #expect(log?.isEmpty ?? true)

@@ -4,6 +4,7 @@ import TernCore
 /// One space in memory. The operation at position n is at index n − 1.
 struct MemorySpace {
   struct Entry {
+    var author: ReplicaID
     var bytes: [UInt8]
     var digest: OperationDigest
     var chain: ChainDigest
@@ -23,16 +24,22 @@ struct MemorySpace {
     positions[key].map { entries[$0].digest }
   }
 
-  func page(after position: UInt64, contentBytes: Int, operations: Int) -> StoredPage {
-    guard position <= self.position else { return StoredPage(head: self.position) }
+  func page(
+    after position: UInt64, excluding excluded: ReplicaID?, contentBytes: Int, operations: Int
+  ) -> StoredPage {
+    guard position <= self.position else { return StoredPage(head: self.position, end: position) }
     let start = Int(position)
     var page = StoredPage(
-      head: self.position, chainBefore: start > 0 ? entries[start - 1].chain : nil)
+      head: self.position, chainBefore: start > 0 ? entries[start - 1].chain : nil,
+      end: position)
     var total = 0
     for entry in entries[start...].prefix(operations) {
-      total += entry.bytes.count
-      if total > contentBytes, !page.operations.isEmpty { break }
-      page.operations.append(entry.bytes)
+      if entry.author != excluded {
+        total += entry.bytes.count
+        if total > contentBytes, !page.operations.isEmpty { break }
+        page.operations.append(entry.bytes)
+      }
+      page.end += 1
       page.lastChain = entry.chain
     }
     return page
@@ -44,7 +51,7 @@ struct MemorySpace {
       positions[new.key] = entries.count
       entries.append(
         Entry(
-          bytes: new.operation.bytes, digest: new.digest,
+          author: new.key.author, bytes: new.operation.bytes, digest: new.digest,
           chain: ChainDigest(after: entries.last?.chain, new.digest)))
     }
     self.heads.merge(heads) { _, new in new }

@@ -28,11 +28,13 @@ public final class MemorySpaceStore: SpaceStore {
   }
 
   public func page(
-    of space: SpaceName, after position: UInt64, contentBytes: Int, operations: Int
+    of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
+    contentBytes: Int, operations: Int
   ) -> StoredPage {
     contents.withLock {
       $0.spaces[space, default: MemorySpace()]
-        .page(after: position, contentBytes: contentBytes, operations: operations)
+        .page(
+          after: position, excluding: excluded, contentBytes: contentBytes, operations: operations)
     }
   }
 

@@ -43,11 +43,12 @@ public final class SQLiteSpaceStore: SpaceStore {
   }
 
   public func page(
-    of space: SpaceName, after position: UInt64, contentBytes: Int, operations: Int
+    of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
+    contentBytes: Int, operations: Int
   ) throws -> StoredPage {
     try pool.read { db in
       guard let row = try SpaceRow.fetch(db, name: space) else { return StoredPage(head: 0) }
-      var page = StoredPage(head: row.position)
+      var page = StoredPage(head: row.position, end: position)
       guard let after = Int64(exactly: position), position <= row.position else { return page }
       let chain = try db.cachedStatement(
         sql: "SELECT chain FROM operation WHERE space = ? AND position = ?")
@@ -55,17 +56,19 @@ public final class SQLiteSpaceStore: SpaceStore {
         .map { ChainDigest(stored: Array($0)) }
       let statement = try db.cachedStatement(
         sql: """
-          SELECT chain, bytes FROM operation WHERE space = ? AND position > ?
-          ORDER BY position LIMIT ?
+          SELECT position, chain, CASE WHEN author IS NOT ? THEN bytes END
+          FROM operation WHERE space = ? AND position > ? ORDER BY position LIMIT ?
           """)
       var total = 0
-      let rows = try Row.fetchCursor(statement, arguments: [row.id, after, operations])
+      let rows = try Row.fetchCursor(statement, arguments: [excluded?.data, row.id, after, operations])
       while let row = try rows.next() {
-        let bytes: Data = row[1]
-        total += bytes.count
-        if total > contentBytes, !page.operations.isEmpty { break }
-        page.operations.append(Array(bytes))
-        page.lastChain = ChainDigest(stored: Array(row[0] as Data))
+        if let bytes = row[2] as Data? {
+          total += bytes.count
+          if total > contentBytes, !page.operations.isEmpty { break }
+          page.operations.append(Array(bytes))
+        }
+        page.end = UInt64(row[0] as Int64)
+        page.lastChain = ChainDigest(stored: Array(row[1] as Data))
       }
       return page
     }
