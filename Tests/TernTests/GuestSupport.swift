@@ -26,7 +26,9 @@ extension Device {
   /// A table's synced content with types and bytes.
   func exactly(_ table: String) throws -> [[String]] {
     try database.read { db in
-      let columns = try db.columns(in: table).map(\.name).map {
+      let columns = try String.fetchAll(
+        db, sql: "SELECT name FROM pragma_table_xinfo(?)", arguments: [table]
+      ).map {
         "\"" + $0.replacing("\"", with: "\"\"") + "\""
       }
       let exact = columns.map { "typeof(\($0)) || ' ' || hex(CAST(\($0) AS BLOB)) || quote(\($0))" }

@@ -133,7 +133,7 @@ struct Seal {
       for (index, key) in value.key.enumerated() { statement.bind(Int32(index + 1), copy: key) }
       statement.bind(Int32(value.key.count + 1), copy: value.value)
       try statement.run()
-      try transaction.db.notifyChanges(in: Table(sql.shape.name))
+      try transaction.notifyChanges(in: sql.shape)
     }
     try CrashPoint.reach(.sealBeforeCommit)
     return firstSequence..<author.stored + 1

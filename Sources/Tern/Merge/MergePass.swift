@@ -149,7 +149,7 @@ final class MergePass {
       try transaction.statement(transaction.sql[index].deleteNotes).run()
       if let writer = writers[id], writer.hasChanged {
         summary.changedTables.insert(transaction.sql[index].shape.name)
-        try transaction.db.notifyChanges(in: Table(transaction.sql[index].shape.name))
+        try transaction.notifyChanges(in: transaction.sql[index].shape)
       }
     }
     try concurrency.save()

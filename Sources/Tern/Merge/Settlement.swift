@@ -117,10 +117,10 @@ extension TableSQL {
     let match = zip(foreignKey.parentColumns, foreignKey.columns)
       .map { "p.\($0.quoted) = c.\($1.quoted)" }
     return """
-      SELECT 1 FROM \(shape.name.quoted) AS c
+      SELECT 1 FROM \(shape.qualifiedName) AS c
       WHERE \((key + present).joined(separator: " AND "))
       AND NOT EXISTS (
-        SELECT 1 FROM \(foreignKey.parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))
+        SELECT 1 FROM main.\(foreignKey.parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))
       """
   }
 
@@ -134,6 +134,6 @@ extension TableSQL {
       matches.append("\(column.quoted) = ?\(index + 1)")
     }
     return "SELECT \(shape.keyColumns.map(\.quoted).joined(separator: ", ")) "
-      + "FROM \(shape.name.quoted) WHERE \(matches.joined(separator: " AND "))"
+      + "FROM \(shape.qualifiedName) WHERE \(matches.joined(separator: " AND "))"
   }
 }

@@ -19,7 +19,7 @@ extension Installation {
     }
     let others = try String.fetchAll(
       db,
-      sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ? AND name <> ?",
+      sql: "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name GLOB ? AND name <> ?",
       arguments: [StoreTables.commonPrefix + "*_table", tables.table])
     for other in others {
       for name in try String.fetchAll(db, sql: "SELECT name FROM \(other.quoted) WHERE is_synced")

@@ -54,9 +54,11 @@ struct Installation {
 
   private func dropTriggers(_ db: Database) throws {
     let names = try String.fetchAll(
-      db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
+      db,
+      sql: "SELECT name FROM main.sqlite_master "
+        + "WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
       arguments: [tables.prefix.utf8.count, tables.prefix])
-    for name in names { try db.execute(sql: "DROP TRIGGER \(name.quoted)") }
+    for name in names { try db.execute(sql: "DROP TRIGGER main.\(name.quoted)") }
   }
 
   /// The tables that are captured now, as far as they still fit what was installed.
@@ -77,7 +79,7 @@ struct Installation {
         )
       }
       let all = try Row.fetchAll(
-        db, sql: "SELECT name, pk, hidden FROM pragma_table_xinfo(?)",
+        db, sql: "SELECT name, pk, hidden FROM pragma_table_xinfo(?, 'main')",
         arguments: [row["name"] as String])
       let local = Set(
         all.filter { $0["pk"] == 0 }.map { $0["name"] as String }
@@ -156,17 +158,22 @@ struct Installation {
     }
     let present = try Row.fetchAll(
       db,
-      sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
+      sql: "SELECT name, sql FROM main.sqlite_master "
+        + "WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
       arguments: [tables.prefix.utf8.count, tables.prefix])
     for row in present {
       let name: String = row["name"]
       if wanted[name] == row["sql"] {
         wanted[name] = nil
       } else {
-        try db.execute(sql: "DROP TRIGGER \(name.quoted)")
+        try db.execute(sql: "DROP TRIGGER main.\(name.quoted)")
       }
     }
-    for name in wanted.keys.sorted() { try db.execute(sql: wanted[name]!) }
+    for name in wanted.keys.sorted() {
+      // Said only here, because SQLite does not keep it: a temporary table would take the trigger.
+      let declaration = wanted[name]!.dropFirst("CREATE TRIGGER ".count)
+      try db.execute(sql: "CREATE TRIGGER main.\(declaration)")
+    }
   }
 
   /// A table that grew beyond a mask's bits needs a wider note table; the old one is sealed.
@@ -187,7 +194,7 @@ struct Installation {
       sql: """
         INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
         SELECT \(([NoteSQL.milliseconds] + masks + keys).joined(separator: ", "))
-        FROM \(sql.shape.name.quoted)
+        FROM \(sql.shape.qualifiedName)
         """)
     // Of a table that was synced before and then not, rows went without a note.
     let gone = note.keyNames.map { "r.\($0)" }
@@ -197,7 +204,7 @@ struct Installation {
         INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
         SELECT \(([NoteSQL.milliseconds] + note.maskNames.map { _ in "0" } + gone).joined(separator: ", "))
         FROM \(note.rowTable) AS r WHERE r.life & 1 AND NOT EXISTS (
-          SELECT 1 FROM \(sql.shape.name.quoted) AS t WHERE \(match.joined(separator: " AND ")))
+          SELECT 1 FROM \(sql.shape.qualifiedName) AS t WHERE \(match.joined(separator: " AND ")))
         """)
   }
 }

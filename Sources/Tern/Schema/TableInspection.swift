@@ -35,7 +35,8 @@ struct TableInspection {
       try checkNames(rest)
     }
     let local = Set(declared.local.map(\.folded))
-    let rules = Dictionary(uniqueKeysWithValues: declared.merge.map { ($0.key.folded, $0.value) })
+    let rules = Dictionary(
+      declared.merge.map { ($0.key.folded, $0.value) }, uniquingKeysWith: { first, _ in first })
     let synced = try rest.filter { !local.contains($0.name.folded) }.map { column in
       let rule = rules[column.name.folded] ?? .lastWriter
       try check(rule: rule, of: column)
@@ -70,7 +71,7 @@ struct TableInspection {
 
   private func columns() throws -> [RawColumn] {
     try Row.fetchAll(
-      db, sql: "SELECT * FROM pragma_table_xinfo(?)", arguments: [declared.name]
+      db, sql: "SELECT * FROM pragma_table_xinfo(?, 'main')", arguments: [declared.name]
     ).map { row in
       RawColumn(
         name: row["name"], type: row["type"], isNotNull: row["notnull"],
@@ -110,7 +111,7 @@ struct TableInspection {
     let collations = try Row.fetchAll(
       db,
       sql: """
-        SELECT x.name, x.coll FROM pragma_index_list(?) AS i, pragma_index_xinfo(i.name) AS x
+        SELECT x.name, x.coll FROM pragma_index_list(?, 'main') AS i, pragma_index_xinfo(i.name, 'main') AS x
         WHERE i.origin = 'pk' AND x.key AND x.coll <> 'BINARY'
         """, arguments: [declared.name])
     if let other = collations.first {
@@ -126,7 +127,7 @@ struct TableInspection {
       db,
       sql: """
         SELECT i.name, group_concat(x.name, char(0)) AS columns
-        FROM pragma_index_list(?) AS i, pragma_index_info(i.name) AS x
+        FROM pragma_index_list(?, 'main') AS i, pragma_index_info(i.name, 'main') AS x
         WHERE i."unique" AND i.origin <> 'pk' GROUP BY i.name
         """, arguments: [declared.name])
     for index in indexes {
@@ -151,6 +152,17 @@ struct TableInspection {
         "the schema names it, but the table has no such column, or it is part "
           + "of the key or generated; correct the name or take it out of the schema")
     }
+    var ruled: Set<String> = []
+    for name in declared.merge.keys.sorted().reversed() {
+      guard ruled.insert(name.folded).inserted else {
+        throw refuse(.unsupportedRule, name, "the schema gives it a rule twice; keep one of them")
+      }
+      guard !declared.local.contains(where: { $0.folded == name.folded }) else {
+        throw refuse(
+          .unsupportedRule, name,
+          "it has a rule and is local, and a local column never merges; take one of them away")
+      }
+    }
     for column in rest where declared.local.contains(where: { $0.folded == column.name.folded }) {
       guard !column.isNotNull || column.hasDefault else {
         throw refuse(
@@ -173,7 +185,7 @@ struct TableInspection {
 
   private func foreignKeys() throws -> [TableShape.ForeignKey] {
     let rows = try Row.fetchAll(
-      db, sql: "SELECT * FROM pragma_foreign_key_list(?) ORDER BY id, seq",
+      db, sql: "SELECT * FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq",
       arguments: [declared.name])
     return try Dictionary(grouping: rows) { $0["id"] as Int }.sorted { $0.key < $1.key }.map {
       let parent: String = $0.value[0]["table"]
@@ -182,7 +194,7 @@ struct TableInspection {
         named.count == $0.value.count
         ? named
         : try String.fetchAll(
-          db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk",
+          db, sql: "SELECT name FROM pragma_table_info(?, 'main') WHERE pk > 0 ORDER BY pk",
           arguments: [parent])
       return TableShape.ForeignKey(
         columns: $0.value.map { $0["from"] }, parent: parent, parentColumns: parentColumns)

@@ -44,6 +44,9 @@ package struct TableShape: Hashable, Sendable {
   }
   package static let maskBits = 62
 
+  /// Its name in SQL, which no temporary or attached table of the same name takes over.
+  package var qualifiedName: String { "main." + name.quoted }
+
   /// The key as the catalogue compares it.
   package var catalogueKey: String {
     keyColumns.map(\.folded).joined(separator: "\u{1F}")

@@ -22,10 +22,14 @@ final class StoreTransaction {
     self.strays = strays
     self.tables = tables
     self.sql = sql
-    let replica = try FastStatement(
-      db, "SELECT last_time, schema_version, correction_ms FROM \(tables.replica)")
-    guard try replica.step() else {
-      throw ReplicaError(.notInstalled, "the replica's tables are gone; call Replica.open again")
+    let replica: FastStatement
+    let gone = ReplicaError(.notInstalled, "the replica's tables are gone; call Replica.open again")
+    do {
+      replica = try FastStatement(
+        db, "SELECT last_time, schema_version, correction_ms FROM \(tables.replica)")
+      guard try replica.step() else { throw gone }
+    } catch let error as DatabaseError {
+      throw try db.tableExists(tables.replica) ? error : gone
     }
     lastTime = HybridTime(rawValue: replica.raw(0))
     schemaVersion = UInt32(replica.int64(1))
@@ -58,6 +62,12 @@ final class StoreTransaction {
 
   func setCorrection(_ milliseconds: Int64) {
     correctionMilliseconds = milliseconds
+  }
+
+  /// Tells observers of writes that went past GRDB.
+  func notifyChanges(in shape: TableShape) throws {
+    // GRDB can not look up, and so not observe, a table with a quote in its name.
+    if !shape.name.contains("\"") { try db.notifyChanges(in: Table(shape.name)) }
   }
 
   // MARK: - Authors

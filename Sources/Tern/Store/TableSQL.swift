@@ -52,7 +52,7 @@ private struct Builder {
   let shape: TableShape
   let note: NoteSQL
 
-  private var table: String { shape.name.quoted }
+  private var table: String { shape.qualifiedName }
   private var keyCount: Int { shape.keyColumns.count }
 
   private func matches(_ left: [String], _ right: [String]) -> String {
