@@ -7,8 +7,11 @@ extension SpaceService {
   ///
   /// - Throws: ``RemoteError`` with `cursor-unknown` when the cursor is not of this history: the
   ///   store was wiped, or restored from a backup that is older than the cursor.
-  public func pull(from space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID? = nil)
-    throws -> PulledPage {
+  public func pull(
+    from space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID? = nil
+  )
+    throws -> PulledPage
+  {
     let place = try cursor.map { cursor in
       guard let place = SpaceCursor(cursor), place.epoch == store.epoch else {
         throw unknown()

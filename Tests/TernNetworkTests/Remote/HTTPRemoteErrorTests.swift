@@ -88,7 +88,7 @@ struct HTTPRemoteErrorTests {
       }
       let url = URL(string: "https://sync.example.org")!
       let remote = HTTPRemote(url, space: "home", token: { "t" }, transport: transport)
-      let error = await failure(RemoteError.self) { 
+      let error = await failure(RemoteError.self) {
         _ = try await remote.pull(after: nil, excluding: ReplicaID(high: 0, low: 1))
       }
       #expect(error?.code == .unexpectedAnswer)

@@ -60,7 +60,8 @@ public final class SQLiteSpaceStore: SpaceStore {
           FROM operation WHERE space = ? AND position > ? ORDER BY position LIMIT ?
           """)
       var total = 0
-      let rows = try Row.fetchCursor(statement, arguments: [excluded?.data, row.id, after, operations])
+      let rows = try Row.fetchCursor(
+        statement, arguments: [excluded?.data, row.id, after, operations])
       while let row = try rows.next() {
         if let bytes = row[2] as Data? {
           total += bytes.count
