@@ -13,8 +13,6 @@ extension CrashPoint {
 #if Rehearsal
 #if canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
 #else
 import Darwin
 #endif
@@ -30,7 +28,7 @@ extension CrashPoint {
     let armed = getenv(armVariable).map { String(cString: $0) }.map { Armed($0) }
     let log = getenv(logVariable).map { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644) }
     let reached = Mutex(0)
-    handler = { point in
+    handle { point in
       var dies = false
       if let armed, point == armed.point {
         dies = reached.withLock { count in

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The named places where a crash must cost nothing. A test decides what happens there; without
 /// the package trait `Rehearsal` reaching one is no code at all.
 package enum CrashPoint: String, CaseIterable, Sendable {
@@ -24,11 +26,23 @@ package enum CrashPoint: String, CaseIterable, Sendable {
   case serverAfterCommit = "server.after-commit"
 
   #if Rehearsal
-  /// Called at every point; set once, before anything runs, or by a single-threaded simulation.
-  nonisolated(unsafe) package static var handler: ((CrashPoint) throws -> Void)?
+  package typealias Handler = @Sendable (CrashPoint) throws -> Void
+
+  private static let process = Mutex<Handler?>(nil)
+  @TaskLocal private static var task: Handler?
 
   package static func reach(_ point: CrashPoint) throws {
-    try handler?(point)
+    if let handler = task ?? process.withLock({ $0 }) { try handler(point) }
+  }
+
+  /// Runs `body`, and the tasks that it makes, with a handler that is called at every point.
+  package static func with<T>(_ handler: @escaping Handler, _ body: () throws -> T) rethrows -> T {
+    try $task.withValue(handler, operation: body)
+  }
+
+  /// For the rest of this process's life.
+  package static func handle(_ handler: @escaping Handler) {
+    process.withLock { $0 = handler }
   }
   #else
   @inlinable

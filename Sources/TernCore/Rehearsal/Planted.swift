@@ -16,21 +16,21 @@ package enum Planted: String, CaseIterable, Sendable {
   case noteLost
 
   #if Rehearsal
-  private static let active = Mutex<Planted?>(nil)
+  private static let process = Mutex<Planted?>(nil)
+  @TaskLocal private static var task: Planted?
 
   package static func isActive(_ bug: Planted) -> Bool {
-    active.withLock { $0 == bug }
+    task == bug || process.withLock { $0 == bug }
   }
 
-  /// Runs `body` with one bug in place. Not for concurrent use.
+  /// Runs `body`, and the tasks that it makes, with one bug in place.
   package static func with<T>(_ bug: Planted?, _ body: () throws -> T) rethrows -> T {
-    active.withLock { $0 = bug }
-    defer { active.withLock { $0 = nil } }
-    return try body()
+    try $task.withValue(bug, operation: body)
   }
+
   /// For the rest of this process's life.
   package static func plant(_ bug: Planted) {
-    active.withLock { $0 = bug }
+    process.withLock { $0 = bug }
   }
   #else
   @inlinable

@@ -25,7 +25,7 @@ public final class Simulation: @unchecked Sendable {
   private var isOver = false
   private var failure: (any Error)?
 
-  /// Runs one seed. Not for concurrent use, because crash points are global.
+  /// Runs one seed on the calling thread.
   public static func run(seed: UInt64, isPrinting: Bool = false) throws -> Outcome {
     try Simulation(seed: seed, isPrinting: isPrinting).run()
   }
@@ -47,15 +47,19 @@ public final class Simulation: @unchecked Sendable {
   }
 
   private func run() throws -> Outcome {
-    CrashPoint.handler = { [self] point in
-      guard server.isFaulty, !isOver else { return }
-      let isServer = point == .serverBeforeCommit || point == .serverAfterCommit
-      if generator.happens(isServer ? plan.serverCrashes : plan.crashes) {
-        trace.note("crash at \(point.rawValue)")
-        throw CancellationError()
-      }
+    try CrashPoint.with({ try self.reach($0) }, runWithCrashes)
+  }
+
+  private func reach(_ point: CrashPoint) throws {
+    guard server.isFaulty, !isOver else { return }
+    let isServer = point == .serverBeforeCommit || point == .serverAfterCommit
+    if generator.happens(isServer ? plan.serverCrashes : plan.crashes) {
+      trace.note("crash at \(point.rawValue)")
+      throw CancellationError()
     }
-    defer { CrashPoint.handler = nil }
+  }
+
+  private func runWithCrashes() throws -> Outcome {
     let task = Task(executorPreference: executor) { await self.live() }
     let isFinished = executor.run(clock) { isOver }
     task.cancel()

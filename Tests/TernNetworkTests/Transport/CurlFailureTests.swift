@@ -83,12 +83,12 @@ struct CurlFailureTests {
       }
     }
     defer { server.stop() }
-    let large = HTTPRequest(.get, server.url + "/large", idleTimeout: .milliseconds(50))
+    let large = HTTPRequest(.get, server.url + "/large", idleTimeout: .seconds(1))
     let response = try await transport.send(large)
     // Another exchange that runs into its own, longer limit is the clock here.
     let silent = try LocalServer { $0.waitForEnd() }
     defer { silent.stop() }
-    let clock = HTTPRequest(.get, silent.url, deadline: .milliseconds(300))
+    let clock = HTTPRequest(.get, silent.url, deadline: .seconds(3))
     #expect(await failure(HTTPError.self) { _ = try await transport.send(clock) } != nil)
     #expect(try await response.collect(limit: bytes.count) == bytes)
   }
