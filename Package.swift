@@ -117,9 +117,11 @@ let package = Package(
     .testTarget(
       name: "SimulationTests", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tests",
       swiftSettings: strict),
-    .testTarget(name: "PackageTests", swiftSettings: strict),
     .testTarget(
       name: "EngineTests", dependencies: ["Tern", "TernServer", "TernTesting"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "PackageTests", dependencies: ["Tern", "TernServer", "TernTool", "TestProcesses"],
       swiftSettings: strict),
   ]
 )

@@ -19,15 +19,16 @@ struct Consumer {
     try writeSources(in: folder)
     try pinGRDB(in: folder)
     // Behind the other tests of the same run, which look at clocks.
-    let build = try await run(
-      "nice", "swift", "build", "--package-path", folder.path, in: folder, log: "build.log")
+    let build = try await run([
+      "nice", "swift", "build", "--package-path", folder.path,
+    ])
     (log, succeeded) = (build.output, build.code == 0)
   }
 
   /// Runs the program of README and returns what it prints.
-  func runProgram() async throws -> (output: String, code: Int32) {
+  func runProgram() async throws -> (output: String, code: CInt) {
     let program = folder.appending(path: ".build/debug/program").path
-    return try await run(program, in: folder, log: "program.log")
+    return try await run([program])
   }
 
   /// The repositories that were cloned for this package.
@@ -107,30 +108,4 @@ private func pinGRDB(in folder: URL) throws {
   var own = try resolved(in: Repository.root)
   own.pins.removeAll { $0.identity != "grdb.swift" }
   try JSONEncoder().encode(own).write(to: folder.appending(path: "Package.resolved"))
-}
-
-// MARK: - Processes
-
-/// Runs a command without blocking a thread that other tests need.
-private func run(
-  _ command: String..., in folder: URL, log: String
-) async throws -> (output: String, code: Int32) {
-  let file = folder.appending(path: log)
-  try write("", to: file)
-  let output = try FileHandle(forWritingTo: file)
-  defer { try? output.close() }
-  let process = Process()
-  process.executableURL = URL(filePath: "/usr/bin/env")
-  process.arguments = command
-  (process.standardOutput, process.standardError) = (output, output)
-  let code = try await withCheckedThrowingContinuation {
-    (continuation: CheckedContinuation<Int32, any Error>) in
-    process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-    do {
-      try process.run()
-    } catch {
-      continuation.resume(throwing: error)
-    }
-  }
-  return (try String(contentsOf: file, encoding: .utf8), code)
 }

@@ -3,7 +3,7 @@ import TernNetwork
 // Not all of Foundation, which has an Operation of its own.
 import struct Foundation.URL
 
-/// A space on a Tern server, over HTTP. See `Docs/HTTP.md` for what travels.
+/// A space on a Tern server, over HTTP. See `Docs/Server.md` for what travels.
 ///
 /// Nothing is kept between calls but connections, which the transport owns; every call asks for
 /// the token again, so that a renewed one is used at once.

@@ -1,0 +1,88 @@
+#if Server
+import Foundation
+import GRDB
+import Tern
+import TernServer
+import TestProcesses
+import Testing
+
+/// `tern inspect` as its own process.
+struct InspectCommandTests {
+  @Test func `a server's file shows spaces, heads and tokens, and stays as it was`() async throws {
+    try await inFolder { folder in
+      let data = folder + "/server.tern"
+      let operation = Operation(
+        .init(
+          replica: ReplicaID(high: 0, low: 7), sequence: 1, time: HybridTime(milliseconds: 1),
+          seen: VersionVector(), schemaVersion: 1, continues: false), body: [])
+      do {
+        var generator = SystemRandomNumberGenerator()
+        let store = try SQLiteSpaceStore(path: data, using: &generator)
+        defer { try? store.close() }
+        let service = SpaceService(store: store, clock: .system)
+        _ = try service.createToken(for: SpaceName("home"), using: &generator)
+        _ = try service.push([operation], to: SpaceName("home"))
+      }
+      let bytes = try Data(contentsOf: URL(filePath: data))
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+
+      let json = try await inspect(data, "--json")
+      #expect(json.code == 0)
+      let shown = try #require(
+        try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+      #expect(shown["tokens"] as? Int == 1)
+      let space = try #require((shown["spaces"] as? [[String: Any]])?.first)
+      #expect(space["name"] as? String == "home")
+      #expect(space["position"] as? Int == 1)
+      #expect((space["authors"] as? [[String: Any]])?.first?["sequence"] as? Int == 1)
+
+      let table = try await inspect(data)
+      #expect(table.code == 0)
+      #expect(table.output.contains("home"))
+      #expect(table.output.contains(operation.envelope.replica.description))
+      #expect(try Data(contentsOf: URL(filePath: data)) == bytes)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == names)
+    }
+  }
+
+  @Test func `a replica's file is shown as tables and as JSON`() async throws {
+    try await inFolder { folder in
+      let path = folder + "/library.sqlite"
+      let database = try DatabasePool(path: path)
+      try await database.write { db in
+        try db.execute(sql: "CREATE TABLE book (isbn TEXT NOT NULL PRIMARY KEY)")
+      }
+      _ = try await Replica.open(
+        database, schema: SyncSchema(version: 1, tables: [SyncTable("book")]))
+      try await database.write { try $0.execute(sql: "INSERT INTO book VALUES ('1')") }
+      let table = try await inspect(path)
+      #expect(table.code == 0)
+      #expect(table.output.contains("1 waiting for a seal"))
+      let json = try await inspect(path, "--json")
+      let file = try JSONDecoder().decode(
+        DatabaseFileInspection.self, from: Data(json.output.utf8))
+      #expect(file.replicas.map(\.waitingNotes) == [1])
+    }
+  }
+
+  @Test func `what it can not show it says, and fails`() async throws {
+    try await inFolder { folder in
+      let absent = try await inspect(folder + "/absent")
+      #expect(absent.code != 0)
+      #expect(absent.output == "Error: there is no file \(folder)/absent\n")
+    }
+  }
+
+  private func inspect(_ arguments: String...) async throws -> (output: String, code: CInt) {
+    try await run([try BuiltExecutable.path("tern"), "inspect"] + arguments)
+  }
+
+  private func inFolder(_ body: (String) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "tern-inspect-\(ProcessInfo.processInfo.globallyUniqueString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder.path)
+  }
+}
+#endif
