@@ -7,7 +7,7 @@ struct InspectCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
     abstract: "Show what a database keeps of its replicas, or what a server's data file holds.",
-    discussion: "Reads only, and leaves nothing beside the file; it may be in use meanwhile.")
+    discussion: "Reads only; the file may be in use meanwhile.")
 
   @Argument(help: "An app's database with a replica, or the data file of 'tern serve'.")
   var file: String

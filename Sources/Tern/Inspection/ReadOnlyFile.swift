@@ -1,7 +1,9 @@
 import Foundation
 import GRDB
 
-/// Reads a database file without leaving a trace in it or beside it.
+/// Reads a database file and changes nothing in it.
+///
+/// Only where a log lies there without its index, as in a copy, SQLite makes the index beside it.
 package struct ReadOnlyFile {
   let path: String
 
