@@ -79,8 +79,8 @@ struct Seal {
       // A row that is held aside is absent from its table without having been deleted.
       let wasHeld = hasHeld ? try transaction.isHeld(shape.id, row.packedKey) : false
       if wasHeld, !row.exists { continue }
-      guard let state = try row.change(from: old, wasHeld: wasHeld) else { continue }
       if wasHeld { try transaction.dropHeld(shape.id, row.packedKey) }
+      guard let state = try row.change(from: old, wasHeld: wasHeld) else { continue }
       if !isOpen { body.append(block: shape.block) }
       isOpen = true
       body.append(raw: row.encoded.bytes)

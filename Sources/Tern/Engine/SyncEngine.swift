@@ -17,6 +17,10 @@ public actor SyncEngine {
   private let environment: SyncEnvironment
   private var session: SyncSession
   private var isStreaming = false
+  /// Halved while the remote finds a push too large.
+  private var pushBytes: Int
+  private var isBusy = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     environment.executor.asUnownedSerialExecutor()
@@ -37,10 +41,14 @@ public actor SyncEngine {
     self.remote = remote
     self.environment = environment
     session = SyncSession(backoff: environment.backoff)
+    pushBytes = environment.pushBytes
   }
 
-  /// Syncs until the task is cancelled, and returns then. One call at a time.
+  /// Syncs until the task is cancelled, and returns then. It can be called again. A call while
+  /// another, or a ``syncOnce()``, goes on begins when that has ended.
   public func run() async {
+    guard await begin() else { return }
+    defer { end() }
     let (signals, sender) = AsyncStream.makeStream(of: Signal.self)
     let (openings, opener) = AsyncStream.makeStream(of: Void.self)
     await withDiscardingTaskGroup { group in
@@ -61,7 +69,8 @@ public actor SyncEngine {
   /// - Throws: the first failure: ``RemoteError``, ``MergeError``, ``WireError``, `DatabaseError`,
   ///   `CancellationError`.
   public func syncOnce() async throws {
-    session = SyncSession(backoff: environment.backoff)
+    guard await begin() else { throw CancellationError() }
+    defer { end() }
     var action = session.firstAction
     while action != .listen {
       try Task.checkCancellation()
@@ -74,6 +83,28 @@ public actor SyncEngine {
       if case .wait = action, case .failed(let error, _) = event { throw error }
     }
     try report(.upToDate)
+  }
+
+  // MARK: - Turns
+
+  /// Waits for its turn and starts a session of its own; `false` when cancelled before.
+  private func begin() async -> Bool {
+    if isBusy {
+      await withCheckedContinuation { waiting.append($0) }
+    }
+    isBusy = true
+    session = SyncSession(backoff: environment.backoff)
+    pushBytes = environment.pushBytes
+    if Task.isCancelled {
+      end()
+      return false
+    }
+    return true
+  }
+
+  /// Hands the turn on, still busy, so that nobody comes between.
+  private func end() {
+    if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
   }
 
   // MARK: - Signals
@@ -89,7 +120,8 @@ public actor SyncEngine {
       // An operation for each commit, whether there is a remote to take it or not. What fails here
       // fails again, and is reported, in the push that follows.
       _ = try? store.seal()
-      sender.yield(.localWrite)
+      // In every other phase a push is on its way, and signals would only pile up.
+      if session.phase == .listening { sender.yield(.localWrite) }
     }
   }
 
@@ -97,7 +129,9 @@ public actor SyncEngine {
   private func followOtherProcesses(_ sender: AsyncStream<Signal>.Continuation) async {
     while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
       // An error here is met again, and reported, by the push that follows the next signal.
-      if (try? store.counts().unsealedNotes) ?? 1 > 0 { sender.yield(.localWrite) }
+      if session.phase == .listening, (try? store.counts().unsealedNotes) ?? 1 > 0 {
+        sender.yield(.localWrite)
+      }
     }
   }
 
@@ -138,7 +172,7 @@ public actor SyncEngine {
       } catch {
         event = .failed(remoteError(error), jitter: environment.jitter())
       }
-      if case .failed(let error, _) = event { status.update { $0.lastError = "\(error)" } }
+      if case .failed(let error, _) = event { status.update { $0.lastError = error } }
       action = session.handle(event)
     }
   }
@@ -160,6 +194,9 @@ public actor SyncEngine {
       try report(.syncing)
       let greeting = try await remote.greet()
       try checkOwn(greeting.heads)
+      guard 0...HybridTime.maximumMilliseconds ~= greeting.nowMilliseconds else {
+        throw RemoteError(.unexpectedAnswer, "the remote's clock shows no time that can be")
+      }
       let offset = try store.correctClock(nowMilliseconds: greeting.nowMilliseconds)
       status.update { $0.clockOffset = .milliseconds(offset) }
       return .greeted(greeting, knownEpoch: try store.place(at: remote.id)?.epoch)
@@ -190,7 +227,7 @@ public actor SyncEngine {
   private func push() async throws -> SyncSession.Event {
     try store.seal()
     let operations = try store.operations(
-      lackedBy: session.heads, maximumBytes: environment.pushBytes)
+      lackedBy: session.heads, maximumBytes: pushBytes)
     if operations.isEmpty { return .hadNothingToPush }
     try report(.syncing)
     try CrashPoint.reach(.pushBeforeSend)
@@ -198,11 +235,20 @@ public actor SyncEngine {
       let receipt = try await remote.push(operations)
       try CrashPoint.reach(.pushAfterSend)
       status.update {
-        $0.pushed += receipt.accepted
+        $0.pushed += min(max(receipt.accepted, 0), operations.count)
         $0.lastError = nil
       }
+      pushBytes = min(pushBytes * 2, environment.pushBytes)
       return .pushed(operations.heads, receipt)
     } catch let error as RemoteError {
+      if error.code == .tooLarge, operations.count > 1 {
+        pushBytes = max(pushBytes / 2, 1)
+        return try await push()
+      }
+      // Only this replica's own operations can be given another time here.
+      if error.code == .timeAhead, let refused = error.replica, refused != (try store.replicaID()) {
+        throw RemoteError(.timeNotIncreasing, error.message, replica: refused)
+      }
       return .failed(error, jitter: environment.jitter())
     }
   }
@@ -243,7 +289,7 @@ public actor SyncEngine {
   /// What is not the remote's own word: the database's errors and operations that can not merge.
   private func remoteError(_ error: any Error) -> RemoteError {
     error as? RemoteError
-      ?? RemoteError(RemoteError.Code(rawValue: "local"), String(describing: error))
+      ?? RemoteError(.local, String(describing: error))
   }
 }
 

@@ -31,7 +31,7 @@ public final class SyncStatus: Observable, Sendable {
     /// Rows that are in the state and not in their table.
     public var heldAside = 0
     /// Why the last attempt failed; `nil` after a success.
-    public var lastError: String?
+    public var lastError: RemoteError?
     /// How far the remote's clock is ahead of this one's.
     public var clockOffset: Duration?
 

@@ -127,7 +127,7 @@ final class MergePass {
     guard
       let sql = transaction.sql.first(where: {
         $0.shape.name.folded == block.table.folded
-          && $0.shape.keyColumns.count == block.keyColumns.count
+          && $0.shape.keyColumns.map(\.folded) == block.keyColumns.map(\.folded)
       })
     else { return nil }
     if let merger = mergers[sql.shape.id] { return (merger, sql.shape) }

@@ -58,7 +58,7 @@ final class Settlement {
         let content = try transaction.heldContent(sql.shape.id, key)
       else { continue }
       try transaction.dropHeld(sql.shape.id, key)
-      try writer.write(key, content: content.filter { sql.shape.has($0.key) })
+      try writer.write(key, content: sql.shape.present(content))
     }
   }
 
@@ -103,6 +103,17 @@ final class Settlement {
 }
 
 extension TableShape {
+  /// What was held aside under the columns' present names, without those that were dropped.
+  func present(_ content: [String: Value]) -> [String: Value] {
+    var present = content.filter { has($0.key) }
+    for column in columns where present[column.name] == nil {
+      for former in column.formerNames {
+        if let value = content[former] { present[column.name] = value }
+      }
+    }
+    return present
+  }
+
   func has(_ column: String) -> Bool {
     columns.contains { $0.name.folded == column.folded }
       || localColumns.contains { $0.folded == column.folded }

@@ -101,7 +101,9 @@ extension HTTPRemote {
   private func currentToken() async throws -> String {
     do {
       return try await token()
-    } catch let error where error is RemoteError || error is CancellationError {
+    } catch let error as RemoteError {
+      throw error
+    } catch let error as CancellationError where Task.isCancelled {
       throw error
     } catch let error as HTTPError {
       throw RemoteError(error)

@@ -64,7 +64,7 @@ public final class Replica: Sendable {
   private init(store: SQLiteReplicaStore) {
     self.store = store
     localWrites = LocalWrites(noteTables: Set(store.sql.map(\.note.noteTable)))
-    store.database.add(transactionObserver: localWrites, extent: .databaseLifetime)
+    store.database.add(transactionObserver: localWrites, extent: .observerLifetime)
   }
 
   /// Writes, and seals in the same transaction: exactly one operation for everything that `body`
@@ -82,13 +82,14 @@ public final class Replica: Sendable {
 extension SQLiteReplicaStore {
   /// ``Replica/write(_:)`` on the caller's thread.
   package func write<T>(_ body: (Database) throws -> T) throws -> T {
-    let result = try transaction { transaction in
+    let (result, isWaitedFor) = try transaction { transaction in
       let result = try body(transaction.db)
       try CrashPoint.reach(.captureBeforeCommit)
-      _ = try Seal.run(in: transaction)
-      return result
+      let sealed = try Seal.run(in: transaction)
+      return (result, try !sealed.isEmpty && transaction.hasHeldRows())
     }
     try CrashPoint.reach(.captureAfterCommit)
+    if isWaitedFor { try settle() }
     return result
   }
 }

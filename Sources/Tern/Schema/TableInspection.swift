@@ -12,7 +12,7 @@ struct TableInspection {
     let name: String
     let type: String
     let isNotNull: Bool
-    let hasDefault: Bool
+    let defaultValue: String?
     let keyIndex: Int
     let isGenerated: Bool
   }
@@ -75,7 +75,7 @@ struct TableInspection {
     ).map { row in
       RawColumn(
         name: row["name"], type: row["type"], isNotNull: row["notnull"],
-        hasDefault: row["dflt_value"] != nil, keyIndex: row["pk"],
+        defaultValue: row["dflt_value"], keyIndex: row["pk"],
         isGenerated: (row["hidden"] as Int) != 0)
     }
   }
@@ -164,7 +164,7 @@ struct TableInspection {
       }
     }
     for column in rest where declared.local.contains(where: { $0.folded == column.name.folded }) {
-      guard !column.isNotNull || column.hasDefault else {
+      guard !column.isNotNull || column.defaultValue != nil else {
         throw refuse(
           .localWithoutDefault, column.name,
           "rows that arrive have no value for a local column; "
@@ -175,7 +175,10 @@ struct TableInspection {
 
   private func check(rule: MergeRule, of column: RawColumn) throws {
     guard rule == .counter else { return }
-    guard Affinity(column.type) == .integer, column.isNotNull else {
+    // With another default every device would count the default as its own addition.
+    guard Affinity(column.type) == .integer, column.isNotNull,
+      column.defaultValue == nil || column.defaultValue == "0"
+    else {
       throw refuse(
         .unsupportedRule, column.name,
         "a counter adds whole numbers; declare it INTEGER NOT NULL "

@@ -60,7 +60,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   }
 
   /// Looks again at every row held aside.
-  private func settle() throws {
+  func settle() throws {
     try transaction(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)
       try transaction.withoutStrays { try MergePass($0).finish() }

@@ -5,12 +5,20 @@ extension StoreTransaction {
   /// What this replica has merged of others since it last said so.
   func announceSeen() throws -> VersionVector {
     let select = try statement(
-      "SELECT idx, merged FROM \(tables.author) WHERE idx > 0 AND merged > announced")
+      "SELECT idx, merged FROM \(tables.author) WHERE idx > 0 AND merged > announced "
+        + "ORDER BY idx LIMIT \(Operation.Limit.seen)")
+    var last: Int64 = 0
     var seen = VersionVector()
-    while try select.step() { seen[authors.ids[Int(select.int64(0))]] = select.raw(1) }
+    while try select.step() {
+      last = select.int64(0)
+      seen[authors.ids[Int(last)]] = select.raw(1)
+    }
     select.reset()
     if !seen.sequences.isEmpty {
-      try statement("UPDATE \(tables.author) SET announced = merged WHERE idx > 0").run()
+      let update = try statement(
+        "UPDATE \(tables.author) SET announced = merged WHERE idx > 0 AND idx <= ?")
+      update.bind(1, last)
+      try update.run()
     }
     return seen
   }

@@ -105,13 +105,16 @@ private struct Builder {
       : "UPDATE SET "
         + columns.map { "\($0.quoted) = excluded.\($0.quoted)" }.joined(separator: ", ")
     let key = shape.keyColumns.map(\.quoted).joined(separator: ", ")
-    return "INSERT INTO \(table) (\(names)) VALUES (\(values)) ON CONFLICT (\(key)) DO \(action)"
+    // OR ABORT, because the table's own conflict clauses could end the merge's transaction or leave
+    // the row out in silence.
+    return
+      "INSERT OR ABORT INTO \(table) (\(names)) VALUES (\(values)) ON CONFLICT (\(key)) DO \(action)"
   }
 
   func update(_ columns: [String]) -> String {
     let sets = zip(columns, parameters(columns.count, from: keyCount + 1))
       .map { "\($0.quoted) = \($1)" }.joined(separator: ", ")
-    return "UPDATE \(table) SET \(sets) WHERE \(keyMatch)"
+    return "UPDATE OR ABORT \(table) SET \(sets) WHERE \(keyMatch)"
   }
 
   var delete: String { "DELETE FROM \(table) WHERE \(keyMatch)" }

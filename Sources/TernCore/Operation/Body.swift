@@ -95,6 +95,10 @@ package struct BodyReader {
       columns.append(
         .init(name: try reader.string("column"), rule: try reader.byte("column rule")))
     }
+    let names = keyColumns + columns.map(\.name)
+    guard Set(names.map(\.folded)).count == names.count else {
+      throw WireError(.malformed, "column names")
+    }
     return BodyBlock(table: table, keyColumns: keyColumns, columns: columns)
   }
 

@@ -79,7 +79,9 @@ extension Operation {
   private static func parseSeen(_ reader: inout ByteReader) throws(WireError) -> VersionVector {
     var seen = VersionVector()
     var previous: ReplicaID?
-    for _ in 0..<(try reader.count("seen count")) {
+    let count = try reader.count("seen count")
+    guard count <= Limit.seen else { throw WireError(.tooLarge, "seen count") }
+    for _ in 0..<count {
       let replica = try reader.replica("seen replica")
       let sequence = try reader.varint("seen sequence")
       guard sequence > 0, sequence <= VersionVector.maximumSequence,

@@ -41,7 +41,7 @@ public struct Operation: Hashable, Sendable {
     public static let bytes = 16 << 20
     /// A group's body is cut into fragments of about this many bytes.
     public static let fragmentBytes = 256 << 10
-    /// The longest run of fragments that merges as one group.
-    public static let groupBytes = 1 << 30
+    /// The most replicas of which one operation says what it had seen.
+    public static let seen = 10_000
   }
 }

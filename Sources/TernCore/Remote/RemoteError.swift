@@ -30,6 +30,8 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let malformed = Code(rawValue: "malformed")
     /// The request is over one of the remote's limits.
     public static let tooLarge = Code(rawValue: "too-large")
+    /// Not the remote's: this device's database failed, or what came can not be merged.
+    public static let local = Code(rawValue: "local")
     /// The answer was none that this protocol knows.
     public static let unexpectedAnswer = Code(rawValue: "unexpected-answer")
   }

@@ -81,7 +81,6 @@ package struct SyncSession: Sendable {
     case (.pushing, .hadNothingToPush): return announced > pulledUpTo ? pull() : listen()
     case (.restamping, .didRestamp): return push()
     case (.pulling, .pulled(let received, let hasMore)):
-      backoff.reset()
       for (replica, sequence) in received.sequences {
         heads[replica] = max(heads[replica], sequence)
       }
@@ -90,6 +89,8 @@ package struct SyncSession: Sendable {
       return push()
     case (.listening, .localWrite): return push()
     case (.listening, .remotePosition(let position)):
+      // Only now is everything known to work, the event stream too.
+      backoff.reset()
       announced = max(announced, position)
       return announced > pulledUpTo ? pull() : .listen
     case (.waiting, .waited):
@@ -112,7 +113,6 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func listen() -> Action {
-    backoff.reset()
     phase = .listening
     return .listen
   }

@@ -29,6 +29,7 @@ extension Value: Comparable {
 
   /// Whether a double is less than an integer, exactly, beyond 2⁵³ too. Equal is not below.
   private static func isBelow(_ real: Double, _ integer: Int64) -> Bool {
+    if real.isNaN { return true }
     if real >= 0x1p63 { return false }
     if real < -0x1p63 { return true }
     let whole = Int64(real.rounded(.down))

@@ -64,7 +64,7 @@ struct Admission {
           + "five minutes ahead of the server's clock; set the clock and stamp it again")
     }
     guard let head else { return }
-    guard envelope.time > head.time || (envelope.time == head.time && head.continues) else {
+    guard head.continues ? envelope.time == head.time : envelope.time > head.time else {
       throw refusal(
         .timeNotIncreasing, envelope,
         "the time of operation \(envelope.sequence) of replica \(envelope.replica) is not after "

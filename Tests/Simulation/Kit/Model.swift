@@ -25,6 +25,7 @@ struct Model {
   /// By author and key: every text that its operations carry.
   private(set) var texts: [ReplicaID: [String: Set<String>]] = [:]
   private var times: [ReplicaID: HybridTime] = [:]
+  private var continuing: Set<ReplicaID> = []
   private(set) var violation: String?
 
   init(_ operations: [Operation]) throws {
@@ -33,10 +34,17 @@ struct Model {
 
   private mutating func add(_ operation: Operation) throws {
     let envelope = operation.envelope
-    if let last = times[envelope.replica], last >= envelope.time, !envelope.continues {
+    if let last = times[envelope.replica],
+      continuing.contains(envelope.replica) ? last != envelope.time : last >= envelope.time
+    {
       violation = "INV-11: the times of \(envelope.replica) do not increase"
     }
     times[envelope.replica] = envelope.time
+    if envelope.continues {
+      continuing.insert(envelope.replica)
+    } else {
+      continuing.remove(envelope.replica)
+    }
     var row = BodyRow()
     try operation.forEachBlock { block, reader in
       while try reader.nextRow(&row, of: block) {

@@ -112,7 +112,7 @@ final class SimulatedDevice: @unchecked Sendable {
     let mine = (try? replica.store.versionVector().sorted.map { "\($0.sequence)" }) ?? []
     let unsealed = (try? replica.store.counts().unsealedNotes) ?? -1
     return "device \(index) \(now.phase.rawValue), waiting \(now.waiting), unsealed \(unsealed), "
-      + "merged \(mine.joined(separator: "/")), \(now.lastError ?? "no error")"
+      + "merged \(mine.joined(separator: "/")), \(now.lastError.map { "\($0)" } ?? "no error")"
   }
 
   // MARK: - The user
