@@ -65,8 +65,7 @@ struct Seal {
     let shape = sql.shape
     let (masks, keys) = (shape.maskCount, shape.keyColumns.count)
     let scan = try transaction.statement(sql.scanNotes)
-    let insert = try transaction.statement(sql.insertState)
-    let update = try transaction.statement(sql.updateState)
+    let put = try transaction.statement(sql.putState)
     defer { scan.reset() }
     var row = NotedRow(shape: shape, scan: scan, stamp: stamp, authors: transaction.authors)
     var isOpen = false
@@ -84,11 +83,8 @@ struct Seal {
       if !isOpen { body.append(block: shape.block) }
       isOpen = true
       body.append(raw: row.encoded.bytes)
-      let target = old == nil ? insert : update
-      for key in 0..<keys {
-        target.bind(Int32(key + 1), columnOf: scan, Int32(1 + masks + key))
-      }
-      try transaction.run(target, state: state, keyCount: keys)
+      for key in 0..<keys { put.bind(Int32(key + 1), scan.value(Int32(1 + masks + key))) }
+      try transaction.run(put, state: state, keyCount: keys)
       for (column, value) in row.lost {
         restored.append(Restored(table: index, key: row.key, column: column, value: value))
       }

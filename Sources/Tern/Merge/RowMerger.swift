@@ -10,7 +10,7 @@ final class RowMerger {
   private let isPlain: Bool
   private let read: FastStatement
   private let insert: FastStatement
-  private let update: FastStatement
+  private let put: FastStatement
   private var columns: [Int] = []
   private var values: [ProjectedValue] = []
 
@@ -31,7 +31,7 @@ final class RowMerger {
     writer = try TableWriter(transaction, sql, hasHeld: hasHeld)
     read = try transaction.statement(sql.readState)
     insert = try transaction.statement(sql.insertState)
-    update = try transaction.statement(sql.updateState)
+    put = try transaction.statement(sql.putState)
   }
 
   func merge(
@@ -78,9 +78,8 @@ final class RowMerger {
     try mergeColumns(row, into: &state, stamp, mapping, concurrency, metInsert: metInsert)
     if isInsert { state.finishInsert(stamp, rules: shape.rules, authors: transaction.authors) }
     guard state != old else { return }
-    let target = old == nil ? insert : update
-    bindKey(row, to: target)
-    try transaction.run(target, state: state, keyCount: row.key.count)
+    bindKey(row, to: put)
+    try transaction.run(put, state: state, keyCount: row.key.count)
     try project(row, effect, state, old)
   }
 

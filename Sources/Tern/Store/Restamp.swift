@@ -86,9 +86,9 @@ struct Restamp {
         let state = try read.step() ? try transaction.state(in: read, from: 0) : nil
         read.reset()
         guard let state, let changed = state.restamped(from: old, to: new) else { continue }
-        let update = try transaction.statement(sql.updateState)
-        for (index, key) in row.key.enumerated() { update.bind(Int32(index + 1), key) }
-        try transaction.run(update, state: changed, keyCount: row.key.count)
+        let put = try transaction.statement(sql.putState)
+        for (index, key) in row.key.enumerated() { put.bind(Int32(index + 1), key) }
+        try transaction.run(put, state: changed, keyCount: row.key.count)
       }
     }
   }

@@ -65,6 +65,9 @@ package struct RowState: Hashable, Sendable {
     let isPresent = index < cells.endIndex && cells[index].column == column
     switch (content, isPresent) {
     case (let content?, true): cells[index].content = content
+    // Inserting at the end costs several times what appending does.
+    case (let content?, false) where index == cells.endIndex:
+      cells.append(Cell(column: column, content: content))
     case (let content?, false): cells.insert(Cell(column: column, content: content), at: index)
     case (nil, true): cells.remove(at: index)
     case (nil, false): break

@@ -68,11 +68,6 @@ package struct FastStatement {
     }
   }
 
-  /// Binds a copy of what another statement's current row holds.
-  package func bind(_ index: Int32, columnOf other: FastStatement, _ column: Int32) {
-    sqlite3_bind_value(pointer, index, sqlite3_column_value(other.pointer, column))
-  }
-
   // MARK: - Running
 
   /// Steps to the next row; `false` when there is none.
