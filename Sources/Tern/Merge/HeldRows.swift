@@ -15,9 +15,12 @@ enum HeldReason: String {
 /// Rows held aside keep their values by column name, local columns included.
 extension StoreTransaction {
   func hasHeldRows() throws -> Bool {
-    let statement = try statement("SELECT 1 FROM \(tables.held) LIMIT 1")
+    if let heldRows { return heldRows }
+    let statement = try statement(tables.statements.anyHeld)
     defer { statement.reset() }
-    return try statement.step()
+    let isAny = try statement.step()
+    heldRows = isAny
+    return isAny
   }
 
   func isHeld(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws -> Bool {
@@ -36,6 +39,7 @@ extension StoreTransaction {
   }
 
   func dropHeld(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws {
+    heldRows = nil
     let statement = try statement("DELETE FROM \(tables.held) WHERE tbl = ? AND key = ?")
     try packedKey.withBytes { key in
       statement.bind(1, table)
@@ -48,6 +52,7 @@ extension StoreTransaction {
     _ table: Int64, _ packedKey: some ContiguousBytesLike, _ reason: HeldReason,
     content: [String: Value]
   ) throws {
+    heldRows = true
     var writer = ByteWriter()
     for (name, value) in content.sorted(by: { $0.key < $1.key }) {
       writer.append(string: name)

@@ -23,8 +23,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
     withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
   ) throws -> T {
     try database.writeWithoutTransaction { db in
-      let isEnforcing = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
-      let isSuspended = withoutForeignKeys && isEnforcing
+      let isSuspended =
+        try withoutForeignKeys && Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
       // Not possible inside a transaction, so it comes before, and back whatever happens.
       if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
       let result = Result {

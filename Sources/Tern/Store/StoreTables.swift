@@ -8,10 +8,12 @@ struct StoreTables {
 
   /// `grdb_tern_` and the replica's name.
   let prefix: String
+  let statements: StoreSQL
 
   /// SQLite's names have no case, so neither has a replica's.
   init(name: String) {
     prefix = "\(Self.commonPrefix)\(name.folded)_"
+    statements = StoreSQL(prefix: prefix)
   }
 
   var replica: String { prefix + "replica" }

@@ -4,9 +4,8 @@ import TernDatabase
 extension StoreTransaction {
   /// What this replica has merged of others since it last said so.
   func announceSeen() throws -> VersionVector {
-    let select = try statement(
-      "SELECT idx, merged FROM \(tables.author) WHERE idx > 0 AND merged > announced "
-        + "ORDER BY idx LIMIT \(Operation.Limit.seen)")
+    if authors.ids.count == 1 { return VersionVector() }
+    let select = try statement(tables.statements.unannounced)
     var last: Int64 = 0
     var seen = VersionVector()
     while try select.step() {

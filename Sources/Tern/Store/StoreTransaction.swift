@@ -13,6 +13,10 @@ final class StoreTransaction {
   let schemaVersion: UInt32
   var lastTime: HybridTime
   private(set) var correctionMilliseconds: Int64
+  /// Whether rows are held aside, once that was looked up.
+  var heldRows: Bool?
+  /// The row of author 0, as stored.
+  private var ownRow: AuthorRow
   private var scratch = ByteWriter()
   /// Where the app has triggers on synced tables: what a merge wrote, to know what they wrote.
   let strays: StrayWatch?
@@ -23,11 +27,12 @@ final class StoreTransaction {
     self.tables = tables
     self.sql = sql
     let replica: FastStatement
+    let author: FastStatement
     let gone = ReplicaError(.notInstalled, "the replica's tables are gone; call Replica.open again")
     do {
-      replica = try FastStatement(
-        db, "SELECT last_time, schema_version, correction_ms FROM \(tables.replica)")
-      guard try replica.step() else { throw gone }
+      replica = try FastStatement(db, tables.statements.readReplica)
+      author = try FastStatement(db, tables.statements.readAuthors)
+      guard try replica.step(), try author.step() else { throw gone }
     } catch let error as DatabaseError {
       throw try db.tableExists(tables.replica) ? error : gone
     }
@@ -35,14 +40,15 @@ final class StoreTransaction {
     schemaVersion = UInt32(replica.int64(1))
     correctionMilliseconds = replica.int64(2)
     replica.reset()
+    ownRow = AuthorRow(
+      stored: author.raw(1), merged: author.raw(2), time: HybridTime(rawValue: author.raw(3)))
     var ids: [ReplicaID] = []
-    let author = try FastStatement(db, "SELECT id FROM \(tables.author) ORDER BY idx")
-    while try author.step() {
+    repeat {
       guard let id = ReplicaID(bytes: author.blob(0)) else {
         throw ReplicaError(.damaged, "table \(tables.author) holds an id that is none")
       }
       ids.append(id)
-    }
+    } while try author.step()
     author.reset()
     authors = Authors(ids)
   }
@@ -54,7 +60,7 @@ final class StoreTransaction {
   }
 
   func saveClock() throws {
-    let statement = try statement("UPDATE \(tables.replica) SET last_time = ?, correction_ms = ?")
+    let statement = try statement(tables.statements.saveClock)
     statement.bind(1, raw: lastTime.rawValue)
     statement.bind(2, correctionMilliseconds)
     try statement.run()
@@ -79,7 +85,8 @@ final class StoreTransaction {
   }
 
   func author(_ index: UInt32) throws -> AuthorRow {
-    let statement = try statement("SELECT stored, merged, time FROM \(tables.author) WHERE idx = ?")
+    if index == 0 { return ownRow }
+    let statement = try statement(tables.statements.readAuthor)
     statement.bind(1, Int64(index))
     defer { statement.reset() }
     guard try statement.step() else { return AuthorRow(stored: 0, merged: 0, time: .zero) }
@@ -89,12 +96,7 @@ final class StoreTransaction {
   }
 
   func save(_ row: AuthorRow, of index: UInt32) throws {
-    let statement = try statement(
-      """
-      INSERT INTO \(tables.author) (idx, id, stored, merged, announced, time)
-      VALUES (?1, ?2, ?3, ?4, 0, ?5) ON CONFLICT (idx)
-      DO UPDATE SET stored = excluded.stored, merged = excluded.merged, time = excluded.time
-      """)
+    let statement = try statement(tables.statements.saveAuthor)
     let id = authors.ids[Int(index)].bytes
     try id.withUnsafeBytes { bytes in
       statement.bind(1, Int64(index))
@@ -104,12 +106,13 @@ final class StoreTransaction {
       statement.bind(5, raw: row.time.rawValue)
       try statement.run()
     }
+    if index == 0 { ownRow = row }
   }
 
   // MARK: - Log
 
   func appendToLog(_ operation: Operation, author: UInt32) throws {
-    let statement = try statement("INSERT INTO \(tables.log) (id, bytes) VALUES (?, ?)")
+    let statement = try statement(tables.statements.appendToLog)
     let id = LogID(author: author, sequence: operation.envelope.sequence)
     try operation.bytes.withUnsafeBytes { bytes in
       statement.bind(1, id.rawValue)

@@ -1,0 +1,32 @@
+import TernCore
+
+/// The statements of every seal and merge, written once instead of each time. Simple ones: a merge
+/// switches foreign keys off, and SQLite then prepares them all again.
+final class StoreSQL: Sendable {
+  let readReplica: String
+  let readAuthors: String
+  let saveClock: String
+  let readAuthor: String
+  let saveAuthor: String
+  let unannounced: String
+  let appendToLog: String
+  let anyHeld: String
+
+  init(prefix: String) {
+    readReplica = "SELECT last_time, schema_version, correction_ms FROM \(prefix)replica"
+    readAuthors = "SELECT id, stored, merged, time FROM \(prefix)author ORDER BY idx"
+    saveClock = "UPDATE \(prefix)replica SET last_time = ?, correction_ms = ?"
+    readAuthor = "SELECT stored, merged, time FROM \(prefix)author WHERE idx = ?"
+    saveAuthor = """
+      INSERT INTO \(prefix)author (idx, id, stored, merged, announced, time)
+      VALUES (?1, ?2, ?3, ?4, 0, ?5) ON CONFLICT (idx)
+      DO UPDATE SET stored = excluded.stored, merged = excluded.merged, time = excluded.time
+      """
+    unannounced = """
+      SELECT idx, merged FROM \(prefix)author WHERE idx > 0 AND merged > announced
+      ORDER BY idx LIMIT \(Operation.Limit.seen)
+      """
+    appendToLog = "INSERT INTO \(prefix)log (id, bytes) VALUES (?, ?)"
+    anyHeld = "SELECT 1 FROM \(prefix)held LIMIT 1"
+  }
+}
