@@ -23,6 +23,9 @@ public final class Simulation: @unchecked Sendable {
   private let devices: [SimulatedDevice]
   private var generator: SeededGenerator
   private var isOver = false
+  private var hasEnded = false
+  /// How every device stood when the quiet time was over, if that was too short.
+  private var undrained: String?
   private var failure: (any Error)?
 
   /// Runs one seed on the calling thread.
@@ -61,7 +64,8 @@ public final class Simulation: @unchecked Sendable {
 
   private func runWithCrashes() throws -> Outcome {
     let task = Task(executorPreference: executor) { await self.live() }
-    let isFinished = executor.run(clock) { isOver }
+    // To the very end of every task: one that stays behind keeps the whole world alive.
+    let isFinished = executor.run(clock) { hasEnded }
     task.cancel()
     if let failure { throw failure }
     return Outcome(
@@ -70,6 +74,7 @@ public final class Simulation: @unchecked Sendable {
   }
 
   private func live() async {
+    defer { hasEnded = true }
     let end = Int64(plan.busySeconds) * 1000
     do {
       try await withThrowingDiscardingTaskGroup { group in
@@ -84,6 +89,7 @@ public final class Simulation: @unchecked Sendable {
           try await clock.sleep(for: .seconds(1))
         }
         trace.note("quiet")
+        if try !isAgreed() { undrained = devices.map(\.summary).joined(separator: "; ") }
         isOver = true
         group.cancelAll()
       }
@@ -107,9 +113,8 @@ public final class Simulation: @unchecked Sendable {
 
   private func check() throws -> String? {
     if let violation = server.violation { return violation }
-    if try !isAgreed() {
-      return "INV-09: after \(plan.quietSeconds) quiet seconds not all is drained: "
-        + devices.map(\.summary).joined(separator: "; ")
+    if let undrained {
+      return "INV-09: after \(plan.quietSeconds) quiet seconds not all is drained: \(undrained)"
     }
     let model = try Model(server.operations())
     if let violation = model.violation { return violation }
