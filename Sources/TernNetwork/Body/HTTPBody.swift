@@ -3,8 +3,8 @@ import Synchronization
 /// A body that arrives in chunks, at the pace of its reader.
 ///
 /// It is read once, by one task at a time; a second iterator goes on where the first one stopped.
-/// When a task is cancelled while it waits for a chunk the exchange ends. When the last copy of a
-/// body is released, so does its exchange.
+/// When a task is cancelled before or while it waits for a chunk the exchange ends. When the last
+/// copy of a body is released, so does its exchange.
 public struct HTTPBody: AsyncSequence, Sendable {
   public typealias Element = [UInt8]
   public typealias Failure = any Error

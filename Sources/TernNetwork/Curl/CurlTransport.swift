@@ -81,9 +81,9 @@ private final class CurlBody: Sendable {
     transport.release(transfer)
   }
 
+  /// A reader that is cancelled already ends the exchange too, whoever else still holds the body.
   func next() async throws -> [UInt8]? {
-    try Task.checkCancellation()
-    return try await transport.next(of: transfer)
+    try await transport.next(of: transfer)
   }
 }
 #endif

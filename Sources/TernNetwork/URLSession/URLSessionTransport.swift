@@ -77,9 +77,9 @@ private final class URLSessionBody: Sendable {
     exchange.abandon(CancellationError())
   }
 
+  /// A reader that is cancelled already ends the exchange too, whoever else still holds the body.
   func next() async throws -> [UInt8]? {
-    try Task.checkCancellation()
-    return try await withTaskCancellationHandler {
+    try await withTaskCancellationHandler {
       try await exchange.pipe.read { exchange.readOn() }
     } onCancel: {
       exchange.abandon(CancellationError())

@@ -64,6 +64,25 @@ struct CurlCancellationTests {
     await ended.wait()
   }
 
+  @Test("a task cancelled between two chunks ends its exchange, though the response is still held")
+  func betweenChunks() async throws {
+    let ended = Signal()
+    let server = try LocalServer { connection in
+      _ = connection.readRequest()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
+      connection.waitForEnd()
+      ended.fire()
+    }
+    defer { server.stop() }
+    let response = try await transport.send(HTTPRequest(.get, server.url))
+    let task = Task {
+      for try await _ in response.body { withUnsafeCurrentTask { $0?.cancel() } }
+    }
+    #expect(await failure(CancellationError.self) { try await task.value } != nil)
+    await ended.wait()
+    withExtendedLifetime(response) {}
+  }
+
   @Test("releasing a response without reading it ends its exchange")
   func released() async throws {
     let ended = Signal()
