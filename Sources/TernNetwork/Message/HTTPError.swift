@@ -1,3 +1,5 @@
+import TernCore
+
 /// Why an exchange came to no answer, or its body to no end.
 ///
 /// Cancellation is not one of these: it is a `CancellationError`. The text names the origin and
@@ -61,6 +63,20 @@ public struct HTTPError: Error, Hashable, Sendable {
       .idleTimeout, .connectionLost, .invalidAnswer:
       true
     default: false
+    }
+  }
+}
+
+extension HTTPError: AdvisingError {
+  public var advice: FailureAdvice {
+    switch code.reason {
+    // The program ends the transport when it ends itself, and goes on another time.
+    case .unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .shutDown: .unreachable
+    // What a captive portal shows, too.
+    case .tls: .failed
+    case .deadlineExceeded, .idleTimeout, .connectionLost, .invalidAnswer:
+      .interrupted(isLocal: origin?.isLoopback ?? false)
+    case .invalidURL, .invalidHeader, .bodyTooLarge, .bodyInUse: .permanent
     }
   }
 }
