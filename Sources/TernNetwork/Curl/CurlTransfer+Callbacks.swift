@@ -53,20 +53,22 @@ extension CurlTransfer {
 
   private func sendBody(_ room: UnsafeMutableRawBufferPointer) -> Int {
     noteActivity()
-    guard case .bytes(let bytes) = request.body else { return 0 }
+    guard let source else { return 0 }
     guard !isAbandoned else { return tern_curl_read_abort() }
-    let count = min(room.count, bytes.count - sentByteCount)
-    bytes.withUnsafeBytes { all in
-      room.copyMemory(from: .init(rebasing: all[sentByteCount...].prefix(count)))
+    do throws(HTTPError) {
+      let count = try source.read(at: sentByteCount, into: room)
+      sentByteCount += count
+      return count
+    } catch {
+      refusal = error
+      return tern_curl_read_abort()
     }
-    sentByteCount += count
-    return count
   }
 
   /// libcurl rewinds to send a body again on a new connection.
   private func seekBody(to offset: Int, whence: Int32) -> Int32 {
-    guard case .bytes(let bytes) = request.body, whence == SEEK_SET,
-      (0...bytes.count).contains(offset), request.isRepeatable || offset == sentByteCount
+    guard let source, whence == SEEK_SET, (0...source.byteCount).contains(offset),
+      request.isRepeatable || offset == sentByteCount
     else { return CURL_SEEKFUNC_FAIL }
     sentByteCount = offset
     return CURL_SEEKFUNC_OK

@@ -18,6 +18,7 @@ extension CurlTransfer {
     guard let easy else { return }
     curl_easy_cleanup(easy)
     curl_slist_free_all(headerList)
+    source = nil
     self.easy = nil
     headerList = nil
   }
@@ -45,9 +46,9 @@ extension CurlTransfer {
   }
 
   private func setBody(_ easy: UnsafeMutableRawPointer) {
-    switch request.body {
-    case .bytes(let bytes): setUpload(easy, count: bytes.count)
-    case .none:
+    if let source {
+      setUpload(easy, count: source.byteCount)
+    } else {
       switch request.method {
       case .head: _ = tern_curl_set_long(easy, CURLOPT_NOBODY, 1)
       // Servers want to hear that these have no content: RFC 9110, section 8.6.
@@ -64,7 +65,7 @@ extension CurlTransfer {
   }
 
   private func setHeaders(_ easy: UnsafeMutableRawPointer) {
-    for field in request.headers.fields {
+    for field in request.sentHeaders.fields {
       // "Name:" would remove a field of libcurl's own; a semicolon says that it is empty.
       append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
     }

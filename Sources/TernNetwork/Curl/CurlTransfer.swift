@@ -13,6 +13,8 @@ final class CurlTransfer: @unchecked Sendable {
   let head = HeadPromise()
   let pipe: BodyPipe
   let authoritiesFile: String?
+  /// Released, and its files closed, as soon as libcurl is done with the transfer.
+  var source: BodySource?
   private let abandoned = Atomic(false)
 
   /// Set from the moment at which libcurl has the transfer to the one at which it hasn't.
@@ -26,8 +28,14 @@ final class CurlTransfer: @unchecked Sendable {
   private var deadline: ContinuousClock.Instant?
   private var lastActivity = ContinuousClock.now
 
-  init(_ request: HTTPRequest, origin: Origin, configuration: CurlTransport.Configuration) {
+  /// - Throws: ``HTTPError`` when a file of the body can't be sent.
+  init(
+    _ request: HTTPRequest, origin: Origin, configuration: CurlTransport.Configuration
+  ) throws(HTTPError) {
     self.request = request
+    if let segments = request.body.segments {
+      source = try BodySource(segments, origin: origin)
+    }
     self.origin = origin
     pipe = BodyPipe(limitBytes: configuration.bodyBufferBytes)
     authoritiesFile = configuration.authoritiesFile

@@ -39,7 +39,7 @@ public final class CurlTransport: HTTPTransport {
   public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
     let origin = try request.validated()
     try Task.checkCancellation()
-    let transfer = CurlTransfer(request, origin: origin, configuration: configuration)
+    let transfer = try CurlTransfer(request, origin: origin, configuration: configuration)
     let head = try await withTaskCancellationHandler {
       try await transfer.head.wait { driver.submit(.start(transfer)) }
     } onCancel: {

@@ -10,6 +10,7 @@ public struct HTTPError: Error, Hashable, Sendable {
       case invalidURL, invalidHeader, unresolvedHost, connectionRefused, unreachable
       case connectTimeout, tls, deadlineExceeded, idleTimeout, connectionLost
       case invalidAnswer, bodyTooLarge, bodyInUse, shutDown
+      case fileMissing, fileUnreadable, fileChanged
     }
     package let reason: Reason
 
@@ -41,6 +42,13 @@ public struct HTTPError: Error, Hashable, Sendable {
     public static let bodyInUse = Code(reason: .bodyInUse)
     /// The transport was shut down.
     public static let shutDown = Code(reason: .shutDown)
+    /// A file of the request's body is not there.
+    public static let fileMissing = Code(reason: .fileMissing)
+    /// A file of the request's body can't be read.
+    public static let fileUnreadable = Code(reason: .fileUnreadable)
+    /// A file of the request's body has not the size that was announced, or changed while it was
+    /// sent. The server got less than the whole.
+    public static let fileChanged = Code(reason: .fileChanged)
   }
 
   public let code: Code
@@ -54,17 +62,6 @@ public struct HTTPError: Error, Hashable, Sendable {
     self.origin = origin
     self.detail = detail
   }
-
-  /// Whether the same request can succeed later with nothing changed here. It says nothing about
-  /// whether the first one had an effect.
-  public var canRetry: Bool {
-    switch code {
-    case .unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .deadlineExceeded,
-      .idleTimeout, .connectionLost, .invalidAnswer:
-      true
-    default: false
-    }
-  }
 }
 
 extension HTTPError: AdvisingError {
@@ -74,9 +71,11 @@ extension HTTPError: AdvisingError {
     case .unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .shutDown: .unreachable
     // What a captive portal shows, too.
     case .tls: .failed
+    // Too many open files, a device that is locked, a writer that has not finished.
+    case .fileUnreadable, .fileChanged: .failed
     case .deadlineExceeded, .idleTimeout, .connectionLost, .invalidAnswer:
       .interrupted(isLocal: origin?.isLoopback ?? false)
-    case .invalidURL, .invalidHeader, .bodyTooLarge, .bodyInUse: .permanent
+    case .invalidURL, .invalidHeader, .bodyTooLarge, .bodyInUse, .fileMissing: .permanent
     }
   }
 }
@@ -103,6 +102,9 @@ extension HTTPError: CustomStringConvertible {
     case .bodyTooLarge: "the body is too large"
     case .bodyInUse: "the body is being read already"
     case .shutDown: "the transport was shut down"
+    case .fileMissing: "a file of the request is missing"
+    case .fileUnreadable: "a file of the request can't be read"
+    case .fileChanged: "a file of the request has changed"
     }
   }
 }

@@ -16,11 +16,28 @@ extension HTTPRequest {
         throw HTTPError(.invalidHeader, origin: origin, "\(field.name) is the transport's own")
       }
       // A line break in a value would begin a field, or a request, that nobody wrote.
-      guard field.value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
+      guard Self.isFieldValue(field.value) else {
         throw HTTPError(.invalidHeader, origin: origin, "\(field.name) holds a control character")
       }
     }
+    if case .form(let form) = body {
+      try form.validate(origin)
+      guard headers["Content-Type"] == nil else {
+        throw HTTPError(.invalidHeader, origin: origin, "Content-Type is the form's own")
+      }
+    }
     return origin
+  }
+
+  /// The header fields that are sent, but for those that are the transport's own.
+  var sentHeaders: HTTPHeaders {
+    var headers = headers
+    if case .form(let form) = body { headers["Content-Type"] = form.contentType }
+    return headers
+  }
+
+  static func isFieldValue(_ text: String) -> Bool {
+    text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
   }
 
   private static let reserved: Set = ["content-length", "transfer-encoding", "host", "expect"]
@@ -36,5 +53,17 @@ extension HTTPRequest {
         default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
       }
+  }
+}
+
+extension HTTPRequest.Body {
+  /// `nil` for a request that has no body, which is not the same as an empty one.
+  var segments: [BodySegment]? {
+    switch self {
+    case .none: nil
+    case .bytes(let bytes): [.bytes(bytes)]
+    case .segments(let segments): segments
+    case .form(let form): form.segments
+    }
   }
 }

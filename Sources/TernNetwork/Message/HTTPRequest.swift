@@ -26,11 +26,15 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// What follows the head. A case for a file on disk is to come.
-  public enum Body: Sendable {
+  /// What follows the head, always sent with its `Content-Length`.
+  public enum Body: Hashable, Sendable {
     case none
-    /// Sent with its `Content-Length`.
     case bytes([UInt8])
+    /// Pieces one after the other. Files are read while they are sent, 64 KiB at a time, so that a
+    /// body of any length takes no more memory.
+    case segments([BodySegment])
+    /// The same for a form, whose `Content-Type` the transport adds.
+    case form(MultipartForm)
   }
 
   public var method: Method

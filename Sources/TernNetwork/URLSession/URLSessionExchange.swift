@@ -7,6 +7,8 @@ final class URLSessionExchange: Sendable {
   let origin: Origin
   let head = HeadPromise()
   let pipe: BodyPipe
+  /// Kept until nobody holds the exchange, which is after the system has read it.
+  let upload: URLSessionUpload?
 
   private struct Flow {
     var task: URLSessionDataTask?
@@ -18,8 +20,9 @@ final class URLSessionExchange: Sendable {
   }
   private let flow = Mutex(Flow())
 
-  init(origin: Origin, bodyBufferBytes: Int) {
+  init(origin: Origin, bodyBufferBytes: Int, upload: URLSessionUpload?) {
     self.origin = origin
+    self.upload = upload
     pipe = BodyPipe(limitBytes: bodyBufferBytes)
   }
 

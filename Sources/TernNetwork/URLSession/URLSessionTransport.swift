@@ -41,9 +41,17 @@ public final class URLSessionTransport: HTTPTransport {
     guard let url = URL(string: request.url) else {
       throw HTTPError(.invalidURL, origin: origin, "the system can't read it")
     }
-    let exchange = URLSessionExchange(origin: origin, bodyBufferBytes: bodyBufferBytes)
-    guard let task = events.add(exchange, as: { session.dataTask(with: request.foundation(url)) })
-    else { throw HTTPError(.shutDown, origin: origin, "it takes no more requests") }
+    let upload = try request.upload(origin)
+    let exchange = URLSessionExchange(
+      origin: origin, bodyBufferBytes: bodyBufferBytes, upload: upload)
+    let foundation = request.foundation(url)
+    let added = events.add(exchange) {
+      upload.map { session.uploadTask(with: foundation, fromFile: $0.url) }
+        ?? session.dataTask(with: foundation)
+    }
+    guard let task = added else {
+      throw HTTPError(.shutDown, origin: origin, "it takes no more requests")
+    }
     exchange.begin(task, deadline: request.deadline)
     let head = try await withTaskCancellationHandler {
       try await exchange.head.wait { task.resume() }
@@ -88,10 +96,21 @@ private final class URLSessionBody: Sendable {
 }
 
 extension HTTPRequest {
+  /// `nil` for what the system sends from memory.
+  fileprivate func upload(_ origin: Origin) throws(HTTPError) -> URLSessionUpload? {
+    switch body {
+    case .none, .bytes: nil
+    case .segments, .form:
+      try URLSessionUpload(BodySource(body.segments ?? [], origin: origin), origin: origin)
+    }
+  }
+
   fileprivate func foundation(_ url: URL) -> URLRequest {
     var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalAndRemoteCacheData)
     request.httpMethod = method.rawValue
-    for field in headers.fields { request.addValue(field.value, forHTTPHeaderField: field.name) }
+    for field in sentHeaders.fields {
+      request.addValue(field.value, forHTTPHeaderField: field.name)
+    }
     if case .bytes(let bytes) = body { request.httpBody = Data(bytes) }
     // The system's timer starts again with every byte, as an idle timeout does.
     request.timeoutInterval = idleTimeout.map { $0 / .seconds(1) } ?? 7 * 24 * 3600

@@ -68,19 +68,27 @@ struct Connection: Sendable {
     var line: String
     var headers: [String: String]
     var body: [UInt8]
+
+    /// As the client announced it.
+    var byteCount: Int { headers["content-length"].flatMap { Int($0) } ?? 0 }
   }
 
   /// The next request with its whole body, `nil` when the client has closed.
   func readRequest() -> Request? {
+    guard var request = readHead(), let body = read(request.byteCount) else { return nil }
+    request.body = body
+    return request
+  }
+
+  /// The next request without its body.
+  func readHead() -> Request? {
     guard let line = readLine(), !line.isEmpty else { return nil }
-    var headers: [String: String] = [:]
+    var request = Request(line: line, headers: [:], body: [])
     while let field = readLine(), !field.isEmpty {
       let parts = field.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+      request.headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
     }
-    let count = headers["content-length"].flatMap { Int($0) } ?? 0
-    guard let body = read(count) else { return nil }
-    return Request(line: line, headers: headers, body: body)
+    return request
   }
 
   private func readLine() -> String? {
@@ -104,6 +112,22 @@ struct Connection: Sendable {
       filled += got
     }
     return bytes
+  }
+
+  /// Gives what comes in pieces of up to 256 KiB, until there are `count` bytes or no more.
+  ///
+  /// - Returns: How many bytes came.
+  func read(upTo count: Int, _ take: (UnsafeRawBufferPointer) -> Void) -> Int {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+    defer { buffer.deallocate() }
+    var total = 0
+    while total < count {
+      let got = recv(socket, buffer.baseAddress, min(buffer.count, count - total), 0)
+      guard got > 0 else { return total }
+      take(UnsafeRawBufferPointer(rebasing: buffer[..<got]))
+      total += got
+    }
+    return total
   }
 
   /// Waits until the client closes, which is how it sees a cancellation.

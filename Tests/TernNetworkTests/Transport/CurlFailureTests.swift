@@ -16,7 +16,7 @@ struct CurlFailureTests {
       _ = try await transport.send(HTTPRequest(.get, "http://127.0.0.1:\(port)/secret?key=secret"))
     }
     #expect(error?.code == .connectionRefused)
-    #expect(error?.canRetry == true)
+    #expect(error?.advice == .unreachable)
     #expect(error.map { "\($0)".contains("secret") } == false)
   }
 
