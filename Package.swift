@@ -41,12 +41,13 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
+    .target(name: "TernJobs", dependencies: ["TernDatabase"], swiftSettings: strict),
     .target(
       name: "TernNetwork",
       dependencies: ["TernCore", .target(name: "CCurl", condition: .when(platforms: [.linux]))],
       swiftSettings: strict),
     .target(
-      name: "Tern", dependencies: ["TernCore", "TernDatabase", "TernNetwork"],
+      name: "Tern", dependencies: ["TernCore", "TernDatabase", "TernJobs", "TernNetwork"],
       swiftSettings: strict),
     .target(name: "TernTesting", dependencies: ["Tern"], swiftSettings: strict),
     .target(
@@ -74,6 +75,9 @@ let package = Package(
       path: "Benchmarks/TernBench", swiftSettings: strict),
     .testTarget(
       name: "TernCoreTests", dependencies: ["TernCore", "TernTesting"], swiftSettings: strict),
+    .testTarget(
+      name: "TernJobsTests", dependencies: ["Tern", "TernTesting", "TestProcesses"],
+      swiftSettings: strict),
     .testTarget(name: "TernTests", dependencies: ["Tern", "TernTesting"], swiftSettings: strict),
     .testTarget(
       name: "TernServerTests", dependencies: ["TernCore", "TernServer", "TernTool"],

@@ -7,9 +7,11 @@ struct RoomTests {
     // No I/O: the C library is for the rehearsal of a crash alone.
     "TernCore": ["CZlib", "Synchronization", "Glibc", "Musl", "Darwin"],
     "TernDatabase": ["TernCore", "CTernSQLite", "GRDB", "GRDBSQLite"] + system,
+    "TernJobs": ["TernCore", "TernDatabase", "GRDB"] + system,
     "TernNetwork": ["TernCore", "CCurl"] + system,
-    "Tern": ["TernCore", "TernDatabase", "TernNetwork", "GRDB"] + system,
-    "TernTesting": ["Tern", "TernCore", "TernDatabase", "TernNetwork", "GRDB"] + system,
+    "Tern": ["TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB"] + system,
+    "TernTesting": ["Tern", "TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB"]
+      + system,
     "TernServer": ["TernCore", "GRDB"] + hummingbird + system,
     // The command stands above all rooms.
     "TernTool": ["Tern", "TernCore", "TernServer", "GRDB", "ArgumentParser", "Logging"] + system,

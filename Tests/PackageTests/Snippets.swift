@@ -53,6 +53,7 @@ struct Snippet {
 
   private static let surroundings = [
     "database: DatabasePool", "migrator: DatabaseMigrator", "replica: Replica",
-    "engine: SyncEngine", "url: URL", "token: String", "isbn: String",
+    "engine: SyncEngine", "url: URL", "token: String", "isbn: String", "jobs: JobQueue",
+    "context: JobContext", "photo: URL",
   ].joined(separator: ", ")
 }

@@ -63,7 +63,7 @@ public final class Replica: Sendable {
 
   private init(store: SQLiteReplicaStore) {
     self.store = store
-    localWrites = LocalWrites(noteTables: Set(store.sql.map(\.note.noteTable)))
+    localWrites = LocalWrites(tables: Set(store.sql.map(\.note.noteTable)))
     store.database.add(transactionObserver: localWrites, extent: .observerLifetime)
   }
 

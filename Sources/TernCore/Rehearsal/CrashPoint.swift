@@ -24,6 +24,25 @@ package enum CrashPoint: String, CaseIterable, Sendable {
   case serverBeforeCommit = "server.before-commit"
   /// The server has committed a push and not answered.
   case serverAfterCommit = "server.after-commit"
+  /// A job's file is copied and synced, and no job has it.
+  case jobAfterCopy = "job.after-copy"
+  /// A job is written, and its caller's transaction is still open.
+  case jobBeforeEnqueueCommit = "job.before-enqueue-commit"
+  case jobAfterEnqueueCommit = "job.after-enqueue-commit"
+  /// The worker's claim is durable, and no handler runs yet.
+  case jobAfterClaim = "job.after-claim"
+  /// A step's result and its rows are written, and the transaction is still open.
+  case jobBeforeStepCommit = "job.before-step-commit"
+  case jobAfterStepCommit = "job.after-step-commit"
+  /// How an attempt ended is written, and the transaction is still open.
+  case jobBeforeFinishCommit = "job.before-finish-commit"
+  case jobAfterFinishCommit = "job.after-finish-commit"
+  /// No job has a file any more, and it is still there.
+  case jobBeforeUnlink = "job.before-unlink"
+
+  /// Those that a replica and its server reach; a job queue has the others.
+  package static let ofSync = allCases.filter { !$0.rawValue.hasPrefix("job.") }
+  package static let ofJobs = allCases.filter { $0.rawValue.hasPrefix("job.") }
 
   #if Rehearsal
   package typealias Handler = @Sendable (CrashPoint) throws -> Void

@@ -14,6 +14,19 @@ package enum Planted: String, CaseIterable, Sendable {
   case counterCountedTwice
   /// A seal removes notes that it did not read.
   case noteLost
+  /// What a step writes is committed apart from its result.
+  case stepResultApart
+  /// Jobs of a service are started although its gate is closed.
+  case gateIgnored
+  /// A process that died counts as a failed attempt of its jobs.
+  case crashBurnsAttempt
+  /// A file goes when its last use is written, and not when that is committed.
+  case fileUnlinkedBeforeCommit
+
+  /// Those of a replica and its server; a job queue has the others.
+  package static let ofSync: [Planted] = [
+    .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
+  ]
 
   #if Rehearsal
   private static let process = Mutex<Planted?>(nil)

@@ -20,6 +20,13 @@ public struct Backoff: Hashable, Sendable {
     return max(ceiling * min(max(jitter, 0), 1), base / 10)
   }
 
+  /// The same waits, as they stand after a number of failures in a row.
+  public func after(failures: Int) -> Backoff {
+    var backoff = self
+    backoff.failures = failures
+    return backoff
+  }
+
   public mutating func reset() {
     failures = 0
   }

@@ -2,7 +2,7 @@
 package actor BlockingWork {
   package static let shared = BlockingWork(label: "tern.database")
 
-  private let executor: DatabaseExecutor
+  private let executor: any SerialExecutor
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
@@ -10,6 +10,11 @@ package actor BlockingWork {
 
   package init(label: String) {
     executor = DatabaseExecutor(label: label)
+  }
+
+  /// Where a test or a simulation decides what runs.
+  package init(executor: any SerialExecutor) {
+    self.executor = executor
   }
 
   package func run<T: Sendable>(_ body: @Sendable () throws -> T) throws -> T {

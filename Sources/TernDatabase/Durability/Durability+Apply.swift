@@ -66,8 +66,8 @@ private enum SynchronousLevel: Int {
 }
 
 extension Database {
-  /// Empty for a database in memory.
-  fileprivate var filename: String {
+  /// The whole path, empty for a database in memory.
+  package var filename: String {
     sqlite3_db_filename(sqliteConnection, "main").map { String(cString: $0) } ?? ""
   }
 

@@ -16,7 +16,7 @@ package struct CrashCampaign: Sendable {
 
   /// Kills at every point.
   package static func atEveryPoint(seed: UInt64 = 1) -> CrashCampaign {
-    CrashCampaign(plans: CrashPoint.allCases.map { KillPlan($0) }, seed: seed)
+    CrashCampaign(plans: CrashPoint.ofSync.map { KillPlan($0) }, seed: seed)
   }
 
   /// Kills at random moments, several in each fleet.

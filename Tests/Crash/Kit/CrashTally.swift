@@ -45,7 +45,7 @@ package struct CrashTally: Sendable {
 
   package var table: String {
     var lines = [row("point", "reached", "killed")]
-    for point in CrashPoint.allCases {
+    for point in CrashPoint.ofSync {
       lines.append(row(point.rawValue, "\(reached[point] ?? 0)", "\(killed[point] ?? 0)"))
     }
     for member in Fleet.Member.allCases {

@@ -10,7 +10,7 @@ let bug = words.compactMap(Planted.init(rawValue:)).first
 let seeds = words.compactMap(UInt64.init)
 guard let first = seeds.first, let last = seeds.dropFirst().first ?? seeds.first, first <= last
 else {
-  print("usage: tern-sim SEED [LAST] [\(Planted.allCases.map(\.rawValue).joined(separator: "|"))]")
+  print("usage: tern-sim SEED [LAST] [\(Planted.ofSync.map(\.rawValue).joined(separator: "|"))]")
   exit(2)
 }
 var (failures, operations) = (0, 0)

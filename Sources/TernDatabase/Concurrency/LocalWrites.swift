@@ -1,19 +1,20 @@
 import GRDB
 import Synchronization
 
-/// Tells of commits in this process that noted something. Other processes are found by looking.
+/// Tells of commits in this process that inserted into certain tables. Other processes are found
+/// by looking.
 package final class LocalWrites: TransactionObserver, Sendable {
-  private let noteTables: Set<String>
+  private let tables: Set<String>
   private let state = Mutex(State())
 
   private struct State {
-    var hasNoted = false
+    var hasInserted = false
     var nextID = 0
     var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
   }
 
-  init(noteTables: Set<String>) {
-    self.noteTables = noteTables
+  package init(tables: Set<String>) {
+    self.tables = tables
   }
 
   /// One element a commit, coalesced while nobody looks.
@@ -31,23 +32,28 @@ package final class LocalWrites: TransactionObserver, Sendable {
   }
 
   package func observes(eventsOfKind kind: DatabaseEventKind) -> Bool {
-    if case .insert(let table) = kind { noteTables.contains(table) } else { false }
+    if case .insert(let table) = kind { tables.contains(table) } else { false }
   }
 
   package func databaseDidChange(with event: DatabaseEvent) {
-    state.withLock { $0.hasNoted = true }
+    state.withLock { $0.hasInserted = true }
     stopObservingDatabaseChangesUntilNextTransaction()
   }
 
   package func databaseDidCommit(_ db: Database) {
-    let listeners = state.withLock { state in
-      defer { state.hasNoted = false }
-      return state.hasNoted ? Array(state.listeners.values) : []
+    let hasInserted = state.withLock { state in
+      defer { state.hasInserted = false }
+      return state.hasInserted
     }
-    for listener in listeners { listener.yield() }
+    if hasInserted { tell() }
+  }
+
+  /// As if something had been inserted and committed.
+  package func tell() {
+    for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
   }
 
   package func databaseDidRollback(_ db: Database) {
-    state.withLock { $0.hasNoted = false }
+    state.withLock { $0.hasInserted = false }
   }
 }

@@ -1,0 +1,43 @@
+import Foundation
+
+/// A kernel lock on a file: it ends with this value or with the process, however that ends, and
+/// two of one process exclude each other as those of two do.
+package final class FileLock: Sendable {
+  private let descriptor: CInt
+
+  private init(descriptor: CInt) {
+    self.descriptor = descriptor
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// Makes the file where there is none.
+  ///
+  /// - Returns: `nil` when somebody else holds the lock.
+  /// - Throws: ``FileFailure``.
+  package static func attempt(_ path: String) throws -> FileLock? {
+    let lock = try opened(path)
+    while flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
+      if errno == EWOULDBLOCK { return nil }
+      if errno != EINTR { throw FileFailure("locking a file") }
+    }
+    return lock
+  }
+
+  /// ``attempt(_:)`` that waits, blocking the thread.
+  package static func wait(_ path: String) throws -> FileLock {
+    let lock = try opened(path)
+    while flock(lock.descriptor, LOCK_EX) != 0 {
+      if errno != EINTR { throw FileFailure("locking a file") }
+    }
+    return lock
+  }
+
+  private static func opened(_ path: String) throws -> FileLock {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw FileFailure("opening a lock file") }
+    return FileLock(descriptor: descriptor)
+  }
+}

@@ -1,0 +1,128 @@
+import TernCore
+
+/// What becomes of a job: event in, the next state out. Holds no clock and no database.
+package struct JobLife: Hashable, Sendable {
+  package private(set) var state: JobState
+  /// Attempts in a row that failed and count, since the last checkpoint.
+  package private(set) var failures: Int
+  /// Attempts in a row that reached nobody.
+  package private(set) var unreached: Int
+
+  package init(state: JobState, failures: Int = 0, unreached: Int = 0) {
+    (self.state, self.failures, self.unreached) = (state, failures, unreached)
+  }
+
+  package enum Event: Hashable, Sendable {
+    case claimed
+    /// Something of it is done and stored.
+    case checkpoint
+    case succeeded
+    /// The worker ends, and the attempt with it.
+    case shutDown
+    /// The process that ran it is dead.
+    case processDied
+    /// No handler knows its kind, or something of it can not be read.
+    case unusable
+    case failed(FailureAdvice, Circumstances)
+    /// Somebody wants it tried afresh, or a handler for its kind is there.
+    case revived
+  }
+
+  /// What surrounds a failure.
+  package struct Circumstances: Hashable, Sendable {
+    /// The network as the attempt began, and as it failed.
+    package var pathBefore: NetworkPath
+    package var pathAfter: NetworkPath
+    package var retry: RetryPolicy
+    package var backoff: Backoff
+    /// From 0 to 1.
+    package var jitter: Double
+    /// Of a gate whose service did not say.
+    package var gateDelay: Duration
+    package var longestGate: Duration
+
+    package init(
+      pathBefore: NetworkPath, pathAfter: NetworkPath, retry: RetryPolicy = .standard,
+      backoff: Backoff = Backoff(), jitter: Double = 1, gateDelay: Duration = .seconds(30),
+      longestGate: Duration = .seconds(86_400)
+    ) {
+      (self.pathBefore, self.pathAfter, self.retry) = (pathBefore, pathAfter, retry)
+      (self.backoff, self.jitter, self.gateDelay) = (backoff, jitter, gateDelay)
+      self.longestGate = longestGate
+    }
+  }
+
+  package enum Action: Hashable, Sendable {
+    /// Nothing further.
+    case none
+    /// Ready after a while.
+    case wait(Duration)
+    /// Close the service's gate for a while; the job is ready as soon as that lets it.
+    case closeGate(Duration)
+  }
+
+  package mutating func handle(_ event: Event) -> Action {
+    switch (state, event) {
+    case (.waiting, .claimed):
+      state = .running
+      return .none
+    case (.waiting, .unusable), (.running, .unusable):
+      state = .parked
+      return .none
+    case (.running, .checkpoint):
+      // Progress was made: what failed before is no sign of what comes.
+      (failures, unreached) = (0, 0)
+      return .none
+    case (.running, .succeeded):
+      state = .done
+      return .none
+    case (.running, .processDied):
+      if Planted.isActive(.crashBurnsAttempt) { failures += 1 }
+      state = .waiting
+      return .wait(.zero)
+    case (.running, .shutDown):
+      state = .waiting
+      return .wait(.zero)
+    case (.running, .failed(let advice, let circumstances)):
+      return fail(advice, circumstances)
+    case (.failed, .revived), (.parked, .revived):
+      (state, failures, unreached) = (.waiting, 0, 0)
+      return .wait(.zero)
+    default:
+      preconditionFailure("job: \(event) can not happen while \(state)")
+    }
+  }
+
+  private mutating func fail(_ advice: FailureAdvice, _ around: Circumstances) -> Action {
+    state = .waiting
+    switch advice {
+    case .permanent:
+      state = .failed
+      return .none
+    case .failed: return count(around.retry)
+    case .interrupted(let isLocal):
+      let isSteady = around.pathBefore.hasRoute && around.pathBefore == around.pathAfter
+      return isLocal || isSteady ? count(around.retry) : missed(around)
+    case .unreachable: return missed(around)
+    case .limited(let delay):
+      return .closeGate(min(max(delay ?? around.gateDelay, .zero), around.longestGate))
+    }
+  }
+
+  private mutating func count(_ retry: RetryPolicy) -> Action {
+    failures += 1
+    unreached = 0
+    if let delay = retry.delay(afterFailures: failures) { return .wait(delay) }
+    state = .failed
+    return .none
+  }
+
+  private mutating func missed(_ around: Circumstances) -> Action {
+    if around.pathBefore.generation != around.pathAfter.generation { unreached = 0 }
+    unreached += 1
+    // A hint never forbids: without a route it is still tried now and then.
+    guard around.pathAfter.hasRoute else { return .wait(around.backoff.limit) }
+    var backoff = around.backoff.after(failures: unreached - 1)
+    return .wait(backoff.next(jitter: around.jitter))
+  }
+}

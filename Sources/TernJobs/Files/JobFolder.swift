@@ -1,0 +1,126 @@
+import Foundation
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Where a queue's files are: in the root, one folder for each process that opened the queue, each
+/// with a lock that its process holds.
+///
+/// What a dead process left, and no row names, is nobody's: it goes when the queue is opened next.
+final class JobFolder: Sendable {
+  let root: String
+  /// The name of this opening's own folder.
+  private let session: String
+  private let lock: FileLock
+  private let makeID: @Sendable () -> UInt64
+
+  private static let lockName = "lock"
+  private static let rootLockName = "sessions.lock"
+
+  /// Makes a folder of its own, and sweeps those of the dead.
+  ///
+  /// - Parameter named: the paths that jobs have; asked for after the dead are known to be dead.
+  /// - Throws: ``FileFailure``, what Foundation throws, and what `named` throws.
+  init(
+    root: String, isSynced: Bool, makeID: @escaping @Sendable () -> UInt64,
+    named: () throws -> Set<String>
+  ) throws {
+    self.root = root
+    self.makeID = makeID
+    let files = FileManager.default
+    let isNew = !files.fileExists(atPath: root)
+    try files.createDirectory(atPath: root, withIntermediateDirectories: true)
+    let durable = DurableFile(isSynced: isSynced)
+    if isNew { try durable.syncFolder(of: root) }
+    // One at a time, so that a folder whose lock is not taken yet is not swept.
+    let rootLock = try FileLock.wait("\(root)/\(Self.rootLockName)")
+    defer { withExtendedLifetime(rootLock) {} }
+    var name = Self.name(makeID())
+    while mkdir("\(root)/\(name)", 0o700) != 0 {
+      guard errno == EEXIST else { throw FileFailure("making a folder") }
+      name = Self.name(makeID())
+    }
+    session = name
+    guard let lock = try FileLock.attempt("\(root)/\(name)/\(Self.lockName)") else {
+      throw FileFailure("locking a new folder", EWOULDBLOCK)
+    }
+    self.lock = lock
+    try durable.syncFolder(of: "\(root)/\(name)")
+    try sweep(named)
+  }
+
+  private static func name(_ id: UInt64) -> String {
+    let digits = String(id, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  private func sweep(_ named: () throws -> Set<String>) throws {
+    let files = FileManager.default
+    var dead: [(folder: String, lock: FileLock)] = []
+    for folder in try files.contentsOfDirectory(atPath: root).sorted()
+    where folder != session && folder != Self.rootLockName {
+      guard isFolder("\(root)/\(folder)") else { continue }
+      if let lock = try FileLock.attempt("\(root)/\(folder)/\(Self.lockName)") {
+        dead.append((folder, lock))
+      }
+    }
+    let kept = try named()
+    for (folder, lock) in dead {
+      var isEmpty = true
+      for file in try files.contentsOfDirectory(atPath: "\(root)/\(folder)")
+      where file != Self.lockName {
+        if kept.contains("\(folder)/\(file)") {
+          isEmpty = false
+        } else {
+          try files.removeItem(atPath: "\(root)/\(folder)/\(file)")
+        }
+      }
+      if isEmpty { try files.removeItem(atPath: "\(root)/\(folder)") }
+      withExtendedLifetime(lock) {}
+    }
+  }
+
+  private func isFolder(_ path: String) -> Bool {
+    var isDirectory: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+      && isDirectory.boolValue
+  }
+
+  /// A path of this process's own that nothing stands at, relative to the root as it is stored.
+  func newPath() -> String { "\(session)/\(Self.name(makeID()))" }
+
+  func absolute(_ path: String) -> String { "\(root)/\(path)" }
+
+  /// What can not be unlinked now is swept after this process's end.
+  func unlink(_ path: String) {
+    Foundation.unlink(absolute(path))
+  }
+
+  /// Unlinks files once the transaction that took them from their jobs is durable.
+  func unlink(_ paths: [String], afterCommitOf db: Database) {
+    if paths.isEmpty { return }
+    if Planted.isActive(.fileUnlinkedBeforeCommit) {
+      for path in paths { unlink(path) }
+      return
+    }
+    db.afterNextTransaction { db in
+      do {
+        try CrashPoint.reach(.jobBeforeUnlink)
+        for path in paths where try !JobFolder.isNamed(path, in: db) { self.unlink(path) }
+      } catch {
+        // Nothing is lost: what no row names is swept when the queue is opened next.
+      }
+    }
+  }
+
+  /// Whether a job has the file: a savepoint may have taken back what its transaction did.
+  static func isNamed(_ path: String, in db: Database) throws -> Bool {
+    try Bool.fetchOne(
+      db, sql: "SELECT EXISTS (SELECT 1 FROM \(JobTables.file) WHERE path = ?)",
+      arguments: [path])!
+  }
+
+  static func named(in db: Database) throws -> Set<String> {
+    try String.fetchSet(db, sql: "SELECT path FROM \(JobTables.file)")
+  }
+}

@@ -1,0 +1,45 @@
+import TernCore
+
+/// Durable work that a handler does, once or several times until it succeeds, in this process or
+/// in a later one.
+///
+/// A value says what is to be done; it is stored as JSON, so keep it small and its coding stable.
+/// Put large content into files.
+///
+/// ```swift
+/// struct ScanShelf: Job {
+///   static let kind = "scan-shelf"
+///   static let service: String? = "recogniser"
+///   var shelf: String
+/// }
+/// ```
+public protocol Job: Codable, Sendable {
+  /// What the database calls this type, for ever: jobs of a kind that no handler is registered for
+  /// are parked.
+  static var kind: String { get }
+  /// Whose gate its jobs pass: what one of them is told about coming back later holds for all of
+  /// the same service. `nil`, the default, has no gate.
+  static var service: String? { get }
+  /// How often, and when, what failed is tried again. The default is ``RetryPolicy/standard``.
+  static var retry: RetryPolicy { get }
+}
+
+extension Job {
+  public static var service: String? { nil }
+  public static var retry: RetryPolicy { .standard }
+}
+
+/// Names a job in its database: given in the order of enqueueing, and never again.
+public struct JobID: RawRepresentable, Hashable, Sendable, Codable, Comparable {
+  public let rawValue: Int64
+
+  public init(rawValue: Int64) {
+    self.rawValue = rawValue
+  }
+
+  public static func < (left: JobID, right: JobID) -> Bool { left.rawValue < right.rawValue }
+}
+
+extension JobID: CustomStringConvertible {
+  public var description: String { "\(rawValue)" }
+}

@@ -1,0 +1,56 @@
+import Foundation
+
+/// Where a job stands. The raw values are stored.
+public enum JobState: Int, Hashable, Sendable, Codable, CaseIterable {
+  /// For its turn, a time, a gate or the network.
+  case waiting = 0
+  /// A worker has it.
+  case running = 1
+  case done = 2
+  /// Its attempts are used up, or no further one would help; it stays until it is retried or
+  /// removed.
+  case failed = 3
+  /// No handler knows its kind, or its payload can not be read. It comes back by itself when a
+  /// worker with a handler for its kind starts.
+  case parked = 4
+}
+
+/// What a database holds of a job, without its payload.
+public struct JobRecord: Hashable, Sendable, Identifiable {
+  public let id: JobID
+  public let kind: String
+  /// Whose gate it passes.
+  public let service: String?
+  public let state: JobState
+  /// When ``state`` began.
+  public let since: Date
+  /// Of a waiting job: not before this time; a closed gate can make it later.
+  public let readyAt: Date
+  /// How often it was started.
+  public let attempts: Int
+  /// How many attempts in a row failed and count, since its last checkpoint.
+  public let failures: Int
+  /// From 0 to 1, as its handler reported.
+  public let progress: Double?
+  /// As its handler reported.
+  public let message: String?
+  /// Why it failed, was parked or last had to wait, in a sentence.
+  public let reason: String?
+  public let enqueuedAt: Date
+}
+
+/// A service that asked for a pause.
+public struct JobGate: Hashable, Sendable {
+  public let service: String
+  /// When one job may try whether the service takes work again.
+  public let reopensAt: Date
+  /// The job that is trying.
+  public let probe: JobID?
+}
+
+/// All jobs and all closed gates of a database at one moment.
+public struct JobSnapshot: Hashable, Sendable {
+  /// In the order of enqueueing.
+  public let records: [JobRecord]
+  public let gates: [JobGate]
+}

@@ -1,0 +1,58 @@
+import Foundation
+import TernCore
+import TernDatabase
+
+/// What a queue and its worker take from outside, so that a simulation can own it.
+public struct JobEnvironment: Sendable {
+  /// By which waits are slept.
+  public var clock: any Clock<Duration>
+  /// The time since 1970, by which waits are stored.
+  public var wallClock: @Sendable () -> Duration
+  /// Draws a number from 0 to 1.
+  public var jitter: @Sendable () -> Double
+  /// Draws a number for a file's name.
+  public var makeID: @Sendable () -> UInt64
+  /// How often to look whether another process wrote to the database.
+  public var pollInterval: Duration
+  /// The waits of jobs that reached nobody; with no route to anywhere, its limit.
+  public var unreached: Backoff
+  /// How long a gate is closed when the service did not say.
+  public var gateDelay: Duration
+  /// What a service may ask for; a longer pause is cut to this.
+  public var longestGate: Duration
+  /// Where a worker decides, and blocks on SQLite.
+  public var executor: any SerialExecutor
+  /// Where files are copied and synced.
+  public var fileExecutor: any SerialExecutor
+
+  public init(
+    clock: any Clock<Duration> = .continuous,
+    // Injected defaults, these three.
+    wallClock: @escaping @Sendable () -> Duration = { .seconds(Date().timeIntervalSince1970) },
+    jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },  // injected default
+    makeID: @escaping @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) },  // injected default
+    pollInterval: Duration = .seconds(1),
+    unreached: Backoff = Backoff(base: .seconds(1), limit: .seconds(60)),
+    gateDelay: Duration = .seconds(30), longestGate: Duration = .seconds(86_400),
+    executor: (any SerialExecutor)? = nil, fileExecutor: (any SerialExecutor)? = nil
+  ) {
+    self.clock = clock
+    self.wallClock = wallClock
+    self.jitter = jitter
+    self.makeID = makeID
+    self.pollInterval = pollInterval
+    self.unreached = unreached
+    self.gateDelay = gateDelay
+    self.longestGate = longestGate
+    self.executor = executor ?? DatabaseExecutor(label: "tern.jobs")
+    self.fileExecutor = fileExecutor ?? DatabaseExecutor(label: "tern.job-files")
+  }
+
+  /// Now, and the moment after a wait that begins now.
+  var now: WallTime {
+    let (seconds, attoseconds) = wallClock().components
+    return WallTime(milliseconds: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+  }
+
+  func time(after delay: Duration) -> WallTime { WallTime(notBefore: wallClock() + delay) }
+}

@@ -1,0 +1,19 @@
+/// How much a queue takes. What goes over a limit is refused by its name, and what is there stays.
+public struct JobLimits: Hashable, Sendable {
+  /// Of one job's JSON.
+  public var payloadBytes = 1 << 20
+  /// Jobs that are not done: waiting, running, failed and parked.
+  public var jobs = 10_000
+  public var fileBytes = 256 << 20
+  public var filesPerJob = 32
+  /// Steps, values and deadlines of one job.
+  public var checkpointsPerJob = 1000
+  /// Of one step's result, or one value, as JSON.
+  public var checkpointBytes = 1 << 20
+  /// Characters of messages and reasons; longer ones are cut.
+  public var messageLength = 500
+  /// How many jobs that are done are kept, the newest, for who looks.
+  public var keptDone = 100
+
+  public init() {}
+}

@@ -1,0 +1,112 @@
+import Foundation
+import GRDB
+import TernCore
+import TernDatabase
+
+extension JobQueue {
+  /// Adds a job in the caller's transaction: it is there when that commits, with all else that the
+  /// transaction wrote, or not at all. Outside of a transaction it is one by itself.
+  ///
+  /// - Parameter files: what ``attach(copyOf:as:)`` made; the job's from the commit on.
+  /// - Throws: ``JobQueueError`` `.payloadTooLarge`, `.tooManyJobs`, `.tooManyFiles`,
+  ///   `.duplicateFile`, `.fileInUse`, `.notInstalled`; `EncodingError`; `DatabaseError`. Nothing
+  ///   of the job is written then, and the transaction can go on.
+  @discardableResult
+  public func enqueue<J: Job>(_ job: J, files: [JobFile] = [], in db: Database) throws -> JobID {
+    let payload = try JobCoding.encode(job)
+    guard payload.count <= limits.payloadBytes else {
+      throw JobQueueError(
+        .payloadTooLarge,
+        "a \(J.kind) has \(payload.count) bytes, and the limit is \(limits.payloadBytes); put "
+          + "large content into a file")
+    }
+    var id = JobID(rawValue: 0)
+    var given: [JobFile] = []
+    do {
+      try db.inSavepoint {
+        let rows = try JobRows(db, limits: limits)
+        id = try rows.insert(
+          kind: J.kind, service: J.service, payload: payload, at: environment.now)
+        for file in files {
+          try take(file, for: id, rows)
+          given.append(file)
+        }
+        try CrashPoint.reach(.jobBeforeEnqueueCommit)
+        return .commit
+      }
+    } catch {
+      for file in given { file.takeBack() }
+      throw error
+    }
+    #if Rehearsal
+    db.afterNextTransaction { _ in
+      // What is thrown here has nobody to go to: the commit has happened.
+      try? CrashPoint.reach(.jobAfterEnqueueCommit)
+    }
+    #endif
+    return id
+  }
+
+  private func take(_ file: JobFile, for job: JobID, _ rows: JobRows) throws {
+    guard file.folder === folder else {
+      throw JobQueueError(.fileInUse, "the file “\(file.name)” belongs to another queue")
+    }
+    try file.give(to: job, rows)
+  }
+
+  /// Copies a file for a job that is to be enqueued. The original can go afterwards.
+  ///
+  /// - Parameter name: what the job's handler asks for it by.
+  /// - Returns: the copy, synced with the queue's durability.
+  /// - Throws: ``JobQueueError`` `.fileTooLarge`, `.diskFull`, `.fileFailed`, with nothing left
+  ///   behind; `CancellationError`.
+  public func attach(copyOf original: URL, as name: String) async throws -> JobFile {
+    try await attach(as: name) { durable, path, limit in
+      try durable.copy(original.path(percentEncoded: false), to: path, maximumBytes: limit)
+    }
+  }
+
+  /// Writes a file for a job that is to be enqueued: ``attach(copyOf:as:)`` for what is in memory.
+  public func attach(_ content: Data, as name: String) async throws -> JobFile {
+    try await attach(as: name) { durable, path, limit in
+      if content.count > limit { return false }
+      try content.withUnsafeBytes { try durable.create(path, $0) }
+      return true
+    }
+  }
+
+  private func attach(
+    as name: String, _ write: @Sendable (DurableFile, String, Int) throws -> Bool
+  ) async throws -> JobFile {
+    let path = folder.newPath()
+    let isWhole = try await copying.run {
+      try reportingFile(name) {
+        try write(durableFile, folder.absolute(path), limits.fileBytes)
+      }
+    }
+    guard isWhole else { throw tooLarge(name) }
+    let file = JobFile(name: name, path: path, folder: folder)
+    try CrashPoint.reach(.jobAfterCopy)
+    return file
+  }
+
+  var durableFile: DurableFile { DurableFile(isSynced: durability == .powerLoss) }
+
+  func tooLarge(_ name: String) -> JobQueueError {
+    JobQueueError(
+      .fileTooLarge, "the file “\(name)” has more than \(limits.fileBytes) bytes; make it smaller")
+  }
+
+  /// Says of which file a failure is.
+  func reportingFile<T>(_ name: String, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let failure as FileFailure {
+      throw failure.isDiskFull
+        ? JobQueueError(
+          .diskFull, "there is no room for the file “\(name)”; free some", underlyingError: failure)
+        : JobQueueError(
+          .fileFailed, "the file “\(name)” could not be stored", underlyingError: failure)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import GRDB
+import TernCore
+
+extension JobQueue {
+  /// Every job that the database holds, in the order of enqueueing.
+  ///
+  /// - Throws: ``JobQueueError`` `.notInstalled`, `DatabaseError`.
+  public func records(in db: Database) throws -> [JobRecord] {
+    _ = try JobRows(db, limits: limits)
+    return try Row.fetchAll(db, sql: "\(Self.selection) ORDER BY id").map(JobRecord.init)
+  }
+
+  /// - Returns: `nil` for a job that was removed, or was done before the newest
+  ///   ``JobLimits/keptDone``.
+  /// - Throws: as ``records(in:)``.
+  public func record(_ id: JobID, in db: Database) throws -> JobRecord? {
+    _ = try JobRows(db, limits: limits)
+    return try Row.fetchOne(
+      db, sql: "\(Self.selection) WHERE id = ?", arguments: [id.rawValue]
+    ).map(JobRecord.init)
+  }
+
+  /// The services that asked for a pause, by name.
+  ///
+  /// - Throws: as ``records(in:)``.
+  public func gates(in db: Database) throws -> [JobGate] {
+    try JobRows(db, limits: limits).gates().sorted { $0.key < $1.key }.map { service, gate in
+      JobGate(service: service, reopensAt: gate.reopens.date, probe: gate.probe)
+    }
+  }
+
+  /// All jobs and gates now and after every change that is committed; who reads slowly gets the
+  /// newest only. What other processes commit is seen while a worker of this process runs.
+  ///
+  /// Each element reads all jobs: for a long queue, observe the view `grdb_tern_jobs` instead.
+  public var updates: some AsyncSequence<JobSnapshot, any Error> & Sendable {
+    ValueObservation.tracking { db in
+      JobSnapshot(records: try self.records(in: db), gates: try self.gates(in: db))
+    }.values(in: database, bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// Lets a job that failed or is parked begin again, with all its attempts; what its steps
+  /// stored stays. The caller's transaction decides.
+  ///
+  /// - Returns: whether there was such a job.
+  /// - Throws: as ``records(in:)``.
+  @discardableResult
+  public func retry(_ id: JobID, in db: Database) throws -> Bool {
+    let rows = try JobRows(db, limits: limits)
+    guard var life = try rows.life(id)?.life, life.state == .failed || life.state == .parked
+    else { return false }
+    _ = life.handle(.revived)
+    let now = environment.now
+    try rows.store(life, of: id, since: now, ready: now)
+    let arrivals = arrivals
+    db.afterNextTransaction { _ in arrivals.tell() }
+    return true
+  }
+
+  /// Removes a job, whatever its state, with its files. The caller's transaction decides. A handler
+  /// that runs is told at its next checkpoint, by ``JobQueueError`` `.notRunning`.
+  ///
+  /// - Returns: whether there was such a job.
+  /// - Throws: as ``records(in:)``.
+  @discardableResult
+  public func remove(_ id: JobID, in db: Database) throws -> Bool {
+    let rows = try JobRows(db, limits: limits)
+    guard let (life, _, service) = try rows.life(id) else { return false }
+    if life.state != .done { try rows.removeUnfinished() }
+    try rows.tell(service, .ended(id))
+    try rows.dropCheckpoints(of: id)
+    folder.unlink(try rows.dropFiles(of: id), afterCommitOf: db)
+    try db.execute(sql: "DELETE FROM \(JobTables.job) WHERE id = ?", arguments: [id.rawValue])
+    let arrivals = arrivals
+    db.afterNextTransaction { _ in arrivals.tell() }
+    return true
+  }
+
+  private static let selection = """
+    SELECT id, kind, nullif(service, '') AS service, state, since_ms, ready_ms, attempts, failures,
+      progress, message, reason, enqueued_ms FROM \(JobTables.job)
+    """
+}
+
+extension JobRecord {
+  init(_ row: Row) {
+    func date(_ column: String) -> Date { WallTime(milliseconds: row[column]).date }
+    self.init(
+      id: JobID(rawValue: row["id"]), kind: row["kind"], service: row["service"],
+      // A newer Tern's states are refused with its format.
+      state: JobState(rawValue: row["state"]) ?? .parked, since: date("since_ms"),
+      readyAt: date("ready_ms"), attempts: row["attempts"], failures: row["failures"],
+      progress: row["progress"], message: row["message"], reason: row["reason"],
+      enqueuedAt: date("enqueued_ms"))
+  }
+}

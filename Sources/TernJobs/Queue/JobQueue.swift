@@ -1,0 +1,96 @@
+import Foundation
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Jobs in the app's own database, enqueued in the app's own transactions.
+///
+/// ```swift
+/// let jobs = try await JobQueue.open(database)
+/// try await database.write { db in
+///   try shelf.insert(db)
+///   try jobs.enqueue(ScanShelf(shelf: shelf.id), in: db)
+/// }
+/// ```
+///
+/// Enqueueing needs no handler: a ``JobWorker``, in this process or another, runs the jobs.
+public final class JobQueue: Sendable {
+  /// The app's own database.
+  public let database: any DatabaseWriter
+  public let limits: JobLimits
+  package let environment: JobEnvironment
+  let durability: Durability
+  let folder: JobFolder
+  /// The kernel's lock that one worker holds.
+  let lockPath: String
+  /// Tells of jobs that were committed in this process.
+  let arrivals = LocalWrites(tables: [JobTables.job])
+  let copying: BlockingWork
+
+  /// Opens, or opens again, the queue of a database, off the caller's actor: makes its tables where
+  /// they are missing, and removes files that a dead process left to nobody.
+  ///
+  /// - Parameters:
+  ///   - files: a folder for the files of this database's jobs and of nothing else; by default
+  ///     beside the database, `-files` after its name. For a database in memory it is a temporary
+  ///     one.
+  ///   - durability: what a commit that returned survives, with its files; set on the writer and
+  ///     checked.
+  /// - Throws: ``JobQueueError`` `.newerFormat` and `.fileFailed`, `DatabaseSetupError`, and
+  ///   `DatabaseError`.
+  public static func open(
+    _ database: any DatabaseWriter, files: URL? = nil, limits: JobLimits = JobLimits(),
+    durability: Durability = .powerLoss, environment: JobEnvironment = JobEnvironment()
+  ) async throws -> JobQueue {
+    try await BlockingWork.shared.run {
+      try openBlocking(
+        database, files: files, limits: limits, durability: durability, environment: environment)
+    }
+  }
+
+  /// ``open(_:files:limits:durability:environment:)`` on the caller's thread.
+  package static func openBlocking(
+    _ database: any DatabaseWriter, files: URL? = nil, limits: JobLimits = JobLimits(),
+    durability: Durability = .powerLoss, environment: JobEnvironment = JobEnvironment()
+  ) throws -> JobQueue {
+    try durability.apply(to: database)
+    let (id, path) = try database.write { db in
+      let id = try JobTables.install(db) { String(environment.makeID(), radix: 16) }
+      return (id, db.filename)
+    }
+    let temporary = FileManager.default.temporaryDirectory.appending(path: "tern-jobs-\(id)")
+    let beside = path.isEmpty ? temporary : URL(filePath: path + "-files")
+    let root = (files ?? beside).path(percentEncoded: false).withoutTrailingSlash
+    do {
+      let folder = try JobFolder(
+        root: root, isSynced: durability == .powerLoss, makeID: environment.makeID
+      ) { try database.read(JobFolder.named) }
+      return JobQueue(
+        database, limits, environment, durability, folder,
+        lockPath: path.isEmpty ? "\(root)/worker.lock" : path + "-jobs.lock")
+    } catch let error as DatabaseError {
+      throw error
+    } catch {
+      throw JobQueueError(
+        .fileFailed, "the folder for the files of jobs can not be used", underlyingError: error)
+    }
+  }
+
+  private init(
+    _ database: any DatabaseWriter, _ limits: JobLimits, _ environment: JobEnvironment,
+    _ durability: Durability, _ folder: JobFolder, lockPath: String
+  ) {
+    self.database = database
+    self.limits = limits
+    self.environment = environment
+    self.durability = durability
+    self.folder = folder
+    self.lockPath = lockPath
+    copying = BlockingWork(executor: environment.fileExecutor)
+    database.add(transactionObserver: arrivals, extent: .observerLifetime)
+  }
+}
+
+extension String {
+  fileprivate var withoutTrailingSlash: String { hasSuffix("/") ? String(dropLast()) : self }
+}

@@ -1,0 +1,72 @@
+import TernCore
+
+/// Why a queue did not do what was asked. Nothing of it was done.
+public struct JobQueueError: Error, Sendable {
+  public struct Code: Hashable, Sendable {
+    package enum Reason: String, Sendable {
+      case notInstalled, newerFormat, workerRunning, payloadTooLarge, tooManyJobs
+      case fileTooLarge, tooManyFiles, duplicateFile, fileInUse, noSuchFile, diskFull, fileFailed
+      case tooManyCheckpoints, checkpointTooLarge, unreadable, notRunning
+    }
+    package let reason: Reason
+
+    /// The queue's tables are missing, e.g. because the app erased its database: open it again.
+    public static let notInstalled = Code(reason: .notInstalled)
+    /// A newer Tern made the queue's tables.
+    public static let newerFormat = Code(reason: .newerFormat)
+    /// Another worker, of this process or another, works on the same database.
+    public static let workerRunning = Code(reason: .workerRunning)
+    /// Over ``JobLimits/payloadBytes``.
+    public static let payloadTooLarge = Code(reason: .payloadTooLarge)
+    /// ``JobLimits/jobs`` that are not done are there already.
+    public static let tooManyJobs = Code(reason: .tooManyJobs)
+    /// Over ``JobLimits/fileBytes``.
+    public static let fileTooLarge = Code(reason: .fileTooLarge)
+    /// Over ``JobLimits/filesPerJob``.
+    public static let tooManyFiles = Code(reason: .tooManyFiles)
+    /// Two files of one job have the same name.
+    public static let duplicateFile = Code(reason: .duplicateFile)
+    /// The file belongs to a job already, or to another queue.
+    public static let fileInUse = Code(reason: .fileInUse)
+    /// The job has no file of that name, or it was released.
+    public static let noSuchFile = Code(reason: .noSuchFile)
+    /// The disk is full; nothing is left of what was copied.
+    public static let diskFull = Code(reason: .diskFull)
+    /// A file could not be read or written: see ``JobQueueError/underlyingError``.
+    public static let fileFailed = Code(reason: .fileFailed)
+    /// Over ``JobLimits/checkpointsPerJob``.
+    public static let tooManyCheckpoints = Code(reason: .tooManyCheckpoints)
+    /// Over ``JobLimits/checkpointBytes``.
+    public static let checkpointTooLarge = Code(reason: .checkpointTooLarge)
+    /// What an earlier attempt stored is not of the type that is asked for. The job is parked.
+    public static let unreadable = Code(reason: .unreadable)
+    /// The job was removed, or another attempt has it.
+    public static let notRunning = Code(reason: .notRunning)
+  }
+
+  public let code: Code
+  /// What happened to what, and the way out.
+  public let message: String
+  public let underlyingError: (any Error)?
+
+  package init(_ code: Code, _ message: String, underlyingError: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.underlyingError = underlyingError
+  }
+}
+
+extension JobQueueError: CustomStringConvertible {
+  public var description: String {
+    message + (underlyingError.map { ": \($0)" } ?? "") + " (\(code.reason.rawValue))"
+  }
+}
+
+extension JobQueueError: AdvisingError {
+  public var advice: FailureAdvice {
+    switch code.reason {
+    case .diskFull, .fileFailed, .tooManyJobs: .failed
+    default: .permanent
+    }
+  }
+}

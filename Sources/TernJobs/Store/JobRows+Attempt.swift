@@ -1,0 +1,138 @@
+import Foundation
+import GRDB
+import TernCore
+
+/// What a checkpoint holds. The raw values are stored.
+enum CheckpointKind: Int, Sendable {
+  /// A step's result, written once.
+  case step = 0
+  /// A value that is replaced.
+  case value = 1
+  /// A moment, in milliseconds since 1970.
+  case deadline = 2
+}
+
+extension JobRows {
+  /// - Throws: ``JobQueueError`` `.notRunning` when the attempt is not this job's any more.
+  private func running(_ claim: Claim) throws -> (life: JobLife, service: String?) {
+    guard let (life, attempts, service) = try life(claim.id), life.state == .running,
+      attempts == claim.attempt
+    else {
+      throw JobQueueError(
+        .notRunning, "job \(claim.id) was removed, or another attempt has it; end this one")
+    }
+    return (life, service)
+  }
+
+  // MARK: - Checkpoints
+
+  func checkpoint(_ kind: CheckpointKind, _ name: String, of claim: Claim) throws -> Data? {
+    try Data.fetchOne(
+      db,
+      sql: "SELECT content FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ? AND name = ?",
+      arguments: [claim.id.rawValue, kind.rawValue, name])
+  }
+
+  func storeCheckpoint(
+    _ kind: CheckpointKind, _ name: String, _ content: Data, of claim: Claim
+  ) throws {
+    _ = try running(claim)
+    guard content.count <= limits.checkpointBytes else {
+      throw JobQueueError(
+        .checkpointTooLarge,
+        "“\(name)” has \(content.count) bytes, and the limit is \(limits.checkpointBytes); put "
+          + "large content into a file")
+    }
+    try db.execute(
+      sql: """
+        INSERT INTO \(JobTables.checkpoint) (job, kind, name, content) VALUES (?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET content = excluded.content
+        """,
+      arguments: [claim.id.rawValue, kind.rawValue, name, content])
+    let count = try Int.fetchOne(
+      db, sql: "SELECT count(*) FROM \(JobTables.checkpoint) WHERE job = ?",
+      arguments: [claim.id.rawValue])!
+    guard count <= limits.checkpointsPerJob else {
+      throw JobQueueError(
+        .tooManyCheckpoints,
+        "a job has no more than \(limits.checkpointsPerJob) checkpoints; enqueue another job")
+    }
+  }
+
+  /// The job got on: its failures are forgotten, and the gate that it tried is open.
+  func progress(_ claim: Claim, at now: WallTime) throws {
+    var (life, service) = try running(claim)
+    let before = life
+    _ = life.handle(.checkpoint)
+    if life != before { try store(life, of: claim.id, since: now) }
+    try tell(service, .passed(claim.id))
+  }
+
+  func report(_ progress: Double?, _ message: String?, of claim: Claim) throws {
+    _ = try running(claim)
+    try db.execute(
+      sql: "UPDATE \(JobTables.job) SET progress = ?, message = ? WHERE id = ?",
+      arguments: [progress, message?.cut(to: limits.messageLength), claim.id.rawValue])
+  }
+
+  /// - Returns: the path of the file that the job does not have any more.
+  func dropFile(_ name: String, of claim: Claim) throws -> String? {
+    let path = try String.fetchOne(
+      db, sql: "SELECT path FROM \(JobTables.file) WHERE job = ? AND name = ?",
+      arguments: [claim.id.rawValue, name])
+    if let path {
+      try db.execute(sql: "DELETE FROM \(JobTables.file) WHERE path = ?", arguments: [path])
+    }
+    return path
+  }
+
+  // MARK: - The end
+
+  /// Writes how an attempt ended.
+  ///
+  /// - Returns: paths of files to unlink; `nil` when the job is gone.
+  func finish(_ claim: Claim, _ end: AttemptEnd, _ environment: JobEnvironment) throws -> [String]?
+  {
+    guard let (found, attempts, service) = try life(claim.id), found.state == .running,
+      attempts == claim.attempt
+    else { return nil }
+    var life = found
+    let now = environment.now
+    let action = life.handle(end.event)
+    var ready: WallTime?
+    switch action {
+    case .none: try tell(service, end.event == .succeeded ? .passed(claim.id) : .ended(claim.id))
+    case .wait(let delay):
+      // Without a wait its place in the order stays.
+      if delay > .zero { ready = environment.time(after: delay) }
+      try tell(service, .ended(claim.id))
+    case .closeGate(let delay):
+      let until = environment.time(after: delay)
+      if service == nil { ready = until }
+      try tell(service, .limited(since: now, until: until))
+    }
+    try store(life, of: claim.id, since: now, ready: ready, reason: end.reason)
+    return life.state == .done ? try clear(claim.id) : []
+  }
+
+  /// What nobody needs of a job that is done.
+  private func clear(_ job: JobID) throws -> [String] {
+    try removeUnfinished()
+    try dropCheckpoints(of: job)
+    try db.execute(
+      sql: "UPDATE \(JobTables.job) SET payload = x'' WHERE id = ?", arguments: [job.rawValue])
+    try db.execute(
+      sql: """
+        DELETE FROM \(JobTables.job) WHERE id IN (
+          SELECT id FROM \(JobTables.job) WHERE state = \(JobState.done.rawValue)
+          ORDER BY since_ms DESC, id DESC LIMIT -1 OFFSET ?)
+        """, arguments: [limits.keptDone])
+    return try dropFiles(of: job)
+  }
+}
+
+/// How an attempt ended.
+struct AttemptEnd: Sendable {
+  let event: JobLife.Event
+  let reason: String?
+}

@@ -1,0 +1,131 @@
+import Foundation
+import GRDB
+import TernCore
+
+extension JobRows {
+  /// Frees what a dead process ran, lets parked jobs whose kind has a handler try again, and mends
+  /// times that lie in the future because the clock was set back.
+  func recover(kinds: Set<String>, at now: WallTime) throws {
+    for job in try ids(state: .running) {
+      guard var life = try life(job)?.life else { continue }
+      _ = life.handle(.processDied)
+      // Its place in the order stays.
+      try store(life, of: job, since: now)
+    }
+    try db.execute(sql: "UPDATE \(JobTables.gate) SET probe = NULL WHERE probe IS NOT NULL")
+    for job in try ids(state: .parked) {
+      guard var life = try life(job)?.life,
+        let kind = try String.fetchOne(
+          db, sql: "SELECT kind FROM \(JobTables.job) WHERE id = ?", arguments: [job.rawValue]),
+        kinds.contains(kind)
+      else { continue }
+      _ = life.handle(.revived)
+      try store(life, of: job, since: now, ready: now)
+    }
+    try mendTimes(at: now)
+  }
+
+  private func ids(state: JobState) throws -> [JobID] {
+    try Int64.fetchAll(
+      db, sql: "SELECT id FROM \(JobTables.job) WHERE state = \(state.rawValue) ORDER BY id"
+    ).map(JobID.init)
+  }
+
+  /// When the wall clock went back, nobody waits longer than was meant.
+  func mendTimes(at now: WallTime) throws {
+    let now = now.milliseconds
+    try db.execute(
+      sql: """
+        UPDATE \(JobTables.job) SET ready_ms = ? + max(ready_ms - since_ms, 0), since_ms = ?
+        WHERE state = \(JobState.waiting.rawValue) AND since_ms > ?
+        """, arguments: [now, now, now])
+    try db.execute(
+      sql: """
+        UPDATE \(JobTables.gate) SET reopens_ms = ? + reopens_ms - since_ms, since_ms = ?
+        WHERE since_ms > ?
+        """, arguments: [now, now, now])
+  }
+
+  /// Another network is there: whoever reached nobody may try at once.
+  func wakeUnreached(at now: WallTime) throws {
+    try db.execute(
+      sql: """
+        UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0
+        WHERE state = \(JobState.waiting.rawValue) AND unreached > 0
+        """, arguments: [now.milliseconds])
+  }
+
+  /// One row for each service that jobs wait for, found by the index alone.
+  private func heads() throws -> [ClaimChoice.Head] {
+    var heads: [ClaimChoice.Head] = []
+    let columns = "SELECT service, ready_ms, id FROM \(JobTables.job)"
+    let order = "ORDER BY service, ready_ms, id LIMIT 1"
+    let waiting = "state = \(JobState.waiting.rawValue)"
+    var row = try Row.fetchOne(db, sql: "\(columns) WHERE \(waiting) \(order)")
+    while let found = row {
+      let service: String = found["service"]
+      heads.append(
+        ClaimChoice.Head(
+          job: JobID(rawValue: found["id"]), service: service.isEmpty ? nil : service,
+          ready: WallTime(milliseconds: found["ready_ms"])))
+      row = try Row.fetchOne(
+        db, sql: "\(columns) WHERE \(waiting) AND service > ? \(order)", arguments: [service])
+    }
+    return heads
+  }
+
+  /// Claims the next job that can run, parking on the way what can not be read.
+  func claim(_ handlers: JobHandlers, at now: WallTime) throws -> Claimed {
+    while true {
+      let decision = ClaimChoice.decide(try heads(), gates: try gates(), now: now)
+      guard case .claim(let job, let probeOf) = decision else {
+        guard case .wait(let until) = decision else { preconditionFailure("\(decision)") }
+        return .nothing(until: until)
+      }
+      let row = try Row.fetchOne(
+        db, sql: "SELECT kind, payload, attempts FROM \(JobTables.job) WHERE id = ?",
+        arguments: [job.rawValue])!
+      let kind: String = row["kind"]
+      var life = try life(job)!.life
+      do {
+        let (work, retry) = try handlers.prepare(kind, row["payload"])
+        _ = life.handle(.claimed)
+        try store(life, of: job, since: now)
+        let attempt = row["attempts"] + 1
+        try db.execute(
+          sql: "UPDATE \(JobTables.job) SET attempts = ? WHERE id = ?",
+          arguments: [attempt, job.rawValue])
+        try tell(probeOf, .claimed(job))
+        return .job(
+          Claim(id: job, attempt: attempt, work: work, retry: retry, files: try files(of: job)))
+      } catch let unusable as Unusable {
+        _ = life.handle(.unusable)
+        try store(life, of: job, since: now, reason: unusable.reason)
+      }
+    }
+  }
+
+  private func files(of job: JobID) throws -> [String: String] {
+    let rows = try Row.fetchAll(
+      db, sql: "SELECT name, path FROM \(JobTables.file) WHERE job = ?", arguments: [job.rawValue])
+    return Dictionary(uniqueKeysWithValues: rows.map { ($0["name"], $0["path"]) })
+  }
+}
+
+/// What there is to do now.
+enum Claimed: Sendable {
+  case job(Claim)
+  /// Nothing can run before that time, or before something happens.
+  case nothing(until: WallTime?)
+}
+
+/// A job that a worker has.
+struct Claim: Sendable {
+  let id: JobID
+  /// From 1; tells this attempt from every other of the same job.
+  let attempt: Int
+  let work: JobHandlers.Work
+  let retry: RetryPolicy
+  /// Paths by name.
+  let files: [String: String]
+}

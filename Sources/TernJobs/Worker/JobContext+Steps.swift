@@ -1,0 +1,59 @@
+import Foundation
+import GRDB
+import TernCore
+
+extension JobContext {
+  /// Does a part of the job once: when it was done in an earlier attempt, its stored result is
+  /// returned and nothing is done again.
+  ///
+  /// The result and all that `commit` writes are one transaction: either both are there or `work`
+  /// runs again. `work` itself can have run before, up to the moment before that commit; what it
+  /// does to others must bear a repetition, by an idempotency key for example.
+  ///
+  /// A step is a checkpoint: failures before it are forgotten.
+  ///
+  /// - Parameters:
+  ///   - name: tells the step from the job's other ones, for ever.
+  ///   - commit: runs in the transaction; again, if another process was in its way.
+  /// - Throws: what `work` and `commit` throw, with nothing written; ``JobQueueError``
+  ///   `.checkpointTooLarge`, `.tooManyCheckpoints`, `.notRunning`, `.unreadable`; `DatabaseError`.
+  public func step<R: Codable & Sendable>(
+    _ name: String, isolation: isolated (any Actor)? = #isolation, _ work: () async throws -> R,
+    commit: @Sendable (Database, R) throws -> Void = { _, _ in }
+  ) async throws -> R {
+    try await step(name, isolation: isolation, { _ in try await work() }, commit: commit)
+  }
+
+  /// A step that makes files for later ones, or gives up those that no later one needs.
+  ///
+  /// ```swift
+  /// let text = try await context.step("recognise") { files in
+  ///   let text = try await recognise(context.file("photo"), crop: files.create("crop"))
+  ///   files.release("photo")
+  ///   return text
+  /// }
+  /// ```
+  ///
+  /// What stands at a created file's place when `work` returns is synced and is the job's from the
+  /// commit on; what is released is removed after it.
+  ///
+  /// - Throws: as the other, and ``JobQueueError`` `.fileTooLarge`, `.tooManyFiles`,
+  ///   `.duplicateFile`, `.noSuchFile`, `.diskFull`, `.fileFailed`.
+  public func step<R: Codable & Sendable>(
+    _ name: String, isolation: isolated (any Actor)? = #isolation,
+    _ work: (StepFiles) async throws -> R,
+    commit: @Sendable (Database, R) throws -> Void = { _, _ in }
+  ) async throws -> R {
+    if let stored = try await worker.checkpoint(.step, name, of: claim) {
+      return try decode(R.self, stored, name)
+    }
+    let made = StepFiles(folder: worker.queue.folder)
+    let result = try await work(made)
+    let content = try JobCoding.encode(result)
+    try await worker.settle(made)
+    try await worker.commit(claim, .step, name, content, files: made, of: files) { db in
+      try commit(db, result)
+    }
+    return result
+  }
+}

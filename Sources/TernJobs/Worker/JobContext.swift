@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import Synchronization
+import TernCore
+
+/// What a handler has to do with its job's row: checkpoints, files, deadlines and progress.
+///
+/// After its attempt has ended, and after its job was removed, everything here that writes throws
+/// ``JobQueueError`` `.notRunning`.
+public struct JobContext: Sendable {
+  let claim: Claim
+  let worker: JobWorker
+  let files: AttemptFiles
+
+  init(claim: Claim, worker: JobWorker) {
+    self.claim = claim
+    self.worker = worker
+    files = AttemptFiles(claim.files)
+  }
+
+  public var id: JobID { claim.id }
+  /// How often the job was started, this time included: from 1.
+  public var attempt: Int { claim.attempt }
+
+  // MARK: - Values
+
+  /// What ``save(_:_:and:)`` stored last, in this attempt or an earlier one.
+  ///
+  /// - Throws: ``JobQueueError`` `.unreadable` when it is of another type; `DatabaseError`.
+  public func value<V: Decodable & Sendable>(
+    _ name: String, as type: V.Type = V.self
+  ) async throws -> V? {
+    try await worker.checkpoint(.value, name, of: claim).map { try decode(type, $0, name) }
+  }
+
+  /// Stores a value in place of the one before, in one transaction with what `body` writes: how
+  /// far a stream was read, say, with the rows that were read. A checkpoint, as a step is.
+  ///
+  /// - Parameter body: runs in that transaction; again, if another process was in its way.
+  /// - Throws: what `body` throws, with nothing written; ``JobQueueError`` `.checkpointTooLarge`,
+  ///   `.tooManyCheckpoints`, `.notRunning`; `DatabaseError`.
+  public func save<V: Encodable & Sendable>(
+    _ name: String, _ value: V, and body: @Sendable (Database) throws -> Void = { _ in }
+  ) async throws {
+    let content = try JobCoding.encode(value)
+    try await worker.commit(claim, .value, name, content, files: StepFiles(), of: files, body)
+  }
+
+  // MARK: - Deadlines
+
+  /// How much is left until a moment that is `duration` after the first call with this name, also
+  /// when that was in another attempt or another life of the process. Zero when it has passed.
+  ///
+  /// - Throws: ``JobQueueError`` `.tooManyCheckpoints`, `.notRunning`; `DatabaseError`.
+  public func deadline(_ name: String, _ duration: Duration) async throws -> Duration {
+    let end = try await worker.deadline(name, duration, of: claim)
+    let left = end.duration - worker.queue.environment.wallClock()
+    // A clock that was set back makes nobody wait longer than was meant.
+    return min(max(left, .zero), duration)
+  }
+
+  // MARK: - Progress
+
+  /// Tells who looks at the job how far it is. Each call is a small write; nothing depends on it.
+  ///
+  /// - Parameters:
+  ///   - progress: from 0 to 1, where that can be said.
+  ///   - message: cut to ``JobLimits/messageLength``.
+  /// - Throws: ``JobQueueError`` `.notRunning`; `DatabaseError`.
+  public func report(progress: Double?, message: String? = nil) async throws {
+    try await worker.report(progress.map { min(max($0, 0), 1) }, message, of: claim)
+  }
+
+  // MARK: - Files
+
+  /// Where a file of the job is.
+  ///
+  /// - Throws: ``JobQueueError`` `.noSuchFile`.
+  public func file(_ name: String) throws -> URL {
+    guard let path = files.path(name) else {
+      throw JobQueueError(.noSuchFile, "job \(id) has no file “\(name)”, or it was released")
+    }
+    return URL(filePath: worker.queue.folder.absolute(path))
+  }
+
+  func decode<V: Decodable>(_ type: V.Type, _ content: Data, _ name: String) throws -> V {
+    do {
+      return try JobCoding.decode(type, content)
+    } catch {
+      throw JobQueueError(
+        .unreadable, "what “\(name)” stored can not be read: \(FailureText.of(error))")
+    }
+  }
+}
+
+/// The files of a job as an attempt knows them: paths by name.
+final class AttemptFiles: Sendable {
+  private let paths: Mutex<[String: String]>
+
+  init(_ paths: [String: String]) {
+    self.paths = Mutex(paths)
+  }
+
+  func path(_ name: String) -> String? { paths.withLock { $0[name] } }
+
+  func set(_ name: String, _ path: String?) { paths.withLock { $0[name] = path } }
+}

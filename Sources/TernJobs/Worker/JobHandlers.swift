@@ -1,0 +1,49 @@
+import Foundation
+import TernCore
+
+/// Which code does which kind of job: filled as a ``JobWorker`` is made.
+public struct JobHandlers: Sendable {
+  typealias Work = @Sendable (JobContext) async throws -> Void
+
+  private struct Handler: Sendable {
+    let retry: RetryPolicy
+    let prepare: @Sendable (Data) throws -> Work
+  }
+
+  private var handlers: [String: Handler] = [:]
+
+  /// Registers what does jobs of a type. At most one for each kind.
+  ///
+  /// The closure can run again for the same job: after it threw, and after the process died. What
+  /// it does outside of ``JobContext``'s steps then happens again. It is cancelled when the worker
+  /// is, which costs the job no attempt.
+  public mutating func handle<J: Job>(
+    _ type: J.Type, _ body: @escaping @Sendable (J, JobContext) async throws -> Void
+  ) {
+    precondition(handlers[J.kind] == nil, "two handlers are registered for jobs “\(J.kind)”")
+    handlers[J.kind] = Handler(retry: J.retry) { payload in
+      let job = try JobCoding.decode(J.self, payload)
+      return { try await body(job, $0) }
+    }
+  }
+
+  var kinds: Set<String> { Set(handlers.keys) }
+
+  /// - Throws: ``Unusable``.
+  func prepare(_ kind: String, _ payload: Data) throws -> (work: Work, retry: RetryPolicy) {
+    guard let handler = handlers[kind] else {
+      throw Unusable(reason: "this app has no handler for jobs “\(kind)”")
+    }
+    do {
+      return (try handler.prepare(payload), handler.retry)
+    } catch {
+      throw Unusable(
+        reason: "its payload can not be read as a “\(kind)”: \(FailureText.of(error))")
+    }
+  }
+}
+
+/// Why a job is parked.
+struct Unusable: Error {
+  let reason: String
+}

@@ -1,0 +1,292 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Runs the jobs of a queue, several at a time, each with the handler for its kind.
+///
+/// ```swift
+/// let worker = JobWorker(jobs) {
+///   $0.handle(ScanShelf.self) { job, context in try await scanner.scan(job, context) }
+/// }
+/// async let working: Void = worker.run()
+/// ```
+///
+/// One worker works on a database at a time, whatever the process; a kernel lock sees to it, so a
+/// dead one is not waited for. Jobs are started in the order in which they became ready.
+public actor JobWorker {
+  let queue: JobQueue
+  private let handlers: JobHandlers
+  private let concurrency: Int
+  private let path: any NetworkPathSource
+  private var running = 0
+  /// What the database refused; nothing further is written then.
+  private var failure: (any Error)?
+  private var news: AsyncStream<Void>.Continuation?
+  /// The latest time seen, to notice a clock that is set back.
+  private var latest = WallTime(milliseconds: .min)
+  private var nextAt: WallTime?
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    queue.environment.executor.asUnownedSerialExecutor()
+  }
+
+  /// - Parameters:
+  ///   - concurrency: how many jobs run at the same time.
+  ///   - path: what is known of the network: whether a broken exchange counts, and when to try
+  ///     again.
+  ///   - register: names the handlers.
+  public init(
+    _ queue: JobQueue, concurrency: Int = 4, path: any NetworkPathSource = UnknownPathSource(),
+    _ register: (inout JobHandlers) -> Void
+  ) {
+    precondition(concurrency > 0, "a worker runs at least one job at a time")
+    self.queue = queue
+    self.concurrency = concurrency
+    self.path = path
+    var handlers = JobHandlers()
+    register(&handlers)
+    self.handlers = handlers
+  }
+
+  /// Works until the task is cancelled, and returns then, with what ran free for the next run at no
+  /// cost in attempts. It can be called again.
+  ///
+  /// - Throws: ``JobQueueError`` `.workerRunning` and `.notInstalled`, and the `DatabaseError` that
+  ///   ended the work. Nothing is lost then: the next run frees what this one had.
+  public func run() async throws { try await work(untilIdle: false) }
+
+  /// Works until nothing can run: every job is done, failed, parked, or waits for a time, a gate or
+  /// the network. Waits for none of these. For commands and tests.
+  ///
+  /// - Throws: as ``run()``; `CancellationError`.
+  public func drain() async throws {
+    try await work(untilIdle: true)
+    try Task.checkCancellation()
+  }
+
+  private func work(untilIdle: Bool) async throws {
+    let lock = try takeLock()
+    defer { withExtendedLifetime(lock) {} }
+    let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    (self.news, failure, nextAt) = (news, nil, nil)
+    let arrivals = queue.arrivals.stream()
+    await withDiscardingTaskGroup { group in
+      group.addTask { for await _ in arrivals { news.yield() } }
+      group.addTask { await self.followOtherProcesses() }
+      group.addTask { await self.followPath() }
+      do {
+        try await write { try $0.recover(kinds: handlers.kinds, at: queue.environment.now) }
+        try await loop(&group, stream, untilIdle: untilIdle)
+      } catch {
+        failure = failure ?? error
+      }
+      group.cancelAll()
+    }
+    self.news = nil
+    if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
+  }
+
+  private func takeLock() throws -> FileLock {
+    do {
+      if let lock = try FileLock.attempt(queue.lockPath) { return lock }
+    } catch {
+      throw JobQueueError(
+        .fileFailed, "the worker's lock file can not be used", underlyingError: error)
+    }
+    throw JobQueueError(
+      .workerRunning, "another worker works on this database; one does at a time")
+  }
+
+  // MARK: - The loop
+
+  private func loop(
+    _ group: inout DiscardingTaskGroup, _ stream: AsyncStream<Void>, untilIdle: Bool
+  ) async throws {
+    var iterator = stream.makeAsyncIterator()
+    while !Task.isCancelled {
+      if let failure { throw failure }
+      for claim in try await claims() {
+        running += 1
+        group.addTask { await self.attempt(claim) }
+      }
+      if untilIdle, running == 0 { return }
+      await wait(&iterator)
+    }
+  }
+
+  /// As many as may run now.
+  private func claims() async throws -> [Claim] {
+    let environment = queue.environment
+    let free = concurrency - running
+    nextAt = nil
+    if free == 0 { return [] }
+    let now = environment.now
+    let isSetBack = now < latest
+    latest = now
+    let (claims, until) = try await write { rows -> ([Claim], WallTime?) in
+      if isSetBack { try rows.mendTimes(at: now) }
+      var claims: [Claim] = []
+      while claims.count < free {
+        switch try rows.claim(handlers, at: now) {
+        case .job(let claim): claims.append(claim)
+        case .nothing(let until): return (claims, until)
+        }
+      }
+      return (claims, nil)
+    }
+    nextAt = until
+    if !claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
+    return claims
+  }
+
+  /// Until something happened, or the next job's time has come.
+  private func wait(_ iterator: inout AsyncStream<Void>.Iterator) async {
+    let (environment, news) = (queue.environment, news)
+    await withDiscardingTaskGroup { group in
+      if let nextAt {
+        let delay = nextAt.duration - environment.wallClock()
+        group.addTask {
+          // Cancelled when something else happened first.
+          guard (try? await environment.clock.sleep(for: max(delay, .zero))) != nil else { return }
+          news?.yield()
+        }
+      }
+      _ = await iterator.next(isolation: self)
+      group.cancelAll()
+    }
+  }
+
+  // MARK: - One attempt
+
+  /// Off the actor, so that a handler blocks nobody.
+  private nonisolated func attempt(_ claim: Claim) async {
+    let before = path.path
+    let context = JobContext(claim: claim, worker: self)
+    let end: AttemptEnd
+    do {
+      try await claim.work(context)
+      end = AttemptEnd(event: .succeeded, reason: nil)
+    } catch {
+      end = self.end(of: claim, error, pathBefore: before)
+    }
+    await finish(claim, end)
+  }
+
+  private nonisolated func end(
+    of claim: Claim, _ error: any Error, pathBefore: NetworkPath
+  ) -> AttemptEnd {
+    if let error = error as? JobQueueError, error.code == .unreadable {
+      return AttemptEnd(event: .unusable, reason: error.message)
+    }
+    let advice = (error as? any AdvisingError)?.advice ?? .failed
+    if Task.isCancelled {
+      // Whatever a cancelled handler says, it says because it was cancelled; but not this.
+      guard case .limited = advice else { return AttemptEnd(event: .shutDown, reason: nil) }
+    }
+    let environment = queue.environment
+    let around = JobLife.Circumstances(
+      pathBefore: pathBefore, pathAfter: path.path, retry: claim.retry,
+      backoff: environment.unreached, jitter: environment.jitter(),
+      gateDelay: environment.gateDelay, longestGate: environment.longestGate)
+    return AttemptEnd(event: .failed(advice, around), reason: FailureText.of(error))
+  }
+
+  private func finish(_ claim: Claim, _ end: AttemptEnd) async {
+    do {
+      let (folder, environment) = (queue.folder, queue.environment)
+      try await write { rows in
+        guard let paths = try rows.finish(claim, end, environment) else { return }
+        folder.unlink(paths, afterCommitOf: rows.db)
+        try CrashPoint.reach(.jobBeforeFinishCommit)
+      }
+      try CrashPoint.reach(.jobAfterFinishCommit)
+    } catch {
+      // A wait for the database that was cancelled leaves the job to the next run.
+      failure = failure ?? error
+    }
+    running -= 1
+    news?.yield()
+  }
+
+  // MARK: - The database
+
+  /// Reads, decides and writes in one transaction, waiting while another process is in the way.
+  /// `body` can run again, after all that it wrote was rolled back.
+  func write<T>(_ body: (JobRows) throws -> T) async throws -> T {
+    var backoff = Backoff(base: .milliseconds(10), limit: .seconds(1))
+    while true {
+      if let failure { throw failure }
+      do {
+        return try writeOnce(body)
+      } catch let error as DatabaseError
+        where error.resultCode == .SQLITE_BUSY || error.resultCode == .SQLITE_LOCKED
+      {
+        let environment = queue.environment
+        try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
+      }
+    }
+  }
+
+  private func writeOnce<T>(_ body: (JobRows) throws -> T) throws -> T {
+    try queue.database.write { db in try body(JobRows(db, limits: queue.limits)) }
+  }
+
+  func read<T>(_ body: (JobRows) throws -> T) throws -> T {
+    try queue.database.read { db in try body(JobRows(db, limits: queue.limits)) }
+  }
+
+  /// Ends the run with an error that is not the handler's.
+  func fail(_ error: any Error) {
+    failure = failure ?? error
+    news?.yield()
+  }
+
+  // MARK: - News
+
+  /// Commits of other processes are found by looking.
+  private func followOtherProcesses() async {
+    let environment = queue.environment
+    var version: Int64?
+    while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
+      do {
+        let now = try dataVersion()
+        if now != version, version != nil {
+          try tellObservers()
+          news?.yield()
+        }
+        version = now
+      } catch {
+        return fail(error)
+      }
+      // The wall clock can have been set, ahead or back, while the other slept.
+      let now = environment.now
+      if nextAt.map({ $0 <= now }) ?? false || now < latest { news?.yield() }
+    }
+  }
+
+  private func dataVersion() throws -> Int64? {
+    try queue.database.writeWithoutTransaction {
+      try Int64.fetchOne($0, sql: "PRAGMA data_version")
+    }
+  }
+
+  private func tellObservers() throws {
+    try queue.database.write { db in
+      for table in [JobTables.job, JobTables.gate] { try db.notifyChanges(in: Table(table)) }
+    }
+  }
+
+  private func followPath() async {
+    var generation = path.path.generation
+    for await path in path.changes() where path.generation != generation {
+      generation = path.generation
+      guard path.hasRoute else { continue }
+      do {
+        try await write { try $0.wakeUnreached(at: queue.environment.now) }
+        news?.yield()
+      } catch {
+        if !Task.isCancelled { fail(error) }
+      }
+    }
+  }
+}
