@@ -89,6 +89,24 @@ let package = Package(
       dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
       path: "Examples/Library", exclude: ["README.md", "catalogue.csv"], swiftSettings: strict),
     .target(
+      name: "RecognizerKit",
+      dependencies: [
+        .product(name: "Hummingbird", package: "hummingbird", condition: server),
+        .product(name: "Crypto", package: "swift-crypto", condition: server),
+      ],
+      path: "Examples/Recognizer/Kit", swiftSettings: strict),
+    .executableTarget(
+      name: "recognizer",
+      dependencies: [
+        "RecognizerKit",
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+      ],
+      path: "Examples/Recognizer/Tool", swiftSettings: strict),
+    .testTarget(
+      name: "RecognizerTests",
+      dependencies: ["RecognizerKit", "recognizer", "TernNetwork", "TestProcesses"],
+      swiftSettings: strict),
+    .target(
       name: "CPowerLossVFS",
       dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
       path: "Tests/CPowerLossVFS"),

@@ -1,0 +1,42 @@
+/// An international standard book number whose check digit is right.
+///
+/// - Source: ISO 2108.
+public struct ISBN: Hashable, Sendable {
+  /// 10 or 13 digits, the last of ten may be an X.
+  public let text: String
+
+  /// Spreadsheets drop the zeros in front of a number, so they are put back.
+  public init?(_ text: String) {
+    var characters = text.uppercased().filter { $0 != "-" && $0 != " " }
+    guard !characters.isEmpty, characters.dropLast().allSatisfy({ $0.isASCII && $0.isNumber }),
+      let last = characters.last, last == "X" || (last.isASCII && last.isNumber)
+    else { return nil }
+    if characters.count < 10 {
+      characters = String(repeating: "0", count: 10 - characters.count) + characters
+    }
+    let digits = characters.map { $0 == "X" ? 10 : $0.wholeNumberValue ?? 0 }
+    switch digits.count {
+    case 10:
+      guard zip(digits, (1...10).reversed()).reduce(0, { $0 + $1.0 * $1.1 }) % 11 == 0
+      else { return nil }
+    case 13:
+      guard last != "X", characters.hasPrefix("978") || characters.hasPrefix("979"),
+        Self.checksum(digits) % 10 == 0
+      else { return nil }
+    default: return nil
+    }
+    self.text = characters
+  }
+
+  /// The thirteen digits, whichever it was written in.
+  public var thirteen: String {
+    guard text.count == 10 else { return text }
+    let digits = "978" + text.dropLast()
+    let sum = Self.checksum(digits.compactMap(\.wholeNumberValue))
+    return digits + String((10 - sum % 10) % 10)
+  }
+
+  private static func checksum(_ digits: [Int]) -> Int {
+    digits.enumerated().reduce(0) { $0 + $1.element * ($1.offset % 2 == 0 ? 1 : 3) }
+  }
+}

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import RecognizerKit
+
+struct CatalogueTests {
+  private static let header = "isbn,authors,title,original_title\n"
+
+  private func catalogue(_ rows: String) throws -> Catalogue {
+    try Catalogue(Array((Self.header + rows).utf8))
+  }
+
+  @Test func `quotes hold commas, quotes and lines`() throws {
+    let books = try catalogue("080442957X,\"Ann A, Bea B\",\"One, \"\"two\"\"\nthree\",\n").books
+    #expect(books.map(\.title) == ["One, \"two\"\nthree"])
+    #expect(books[0].authors == ["Ann A", "Bea B"])
+    #expect(books[0].isbn == "080442957X")
+  }
+
+  @Test(arguments: [
+    ("1,a,b\n", 2, "3 fields"), ("1,a,b,c\n\n1,a,,c\n", 4, "without a title"),
+    ("1,a,b,c\n1,a,\"b,c\n", 3, "never closed"),
+  ])
+  func `a row that is no book is refused by its line`(
+    _ rows: String, _ line: Int, _ words: String
+  ) throws {
+    let error = try #require(throws: CatalogueError.self) { try catalogue(rows) }
+    #expect(error.line == line)
+    #expect(error.reason.contains(words))
+  }
+
+  @Test func `a file without the columns is refused`() throws {
+    let error = try #require(throws: CatalogueError.self) { try Catalogue(Array("a,b\n".utf8)) }
+    #expect(error.description == "line 1: there is no column 'title'")
+  }
+
+  @Test func `numbers are of ten or thirteen digits and checked`() {
+    #expect(ISBN("439554934")?.text == "0439554934")
+    #expect(ISBN("0-439-55493-4")?.thirteen == "9780439554930")
+    #expect(ISBN("9780439554930")?.text == "9780439554930")
+    #expect(ISBN("0439554935") == nil)
+    #expect(ISBN("9.78043902348e+12") == nil)
+    #expect(ISBN("") == nil)
+  }
+}
