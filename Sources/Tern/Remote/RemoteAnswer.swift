@@ -41,9 +41,9 @@ struct RemoteAnswer: Sendable {
     }
   }
 
-  func events() throws -> HTTPBody {
+  func events() throws -> EventStream {
     try requireType("text/event-stream")
-    return response.body
+    return EventStream(response.body)
   }
 
   /// A portal that wants a login answers 200 with a page of its own.
@@ -51,13 +51,5 @@ struct RemoteAnswer: Sendable {
     guard response.hasType(type) else {
       throw RemoteError(.unexpectedAnswer, "the answer is not \(type); is this a Tern server?")
     }
-  }
-}
-
-extension HTTPResponse {
-  /// Whether the content has that media type, whatever its parameters.
-  func hasType(_ type: String) -> Bool {
-    let given = headers["Content-Type"]?.prefix { $0 != ";" } ?? ""
-    return given.trimmingCharacters(in: .whitespaces).lowercased() == type
   }
 }

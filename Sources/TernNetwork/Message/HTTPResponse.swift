@@ -1,3 +1,5 @@
+import Foundation
+
 /// An answer whose head has arrived and whose body arrives as it is read.
 public struct HTTPResponse: Sendable {
   /// 200 to 999; any status is an answer.
@@ -20,5 +22,11 @@ public struct HTTPResponse: Sendable {
       throw HTTPError(.bodyTooLarge, origin: nil, "\(length) bytes, over the limit of \(limit)")
     }
     return try await body.collect(limit: limit)
+  }
+
+  /// Whether the content has that media type, whatever its parameters.
+  package func hasType(_ type: String) -> Bool {
+    let given = headers["Content-Type"]?.prefix { $0 != ";" } ?? ""
+    return given.trimmingCharacters(in: .whitespaces).lowercased() == type
   }
 }

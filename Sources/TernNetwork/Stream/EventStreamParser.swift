@@ -1,7 +1,7 @@
 /// Reads server-sent events from bytes, in whatever pieces they arrive.
 ///
 /// An event that the stream's end cuts off is dropped, as the standard wants. Bytes that are not
-/// UTF-8 become U+FFFD.
+/// UTF-8 become U+FFFD. An id lasts for all events that follow it, until another comes.
 ///
 /// - Source: WHATWG HTML, section 9.2.6, "Interpreting an event stream".
 public struct EventStreamParser: Sendable {
@@ -37,16 +37,32 @@ public struct EventStreamParser: Sendable {
   private var data: [UInt8] = []
   private var pendingID = ""
 
-  public init(limit: Limit = Limit()) {
+  /// - Parameter lastEventID: what was sent as `Last-Event-ID`, which events without an id of their
+  ///   own go on to carry.
+  public init(limit: Limit = Limit(), lastEventID: String = "") {
     self.limit = limit
+    self.lastEventID = lastEventID
+    pendingID = lastEventID
   }
 
-  /// What the bytes complete.
+  /// What the bytes complete; what a failure comes after included.
   ///
-  /// - Throws: ``EventStreamError``, and the same again for everything after it.
+  /// - Throws: ``EventStreamError`` when nothing was completed before the failure, and the same for
+  ///   every call after it, also one without bytes.
   public mutating func consume(_ bytes: some Sequence<UInt8>) throws(EventStreamError) -> [Item] {
     if let failure { throw failure }
     var items: [Item] = []
+    do throws(EventStreamError) {
+      try consume(bytes, into: &items)
+    } catch {
+      if items.isEmpty { throw error }
+    }
+    return items
+  }
+
+  private mutating func consume(
+    _ bytes: some Sequence<UInt8>, into items: inout [Item]
+  ) throws(EventStreamError) {
     for byte in bytes {
       let follows = isAfterCarriageReturn
       isAfterCarriageReturn = byte == UInt8(ascii: "\r")
@@ -59,7 +75,6 @@ public struct EventStreamParser: Sendable {
         line.append(byte)
       }
     }
-    return items
   }
 
   private mutating func fail(_ code: EventStreamError.Code, _ bytes: Int) -> EventStreamError {

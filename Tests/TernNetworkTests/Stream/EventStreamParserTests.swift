@@ -100,4 +100,49 @@ struct EventStreamParserTests {
     }
     #expect(tooLarge?.code == .eventTooLarge)
   }
+
+  @Test(
+    "streams as the standard reads them, whatever the pieces",
+    arguments: [
+      ("data: a\n\ndata: b\r\n\r\ndata: c\r\rdata: d\n\r\n", ["a", "b", "c", "d"]),
+      ("data\n\ndata:\ndata\n\ndata:cut\n", ["", "\n"]),
+      ("data: a\r\n\ndata: b\r\n\rdata: c\n\n\n", ["a", "b", "c"]),
+      ("\u{FEFF}data: a\n\n", ["a"]), ("\u{FEFF}\u{FEFF}data: a\n\ndata: b\n\n", ["b"]),
+      ("\n\n\r\rdata: a\n\n", ["a"]), ("\u{FEFF}\n\ndata: a\n\n", ["a"]),
+      ("data:a:b\ndata: :\n\n", ["a:b\n:"]), (" data: a\ndata : b\n\n", []),
+      ("data: \t\u{0}\n\n", ["\t\u{0}"]), ("event: x\nid: 4\nretry: 5\n\n", []),
+    ], [1, 2, 3, 5, 1000])
+  func standard(stream: (text: String, data: [String]), size: Int) throws {
+    let bytes = Array(stream.text.utf8)
+    var parser = EventStreamParser()
+    var data: [String] = []
+    for start in stride(from: 0, to: bytes.count, by: size) {
+      for case .event(let event) in try parser.consume(
+        bytes[start..<min(start + size, bytes.count)])
+        + parser.consume([])
+      {
+        data.append(event.data)
+      }
+    }
+    #expect(data == stream.data)
+  }
+
+  @Test(
+    "a retry is digits, and the last one counts",
+    arguments: [
+      ("0", 0), ("007", 7), ("2147483647", 2_147_483_647),
+    ])
+  func retries(text: String, milliseconds: Int) throws {
+    var parser = EventStreamParser()
+    _ = try parser.consume("retry: 1\nretry: \(text)\nretry: \(text) \nretry: +1\n".utf8)
+    #expect(parser.reconnectionTime == .milliseconds(milliseconds))
+  }
+
+  @Test("an id from the connection before lasts until another comes")
+  func idBefore() throws {
+    var parser = EventStreamParser(lastEventID: "7")
+    #expect(try parser.consume(":\n\ndata: a\n\n".utf8) == [.comment, event("a", id: "7")])
+    #expect(parser.lastEventID == "7")
+    #expect(try parser.consume("id: 8\n\ndata: b\n\n".utf8) == [event("b", id: "8")])
+  }
 }

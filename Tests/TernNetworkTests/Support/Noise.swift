@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Bytes that no mistake in order or length leaves the same.
 func noise(_ count: Int) -> [UInt8] {
   var state: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -17,4 +19,15 @@ func failure<E: Error>(
   } catch {
     return error as? E
   }
+}
+
+/// The chunks of a body, one after the other.
+final class Pieces: Sendable {
+  private let rest: Mutex<[[UInt8]]>
+
+  init(_ pieces: [[UInt8]]) {
+    rest = Mutex(pieces.reversed())
+  }
+
+  func next() -> [UInt8]? { rest.withLock { $0.popLast() } }
 }

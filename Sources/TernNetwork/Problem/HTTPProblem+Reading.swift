@@ -1,0 +1,40 @@
+extension HTTPProblem {
+  /// The most of a body that is read; a longer one counts as no reason.
+  private static let limitBytes = 64 << 10
+
+  /// Reads why an answer is not the one that was hoped for. What is no problem document, or breaks
+  /// off, leaves the status and `Retry-After`.
+  ///
+  /// - Parameter request: what was answered; its credentials are hidden in the texts.
+  /// - Throws: `CancellationError`.
+  public init(_ response: HTTPResponse, to request: HTTPRequest) async throws {
+    var bytes: [UInt8] = []
+    if response.hasType("application/problem+json") || response.hasType("application/json") {
+      do {
+        bytes = try await response.collect(limit: Self.limitBytes)
+      } catch is HTTPError {
+        // The status says more than that its reason could not be read.
+      }
+    }
+    self.init(
+      status: response.status, headers: response.headers, document: bytes,
+      hiding: request.secrets)
+  }
+
+  package init(status: Int, headers: HTTPHeaders, document: [UInt8], hiding secrets: [String]) {
+    self.init(status: status)
+    delay = RetryAdvice(headers: headers)?.delay
+    guard let members = ProblemMembers(document) else { return }
+    type = members.text("type", hiding: secrets)
+    title = members.text("title", hiding: secrets)
+    detail = members.text("detail", hiding: secrets)
+    instance = members.text("instance", hiding: secrets)
+    code = members.text("code", hiding: secrets)
+    retryable = members.flag("retryable")
+    if let milliseconds = members.number("retryAfterMs") {
+      let longest = RetryAdvice.longestDelay / .milliseconds(1)
+      let given = RetryAdvice(delay: .milliseconds(min(max(milliseconds, 0), longest))).delay
+      delay = max(delay ?? .zero, given)
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import Foundation
+
+extension HTTPRequest {
+  /// Words of the request that may be credentials, the longest first: those in header fields, but
+  /// for the well-known ones that never hold any, and the values in the URL's query.
+  ///
+  /// Words of less than 8 bytes are left out; hiding them would take ordinary text apart.
+  var secrets: [String] {
+    let fields = headers.fields.filter { !Self.harmless.contains($0.name.lowercased()) }
+    let query = url.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+    let values = query.split(separator: "&").compactMap { pair in
+      pair.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init)
+    }
+    let words =
+      fields.flatMap { $0.value.split { " ,;=\"".contains($0) }.map(String.init) }
+      + values + values.compactMap(\.removingPercentEncoding)
+    return Set(words.filter { $0.utf8.count >= 8 }).sorted { $0.utf8.count > $1.utf8.count }
+  }
+
+  private static let harmless: Set = [
+    "accept", "accept-encoding", "accept-language", "cache-control", "content-type", "user-agent",
+  ]
+}

@@ -1,0 +1,59 @@
+import Foundation
+
+/// The members of a JSON object from a server. One of another type than its reader wants counts as
+/// missing: RFC 9457, section 3.1.
+struct ProblemMembers {
+  private enum Member: Decodable {
+    case text(String)
+    case number(Double)
+    case flag(Bool)
+    case other
+
+    init(from decoder: any Decoder) throws {
+      let value = try decoder.singleValueContainer()
+      // To try is the only way to ask for the type.
+      let flag = try? value.decode(Bool.self)
+      let number = try? value.decode(Double.self)
+      let text = try? value.decode(String.self)
+      self =
+        flag.map(Member.flag) ?? number.map(Member.number) ?? text.map(Member.text) ?? .other
+    }
+  }
+
+  private let members: [String: Member]
+
+  /// `nil` for what is no JSON object.
+  init?(_ document: [UInt8]) {
+    let decoded = try? JSONDecoder().decode([String: Member].self, from: Data(document))
+    guard let decoded else { return nil }
+    members = decoded
+  }
+
+  /// A text that can be shown: without control characters, without `secrets`, 500 characters long
+  /// at most. `nil` where nothing is left.
+  func text(_ name: String, hiding secrets: [String]) -> String? {
+    guard case .text(let text) = members[name] else { return nil }
+    // First the characters, or one of them inside a secret would keep it from being found.
+    var scalars = String.UnicodeScalarView()
+    scalars.append(contentsOf: text.unicodeScalars.filter { !Self.isControl($0) })
+    let shown = secrets.reduce(String(scalars)) { text, secret in
+      text.replacingOccurrences(of: secret, with: "(hidden)", options: .literal)
+    }
+    return shown.isEmpty ? nil : String(shown.unicodeScalars.prefix(500))
+  }
+
+  func flag(_ name: String) -> Bool? {
+    if case .flag(let flag) = members[name] { flag } else { nil }
+  }
+
+  func number(_ name: String) -> Double? {
+    if case .number(let number) = members[name] { number } else { nil }
+  }
+
+  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: true
+    default: false
+    }
+  }
+}
