@@ -42,6 +42,9 @@ struct InspectReport {
       "conflicts \(Self.text(replica.conflicts))",
     ]
     append(
+      "put aside, because they can't be read", ["replica", "sequence", "reason"],
+      replica.putAside.map { [$0.replica, "\($0.sequence)", $0.reason] })
+    append(
       "tables", ["name", "alive", "deleted", "held", "notes", ""],
       replica.tables.map {
         [

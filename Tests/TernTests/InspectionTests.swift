@@ -25,6 +25,23 @@ struct InspectionTests {
     try body(folder.path)
   }
 
+  @Test func `an operation that can not be read is named with its reason`() throws {
+    try inFolder { folder in
+      let path = folder + "/a.sqlite"
+      let a = try Device(Self.schema, id: 1, migrate: Self.migrate)
+      let b = try Device(
+        Self.schema, id: 2, database: DatabaseQueue(path: path), migrate: Self.migrate)
+      try a.execute("INSERT INTO shelf VALUES ('s')")
+      try a.store.seal()
+      try b.merge(a.operationsWithBadEnd().all)
+      let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
+      let expected = try #require(try b.store.counts().firstPutAside)
+      #expect(replica.putAside == [expected])
+      #expect(expected.replica == "\(ReplicaID(high: 0, low: 1))" && expected.sequence == 1)
+      #expect(!expected.reason.isEmpty)
+    }
+  }
+
   private func failure(_ path: String) -> InspectionError.Code? {
     do {
       _ = try DatabaseFileInspection(path: path)

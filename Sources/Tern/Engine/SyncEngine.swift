@@ -66,7 +66,7 @@ public actor SyncEngine {
 
   /// Pushes and pulls until both sides have the same, once, and returns; for commands and tests.
   ///
-  /// - Throws: the first failure: ``RemoteError``, ``MergeError``, ``WireError``, `DatabaseError`,
+  /// - Throws: the first failure: ``RemoteError``, ``MergeError``, `DatabaseError`,
   ///   `CancellationError`.
   public func syncOnce() async throws {
     guard await begin() else { throw CancellationError() }
@@ -282,6 +282,9 @@ public actor SyncEngine {
       $0.phase = phase
       $0.waiting = waiting
       $0.heldAside = counts.heldRows
+      $0.deferred = counts.deferredOperations
+      $0.putAside = counts.groupsPutAside
+      $0.firstPutAside = counts.firstPutAside
       if phase == .upToDate { $0.lastError = nil }
     }
   }

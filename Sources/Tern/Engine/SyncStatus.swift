@@ -30,6 +30,12 @@ public final class SyncStatus: Observable, Sendable {
     public var pulled = 0
     /// Rows that are in the state and not in their table.
     public var heldAside = 0
+    /// Operations that wait, in part, for a newer schema.
+    public var deferred = 0
+    /// Groups of operations that can not be read, and wait whole in the log.
+    public var putAside = 0
+    /// One of those, and why.
+    public var firstPutAside: OperationPutAside?
     /// Why the last attempt failed; `nil` after a success.
     public var lastError: RemoteError?
     /// How far the remote's clock is ahead of this one's.

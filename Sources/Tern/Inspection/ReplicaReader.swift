@@ -51,7 +51,9 @@ struct ReplicaReader {
       remotes: try remotes(), log: try log(),
       waitingNotes: synced.reduce(0) { $0 + $1.waitingNotes }, tables: synced,
       heldAside: synced.reduce(into: [:]) { $0.merge($1.heldAside, uniquingKeysWith: +) },
-      deferredOperations: try count(tables.deferred),
+      deferredOperations: try Int.fetchOne(
+        db, sql: "SELECT count(DISTINCT id) FROM \(tables.deferred)") ?? 0,
+      putAside: try putAside(),
       conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"),
       storage: try TableSizes(db: db, prefix: tables.prefix).all())
   }
@@ -64,6 +66,24 @@ struct ReplicaReader {
   private func remotes() throws -> [ReplicaInspection.Remote] {
     try Row.fetchAll(db, sql: "SELECT id, epoch, cursor FROM \(tables.remote) ORDER BY id")
       .map { .init(id: $0["id"], epoch: $0["epoch"], cursor: $0["cursor"]) }
+  }
+
+  private func putAside() throws -> [OperationPutAside] {
+    // A Tern before this one did not make the table.
+    guard try db.tableExists(tables.aside) else { return [] }
+    return try Row.fetchAll(
+      db,
+      sql: """
+        SELECT author.id, aside.id AS log_id, aside.reason FROM \(tables.aside) AS aside
+        JOIN \(tables.author) AS author ON author.idx = aside.id >> 40
+        ORDER BY aside.id LIMIT 100
+        """
+    ).compactMap { row in
+      ReplicaID(bytes: row["id"] as Data).map {
+        OperationPutAside(
+          replica: $0, sequence: LogID(rawValue: row["log_id"]).sequence, reason: row["reason"])
+      }
+    }
   }
 
   private func log() throws -> ReplicaInspection.Log {

@@ -52,15 +52,20 @@ extension StoreTransaction {
     return found
   }
 
-  /// Merges what the new schema version can now take of the deferred operations.
-  func replayDeferred() throws {
+  /// Merges what this schema version can now take of the deferred operations, and what an earlier
+  /// Tern put aside and this one can read.
+  func replayWaiting() throws {
     let deferred = try deferredParts()
-    if deferred.isEmpty { return }
+    let aside = try groupsPutAside().filter { try bodyError(in: $0) == nil }
+    if deferred.isEmpty && aside.isEmpty { return }
     let pass = try MergePass(self)
+    for group in aside { try takeUp(group, pass) }
     for (id, parts) in deferred {
       guard let operation = try operation(id) else {
         throw ReplicaError(.damaged, "the log lacks an operation that was put off")
       }
+      // It was readable once; a Tern that is stricter goes on waiting.
+      if operation.bodyError() != nil { continue }
       for part in try pass.replay(operation, author: id.author, parts: parts) {
         try forget(part, of: id)
       }

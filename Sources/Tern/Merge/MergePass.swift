@@ -9,11 +9,14 @@ final class MergePass {
   private let concurrency: Concurrency
   private var mergers: [Int64: RowMerger] = [:]
   private let hasHeld: Bool
+  /// Whether bodies are read once before they are merged, because one of them can not be.
+  private let isCheckingBodies: Bool
   private(set) var summary = MergeSummary()
   private var row = BodyRow()
 
-  init(_ transaction: StoreTransaction) throws {
+  init(_ transaction: StoreTransaction, isCheckingBodies: Bool = false) throws {
     self.transaction = transaction
+    self.isCheckingBodies = isCheckingBodies
     concurrency = Concurrency(transaction)
     hasHeld = try transaction.hasHeldRows()
   }
@@ -49,22 +52,32 @@ final class MergePass {
     author.time = envelope.time
     summary.mergedOperations += 1
     if !envelope.continues {
-      try mergeGroup(author.merged + 1..<envelope.sequence, last: operation, author: index)
+      let group = LogGroup(author: index, sequences: author.merged + 1...envelope.sequence)
+      try complete(group, last: operation)
       author.merged = envelope.sequence
-      transaction.lastTime = max(transaction.lastTime, envelope.time)
     }
     try transaction.save(author, of: index)
   }
 
-  private func mergeGroup(_ earlier: Range<UInt64>, last: Operation, author: UInt32) throws {
-    for sequence in earlier {
-      let id = LogID(author: author, sequence: sequence)
-      guard let fragment = try transaction.operation(id) else {
-        throw ReplicaError(.damaged, "the log lacks a fragment that it acknowledged")
-      }
-      try merge(fragment, author: author)
+  /// Merges a group whose last operation is here, or puts it aside.
+  private func complete(_ group: LogGroup, last: Operation) throws {
+    if isCheckingBodies, let error = try transaction.bodyError(in: group) {
+      summary.groupsPutAside += 1
+      return try transaction.putAside(group, "\(error)")
     }
-    try merge(last, author: author)
+    try merge(group, last: last)
+  }
+
+  /// Merges a whole group.
+  ///
+  /// - Parameter last: its last operation, where that is at hand.
+  func merge(_ group: LogGroup, last: Operation? = nil) throws {
+    for sequence in group.sequences {
+      let isLast = sequence == last?.envelope.sequence
+      let operation = try isLast ? last! : transaction.part(sequence, of: group)
+      try merge(operation, author: group.author)
+      transaction.lastTime = max(transaction.lastTime, operation.envelope.time)
+    }
   }
 
   private func merge(_ operation: Operation, author: UInt32) throws {
@@ -155,16 +168,6 @@ final class MergePass {
     try concurrency.save()
     summary.conflicts = concurrency.counts
     try transaction.saveClock()
-  }
-}
-
-extension Operation {
-  /// Calls `body` for each block with the reader before its first row; `body` reads every row.
-  package func forEachBlock(_ body: (BodyBlock, inout BodyReader) throws -> Void) throws {
-    try bytes.withUnsafeBytes { buffer in
-      var reader = BodyReader(UnsafeRawBufferPointer(rebasing: buffer[bodyOffset...]))
-      while let block = try reader.nextBlock() { try body(block, &reader) }
-    }
   }
 }
 

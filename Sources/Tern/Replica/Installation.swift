@@ -145,7 +145,7 @@ struct Installation {
     for (change, sql) in zip(changes, sql) where change.isNewTable { try adopt(db, sql) }
     let transaction = try StoreTransaction(db, tables: tables, sql: sql)
     _ = try Seal.run(in: transaction)
-    try transaction.withoutStrays { try $0.replayDeferred() }
+    try transaction.withoutStrays { try $0.replayWaiting() }
     return sql
   }
 

@@ -21,10 +21,10 @@ public protocol ReplicaStore: Sendable {
   func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation]
 
   /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-05, INV-06).
-  /// Operations that are merged already are passed over.
+  /// Operations that are merged already are passed over. A group of which a body can not be read
+  /// is put aside whole: it is in the log, in ``ReplicaCounts/groupsPutAside``, and passed on.
   ///
-  /// - Throws: ``MergeError`` for an operation that can not be merged; ``WireError`` for one that
-  ///   can not be read.
+  /// - Throws: ``MergeError`` for an operation that does not follow what is here.
   func merge(_ page: PulledPage, from remote: RemotePlace) throws -> MergeSummary
 
   /// Where this replica stands at a remote, or `nil` before its first page.
@@ -72,6 +72,8 @@ public struct MergeSummary: Hashable, Sendable {
   /// Operations that were new here.
   public var mergedOperations = 0
   public var repeatedOperations = 0
+  /// Groups that can not be read, and are in the log alone.
+  public var groupsPutAside = 0
   /// Column values that arrived and won or lost against what stood here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]
   /// Synced tables whose rows changed.
@@ -102,10 +104,32 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var heldRows = 0
   /// Operations with tables or columns that this schema version does not have.
   public var deferredOperations = 0
+  /// Groups of operations that can not be read: in the log, and nothing of them in the state.
+  public var groupsPutAside = 0
+  /// One of them.
+  public var firstPutAside: OperationPutAside?
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]
 
   public init() {}
+}
+
+/// The last operation of a group that is in the log and not in the state.
+public struct OperationPutAside: Hashable, Sendable, Codable {
+  /// Its author, as 32 hexadecimal digits.
+  public var replica: String
+  public var sequence: UInt64
+  public var reason: String
+
+  public init(replica: ReplicaID, sequence: UInt64, reason: String) {
+    self.replica = replica.description
+    self.sequence = sequence
+    self.reason = reason
+  }
+}
+
+extension OperationPutAside: CustomStringConvertible {
+  public var description: String { "operation \(sequence) of replica \(replica): \(reason)" }
 }
 
 /// One row of the merged state, in terms that mean the same on every replica.

@@ -68,10 +68,21 @@ public final class SQLiteReplicaStore: ReplicaStore {
   }
 
   public func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
+    do {
+      return try merge(page, from: place, isCheckingBodies: false)
+    } catch is WireError {
+      // Some body can not be read. Only now are all of them read once more, to find which.
+      return try merge(page, from: place, isCheckingBodies: true)
+    }
+  }
+
+  private func merge(_ page: PulledPage, from place: RemotePlace, isCheckingBodies: Bool) throws
+    -> MergeSummary
+  {
     let summary = try transaction(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)
       let summary = try transaction.withoutStrays { transaction in
-        let pass = try MergePass(transaction)
+        let pass = try MergePass(transaction, isCheckingBodies: isCheckingBodies)
         let skipped = Planted.isActive(.cursorEarly) && page.operations.count > 1 ? 1 : 0
         for operation in page.operations.dropLast(skipped) { try pass.take(operation) }
         try CrashPoint.reach(.mergeBeforeCursor)
@@ -135,6 +146,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
       counts.operations = try transaction.count(tables.log)
       counts.heldRows = try transaction.count(tables.held)
       counts.deferredOperations = try transaction.count(tables.deferred, of: "DISTINCT id")
+      counts.groupsPutAside = try transaction.count(tables.aside)
+      counts.firstPutAside = try transaction.firstPutAside()
       counts.conflicts = try transaction.conflicts()
       return counts
     }

@@ -23,11 +23,13 @@ struct StoreTables {
   var log: String { prefix + "log" }
   var held: String { prefix + "held" }
   var deferred: String { prefix + "deferred" }
+  var aside: String { prefix + "aside" }
   var remote: String { prefix + "remote" }
   var seen: String { prefix + "seen" }
   var conflict: String { prefix + "conflict" }
 
-  /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence.
+  /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
+  /// `aside.id` is that of a group's last operation, and `first` the sequence of its first.
   var creation: [String] {
     [
       """
@@ -60,6 +62,10 @@ struct StoreTables {
       CREATE TABLE IF NOT EXISTS \(deferred) (
         id INTEGER NOT NULL, tbl TEXT NOT NULL, col TEXT NOT NULL, PRIMARY KEY (id, tbl, col)
       ) WITHOUT ROWID
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS \(aside) (
+        id INTEGER PRIMARY KEY, first INTEGER NOT NULL, reason TEXT NOT NULL)
       """,
       """
       CREATE TABLE IF NOT EXISTS \(remote) (

@@ -144,11 +144,13 @@ package struct BodyReader {
     row.packedKey = UnsafeRawBufferPointer(rebasing: reader.buffer[start..<reader.offset])
   }
 
-  /// A number beyond 64 bits is for counters, and for rules that this version does not know.
+  /// A counter's difference is a number. One beyond 64 bits is for counters, and for rules that
+  /// this version does not know.
   private mutating func readValue(of column: BodyBlock.Column) throws(WireError) -> WireValue {
     let value = try reader.value("value")
-    if value.tag == .integer128, let kind = MergeRule.Kind(rawValue: column.rule), kind != .counter
-    {
+    if column.rule == MergeRule.Kind.counter.rawValue {
+      guard value.isWhole else { throw WireError(.malformed, "counter") }
+    } else if value.tag == .integer128, MergeRule.Kind(rawValue: column.rule) != nil {
       throw WireError(.malformed, "value")
     }
     return value

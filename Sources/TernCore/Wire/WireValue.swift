@@ -42,6 +42,13 @@ package struct WireValue {
     }
   }
 
+  package var isWhole: Bool {
+    switch tag {
+    case .integer, .negative, .integer64, .integer128: true
+    case .null, .real, .text, .blob: false
+    }
+  }
+
   /// A copy that can leave the buffer; `nil` for a number beyond 64 bits.
   package var value: Value? {
     switch tag {

@@ -67,22 +67,6 @@ extension ReplicaStoreConformance {
     }
   }
 
-  func checkUnreadable() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
-    let good = try a.commit(.insert(["id": "1", "name": "A"]))
-    let envelope = Operation.Envelope(
-      replica: Peer.id(4), sequence: 1, time: good[0].envelope.time, schemaVersion: 3)
-    let body = Array(good[0].bytes[good[0].bodyOffset...])
-    for cut in 1..<body.count {
-      let bad = Operation(envelope, body: Array(body[..<cut]))
-      try b.refuses(good + [bad], .operationsAreAtomic, "a body cut after \(cut) bytes") {
-        $0 is WireError
-      }
-    }
-    try b.merge(good + [Operation(envelope, body: body)])
-    try requireEqual(.convergence, try b.store.counts().operations, 2, "operations in the end")
-  }
-
   func checkFragments() throws {
     let (a, b, c) = (try Peer(self, 1), try Peer(self, 2), try Peer(self, 3))
     var generator = SeededGenerator(seed: 1)

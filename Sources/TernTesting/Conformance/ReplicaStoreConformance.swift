@@ -88,7 +88,7 @@ public struct ReplicaStoreConformance: Sendable {
     case gap = "a gap is refused and nothing of its page is merged"
     case times = "a time that does not increase is refused"
     case foreignOwn = "own operations that the store never made are refused"
-    case unreadable = "a body that can not be read is refused and nothing of its page is merged"
+    case unreadable = "a group that can not be read is put aside whole, and the rest is merged"
     case cursor = "a cursor moves with a merge and goes back only when told"
     case seen = "an operation says once what its author had merged"
     case fragments = "fragments of one group merge together"

@@ -154,6 +154,12 @@ public final class MemoryReplicaStore: ReplicaStore {
         sum + table.rows.values.count { $0.state.map { $0.isAlive && !$0.isComplete } ?? false }
       }
       counts.deferredOperations = state.deferredOperations
+      counts.groupsPutAside = state.putAside.count
+      counts.firstPutAside = state.putAside.first.map {
+        OperationPutAside(
+          replica: state.authors.ids[$0.author], sequence: $0.sequences.upperBound,
+          reason: $0.reason)
+      }
       return counts
     }
   }

@@ -21,10 +21,18 @@ extension MemoryState {
     progress[index].log.append(operation)
     summary.mergedOperations += 1
     if envelope.continues { return }
-    for operation in progress[index].log[Int(known.merged)...] {
+    progress[index].merged = envelope.sequence
+    let group = progress[index].log[Int(known.merged)...]
+    if let error = group.lazy.compactMap({ $0.bodyError() }).first {
+      putAside.append(
+        PutAside(
+          author: index, sequences: known.merged + 1...envelope.sequence, reason: "\(error)"))
+      summary.groupsPutAside += 1
+      return
+    }
+    for operation in group {
       summary.changedTables.formUnion(try mergeRows(of: operation, author: index))
     }
-    progress[index].merged = envelope.sequence
     lastTime = max(lastTime, envelope.time)
   }
 
@@ -33,23 +41,20 @@ extension MemoryState {
     let stamp = Stamp(time: operation.envelope.time, author: UInt32(author))
     var changed: Set<String> = []
     var isWhole = true
-    try operation.bytes.withUnsafeBytes { bytes in
-      var reader = BodyReader(UnsafeRawBufferPointer(rebasing: bytes[operation.bodyOffset...]))
-      var row = BodyRow()
-      while let block = try reader.nextBlock() {
-        let index = tables.firstIndex {
-          $0.shape.name.folded == block.table.folded
-            && $0.shape.keyColumns.count == block.keyColumns.count
-        }
-        let targets = block.columns.map { column in
-          index.flatMap { tables[$0].shape.index(of: column) }
-        }
-        isWhole = isWhole && index != nil && !targets.contains(nil)
-        while try reader.nextRow(&row, of: block) {
-          guard let index else { continue }
-          if try tables[index].merge(row, stamp: stamp, targets: targets, authors: authors) {
-            changed.insert(tables[index].shape.name)
-          }
+    var row = BodyRow()
+    try operation.forEachBlock { block, reader in
+      let index = tables.firstIndex {
+        $0.shape.name.folded == block.table.folded
+          && $0.shape.keyColumns.count == block.keyColumns.count
+      }
+      let targets = block.columns.map { column in
+        index.flatMap { tables[$0].shape.index(of: column) }
+      }
+      isWhole = isWhole && index != nil && !targets.contains(nil)
+      while try reader.nextRow(&row, of: block) {
+        guard let index else { continue }
+        if try tables[index].merge(row, stamp: stamp, targets: targets, authors: authors) {
+          changed.insert(tables[index].shape.name)
         }
       }
     }

@@ -12,6 +12,7 @@ struct MemoryState: Sendable {
   var correctionMilliseconds: Int64 = 0
   var places: [String: RemotePlace] = [:]
   var deferredOperations = 0
+  var putAside: [PutAside] = []
 
   struct Progress: Sendable {
     /// Operations by sequence, from 1; the last may be fragments whose group is not whole yet.
@@ -22,6 +23,13 @@ struct MemoryState: Sendable {
 
     var stored: UInt64 { UInt64(log.count) }
     var time: HybridTime { log.last?.envelope.time ?? .zero }
+  }
+
+  /// A group that is in the log and not in the state.
+  struct PutAside: Sendable {
+    let author: Int
+    let sequences: ClosedRange<UInt64>
+    let reason: String
   }
 
   init(id: ReplicaID, schemaVersion: UInt32, tables: [MemoryShape]) {
@@ -94,7 +102,10 @@ struct MemoryState: Sendable {
     for index in tables.indices { tables[index] = MemoryRows(shape: tables[index].shape) }
     deferredOperations = 0
     for index in progress.indices {
-      for operation in progress[index].log.prefix(Int(progress[index].merged)) {
+      for operation in progress[index].log.prefix(Int(progress[index].merged))
+      where !putAside.contains(where: {
+        $0.author == index && $0.sequences.contains(operation.envelope.sequence)
+      }) {
         _ = try mergeRows(of: operation, author: index)
       }
     }

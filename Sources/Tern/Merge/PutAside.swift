@@ -1,0 +1,69 @@
+import TernCore
+import TernDatabase
+
+/// Operations of one author that merge together.
+struct LogGroup: Hashable {
+  let author: UInt32
+  let sequences: ClosedRange<UInt64>
+}
+
+/// Groups that are in the log and passed on, and that are not in the state: whole (INV-06), with
+/// the reason, so that one bad operation stops nobody.
+///
+/// Whether a body can be read follows from its bytes alone. All replicas put the same groups aside,
+/// and merge them when a newer Tern can read them; a merge does not depend on their order.
+extension StoreTransaction {
+  func part(_ sequence: UInt64, of group: LogGroup) throws -> Operation {
+    guard let operation = try operation(LogID(author: group.author, sequence: sequence)) else {
+      throw ReplicaError(.damaged, "the log lacks an operation that it acknowledged")
+    }
+    return operation
+  }
+
+  /// Why a group's bodies can not be read, or `nil`.
+  func bodyError(in group: LogGroup) throws -> WireError? {
+    for sequence in group.sequences {
+      if let error = try part(sequence, of: group).bodyError() { return error }
+    }
+    return nil
+  }
+
+  func putAside(_ group: LogGroup, _ reason: String) throws {
+    let statement = try statement(
+      "INSERT INTO \(tables.aside) (id, first, reason) VALUES (?, ?, ?)")
+    statement.bind(1, LogID(author: group.author, sequence: group.sequences.upperBound).rawValue)
+    statement.bind(2, raw: group.sequences.lowerBound)
+    statement.bind(3, copy: .string(reason))
+    try statement.run()
+  }
+
+  /// Each author's in its order.
+  func groupsPutAside() throws -> [LogGroup] {
+    let select = try statement("SELECT id, first FROM \(tables.aside) ORDER BY id")
+    defer { select.reset() }
+    var groups: [LogGroup] = []
+    while try select.step() {
+      let last = LogID(rawValue: select.int64(0))
+      groups.append(LogGroup(author: last.author, sequences: select.raw(1)...last.sequence))
+    }
+    return groups
+  }
+
+  /// Takes a group that was put aside into the state.
+  func takeUp(_ group: LogGroup, _ pass: MergePass) throws {
+    try pass.merge(group)
+    let delete = try statement("DELETE FROM \(tables.aside) WHERE id = ?")
+    delete.bind(1, LogID(author: group.author, sequence: group.sequences.upperBound).rawValue)
+    try delete.run()
+  }
+
+  func firstPutAside() throws -> OperationPutAside? {
+    let select = try statement("SELECT id, reason FROM \(tables.aside) ORDER BY id LIMIT 1")
+    defer { select.reset() }
+    guard try select.step() else { return nil }
+    let id = LogID(rawValue: select.int64(0))
+    return OperationPutAside(
+      replica: authors.ids[Int(id.author)], sequence: id.sequence,
+      reason: select.value(1).value?.string ?? "")
+  }
+}
