@@ -75,12 +75,11 @@ public actor SyncEngine {
     while action != .listen {
       try Task.checkCancellation()
       let event = try await perform(action)
-      if case .failed(let error, _) = event, error.code != .timeAhead, error.code != .cursorUnknown
-      {
-        throw error
-      }
       action = session.handle(event)
-      if case .wait = action, case .failed(let error, _) = event { throw error }
+      guard case .wait = action else { continue }
+      if case .failed(let error, _) = event { throw error }
+      // Only after what the remote holds was pulled all the same.
+      if let refusal = session.refusal { throw refusal }
     }
     try report(.upToDate)
   }
@@ -264,7 +263,7 @@ public actor SyncEngine {
         from: RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor))
       status.update {
         $0.pulled += summary.mergedOperations
-        $0.lastError = nil
+        $0.lastError = session.refusal
       }
       return .pulled(page.operations.heads, hasMore: page.hasMore)
     } catch let error as RemoteError {

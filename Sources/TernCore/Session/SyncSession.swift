@@ -52,6 +52,10 @@ package struct SyncSession: Sendable {
   private var pulledUpTo: UInt64 = 0
   private var positionAtPull: UInt64 = 0
   private var restampsInARow = 0
+  /// Why the remote will not take what is next to push, until the wait that follows is over. What
+  /// the remote holds is pulled before it.
+  package private(set) var refusal: RemoteError?
+  private var waitAfterRefusal = Duration.zero
 
   package init(backoff: Backoff = Backoff()) {
     self.backoff = backoff
@@ -63,6 +67,7 @@ package struct SyncSession: Sendable {
     switch (phase, event) {
     case (_, .failed(let error, let jitter)): return fail(error, jitter)
     case (.greeting, .greeted(let greeting, let knownEpoch)):
+      refusal = nil
       heads = greeting.heads
       epoch = greeting.epoch
       announced = greeting.position
@@ -86,7 +91,7 @@ package struct SyncSession: Sendable {
       }
       if hasMore { return pull() }
       pulledUpTo = max(pulledUpTo, positionAtPull)
-      return push()
+      return refusal == nil ? push() : wait(waitAfterRefusal)
     case (.listening, .localWrite): return push()
     case (.listening, .remotePosition(let position)):
       // Only now is everything known to work, the event stream too.
@@ -117,6 +122,11 @@ package struct SyncSession: Sendable {
     return .listen
   }
 
+  private mutating func wait(_ delay: Duration) -> Action {
+    phase = .waiting
+    return .wait(delay)
+  }
+
   private mutating func fail(_ error: RemoteError, _ jitter: Double) -> Action {
     switch (error.code, phase) {
     case (.timeAhead, .pushing) where restampsInARow < 3:
@@ -127,12 +137,23 @@ package struct SyncSession: Sendable {
       phase = .resetting
       return .resetCursor(epoch: epoch)
     default:
-      phase = .waiting
       // What no repetition mends is tried again at the slowest pace, in case someone mends it.
-      let delay =
-        error.isTransient || error.code == .sequenceGap
-        ? backoff.next(jitter: jitter) : backoff.limit
-      return .wait(max(delay, error.retryAfter ?? .zero))
+      let isLasting = !error.isTransient && error.code != .sequenceGap
+      let delay = isLasting ? backoff.limit : backoff.next(jitter: jitter)
+      let total = max(delay, error.retryAfter ?? .zero)
+      guard phase == .pushing, isLasting, error.refusesPushAlone else { return wait(total) }
+      (refusal, waitAfterRefusal) = (error, total)
+      return announced > pulledUpTo ? pull() : wait(total)
+    }
+  }
+}
+
+extension RemoteError {
+  /// Whether it is what was pushed that was refused, so that a pull can go well.
+  fileprivate var refusesPushAlone: Bool {
+    switch code {
+    case .local, .unauthorized, .forbidden: false
+    default: true
     }
   }
 }
