@@ -45,11 +45,11 @@ struct InspectReport {
       "put aside, because they can't be read", ["replica", "sequence", "reason"],
       replica.putAside.map { [$0.replica, "\($0.sequence)", $0.reason] })
     append(
-      "tables", ["name", "alive", "deleted", "held", "notes", ""],
+      "tables", ["name", "alive", "deleted", "held", "notes", "too large", ""],
       replica.tables.map {
         [
           $0.name, "\($0.aliveRows)", "\($0.deadRows)", Self.text($0.heldAside),
-          "\($0.waitingNotes)", $0.isSynced ? "" : "no longer synced",
+          "\($0.waitingNotes)", "\($0.largeRows)", $0.isSynced ? "" : "no longer synced",
         ]
       })
     append(

@@ -34,12 +34,14 @@ struct NotedRow {
     shape.keyColumns.indices.map { scan.value(Int32(1 + shape.maskCount + $0)).value! }
   }
 
+  var masks: [Int64] { (0..<shape.maskCount).map { scan.int64(Int32(1 + $0)) } }
+
   private func value(_ column: Int) -> WireValue {
     scan.value(stateColumn + 6 + Int32(column))
   }
 
   private var isNotedAsGone: Bool {
-    (0..<shape.maskCount).allSatisfy { scan.int64(Int32(1 + $0)) == 0 }
+    masks.allSatisfy { $0 == 0 }
   }
 
   private func isMasked(_ column: Int) -> Bool {

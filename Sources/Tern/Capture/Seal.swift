@@ -64,6 +64,7 @@ struct Seal {
     let sql = transaction.sql[index]
     let shape = sql.shape
     let (masks, keys) = (shape.maskCount, shape.keyColumns.count)
+    if transaction.hasLargeRows { try transaction.noteLargeRowsAgain(sql) }
     let scan = try transaction.statement(sql.scanNotes)
     let put = try transaction.statement(sql.putState)
     defer { scan.reset() }
@@ -80,6 +81,11 @@ struct Seal {
       if wasHeld, !row.exists { continue }
       if wasHeld { try transaction.dropHeld(shape.id, row.packedKey) }
       guard let state = try row.change(from: old, wasHeld: wasHeld) else { continue }
+      // No peer would take it, nor anything behind it.
+      if row.encoded.count > Operation.Limit.rowBytes {
+        try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
+        continue
+      }
       if !isOpen { body.append(block: shape.block) }
       isOpen = true
       body.append(raw: row.encoded.bytes)

@@ -281,6 +281,7 @@ public actor SyncEngine {
       $0.phase = phase
       $0.waiting = waiting
       $0.heldAside = counts.heldRows
+      $0.largeRows = counts.largeRows
       $0.deferred = counts.deferredOperations
       $0.putAside = counts.groupsPutAside
       $0.firstPutAside = counts.firstPutAside

@@ -30,6 +30,8 @@ public final class SyncStatus: Observable, Sendable {
     public var pulled = 0
     /// Rows that are in the state and not in their table.
     public var heldAside = 0
+    /// Rows that are too large to travel, by table: make them shorter.
+    public var largeRows: [String: Int] = [:]
     /// Operations that wait, in part, for a newer schema.
     public var deferred = 0
     /// Groups of operations that can not be read, and wait whole in the log.

@@ -70,6 +70,8 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
     public var deadRows: Int
     public var heldAside: [String: Int]
     public var waitingNotes: Int
+    /// Rows that no operation can hold.
+    public var largeRows: Int
   }
 
   public struct Storage: Hashable, Sendable, Codable {

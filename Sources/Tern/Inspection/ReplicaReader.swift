@@ -93,7 +93,11 @@ struct ReplicaReader {
   }
 
   private func inspectedTables() throws -> [ReplicaInspection.Table] {
-    try Row.fetchAll(db, sql: "SELECT id, name, is_synced FROM \(tables.table) ORDER BY id").map {
+    // A Tern before this one did not make the table.
+    let hasLarge = try db.tableExists(tables.large)
+    return try Row.fetchAll(
+      db, sql: "SELECT id, name, is_synced FROM \(tables.table) ORDER BY id"
+    ).map {
       let id: Int64 = $0["id"]
       let (rowTable, noteTable) = ("\(tables.prefix)row_\(id)", "\(tables.prefix)note_\(id)")
       let hasRows = try db.tableExists(rowTable)
@@ -110,7 +114,8 @@ struct ReplicaReader {
         deadRows: lives?["dead"] ?? 0,
         heldAside: try counts(
           "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(id) GROUP BY reason"),
-        waitingNotes: try db.tableExists(noteTable) ? count(noteTable) : 0)
+        waitingNotes: try db.tableExists(noteTable) ? count(noteTable) : 0,
+        largeRows: hasLarge ? try count("\(tables.large) WHERE tbl = \(id)") : 0)
     }
   }
 

@@ -157,6 +157,7 @@ final class MergePass {
     let settlement = try Settlement(transaction, writers: mergers.mapValues(\.writer))
     let writers = try settlement.run()
     try transaction.strays?.afterSettlement(transaction)
+    if transaction.hasLargeRows { try transaction.forgetLargeRowsThatWent() }
     for (index, id) in transaction.sql.map(\.shape.id).enumerated() {
       // An app's trigger may have written to any table, so all are cleared.
       try transaction.statement(transaction.sql[index].deleteNotes).run()

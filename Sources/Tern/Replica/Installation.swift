@@ -16,6 +16,7 @@ struct Installation {
     try database.writeWithoutTransaction { db in
       try db.inTransaction(.immediate) {
         if try db.tableExists(tables.replica) {
+          try createTables(db)
           let known = try installedSQL(db)
           _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
         }
@@ -129,9 +130,10 @@ struct Installation {
     // Writes between the migration and now are noted under the triggers that stand.
     if try db.tableExists(tables.replica) {
       try checkFormat(db)
+      try createTables(db)
       _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: installedSQL(db)))
     }
-    for statement in tables.creation { try db.execute(sql: statement) }
+    try createTables(db)
     try createReplica(db)
     let catalogue = Catalogue(db: db, tables: tables)
     let changes = try schema.tables.map { declared in
@@ -147,6 +149,11 @@ struct Installation {
     _ = try Seal.run(in: transaction)
     try transaction.withoutStrays { try $0.replayWaiting() }
     return sql
+  }
+
+  /// An earlier Tern made some of them.
+  private func createTables(_ db: Database) throws {
+    for statement in tables.creation { try db.execute(sql: statement) }
   }
 
   private func installTriggers(_ db: Database, _ sql: [TableSQL]) throws {

@@ -9,6 +9,9 @@ public protocol ReplicaStore: Sendable {
 
   /// Turns every noted write into operations. Cheap when there is none.
   ///
+  /// A row longer than ``Operation/Limit/rowBytes`` is left out, and in ``ReplicaCounts/largeRows``
+  /// until a later write makes it short enough or deletes it.
+  ///
   /// - Returns: the sequence numbers of the new operations; empty when nothing was noted.
   @discardableResult
   func seal() throws -> Range<UInt64>
@@ -108,6 +111,9 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var groupsPutAside = 0
   /// One of them.
   public var firstPutAside: OperationPutAside?
+  /// Rows that were written here and are in no operation, because they are longer than
+  /// ``Operation/Limit/rowBytes``, by table.
+  public var largeRows: [String: Int] = [:]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]
 

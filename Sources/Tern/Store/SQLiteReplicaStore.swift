@@ -148,6 +148,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
       counts.deferredOperations = try transaction.count(tables.deferred, of: "DISTINCT id")
       counts.groupsPutAside = try transaction.count(tables.aside)
       counts.firstPutAside = try transaction.firstPutAside()
+      if transaction.hasLargeRows { counts.largeRows = try transaction.countLargeRows() }
       counts.conflicts = try transaction.conflicts()
       return counts
     }

@@ -13,7 +13,10 @@ final class StoreSQL: Sendable {
   let anyHeld: String
 
   init(prefix: String) {
-    readReplica = "SELECT last_time, schema_version, correction_ms FROM \(prefix)replica"
+    readReplica = """
+      SELECT last_time, schema_version, correction_ms, EXISTS (SELECT 1 FROM \(prefix)large)
+      FROM \(prefix)replica
+      """
     readAuthors = "SELECT id, stored, merged, time FROM \(prefix)author ORDER BY idx"
     saveClock = "UPDATE \(prefix)replica SET last_time = ?, correction_ms = ?"
     readAuthor = "SELECT stored, merged, time FROM \(prefix)author WHERE idx = ?"

@@ -24,6 +24,7 @@ struct StoreTables {
   var held: String { prefix + "held" }
   var deferred: String { prefix + "deferred" }
   var aside: String { prefix + "aside" }
+  var large: String { prefix + "large" }
   var remote: String { prefix + "remote" }
   var seen: String { prefix + "seen" }
   var conflict: String { prefix + "conflict" }
@@ -66,6 +67,11 @@ struct StoreTables {
       """
       CREATE TABLE IF NOT EXISTS \(aside) (
         id INTEGER PRIMARY KEY, first INTEGER NOT NULL, reason TEXT NOT NULL)
+      """,
+      """
+      CREATE TABLE IF NOT EXISTS \(large) (
+        tbl INTEGER NOT NULL, key BLOB NOT NULL, masks BLOB NOT NULL, PRIMARY KEY (tbl, key)
+      ) WITHOUT ROWID
       """,
       """
       CREATE TABLE IF NOT EXISTS \(remote) (

@@ -13,6 +13,8 @@ final class StoreTransaction {
   let schemaVersion: UInt32
   var lastTime: HybridTime
   private(set) var correctionMilliseconds: Int64
+  /// Whether rows are left out of operations, because they are too large.
+  var hasLargeRows: Bool
   /// Whether rows are held aside, once that was looked up.
   var heldRows: Bool?
   /// The row of author 0, as stored.
@@ -39,6 +41,7 @@ final class StoreTransaction {
     lastTime = HybridTime(rawValue: replica.raw(0))
     schemaVersion = UInt32(replica.int64(1))
     correctionMilliseconds = replica.int64(2)
+    hasLargeRows = replica.int64(3) != 0
     replica.reset()
     ownRow = AuthorRow(
       stored: author.raw(1), merged: author.raw(2), time: HybridTime(rawValue: author.raw(3)))

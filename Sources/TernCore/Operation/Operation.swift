@@ -41,6 +41,9 @@ public struct Operation: Hashable, Sendable {
     public static let bytes = 16 << 20
     /// A group's body is cut into fragments of about this many bytes.
     public static let fragmentBytes = 256 << 10
+    /// The longest encoding of one row: the rest is for its heading, its envelope and the rows
+    /// before it.
+    public static let rowBytes = 15 << 20
     /// The most replicas of which one operation says what it had seen.
     public static let seen = 10_000
   }

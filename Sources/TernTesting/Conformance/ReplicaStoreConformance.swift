@@ -66,6 +66,7 @@ public struct ReplicaStoreConformance: Sendable {
     case .times: try checkTimes()
     case .foreignOwn: try checkForeignOwn()
     case .unreadable: try checkUnreadable()
+    case .large: try checkLarge()
     case .cursor: try checkCursor()
     case .seen: try checkSeen()
     case .fragments: try checkFragments()
@@ -89,6 +90,7 @@ public struct ReplicaStoreConformance: Sendable {
     case times = "a time that does not increase is refused"
     case foreignOwn = "own operations that the store never made are refused"
     case unreadable = "a group that can not be read is put aside whole, and the rest is merged"
+    case large = "a row that no operation can hold waits by name, and the rest goes on"
     case cursor = "a cursor moves with a merge and goes back only when told"
     case seen = "an operation says once what its author had merged"
     case fragments = "fragments of one group merge together"

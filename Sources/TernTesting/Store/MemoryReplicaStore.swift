@@ -160,6 +160,9 @@ public final class MemoryReplicaStore: ReplicaStore {
           replica: state.authors.ids[$0.author], sequence: $0.sequences.upperBound,
           reason: $0.reason)
       }
+      for table in state.tables where !table.large.isEmpty {
+        counts.largeRows[table.shape.name] = table.large.count
+      }
       return counts
     }
   }

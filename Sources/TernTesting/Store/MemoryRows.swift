@@ -7,6 +7,8 @@ struct MemoryRows: Sendable {
   var rows: [[UInt8]: Row] = [:]
   /// Keys that local writes touched, in order, and the columns they wrote.
   var notes: [Note] = []
+  /// Written columns of rows that no operation can hold, by key.
+  var large: [[UInt8]: Set<Int>] = [:]
 
   struct Row: Sendable {
     var state: RowState?

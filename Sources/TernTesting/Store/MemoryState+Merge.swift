@@ -91,6 +91,7 @@ extension MemoryRows {
     guard state != row.state else { return false }
     row.state = state
     row.shown = state.isComplete ? row.content : nil
+    if row.shown == nil { large[key] = nil }
     rows[key] = row
     return true
   }

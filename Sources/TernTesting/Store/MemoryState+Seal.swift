@@ -53,7 +53,8 @@ extension MemoryRows {
     var columns: [[UInt8]: Set<Int>] = [:]
     for note in notes {
       if columns[note.key] == nil { order.append(note.key) }
-      columns[note.key, default: []].formUnion(note.columns)
+      columns[note.key, default: large.removeValue(forKey: note.key) ?? []]
+        .formUnion(note.columns)
     }
     notes = []
     return order.map { ($0, columns[$0]!) }
@@ -98,6 +99,10 @@ extension MemoryRows {
       change.append(raw: key)
       state = RowState(life: life + 1, stamp: stamp)
       row.content = defaults
+    }
+    if change.count > Operation.Limit.rowBytes {
+      large[key] = columns
+      return nil
     }
     row.state = state
     rows[key] = row
