@@ -106,6 +106,13 @@ let package = Package(
       name: "RecognizerTests",
       dependencies: ["RecognizerKit", "recognizer", "TernNetwork", "TestProcesses"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "scan",
+      dependencies: [
+        "Tern", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+      ],
+      path: "Examples/Scan", exclude: ["README.md"], swiftSettings: strict),
     .target(
       name: "CPowerLossVFS",
       dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],

@@ -1,0 +1,37 @@
+import Foundation
+
+/// Another program that does a part of the work.
+enum ChildProcess {
+  /// Runs it to its end, or to the end of the calling task.
+  ///
+  /// - Returns: its exit code, and what it complained about.
+  static func run(_ name: String, _ arguments: [String]) async throws -> (code: Int32, text: String)
+  {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [name] + arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    // A file, since a pipe that nobody empties would stop the child.
+    let complaints = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try Data().write(to: complaints)
+    defer { try? FileManager.default.removeItem(at: complaints) }
+    let output = try FileHandle(forWritingTo: complaints)
+    defer { try? output.close() }
+    process.standardError = output
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+        process.terminationHandler = { _ in done.resume() }
+        do { try process.run() } catch { done.resume(throwing: error) }
+      }
+    } onCancel: {
+      if process.isRunning { process.terminate() }
+    }
+    try Task.checkCancellation()
+    if process.terminationStatus == 127 {
+      throw ServiceError(.permanent, "there is no \(name); install it: apt-get install \(name)")
+    }
+    let text = try String(decoding: Data(contentsOf: complaints), as: UTF8.self)
+    return (process.terminationStatus, text.trimmingCharacters(in: .whitespacesAndNewlines))
+  }
+}

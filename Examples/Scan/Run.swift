@@ -1,0 +1,84 @@
+#if Server
+import ArgumentParser
+import Foundation
+import Tern
+
+struct Run: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Scan what waits, and what is added meanwhile, until stopped.")
+
+  @OptionGroup var file: DataFile
+  @Option(help: "A service that speaks the scan contract; without one `recognizer` is started.")
+  var service: String?
+  @Option(help: "The recognizer's catalogue, a CSV file.") var catalogue: String?
+  @Option(help: "A Tern server with which the library syncs.") var sync: String?
+  @Option(help: "The space on that server.") var space = "home"
+  @Option(help: "Its token; without it, TERN_TOKEN in the environment.") var token: String?
+  @Flag(help: "Stop when nothing can be done any more.") var once = false
+
+  func run() async throws {
+    #if Rehearsal
+    CrashPoint.armFromEnvironment()
+    #endif
+    let database = try await file.open()
+    let engine = try sync.map { try syncEngine(database, $0) }
+    let local = try service == nil ? Recognizer(catalogue: catalogue) : nil
+    defer { local?.stop() }
+    guard let url = local?.url ?? service.flatMap(URL.init) else {
+      throw Refusal("--service is a URL such as http://127.0.0.1:8080")
+    }
+    let talaria = Talaria(
+      base: url, deviceID: try await database.deviceID(), transport: SystemTransport.shared)
+    let scanner = Scanner(database: database, service: talaria)
+    let worker = JobWorker(database.jobs, path: UnknownPathSource()) {
+      $0.handle(ScanShelf.self) { try await scanner.scan($0, $1) }
+      $0.handle(CleanUp.self) { try await scanner.cleanUp($0, $1) }
+    }
+    let working = Task { [once] in
+      // Both return normally when they are cancelled.
+      if once { try await worker.drain() } else { try await worker.run() }
+      if once { try await engine?.syncOnce() }
+    }
+    let telling = Task { try await tell(database) }
+    let syncing = Task { [once] in if !once { await engine?.run() } }
+    let signals = [SIGTERM, SIGINT].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number)
+      source.setEventHandler { working.cancel() }
+      source.activate()
+      return source
+    }
+    defer { for source in signals { source.cancel() } }
+    let result = await working.result
+    syncing.cancel()
+    telling.cancel()
+    await syncing.value
+    for line in try await database.pool.read({ try Board(database.jobs, in: $0) })
+      .lines(inColour: isatty(1) == 1)
+    {
+      say(line)
+    }
+    try result.get()
+  }
+
+  private func syncEngine(_ database: ScanDatabase, _ address: String) throws -> SyncEngine {
+    guard let url = URL(string: address),
+      let token = token ?? ProcessInfo.processInfo.environment["TERN_TOKEN"]
+    else { throw Refusal("--sync is a URL, and needs a --token") }
+    return SyncEngine(
+      database.replica, remote: HTTPRemote(url, space: space, token: { token }))
+  }
+
+  /// Prints every scan's line when it changes.
+  private func tell(_ database: ScanDatabase) async throws {
+    var told: Set<String> = []
+    let inColour = isatty(1) == 1
+    for try await _ in database.jobs.updates {
+      let board = try await database.pool.read { try Board(database.jobs, in: $0) }
+      let lines = board.lines(inColour: inColour)
+      for line in lines where !told.contains(line) { say(line) }
+      told = Set(lines)
+    }
+  }
+}
+#endif
