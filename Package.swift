@@ -31,6 +31,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CNetlink"),
     .target(name: "TernCore", dependencies: ["CZlib"], swiftSettings: strict),
     .target(name: "CTernSQLite"),
     .target(
@@ -44,7 +45,10 @@ let package = Package(
     .target(name: "TernJobs", dependencies: ["TernDatabase"], swiftSettings: strict),
     .target(
       name: "TernNetwork",
-      dependencies: ["TernCore", .target(name: "CCurl", condition: .when(platforms: [.linux]))],
+      dependencies: [
+        "TernCore", .target(name: "CCurl", condition: .when(platforms: [.linux])),
+        .target(name: "CNetlink", condition: .when(platforms: [.linux])),
+      ],
       swiftSettings: strict),
     .target(
       name: "Tern", dependencies: ["TernCore", "TernDatabase", "TernJobs", "TernNetwork"],
@@ -83,7 +87,12 @@ let package = Package(
       name: "TernServerTests", dependencies: ["TernCore", "TernServer", "TernTool"],
       swiftSettings: strict),
     .testTarget(
-      name: "TernNetworkTests", dependencies: ["TernNetwork", "Tern"], swiftSettings: strict),
+      name: "TernNetworkTests",
+      dependencies: ["TernNetwork", "Tern", "TernTesting", "TestProcesses", "PathProbe"],
+      exclude: ["Fixtures"], swiftSettings: strict),
+    .executableTarget(
+      name: "PathProbe", dependencies: ["TernNetwork"], path: "Tests/PathProbe",
+      swiftSettings: strict),
     .executableTarget(
       name: "library",
       dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],

@@ -8,7 +8,7 @@ struct RoomTests {
     "TernCore": ["CZlib", "Synchronization", "Glibc", "Musl", "Darwin"],
     "TernDatabase": ["TernCore", "CTernSQLite", "GRDB", "GRDBSQLite"] + system,
     "TernJobs": ["TernCore", "TernDatabase", "GRDB"] + system,
-    "TernNetwork": ["TernCore", "CCurl"] + system,
+    "TernNetwork": ["TernCore", "CCurl", "CNetlink", "Network"] + system,
     "Tern": ["TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB"] + system,
     "TernTesting": ["Tern", "TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB"]
       + system,

@@ -1,0 +1,46 @@
+import Synchronization
+
+/// Holds a path and tells everybody who reads it of its changes.
+package final class PathRelay: Sendable {
+  private struct State {
+    var path: NetworkPath
+    var nextID = 0
+    var readers: [Int: AsyncStream<NetworkPath>.Continuation] = [:]
+  }
+
+  private let state: Mutex<State>
+
+  package init(hasRoute: Bool) {
+    state = Mutex(State(path: NetworkPath(hasRoute: hasRoute, generation: 0)))
+  }
+
+  package var path: NetworkPath { state.withLock { $0.path } }
+
+  /// One change, also when there is a route as there was before.
+  package func change(hasRoute: Bool) {
+    state.withLock { state in
+      state.path = NetworkPath(hasRoute: hasRoute, generation: state.path.generation + 1)
+      // Inside the lock, so that no reader gets an older path after a newer one.
+      for reader in state.readers.values { reader.yield(state.path) }
+    }
+  }
+
+  /// As ``NetworkPathSource/changes()`` wants it. A stream keeps `source` alive.
+  package func changes(keeping source: (any NetworkPathSource)) -> AsyncStream<NetworkPath> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { reader in
+      let id = state.withLock { state in
+        state.nextID += 1
+        state.readers[state.nextID] = reader
+        reader.yield(state.path)
+        return state.nextID
+      }
+      reader.onTermination = { _ in
+        self.state.withLock { $0.readers[id] = nil }
+        withExtendedLifetime(source) {}
+      }
+    }
+  }
+
+  /// How many streams are being read.
+  package var readerCount: Int { state.withLock { $0.readers.count } }
+}

@@ -1,0 +1,33 @@
+#if canImport(Network)
+import Dispatch
+import Network
+import TernCore
+
+/// Tells of the network's changes by `NWPathMonitor`, for Apple platforms. A path that a connection
+/// would bring up counts as a route.
+///
+/// - Important: Not verified: no Apple machine has run it yet.
+public final class PathMonitorSource: NetworkPathSource {
+  /// For everything in this process.
+  public static let shared = PathMonitorSource()
+
+  private let monitor = NWPathMonitor()
+  // Until the system has said something there may be a route.
+  private let relay = PathRelay(hasRoute: true)
+
+  public init() {
+    monitor.pathUpdateHandler = { [relay] path in
+      relay.change(hasRoute: path.status != .unsatisfied)
+    }
+    monitor.start(queue: DispatchQueue(label: "tern.path", qos: .utility))
+  }
+
+  deinit {
+    monitor.cancel()
+  }
+
+  public var path: NetworkPath { relay.path }
+
+  public func changes() -> AsyncStream<NetworkPath> { relay.changes(keeping: self) }
+}
+#endif

@@ -1,0 +1,108 @@
+#if os(Linux)
+import Foundation
+import TernCore
+import TernNetwork
+
+/// Says what a ``RouteSource`` says while the network changes, in a network that a test gave it.
+///
+/// Arguments are steps, each printing one line:
+/// - `change COMMANDS` runs them in a shell and waits for the path that follows;
+/// - `fresh COMMANDS` runs them and asks a new source;
+/// - `get` asks a server on this machine through HTTP;
+/// - `release` makes and releases sources, and says how many sockets are left open.
+@main
+struct PathProbe {
+  static func main() async throws {
+    let source = RouteSource()
+    var changes = source.changes().makeAsyncIterator()
+    say(try await next(&changes))
+    var steps = CommandLine.arguments.dropFirst()
+    while let step = steps.popFirst() {
+      switch step {
+      case "change":
+        try run(steps.popFirst())
+        say(try await next(&changes))
+      case "fresh":
+        try run(steps.popFirst())
+        say(RouteSource().path)
+      case "get": print(try await get())
+      case "release": print(try released())
+      default: throw Failure(what: "no such step: \(step)")
+      }
+    }
+  }
+
+  private static func say(_ path: NetworkPath) {
+    print(path.hasRoute ? "route" : "none", path.generation)
+  }
+
+  private static func next(
+    _ changes: inout AsyncStream<NetworkPath>.Iterator
+  ) async throws -> NetworkPath {
+    guard let path = await changes.next() else { throw Failure(what: "the changes ended") }
+    return path
+  }
+
+  private static func run(_ commands: String?) throws {
+    guard let commands, system("set -e; \(commands)") == 0 else {
+      throw Failure(what: "failed: \(commands ?? "nothing")")
+    }
+  }
+
+  /// The status of an answer from 127.0.0.1.
+  private static func get() async throws -> Int {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isReady = withUnsafeMutableBytes(of: &address) { bytes in
+      let pointer = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+      return bind(listener, pointer, length) == 0 && listen(listener, 1) == 0
+        && getsockname(listener, pointer, &length) == 0
+    }
+    guard isReady else { throw Failure(what: "no server: \(String(cString: strerror(errno)))") }
+    let thread = Thread {
+      let connection = accept(listener, nil, nil)
+      let answer = Array("HTTP/1.1 204 Here\r\n\r\n".utf8)
+      _ = write(connection, answer, answer.count)
+    }
+    thread.start()
+    let port = UInt16(bigEndian: address.sin_port)
+    let request = HTTPRequest(.get, "http://127.0.0.1:\(port)/", deadline: .seconds(10))
+    return try await CurlTransport.shared.send(request).status
+  }
+
+  /// Sockets beyond those before, once they are closed: on the sources' own queues, soon.
+  private static func released() throws -> Int {
+    let before = try socketCount()
+    for _ in 0..<50 {
+      let source = RouteSource()
+      _ = source.changes()
+      guard !source.path.hasRoute else { throw Failure(what: "a source could not be made") }
+    }
+    let patience = ContinuousClock.now + .seconds(10)
+    while try socketCount() > before, ContinuousClock.now < patience { sched_yield() }
+    return try socketCount() - before
+  }
+
+  /// Sockets only: Dispatch opens descriptors of its own when it first needs them.
+  private static func socketCount() throws -> Int {
+    let folder = "/proc/self/fd"
+    return try FileManager.default.contentsOfDirectory(atPath: folder).filter { name in
+      // The descriptor by which the folder was read is gone by now.
+      let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
+      return target?.hasPrefix("socket:") == true
+    }.count
+  }
+}
+
+private struct Failure: Error {
+  let what: String
+}
+#else
+@main
+struct PathProbe {
+  static func main() {}
+}
+#endif

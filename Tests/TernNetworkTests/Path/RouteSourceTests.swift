@@ -1,0 +1,92 @@
+#if os(Linux)
+import Foundation
+import TernNetwork
+import TestProcesses
+import Testing
+
+@Suite("Routes that come and go in a network of the test's own", .timeLimit(.minutes(1)))
+struct RouteSourceTests {
+  /// A process that is allowed to make a network, and `ip` to change it.
+  private static let isPossible: Bool = (try? inNetwork("ip", ["link"]))?.code == 0
+
+  private static func inNetwork(
+    _ program: String, _ arguments: [String]
+  ) throws -> (lines: [String], code: CInt) {
+    let child = try ChildProcess(
+      "/usr/bin/env", arguments: ["unshare", "-rn", program] + arguments)
+    var output: [UInt8] = []
+    while let bytes = child.read() { output += bytes }
+    child.endInput()
+    let lines = String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
+    return (lines, child.wait())
+  }
+
+  private func probe(_ steps: String...) throws -> [String] {
+    let (lines, code) = try Self.inNetwork(BuiltExecutable.path("PathProbe"), steps)
+    #expect(code == 0)
+    return lines
+  }
+
+  /// By one process, so that a slow machine makes one burst of it too.
+  private static func batch(_ commands: String...) -> String {
+    "printf '\(commands.joined(separator: "\\n"))' | ip -batch -"
+  }
+
+  private static let pair = batch(
+    "link add net0 type veth peer name net1", "addr add 10.9.0.2/24 dev net0", "link set net0 up",
+    "link set net1 up", "route add default via 10.9.0.1")
+
+  @Test(
+    "a route comes, goes and comes back, each burst of messages as one change",
+    .enabled(if: isPossible, "this system lets nobody make a network"))
+  func comeAndGo() throws {
+    let lines = try probe(
+      "change", Self.pair, "change", "ip link set net1 down", "change", "ip link set net1 up",
+      "change", "ip route replace default via 10.9.0.3", "change", "ip link del net0")
+    #expect(lines == ["none 0", "route 1", "none 2", "route 3", "route 4", "none 5"])
+  }
+
+  @Test(
+    "a route that goes and comes back within one burst is a change",
+    .enabled(if: isPossible, "this system lets nobody make a network"))
+  func flap() throws {
+    let lines = try probe(
+      "change", Self.pair, "change",
+      Self.batch("route del default", "route add default via 10.9.0.1"))
+    #expect(lines == ["none 0", "route 1", "route 2"])
+  }
+
+  @Test(
+    "a bridge of containers is no way to beyond, with IPv6 there is one",
+    .enabled(if: isPossible, "this system lets nobody make a network"))
+  func bridge() throws {
+    let lines = try probe(
+      "fresh",
+      "ip link add docker0 type bridge; ip addr add 172.17.0.1/16 dev docker0;"
+        + "ip link add one type veth peer name two; ip link set one master docker0;"
+        + "ip link set one up; ip link set two up; ip link set docker0 up", "fresh",
+      "ip -6 addr add 2001:db8::2/64 dev two nodad")
+    #expect(lines == ["none 0", "none 0", "route 0"])
+  }
+
+  @Test(
+    "a server on this very machine is reached without any route",
+    .enabled(if: isPossible, "this system lets nobody make a network"))
+  func loopback() throws {
+    #expect(try probe("fresh", "ip link set lo up", "get") == ["none 0", "none 0", "204"])
+  }
+
+  @Test(
+    "released sources leave no socket open",
+    .enabled(if: isPossible, "this system lets nobody make a network"))
+  func release() throws {
+    #expect(try probe("release") == ["none 0", "0"])
+  }
+
+  @Test("where there is no network of one's own to change, the system's path is known at once")
+  func system() async throws {
+    var changes = SystemPath.shared.changes().makeAsyncIterator()
+    #expect(await changes.next()?.hasRoute == SystemPath.shared.path.hasRoute)
+  }
+}
+#endif
