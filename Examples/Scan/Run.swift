@@ -30,7 +30,7 @@ struct Run: AsyncParsableCommand {
     let talaria = Talaria(
       base: url, deviceID: try await database.deviceID(), transport: SystemTransport.shared)
     let scanner = Scanner(database: database, service: talaria)
-    let worker = JobWorker(database.jobs, path: UnknownPathSource()) {
+    let worker = JobWorker(database.jobs, path: SystemPath.shared) {
       $0.handle(ScanShelf.self) { try await scanner.scan($0, $1) }
       $0.handle(CleanUp.self) { try await scanner.cleanUp($0, $1) }
     }
