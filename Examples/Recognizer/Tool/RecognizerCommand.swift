@@ -16,8 +16,10 @@ struct RecognizerCommand: AsyncParsableCommand {
       \(Misbehaviour.Kind.allCases.map(\.rawValue).joined(separator: ", ")).
       """)
 
-  @Option(help: "A CSV with the columns title, authors and isbn, as goodbooks-10k has them.")
-  var catalogue: String
+  @Option(
+    help:
+      "A CSV with the columns title, authors and isbn, as goodbooks-10k has them; may be repeated.")
+  var catalogue: [String]
 
   @Option(help: "The port to listen on; 0 for a free one.")
   var port = 8090
@@ -41,6 +43,7 @@ struct RecognizerCommand: AsyncParsableCommand {
     guard (0...65_535).contains(port) else {
       throw ValidationError("--port is a number from 0 to 65535")
     }
+    guard !catalogue.isEmpty else { throw ValidationError("--catalogue is missing") }
     guard pingSeconds > 0, dailyQuota > 0, photosAtOnce > 0 else {
       throw ValidationError("--ping-seconds, --daily-quota and --photos-at-once are above 0")
     }
@@ -49,7 +52,7 @@ struct RecognizerCommand: AsyncParsableCommand {
   func run() async throws {
     if let missing = PhotoReader.missingTools { throw Refusal(description: missing) }
     let misbehaviour = try Misbehaviour.list(misbehave)
-    let reader = PhotoReader(matcher: Matcher(try readCatalogue()))
+    let reader = PhotoReader(matcher: Matcher(Catalogue(try catalogue.flatMap(books))))
     for photo in photos { try look(at: photo, reader) }
     guard photos.isEmpty else { return }
     var logger = Logger(label: "recognizer") { StreamLogHandler.standardError(label: $0) }
@@ -68,11 +71,11 @@ struct RecognizerCommand: AsyncParsableCommand {
     try await service.runUntilSignal()
   }
 
-  private func readCatalogue() throws -> Catalogue {
+  private func books(of path: String) throws -> [CatalogueBook] {
     do {
-      return try Catalogue(contentsOf: catalogue)
+      return try Catalogue(contentsOf: path).books
     } catch let error as CatalogueError {
-      throw Refusal(description: "\(catalogue): \(error)")
+      throw Refusal(description: "\(path): \(error)")
     }
   }
 

@@ -6,7 +6,7 @@ public struct CatalogueBook: Hashable, Sendable {
   /// The title that an older edition may have on its spine.
   public var originalTitle: String?
   public var authors: [String]
-  /// 10 or 13 digits whose check digit is right.
+  /// 10 or 13 digits.
   public var isbn: String?
   public var coverURL: String?
 }
@@ -51,6 +51,10 @@ public struct Catalogue: Sendable {
           isbn: field("isbn").flatMap(ISBN.init)?.text ?? field("isbn13").flatMap(ISBN.init)?.text,
           coverURL: field("image_url")))
     }
+    self.init(books)
+  }
+
+  public init(_ books: [CatalogueBook]) {
     self.books = books
     byISBN = Dictionary(
       books.enumerated().compactMap { index, book in

@@ -41,12 +41,11 @@ enum Multipart {
         let content = end(
           of: Array("\r\n\r\n".utf8)[...], in: body[(start - 2)...].prefix(headLimit))
       else { throw malformed("a part has no headers") }
-      guard let next = end(of: delimiter[...], in: body[(content - 2)...]) else {
+      guard let next = end(of: delimiter[...], in: body[content...]) else {
         throw malformed("it ends before its last boundary")
       }
       guard let name = name(body[start..<content]) else { throw malformed("a part has no name") }
-      let last = max(content, next - delimiter.count)
-      parts.append(Part(name: name, content: body[content..<last]))
+      parts.append(Part(name: name, content: body[content..<(next - delimiter.count)]))
       position = next
     }
   }

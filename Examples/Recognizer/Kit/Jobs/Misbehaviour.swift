@@ -61,7 +61,8 @@ public struct Misbehaviour: Hashable, Sendable {
   /// The number after the first part; `nil` when there is something else.
   private static func number(_ parts: [Substring]) -> Int?? {
     guard parts.count == 2 else { return .some(nil) }
-    return Int(parts[1]).flatMap { $0 > 0 ? $0 : nil }
+    guard let number = Int(parts[1]), number > 0 else { return nil }
+    return number
   }
 }
 

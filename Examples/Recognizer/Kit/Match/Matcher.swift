@@ -1,6 +1,8 @@
 /// Finds the books whose titles stand among words that were read with mistakes.
 public struct Matcher: Sendable {
   public let catalogue: Catalogue
+  /// Below it, nothing is reported.
+  public let leastConfidence: Double
   private let vocabulary: Vocabulary
   /// For each book, the words of each form of its title.
   private let titles: [[[Int]]]
@@ -9,8 +11,9 @@ public struct Matcher: Sendable {
   /// For each word, the books with it in a title.
   private let books: [[Int]]
 
-  public init(_ catalogue: Catalogue) {
+  public init(_ catalogue: Catalogue, leastConfidence: Double = 0.4) {
     self.catalogue = catalogue
+    self.leastConfidence = leastConfidence
     let forms = catalogue.books.map(titleForms)
     let authors = catalogue.books.map { book in
       book.authors.prefix(3).map(words(of:)).filter { !$0.isEmpty }.map { [$0.joined()] + $0 }
@@ -39,12 +42,15 @@ public struct Matcher: Sendable {
     for word in sightings.keys where vocabulary.weights[word] >= 0.25 {
       candidates.formUnion(books[word])
     }
-    return candidates.compactMap { book in
-      // Of equal ones the first: the form that the catalogue calls the title.
-      titles[book].compactMap { best(title: $0, of: book, sightings) }.likeliest
-    }
-    .filter { $0.confidence >= Match.leastConfidence }
-    .sorted { ($0.confidence, $1.book) > ($1.confidence, $0.book) }
+    let matches = candidates.compactMap { book in
+      titles[book].indices.compactMap { best(form: $0, of: book, sightings) }.likeliest
+    }.filter { $0.confidence >= leastConfidence }
+    let proper = matches.filter(\.isProperTitle)
+    return matches.filter { match in
+      // What only was called so gives way to what is called so, unless its author stands there.
+      match.isProperTitle
+        || !proper.contains { $0.words == match.words && $0.author >= match.author }
+    }.sorted { ($0.confidence, $1.book) > ($1.confidence, $0.book) }
   }
 
   /// Where a word of the vocabulary may have been seen.
@@ -68,8 +74,9 @@ public struct Matcher: Sendable {
 
   /// The likeliest place of a title: around each sighting of its weightiest word that was seen.
   private func best(
-    title: [Int], of book: Int, _ sightings: [Int: [Sighting]]
+    form: Int, of book: Int, _ sightings: [Int: [Sighting]]
   ) -> Match? {
+    let title = titles[book][form]
     let weights = vocabulary.weights
     let total = title.reduce(0) { $0 + weights[$1] }
     guard let anchor = title.filter({ sightings[$0] != nil }).max(by: { weights[$0] < weights[$1] })
@@ -79,20 +86,22 @@ public struct Matcher: Sendable {
         (sightings[word] ?? []).filter { $0.seen.isBeside(place.seen) }
           .max { $0.similarity < $1.similarity }
       }
-      var (evidence, places) = (0.0, [SeenWord]())
+      var (evidence, read) = (0.0, [SeenWord]())
       for word in title {
         guard let found = word == anchor ? place : nearest(word) else { continue }
         evidence += weights[word] * found.trust
-        places.append(found.seen)
+        read.append(found.seen)
       }
-      var author = 0.0
+      var (author, signed) = (0.0, [SeenWord]())
       for word in names[book] where !title.contains(word) {
         guard let found = nearest(word) else { continue }
-        places.append(found.seen)
+        signed.append(found.seen)
         author = max(author, min(1, weights[word]) * found.trust)
       }
       return Match(
-        book: book, coverage: evidence / total, evidence: evidence, author: author, places: places)
+        book: book, coverage: evidence / total, evidence: evidence, author: author,
+        lacksAuthor: signed.isEmpty && !names[book].isEmpty, isProperTitle: form == 0, title: read,
+        names: signed)
     }.likeliest
   }
 }

@@ -2,7 +2,9 @@ import Foundation
 
 /// The words of a text as they are compared: lower case, no accents, letters and digits alone.
 func words(of text: String) -> [String] {
-  let plain = text.replacingOccurrences(of: "&", with: " and ")
+  // Letters of their own, which folding leaves alone.
+  let others = ["&": " and ", "ł": "l", "Ł": "l", "ø": "o", "Ø": "o", "ß": "ss", "æ": "ae"]
+  let plain = others.reduce(text) { $0.replacingOccurrences(of: $1.key, with: $1.value) }
     .folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil).lowercased()
     .filter { $0 != "'" && $0 != "\u{2019}" }
   return plain.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.map(String.init)

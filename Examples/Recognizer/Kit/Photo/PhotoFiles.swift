@@ -3,6 +3,8 @@ import Foundation
 /// One photo in a folder of its own, where the tools read it. Every call blocks its thread.
 struct PhotoFiles: Sendable {
   private let folder: URL
+  /// The photo as it is turned from.
+  private let base: String
   private let size: (width: Int, height: Int)
 
   /// Longer photos are made smaller: what tesseract needs for a spine, it has by then.
@@ -13,10 +15,10 @@ struct PhotoFiles: Sendable {
   /// - Throws: ``UnreadablePhoto``; ``ToolError``.
   init(_ bytes: [UInt8], in parent: URL) throws {
     folder = parent.appending(component: UUID().uuidString, directoryHint: .isDirectory)
+    base = folder.appending(component: "base.ppm").path
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     do {
       try Data(bytes).write(to: folder.appending(component: "photo"))
-      let base = folder.appending(component: "0.ppm").path
       let converted = try Tool.graphicsMagick.run([
         "convert", "-limit", "pixels", "100MP", "-limit", "memory", "1GB",
         folder.appending(component: "photo").path, "-auto-orient",
@@ -39,7 +41,7 @@ struct PhotoFiles: Sendable {
   /// The book numbers of all barcodes.
   func barcodes() throws -> [ISBN] {
     let options = ["--quiet", "--raw", "--set", "disable", "--set", "ean13.enable"]
-    let read = try Tool.zbarimg.run(options + [folder.appending(component: "0.ppm").path])
+    let read = try Tool.zbarimg.run(options + [base])
     // 4 says that there is none.
     guard read.status == 0 || read.status == 4 else {
       throw ToolError(tool: "zbarimg", reason: "failed with status \(read.status)")
@@ -48,43 +50,53 @@ struct PhotoFiles: Sendable {
       .compactMap { ISBN(String($0)) }
   }
 
+  /// One way of reading; each finds words that the others don't.
+  struct Pass {
+    /// How letters are parted from their ground, as tesseract numbers it.
+    enum Threshold: Int {
+      case wholePhoto = 0
+      case tiles = 1
+      case neighbourhood = 2
+    }
+
+    var threshold: Threshold
+    /// What tesseract takes as the size of a letter's strokes.
+    var dotsPerInch: Int
+    /// Of the photo's size: large letters are read better when they are small.
+    var percent = 100
+  }
+
   /// The words of the photo turned clockwise by `degrees`.
-  func words(turned degrees: Int, _ threshold: Threshold) throws -> [SeenWord] {
-    let turned = folder.appending(component: "\(degrees).ppm").path
+  func words(turned degrees: Int, _ pass: Pass) throws -> [SeenWord] {
+    let turned = folder.appending(component: "\(degrees)-\(pass.percent).ppm").path
     if !FileManager.default.fileExists(atPath: turned) {
-      let base = folder.appending(component: "0.ppm").path
-      let rotated = try Tool.graphicsMagick.run(
-        ["convert", base, "-rotate", String(degrees), turned])
-      guard rotated.status == 0 else { throw ToolError(tool: "gm", reason: "could not rotate") }
+      let made = try Tool.graphicsMagick.run([
+        "convert", base, "-rotate", String(degrees), "-resize", "\(pass.percent)%", turned,
+      ])
+      guard made.status == 0 else { throw ToolError(tool: "gm", reason: "could not rotate") }
     }
     let read = try Tool.tesseract.run([
-      turned, "stdout", "--psm", "11", "-l", "eng",
-      "-c", "thresholding_method=\(threshold.rawValue)", "tsv",
+      turned, "stdout", "--dpi", String(pass.dotsPerInch), "--psm", "11", "-l", "eng",
+      "-c", "thresholding_method=\(pass.threshold.rawValue)", "tsv",
     ])
     guard read.status == 0 else {
       throw ToolError(tool: "tesseract", reason: "failed with status \(read.status)")
     }
     return String(decoding: read.output, as: UTF8.self).split(separator: "\n").dropFirst()
-      .flatMap { seenWords(line: $0, turned: degrees) }
-  }
-
-  /// How tesseract parts letters from their ground; each finds some that the others don't.
-  enum Threshold: Int {
-    case wholePhoto = 0
-    case tiles = 1
-    case neighbourhood = 2
+      .flatMap { seenWords(line: $0, turned: degrees, percent: pass.percent) }
   }
 
   /// A line of tesseract's table: level, page, block, paragraph, line, word, left, top, width,
   /// height, confidence, text.
-  private func seenWords(line: Substring, turned degrees: Int) -> [SeenWord] {
+  private func seenWords(line: Substring, turned degrees: Int, percent: Int) -> [SeenWord] {
     let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
     let numbers = fields.prefix(10).compactMap { Int($0) }
     // Below, it is more often a picture than a word.
     guard fields.count == 12, numbers.count == 10, let confidence = Double(fields[10]),
       confidence >= 25
     else { return [] }
-    let box = Box(x: numbers[6], y: numbers[7], width: numbers[8], height: numbers[9])
+    let sides = numbers[6...].map { $0 * 100 / percent }
+    let box = Box(x: sides[0], y: sides[1], width: sides[2], height: sides[3])
     return RecognizerKit.words(of: String(fields[11])).map {
       SeenWord(text: $0, box: box, place: place(of: box, turned: degrees))
     }

@@ -42,14 +42,22 @@ public struct PhotoReader: Sendable {
     var shelf = Shelf(matcher: matcher)
     for isbn in try files.barcodes() { shelf.add(isbn).map(found) }
     for degrees in [270, 90, 0, 180] {
-      shelf.add(try files.words(turned: degrees, .wholePhoto), turned: degrees)
+      shelf.add(try files.words(turned: degrees, Self.firstPass), turned: degrees)
     }
-    shelf.sure().forEach(found)
+    for finding in shelf.sure() { found(finding) }
     let direction = shelf.mainDirection
-    for threshold in [PhotoFiles.Threshold.tiles, .neighbourhood] {
-      shelf.add(try files.words(turned: direction, threshold), turned: direction)
-      shelf.sure().forEach(found)
+    for pass in Self.morePasses {
+      shelf.add(try files.words(turned: direction, pass), turned: direction)
+      for finding in shelf.sure() { found(finding) }
     }
-    shelf.all().forEach(found)
+    for finding in shelf.all() { found(finding) }
   }
+
+  private static let firstPass = PhotoFiles.Pass(threshold: .wholePhoto, dotsPerInch: 250)
+  /// Chosen among fifteen by what they find together on photos of real shelves.
+  private static let morePasses = [
+    PhotoFiles.Pass(threshold: .tiles, dotsPerInch: 250),
+    PhotoFiles.Pass(threshold: .tiles, dotsPerInch: 150, percent: 70),
+    PhotoFiles.Pass(threshold: .neighbourhood, dotsPerInch: 70),
+  ]
 }

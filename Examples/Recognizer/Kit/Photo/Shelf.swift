@@ -2,6 +2,8 @@
 struct Shelf {
   let matcher: Matcher
   private var words: [Int: [SeenWord]] = [:]
+  private var matches: [Int: [Match]] = [:]
+  /// Where the words stand that belong to a book that was found.
   private var taken: [Box] = []
   private var found: Set<[String]> = []
 
@@ -14,6 +16,7 @@ struct Shelf {
 
   mutating func add(_ seen: [SeenWord], turned degrees: Int) {
     words[degrees, default: []] += seen
+    matches[degrees] = matcher.matches(in: words[degrees] ?? [])
   }
 
   /// The book of a barcode, when the catalogue has it and it is new.
@@ -36,20 +39,20 @@ struct Shelf {
   mutating func sure() -> [Finding] { take(from: Self.sureConfidence) }
 
   /// All that are new since the last call.
-  mutating func all() -> [Finding] { take(from: Match.leastConfidence) }
+  mutating func all() -> [Finding] { take(from: 0) }
 
   /// A word belongs to one book: the likeliest takes its words away from the others.
   private mutating func take(from least: Double) -> [Finding] {
-    let matches = words.keys.sorted().flatMap { matcher.matches(in: words[$0] ?? []) }
+    let likeliest = matches.values.joined()
       .sorted { ($0.confidence, $1.book) > ($1.confidence, $0.book) }
     var findings: [Finding] = []
-    for match in matches where match.confidence >= least {
-      let places = match.places.map(\.place)
+    for match in likeliest where match.confidence >= least {
+      let places = match.title.map(\.place)
       let used = places.count { place in taken.contains { $0.overlap(place) > 0.5 } }
       guard used * 2 < places.count else { continue }
       let book = matcher.catalogue.books[match.book]
       guard found.insert(RecognizerKit.words(of: book.title)).inserted else { continue }
-      taken += places
+      taken += places + match.names.map(\.place)
       findings.append(Finding(book: book, confidence: match.confidence))
     }
     return findings
