@@ -121,7 +121,7 @@ let package = Package(
         "Tern", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
       ],
-      path: "Examples/Scan", exclude: ["README.md"], swiftSettings: strict),
+      path: "Examples/Scan", exclude: ["README.md", "Photos"], swiftSettings: strict),
     .target(
       name: "CPowerLossVFS",
       dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],

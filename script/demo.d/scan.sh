@@ -6,7 +6,6 @@ scan add "${photos[@]}" > "$work/add.log" || { cat "$work/add.log" >&2; fail "sc
 slowest=$(sed -n 's/.* in \([0-9.]*\) ms$/\1/p' "$work/add.log" | sort -n | tail -n 1)
 tell "${#photos[@]} photos accepted, the slowest in $slowest ms"
 # Nobody listens there: the photos are made ready to send, and wait.
-books_of_the_service
 recognize 0
 closed=$service
 kill -TERM "${running[recognizer]}" && wait "${running[recognizer]}" || true

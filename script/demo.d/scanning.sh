@@ -4,13 +4,9 @@
 photos=("$root"/Examples/Scan/Photos/*.jpg)
 [ ! -d "$root/../shared/data/shelves" ] || photos+=("$root"/../shared/data/shelves/*.jpg)
 
-# The books that the service knows: the catalogue, and what stands on the real shelves.
-books_of_the_service() {
-  cat "$root/Examples/Library/catalogue.csv" > "$work/known.csv"
-  if [ -r "$root/../shared/data/books.csv" ]; then
-    cat "$root/../shared/data/books.csv" > "$work/known.csv"
-  fi
-}
+# What the service knows.
+known=(--catalogue "$root/Examples/Library/catalogue.csv")
+[ ! -r "$root/../shared/data/books.csv" ] || known+=(--catalogue "$root/../shared/data/books.csv")
 
 scan() {
   local command=$1
@@ -23,7 +19,7 @@ scans() { sqlite3 "$work/c.sqlite" "$1"; }
 # Starts the recognizer on a port; 0 takes a free one.
 recognize() {
   local tries
-  "$bin/recognizer" --catalogue "$work/known.csv" --port "$1" "${@:2}" \
+  "$bin/recognizer" "${known[@]}" --port "$1" "${@:2}" \
     > "$work/recognizer.log" 2>&1 &
   running[recognizer]=$!
   for ((tries = 0; tries < 1000; tries++)); do
