@@ -54,12 +54,16 @@ final class JobFolder: Sendable {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
+  /// Nothing else is ours to remove.
+  private static func isName(_ name: String) -> Bool {
+    name.utf8.count == 16 && name.utf8.allSatisfy { 48...57 ~= $0 || 97...102 ~= $0 }
+  }
+
   private func sweep(_ named: () throws -> Set<String>) throws {
     let files = FileManager.default
     var dead: [(folder: String, lock: FileLock)] = []
     for folder in try files.contentsOfDirectory(atPath: root).sorted()
-    where folder != session && folder != Self.rootLockName {
-      guard isFolder("\(root)/\(folder)") else { continue }
+    where folder != session && Self.isName(folder) && isFolder("\(root)/\(folder)") {
       if let lock = try FileLock.attempt("\(root)/\(folder)/\(Self.lockName)") {
         dead.append((folder, lock))
       }
@@ -69,10 +73,10 @@ final class JobFolder: Sendable {
       var isEmpty = true
       for file in try files.contentsOfDirectory(atPath: "\(root)/\(folder)")
       where file != Self.lockName {
-        if kept.contains("\(folder)/\(file)") {
-          isEmpty = false
-        } else {
+        if Self.isName(file), !kept.contains("\(folder)/\(file)") {
           try files.removeItem(atPath: "\(root)/\(folder)/\(file)")
+        } else {
+          isEmpty = false
         }
       }
       if isEmpty { try files.removeItem(atPath: "\(root)/\(folder)") }

@@ -26,8 +26,8 @@ public struct JobRecord: Hashable, Sendable, Identifiable {
   public let since: Date
   /// Of a waiting job: not before this time; a closed gate can make it later.
   public let readyAt: Date
-  /// How often it was started.
-  public let attempts: Int
+  /// How often it was started, crashes and what else costs no attempt included.
+  public let starts: Int
   /// How many attempts in a row failed and count, since its last checkpoint.
   public let failures: Int
   /// From 0 to 1, as its handler reported.

@@ -32,18 +32,18 @@ extension JobQueue {
           given.append(file)
         }
         try CrashPoint.reach(.jobBeforeEnqueueCommit)
+        #if Rehearsal
+        db.afterNextTransaction { _ in
+          // What is thrown here has nobody to go to: the commit has happened.
+          try? CrashPoint.reach(.jobAfterEnqueueCommit)
+        }
+        #endif
         return .commit
       }
     } catch {
       for file in given { file.takeBack() }
       throw error
     }
-    #if Rehearsal
-    db.afterNextTransaction { _ in
-      // What is thrown here has nobody to go to: the commit has happened.
-      try? CrashPoint.reach(.jobAfterEnqueueCommit)
-    }
-    #endif
     return id
   }
 

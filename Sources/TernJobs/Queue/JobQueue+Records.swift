@@ -47,15 +47,14 @@ extension JobQueue {
   /// - Throws: as ``records(in:)``.
   @discardableResult
   public func retry(_ id: JobID, in db: Database) throws -> Bool {
-    let rows = try JobRows(db, limits: limits)
-    guard var life = try rows.life(id)?.life, life.state == .failed || life.state == .parked
-    else { return false }
-    _ = life.handle(.revived)
-    let now = environment.now
-    try rows.store(life, of: id, since: now, ready: now)
-    let arrivals = arrivals
-    db.afterNextTransaction { _ in arrivals.tell() }
-    return true
+    try changing(id, in: db) { rows, found in
+      var life = found.life
+      guard life.state == .failed || life.state == .parked else { return false }
+      _ = life.handle(.revived)
+      let now = environment.now
+      try rows.store(life, of: id, since: now, ready: now)
+      return true
+    }
   }
 
   /// Removes a job, whatever its state, with its files. The caller's transaction decides. A handler
@@ -65,20 +64,34 @@ extension JobQueue {
   /// - Throws: as ``records(in:)``.
   @discardableResult
   public func remove(_ id: JobID, in db: Database) throws -> Bool {
-    let rows = try JobRows(db, limits: limits)
-    guard let (life, _, service) = try rows.life(id) else { return false }
-    if life.state != .done { try rows.removeUnfinished() }
-    try rows.tell(service, .ended(id))
-    try rows.dropCheckpoints(of: id)
-    folder.unlink(try rows.dropFiles(of: id), afterCommitOf: db)
-    try db.execute(sql: "DELETE FROM \(JobTables.job) WHERE id = ?", arguments: [id.rawValue])
-    let arrivals = arrivals
-    db.afterNextTransaction { _ in arrivals.tell() }
-    return true
+    try changing(id, in: db) { rows, found in
+      if found.life.state != .done { try rows.removeUnfinished() }
+      try rows.tell(found.service, .ended(id))
+      try rows.dropCheckpoints(of: id)
+      folder.unlink(try rows.dropFiles(of: id), afterCommitOf: db)
+      try db.execute(sql: "DELETE FROM \(JobTables.job) WHERE id = ?", arguments: [id.rawValue])
+      return true
+    }
+  }
+
+  /// Whole or not at all, also outside of a transaction; wakes the worker when it is committed.
+  private func changing(
+    _ id: JobID, in db: Database, _ body: (JobRows, JobRows.Found) throws -> Bool
+  ) throws -> Bool {
+    var isChanged = false
+    try db.inSavepoint {
+      let rows = try JobRows(db, limits: limits)
+      guard let found = try rows.life(id), try body(rows, found) else { return .commit }
+      let arrivals = arrivals
+      db.afterNextTransaction { _ in arrivals.tell() }
+      isChanged = true
+      return .commit
+    }
+    return isChanged
   }
 
   private static let selection = """
-    SELECT id, kind, nullif(service, '') AS service, state, since_ms, ready_ms, attempts, failures,
+    SELECT id, kind, nullif(service, '') AS service, state, since_ms, ready_ms, starts, failures,
       progress, message, reason, enqueued_ms FROM \(JobTables.job)
     """
 }
@@ -90,7 +103,7 @@ extension JobRecord {
       id: JobID(rawValue: row["id"]), kind: row["kind"], service: row["service"],
       // A newer Tern's states are refused with its format.
       state: JobState(rawValue: row["state"]) ?? .parked, since: date("since_ms"),
-      readyAt: date("ready_ms"), attempts: row["attempts"], failures: row["failures"],
+      readyAt: date("ready_ms"), starts: row["starts"], failures: row["failures"],
       progress: row["progress"], message: row["message"], reason: row["reason"],
       enqueuedAt: date("enqueued_ms"))
   }

@@ -15,8 +15,8 @@ enum CheckpointKind: Int, Sendable {
 extension JobRows {
   /// - Throws: ``JobQueueError`` `.notRunning` when the attempt is not this job's any more.
   private func running(_ claim: Claim) throws -> (life: JobLife, service: String?) {
-    guard let (life, attempts, service) = try life(claim.id), life.state == .running,
-      attempts == claim.attempt
+    guard let (life, starts, service) = try life(claim.id), life.state == .running,
+      starts == claim.start
     else {
       throw JobQueueError(
         .notRunning, "job \(claim.id) was removed, or another attempt has it; end this one")
@@ -60,11 +60,15 @@ extension JobRows {
   }
 
   /// The job got on: its failures are forgotten, and the gate that it tried is open.
-  func progress(_ claim: Claim, at now: WallTime) throws {
+  func progress(_ claim: Claim) throws {
     var (life, service) = try running(claim)
     let before = life
     _ = life.handle(.checkpoint)
-    if life != before { try store(life, of: claim.id, since: now) }
+    if life != before {
+      try db.execute(
+        sql: "UPDATE \(JobTables.job) SET failures = ?, unreached = ? WHERE id = ?",
+        arguments: [life.failures, life.unreached, claim.id.rawValue])
+    }
     try tell(service, .passed(claim.id))
   }
 
@@ -93,8 +97,8 @@ extension JobRows {
   /// - Returns: paths of files to unlink; `nil` when the job is gone.
   func finish(_ claim: Claim, _ end: AttemptEnd, _ environment: JobEnvironment) throws -> [String]?
   {
-    guard let (found, attempts, service) = try life(claim.id), found.state == .running,
-      attempts == claim.attempt
+    guard let (found, starts, service) = try life(claim.id), found.state == .running,
+      starts == claim.start
     else { return nil }
     var life = found
     let now = environment.now

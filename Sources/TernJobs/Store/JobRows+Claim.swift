@@ -83,7 +83,7 @@ extension JobRows {
         return .nothing(until: until)
       }
       let row = try Row.fetchOne(
-        db, sql: "SELECT kind, payload, attempts FROM \(JobTables.job) WHERE id = ?",
+        db, sql: "SELECT kind, payload, starts FROM \(JobTables.job) WHERE id = ?",
         arguments: [job.rawValue])!
       let kind: String = row["kind"]
       var life = try life(job)!.life
@@ -91,13 +91,15 @@ extension JobRows {
         let (work, retry) = try handlers.prepare(kind, row["payload"])
         _ = life.handle(.claimed)
         try store(life, of: job, since: now)
-        let attempt = row["attempts"] + 1
+        let start = row["starts"] + 1
         try db.execute(
-          sql: "UPDATE \(JobTables.job) SET attempts = ? WHERE id = ?",
-          arguments: [attempt, job.rawValue])
+          sql: "UPDATE \(JobTables.job) SET starts = ? WHERE id = ?",
+          arguments: [start, job.rawValue])
         try tell(probeOf, .claimed(job))
         return .job(
-          Claim(id: job, attempt: attempt, work: work, retry: retry, files: try files(of: job)))
+          Claim(
+            id: job, start: start, attempt: life.failures + 1, work: work, retry: retry,
+            files: try files(of: job)))
       } catch let unusable as Unusable {
         _ = life.handle(.unusable)
         try store(life, of: job, since: now, reason: unusable.reason)
@@ -122,7 +124,9 @@ enum Claimed: Sendable {
 /// A job that a worker has.
 struct Claim: Sendable {
   let id: JobID
-  /// From 1; tells this attempt from every other of the same job.
+  /// From 1; tells this run of the job from every other.
+  let start: Int
+  /// From 1.
   let attempt: Int
   let work: JobHandlers.Work
   let retry: RetryPolicy

@@ -23,7 +23,7 @@ struct JobRows {
     try addUnfinished()
     try db.execute(
       sql: """
-        INSERT INTO \(JobTables.job) (kind, service, payload, state, since_ms, ready_ms, attempts,
+        INSERT INTO \(JobTables.job) (kind, service, payload, state, since_ms, ready_ms, starts,
           failures, unreached, enqueued_ms) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?)
         """,
       arguments: [
@@ -48,18 +48,20 @@ struct JobRows {
     try db.execute(sql: "UPDATE \(JobTables.queue) SET unfinished = unfinished - 1")
   }
 
-  func life(_ job: JobID) throws -> (life: JobLife, attempts: Int, service: String?)? {
+  typealias Found = (life: JobLife, starts: Int, service: String?)
+
+  func life(_ job: JobID) throws -> Found? {
     guard
       let row = try Row.fetchOne(
         db,
         sql: """
-          SELECT state, failures, unreached, attempts, nullif(service, '') AS service
+          SELECT state, failures, unreached, starts, nullif(service, '') AS service
           FROM \(JobTables.job) WHERE id = ?
           """, arguments: [job.rawValue]),
       let state = JobState(rawValue: row["state"])
     else { return nil }
     let life = JobLife(state: state, failures: row["failures"], unreached: row["unreached"])
-    return (life, row["attempts"], row["service"])
+    return (life, row["starts"], row["service"])
   }
 
   /// - Parameter ready: `nil` leaves it, and with it the job's place in the order, as it is.

@@ -25,7 +25,7 @@ enum JobTables {
     CREATE TABLE IF NOT EXISTS \(job) (
       id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, service TEXT NOT NULL,
       payload BLOB NOT NULL, state INTEGER NOT NULL, since_ms INTEGER NOT NULL,
-      ready_ms INTEGER NOT NULL, attempts INTEGER NOT NULL, failures INTEGER NOT NULL,
+      ready_ms INTEGER NOT NULL, starts INTEGER NOT NULL, failures INTEGER NOT NULL,
       unreached INTEGER NOT NULL, enqueued_ms INTEGER NOT NULL, progress REAL, message TEXT,
       reason TEXT)
     """,
@@ -58,7 +58,7 @@ enum JobTables {
       j.id, j.kind, nullif(j.service, '') AS service,
       CASE j.state \(JobState.allCases.map { "WHEN \($0.rawValue) THEN '\($0)'" }
         .joined(separator: " ")) END AS state,
-      j.reason, j.attempts, j.failures, j.progress, j.message,
+      j.reason, j.starts, j.failures, j.progress, j.message,
       \(time("j.enqueued_ms")) AS enqueued_at, \(time("j.since_ms")) AS since,
       CASE j.state WHEN \(JobState.waiting.rawValue) THEN \(time("j.ready_ms")) END AS ready_at,
       \(time("g.reopens_ms")) AS gate_reopens_at

@@ -14,7 +14,8 @@ extension JobContext {
   ///
   /// - Parameters:
   ///   - name: tells the step from the job's other ones, for ever.
-  ///   - commit: runs in the transaction; again, if another process was in its way.
+  ///   - commit: runs in the transaction; again, if another process was in its way. Where Swift
+  ///     does not find the result's type, say it: `commit: { (db, titles: [String]) in … }`.
   /// - Throws: what `work` and `commit` throw, with nothing written; ``JobQueueError``
   ///   `.checkpointTooLarge`, `.tooManyCheckpoints`, `.notRunning`, `.unreadable`; `DatabaseError`.
   public func step<R: Codable & Sendable>(
@@ -22,6 +23,21 @@ extension JobContext {
     commit: @Sendable (Database, R) throws -> Void = { _, _ in }
   ) async throws -> R {
     try await step(name, isolation: isolation, { _ in try await work() }, commit: commit)
+  }
+
+  /// A step whose only result is that it was done.
+  ///
+  /// - Throws: as the others.
+  public func step(
+    _ name: String, isolation: isolated (any Actor)? = #isolation, _ work: () async throws -> Void,
+    commit: @Sendable (Database) throws -> Void = { _ in }
+  ) async throws {
+    _ = try await step(
+      name, isolation: isolation,
+      { _ in
+        try await work()
+        return true
+      }, commit: { db, _ in try commit(db) })
   }
 
   /// A step that makes files for later ones, or gives up those that no later one needs.
@@ -37,8 +53,8 @@ extension JobContext {
   /// What stands at a created file's place when `work` returns is synced and is the job's from the
   /// commit on; what is released is removed after it.
   ///
-  /// - Throws: as the other, and ``JobQueueError`` `.fileTooLarge`, `.tooManyFiles`,
-  ///   `.duplicateFile`, `.noSuchFile`, `.diskFull`, `.fileFailed`.
+  /// - Throws: as the other, and ``JobQueueError`` `.noSuchFile` when nothing stands at a created
+  ///   file's place, `.fileTooLarge`, `.tooManyFiles`, `.diskFull`, `.fileFailed`.
   public func step<R: Codable & Sendable>(
     _ name: String, isolation: isolated (any Actor)? = #isolation,
     _ work: (StepFiles) async throws -> R,

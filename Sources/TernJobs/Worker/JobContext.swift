@@ -19,7 +19,8 @@ public struct JobContext: Sendable {
   }
 
   public var id: JobID { claim.id }
-  /// How often the job was started, this time included: from 1.
+  /// Which of its attempts this is, from 1, since the last checkpoint of an earlier one. An attempt
+  /// that does not count, because the process died for example, is repeated under its number.
   public var attempt: Int { claim.attempt }
 
   // MARK: - Values

@@ -4,8 +4,8 @@ import TernCore
 
 /// What a ``JobContext`` asks of the worker that runs it.
 extension JobWorker {
-  func checkpoint(_ kind: CheckpointKind, _ name: String, of claim: Claim) throws -> Data? {
-    try read { try $0.checkpoint(kind, name, of: claim) }
+  func checkpoint(_ kind: CheckpointKind, _ name: String, of claim: Claim) async throws -> Data? {
+    try await read { try $0.checkpoint(kind, name, of: claim) }
   }
 
   func report(_ progress: Double?, _ message: String?, of claim: Claim) async throws {
@@ -46,7 +46,6 @@ extension JobWorker {
     _ claim: Claim, _ kind: CheckpointKind, _ name: String, _ content: Data, files: StepFiles,
     of attempt: AttemptFiles, _ body: @Sendable (Database) throws -> Void
   ) async throws {
-    let environment = queue.environment
     let folder = queue.folder
     do {
       if Planted.isActive(.stepResultApart) {
@@ -62,7 +61,7 @@ extension JobWorker {
         let gone = try changed.compactMap { try rows.dropFile($0, of: claim) }
         for file in files.created { try file.give(to: claim.id, rows) }
         folder.unlink(gone, afterCommitOf: rows.db)
-        try rows.progress(claim, at: environment.now)
+        try rows.progress(claim)
         try CrashPoint.reach(.jobBeforeStepCommit)
       }
       for name in files.released { attempt.set(name, nil) }

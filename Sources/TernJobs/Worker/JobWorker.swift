@@ -15,16 +15,16 @@ import TernDatabase
 /// dead one is not waited for. Jobs are started in the order in which they became ready.
 public actor JobWorker {
   let queue: JobQueue
-  private let handlers: JobHandlers
+  let handlers: JobHandlers
   private let concurrency: Int
-  private let path: any NetworkPathSource
+  let path: any NetworkPathSource
   private var running = 0
   /// What the database refused; nothing further is written then.
-  private var failure: (any Error)?
-  private var news: AsyncStream<Void>.Continuation?
+  private(set) var failure: (any Error)?
+  private(set) var news: AsyncStream<Void>.Continuation?
   /// The latest time seen, to notice a clock that is set back.
-  private var latest = WallTime(milliseconds: .min)
-  private var nextAt: WallTime?
+  private(set) var latest = WallTime(milliseconds: .min)
+  private(set) var nextAt: WallTime?
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     queue.environment.executor.asUnownedSerialExecutor()
@@ -95,6 +95,12 @@ public actor JobWorker {
     }
     throw JobQueueError(
       .workerRunning, "another worker works on this database; one does at a time")
+  }
+
+  /// Ends the run with an error that is not a handler's.
+  func fail(_ error: any Error) {
+    failure = failure ?? error
+    news?.yield()
   }
 
   // MARK: - The loop
@@ -206,87 +212,5 @@ public actor JobWorker {
     }
     running -= 1
     news?.yield()
-  }
-
-  // MARK: - The database
-
-  /// Reads, decides and writes in one transaction, waiting while another process is in the way.
-  /// `body` can run again, after all that it wrote was rolled back.
-  func write<T>(_ body: (JobRows) throws -> T) async throws -> T {
-    var backoff = Backoff(base: .milliseconds(10), limit: .seconds(1))
-    while true {
-      if let failure { throw failure }
-      do {
-        return try writeOnce(body)
-      } catch let error as DatabaseError
-        where error.resultCode == .SQLITE_BUSY || error.resultCode == .SQLITE_LOCKED
-      {
-        let environment = queue.environment
-        try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
-      }
-    }
-  }
-
-  private func writeOnce<T>(_ body: (JobRows) throws -> T) throws -> T {
-    try queue.database.write { db in try body(JobRows(db, limits: queue.limits)) }
-  }
-
-  func read<T>(_ body: (JobRows) throws -> T) throws -> T {
-    try queue.database.read { db in try body(JobRows(db, limits: queue.limits)) }
-  }
-
-  /// Ends the run with an error that is not the handler's.
-  func fail(_ error: any Error) {
-    failure = failure ?? error
-    news?.yield()
-  }
-
-  // MARK: - News
-
-  /// Commits of other processes are found by looking.
-  private func followOtherProcesses() async {
-    let environment = queue.environment
-    var version: Int64?
-    while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
-      do {
-        let now = try dataVersion()
-        if now != version, version != nil {
-          try tellObservers()
-          news?.yield()
-        }
-        version = now
-      } catch {
-        return fail(error)
-      }
-      // The wall clock can have been set, ahead or back, while the other slept.
-      let now = environment.now
-      if nextAt.map({ $0 <= now }) ?? false || now < latest { news?.yield() }
-    }
-  }
-
-  private func dataVersion() throws -> Int64? {
-    try queue.database.writeWithoutTransaction {
-      try Int64.fetchOne($0, sql: "PRAGMA data_version")
-    }
-  }
-
-  private func tellObservers() throws {
-    try queue.database.write { db in
-      for table in [JobTables.job, JobTables.gate] { try db.notifyChanges(in: Table(table)) }
-    }
-  }
-
-  private func followPath() async {
-    var generation = path.path.generation
-    for await path in path.changes() where path.generation != generation {
-      generation = path.generation
-      guard path.hasRoute else { continue }
-      do {
-        try await write { try $0.wakeUnreached(at: queue.environment.now) }
-        news?.yield()
-      } catch {
-        if !Task.isCancelled { fail(error) }
-      }
-    }
   }
 }

@@ -1,0 +1,179 @@
+import Foundation
+import GRDB
+import Tern
+import Testing
+
+@Suite struct RetryTests {
+  /// Runs one job whose attempts fail in turn as told; `nil` succeeds.
+  private func attempts(
+    _ job: some Job, until end: Double = 200, _ errors: [(any Error)?],
+    also: @escaping @Sendable (Rig, Int) async throws -> Void = { _, _ in }
+  ) throws -> (notes: [String], record: JobRecord) {
+    var result: (notes: [String], record: JobRecord)?
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, job)
+      let run = errors.count
+      let worker = JobWorker(queue, path: rig.path) {
+        $0.handle(type(of: job)) { _, context in
+          let started = try rig.record(queue, context.id).starts
+          rig.note("\(context.attempt)")
+          try await also(rig, started)
+          if started <= run, let error = errors[started - 1] { throw error }
+        }
+      }
+      try rig.live(worker, until: end)
+      result = (rig.notes(), try rig.record(queue, id))
+    }
+    return result!
+  }
+
+  @Test func `what fails is tried again after exactly 1, 2 and 4 seconds and no more`() throws {
+    let (notes, record) = try attempts(
+      Tidy(name: ""), Array(repeating: Failure(.failed), count: 9))
+    #expect(notes == ["0 1", "1 2", "3 3", "7 4"])
+    #expect(record.state == .failed)
+    #expect(record.reason == "the service would not")
+    #expect(record.failures == 4)
+  }
+
+  @Test func `a retry that succeeds is the end`() throws {
+    let (notes, record) = try attempts(Tidy(name: ""), [Failure(.failed), Failure(.failed), nil])
+    #expect(notes == ["0 1", "1 2", "3 3"])
+    #expect(record.state == .done)
+  }
+
+  @Test func `an error that says nothing counts, and its content is not stored`() throws {
+    let (notes, record) = try attempts(
+      Tidy(name: ""), Array(repeating: Silent.because(secret: "hush"), count: 9))
+    #expect(notes.count == 4)
+    #expect(record.reason == "Silent.because")
+  }
+
+  @Test func `another policy is the job's own`() throws {
+    let (notes, _) = try attempts(Patient(), Array(repeating: Failure(.failed), count: 9))
+    #expect(notes == ["0 1", "10 2", "30 3", "50 4"])
+  }
+
+  @Test func `what no repetition helps fails at once`() throws {
+    let (notes, record) = try attempts(Tidy(name: ""), [Failure(.permanent)])
+    #expect(notes == ["0 1"])
+    #expect(record.state == .failed)
+  }
+
+  @Test func `reaching nobody never counts, and waits grow up to a minute`() throws {
+    let (notes, record) = try attempts(
+      Tidy(name: ""), until: 250, Array(repeating: Failure(.unreachable), count: 99))
+    #expect(notes == ["0", "1", "3", "7", "15", "31", "63", "123", "183", "243"].map { $0 + " 1" })
+    #expect(record.state == .waiting)
+    #expect(record.failures == 0)
+  }
+
+  @Test func `another network wakes whoever reached nobody`() throws {
+    let (notes, record) = try attempts(
+      Tidy(name: ""), until: 100, Array(repeating: Failure(.unreachable), count: 2) + [nil]
+    ) { rig, start in
+      if start == 2 {
+        rig.path.change(hasRoute: false)
+        try await rig.sleep(2)
+      }
+    }
+    // Without a route it is still tried after a minute.
+    #expect(notes == ["0 1", "1 1", "63 1"])
+    #expect(record.state == .done)
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let ids = try (1...3).map { try rig.enqueue(queue, Tidy(name: "\($0)")) }
+      rig.path.change(hasRoute: false)
+      let worker = JobWorker(queue, path: rig.path) {
+        $0.handle(Tidy.self) { job, context in
+          rig.note(job.name)
+          if !rig.path.path.hasRoute { throw Failure(.unreachable) }
+        }
+        $0.handle(Scan.self) { _, _ in
+          try await rig.sleep(20)
+          rig.path.change(hasRoute: true)
+        }
+      }
+      _ = try rig.enqueue(queue, Scan(shelf: ""))
+      try rig.live(worker, until: 50)
+      #expect(Set(rig.notes()) == ["0 1", "0 2", "0 3", "20 1", "20 2", "20 3"])
+      for id in ids { #expect(try rig.record(queue, id).state == .done) }
+    }
+  }
+
+  @Test(arguments: [
+    (isLocal: false, changes: false, counts: true), (false, true, false), (true, true, true),
+  ])
+  func `what broke off counts when the network stood or was not needed`(
+    _ isLocal: Bool, _ changes: Bool, _ counts: Bool
+  ) throws {
+    let (_, record) = try attempts(
+      Tidy(name: ""), until: 0.5, Array(repeating: Failure(.interrupted(isLocal: isLocal)), count: 9)
+    ) { rig, start in
+      if changes, start == 1 { rig.path.change(hasRoute: true) }
+    }
+    #expect(record.failures == (counts ? 1 : 0))
+    #expect(record.state == .waiting)
+  }
+
+  @Test func `a checkpoint forgets the failures before it`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: ""))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          rig.note("\(context.attempt)")
+          let start = try rig.record(queue, id).starts
+          if start == 3 { try await context.step("half") {} }
+          throw Failure(.failed)
+        }
+      }
+      try rig.live(worker, until: 100)
+      #expect(rig.notes() == ["0 1", "1 2", "3 3", "4 2", "6 3", "10 4"])
+    }
+  }
+
+  @Test func `a failed job that is retried has all its attempts again`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: ""))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          rig.note("\(context.attempt)")
+          throw Failure(.failed)
+        }
+        $0.handle(Patient.self) { _, _ in
+          try await rig.sleep(20)
+          let isRetried = try rig.write { try queue.retry(id, in: $0) }
+          #expect(isRetried)
+        }
+      }
+      _ = try rig.enqueue(queue, Patient())
+      try rig.live(worker, until: 100)
+      #expect(
+        rig.notes() == ["0 1", "1 2", "3 3", "7 4", "20 1", "21 2", "23 3", "27 4"])
+    }
+  }
+
+  @Test func `a wall clock that is set back by a day makes nobody wait for a day`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      _ = try rig.enqueue(queue, Tidy(name: ""))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          rig.note("\(context.attempt)")
+          throw Failure(.failed)
+        }
+        $0.handle(Patient.self) { _, _ in
+          try await rig.sleep(2)
+          rig.skew.withLock { $0 = .seconds(-86_400) }
+        }
+      }
+      _ = try rig.enqueue(queue, Patient())
+      try rig.live(worker, until: 100)
+      // Found out as the other job ended; the wait that was under way begins anew.
+      #expect(rig.notes() == ["0 1", "1 2", "4 3", "8 4"])
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Tern
+
+/// Work for a service with a gate.
+struct Scan: Job {
+  static let kind = "scan"
+  static let service: String? = "recogniser"
+  var shelf: String
+}
+
+/// Work without a service.
+struct Tidy: Job {
+  static let kind = "tidy"
+  var name: String
+}
+
+struct Patient: Job {
+  static let kind = "patient"
+  static let retry = RetryPolicy.doubling(from: .seconds(10), limit: .seconds(20), times: 3)
+}
+
+/// A failure that says what it means.
+struct Failure: AdvisingError, CustomStringConvertible {
+  var advice: FailureAdvice
+
+  init(_ advice: FailureAdvice) {
+    self.advice = advice
+  }
+
+  var description: String { "the service would not" }
+}
+
+/// One that says nothing, and carries what is nobody's business.
+enum Silent: Error {
+  case because(secret: String)
+}
