@@ -79,8 +79,12 @@ let package = Package(
       path: "Benchmarks/TernBench", swiftSettings: strict),
     .testTarget(
       name: "TernCoreTests", dependencies: ["TernCore", "TernTesting"], swiftSettings: strict),
+    .executableTarget(
+      name: "JobProcess",
+      dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
+      path: "Tests/JobProcess", swiftSettings: strict),
     .testTarget(
-      name: "TernJobsTests", dependencies: ["Tern", "TernTesting", "TestProcesses"],
+      name: "TernJobsTests", dependencies: ["Tern", "TernTesting", "TestProcesses", "JobProcess"],
       swiftSettings: strict),
     .testTarget(name: "TernTests", dependencies: ["Tern", "TernTesting"], swiftSettings: strict),
     .testTarget(

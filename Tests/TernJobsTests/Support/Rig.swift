@@ -28,11 +28,16 @@ final class Rig: @unchecked Sendable {
     }
   }
 
-  init(seed: UInt64, database: any DatabaseWriter, folder: String) throws {
+  convenience init(seed: UInt64, database: any DatabaseWriter, folder: String) throws {
+    try self.init(seed: seed, existing: database, folder: folder)
+    try database.write { try $0.execute(sql: "CREATE TABLE book (title TEXT NOT NULL)") }
+  }
+
+  /// Over a database that has what tables it needs.
+  init(seed: UInt64, existing database: any DatabaseWriter, folder: String) throws {
     executor = SeededExecutor(seed: seed)
     self.database = database
     files = URL(filePath: folder + "/files")
-    try database.write { try $0.execute(sql: "CREATE TABLE book (title TEXT NOT NULL)") }
   }
 
   // MARK: - Time

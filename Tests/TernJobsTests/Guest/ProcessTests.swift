@@ -1,0 +1,124 @@
+#if os(Linux) || os(macOS)
+import Foundation
+import GRDB
+import Tern
+import TestProcesses
+import Testing
+
+private struct Errand: Job {
+  static let kind = "errand"
+  var name: String
+}
+
+/// Two processes on one database, in real time.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct ProcessTests {
+  private struct App {
+    let path: String
+    let database: DatabasePool
+    let queue: JobQueue
+
+    init(_ folder: String) async throws {
+      path = folder + "/app.sqlite"
+      var configuration = Configuration()
+      configuration.busyMode = .timeout(10)
+      database = try DatabasePool(path: path, configuration: configuration)
+      queue = try await JobQueue.open(
+        database, environment: JobEnvironment(pollInterval: .milliseconds(20)))
+    }
+
+    func start(_ mode: String) throws -> ChildProcess {
+      try ChildProcess(BuiltExecutable.path("JobProcess"), arguments: [path, mode])
+    }
+
+    func worker() -> JobWorker {
+      JobWorker(queue) {
+        $0.handle(Errand.self) { job, context in
+          let letter = try? String(contentsOf: context.file("letter"), encoding: .utf8)
+          try await context.report(progress: 1, message: "\(job.name): \(letter ?? "nothing")")
+        }
+      }
+    }
+
+    /// Returns when a job is done, as an observer of this process sees it.
+    func waitForDone() async throws -> JobRecord? {
+      for try await now in queue.updates {
+        if let done = now.records.first(where: { $0.state == .done }) { return done }
+      }
+      return nil
+    }
+  }
+
+  private func inFolder(_ body: (App) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "tern-jobs-\(ProcessInfo.processInfo.globallyUniqueString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(App(folder.path(percentEncoded: false).trimmingSuffix("/")))
+  }
+
+  /// A line that the child says.
+  private func line(of child: ChildProcess) -> String {
+    var bytes: [UInt8] = []
+    while bytes.last != 10, let more = child.read() { bytes += more }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test func `a worker runs, and observers see, what another process enqueued`() async throws {
+    try await inFolder { app in
+      try await app.worker().run {
+        let child = try app.start("enqueue")
+        #expect(line(of: child) == "enqueued\n")
+        child.endInput()
+        #expect(child.wait() == 0)
+        let done = try await app.waitForDone()
+        #expect(done?.message == "child: from afar")
+      }
+    }
+  }
+
+  @Test func `one worker works at a time, and a dead one's jobs are free at once, at no cost`()
+    async throws
+  {
+    try await inFolder { app in
+      let id = try await app.database.write { db in
+        try app.queue.enqueue(Errand(name: "parent"), in: db)
+      }
+      let child = try app.start("work")
+      #expect(line(of: child) == "working\n")
+      let error = await #expect(throws: JobQueueError.self) { try await app.worker().run() }
+      #expect(error?.code == .workerRunning)
+      let second = try app.start("work")
+      #expect(line(of: second) == "refused\n")
+      second.endInput()
+      #expect(second.wait() == 0)
+      child.kill()
+      child.endInput()
+      #expect(child.wait() == SIGKILL)
+      try await app.worker().drain()
+      let record = try await app.database.read { try app.queue.record(id, in: $0) }
+      #expect(record?.state == .done)
+      #expect(record?.starts == 2)
+      #expect(record?.failures == 0)
+    }
+  }
+
+  @Test func `two workers of one process exclude each other too`() async throws {
+    try await inFolder { app in
+      try await app.worker().run {
+        _ = try await app.database.write { db in
+          try app.queue.enqueue(Errand(name: "a"), in: db)
+        }
+        _ = try await app.waitForDone()
+        let error = await #expect(throws: JobQueueError.self) { try await app.worker().drain() }
+        #expect(error?.code == .workerRunning)
+      }
+    }
+  }
+}
+
+extension String {
+  fileprivate func trimmingSuffix(_ suffix: String) -> String {
+    hasSuffix(suffix) ? String(dropLast(suffix.count)) : self
+  }
+}
+#endif
