@@ -27,10 +27,10 @@ public struct JobEnvironment: Sendable {
 
   public init(
     clock: any Clock<Duration> = .continuous,
-    // Injected defaults, these three.
+    // An injected default, as are the next two.
     wallClock: @escaping @Sendable () -> Duration = { .seconds(Date().timeIntervalSince1970) },
-    jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },  // injected default
-    makeID: @escaping @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) },  // injected default
+    jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
+    makeID: @escaping @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) },
     pollInterval: Duration = .seconds(1),
     unreached: Backoff = Backoff(base: .seconds(1), limit: .seconds(60)),
     gateDelay: Duration = .seconds(30), longestGate: Duration = .seconds(86_400),

@@ -13,7 +13,7 @@ extension JobWorker {
     try await persistently { try readOnce(body) }
   }
 
-  private func persistently<T>(_ body: () throws -> T) async throws -> T {
+  func persistently<T>(_ body: () throws -> T) async throws -> T {
     var backoff = Backoff(base: .milliseconds(10), limit: .seconds(1))
     while true {
       if let failure { throw failure }

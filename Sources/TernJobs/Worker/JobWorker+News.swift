@@ -4,13 +4,15 @@ import TernCore
 /// What happens outside of the worker and matters to it.
 extension JobWorker {
   /// Commits of other processes are found by looking.
-  func followOtherProcesses() async {
+  ///
+  /// - Parameter seen: the database's version before the worker looked at it first.
+  func followOtherProcesses(since seen: Int64?) async {
     let environment = queue.environment
-    var version: Int64?
+    var version = seen
     while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
       do {
-        let now = try dataVersion()
-        if now != version, version != nil {
+        let now = try await dataVersion()
+        if now != version {
           try await tellObservers()
           news?.yield()
         }
@@ -24,7 +26,10 @@ extension JobWorker {
     }
   }
 
-  private func dataVersion() throws -> Int64? {
+  /// Another number after each commit of another process.
+  func dataVersion() async throws -> Int64? { try await persistently { try dataVersionOnce() } }
+
+  private func dataVersionOnce() throws -> Int64? {
     try queue.database.writeWithoutTransaction {
       try Int64.fetchOne($0, sql: "PRAGMA data_version")
     }

@@ -70,9 +70,10 @@ public actor JobWorker {
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.news, failure, nextAt) = (news, nil, nil)
     let arrivals = queue.arrivals.stream()
+    let version = try await dataVersion()
     await withDiscardingTaskGroup { group in
       group.addTask { for await _ in arrivals { news.yield() } }
-      group.addTask { await self.followOtherProcesses() }
+      group.addTask { await self.followOtherProcesses(since: version) }
       group.addTask { await self.followPath() }
       do {
         try await write { try $0.recover(kinds: handlers.kinds, at: queue.environment.now) }

@@ -66,6 +66,25 @@ import Testing
     }
   }
 
+  @Test func `what another process enqueues just after a worker began is found by looking`() throws
+  {
+    try Rig.run(.pool) { rig in
+      rig.pollInterval = .seconds(10)
+      let queue = try rig.open()
+      let other = try DatabaseQueue(path: rig.files.path.replacing("/files", with: "/app.sqlite"))
+      let elsewhere = try rig.open(other)
+      let worker = JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } }
+      try rig.perform {
+        try await worker.run {
+          try await rig.sleep(1)
+          try rig.enqueueElsewhere(other, elsewhere)
+          try await rig.sleep(30)
+        }
+      }
+      #expect(rig.notes() == ["10 a"])
+    }
+  }
+
   @Test func `what is rolled back is not begun`() throws {
     try Rig.run { rig in
       let queue = try rig.open()
@@ -100,5 +119,11 @@ import Testing
       try rig.live(worker, until: 100)
       #expect(rig.notes() == ["0 a 1", "5 a 1", "15 b 1"])
     }
+  }
+}
+
+extension Rig {
+  fileprivate func enqueueElsewhere(_ database: DatabaseQueue, _ queue: JobQueue) throws {
+    _ = try database.write { try queue.enqueue(Tidy(name: "a"), in: $0) }
   }
 }

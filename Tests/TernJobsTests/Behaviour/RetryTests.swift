@@ -74,7 +74,7 @@ import Testing
       Tidy(name: ""), until: 100, Array(repeating: Failure(.unreachable), count: 2) + [nil]
     ) { rig, start in
       if start == 2 {
-        rig.path.change(hasRoute: false)
+        rig.path.set(hasRoute: false)
         try await rig.sleep(2)
       }
     }
@@ -84,7 +84,7 @@ import Testing
     try Rig.run { rig in
       let queue = try rig.open()
       let ids = try (1...3).map { try rig.enqueue(queue, Tidy(name: "\($0)")) }
-      rig.path.change(hasRoute: false)
+      rig.path.set(hasRoute: false)
       let worker = JobWorker(queue, path: rig.path) {
         $0.handle(Tidy.self) { job, context in
           rig.note(job.name)
@@ -92,7 +92,7 @@ import Testing
         }
         $0.handle(Scan.self) { _, _ in
           try await rig.sleep(20)
-          rig.path.change(hasRoute: true)
+          rig.path.set(hasRoute: true)
         }
       }
       _ = try rig.enqueue(queue, Scan(shelf: ""))
@@ -113,7 +113,7 @@ import Testing
       [Failure(.interrupted(isLocal: isLocal))]
         + Array(repeating: Failure(.unreachable), count: 9)
     ) { rig, start in
-      if changes, start == 1 { rig.path.change(hasRoute: true) }
+      if changes, start == 1 { rig.path.set(hasRoute: true) }
     }
     #expect(record.failures == (counts ? 1 : 0))
     #expect(record.state == .waiting)

@@ -13,9 +13,10 @@ final class Rig: @unchecked Sendable {
   let database: any DatabaseWriter
   let files: URL
   var limits = JobLimits()
+  var pollInterval = Duration.seconds(3600)
   /// The wall clock's error.
   let skew = Mutex(Duration.zero)
-  let path = ScriptedPath()
+  let path = ScriptedPathSource()
   private let executor: SeededExecutor
   private let ids = Mutex(UInt64(1))
   private let entries = Mutex<[String]>([])
@@ -57,7 +58,7 @@ final class Rig: @unchecked Sendable {
           id += 1
           return id
         }
-      }, pollInterval: .seconds(3600), executor: executor, fileExecutor: executor)
+      }, pollInterval: pollInterval, executor: executor, fileExecutor: executor)
   }
 
   func sleep(_ seconds: Double) async throws { try await clock.sleep(for: .seconds(seconds)) }
@@ -80,8 +81,10 @@ final class Rig: @unchecked Sendable {
 
   // MARK: - The app
 
-  func open() throws -> JobQueue {
-    try JobQueue.openBlocking(database, files: files, limits: limits, environment: environment)
+  /// - Parameter other: another connection to the same file, as another process has.
+  func open(_ other: (any DatabaseWriter)? = nil) throws -> JobQueue {
+    try JobQueue.openBlocking(
+      other ?? database, files: files, limits: limits, environment: environment)
   }
 
   func enqueue(_ queue: JobQueue, _ job: some Job, files: [JobFile] = []) throws -> JobID {
@@ -122,13 +125,13 @@ final class Rig: @unchecked Sendable {
     }
     _ = executor.run(clock) { isOver.withLock { $0 } }
     _ = watch
-    try await_(work)
+    try outcome(of: work)
   }
 
   /// Runs a worker until it throws; its error.
   func die(_ worker: JobWorker) throws -> any Error {
     do {
-      try await_(task { try await worker.run() })
+      try outcome(of: task { try await worker.run() })
       throw CancellationError()
     } catch {
       return error
@@ -136,12 +139,12 @@ final class Rig: @unchecked Sendable {
   }
 
   func drain(_ worker: JobWorker) throws {
-    try await_(task { try await worker.drain() })
+    try outcome(of: task { try await worker.drain() })
   }
 
   /// Runs anything on the rig's thread to its end.
   func perform<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
-    try await_(task(body))
+    try outcome(of: task(body))
   }
 
   private func task<T: Sendable>(
@@ -151,7 +154,7 @@ final class Rig: @unchecked Sendable {
   }
 
   @discardableResult
-  private func await_<T: Sendable>(_ task: Task<T, any Error>) throws -> T {
+  private func outcome<T: Sendable>(of task: Task<T, any Error>) throws -> T {
     let result = Mutex<Result<T, any Error>?>(nil)
     let watch = Task(executorPreference: executor) {
       let ended = await task.result
@@ -171,34 +174,6 @@ enum DatabaseKind: String, CaseIterable {
     case .queue: try DatabaseQueue(path: path)
     case .pool: try DatabasePool(path: path)
     case .memory: try DatabaseQueue()
-    }
-  }
-}
-
-/// A network that a test changes.
-final class ScriptedPath: NetworkPathSource {
-  private struct State {
-    var path = NetworkPath(hasRoute: true, generation: 1)
-    var listeners: [AsyncStream<NetworkPath>.Continuation] = []
-  }
-  private let state = Mutex(State())
-
-  var path: NetworkPath { state.withLock { $0.path } }
-
-  func changes() -> AsyncStream<NetworkPath> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      state.withLock { state in
-        state.listeners.append(continuation)
-        continuation.yield(state.path)
-      }
-    }
-  }
-
-  func change(hasRoute: Bool) {
-    state.withLock { state in
-      state.path.hasRoute = hasRoute
-      state.path.generation += 1
-      for listener in state.listeners { listener.yield(state.path) }
     }
   }
 }
