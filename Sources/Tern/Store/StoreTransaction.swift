@@ -28,21 +28,22 @@ final class StoreTransaction {
     self.strays = strays
     self.tables = tables
     self.sql = sql
-    let replica: FastStatement
     let author: FastStatement
     let gone = ReplicaError(.notInstalled, "the replica's tables are gone; call Replica.open again")
     do {
-      replica = try FastStatement(db, tables.statements.readReplica)
+      let replica = try FastStatement(db, tables.statements.readReplica)
       author = try FastStatement(db, tables.statements.readAuthors)
-      guard try replica.step(), try author.step() else { throw gone }
-    } catch let error as DatabaseError {
+      guard try replica.step() else { throw gone }
+      lastTime = HybridTime(rawValue: replica.raw(0))
+      schemaVersion = UInt32(replica.int64(1))
+      correctionMilliseconds = replica.int64(2)
+      hasLargeRows = replica.int64(3) != 0
+      replica.reset()
+      guard try author.step() else { throw gone }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+      // A disk's error may have ended the transaction, and then no more can be asked.
       throw try db.tableExists(tables.replica) ? error : gone
     }
-    lastTime = HybridTime(rawValue: replica.raw(0))
-    schemaVersion = UInt32(replica.int64(1))
-    correctionMilliseconds = replica.int64(2)
-    hasLargeRows = replica.int64(3) != 0
-    replica.reset()
     ownRow = AuthorRow(
       stored: author.raw(1), merged: author.raw(2), time: HybridTime(rawValue: author.raw(3)))
     var ids: [ReplicaID] = []
