@@ -33,6 +33,15 @@ extension Durability {
     // `.processCrash` needs the full kind around a checkpoint, or the file could be torn.
     try set("fullfsync", to: self == .powerLoss ? 1 : 0, in: db)
     try set("checkpoint_fullfsync", to: 1, in: db)
+    if self == .powerLoss, journal == "wal" { try syncEarlierCommits(db) }
+  }
+
+  /// Commits made before are in the log without a sync; opening a `DatabasePool` makes some. A sync
+  /// that fails can leave them there for good, as what the system takes for written, and without
+  /// them power loss would end the log before all later commits. In the file itself they are safe.
+  /// Where a reader or another checkpoint is in the way, that remains possible.
+  private func syncEarlierCommits(_ db: Database) throws {
+    try db.execute(sql: "PRAGMA main.wal_checkpoint(PASSIVE)")
   }
 
   /// `nil` for a journal with which not even the death of the process leaves a sound file.

@@ -52,7 +52,10 @@ extension SQLiteSpaceStore {
   private static func prepare(_ pool: DatabasePool, checkpoints: Bool) throws {
     try pool.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA synchronous = FULL")
-      if !checkpoints { try db.execute(sql: "PRAGMA wal_autocheckpoint = 0") }
+      // What opening has committed without a sync goes into the file, as a sync that fails later
+      // could leave it out of the log for good, and with it all that follows.
+      try db.execute(
+        sql: checkpoints ? "PRAGMA wal_checkpoint(PASSIVE)" : "PRAGMA wal_autocheckpoint = 0")
       guard try synchronousSetting(db) == 2,
         try String.fetchOne(db, sql: "PRAGMA journal_mode") == "wal"
       else {
