@@ -44,6 +44,9 @@ extension SQLiteSpaceStore {
         }
         return .commit
       }
+      // What a crash had left may have been somebody else's.
+      let id = try Int32.fetchOne(db, sql: "PRAGMA application_id")
+      guard id == ServerFile.applicationID else { throw ServerFile.notServerFile(path) }
     }
   }
 

@@ -12,7 +12,8 @@ struct ServerFile {
 
   let path: String
 
-  /// Whether there is a store in the file; an empty file is none.
+  /// Whether there is a store in the file; an empty file is none, and neither is one that a crash
+  /// left while it was made, which SQLite empties when it opens it.
   ///
   /// - Throws: ``StoreError``.
   func holdsStore() throws -> Bool {
@@ -30,8 +31,19 @@ struct ServerFile {
     try checkFolder()
     let header = try readHeader()
     guard !header.isEmpty else { return false }
+    if hasJournal, !isOtherDatabase(header) { return false }
     try check(header)
     return true
+  }
+
+  /// What a crash leaves of a store that was being made: later the file has a log instead.
+  private var hasJournal: Bool {
+    FileManager.default.fileExists(atPath: path + "-journal")
+  }
+
+  private func isOtherDatabase(_ header: [UInt8]) -> Bool {
+    header.count == 100 && header.starts(with: "SQLite format 3\0".utf8)
+      && Self.number(at: 68, in: header) != Self.applicationID
   }
 
   /// SQLite writes its log beside the file, so the folder must be writable too.
@@ -55,8 +67,7 @@ struct ServerFile {
     guard header.count == 100, header.starts(with: "SQLite format 3\0".utf8),
       Self.number(at: 68, in: header) == Self.applicationID
     else {
-      throw StoreError(
-        .notServerFile, "\(path) is no data file of a Tern server; name another file")
+      throw Self.notServerFile(path)
     }
     try Self.checkVersion(Self.number(at: 60, in: header), path: path)
   }
@@ -68,6 +79,10 @@ struct ServerFile {
         "\(path) has format \(version) and this version of Tern knows up to \(formatVersion); "
           + "update Tern")
     }
+  }
+
+  static func notServerFile(_ path: String) -> StoreError {
+    StoreError(.notServerFile, "\(path) is no data file of a Tern server; name another file")
   }
 
   private static func number(at offset: Int, in header: [UInt8]) -> Int32 {
