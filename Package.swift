@@ -130,6 +130,13 @@ let package = Package(
       name: "CPowerLossVFS",
       dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
       path: "Tests/CPowerLossVFS"),
+    .target(
+      name: "CFaultVFS",
+      dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
+      path: "Tests/CFaultVFS"),
+    .testTarget(
+      name: "FaultTests", dependencies: ["Tern", "TernServer", "TernTesting", "CFaultVFS"],
+      path: "Tests/Faults", swiftSettings: strict),
     .executableTarget(
       name: "PowerLossWriter", dependencies: ["TernDatabase", "CPowerLossVFS"],
       path: "Tests/PowerLossWriter", swiftSettings: strict),

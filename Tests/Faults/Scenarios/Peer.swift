@@ -1,0 +1,47 @@
+import GRDB
+import Tern
+
+/// Another device, in memory, whose pages an app merges.
+struct Peer: Sendable {
+  let store: SQLiteReplicaStore
+  private let database: DatabaseQueue
+
+  init(_ id: UInt64, schema: SyncSchema = Catalogue.schema, tables: [String] = Catalogue.creation)
+    throws
+  {
+    database = try DatabaseQueue()
+    try database.write { db in
+      for table in tables { try db.execute(sql: table) }
+    }
+    store = try Replica.openBlocking(
+      database, schema: schema, makeID: { ReplicaID(high: 0, low: id) }
+    ).store
+  }
+
+  /// Writes each statement as an operation of its own.
+  func write(_ statements: String...) throws {
+    for sql in statements {
+      try store.write { try $0.execute(sql: sql) }
+    }
+  }
+
+  /// What `other` lacks of this device, cursor included.
+  func page(after heads: VersionVector, cursor: String) throws -> Page {
+    Page(
+      page: PulledPage(
+        operations: try store.operations(lackedBy: heads, maximumBytes: .max),
+        cursor: Cursor(rawValue: cursor), hasMore: false, nowMilliseconds: 0))
+  }
+
+  func heads() throws -> VersionVector { try store.versionVector() }
+}
+
+/// Operations on their way to an app.
+struct Page: Sendable {
+  let page: PulledPage
+
+  func merge(into app: App) throws {
+    _ = try app.store.merge(
+      page, from: RemotePlace(remoteID: "peer", epoch: "e", cursor: page.cursor))
+  }
+}

@@ -1,0 +1,81 @@
+#if Server
+import GRDB
+import Tern
+import TernTesting
+
+@testable import TernServer
+
+/// A server's store, in the file that it makes itself.
+final class Server: Program {
+  static let fileName = "server.tern"
+
+  let disk: Disk
+  private var store: SQLiteSpaceStore?
+
+  init(_ disk: Disk) { self.disk = disk }
+
+  func open() throws {
+    if store != nil { return }
+    var generator = SeededGenerator(seed: 1)
+    // What the server looks at before SQLite does.
+    for suffix in ["", "-journal"] { try disk.showHead(of: Self.fileName + suffix) }
+    store = try SQLiteSpaceStore(path: disk.path(Self.fileName), using: &generator)
+  }
+
+  private func opened() throws -> SQLiteSpaceStore {
+    guard let store else { throw App.NotOpen() }
+    return store
+  }
+
+  func service() throws -> SpaceService {
+    SpaceService(store: try opened(), clock: ServerClock { 1_800_000_000_000 })
+  }
+
+  func settings() throws -> [String] {
+    ["synchronous \(try opened().synchronousSetting() ?? -1)"]
+  }
+
+  static func isDisk(_ error: any Error) -> Bool { (error as? StoreError)?.code == .inaccessible }
+
+  func abandon() {
+    try? store?.close()
+    store = nil
+  }
+}
+
+extension Scenario<Server> {
+  static let serverOpen = Scenario(
+    name: "server-first-open", startsOpen: false, looksBeforeOpening: false, prepare: { _ in },
+    makeSubject: { Server($0) }, steps: [Step(name: "open", isAtomic: false) { try $0.open() }])
+
+  static func serverPush() throws -> Scenario {
+    let space = SpaceName(stored: "home")
+    let peer = try Peer(2)
+    try peer.write(Catalogue.shelf("s1"), Catalogue.books(0..<40, on: "s1"))
+    let heads = try peer.heads()
+    let first = try peer.page(after: VersionVector(), cursor: "1").page.operations
+    try peer.write("UPDATE book SET loans = 1", "DELETE FROM book WHERE id > 'b3'")
+    let second = try peer.page(after: heads, cursor: "2").page.operations
+    return Scenario(
+      name: "server-push", looksBeforeOpening: false,
+      prepare: { disk in
+        let server = Server(disk)
+        try server.open()
+        server.abandon()
+      },
+      makeSubject: { Server($0) },
+      steps: [
+        Step(name: "push") { _ = try $0.service().push(first, to: space) },
+        Step(name: "token") { server in
+          var generator = SeededGenerator(seed: 2)
+          _ = try server.service().createToken(for: space, using: &generator)
+        },
+        Step(name: "push more") { _ = try $0.service().push(second, to: space) },
+      ],
+      check: { server in
+        let pulled = try server.service().pull(from: space, after: nil).operations
+        guard pulled == first + second else { throw App.NotOpen() }
+      })
+  }
+}
+#endif
