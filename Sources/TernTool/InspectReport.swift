@@ -42,7 +42,7 @@ struct InspectReport {
       "conflicts \(Self.text(replica.conflicts))",
     ]
     append(
-      "put aside, because they can't be read", ["replica", "sequence", "reason"],
+      "put aside, whole", ["replica", "sequence", "reason"],
       replica.putAside.map { [$0.replica, "\($0.sequence)", $0.reason] })
     append(
       "tables", ["name", "alive", "deleted", "held", "notes", "too large", ""],

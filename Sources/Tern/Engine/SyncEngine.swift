@@ -193,7 +193,7 @@ public actor SyncEngine {
       try report(.syncing)
       let greeting = try await remote.greet()
       try checkOwn(greeting.heads)
-      guard 0...HybridTime.maximumMilliseconds ~= greeting.nowMilliseconds else {
+      guard HybridTime.believedMilliseconds.contains(greeting.nowMilliseconds) else {
         throw RemoteError(.unexpectedAnswer, "the remote's clock shows no time that can be")
       }
       let offset = try store.correctClock(nowMilliseconds: greeting.nowMilliseconds)

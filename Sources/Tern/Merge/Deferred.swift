@@ -56,7 +56,7 @@ extension StoreTransaction {
   /// Tern put aside and this one can read.
   func replayWaiting() throws {
     let deferred = try deferredParts()
-    let aside = try groupsPutAside().filter { try bodyError(in: $0) == nil }
+    let aside = try unreadableGroups().filter { try bodyError(in: $0) == nil }
     if deferred.isEmpty && aside.isEmpty { return }
     let pass = try MergePass(self)
     for group in aside { try takeUp(group, pass) }

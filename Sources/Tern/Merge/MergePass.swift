@@ -11,12 +11,20 @@ final class MergePass {
   private let hasHeld: Bool
   /// Whether bodies are read once before they are merged, because one of them can not be.
   private let isCheckingBodies: Bool
+  /// The remote's clock, or 0.
+  private let remoteMilliseconds: Int64
   private(set) var summary = MergeSummary()
   private var row = BodyRow()
 
-  init(_ transaction: StoreTransaction, isCheckingBodies: Bool = false) throws {
+  init(
+    _ transaction: StoreTransaction, isCheckingBodies: Bool = false, remoteMilliseconds: Int64 = 0
+  )
+    throws
+  {
     self.transaction = transaction
     self.isCheckingBodies = isCheckingBodies
+    let isBelieved = HybridTime.believedMilliseconds.contains(remoteMilliseconds)
+    self.remoteMilliseconds = isBelieved ? remoteMilliseconds : 0
     concurrency = Concurrency(transaction)
     hasHeld = try transaction.hasHeldRows()
   }
@@ -61,6 +69,12 @@ final class MergePass {
 
   /// Merges a group whose last operation is here, or puts it aside.
   private func complete(_ group: LogGroup, last: Operation) throws {
+    let time = last.envelope.time
+    if try transaction.isFuture(time, remoteMilliseconds: remoteMilliseconds) {
+      summary.groupsPutAside += 1
+      return try transaction.putAside(
+        group, until: time, "its time is more than five minutes ahead; it waits for the clock")
+    }
     if isCheckingBodies, let error = try transaction.bodyError(in: group) {
       summary.groupsPutAside += 1
       return try transaction.putAside(group, "\(error)")
@@ -147,6 +161,17 @@ final class MergePass {
     let merger = try RowMerger(transaction, sql, hasHeld: hasHeld)
     mergers[sql.shape.id] = merger
     return (merger, sql.shape)
+  }
+
+  /// Merges the groups whose time the clock has come near.
+  func takeUpDue() throws {
+    for group in try transaction.dueGroups(remoteMilliseconds: remoteMilliseconds) {
+      if let error = try transaction.bodyError(in: group) {
+        try transaction.putAside(group, "\(error)")
+      } else {
+        try transaction.takeUp(group, self)
+      }
+    }
   }
 
   // MARK: - The end

@@ -28,18 +28,28 @@ extension StoreTransaction {
     return nil
   }
 
-  func putAside(_ group: LogGroup, _ reason: String) throws {
+  /// - Parameter time: of a group that waits for the clock.
+  func putAside(_ group: LogGroup, until time: HybridTime? = nil, _ reason: String) throws {
     let statement = try statement(
-      "INSERT INTO \(tables.aside) (id, first, reason) VALUES (?, ?, ?)")
+      "REPLACE INTO \(tables.aside) (id, first, reason, due_ms) VALUES (?, ?, ?, ?)")
     statement.bind(1, LogID(author: group.author, sequence: group.sequences.upperBound).rawValue)
     statement.bind(2, raw: group.sequences.lowerBound)
     statement.bind(3, copy: .string(reason))
+    if let time {
+      hasFuture = true
+      statement.bind(4, time.milliseconds - ClockLimit.toleratedMilliseconds)
+    }
     try statement.run()
   }
 
-  /// Each author's in its order.
-  func groupsPutAside() throws -> [LogGroup] {
-    let select = try statement("SELECT id, first FROM \(tables.aside) ORDER BY id")
+  /// Those that could not be read, each author's in its order.
+  func unreadableGroups() throws -> [LogGroup] {
+    try groups("due_ms IS NULL")
+  }
+
+  func groups(_ condition: String) throws -> [LogGroup] {
+    let select = try statement(
+      "SELECT id, first FROM \(tables.aside) WHERE \(condition) ORDER BY id")
     defer { select.reset() }
     var groups: [LogGroup] = []
     while try select.step() {

@@ -7,7 +7,8 @@
 public protocol ReplicaStore: Sendable {
   func replicaID() throws -> ReplicaID
 
-  /// Turns every noted write into operations. Cheap when there is none.
+  /// Turns every noted write into operations. Cheap when there is none. Merges what was put aside
+  /// until now, because its time was ahead of the clock.
   ///
   /// A row longer than ``Operation/Limit/rowBytes`` is left out, and in ``ReplicaCounts/largeRows``
   /// until a later write makes it short enough or deletes it.
@@ -25,7 +26,9 @@ public protocol ReplicaStore: Sendable {
 
   /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-05, INV-06).
   /// Operations that are merged already are passed over. A group of which a body can not be read
-  /// is put aside whole: it is in the log, in ``ReplicaCounts/groupsPutAside``, and passed on.
+  /// is put aside whole: it is in the log, in ``ReplicaCounts/groupsPutAside``, and passed on. One
+  /// whose time is more than five minutes ahead, of this clock and of the page's, is put aside until
+  /// that is so no longer, and passed on then.
   ///
   /// - Throws: ``MergeError`` for an operation that does not follow what is here.
   func merge(_ page: PulledPage, from remote: RemotePlace) throws -> MergeSummary
@@ -75,7 +78,7 @@ public struct MergeSummary: Hashable, Sendable {
   /// Operations that were new here.
   public var mergedOperations = 0
   public var repeatedOperations = 0
-  /// Groups that can not be read, and are in the log alone.
+  /// Groups that can not be read, or are ahead of the clock, and are in the log alone.
   public var groupsPutAside = 0
   /// Column values that arrived and won or lost against what stood here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]
@@ -107,7 +110,8 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var heldRows = 0
   /// Operations with tables or columns that this schema version does not have.
   public var deferredOperations = 0
-  /// Groups of operations that can not be read: in the log, and nothing of them in the state.
+  /// Groups of operations that can not be read, or whose time has to come first: in the log, and
+  /// nothing of them in the state.
   public var groupsPutAside = 0
   /// One of them.
   public var firstPutAside: OperationPutAside?

@@ -53,11 +53,7 @@ struct Restamp {
 
   /// The greatest time that stays: of what is merged from others and of the own operations before.
   private func latestKeptTime(_ kept: UInt64) throws -> HybridTime {
-    let select = try transaction.statement(
-      "SELECT max(time) FROM \(transaction.tables.author) WHERE idx > 0")
-    defer { select.reset() }
-    _ = try select.step()
-    let others = HybridTime(rawValue: select.raw(0))
+    let others = try transaction.latestTimeOfOthers()
     let own = try transaction.operation(LogID(author: 0, sequence: kept))?.envelope.time
     return max(others, own ?? .zero)
   }

@@ -51,19 +51,25 @@ public final class SQLiteReplicaStore: ReplicaStore {
   @discardableResult
   public func seal() throws -> Range<UInt64> {
     let sealed = try transaction { transaction in
-      (try Seal.run(in: transaction), try transaction.hasHeldRows())
+      let range = try Seal.run(in: transaction)
+      // What was written here may be what a row held aside was waiting for.
+      let isWaitedFor = try !range.isEmpty && transaction.hasHeldRows()
+      return (range: range, needsMerge: try isWaitedFor || transaction.hasDueGroups())
     }
     try CrashPoint.reach(.sealAfterCommit)
-    // What was written here may be what a row held aside was waiting for.
-    if sealed.1, !sealed.0.isEmpty { try settle() }
-    return sealed.0
+    if sealed.needsMerge { try settle() }
+    return sealed.range
   }
 
-  /// Looks again at every row held aside.
+  /// Looks again at every row held aside, and at what waits for the clock.
   func settle() throws {
     try transaction(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)
-      try transaction.withoutStrays { try MergePass($0).finish() }
+      try transaction.withoutStrays {
+        let pass = try MergePass($0)
+        try pass.takeUpDue()
+        try pass.finish()
+      }
     }
   }
 
@@ -82,7 +88,9 @@ public final class SQLiteReplicaStore: ReplicaStore {
     let summary = try transaction(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)
       let summary = try transaction.withoutStrays { transaction in
-        let pass = try MergePass(transaction, isCheckingBodies: isCheckingBodies)
+        let pass = try MergePass(
+          transaction, isCheckingBodies: isCheckingBodies, remoteMilliseconds: page.nowMilliseconds)
+        try pass.takeUpDue()
         let skipped = Planted.isActive(.cursorEarly) && page.operations.count > 1 ? 1 : 0
         for operation in page.operations.dropLast(skipped) { try pass.take(operation) }
         try CrashPoint.reach(.mergeBeforeCursor)

@@ -30,7 +30,8 @@ struct StoreTables {
   var conflict: String { prefix + "conflict" }
 
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
-  /// `aside.id` is that of a group's last operation, and `first` the sequence of its first.
+  /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
+  /// `aside.due_ms` is when this clock will have come near its time, where that is what it waits for.
   var creation: [String] {
     [
       """
@@ -66,7 +67,10 @@ struct StoreTables {
       """,
       """
       CREATE TABLE IF NOT EXISTS \(aside) (
-        id INTEGER PRIMARY KEY, first INTEGER NOT NULL, reason TEXT NOT NULL)
+        id INTEGER PRIMARY KEY, first INTEGER NOT NULL, due_ms INTEGER, reason TEXT NOT NULL)
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS \(aside)_due ON \(aside) (due_ms) WHERE due_ms IS NOT NULL
       """,
       """
       CREATE TABLE IF NOT EXISTS \(large) (

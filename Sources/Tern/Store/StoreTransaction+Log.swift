@@ -36,7 +36,8 @@ extension StoreTransaction {
     var operations: [Operation] = []
     var total = 0
     for (index, id) in authors.ids.enumerated() {
-      let stored = try author(UInt32(index)).stored
+      let known = try author(UInt32(index)).stored
+      let stored = try firstFuture(of: UInt32(index)).map { $0 - 1 } ?? known
       guard stored > heads[id] else { continue }
       select.bind(1, LogID(author: UInt32(index), sequence: heads[id]).rawValue)
       select.bind(2, LogID(author: UInt32(index), sequence: stored).rawValue)

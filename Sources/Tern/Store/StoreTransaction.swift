@@ -15,6 +15,8 @@ final class StoreTransaction {
   private(set) var correctionMilliseconds: Int64
   /// Whether rows are left out of operations, because they are too large.
   var hasLargeRows: Bool
+  /// Whether groups are put aside until the clock comes near their time.
+  var hasFuture: Bool
   /// Whether rows are held aside, once that was looked up.
   var heldRows: Bool?
   /// The row of author 0, as stored.
@@ -38,6 +40,7 @@ final class StoreTransaction {
       schemaVersion = UInt32(replica.int64(1))
       correctionMilliseconds = replica.int64(2)
       hasLargeRows = replica.int64(3) != 0
+      hasFuture = replica.int64(4) != 0
       replica.reset()
       guard try author.step() else { throw gone }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {

@@ -12,6 +12,10 @@ public struct HybridTime: Hashable, Sendable {
   /// bring a time that has no next one.
   public static let maximumMilliseconds: Int64 = 1 << 47 - 1
 
+  /// What a clock can be believed to show: up to the year 4199, so that no remote's clock brings a
+  /// replica near the end of time.
+  package static let believedMilliseconds: ClosedRange<Int64> = 0...(1 << 46)
+
   @inlinable
   public init(rawValue: UInt64) {
     self.rawValue = rawValue

@@ -34,10 +34,12 @@ struct Peer {
   }
 
   @discardableResult
-  func merge(_ operations: [Operation], cursor: String = "1") throws -> MergeSummary {
+  func merge(_ operations: [Operation], cursor: String = "1", now: Int64 = 0) throws
+    -> MergeSummary
+  {
     let cursor = Cursor(rawValue: cursor)
     return try store.merge(
-      PulledPage(operations: operations, cursor: cursor, hasMore: false, nowMilliseconds: 0),
+      PulledPage(operations: operations, cursor: cursor, hasMore: false, nowMilliseconds: now),
       from: RemotePlace(remoteID: Self.remoteID, epoch: "e", cursor: cursor))
   }
 

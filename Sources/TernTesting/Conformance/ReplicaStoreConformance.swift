@@ -66,6 +66,7 @@ public struct ReplicaStoreConformance: Sendable {
     case .times: try checkTimes()
     case .foreignOwn: try checkForeignOwn()
     case .unreadable: try checkUnreadable()
+    case .future: try checkFuture()
     case .large: try checkLarge()
     case .cursor: try checkCursor()
     case .seen: try checkSeen()
@@ -90,6 +91,7 @@ public struct ReplicaStoreConformance: Sendable {
     case times = "a time that does not increase is refused"
     case foreignOwn = "own operations that the store never made are refused"
     case unreadable = "a group that can not be read is put aside whole, and the rest is merged"
+    case future = "a time far ahead waits for the clock, and takes nobody's along"
     case large = "a row that no operation can hold waits by name, and the rest goes on"
     case cursor = "a cursor moves with a merge and goes back only when told"
     case seen = "an operation says once what its author had merged"

@@ -93,7 +93,12 @@ public final class MemoryReplicaStore: ReplicaStore {
 
   @discardableResult
   public func seal() throws -> Range<UInt64> {
-    try transaction { try $0.seal() }
+    let wall = wallMilliseconds()
+    return try transaction { state in
+      let sealed = try state.seal()
+      _ = try state.takeUpDue(now: wall + state.correctionMilliseconds)
+      return sealed
+    }
   }
 
   public func versionVector() throws -> VersionVector {
@@ -105,10 +110,14 @@ public final class MemoryReplicaStore: ReplicaStore {
   }
 
   public func merge(_ page: PulledPage, from remote: RemotePlace) throws -> MergeSummary {
-    try transaction { state in
+    let wall = wallMilliseconds()
+    return try transaction { state in
       _ = try state.seal()
+      let isBelieved = HybridTime.believedMilliseconds.contains(page.nowMilliseconds)
+      let now = max(wall + state.correctionMilliseconds, isBelieved ? page.nowMilliseconds : 0)
       var summary = MergeSummary()
-      for operation in page.operations { try state.take(operation, &summary) }
+      summary.changedTables = try state.takeUpDue(now: now)
+      for operation in page.operations { try state.take(operation, now: now, &summary) }
       state.places[remote.remoteID] = remote
       return summary
     }

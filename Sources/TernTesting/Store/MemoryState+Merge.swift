@@ -2,7 +2,9 @@ import Tern
 
 extension MemoryState {
   /// Stores an operation, and merges its group when this completes it.
-  mutating func take(_ operation: Operation, _ summary: inout MergeSummary) throws {
+  ///
+  /// - Parameter now: the later of this clock and the remote's, in milliseconds.
+  mutating func take(_ operation: Operation, now: Int64, _ summary: inout MergeSummary) throws {
     let envelope = operation.envelope
     let index = author(envelope.replica)
     let known = progress[index]
@@ -22,18 +24,48 @@ extension MemoryState {
     summary.mergedOperations += 1
     if envelope.continues { return }
     progress[index].merged = envelope.sequence
-    let group = progress[index].log[Int(known.merged)...]
-    if let error = group.lazy.compactMap({ $0.bodyError() }).first {
+    let sequences = known.merged + 1...envelope.sequence
+    let count = putAside.count
+    if envelope.time > lastTime, Self.isFuture(envelope.time, now: now) {
       putAside.append(
         PutAside(
-          author: index, sequences: known.merged + 1...envelope.sequence, reason: "\(error)"))
-      summary.groupsPutAside += 1
-      return
+          author: index, sequences: sequences, reason: "its time is ahead of the clock",
+          time: envelope.time))
+    } else {
+      summary.changedTables.formUnion(try mergeGroup(sequences, author: index))
     }
+    if putAside.count > count { summary.groupsPutAside += 1 }
+  }
+
+  private static func isFuture(_ time: HybridTime, now: Int64) -> Bool {
+    time.milliseconds - MemoryReplicaStore.toleratedMilliseconds > now
+  }
+
+  /// Merges a group, or puts it aside when it can not be read.
+  private mutating func mergeGroup(_ sequences: ClosedRange<UInt64>, author: Int) throws
+    -> Set<String>
+  {
+    let group = progress[author].log[Int(sequences.lowerBound) - 1..<Int(sequences.upperBound)]
+    if let error = group.lazy.compactMap({ $0.bodyError() }).first {
+      putAside.append(PutAside(author: author, sequences: sequences, reason: "\(error)"))
+      return []
+    }
+    var changed: Set<String> = []
     for operation in group {
-      summary.changedTables.formUnion(try mergeRows(of: operation, author: index))
+      changed.formUnion(try mergeRows(of: operation, author: author))
+      lastTime = max(lastTime, operation.envelope.time)
     }
-    lastTime = max(lastTime, envelope.time)
+    return changed
+  }
+
+  /// Merges the groups whose time the clock has come near.
+  mutating func takeUpDue(now: Int64) throws -> Set<String> {
+    let due = putAside.filter { $0.time.map { !Self.isFuture($0, now: now) } ?? false }
+    if due.isEmpty { return [] }
+    putAside.removeAll { $0.time.map { !Self.isFuture($0, now: now) } ?? false }
+    return try due.reduce(into: []) {
+      $0.formUnion(try mergeGroup($1.sequences, author: $1.author))
+    }
   }
 
   /// - Returns: the tables whose rows changed.

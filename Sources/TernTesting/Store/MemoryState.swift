@@ -30,6 +30,8 @@ struct MemoryState: Sendable {
     let author: Int
     let sequences: ClosedRange<UInt64>
     let reason: String
+    /// Of a group that waits for the clock.
+    var time: HybridTime?
   }
 
   init(id: ReplicaID, schemaVersion: UInt32, tables: [MemoryShape]) {
@@ -65,8 +67,8 @@ struct MemoryState: Sendable {
   func operations(lackedBy heads: VersionVector, maximumBytes: Int) -> [Operation] {
     var operations: [Operation] = []
     var total = 0
-    for (id, progress) in zip(authors.ids, progress) where progress.stored > heads[id] {
-      for operation in progress.log[Int(heads[id])...] {
+    for (index, id) in authors.ids.enumerated() {
+      for operation in log(beforeFutureOf: index).dropFirst(Int(heads[id])) {
         let (sum, isOver) = total.addingReportingOverflow(operation.bytes.count)
         if !operations.isEmpty, isOver || sum > maximumBytes { return operations }
         total = sum
@@ -75,6 +77,13 @@ struct MemoryState: Sendable {
       }
     }
     return operations
+  }
+
+  /// An author's operations up to the first that waits for the clock.
+  private func log(beforeFutureOf author: Int) -> ArraySlice<Operation> {
+    let first = putAside.filter { $0.author == author && $0.time != nil }
+      .map(\.sequences.lowerBound).min()
+    return progress[author].log.prefix(first.map { Int($0) - 1 } ?? .max)
   }
 
   // MARK: - Restamping
@@ -88,7 +97,8 @@ struct MemoryState: Sendable {
     }
     guard let first else { return }
     let kept = progress[0].log.prefix(first).last?.envelope.time ?? .zero
-    var latest = progress.dropFirst().map(\.time).reduce(kept, max)
+    var latest = progress.indices.dropFirst()
+      .compactMap { log(beforeFutureOf: $0).last?.envelope.time }.reduce(kept, max)
     var old: HybridTime?
     for index in first..<progress[0].log.count {
       let operation = progress[0].log[index]

@@ -1,0 +1,61 @@
+import TernCore
+import TernDatabase
+
+/// Groups whose time lies more than five minutes ahead of this clock and of the remote's.
+///
+/// A local write has to be later than everything in the state (INV-11). To merge such a group would
+/// take the clock along, at worst to where no later time is left. It waits, in the log and named,
+/// until the clock comes near; what merges then does not depend on the order.
+extension StoreTransaction {
+  /// This device's clock, as corrected by a remote's.
+  func clockMilliseconds() throws -> Int64 {
+    let select = try statement("SELECT \(NoteSQL.milliseconds)")
+    defer { select.reset() }
+    _ = try select.step()
+    return select.int64(0) + correctionMilliseconds
+  }
+
+  func isFuture(_ time: HybridTime, remoteMilliseconds: Int64) throws -> Bool {
+    let tolerated = time.milliseconds - ClockLimit.toleratedMilliseconds
+    // The remote's clock is at hand, and lets nearly everything pass.
+    if tolerated <= remoteMilliseconds || time <= lastTime { return false }
+    return try tolerated > clockMilliseconds()
+  }
+
+  func dueGroups(remoteMilliseconds: Int64) throws -> [LogGroup] {
+    guard hasFuture else { return [] }
+    let now = try max(remoteMilliseconds, clockMilliseconds())
+    return try groups("due_ms IS NOT NULL AND due_ms <= \(now)")
+  }
+
+  func hasDueGroups() throws -> Bool {
+    try !dueGroups(remoteMilliseconds: 0).isEmpty
+  }
+
+  /// The first sequence of an author that waits for the clock: it goes to no remote before.
+  func firstFuture(of author: UInt32) throws -> UInt64? {
+    guard hasFuture else { return nil }
+    let select = try statement(
+      "SELECT first FROM \(tables.aside) WHERE due_ms IS NOT NULL AND id > ? AND id < ? "
+        + "ORDER BY id LIMIT 1")
+    select.bind(1, LogID(author: author, sequence: 0).rawValue)
+    select.bind(2, LogID(author: author + 1, sequence: 0).rawValue)
+    defer { select.reset() }
+    return try select.step() ? select.raw(0) : nil
+  }
+
+  /// The greatest time of others that is in the state.
+  func latestTimeOfOthers() throws -> HybridTime {
+    var latest = HybridTime.zero
+    for index in authors.ids.indices.dropFirst() {
+      let author = UInt32(index)
+      guard let first = try firstFuture(of: author) else {
+        latest = max(latest, try self.author(author).time)
+        continue
+      }
+      let before = try operation(LogID(author: author, sequence: first - 1))
+      latest = max(latest, before?.envelope.time ?? .zero)
+    }
+    return latest
+  }
+}
