@@ -124,11 +124,11 @@ public actor SyncEngine {
     }
   }
 
-  /// Commits of other processes are found by looking.
+  /// Commits of other processes, and times that have come, are found by looking.
   private func followOtherProcesses(_ sender: AsyncStream<Signal>.Continuation) async {
     while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
       // An error here is met again, and reported, by the push that follows the next signal.
-      if session.phase == .listening, (try? store.counts().unsealedNotes) ?? 1 > 0 {
+      if session.phase == .listening, (try? store.hasNews()) ?? true {
         sender.yield(.localWrite)
       }
     }

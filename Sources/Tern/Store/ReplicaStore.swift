@@ -51,6 +51,11 @@ public protocol ReplicaStore: Sendable {
   /// times of later writes when it is more than five minutes.
   func correctClock(nowMilliseconds: Int64) throws -> Int64
 
+  /// Whether a ``seal()`` would find something to do. Asked again and again while nothing happens:
+  /// it costs the same however long the log is.
+  func hasNews() throws -> Bool
+
+  /// Counts what is here; may look at every row that is held aside or deferred.
   func counts() throws -> ReplicaCounts
 
   /// The merged state in a form that is equal between replicas with the same operations (INV-01).

@@ -11,8 +11,17 @@ public final class SQLiteReplicaStore: ReplicaStore {
   public let database: any DatabaseWriter
   let tables: StoreTables
   let sql: [TableSQL]
+  /// Yields whether something is noted, or was put aside until now.
+  private let news: String
 
   init(database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL]) {
+    let noted = sql.map { "EXISTS (SELECT 1 FROM \($0.note.noteTable))" }
+    let due = """
+      EXISTS (
+        SELECT 1 FROM \(tables.aside) WHERE due_ms IS NOT NULL
+        AND due_ms <= \(NoteSQL.milliseconds) + (SELECT correction_ms FROM \(tables.replica)))
+      """
+    news = "SELECT \((noted + [due]).joined(separator: " OR "))"
     self.database = database
     self.tables = tables
     self.sql = sql
@@ -145,13 +154,21 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
+  public func hasNews() throws -> Bool {
+    try database.read { db in
+      let statement = try FastStatement(db, news)
+      defer { statement.reset() }
+      return try statement.step() && statement.int64(0) != 0
+    }
+  }
+
   public func counts() throws -> ReplicaCounts {
     try read { transaction in
       var counts = ReplicaCounts()
       for sql in transaction.sql {
         counts.unsealedNotes += try transaction.count(sql.note.noteTable)
       }
-      counts.operations = try transaction.count(tables.log)
+      counts.operations = try transaction.countOperations()
       counts.heldRows = try transaction.count(tables.held)
       counts.deferredOperations = try transaction.count(tables.deferred, of: "DISTINCT id")
       counts.groupsPutAside = try transaction.count(tables.aside)

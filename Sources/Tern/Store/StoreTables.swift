@@ -60,6 +60,8 @@ struct StoreTables {
         tbl INTEGER NOT NULL, key BLOB NOT NULL, reason TEXT NOT NULL, content BLOB NOT NULL,
         PRIMARY KEY (tbl, key)) WITHOUT ROWID
       """,
+      // To count them without reading their contents.
+      "CREATE INDEX IF NOT EXISTS \(held)_table ON \(held) (tbl)",
       """
       CREATE TABLE IF NOT EXISTS \(deferred) (
         id INTEGER NOT NULL, tbl TEXT NOT NULL, col TEXT NOT NULL, PRIMARY KEY (id, tbl, col)

@@ -86,6 +86,14 @@ extension StoreTransaction {
     return Int(select.int64(0))
   }
 
+  /// The log holds every operation from an author's first on.
+  func countOperations() throws -> Int {
+    let select = try statement("SELECT sum(stored) FROM \(tables.author)")
+    defer { select.reset() }
+    _ = try select.step()
+    return Int(select.int64(0))
+  }
+
   func conflicts() throws -> [ConflictKind: Int] {
     let select = try statement("SELECT kind, count FROM \(tables.conflict)")
     defer { select.reset() }

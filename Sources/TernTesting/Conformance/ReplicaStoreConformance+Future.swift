@@ -50,7 +50,9 @@ extension ReplicaStoreConformance {
       .acknowledgedIsStored, try b.all().filter { $0.envelope.replica == Peer.id(4) },
       Array(arrived[..<2]), "what is passed on in its time")
     _ = try b.store.correctClock(nowMilliseconds: wall + 2 * Self.hour)
+    try require(.drains, try b.store.hasNews(), "a time that has come is no news")
     try b.store.seal()
+    try require(.drains, try !b.store.hasNews(), "what was taken up is news again")
     try check(waiting: 1, shown: ["soon", "in an hour", "in two"], "by this device's own clock")
     try c.merge(b.all() + arrived, now: wall + 2 * Self.hour)
     try c.requireState(of: b, "of a replica that met all of it in time")

@@ -8,6 +8,7 @@ extension ReplicaStoreConformance {
       let waiting = count == 0 ? [:] : ["item": count]
       try requireEqual(.limitsHold, try a.store.counts().largeRows, waiting, "waiting \(what)")
       try requireEqual(.limitsHold, try a.store.counts().unsealedNotes, 0, "notes \(what)")
+      try require(.drains, try !a.store.hasNews(), "what waits is news \(what)")
       for operation in try a.all() {
         try require(
           .limitsHold, operation.bytes.count <= Operation.Limit.bytes, "an operation \(what)")

@@ -154,6 +154,14 @@ public final class MemoryReplicaStore: ReplicaStore {
   /// How far a clock may be off before it is corrected for.
   static let toleratedMilliseconds: Int64 = 5 * 60 * 1000
 
+  public func hasNews() throws -> Bool {
+    let wall = wallMilliseconds()
+    return state.withLock { state in
+      state.tables.contains { !$0.notes.isEmpty }
+        || state.hasDue(now: wall + state.correctionMilliseconds)
+    }
+  }
+
   public func counts() throws -> ReplicaCounts {
     state.withLock { state in
       var counts = ReplicaCounts()

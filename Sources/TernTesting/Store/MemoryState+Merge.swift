@@ -58,11 +58,18 @@ extension MemoryState {
     return changed
   }
 
+  private static func isDue(_ group: PutAside, now: Int64) -> Bool {
+    group.time.map { !isFuture($0, now: now) } ?? false
+  }
+
+  func hasDue(now: Int64) -> Bool {
+    putAside.contains { Self.isDue($0, now: now) }
+  }
+
   /// Merges the groups whose time the clock has come near.
   mutating func takeUpDue(now: Int64) throws -> Set<String> {
-    let due = putAside.filter { $0.time.map { !Self.isFuture($0, now: now) } ?? false }
-    if due.isEmpty { return [] }
-    putAside.removeAll { $0.time.map { !Self.isFuture($0, now: now) } ?? false }
+    let due = putAside.filter { Self.isDue($0, now: now) }
+    putAside.removeAll { Self.isDue($0, now: now) }
     return try due.reduce(into: []) {
       $0.formUnion(try mergeGroup($1.sequences, author: $1.author))
     }
