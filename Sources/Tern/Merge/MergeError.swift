@@ -1,3 +1,5 @@
+import TernCore
+
 /// Why operations can not be merged. Nothing of their page was.
 public struct MergeError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
@@ -33,4 +35,9 @@ extension MergeError: CustomStringConvertible {
     default: "operation \(sequence) of replica \(replica) is not later than the one before it"
     }
   }
+}
+
+extension MergeError: AdvisingError {
+  /// The same operation comes again: the remote, or the copy of the database, has to change first.
+  public var advice: FailureAdvice { .permanent }
 }

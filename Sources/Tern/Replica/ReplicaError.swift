@@ -1,3 +1,5 @@
+import TernCore
+
 /// Why a replica can not be used.
 public struct ReplicaError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
@@ -25,4 +27,9 @@ public struct ReplicaError: Error, Hashable, Sendable {
 
 extension ReplicaError: CustomStringConvertible {
   public var description: String { message }
+}
+
+extension ReplicaError: AdvisingError {
+  /// The database, the name or the app has to change first.
+  public var advice: FailureAdvice { .permanent }
 }

@@ -1,3 +1,5 @@
+import TernCore
+
 /// Why a table can not sync as it is. Nothing of the database was changed but what the migrator did.
 public struct SchemaError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
@@ -51,4 +53,9 @@ extension SchemaError: CustomStringConvertible {
     let place = column.map { "column “\($0)” of table “\(table)”" } ?? "table “\(table)”"
     return "\(place): \(message)"
   }
+}
+
+extension SchemaError: AdvisingError {
+  /// The schema or the table has to change first.
+  public var advice: FailureAdvice { .permanent }
 }
