@@ -22,10 +22,22 @@ package enum Planted: String, CaseIterable, Sendable {
   case crashBurnsAttempt
   /// A file goes when its last use is written, and not when that is committed.
   case fileUnlinkedBeforeCommit
+  /// What a dead process ran is not freed.
+  case claimForgotten
+  /// A failed attempt is followed by the next without a wait.
+  case retryAtOnce
+  /// A queue takes more jobs than its limit.
+  case limitIgnored
+  /// What a dead process left in the folder of files stays.
+  case sweepForgotten
 
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
+  ]
+  package static let ofJobs: [Planted] = [
+    .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
+    .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten,
   ]
 
   #if Rehearsal

@@ -112,7 +112,9 @@ package struct JobLife: Hashable, Sendable {
   private mutating func count(_ retry: RetryPolicy) -> Action {
     failures += 1
     unreached = 0
-    if let delay = retry.delay(afterFailures: failures) { return .wait(delay) }
+    if let delay = retry.delay(afterFailures: failures) {
+      return .wait(Planted.isActive(.retryAtOnce) ? .zero : delay)
+    }
     state = .failed
     return .none
   }

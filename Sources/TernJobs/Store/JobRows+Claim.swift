@@ -6,7 +6,7 @@ extension JobRows {
   /// Frees what a dead process ran, lets parked jobs whose kind has a handler try again, and mends
   /// times that lie in the future because the clock was set back.
   func recover(kinds: Set<String>, at now: WallTime) throws {
-    for job in try ids(state: .running) {
+    for job in try ids(state: .running) where !Planted.isActive(.claimForgotten) {
       guard var life = try life(job)?.life else { continue }
       _ = life.handle(.processDied)
       // Its place in the order stays.

@@ -36,7 +36,7 @@ struct JobRows {
   private func addUnfinished() throws {
     try db.execute(
       sql: "UPDATE \(JobTables.queue) SET unfinished = unfinished + 1 WHERE unfinished < ?",
-      arguments: [limits.jobs])
+      arguments: [Planted.isActive(.limitIgnored) ? .max : limits.jobs])
     if db.changesCount == 0 {
       throw JobQueueError(
         .tooManyJobs,

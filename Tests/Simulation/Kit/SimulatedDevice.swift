@@ -194,6 +194,10 @@ final class SimulatedWall: @unchecked Sendable {
   }
 
   var milliseconds: Int64 { SimulatedServer.epochMilliseconds + clock.milliseconds + offset }
+  /// Since 1970, to the nanosecond.
+  var now: Duration {
+    .milliseconds(SimulatedServer.epochMilliseconds + offset) + clock.now.offset
+  }
   func jump(_ milliseconds: Int64) { offset += milliseconds }
 }
 
@@ -203,5 +207,6 @@ final class SharedGenerator: @unchecked Sendable {
 
   init(_ generator: SeededGenerator) { self.generator = generator }
   func fraction() -> Double { .random(in: 0...1, using: &generator) }
+  func next() -> UInt64 { generator.next() }
 }
 #endif

@@ -1,0 +1,98 @@
+#if Server && Rehearsal
+import Tern
+import TernTesting
+
+/// What a failure may cost a job: which attempts count, and how long the wait is.
+extension JobLedger {
+  func checkFailure(
+    _ old: JobRow, _ new: JobRow, _ advice: FailureAdvice, _ attempt: JobEntry.Attempt,
+    _ end: JobEntry.End, _ commit: JobCommit
+  ) {
+    if case .limited(let delay) = advice { return checkLimited(old, new, delay, commit) }
+    let isShutDown = new.state == .waiting && keepsPlace(old, new)
+    if end.wasCancelled || (commit.process.isCancelled && isShutDown) {
+      return isShutDown && new.failures == old.failures && new.unreached == old.unreached
+        ? () : fail(.drains, "cancellation changed job \(old.id) to \(new)")
+    }
+    switch advice {
+    case .permanent:
+      if new.state != .failed { fail(.drains, "job \(old.id) failed for good and is \(new)") }
+    case .failed: checkCounted(old, new)
+    case .unreachable: checkUncounted(old, new, attempt, end)
+    case .interrupted(let isLocal):
+      // The worker looked at the network somewhere between what was seen before and after.
+      let after = [end.path, path.path]
+      let counts = Set(
+        attempt.before.flatMap { before in
+          after.map { isLocal || (before.hasRoute && before == $0) }
+        })
+      let isCounted = counts.count == 1 ? counts.contains(true) : new.unreached == 0
+      if isCounted { checkCounted(old, new) } else { checkUncounted(old, new, attempt, end) }
+    case .limited: break
+    }
+  }
+
+  private func policy(_ kind: String) -> RetryPolicy {
+    switch kind {
+    case Scan.name: Scan.retry
+    case Upload.name: Upload.retry
+    case Translate.name: Translate.retry
+    default: Index.retry
+    }
+  }
+
+  private func checkCounted(_ old: JobRow, _ new: JobRow) {
+    let id = old.id
+    if new.failures != old.failures + 1 || new.unreached != 0 {
+      return fail(
+        .drains, "job \(id) failed and that counts: \(old.failures) became \(new.failures)")
+    }
+    guard let delay = policy(old.kind).delay(afterFailures: new.failures) else {
+      if new.state != .failed { fail(.drains, "job \(id) used up its attempts and is \(new)") }
+      return
+    }
+    let wait = new.ready - now - delay.wholeMilliseconds
+    if new.state != .waiting || new.since != now || !(0...1).contains(wait) {
+      fail(.drains, "after failure \(new.failures) job \(id) should wait \(delay) and is \(new)")
+    }
+  }
+
+  private func checkUncounted(
+    _ old: JobRow, _ new: JobRow, _ attempt: JobEntry.Attempt, _ end: JobEntry.End
+  ) {
+    let id = old.id
+    if new.state != .waiting || new.failures != old.failures {
+      return fail(.drains, "job \(id) reached nobody, which costs nothing, and is \(new)")
+    }
+    let isSteady = attempt.before.allSatisfy { $0 == path.path } && end.path == path.path
+    let expected = isSteady ? [old.unreached + 1] : [old.unreached + 1, 1]
+    let limit = Int64(60_000)
+    let ceiling = min(1000 << Int64(min(new.unreached - 1, 10)), limit)
+    let wait = new.ready - now
+    guard expected.contains(new.unreached),
+      (100...ceiling + 1).contains(wait) || (limit...limit + 1).contains(wait)
+    else { return fail(.drains, "job \(id) reached nobody and waits \(wait) ms: \(new)") }
+    if isSteady, !end.path.hasRoute, wait < limit {
+      fail(.drains, "without a route job \(id) waits only \(wait) ms")
+    }
+  }
+
+  private func checkLimited(
+    _ old: JobRow, _ new: JobRow, _ delay: Duration?, _ commit: JobCommit
+  ) {
+    let id = old.id
+    limited.insert(old.service)
+    if new.state != .waiting || new.failures != old.failures || new.unreached != old.unreached {
+      return fail(.drains, "job \(id) was told to come later and is \(new)")
+    }
+    let until = now + (delay ?? JobWorld.gateDelay).wholeMilliseconds
+    let told = old.service.isEmpty ? new.ready : commit.gatesAfter[old.service]?.reopens ?? 0
+    if !old.service.isEmpty, !keepsPlace(old, new) {
+      fail(.drains, "job \(id) was told to come later and lost its place: \(new)")
+    }
+    if told < until {
+      fail(.drains, "job \(id) was told to wait until \(until), and \(told) is remembered")
+    }
+  }
+}
+#endif

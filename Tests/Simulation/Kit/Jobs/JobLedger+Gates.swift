@@ -1,0 +1,101 @@
+#if Server && Rehearsal
+import GRDB
+import Tern
+import TernTesting
+
+/// What may become of gates, of the order of jobs, and of what is bounded.
+extension JobLedger {
+  func checkGates(_ commit: JobCommit) {
+    let services = Set(commit.gatesBefore.keys).union(commit.gatesAfter.keys).sorted()
+    for service in services {
+      let (old, new) = (commit.gatesBefore[service], commit.gatesAfter[service])
+      if old == new { continue }
+      trace.note("gate \(service) → \(new.map { describe($0) } ?? "open")")
+      let jobs = Set(commit.before.keys).union(commit.after.keys)
+      let ofService = jobs.filter { (commit.before[$0] ?? commit.after[$0])?.service == service }
+      check(service, old, new, ofService, commit)
+    }
+  }
+
+  private func describe(_ gate: GateRow) -> String {
+    "closed for \(gate.reopens - now) ms, probe \(gate.probe.map { "\($0)" } ?? "none")"
+  }
+
+  private func check(
+    _ service: String, _ old: GateRow?, _ new: GateRow?, _ jobs: Set<Int64>, _ commit: JobCommit
+  ) {
+    let ended = jobs.filter {
+      commit.before[$0]?.state == .running && commit.after[$0]?.state != .running
+    }
+    guard let new else {
+      let isPassed = old?.probe.map { probe in
+        commit.draft.checkpoints[probe] != nil
+          || (ended.contains(probe) && entries[probe]?.isDone == true)
+      }
+      if isPassed != true { fail(.drains, "the gate of \(service) opened without a probe") }
+      return
+    }
+    let isLimited = limited.contains(service)
+    guard let old else {
+      if !isLimited { fail(.drains, "the gate of \(service) closed by itself") }
+      return
+    }
+    if let probe = new.probe, probe != old.probe {
+      let isClaimed =
+        commit.before[probe]?.state == .waiting && commit.after[probe]?.state == .running
+      if old.probe != nil || !isClaimed {
+        fail(.drains, "job \(probe) became the probe of \(service)")
+      }
+    } else if let probe = old.probe, new.probe == nil, !ended.contains(probe), !isLimited {
+      fail(.drains, "job \(probe), running, is no longer the probe of \(service)")
+    }
+    let isMended = old.since > new.since && new.reopens - new.since == old.reopens - old.since
+    if new.reopens != old.reopens, !isLimited, !isMended {
+      fail(.drains, "the gate of \(service) reopens at another time")
+    }
+  }
+
+  /// Nobody that is ready is passed by one that became ready later.
+  func checkOrder(_ commit: JobCommit) {
+    let claimed = commit.after.values.filter {
+      $0.state == .running && commit.before[$0.id]?.state == .waiting
+    }
+    guard let last = claimed.max(by: { ($0.ready, $0.id) < ($1.ready, $1.id) }) else { return }
+    for row in commit.after.values.sorted(by: { $0.id < $1.id })
+    where row.state == .waiting && commit.gatesBefore[row.service] == nil
+      && commit.before[row.id] == row && (row.ready, row.id) < (last.ready, last.id)
+    {
+      fail(.drains, "job \(last.id) passed job \(row.id), which was ready before it")
+    }
+  }
+
+  func checkLimits(_ db: Database, _ commit: JobCommit) throws {
+    let limits = plan.limits
+    let done = commit.after.values.filter { $0.state == .done }.count
+    if done > limits.keptDone {
+      fail(.limitsHold, "\(done) done jobs are kept, of \(limits.keptDone)")
+    }
+    if commit.after.count - done > limits.jobs {
+      fail(.limitsHold, "\(commit.after.count - done) jobs are not done, of \(limits.jobs)")
+    }
+    let ended = commit.before.keys.contains { commit.after[$0]?.state != commit.before[$0]?.state }
+    guard ended || !commit.draft.checkpoints.isEmpty || !commit.draft.enqueued.isEmpty else {
+      return
+    }
+    for (table, limit) in [
+      ("grdb_tern_jobcheckpoint", limits.checkpointsPerJob),
+      ("grdb_tern_jobfile", limits.filesPerJob),
+    ] {
+      let cursor = try Row.fetchCursor(
+        try db.cachedStatement(sql: "SELECT job, count(*) FROM \(table) GROUP BY job"))
+      while let row = try cursor.next() {
+        let (job, count): (Int64, Int) = (row[0], row[1])
+        if count > limit { fail(.limitsHold, "job \(job) has \(count) rows in \(table)") }
+        if commit.after[job].map({ $0.state == .done }) ?? true {
+          fail(.limitsHold, "\(table) keeps rows of job \(job), which is done or gone")
+        }
+      }
+    }
+  }
+}
+#endif

@@ -1,0 +1,184 @@
+#if Server && Rehearsal
+import Tern
+import TernTesting
+
+/// What may become of a job in one transaction.
+extension JobLedger {
+  func check(_ id: Int64, _ commit: JobCommit) {
+    let (old, new) = (commit.before[id], commit.after[id])
+    if old == new { return }
+    trace.note(
+      "job \(id) \(old.map { "\($0.state)" } ?? "new") → \(new.map(describe) ?? "gone")")
+    guard let new else { return checkRemoval(old!, commit) }
+    guard let old else { return checkArrival(new, commit) }
+    switch (old.state, new.state) {
+    case (.waiting, .running): checkClaim(old, new, commit)
+    case (.waiting, .parked): checkParking(new, commit)
+    case (.waiting, .waiting): checkChangedWait(old, new, commit)
+    case (.running, .running): checkProgress(old, new, commit)
+    case (.running, _): checkEnd(old, new, commit)
+    case (.failed, .waiting), (.parked, .waiting): checkRevival(old, new, commit)
+    default: fail(.drains, "job \(id) went from \(old.state) to \(new.state)")
+    }
+  }
+
+  private func describe(_ row: JobRow) -> String {
+    let wait = row.state == .waiting ? ", ready in \(row.ready - now) ms" : ""
+    return "\(row.state), failures \(row.failures), unreached \(row.unreached)\(wait)"
+  }
+
+  private func checkArrival(_ new: JobRow, _ commit: JobCommit) {
+    if commit.draft.enqueued[new.id] == nil {
+      fail(.effectsHappenOnce, "job \(new.id) is there, and nobody enqueued it")
+    }
+    if new.state != .waiting || new.failures != 0 || new.starts != 0 {
+      fail(.drains, "the new job \(new.id) is \(describe(new))")
+    }
+  }
+
+  private func checkRemoval(_ old: JobRow, _ commit: JobCommit) {
+    if commit.draft.removed.contains(old.id) { return }
+    let kept = commit.after.values.filter { $0.state == .done }
+    if old.state == .running, kept.count >= plan.limits.keptDone {
+      // Done, and gone at once because nothing is kept, or because the clock went back.
+      let isOldest = kept.allSatisfy { ($0.since, $0.id) > (now, old.id) }
+      if isOldest, entries[old.id]?.attempt?.end?.kind == .succeeded { return finish(old.id) }
+    }
+    guard old.state == .done, kept.count >= plan.limits.keptDone,
+      kept.allSatisfy({ ($0.since, $0.id) > (old.since, old.id) })
+    else { return fail(.effectsHappenOnce, "job \(old.id), \(old.state), is gone") }
+  }
+
+  private func finish(_ id: Int64) {
+    entries[id]?.isDone = true
+    guard let entry = entries[id] else { return }
+    for step in entry.work.steps {
+      let isDone =
+        step.events > 0
+        ? entry.position(step) == step.events : entry.answers[step.name] != nil
+      if !isDone { fail(.effectsHappenOnce, "job \(id) is done, and \(step.name) is not") }
+    }
+  }
+
+  // MARK: - Starting
+
+  private func checkClaim(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
+    let id = new.id
+    entries[id]?.attempt = JobEntry.Attempt(run: commit.process.run, before: [path.path])
+    if new.starts != old.starts + 1 || new.failures != old.failures {
+      fail(.drains, "job \(id) was started, and its failures are \(new.failures)")
+    }
+    // A clock that was set back is noticed, and waits are mended, as the next job is looked for.
+    let isMended = old.since > new.since && new.ready - new.since == max(old.ready - old.since, 0)
+    if new.ready != old.ready, !isMended {
+      fail(.drains, "the wait of job \(id) changed from \(old) to \(new)")
+    }
+    if new.ready > new.since {
+      fail(.drains, "job \(id) was started \(new.ready - new.since) ms too early")
+    }
+    if !commit.process.kinds.contains(new.kind) {
+      fail(.drains, "job \(id) was started without a handler for \(new.kind)")
+    }
+    if let gate = commit.gatesBefore[new.service] {
+      if let probe = gate.probe {
+        fail(.drains, "job \(id) passed the gate that job \(probe) tries")
+      } else if let after = commit.gatesAfter[new.service], after.probe == id {
+        if after.reopens > new.since {
+          fail(.drains, "job \(id) passed a gate closed for \(after.reopens - new.since) ms")
+        }
+      } else {
+        fail(.drains, "job \(id) passed a closed gate without being its probe")
+      }
+    }
+    if let late = timing.lateness(of: old, now: clock.milliseconds), late > 5 {
+      fail(.drains, "job \(id) was started \(late) ms too late")
+    }
+  }
+
+  private func checkParking(_ new: JobRow, _ commit: JobCommit) {
+    let isReadable = entries[new.id]?.work.isReadable ?? true
+    if isReadable, commit.process.kinds.contains(new.kind) {
+      fail(.drains, "job \(new.id) was parked, and nothing of it is unreadable")
+    }
+  }
+
+  private func checkRevival(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
+    let isRevived = old.state == .parked && commit.process.kinds.contains(old.kind)
+    guard commit.draft.retried.contains(old.id) || isRevived else {
+      return fail(.drains, "job \(old.id), \(old.state), came back by itself")
+    }
+    if new.failures != 0 || new.unreached != 0 || new.ready > now {
+      fail(.drains, "job \(old.id) came back as \(describe(new))")
+    }
+  }
+
+  /// A wait only gets shorter with another network, and moves only with the wall clock.
+  private func checkChangedWait(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
+    let id = old.id
+    if new.since == old.since, new.failures == old.failures, new.unreached == 0, old.unreached > 0,
+      new.ready == old.ready || new.ready <= now
+    {
+      let generation = path.path.generation
+      if entries[id]?.wokenAt == generation || generation == 1 {
+        fail(.drains, "job \(id) tries again at once, and the network did not change")
+      }
+      entries[id]?.wokenAt = generation
+      return
+    }
+    let isMended =
+      old.since > new.since && new.ready - new.since == max(old.ready - old.since, 0)
+      && new.failures == old.failures && new.unreached == old.unreached
+    if !isMended { fail(.drains, "the wait of job \(id) changed to \(describe(new))") }
+  }
+
+  private func checkProgress(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
+    let isCheckpoint = commit.draft.checkpoints[old.id] != nil
+    let isSame = new.failures == old.failures && new.unreached == old.unreached
+    if new.starts != old.starts || !(isCheckpoint || isSame) {
+      fail(.drains, "job \(old.id), running, changed to \(describe(new))")
+    }
+  }
+
+  // MARK: - Ending
+
+  private func checkEnd(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
+    let id = old.id
+    guard let attempt = entries[id]?.attempt else {
+      return fail(.drains, "job \(id) ended without having begun")
+    }
+    entries[id]?.attempt = nil
+    if attempt.run != commit.process.run {
+      // Its worker is dead or was cancelled, and the next one frees it.
+      return checkFreed(old, new, "death")
+    }
+    guard let end = attempt.end else {
+      return fail(.drains, "job \(id) became \(new.state) while its handler runs")
+    }
+    switch end.kind {
+    case .succeeded:
+      guard new.state == .done else {
+        return fail(.drains, "the handler of job \(id) returned, and it is \(describe(new))")
+      }
+      finish(id)
+    case .unreadable:
+      if new.state != .parked { fail(.drains, "job \(id) is unreadable and \(describe(new))") }
+    case .failed(let advice):
+      checkFailure(old, new, advice, attempt, end, commit)
+    }
+  }
+
+  private func checkFreed(_ old: JobRow, _ new: JobRow, _ why: String) {
+    if new.state != .waiting || new.failures != old.failures || new.unreached != old.unreached
+      || !keepsPlace(old, new)
+    {
+      fail(
+        .drains, "after \(why) job \(old.id), failures \(old.failures), is \(describe(new))")
+    }
+  }
+
+  /// Its place in the order stays, unless the clock was set back since it was ready.
+  func keepsPlace(_ old: JobRow, _ new: JobRow) -> Bool {
+    new.ready == min(old.ready, new.since)
+  }
+}
+#endif

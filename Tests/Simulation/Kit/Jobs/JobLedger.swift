@@ -1,0 +1,173 @@
+#if Server && Rehearsal
+import GRDB
+import Tern
+import TernDatabase
+import TernTesting
+
+/// Sees every commit on the database of a world of jobs, and compares what became of each job with
+/// what the rules allow: the model beside the queue.
+final class JobLedger: @unchecked Sendable {
+  // Sendable, because only the seeded executor's one thread ever touches it.
+  let plan: JobPlan
+  let clock: VirtualClock
+  let wall: SimulatedWall
+  let path: SimulatedPath
+  let trace: SimulationTrace
+  private(set) var violation: String?
+
+  /// Every job that was ever committed, also one that is done or removed.
+  var entries: [Int64: JobEntry] = [:]
+  /// What the database held after the last commit.
+  private(set) var rows: [Int64: JobRow] = [:]
+  private(set) var gates: [String: GateRow] = [:]
+  var timing = JobTiming()
+  /// How often the wall clock was set.
+  private var jumps = 0
+  /// Services that said later to a job whose end is in the commit that is looked at.
+  var limited: Set<String> = []
+
+  init(
+    plan: JobPlan, clock: VirtualClock, wall: SimulatedWall, path: SimulatedPath,
+    trace: SimulationTrace
+  ) {
+    (self.plan, self.clock, self.wall, self.path) = (plan, clock, wall, path)
+    self.trace = trace
+  }
+
+  /// Only the first counts: what follows can be its consequence.
+  func fail(_ invariant: Invariant, _ text: String) {
+    trace.note("\(invariant): \(text)")
+    violation = violation ?? "\(invariant): \(text)"
+  }
+
+  /// Jobs that still have to come to an end: done, failed, or parked because something of them can
+  /// not be read.
+  var unfinished: [JobRow] {
+    rows.values.filter { row in
+      switch row.state {
+      case .done, .failed: false
+      case .waiting, .running: true
+      case .parked:
+        entries[row.id]?.work.isReadable == true
+          && entries[row.id]?.storedAsText.values.contains(true) != true
+      }
+    }.sorted { $0.id < $1.id }
+  }
+
+  /// Milliseconds since 1970, as the queue rounds them.
+  var now: Int64 { wall.now.wholeMilliseconds }
+
+  // MARK: - Commits
+
+  /// A transaction of a process is durable.
+  func commit(_ db: Database, _ draft: JobDraft, by process: JobProcess) throws {
+    let after = try JobRow.all(db)
+    let gatesAfter = try GateRow.all(db)
+    for (id, enqueued) in draft.enqueued.sorted(by: { $0.key < $1.key }) {
+      entries[id] = JobEntry(work: enqueued.work, files: enqueued.files)
+      trace.note("job \(id) enqueued, \(enqueued.work.token) with \(enqueued.files.count) files")
+      if plan.processCount > 1 { timing.becomesVisible(id, at: clock.milliseconds + 1000) }
+    }
+    limited = []
+    let commit = JobCommit(
+      before: rows, after: after, gatesBefore: gates, gatesAfter: gatesAfter, draft: draft,
+      process: process)
+    for id in Set(rows.keys).union(after.keys).sorted() { check(id, commit) }
+    for (id, checkpoint) in draft.checkpoints.sorted(by: { $0.key < $1.key }) {
+      try store(checkpoint, of: id, db, commit)
+    }
+    checkGates(commit)
+    checkOrder(commit)
+    try checkLimits(db, commit)
+    timing.committed(commit, now: clock.milliseconds, wall: now, concurrency: plan.concurrency)
+    (rows, gates) = (after, gatesAfter)
+  }
+
+  private func store(
+    _ checkpoint: JobDraft.Checkpoint, of id: Int64, _ db: Database, _ commit: JobCommit
+  ) throws {
+    trace.note("job \(id) committed \(checkpoint.name) = \(checkpoint.answer)")
+    guard let row = commit.after[id], row.state == .running else {
+      return fail(.effectsHappenOnce, "job \(id) committed \(checkpoint.name) and does not run")
+    }
+    let isStored = try Bool.fetchOne(
+      db,
+      sql: "SELECT EXISTS (SELECT 1 FROM grdb_tern_jobcheckpoint WHERE job = ? AND name = ?)",
+      arguments: [id, checkpoint.stored])!
+    if !isStored {
+      fail(.effectsHappenOnce, "rows of \(checkpoint.name) of job \(id) are there, its result not")
+    }
+    if row.failures != 0 || row.unreached != 0 {
+      fail(.drains, "job \(id) reached a checkpoint, and its \(row.failures) failures stay")
+    }
+    if entries[id]?.answers.updateValue(checkpoint.answer, forKey: checkpoint.name) != nil {
+      fail(.effectsHappenOnce, "job \(id) committed \(checkpoint.name) a second time")
+    }
+    entries[id]?.storedAsText[checkpoint.name] = checkpoint.storedAsText
+    for name in checkpoint.released { entries[id]?.files[name] = nil }
+    for (name, content) in checkpoint.created { entries[id]?.files[name] = content }
+  }
+
+  // MARK: - What handlers tell
+
+  /// A handler begins to run.
+  func begin(_ id: Int64, _ process: JobProcess) {
+    guard rows[id]?.state == .running, entries[id]?.attempt?.run == process.run else {
+      // Removed between the claim and now.
+      if rows[id] != nil { fail(.effectsHappenOnce, "job \(id) runs, and nobody claimed it") }
+      return
+    }
+    trace.note("job \(id) begins")
+    entries[id]?.attempt?.before.append(path.path)
+  }
+
+  /// A handler is about to end.
+  func end(_ id: Int64, _ end: JobEntry.End, _ process: JobProcess) {
+    guard !process.isDead, entries[id]?.attempt?.run == process.run else { return }
+    trace.note("job \(id) ends: \(end.kind)\(end.wasCancelled ? ", cancelled" : "")")
+    entries[id]?.attempt?.end = end
+    // Removed as it ran, it had its slot until now.
+    if rows[id] == nil { timing.block(until: clock.milliseconds) }
+  }
+
+  /// What is left of a deadline holds over attempts and processes.
+  func deadline(_ id: Int64, _ name: String, _ seconds: Int, left: Duration) {
+    let first = entries[id]?.deadlines[name] ?? (clock.milliseconds, jumps)
+    entries[id]?.deadlines[name] = first
+    guard first.jumps == jumps else { return }
+    let expected = max(Int64(seconds) * 1000 - (clock.milliseconds - first.from), 0)
+    if abs(left.wholeMilliseconds - expected) > 2 {
+      fail(.drains, "job \(id) has \(left) left of \(name), and it should be \(expected) ms")
+    }
+  }
+
+  func wallJumped() {
+    jumps += 1
+    timing.wallJumped(rows, gates, now: clock.milliseconds, wall: now)
+  }
+
+  /// A step's work is about to be done.
+  func work(_ id: Int64, _ name: String) {
+    if entries[id]?.answers[name] != nil {
+      fail(.effectsHappenOnce, "job \(id) works on \(name) again, which was committed")
+    }
+  }
+}
+
+/// One transaction, as the ledger sees it.
+struct JobCommit {
+  let before: [Int64: JobRow]
+  let after: [Int64: JobRow]
+  let gatesBefore: [String: GateRow]
+  let gatesAfter: [String: GateRow]
+  let draft: JobDraft
+  let process: JobProcess
+}
+
+extension Duration {
+  var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+  }
+}
+#endif

@@ -1,0 +1,78 @@
+#if Server && Rehearsal
+import Tern
+import TernTesting
+
+/// What one seed decides of a world of jobs before anything runs.
+struct JobPlan {
+  /// How long users enqueue and things go wrong.
+  let busySeconds = 60
+  /// How long all may take to drain once nothing goes wrong any more (INV-09): more than the longest
+  /// wait for a gate and the longest for the network, and some retries.
+  let quietSeconds = 300
+  let processCount: Int
+  /// In each process.
+  let userCount: Int
+  let jobCount: Int
+  let concurrency: Int
+  let limits: JobLimits
+
+  let crashes: Double
+  let kills: Bool
+  let cancels: Bool
+  let wallJumps: Bool
+  let networkChanges: Bool
+  let locks: Bool
+  let outages: Bool
+  let pauses: Bool
+  let failures: Double
+  let permanentFailures: Double
+  let lostAnswers: Double
+  let silences: Double
+  let refusedCommits: Double
+  let vanishingHandlers: Bool
+  let changingTypes: Bool
+  let unreadablePayloads: Bool
+  let removals: Bool
+  let retries: Bool
+  let oversized: Bool
+
+  init(using generator: inout SeededGenerator) {
+    processCount = generator.oneIn(3) ? 2 : 1
+    userCount = Int.random(in: 1...3, using: &generator)
+    jobCount = Int.random(in: 3...16, using: &generator)
+    concurrency = Int.random(in: 1...4, using: &generator)
+    var limits = JobLimits()
+    limits.jobs = Int.random(in: 3...12, using: &generator)
+    limits.keptDone = Int.random(in: 0...5, using: &generator)
+    limits.filesPerJob = 3
+    limits.fileBytes = 64
+    limits.checkpointsPerJob = 14
+    limits.checkpointBytes = 200
+    limits.payloadBytes = 1500
+    limits.messageLength = 20
+    self.limits = limits
+    func swarm(_ limit: Double) -> Double {
+      generator.happens(0.5) ? Double.random(in: 0...limit, using: &generator) : 0
+    }
+    crashes = swarm(0.05)
+    failures = swarm(0.5)
+    permanentFailures = swarm(0.05)
+    lostAnswers = swarm(0.2)
+    silences = swarm(0.1)
+    refusedCommits = swarm(0.1)
+    kills = generator.happens(0.5)
+    cancels = generator.happens(0.3)
+    wallJumps = generator.happens(0.3)
+    networkChanges = generator.happens(0.5)
+    locks = generator.happens(0.3)
+    outages = generator.happens(0.4)
+    pauses = generator.happens(0.5)
+    vanishingHandlers = generator.happens(0.3)
+    changingTypes = generator.happens(0.2)
+    unreadablePayloads = generator.happens(0.2)
+    removals = generator.happens(0.3)
+    retries = generator.happens(0.5)
+    oversized = generator.happens(0.3)
+  }
+}
+#endif

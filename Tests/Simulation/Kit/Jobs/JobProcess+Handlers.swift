@@ -1,0 +1,166 @@
+#if Server && Rehearsal
+import Foundation
+import GRDB
+import Tern
+import TernTesting
+
+/// What handlers do, and what they tell the ledger.
+extension JobProcess {
+  func register(_ handlers: inout JobHandlers) {
+    register(Scan.self, &handlers)
+    register(Upload.self, &handlers)
+    register(Translate.self, &handlers)
+    register(Index.self, &handlers)
+  }
+
+  private func register<Kind: SimulatedKind>(_ kind: Kind.Type, _ handlers: inout JobHandlers) {
+    guard kinds.contains(Kind.name) else { return }
+    handlers.handle(SimulatedJob<Kind>.self) { job, context in
+      try await self.perform(job.work, context)
+    }
+  }
+
+  private func perform(_ work: JobWork, _ context: JobContext) async throws {
+    let (ledger, id) = (world.ledger, context.id.rawValue)
+    try checkAlive()
+    ledger.begin(id, self)
+    do {
+      for step in work.steps {
+        try checkFiles(context)
+        if let seconds = step.deadline { try await waitAtMost(seconds, step.name, context) }
+        if step.reports {
+          try await context.report(progress: 0.5, message: "working on step \(step.name)")
+        }
+        if step.events > 0 {
+          try await stream(step, context)
+        } else if storesText {
+          try await perform(step, context, { "\($0)" }, { Int($0)! })
+        } else {
+          try await perform(step, context, { $0 }, { $0 })
+        }
+      }
+      ledger.end(id, end(.succeeded), self)
+    } catch {
+      ledger.end(id, end(kind(of: error, work, id)), self)
+      throw error
+    }
+  }
+
+  private func end(_ kind: JobEntry.End.Kind) -> JobEntry.End {
+    JobEntry.End(kind: kind, wasCancelled: Task.isCancelled, path: world.path.path)
+  }
+
+  // MARK: - Parts
+
+  private func perform<Result: Codable & Sendable>(
+    _ step: StepWork, _ context: JobContext, _ encode: @Sendable (Int) -> Result,
+    _ decode: @Sendable (Result) -> Int
+  ) async throws where Result: Equatable {
+    let (ledger, id) = (world.ledger, context.id.rawValue)
+    let isText = storesText
+    let result = try await context.step(step.name) { files in
+      ledger.work(id, step.name)
+      let answer = try await world.services.call(step.service, "job \(id) \(step.name)", of: self)
+      try checkFiles(context)
+      if let name = step.creates {
+        let content = "\(id) \(name) \(answer)"
+        try Data(content.utf8).write(to: files.create(name))
+      }
+      if let name = step.releases { files.release(name) }
+      return Padded(value: encode(answer), padding: String(repeating: "x", count: step.padding))
+    } commit: { db, result in
+      let answer = decode(result.value)
+      try db.execute(
+        sql: "INSERT INTO effect VALUES (?, ?, ?)", arguments: [id, step.name, answer])
+      if self.world.happens(self.world.plan.refusedCommits) { throw RefusedCommit() }
+      var checkpoint = JobDraft.Checkpoint(name: step.name, answer: answer)
+      checkpoint.storedAsText = isText
+      if let name = step.releases { checkpoint.released = [name] }
+      if let name = step.creates { checkpoint.created = [name: "\(id) \(name) \(answer)"] }
+      self.draft.checkpoints[id] = checkpoint
+    }
+    try checkAlive()
+    if let committed = ledger.entries[id]?.answers[step.name], committed != decode(result.value) {
+      ledger.fail(
+        .effectsHappenOnce,
+        "job \(id) got \(result.value) from \(step.name), which committed \(committed)")
+    }
+  }
+
+  private func stream(_ step: StepWork, _ context: JobContext) async throws {
+    let (ledger, id) = (world.ledger, context.id.rawValue)
+    let position = "\(step.name).position"
+    var last = try await context.value(position, as: Int.self) ?? 0
+    try checkAlive()
+    if let entry = ledger.entries[id], entry.position(step) != last {
+      ledger.fail(
+        .effectsHappenOnce,
+        "job \(id) resumes \(step.name) at \(last), and \(entry.position(step)) are committed")
+    }
+    while last < step.events {
+      last += 1
+      let name = "\(step.name).\(last)"
+      ledger.work(id, name)
+      let answer = try await world.services.call(step.service, "job \(id) \(name)", of: self)
+      try await context.save(position, last) { db in
+        try db.execute(sql: "INSERT INTO effect VALUES (?, ?, ?)", arguments: [id, name, answer])
+        if self.world.happens(self.world.plan.refusedCommits) { throw RefusedCommit() }
+        var checkpoint = JobDraft.Checkpoint(name: name, answer: answer)
+        checkpoint.stored = position
+        self.draft.checkpoints[id] = checkpoint
+      }
+    }
+  }
+
+  private func waitAtMost(_ seconds: Int, _ name: String, _ context: JobContext) async throws {
+    let left = try await context.deadline(name, .seconds(seconds))
+    try checkAlive()
+    world.ledger.deadline(context.id.rawValue, name, seconds, left: left)
+  }
+
+  /// A job that runs finds all its files, as its last step left them.
+  private func checkFiles(_ context: JobContext) throws {
+    try checkAlive()
+    let id = context.id.rawValue
+    guard let entry = world.ledger.entries[id], world.ledger.rows[id] != nil else { return }
+    for (name, content) in entry.files.sorted(by: { $0.key < $1.key }) {
+      let url = try? context.file(name)
+      let found = url.flatMap { try? Data(contentsOf: $0) }
+      if found != Data(content.utf8) {
+        world.ledger.fail(.effectsHappenOnce, "job \(id), running, does not find its file \(name)")
+      }
+    }
+  }
+
+  // MARK: - Ends
+
+  private func kind(of error: any Error, _ work: JobWork, _ id: Int64) -> JobEntry.End.Kind {
+    guard let error = error as? JobQueueError else {
+      return .failed((error as? any AdvisingError)?.advice ?? .failed)
+    }
+    switch error.code {
+    case .unreadable:
+      let entry = world.ledger.entries[id]
+      if entry?.storedAsText.values.contains(!storesText) != true {
+        world.ledger.fail(.effectsHappenOnce, "job \(id) can not read what it stored: \(error)")
+      }
+      return .unreadable
+    case .checkpointTooLarge where work.steps.contains { $0.padding > 0 }: break
+    case .tooManyCheckpoints, .tooManyFiles: break
+    case .notRunning where world.ledger.rows[id] == nil: break
+    default:
+      if !isDead { world.ledger.fail(.limitsHold, "job \(id) was refused: \(error)") }
+    }
+    return .failed(error.advice)
+  }
+}
+
+/// A step's result with as many bytes as the work wants.
+private struct Padded<Value: Codable & Sendable>: Codable, Sendable {
+  var value: Value
+  var padding: String
+}
+
+/// What an app's own constraint may say within a step's transaction.
+private struct RefusedCommit: Error {}
+#endif

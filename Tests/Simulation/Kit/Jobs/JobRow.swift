@@ -1,0 +1,117 @@
+#if Server && Rehearsal
+import GRDB
+import Tern
+
+/// A job's row as the database holds it.
+struct JobRow: Equatable {
+  let id: Int64
+  let kind: String
+  let service: String
+  let state: JobState
+  /// Milliseconds since 1970.
+  let since: Int64
+  let ready: Int64
+  let starts: Int
+  let failures: Int
+  let unreached: Int
+
+  static func all(_ db: Database) throws -> [Int64: JobRow] {
+    let statement = try db.cachedStatement(
+      sql: """
+        SELECT id, kind, service, state, since_ms, ready_ms, starts, failures, unreached
+        FROM grdb_tern_job
+        """)
+    var rows: [Int64: JobRow] = [:]
+    let cursor = try Row.fetchCursor(statement)
+    while let row = try cursor.next() {
+      rows[row[0]] = JobRow(
+        id: row[0], kind: row[1], service: row[2], state: JobState(rawValue: row[3])!,
+        since: row[4], ready: row[5], starts: row[6], failures: row[7], unreached: row[8])
+    }
+    return rows
+  }
+}
+
+struct GateRow: Equatable {
+  let since: Int64
+  let reopens: Int64
+  let probe: Int64?
+
+  static func all(_ db: Database) throws -> [String: GateRow] {
+    let statement = try db.cachedStatement(
+      sql: "SELECT service, since_ms, reopens_ms, probe FROM grdb_tern_jobgate")
+    var gates: [String: GateRow] = [:]
+    let cursor = try Row.fetchCursor(statement)
+    while let row = try cursor.next() {
+      gates[row[0]] = GateRow(since: row[1], reopens: row[2], probe: row[3])
+    }
+    return gates
+  }
+}
+
+/// What is known of a job beside the queue.
+struct JobEntry {
+  let work: JobWork
+  /// The job's files: contents by name.
+  var files: [String: String]
+  /// What each step, and each event of a stream, committed.
+  var answers: [String: Int] = [:]
+  /// The type with which a step's result was stored last: whether as text.
+  var storedAsText: [String: Bool] = [:]
+  /// The last one, while the job runs.
+  var attempt: Attempt?
+  /// The network's state at the last wake-up of those that reached nobody.
+  var wokenAt: UInt64 = 0
+  /// The handler returned and that was committed.
+  var isDone = false
+
+  struct Attempt {
+    /// Which worker's run has it.
+    let run: Int
+    /// The network as it began, as far as that can be told.
+    var before: [NetworkPath]
+    var end: End?
+  }
+
+  struct End {
+    enum Kind: Equatable {
+      case succeeded, unreadable
+      case failed(FailureAdvice)
+    }
+    let kind: Kind
+    let wasCancelled: Bool
+    let path: NetworkPath
+  }
+
+  /// The virtual time at which a deadline was asked for first, and whether the wall clock was set
+  /// since.
+  var deadlines: [String: (from: Int64, jumps: Int)] = [:]
+
+  /// How many events of a stream were committed.
+  func position(_ step: StepWork) -> Int {
+    (1...max(step.events, 1)).prefix { answers["\(step.name).\($0)"] != nil }.count
+  }
+}
+
+/// What the open transaction of a process will have done, if it commits.
+struct JobDraft {
+  struct Checkpoint {
+    let name: String
+    let answer: Int
+    /// The name under which the queue stores it.
+    var stored: String
+    var storedAsText: Bool?
+    var created: [String: String] = [:]
+    var released: [String] = []
+
+    init(name: String, answer: Int) {
+      (self.name, self.answer, stored) = (name, answer, name)
+    }
+  }
+
+  var enqueued: [Int64: (work: JobWork, files: [String: String])] = [:]
+  var checkpoints: [Int64: Checkpoint] = [:]
+  var removed: Set<Int64> = []
+  var retried: Set<Int64> = []
+}
+#endif

@@ -1,0 +1,65 @@
+#if Server && Rehearsal
+import Tern
+
+/// Since when each waiting job could have been started, in virtual milliseconds: what the latest
+/// moment is at which a worker that misses nothing starts it.
+struct JobTiming {
+  private var ready: [Int64: Int64] = [:]
+  /// When a service's gate changed last, or reopens.
+  private var gates: [String: Int64] = [:]
+  /// Nothing could be started before: no worker, no free slot, a locked database.
+  private var blocked: Int64 = 0
+  private var runs: Set<Int> = []
+
+  mutating func block(until time: Int64) { blocked = max(blocked, time) }
+
+  /// Another process wrote it: the worker looks once a second.
+  mutating func becomesVisible(_ id: Int64, at time: Int64) { ready[id] = time }
+
+  mutating func runBegan(_ run: Int, now: Int64) {
+    if runs.isEmpty { block(until: now) }
+    runs.insert(run)
+  }
+
+  /// Another process's worker looks once a second whether it is its turn.
+  mutating func runEnded(_ run: Int, now: Int64) {
+    runs.remove(run)
+    block(until: now + 1000)
+  }
+
+  mutating func committed(_ commit: JobCommit, now: Int64, wall: Int64, concurrency: Int) {
+    for (id, row) in commit.after where commit.before[id] != row && row.state == .waiting {
+      ready[id] = max(ready[id] ?? 0, now + max(row.ready - wall, 0))
+      if let old = commit.before[id], old.state == .waiting {
+        // Woken or mended: what counts is the new time.
+        ready[id] = now + max(row.ready - wall, 0)
+      }
+    }
+    for (id, row) in commit.after where row.state != .waiting { ready[id] = nil }
+    for (service, gate) in commit.gatesAfter where commit.gatesBefore[service] != gate {
+      gates[service] = now + max(gate.reopens - wall, 0)
+    }
+    for service in commit.gatesBefore.keys where commit.gatesAfter[service] == nil {
+      gates[service] = now
+    }
+    let running = commit.before.values.filter { $0.state == .running }.count
+    if running >= concurrency { block(until: now) }
+  }
+
+  /// The clock was set: a worker that sleeps looks at it once a second.
+  mutating func wallJumped(
+    _ rows: [Int64: JobRow], _ gateRows: [String: GateRow], now: Int64, wall: Int64
+  ) {
+    for (id, row) in rows where row.state == .waiting {
+      ready[id] = now + max(row.ready - wall, 0) + 1000
+    }
+    for (service, gate) in gateRows { gates[service] = now + max(gate.reopens - wall, 0) + 1000 }
+    block(until: now + 1000)
+  }
+
+  func lateness(of row: JobRow, now: Int64) -> Int64? {
+    guard let ready = ready[row.id] else { return nil }
+    return now - max(ready, gates[row.service] ?? 0, blocked)
+  }
+}
+#endif

@@ -1,0 +1,168 @@
+#if Server && Rehearsal
+import Foundation
+import GRDB
+import Tern
+import TernTesting
+
+/// Enqueues, removes and retries, in transactions of the app.
+final class JobUser: @unchecked Sendable {
+  // Sendable, because only the seeded executor's one thread ever touches it.
+  private let process: JobProcess
+  private let world: JobWorld
+  private var generator: SeededGenerator
+  private var plan: JobPlan { world.plan }
+  private var ledger: JobLedger { world.ledger }
+
+  init(_ process: JobProcess, _ number: Int) {
+    self.process = process
+    world = process.world
+    generator = SeededGenerator(seed: process.generator.next())
+  }
+
+  func act() async throws {
+    while world.isFaulty, !process.isDead {
+      try await world.clock.sleep(for: .milliseconds(Int.random(in: 50...6000, using: &generator)))
+      guard world.isFaulty else { return }
+      do {
+        if world.hasTokensLeft, !generator.oneIn(4) {
+          try await enqueue()
+        } else if plan.removals, generator.oneIn(4) {
+          try remove()
+        } else if plan.retries {
+          try retry()
+        }
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+        world.trace.note("process \(process.number): the database is locked")
+      }
+    }
+  }
+
+  // MARK: - Enqueueing
+
+  private func enqueue() async throws {
+    let token = world.nextToken()
+    var files: [JobFile] = []
+    var contents: [String: String] = [:]
+    for number in 0..<(generator.oneIn(2) ? Int.random(in: 1...4, using: &generator) : 0) {
+      let name = "f\(plan.oversized && generator.oneIn(8) ? max(number - 1, 0) : number)"
+      let isLarge = plan.oversized && generator.oneIn(10)
+      let content = "\(token) \(name)" + String(repeating: "x", count: isLarge ? 100 : 0)
+      do {
+        files.append(try await process.queue.attach(Data(content.utf8), as: name))
+        contents[name] = content
+        if isLarge { ledger.fail(.limitsHold, "a file of \(content.utf8.count) bytes was taken") }
+      } catch let error as JobQueueError where error.code == .fileTooLarge && isLarge {}
+    }
+    try process.checkAlive()
+    let work = JobWork.random(
+      token: token, files: contents.keys.sorted(), plan: plan, using: &generator)
+    let kind = Int.random(in: 0..<4, using: &generator)
+    do {
+      try transact(work, kind, files, contents)
+    } catch is ChangedMind {
+      world.trace.note("process \(process.number) rolled back \(token)")
+    } catch let error as JobQueueError {
+      checkRefusal(error, work, files)
+    }
+  }
+
+  private func transact(
+    _ work: JobWork, _ kind: Int, _ files: [JobFile], _ contents: [String: String]
+  ) throws {
+    try process.database.write { db in
+      switch Int.random(in: 0..<12, using: &generator) {
+      case 0...1:
+        // Taken back within the transaction, and everything with it: the files are free when that
+        // ends.
+        try db.inSavepoint {
+          _ = try enqueue(work, kind, files, db)
+          return .rollback
+        }
+        try enqueueForGood(work, kind, [], [:], db)
+      case 2:
+        _ = try enqueue(work, kind, files, db)
+        throw ChangedMind()
+      default: try enqueueForGood(work, kind, files, contents, db)
+      }
+    }
+  }
+
+  private func enqueueForGood(
+    _ work: JobWork, _ kind: Int, _ files: [JobFile], _ contents: [String: String], _ db: Database
+  ) throws {
+    let before = try unfinished(db)
+    do {
+      let id = try enqueue(work, kind, files, db)
+      try db.execute(
+        sql: "INSERT INTO item VALUES (?, ?)", arguments: [id.rawValue, work.token])
+      process.draft.enqueued[id.rawValue] = (work, contents)
+      if before >= plan.limits.jobs || files.count > plan.limits.filesPerJob
+        || contents.count < files.count || !work.padding.isEmpty
+      {
+        ledger.fail(.limitsHold, "job \(id) was taken over a limit")
+      }
+    } catch let error as JobQueueError {
+      if error.code == .tooManyJobs, before < plan.limits.jobs {
+        ledger.fail(.limitsHold, "a job was refused with \(before) there: \(error)")
+      }
+      // Nothing of the job is written, and the transaction can go on.
+      if try unfinished(db) != before {
+        ledger.fail(.limitsHold, "a refused job is there: \(error)")
+      }
+      checkRefusal(error, work, files)
+    }
+  }
+
+  private func enqueue(
+    _ work: JobWork, _ kind: Int, _ files: [JobFile], _ db: Database
+  ) throws -> JobID {
+    let jobs = process.queue
+    return switch kind {
+    case 0: try jobs.enqueue(SimulatedJob<Scan>(work: work), files: files, in: db)
+    case 1: try jobs.enqueue(SimulatedJob<Upload>(work: work), files: files, in: db)
+    case 2: try jobs.enqueue(SimulatedJob<Translate>(work: work), files: files, in: db)
+    default: try jobs.enqueue(SimulatedJob<Index>(work: work), files: files, in: db)
+    }
+  }
+
+  private func unfinished(_ db: Database) throws -> Int {
+    try JobRow.all(db).values.filter { $0.state != .done }.count
+  }
+
+  private func checkRefusal(_ error: JobQueueError, _ work: JobWork, _ files: [JobFile]) {
+    world.trace.note("process \(process.number) was refused \(work.token): \(error)")
+    let isRight =
+      switch error.code {
+      case .payloadTooLarge: !work.padding.isEmpty
+      case .tooManyFiles: files.count > plan.limits.filesPerJob
+      case .duplicateFile: Set(files.map(\.name)).count < files.count
+      case .tooManyJobs: true
+      default: false
+      }
+    if !isRight { ledger.fail(.limitsHold, "job \(work.token) was refused: \(error)") }
+  }
+
+  // MARK: - Others' jobs
+
+  private func remove() throws {
+    guard let id = ledger.rows.keys.sorted().randomElement(using: &generator) else { return }
+    try process.database.write { db in
+      if try process.queue.remove(JobID(rawValue: id), in: db) {
+        process.draft.removed.insert(id)
+      }
+    }
+  }
+
+  private func retry() throws {
+    let ids = ledger.rows.values.filter { $0.state == .failed || $0.state == .parked }.map(\.id)
+    guard let id = ids.sorted().randomElement(using: &generator) else { return }
+    try process.database.write { db in
+      if try process.queue.retry(JobID(rawValue: id), in: db) {
+        process.draft.retried.insert(id)
+      }
+    }
+  }
+}
+
+private struct ChangedMind: Error {}
+#endif

@@ -1,0 +1,26 @@
+#if Server && Rehearsal
+import Tern
+
+/// What the system says of the network, by the seed. One thread runs everything here.
+final class SimulatedPath: NetworkPathSource, @unchecked Sendable {
+  // Sendable, because only the seeded executor's one thread ever touches it.
+  private(set) var path = NetworkPath(hasRoute: true, generation: 1)
+  private var listeners: [Int: AsyncStream<NetworkPath>.Continuation] = [:]
+  private var nextID = 0
+
+  func changes() -> AsyncStream<NetworkPath> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      nextID += 1
+      let id = nextID
+      listeners[id] = continuation
+      continuation.onTermination = { [weak self] _ in self?.listeners[id] = nil }
+      continuation.yield(path)
+    }
+  }
+
+  func change(hasRoute: Bool) {
+    path = NetworkPath(hasRoute: hasRoute, generation: path.generation + 1)
+    for id in listeners.keys.sorted() { listeners[id]?.yield(path) }
+  }
+}
+#endif
