@@ -60,7 +60,9 @@ extension JobRows {
   }
 
   /// The job got on: its failures are forgotten, and the gate that it tried is open.
-  func progress(_ claim: Claim) throws {
+  ///
+  /// - Returns: whether that opened it.
+  func progress(_ claim: Claim) throws -> Bool {
     var (life, service) = try running(claim)
     let before = life
     _ = life.handle(.checkpoint)
@@ -69,7 +71,7 @@ extension JobRows {
         sql: "UPDATE \(JobTables.job) SET failures = ?, unreached = ? WHERE id = ?",
         arguments: [life.failures, life.unreached, claim.id.rawValue])
     }
-    try tell(service, .passed(claim.id))
+    return try tell(service, .passed(claim.id))
   }
 
   func report(_ progress: Double?, _ message: String?, of claim: Claim) throws {

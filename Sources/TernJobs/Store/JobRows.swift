@@ -92,15 +92,17 @@ struct JobRows {
     return Dictionary(uniqueKeysWithValues: rows.map { ($0["service"], GateLife($0)) })
   }
 
-  func tell(_ service: String?, _ event: GateLife.Event) throws {
-    guard let service else { return }
+  /// - Returns: whether the gate is open now and was not.
+  @discardableResult
+  func tell(_ service: String?, _ event: GateLife.Event) throws -> Bool {
+    guard let service else { return false }
     let before = try gate(service)
     let gate = GateLife.after(event, before)
-    if gate == before { return }
+    if gate == before { return false }
     guard let gate else {
       try db.execute(
         sql: "DELETE FROM \(JobTables.gate) WHERE service = ?", arguments: [service])
-      return
+      return true
     }
     try db.execute(
       sql: """
@@ -111,6 +113,7 @@ struct JobRows {
       arguments: [
         service, gate.since.milliseconds, gate.reopens.milliseconds, gate.probe?.rawValue,
       ])
+    return false
   }
 
   // MARK: - What belongs to a job

@@ -52,7 +52,7 @@ extension JobWorker {
         try await write { try body($0.db) }
         try CrashPoint.reach(.jobBeforeStepCommit)
       }
-      try await write { rows in
+      let isOpened = try await write { rows in
         try rows.storeCheckpoint(kind, name, content, of: claim)
         if !Planted.isActive(.stepResultApart) {
           do { try body(rows.db) } catch { throw OfHandler(error: error) }
@@ -61,9 +61,12 @@ extension JobWorker {
         let gone = try changed.compactMap { try rows.dropFile($0, of: claim) }
         for file in files.created { try file.give(to: claim.id, rows) }
         folder.unlink(gone, afterCommitOf: rows.db)
-        try rows.progress(claim)
+        let isOpened = try rows.progress(claim)
         try CrashPoint.reach(.jobBeforeStepCommit)
+        return isOpened
       }
+      // Those behind the gate need not wait for the probe's end.
+      if isOpened { news?.yield() }
       for name in files.released { attempt.set(name, nil) }
       for file in files.created { attempt.set(file.name, file.path) }
       try CrashPoint.reach(.jobAfterStepCommit)
