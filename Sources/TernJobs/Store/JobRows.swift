@@ -64,18 +64,20 @@ struct JobRows {
     return (life, row["starts"], row["service"])
   }
 
-  /// - Parameter ready: `nil` leaves it, and with it the job's place in the order, as it is.
+  /// - Parameter ready: `nil` leaves it, and with it the job's place in the order, as it is; but
+  ///   what was ready once is not to wait because the clock was set back since.
   func store(
     _ life: JobLife, of job: JobID, since: WallTime, ready: WallTime? = nil, reason: String? = nil
   ) throws {
     try db.execute(
       sql: """
         UPDATE \(JobTables.job) SET state = ?, failures = ?, unreached = ?, since_ms = ?,
-          ready_ms = coalesce(?, ready_ms), reason = ? WHERE id = ?
+          ready_ms = coalesce(?, min(ready_ms, ?)), reason = ? WHERE id = ?
         """,
       arguments: [
         life.state.rawValue, life.failures, life.unreached, since.milliseconds,
-        ready?.milliseconds, reason?.cut(to: limits.messageLength), job.rawValue,
+        ready?.milliseconds, since.milliseconds, reason?.cut(to: limits.messageLength),
+        job.rawValue,
       ])
   }
 
