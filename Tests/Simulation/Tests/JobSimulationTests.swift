@@ -1,0 +1,41 @@
+#if Server && Rehearsal
+import SimulationKit
+import Testing
+import TernCore
+
+@Suite(.serialized) struct JobSimulationTests {
+  @Test func `500 seeds of jobs keep every invariant, and every twentieth repeats`() throws {
+    var (jobs, sends, crashes) = (0, 0, 0)
+    for seed in UInt64(1)...500 {
+      let outcome = try JobSimulation.run(seed: seed)
+      try #require(outcome.violation == nil, "script/sim jobs \(seed)")
+      jobs += outcome.jobs
+      sends += outcome.sends
+      crashes += outcome.crashes
+      if seed % 20 == 0 { #expect(try JobSimulation.run(seed: seed) == outcome) }
+    }
+    // The worlds are not empty ones.
+    #expect(jobs > 1000 && sends > 1000 && crashes > 100)
+    print("500 seeds, \(jobs) jobs, \(sends) requests, \(crashes) crashes, no violation")
+  }
+
+  /// 7 and 36: a gate that a checkpoint opened was not noticed. 163 and 198: a job that ran while the
+  /// wall clock was set back waited for its old time.
+  @Test(arguments: [7, 36, 163, 198] as [UInt64])
+  func `a seed that failed once keeps every invariant`(_ seed: UInt64) throws {
+    #expect(try JobSimulation.run(seed: seed).violation == nil)
+  }
+
+  @Test(arguments: Planted.ofJobs)
+  func `a planted bug of jobs is caught within a thousand seeds`(_ bug: Planted) throws {
+    let caught = try Planted.with(bug) { () -> (UInt64, String)? in
+      for seed in UInt64(1)...1000 {
+        if let violation = try JobSimulation.run(seed: seed).violation { return (seed, violation) }
+      }
+      return nil
+    }
+    let (seed, violation) = try #require(caught)
+    print("\(bug.rawValue) caught by seed \(seed): \(violation)")
+  }
+}
+#endif
