@@ -57,7 +57,8 @@ struct RecognizerCommand: AsyncParsableCommand {
     guard photos.isEmpty else { return }
     var logger = Logger(label: "recognizer") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .warning
-    var service = RecognizerApplication(logger: logger) { try reader.read($0, found: $1) }
+    let memory = PhotoMemory { try reader.read($0, found: $1) }
+    var service = RecognizerApplication(logger: logger) { try memory.read($0, found: $1) }
     service.port = port
     service.misbehaviour = misbehaviour
     service.photosAtOnce = photosAtOnce
