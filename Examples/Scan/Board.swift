@@ -38,7 +38,8 @@ struct Board: Sendable {
   func lines(inColour: Bool) -> [String] {
     var lines = entries.map { line($0, inColour) }
     for gate in gates {
-      let seconds = max(0, Int(gate.reopensAt.timeIntervalSinceNow.rounded(.up)))
+      let seconds = Int(gate.reopensAt.timeIntervalSinceNow.rounded(.up))
+      guard seconds > 0 else { continue }
       lines.append("the \(gate.service) wants no requests for \(seconds) s")
     }
     if let quota { lines.append("left today: \(quota) scans") }
@@ -58,7 +59,8 @@ struct Board: Sendable {
   private func state(_ entry: Entry) -> (String, Int) {
     if entry.job?.isStuck == true { return ("failed", 31) }
     return switch entry.scan.phase {
-    case "uploading": ("uploading", 33)
+    // Between two attempts nothing is on its way.
+    case "uploading" where entry.job?.state == .running: ("uploading", 33)
     case "analysing": ("analysing", 34)
     case "done": ("done", 32)
     default: ("waiting", 90)

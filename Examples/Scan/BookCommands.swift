@@ -24,7 +24,9 @@ struct Search: AsyncParsableCommand {
   @Argument var text: String
 
   func run() async throws {
-    let pattern = FTS5Pattern(matchingAllPrefixesIn: text)
+    guard let pattern = FTS5Pattern(matchingAllPrefixesIn: text) else {
+      throw Refusal("name a word to search for")
+    }
     let books = try await file.open().pool.read { db in
       try Book.fetchAll(
         db,

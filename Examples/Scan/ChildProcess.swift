@@ -12,13 +12,12 @@ enum ChildProcess {
     process.arguments = [name] + arguments
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
-    // A file, since a pipe that nobody empties would stop the child.
-    let complaints = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try Data().write(to: complaints)
-    defer { try? FileManager.default.removeItem(at: complaints) }
-    let output = try FileHandle(forWritingTo: complaints)
-    defer { try? output.close() }
-    process.standardError = output
+    // A file, since a pipe that nobody empties would stop the child; one without a name, since this
+    // program may die.
+    guard let file = tmpfile() else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    defer { fclose(file) }
+    let complaints = FileHandle(fileDescriptor: fileno(file))
+    process.standardError = complaints
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
         process.terminationHandler = { _ in done.resume() }
@@ -31,7 +30,8 @@ enum ChildProcess {
     if process.terminationStatus == 127 {
       throw ServiceError(.permanent, "there is no \(name); install it: apt-get install \(name)")
     }
-    let text = try String(decoding: Data(contentsOf: complaints), as: UTF8.self)
+    try complaints.seek(toOffset: 0)
+    let text = String(decoding: try complaints.readToEnd() ?? Data(), as: UTF8.self)
     return (process.terminationStatus, text.trimmingCharacters(in: .whitespacesAndNewlines))
   }
 }

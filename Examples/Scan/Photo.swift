@@ -10,10 +10,16 @@ struct Photo {
 
   /// - Throws: ``PhotoError``: what the file is not, and what to do.
   init(contentsOf path: String) throws {
-    guard let file = FileHandle(forReadingAtPath: path) else {
+    // Opening a pipe would wait for somebody who writes to it.
+    let descriptor = open(path, O_RDONLY | O_NONBLOCK)
+    guard descriptor >= 0 else {
       throw PhotoError(path, "can't be read: \(String(cString: strerror(errno)))")
     }
-    defer { try? file.close() }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw PhotoError(path, "is no file")
+    }
     let size = try file.seekToEnd()
     guard size > 0 else { throw PhotoError(path, "is empty; copy it again") }
     guard size <= Self.mostBytes else {
@@ -25,7 +31,8 @@ struct Photo {
     guard let (width, height) = Self.pngSize(head) ?? Self.jpegSize(head) else {
       throw PhotoError(path, "is no JPEG or PNG picture, whatever its name says")
     }
-    guard width > 0, height > 0, width * height <= Self.mostPixels else {
+    // A header can say numbers whose product no integer holds.
+    guard width > 0, height > 0, height <= Self.mostPixels / width else {
       throw PhotoError(
         path,
         "is \(width) × \(height); at most \(Self.mostPixels / 1_000_000) megapixels, "

@@ -15,12 +15,15 @@ struct Run: AsyncParsableCommand {
   @Option(help: "The space on that server.") var space = "home"
   @Option(help: "Its token; without it, TERN_TOKEN in the environment.") var token: String?
   @Flag(help: "Stop when nothing can be done any more.") var once = false
+  @Option(help: .hidden) var streamSeconds = 300
+  /// For which a service is left alone that does not say for how long.
+  @Option(help: .hidden) var pauseSeconds = 30
 
   func run() async throws {
     #if Rehearsal
     CrashPoint.armFromEnvironment()
     #endif
-    let database = try await file.open()
+    let database = try await file.open(pause: .seconds(pauseSeconds))
     let engine = try sync.map { try syncEngine(database, $0) }
     let local = try service == nil ? Recognizer(catalogue: catalogue) : nil
     defer { local?.stop() }
@@ -29,26 +32,34 @@ struct Run: AsyncParsableCommand {
     }
     let talaria = Talaria(
       base: url, deviceID: try await database.deviceID(), transport: SystemTransport.shared)
-    let scanner = Scanner(database: database, service: talaria)
+    let scanner = Scanner(
+      database: database, service: talaria, streamLimit: .seconds(streamSeconds))
     let worker = JobWorker(database.jobs, path: SystemPath.shared) {
       $0.handle(ScanShelf.self) { try await scanner.scan($0, $1) }
       $0.handle(CleanUp.self) { try await scanner.cleanUp($0, $1) }
     }
     let working = Task { [once] in
-      // Both return normally when they are cancelled.
-      if once { try await worker.drain() } else { try await worker.run() }
-      if once { try await engine?.syncOnce() }
+      guard once else { return try await worker.run() }
+      do {
+        try await worker.drain()
+        try await engine?.syncOnce()
+      } catch is CancellationError {}
     }
-    let telling = Task { try await tell(database) }
     let syncing = Task { [once] in if !once { await engine?.run() } }
-    let signals = [SIGTERM, SIGINT].map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number)
-      source.setEventHandler { working.cancel() }
-      source.activate()
-      return source
-    }
+    let signals = [SIGTERM, SIGINT].map { DispatchSource.makeSignalSource(signal: $0) }
     defer { for source in signals { source.cancel() } }
+    for source in signals {
+      #if canImport(Darwin)
+      signal(Int32(source.handle), SIG_IGN)
+      #endif
+      source.setEventHandler { working.cancel() }
+      await withCheckedContinuation { listening in
+        source.setRegistrationHandler { listening.resume() }
+        source.activate()
+      }
+    }
+    // After this first line nothing but `kill -9` ends the work in its middle.
+    let telling = Task { try await tell(database) }
     let result = await working.result
     syncing.cancel()
     telling.cancel()

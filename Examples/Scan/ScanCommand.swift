@@ -20,7 +20,9 @@ struct DataFile: ParsableArguments {
   @Option(help: "The library's database; made when it is missing.")
   var data = "scan.sqlite"
 
-  func open() async throws -> ScanDatabase { try await ScanDatabase.open(data) }
+  func open(pause: Duration = .seconds(30)) async throws -> ScanDatabase {
+    try await ScanDatabase.open(data, pause: pause)
+  }
 }
 
 /// A line on standard output, at once: whoever reads it may act on it, even with `kill -9`.

@@ -15,10 +15,11 @@ struct ScanDatabase: Sendable {
   let replica: Replica
   let jobs: JobQueue
 
-  static func open(_ path: String) async throws -> ScanDatabase {
+  static func open(_ path: String, pause: Duration) async throws -> ScanDatabase {
     let pool = try DatabasePool(path: path)
     let replica = try await Replica.open(pool, schema: .scan, migrator: migrator)
-    return ScanDatabase(pool: pool, replica: replica, jobs: try await JobQueue.open(pool))
+    let jobs = try await JobQueue.open(pool, environment: JobEnvironment(gateDelay: pause))
+    return ScanDatabase(pool: pool, replica: replica, jobs: jobs)
   }
 
   private static var migrator: DatabaseMigrator {

@@ -27,10 +27,11 @@ struct CleanUp: Job {
 struct Scanner: Sendable {
   let database: ScanDatabase
   let service: Talaria
+  /// For the stream of one job, over all attempts and restarts.
+  let streamLimit: Duration
 
   /// How often the service is asked for a job, when it keeps losing or failing them.
   private static let mostRounds = 3
-  private static let streamLimit = Duration.seconds(300)
 
   /// Each step is done once, whatever happens between two of them.
   func scan(_ job: ScanShelf, _ context: JobContext) async throws {
@@ -59,7 +60,9 @@ struct Scanner: Sendable {
   }
 
   func cleanUp(_ job: CleanUp, _ context: JobContext) async throws {
+    try CrashPoint.reach(.scanBeforeCleanUp)
     try await service.cleanUp(job.ticket)
+    try CrashPoint.reach(.scanAfterCleanUp)
   }
 
   private func prepare(_ context: JobContext) async throws {
@@ -83,9 +86,12 @@ struct Scanner: Sendable {
           """, arguments: [job.scan])
     }
     do {
+      try CrashPoint.reach(.scanBeforeSend)
       return try await service.create(photo)
-    } catch let error as any AdvisingError {
-      if case .interrupted = error.advice { throw error }
+    } catch let error as any AdvisingError
+      where error is HTTPProblem || error.advice == .unreachable
+    {
+      // The service said no, or was not there.
       try await database.pool.write { db in
         try db.execute(sql: "UPDATE scan SET isSending = FALSE WHERE id = ?", arguments: [job.scan])
       }
@@ -106,7 +112,7 @@ struct Scanner: Sendable {
     _ ticket: Talaria.Ticket, _ round: Int, _ job: ScanShelf, _ context: JobContext
   ) async throws -> End {
     try await context.step("stream \(round)") {
-      let left = try await context.deadline("stream \(round)", Self.streamLimit)
+      let left = try await context.deadline("stream \(round)", streamLimit)
       // The service may have finished without being heard: its results decide.
       guard left > .zero else { return End() }
       let last = try await context.value("event \(round)", as: String.self)
@@ -117,6 +123,7 @@ struct Scanner: Sendable {
           request, after: last ?? "", over: service.transport)
       else { return End() }
       for try await event in events {
+        try CrashPoint.reach(.scanAfterEvent)
         if event.name == "error" { throw EventProblem(event, to: request) }
         if let end = try await handle(event, round, job, context) { return end }
       }
@@ -162,21 +169,25 @@ struct Scanner: Sendable {
     _ end: End, _ ticket: Talaria.Ticket, _ round: Int, _ job: ScanShelf, _ context: JobContext
   ) async throws {
     _ = try await context.step("results \(round)") {
-      if let books = end.books { return books }
-      let results = try await service.results(ticket, at: end.resultsURL)
-      guard let books = results.found, results.isComplete else {
-        throw ServiceError(.failed, "the scan isn't finished at the service")
-      }
+      let books = try await books(of: end, ticket)
+      try CrashPoint.reach(.scanAfterResults)
       return books
     } commit: { db, books in
       for book in books { try book.record(for: job.scan, in: db) }
     }
   }
 
-  /// The service has no such job any more, or no longer lets this one see it.
+  private func books(of end: End, _ ticket: Talaria.Ticket) async throws -> [FoundBook] {
+    if let books = end.books { return books }
+    let results = try await service.results(ticket, at: end.resultsURL)
+    guard let books = results.found, results.isComplete else {
+      throw ServiceError(.failed, "the scan isn't finished at the service")
+    }
+    return books
+  }
+
   private func isLost(_ error: any Error) -> Bool {
-    if let problem = error as? HTTPProblem { return [401, 403, 404, 410].contains(problem.status) }
-    return (error as? EventProblem)?.advice == .failed
+    (error as? HTTPProblem)?.meansLost ?? ((error as? EventProblem)?.advice == .failed)
   }
 
   private func beginAgain(

@@ -23,6 +23,7 @@ struct Talaria: Sendable {
       .post, url("/v3/jobs/scans"), headers: ["X-Device-ID": deviceID], body: .form(form),
       deadline: .seconds(120), idleTimeout: .seconds(30))
     let response = try await answer(to: request)
+    try CrashPoint.reach(.scanAfterSend)
     let created = try await decode(Created.self, response)
     guard let jobID = created.data?.jobId ?? created.jobId,
       let stream = created.data?.sseUrl ?? created.streamUrl
@@ -48,13 +49,14 @@ struct Talaria: Sendable {
     return try await decode(Envelope<Results>.self, answer(to: request)).data
   }
 
-  /// Removes what the service keeps of a job; that it is gone already is as good.
+  /// Removes what the service keeps of a job; that it is gone already is as good. With a token that
+  /// has expired nobody can: the service forgets the job by itself.
   func cleanUp(_ ticket: Ticket) async throws {
     var request = self.request(.delete, url("/v3/jobs/scans/\(ticket.jobID)/cleanup"), ticket)
     request.deadline = .seconds(30)
     do {
       _ = try await answer(to: request)
-    } catch let problem as HTTPProblem where [404, 410].contains(problem.status) {}
+    } catch let problem as HTTPProblem where problem.meansLost {}
   }
 
   private func request(_ method: HTTPRequest.Method, _ url: String, _ ticket: Ticket)
@@ -111,6 +113,11 @@ struct Talaria: Sendable {
     /// Taken for granted where the service does not say.
     var isComplete: Bool { status.map { $0.hasPrefix("complete") } ?? true }
   }
+}
+
+extension HTTPProblem {
+  /// The service has no such job any more, or no longer lets this one see it.
+  var meansLost: Bool { [401, 403, 404, 410].contains(status) }
 }
 
 /// What the service said or did that stops this attempt.

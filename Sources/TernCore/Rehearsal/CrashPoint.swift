@@ -39,10 +39,23 @@ package enum CrashPoint: String, CaseIterable, Sendable {
   case jobAfterFinishCommit = "job.after-finish-commit"
   /// No job has a file any more, and it is still there.
   case jobBeforeUnlink = "job.before-unlink"
+  /// It is noted that a photo is on its way, and nothing of it is.
+  case scanBeforeSend = "scan.before-send"
+  /// The service has accepted a photo, and what it calls the job was not read.
+  case scanAfterSend = "scan.after-send"
+  /// An event was read, and nothing of it is stored.
+  case scanAfterEvent = "scan.after-event"
+  /// All books of a scan were read, and the scan does not have them.
+  case scanAfterResults = "scan.after-results"
+  case scanBeforeCleanUp = "scan.before-clean-up"
+  /// The service has forgotten a scan, and it is still to be cleaned up.
+  case scanAfterCleanUp = "scan.after-clean-up"
 
-  /// Those that a replica and its server reach; a job queue has the others.
-  package static let ofSync = allCases.filter { !$0.rawValue.hasPrefix("job.") }
+  /// Those that a replica and its server reach.
+  package static let ofSync = allCases.filter { !ofJobs.contains($0) && !ofScan.contains($0) }
   package static let ofJobs = allCases.filter { $0.rawValue.hasPrefix("job.") }
+  /// Those of Examples/Scan, which is tested as an app is that was built on a job queue.
+  package static let ofScan = allCases.filter { $0.rawValue.hasPrefix("scan.") }
 
   #if Rehearsal
   package typealias Handler = @Sendable (CrashPoint) throws -> Void
