@@ -155,7 +155,8 @@ let package = Package(
       name: "tern-crash", dependencies: ["CrashKit"], path: "Tests/Crash/Tool",
       swiftSettings: strict),
     .testTarget(
-      name: "CrashTests", dependencies: ["CrashKit", "CrashDevice", "TernTool"],
+      name: "CrashTests",
+      dependencies: ["CrashKit", "CrashDevice", "TernTool", "scan", "recognizer"],
       path: "Tests/Crash/Tests", swiftSettings: strict),
     .target(
       name: "SimulationKit", dependencies: ["Tern", "TernServer", "TernTesting"],

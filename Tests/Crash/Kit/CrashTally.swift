@@ -21,12 +21,7 @@ package struct CrashTally: Sendable {
   }
 
   mutating func read(log path: String) {
-    // There is none when not even the server came up.
-    let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
-    for line in text.split(separator: "\n") {
-      let isKill = line.hasSuffix(CrashPoint.killMark)
-      let name = isKill ? line.dropLast(CrashPoint.killMark.count) : line
-      guard let point = CrashPoint(rawValue: String(name)) else { continue }
+    for (point, isKill) in CrashPoint.log(at: path) {
       reached[point, default: 0] += 1
       if isKill { killed[point, default: 0] += 1 }
     }
@@ -44,12 +39,12 @@ package struct CrashTally: Sendable {
   }
 
   package var table: String {
-    var lines = [row("point", "reached", "killed")]
+    var lines = [Self.row("point", "reached", "killed")]
     for point in CrashPoint.ofSync {
-      lines.append(row(point.rawValue, "\(reached[point] ?? 0)", "\(killed[point] ?? 0)"))
+      lines.append(Self.row(point.rawValue, "\(reached[point] ?? 0)", "\(killed[point] ?? 0)"))
     }
     for member in Fleet.Member.allCases {
-      lines.append(row("at random: \(member.name)", "", "\(killedAtRandom[member] ?? 0)"))
+      lines.append(Self.row("at random: \(member.name)", "", "\(killedAtRandom[member] ?? 0)"))
     }
     lines.append(
       """
@@ -60,9 +55,22 @@ package struct CrashTally: Sendable {
     return lines.joined(separator: "\n")
   }
 
-  private func row(_ name: String, _ reached: String, _ killed: String) -> String {
-    name.padding(toLength: 24, withPad: " ", startingAt: 0)
+  static func row(_ name: String, _ reached: String, _ killed: String) -> String {
+    name.padding(toLength: 28, withPad: " ", startingAt: 0)
       + String(repeating: " ", count: max(0, 8 - reached.count)) + reached
       + String(repeating: " ", count: max(0, 8 - killed.count)) + killed
+  }
+}
+
+extension CrashPoint {
+  /// The points that processes have reached, and whether they died there. There are none when no
+  /// process came up.
+  static func log(at path: String) -> [(point: CrashPoint, isKill: Bool)] {
+    let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+    return text.split(separator: "\n").compactMap { line in
+      let isKill = line.hasSuffix(killMark)
+      let name = isKill ? line.dropLast(killMark.count) : line
+      return CrashPoint(rawValue: String(name)).map { ($0, isKill) }
+    }
   }
 }

@@ -3,18 +3,30 @@ import CrashKit
 import Foundation
 
 // Kills real processes at every named point and at as many random moments as it is told.
-let arguments = CommandLine.arguments.dropFirst()
-guard (1...2).contains(arguments.count), let count = Int(arguments[1]), count >= 0,
-  let seed = arguments.count == 1 ? 1 : UInt64(arguments[2])
-else {
-  print("usage: tern-crash KILLS [SEED]")
+let arguments = Array(CommandLine.arguments.dropFirst())
+let isScan = arguments.first == "scan"
+let words = isScan ? Array(arguments.dropFirst()) : arguments
+let count = words.first.flatMap { Int($0) }
+let seed = words.count == 2 ? UInt64(words[1]) : 1
+guard (1...2).contains(words.count), let seed, isScan || count != nil, count ?? 0 >= 0 else {
+  print("usage: tern-crash KILLS [SEED] | scan KILLS [SEED] | scan 'POINT:COUNT, MISBEHAVIOUR'")
   exit(2)
 }
-var tally = CrashCampaign.atEveryPoint(seed: seed).run()
-tally.add(CrashCampaign.atRandom(count, seed: seed).run())
-for violation in tally.violations { print(violation) }
-print(tally.table)
-exit(tally.violations.isEmpty ? 0 : 1)
+let violations: [String]
+let table: String
+if isScan {
+  let matrix = ScanCampaign.matrix(of: ScanKill.boundaries + ScanKill.laterBoundaries)
+  var tally = await (count == nil ? matrix.filtered(by: words[0]) : matrix).run()
+  if let count { tally.add(await ScanCampaign.atRandom(count, seed: seed).run()) }
+  (violations, table) = (tally.violations, tally.table)
+} else {
+  var tally = CrashCampaign.atEveryPoint(seed: seed).run()
+  tally.add(CrashCampaign.atRandom(count ?? 0, seed: seed).run())
+  (violations, table) = (tally.violations, tally.table)
+}
+for violation in violations { print(violation) }
+print(table)
+exit(violations.isEmpty ? 0 : 1)
 #else
 print("build with --traits Server,Rehearsal")
 #endif

@@ -1,0 +1,109 @@
+#if os(Linux) || os(macOS)
+import Tern
+
+/// What must hold after a round, whatever died in it.
+struct ScanCheck {
+  let kill: ScanKill
+  let misbehaviour: ScanMisbehaviour
+  /// Photos that `scan add` has taken.
+  let photos: Int
+  /// Processes that died while they could have been sending.
+  let runsKilled: Int
+  /// What dying at a point did to a photo that was on its way.
+  let loss: ScanLoss
+  /// The books of an undisturbed scan of the same photo.
+  let books: [ScanFacts.Book]
+  let before: ScanService.Counts
+  let after: ScanService.Counts
+
+  /// Jobs at the service of which nobody here learned the name, and with them the photos that were
+  /// sent again.
+  func unknownJobs(_ facts: ScanFacts) -> Int {
+    created(facts) - facts.cleanUps.values.reduce(0, +)
+  }
+
+  private func created(_ facts: ScanFacts) -> Int {
+    facts.deviceID.flatMap { after.jobsByDevice[$0] } ?? 0
+  }
+
+  func violations(_ facts: ScanFacts) -> [String] {
+    scanViolations(facts) + serviceViolations(facts)
+  }
+
+  private func scanViolations(_ facts: ScanFacts) -> [String] {
+    var found: [String] = []
+    if facts.scans.count != photos {
+      found.append("\(photos) photos were accepted, and \(facts.scans.count) scans are there")
+    }
+    for scan in facts.scans where scan.phase != "done" || scan.job != "done" {
+      found.append(
+        "a scan is “\(scan.phase)”, its job “\(scan.job ?? "gone")”: \(scan.reason ?? "no reason")")
+    }
+    let expected = books.map { book in
+      var book = book
+      book.timesScanned = photos
+      return book
+    }
+    if facts.books != expected { found.append("\(facts.books) are there, not \(expected)") }
+    if facts.finds != photos * books.count {
+      found.append("\(facts.finds) finds of \(books.count) books in \(photos) scans")
+    }
+    found += facts.leftFiles.map { "the file \($0) is left" }
+    return found
+  }
+
+  private func serviceViolations(_ facts: ScanFacts) -> [String] {
+    var found: [String] = []
+    let known = facts.cleanUps.values.reduce(0, +)
+    let spoilt = misbehaviour.spoilsJob ? 1 : 0
+    // The job that was spoilt can be the one that nobody knows.
+    if !(photos...photos + spoilt).contains(known) {
+      found.append("\(known) jobs were known of \(photos) photos")
+    }
+    if facts.cleanUps != ["done": known] { found.append("clean-ups: \(facts.cleanUps)") }
+    let unknown = unknownJobs(facts)
+    let drops = misbehaviour == .dropAccepted ? 1 : 0
+    let counted = facts.scans.reduce(0) { $0 + $1.timesLost }
+    if case .atRandom = kill {
+      let most = runsKilled + drops
+      if unknown < 0 || unknown > counted || counted > most {
+        found.append("\(unknown) jobs that nobody knows, and \(counted) answers lost")
+      }
+    } else {
+      let lost = drops + (loss == .answer ? 1 : 0)
+      let doubted = drops + (loss == .none ? 0 : 1)
+      if unknown != lost || counted != doubted {
+        found.append(
+          "\(unknown) jobs that nobody knows, not \(lost); \(counted) answers lost, not \(doubted)")
+      }
+    }
+    // Nobody can clean up with a token that has expired.
+    let uncleaned = after.jobsAlive - before.jobsAlive - unknown
+    if !(0...(misbehaviour == .expiredToken ? 1 : 0)).contains(uncleaned) {
+      found.append("\(uncleaned) known jobs are left at the service")
+    }
+    return found
+  }
+}
+
+/// What a death at a point leaves of a photo's sending.
+enum ScanLoss: Sendable {
+  case none
+  /// It was not sent, and nobody can know.
+  case doubt
+  /// The service has a job for it, whose name went with the process.
+  case answer
+
+  /// - Parameter isSending: whether the database says that a photo is on its way.
+  init(_ log: [(point: CrashPoint, isKill: Bool)], isSending: Bool) {
+    let sending = log.last { [.scanBeforeSend, .scanAfterSend].contains($0.point) }?.point
+    self =
+      switch log.last(where: \.isKill)?.point {
+      case .scanBeforeSend: .doubt
+      case .scanAfterSend: .answer
+      case .jobBeforeStepCommit where isSending && sending == .scanAfterSend: .answer
+      default: .none
+      }
+  }
+}
+#endif

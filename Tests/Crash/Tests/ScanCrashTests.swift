@@ -1,0 +1,27 @@
+#if Server && Rehearsal && (os(Linux) || os(macOS))
+import CrashKit
+import Tern
+import Testing
+
+/// The scan flow with real processes of `scan` and `recognizer`. `script/crash scan` runs more.
+@Suite("Crashes of a scan", .serialized, .timeLimit(.minutes(8)))
+struct ScanCrashTests {
+  @Test("a scan killed at every boundary, whatever the service does wrong, is one row and whole")
+  func matrix() async {
+    let tally = await ScanCampaign.matrix().run()
+    print(tally.table)
+    #expect(tally.violations == [])
+    for point in CrashPoint.ofJobs + CrashPoint.ofScan {
+      #expect(tally.killed[point, default: 0] > 0, "nobody died at \(point.rawValue)")
+    }
+  }
+
+  @Test("40 kills of scans at random moments lose nothing and repeat nothing")
+  func random() async {
+    let tally = await ScanCampaign.atRandom(40).run()
+    print(tally.table)
+    #expect(tally.violations == [])
+    #expect(tally.killCount == 40)
+  }
+}
+#endif
