@@ -126,6 +126,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
       ],
       path: "Examples/Scan", exclude: ["README.md", "Photos"], swiftSettings: strict),
+    .testTarget(
+      name: "ScanTests",
+      dependencies: [
+        "RecognizerKit", "scan", "Tern", "TernTool", "TestProcesses",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
     .target(
       name: "CPowerLossVFS",
       dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],

@@ -1,0 +1,130 @@
+#if Server && (os(Linux) || os(macOS))
+import Foundation
+import TestProcesses
+import Testing
+
+@Suite("The library of a scan", .serialized, .timeLimit(.minutes(3)))
+struct LibraryTests {
+  private static let long = "9780306406157"
+  private static let short = "0-306-40615-2"
+
+  @Test func `the two forms of a book's number are one row`() async throws {
+    let books = [
+      [Service.book("Sextant", Self.short, 0.6)], [Service.book("Sextant", Self.long, 0.9)],
+    ]
+    try await Service.run(finding: books) { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("one.png"), folder.photo("two.png", colour: "red"))
+        _ = try await folder("run", "--once", "--service", service.url)
+        #expect(
+          try await folder("library").text == "\(Self.long)\tSextant\tAnn Author\t90%\t×2\n")
+      }
+    }
+  }
+
+  @Test func `a book in one photo twice was scanned once`() async throws {
+    let books = [[Service.book("Sextant", Self.short), Service.book("The Sextant", Self.long)]]
+    try await Service.run(finding: books) { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("one.png"))
+        _ = try await folder("run", "--once", "--service", service.url)
+        let lines = try await folder("library").lines
+        #expect(lines.count == 1)
+        #expect(lines[0].hasSuffix("\t×1"))
+      }
+    }
+  }
+
+  @Test func `books are searched, reviewed, put right, deleted and exported`() async throws {
+    try await Service.run { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        _ = try await folder("run", "--once", "--service", service.url)
+        let doubtful = "9780002000024\tThe Velvet Ferryman\tAnn Author\t70%\t×1\treview\n"
+        #expect(try await folder("search", "velv auth").text == doubtful)
+        #expect(try await folder("search", "zephyr").text == "")
+        #expect(try await folder("search", "\"'*").text.contains("name a word to search for"))
+        #expect(try await folder("review").text == doubtful)
+        #expect(try await folder("review", "9780002000024").text == "")
+        #expect(
+          try await folder("edit", "9780001000018", "--title", "An \"Inland\", Viaduct").status == 0
+        )
+        #expect(try await folder("delete", "9780003000030").status == 0)
+        let exported = try await folder("export", folder.path + "/books.csv")
+        #expect(exported.text == "2 books in \(folder.path)/books.csv\n")
+        let csv = try String(contentsOfFile: folder.path + "/books.csv", encoding: .utf8)
+        #expect(
+          csv.split(separator: "\r\n") == [
+            "isbn,title,author,format,confidence,timesScanned,isReviewed",
+            "9780001000018,\"An \"\"Inland\"\", Viaduct\",Ann Author,,0.95,1,true",
+            "9780002000024,The Velvet Ferryman,Ann Author,,0.7,1,true",
+          ])
+      }
+    }
+  }
+
+  @Test func `a title that a person put right stays at the next scan`() async throws {
+    try await Service.run { service in
+      try await withScanFolder { folder in
+        for title in ["Mine", "Mine too"] {
+          _ = try await folder("add", folder.photo("shelf.png"))
+          _ = try await folder("run", "--once", "--service", service.url)
+          _ = try await folder("edit", "9780001000018", "--title", title)
+        }
+        _ = try await folder("add", folder.photo("shelf.png"))
+        _ = try await folder("run", "--once", "--service", service.url)
+        #expect(
+          try await folder("search", "mine").text
+            == "9780001000018\tMine too\tAnn Author\t95%\t×3\n")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ["edit", "1", "--title", "x"], ["delete", "1"], ["review", "1"],
+  ])
+  func `what names no book says so`(_ words: [String]) async throws {
+    try await withScanFolder { folder in
+      let outcome = try await blocking { try folder.start(words).outcome() }
+      #expect(outcome.status == 1)
+      #expect(outcome.text.contains("there is no book 1; `scan library` lists them"))
+    }
+  }
+
+  @Test func `an export to where nothing can be written says so`() async throws {
+    try await withScanFolder { folder in
+      let outcome = try await folder("export", folder.path + "/no/books.csv")
+      #expect(outcome.status == 1)
+      #expect(!outcome.text.contains("books in"))
+    }
+  }
+
+  @Test func `scans of one book by two devices merge through a server`() async throws {
+    let books = [
+      [Service.book("Sextant", Self.short, 0.6)], [Service.book("Sextant", Self.long, 0.9)],
+    ]
+    try await Service.run(finding: books) { service in
+      try await withSyncServer { server in
+        try await withScanFolder { one in
+          try await withScanFolder { other in
+            let sync = [
+              "run", "--once", "--service", service.url, "--sync", server.url, "--token",
+              server.token,
+            ]
+            for folder in [one, other, one] {
+              if try await folder("library").text.isEmpty {
+                _ = try await folder("add", folder.photo("shelf.png"))
+              }
+              let ran = try await blocking { try folder.start(sync).outcome() }
+              #expect(ran.status == 0, "\(ran.text)")
+            }
+            let merged = "\(Self.long)\tSextant\tAnn Author\t90%\t×2\n"
+            #expect(try await one("library").text == merged)
+            #expect(try await other("library").text == merged)
+          }
+        }
+      }
+    }
+  }
+}
+#endif
