@@ -1,6 +1,7 @@
 #if Server
 import ArgumentParser
 import Foundation
+import GRDB
 import Tern
 
 struct Run: AsyncParsableCommand {
@@ -84,8 +85,8 @@ struct Run: AsyncParsableCommand {
   private func tell(_ database: ScanDatabase) async throws {
     var told: Set<String> = []
     let inColour = isatty(1) == 1
-    for try await _ in database.jobs.updates {
-      let board = try await database.pool.read { try Board(database.jobs, in: $0) }
+    let boards = ValueObservation.tracking { try Board(database.jobs, in: $0) }
+    for try await board in boards.values(in: database.pool) {
       let lines = board.lines(inColour: inColour)
       for line in lines where !told.contains(line) { say(line) }
       told = Set(lines)

@@ -1,0 +1,134 @@
+#if Server && (os(Linux) || os(macOS))
+import Foundation
+import GRDB
+import TestProcesses
+import Testing
+
+@Suite("Running a scan", .serialized, .timeLimit(.minutes(3)))
+struct RunTests {
+  @Test func `photos can be added while another process works, which takes them up`()
+    async throws
+  {
+    try await Service.run { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("one.png"))
+        let run = try ScanRun(folder, "--service", service.url)
+        _ = try await run.said("done\tone.png")
+        #expect(try await folder("add", folder.photo("two.png")).status == 0)
+        _ = try await run.said("done\ttwo.png\t3 books")
+        #expect(try await run.end().status == 0)
+      }
+    }
+  }
+
+  @Test func `a second run says that there is one, and disturbs nobody`() async throws {
+    try await Service.run { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("one.png"))
+        let run = try ScanRun(folder, "--service", service.url)
+        _ = try await run.said("done\tone.png")
+        let second = try await folder("run", "--once", "--service", service.url)
+        #expect(second.status == 1)
+        #expect(second.text.contains("another worker works on this database"))
+        _ = try await folder("add", folder.photo("two.png"))
+        _ = try await run.said("done\ttwo.png")
+        #expect(try await run.end().status == 0)
+      }
+    }
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func `a signal ends the work with status 0, and the next run goes on`(_ signal: CInt)
+    async throws
+  {
+    try await Service.run("pings-only", pings: .milliseconds(50)) { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        let run = try ScanRun(folder, "--service", service.url)
+        _ = try await run.said("analysing\tshelf.png")
+        let ended = try await run.end(signal)
+        #expect(ended.status == 0)
+        #expect(ended.lines.last?.hasPrefix("left today:") == true)
+        try await service.misbehave("")
+        #expect(
+          try folder.read { try Int.fetchOne($0, sql: "SELECT failures FROM grdb_tern_job") } == 0)
+        _ = try await folder("run", "--once", "--service", service.url)
+        #expect(try await folder("status").lines[0] == "done\tshelf.png\t3 books")
+        #expect(try await service.counts().jobsCreated == 1)
+        #expect(folder.keptFiles == [])
+      }
+    }
+  }
+
+  @Test func `without a network photos wait, with the reason, and are not failed`() async throws {
+    try await withScanFolder { folder in
+      _ = try await folder("add", folder.photo("shelf.png"))
+      // Nobody may listen on port 1.
+      _ = try await folder("run", "--once", "--service", "http://127.0.0.1:1")
+      let line = try await folder("status").lines[0]
+      #expect(line.hasPrefix("waiting\tshelf.png\t0 books\t"))
+      #expect(line.contains("refused"))
+      #expect(folder.keptFiles.count == 1)
+    }
+  }
+
+  @Test func `an upload whose answer is lost is counted, and sent again`() async throws {
+    try await Service.run("drop-accepted:1") { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        let run = try ScanRun(folder, "--service", service.url)
+        _ = try await run.said("done\tshelf.png\t3 books, 1 answers lost")
+        _ = try await run.end()
+        #expect(try await service.counts().jobsCreated == 2)
+      }
+    }
+  }
+
+  @Test func `every state is told, and a pause counts down`() async throws {
+    try await Service.run("delay=300,limit-seconds=2:1") { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        #expect(try await folder("status").text == "waiting\tshelf.png\t0 books\n")
+        let run = try ScanRun(folder, "--service", service.url)
+        _ = try await run.said("uploading\tshelf.png")
+        let said = try await run.said("the scan service wants no requests for")
+        #expect(said.contains("no requests for 2 s"))
+        _ = try await run.said("analysing\tshelf.png")
+        _ = try await run.said("done\tshelf.png\t3 books")
+        #expect(try await run.end().lines.last == "left today: 199 scans")
+      }
+    }
+  }
+
+  @Test func `a used-up day closes the gate until it is over, and photos wait`() async throws {
+    try await Service.run("daily-quota") { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("one.png"), folder.photo("two.png"))
+        let ran = try await folder("run", "--once", "--service", service.url)
+        #expect(ran.status == 0)
+        let status = try await folder("status").text
+        #expect(status.contains("the scan service wants no requests for"))
+        #expect(!status.contains("failed"))
+        // Both may have been on their way when the first was refused.
+        let refused = try await service.counts().refusals["DAILY_QUOTA_EXCEEDED"]
+        #expect([1, 2].contains(refused))
+        #expect(folder.keptFiles.count == 2)
+        // Midnight comes.
+        try await service.misbehave("")
+        try folder.write(
+          "UPDATE grdb_tern_jobgate SET since_ms = since_ms - reopens_ms, reopens_ms = 0")
+        _ = try await folder("run", "--once", "--service", service.url)
+        #expect(try await folder("status").lines.prefix(2).allSatisfy { $0.hasPrefix("done\t") })
+      }
+    }
+  }
+
+  @Test func `an address that is none is refused`() async throws {
+    try await withScanFolder { folder in
+      let ran = try await folder("run", "--once", "--service", "")
+      #expect(ran.status == 1)
+      #expect(ran.text.contains("--service is a URL such as"))
+    }
+  }
+}
+#endif
