@@ -72,12 +72,14 @@ struct Board: Sendable {
     if job.isStuck {
       return (job.reason ?? "no reason was kept") + "; `scan retry` tries again"
     }
+    // Between two attempts the reason for the wait is news, and not how far the last one came.
+    guard job.state == .running else { return job.reason ?? job.message }
     if let progress = job.progress {
       let full = Int((progress * 20).rounded())
       let bar = String(repeating: "█", count: full) + String(repeating: "░", count: 20 - full)
       return bar + " " + (job.message ?? "")
     }
-    return job.message ?? job.reason
+    return job.message
   }
 }
 

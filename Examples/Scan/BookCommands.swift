@@ -108,7 +108,9 @@ struct Export: AsyncParsableCommand {
 
   /// - Source: RFC 4180.
   private static func quoted(_ field: String) -> String {
-    guard field.contains(where: { ",\"\r\n".contains($0) }) else { return field }
+    guard field.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else {
+      return field
+    }
     return "\"" + field.replacing("\"", with: "\"\"") + "\""
   }
 }

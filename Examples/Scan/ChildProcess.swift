@@ -4,9 +4,11 @@ import Foundation
 enum ChildProcess {
   /// Runs it to its end, or to the end of the calling task.
   ///
+  /// - Parameter package: Debian's, with the program.
   /// - Returns: its exit code, and what it complained about.
-  static func run(_ name: String, _ arguments: [String]) async throws -> (code: Int32, text: String)
-  {
+  static func run(
+    _ name: String, of package: String, _ arguments: [String]
+  ) async throws -> (code: Int32, text: String) {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = [name] + arguments
@@ -21,14 +23,16 @@ enum ChildProcess {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
         process.terminationHandler = { _ in done.resume() }
-        do { try process.run() } catch { done.resume(throwing: error) }
+        do { try process.run() } catch { return done.resume(throwing: error) }
+        // A cancellation before this moment found nothing to end.
+        if Task.isCancelled { process.terminate() }
       }
     } onCancel: {
       if process.isRunning { process.terminate() }
     }
     try Task.checkCancellation()
     if process.terminationStatus == 127 {
-      throw ServiceError(.permanent, "there is no \(name); install it: apt-get install \(name)")
+      throw ServiceError(.permanent, "there is no \(name); install it: apt-get install \(package)")
     }
     try complaints.seek(toOffset: 0)
     let text = String(decoding: try complaints.readToEnd() ?? Data(), as: UTF8.self)

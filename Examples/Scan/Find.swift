@@ -36,23 +36,47 @@ struct FoundBook: Codable, Sendable {
   /// Puts the book into the library, once for each scan that saw it.
   func record(for scan: String, in db: Database) throws {
     try db.execute(sql: "INSERT OR IGNORE INTO find VALUES (?, ?)", arguments: [scan, key])
-    guard db.changesCount > 0 else { return }
-    // A title that a person has put right stays.
+    let isNew = db.changesCount > 0
+    // One that a person has taken out meanwhile stays out.
+    if !isNew, try Book.fetchOne(db, key: key) == nil { return }
+    // What was surer gives the title, unless a person has looked at it.
     try db.execute(
       sql: """
         INSERT INTO book (isbn, title, author, coverURL, format, enrichment, confidence,
           timesScanned)
-        VALUES (?, ?, ?, ?, ?, ?, ?, 1)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (isbn) DO UPDATE SET
+          title = iif(excluded.confidence > confidence AND NOT isReviewed, excluded.title, title),
+          author = iif(excluded.confidence > confidence AND NOT isReviewed,
+            coalesce(excluded.author, author), author),
           coverURL = coalesce(excluded.coverURL, coverURL),
           format = coalesce(excluded.format, format),
           enrichment = coalesce(excluded.enrichment, enrichment),
           confidence = max(confidence, excluded.confidence),
-          timesScanned = timesScanned + 1
+          timesScanned = timesScanned + excluded.timesScanned
         """,
       arguments: [
         key, title, author, coverUrl, format, enrichmentStatus,
-        min(max(confidence ?? 0, 0), 1),
+        min(max(confidence ?? 0, 0), 1), isNew ? 1 : 0,
       ])
+  }
+}
+
+/// A list of books in which one that can't be read spoils none of the others.
+struct FoundBooks: Decodable, Sendable {
+  var books: [FoundBook] = []
+  var unreadable = 0
+
+  init(from decoder: any Decoder) throws {
+    var list = try decoder.unkeyedContainer()
+    while !list.isAtEnd {
+      if let book = try list.decode(Entry.self).book { books.append(book) } else { unreadable += 1 }
+    }
+  }
+
+  private struct Entry: Decodable {
+    let book: FoundBook?
+
+    init(from decoder: any Decoder) { book = try? FoundBook(from: decoder) }
   }
 }

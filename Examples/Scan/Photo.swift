@@ -26,8 +26,8 @@ struct Photo {
       throw PhotoError(path, "has \(size >> 20) MB, more than \(Self.mostBytes >> 20)")
     }
     try file.seek(toOffset: 0)
-    // The size of a picture stands behind its colour profile and preview.
-    let head = [UInt8](try file.read(upToCount: 1 << 20) ?? Data())
+    // The size of a picture stands behind its colour profile, preview and depth.
+    let head = [UInt8](try file.read(upToCount: 16 << 20) ?? Data())
     guard let (width, height) = Self.pngSize(head) ?? Self.jpegSize(head) else {
       throw PhotoError(path, "is no JPEG or PNG picture, whatever its name says")
     }
@@ -56,6 +56,11 @@ struct Photo {
     var at = 2
     while at + 9 < head.count, head[at] == 0xFF {
       let marker = head[at + 1]
+      // Any number of these may stand before a marker.
+      if marker == 0xFF {
+        at += 1
+        continue
+      }
       let length = Int(head[at + 2]) << 8 | Int(head[at + 3])
       if 0xC0...0xCF ~= marker, ![0xC4, 0xC8, 0xCC].contains(marker) {
         let height = Int(head[at + 5]) << 8 | Int(head[at + 6])

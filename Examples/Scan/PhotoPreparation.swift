@@ -6,7 +6,7 @@ enum PhotoPreparation {
   /// camera wrote into it, e.g. where it was taken.
   static func run(from source: String, to target: String) async throws {
     let status = try await ChildProcess.run(
-      "gm",
+      "gm", of: "graphicsmagick",
       [
         "convert", "-limit", "Pixels", "\(Photo.mostPixels)", source, "-auto-orient", "-resize",
         "1920x1920>", "-strip", "-quality", "85", "jpeg:\(target)",

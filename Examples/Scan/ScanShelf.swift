@@ -103,6 +103,7 @@ struct Scanner: Sendable {
 
   private struct End: Codable, Sendable {
     var books: [FoundBook]?
+    var unreadable = 0
     var resultsURL: String?
   }
 
@@ -116,7 +117,7 @@ struct Scanner: Sendable {
       // The service may have finished without being heard: its results decide.
       guard left > .zero else { return End() }
       let last = try await context.value("event \(round)", as: String.self)
-      let request = service.stream(ticket, within: left)
+      let request = try service.stream(ticket, within: left)
       // A service that has nothing more to say has its results.
       guard
         let events = try await EventStream.open(
@@ -150,7 +151,9 @@ struct Scanner: Sendable {
       try await context.save("event \(round)", event.id) { db in try warn(job, in: db) }
     case "complete", "completed":
       let end = try? JSONDecoder().decode(Complete.self, from: data)
-      return End(books: end?.books, resultsURL: end?.resultsUrl)
+      return End(
+        books: end?.books?.books, unreadable: end?.books?.unreadable ?? 0,
+        resultsURL: end?.resultsUrl)
     default: break
     }
     return nil
@@ -163,7 +166,7 @@ struct Scanner: Sendable {
 
   // MARK: - The end
 
-  /// The books of the last event or, where it has none, of the results. A scan is not done before
+  /// The books of the last event or, where it has none or leads to more, of the results. A scan is not done before
   /// one of the two was read.
   private func collect(
     _ end: End, _ ticket: Talaria.Ticket, _ round: Int, _ job: ScanShelf, _ context: JobContext
@@ -172,35 +175,45 @@ struct Scanner: Sendable {
       let books = try await books(of: end, ticket)
       try CrashPoint.reach(.scanAfterResults)
       return books
-    } commit: { db, books in
-      for book in books { try book.record(for: job.scan, in: db) }
+    } commit: { (db, end: End) in
+      for book in end.books ?? [] { try book.record(for: job.scan, in: db) }
+      for _ in 0..<end.unreadable { try warn(job, in: db) }
     }
   }
 
-  private func books(of end: End, _ ticket: Talaria.Ticket) async throws -> [FoundBook] {
-    if let books = end.books { return books }
+  private func books(of end: End, _ ticket: Talaria.Ticket) async throws -> End {
+    if let books = end.books, !books.isEmpty || end.resultsURL == nil { return end }
     let results = try await service.results(ticket, at: end.resultsURL)
-    guard let books = results.found, results.isComplete else {
+    if results.isFailed {
+      throw ServiceError(.failed, "the service could not scan the photo", meansLost: true)
+    }
+    guard let found = results.found, results.isComplete else {
       throw ServiceError(.failed, "the scan isn't finished at the service")
     }
-    return books
+    return End(books: found.books, unreadable: found.unreadable)
   }
 
   private func isLost(_ error: any Error) -> Bool {
-    (error as? HTTPProblem)?.meansLost ?? ((error as? EventProblem)?.advice == .failed)
+    switch error {
+    case let problem as HTTPProblem: problem.meansLost
+    case let problem as EventProblem: problem.advice == .failed
+    case let error as ServiceError: error.meansLost
+    default: false
+    }
   }
 
   private func beginAgain(
     after round: Int, _ ticket: Talaria.Ticket, _ job: ScanShelf, _ context: JobContext,
     _ error: any Error
   ) async throws -> Never {
-    guard round < Self.mostRounds else {
-      throw ServiceError(.permanent, "the service lost the scan \(round) times: \(error)")
-    }
     try await context.save("round", round + 1) { db in
       try db.execute(
         sql: "UPDATE scan SET phase = 'waiting' WHERE id = ?", arguments: [job.scan])
       try database.jobs.enqueue(CleanUp(ticket: ticket), in: db)
+    }
+    // Whoever tries it again has as many rounds again.
+    if round.isMultiple(of: Self.mostRounds) {
+      throw ServiceError(.permanent, "the service lost the scan \(round) times: \(error)")
     }
     throw ServiceError(.failed, "asking for a new job: \(error)")
   }
@@ -226,7 +239,7 @@ struct Scanner: Sendable {
   }
 
   private struct Complete: Decodable {
-    var books: [FoundBook]?
+    var books: FoundBooks?
     var resultsUrl: String?
   }
 }

@@ -34,8 +34,8 @@ struct Talaria: Sendable {
   }
 
   /// How the stream of a job's events is asked for.
-  func stream(_ ticket: Ticket, within deadline: Duration) -> HTTPRequest {
-    var request = self.request(.get, ticket.streamURL, ticket)
+  func stream(_ ticket: Ticket, within deadline: Duration) throws -> HTTPRequest {
+    var request = try self.request(.get, ticket.streamURL, ticket)
     request.deadline = deadline
     // The service says something every 30 seconds; two of these may be late.
     request.idleTimeout = .seconds(75)
@@ -44,7 +44,7 @@ struct Talaria: Sendable {
 
   func results(_ ticket: Ticket, at resultsURL: String?) async throws -> Results {
     let path = "/v3/jobs/scans/\(ticket.jobID)/results?format=lite"
-    var request = self.request(.get, url(resultsURL ?? path), ticket)
+    var request = try self.request(.get, url(resultsURL ?? path), ticket)
     request.deadline = .seconds(60)
     return try await decode(Envelope<Results>.self, answer(to: request)).data
   }
@@ -52,21 +52,23 @@ struct Talaria: Sendable {
   /// Removes what the service keeps of a job; that it is gone already is as good. With a token that
   /// has expired nobody can: the service forgets the job by itself.
   func cleanUp(_ ticket: Ticket) async throws {
-    var request = self.request(.delete, url("/v3/jobs/scans/\(ticket.jobID)/cleanup"), ticket)
+    var request = try self.request(.delete, url("/v3/jobs/scans/\(ticket.jobID)/cleanup"), ticket)
     request.deadline = .seconds(30)
     do {
       _ = try await answer(to: request)
     } catch let problem as HTTPProblem where problem.meansLost {}
   }
 
-  private func request(_ method: HTTPRequest.Method, _ url: String, _ ticket: Ticket)
-    -> HTTPRequest
-  {
-    var request = HTTPRequest(method, url, headers: ["X-Device-ID": deviceID])
+  private func request(
+    _ method: HTTPRequest.Method, _ url: String, _ ticket: Ticket
+  ) throws -> HTTPRequest {
     // The token belongs to the service, and an absolute URL in its answer may name someone else.
-    if let token = ticket.token, (try? Origin(of: url)) == (try? Origin(of: base.absoluteString)) {
-      request.headers["Authorization"] = "Bearer \(token)"
+    let origin = try Origin(of: url)
+    guard try origin == Origin(of: base.absoluteString) else {
+      throw ServiceError(.permanent, "the service sends its client away, to \(origin)")
     }
+    var request = HTTPRequest(method, url, headers: ["X-Device-ID": deviceID])
+    if let token = ticket.token { request.headers["Authorization"] = "Bearer \(token)" }
     return request
   }
 
@@ -105,11 +107,12 @@ struct Talaria: Sendable {
   }
 
   struct Results: Decodable, Sendable {
-    private var results: [FoundBook]?
-    private var books: [FoundBook]?
+    private var results: FoundBooks?
+    private var books: FoundBooks?
     private var status: String?
 
-    var found: [FoundBook]? { results ?? books }
+    var found: FoundBooks? { results ?? books }
+    var isFailed: Bool { status.map { $0.hasPrefix("fail") || $0.hasPrefix("cancel") } ?? false }
     /// Taken for granted where the service does not say.
     var isComplete: Bool { status.map { $0.hasPrefix("complete") } ?? true }
   }
@@ -124,9 +127,12 @@ extension HTTPProblem {
 struct ServiceError: AdvisingError, CustomStringConvertible {
   let advice: FailureAdvice
   let description: String
+  /// The service's job came to nothing; another one may not.
+  let meansLost: Bool
 
-  init(_ advice: FailureAdvice, _ description: String) {
+  init(_ advice: FailureAdvice, _ description: String, meansLost: Bool = false) {
     self.advice = advice
     self.description = description
+    self.meansLost = meansLost
   }
 }

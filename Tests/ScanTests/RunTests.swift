@@ -123,6 +123,23 @@ struct RunTests {
     }
   }
 
+  @Test func `a scan that the service lost three times can be tried again`() async throws {
+    try await Service.run("expired-token") { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        let run = try ScanRun(folder, "--service", service.url)
+        _ = try await run.said("failed\tshelf.png", "lost the scan 3 times")
+        _ = try await run.end()
+        try await service.misbehave("")
+        #expect(try await folder("retry").status == 0)
+        _ = try await folder("run", "--once", "--service", service.url)
+        #expect(try await folder("status").lines[0] == "done\tshelf.png\t3 books")
+        #expect(try await service.counts().jobsCreated == 4)
+        #expect(folder.keptFiles == [])
+      }
+    }
+  }
+
   @Test func `an address that is none is refused`() async throws {
     try await withScanFolder { folder in
       let ran = try await folder("run", "--once", "--service", "")

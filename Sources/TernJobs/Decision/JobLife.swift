@@ -8,6 +8,9 @@ package struct JobLife: Hashable, Sendable {
   /// Attempts in a row that reached nobody.
   package private(set) var unreached: Int
 
+  /// A service that says no and to come back at once is not asked in a circle.
+  package static let shortestGate = Duration.seconds(1)
+
   package init(state: JobState, failures: Int = 0, unreached: Int = 0) {
     (self.state, self.failures, self.unreached) = (state, failures, unreached)
   }
@@ -105,7 +108,8 @@ package struct JobLife: Hashable, Sendable {
       return isLocal || isSteady ? count(around.retry) : missed(around)
     case .unreachable: return missed(around)
     case .limited(let delay):
-      return .closeGate(min(max(delay ?? around.gateDelay, .zero), around.longestGate))
+      return .closeGate(
+        min(max(delay ?? around.gateDelay, Self.shortestGate), around.longestGate))
     }
   }
 

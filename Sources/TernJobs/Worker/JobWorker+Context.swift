@@ -74,6 +74,9 @@ extension JobWorker {
       throw error.error
     } catch let error as JobQueueError {
       throw error
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      // The app's as well: a deferred foreign key is looked at as late as the commit.
+      throw error
     } catch {
       if !Task.isCancelled { fail(error) }
       throw error

@@ -6,8 +6,8 @@
 /// - Source: WHATWG HTML, section 9.2.6, "Interpreting an event stream".
 public struct EventStreamParser: Sendable {
   public struct Limit: Hashable, Sendable {
-    /// The longest line, without its end.
-    public var lineBytes = 64 << 10
+    /// The longest line, without its end: an event's data can be one line.
+    public var lineBytes = 1 << 20
     /// The most data of one event.
     public var eventBytes = 1 << 20
 

@@ -41,7 +41,8 @@ import Testing
     }
     #expect(pause(.seconds(7)) == .closeGate(.seconds(7)))
     #expect(pause(nil) == .closeGate(.seconds(30)))
-    #expect(pause(.seconds(-7)) == .closeGate(.zero))
+    #expect(pause(.seconds(-7)) == .closeGate(.seconds(1)))
+    #expect(pause(.zero) == .closeGate(.seconds(1)))
     #expect(pause(.seconds(1 << 40)) == .closeGate(.seconds(86_400)))
   }
 

@@ -138,6 +138,14 @@ struct EventStreamParserTests {
     #expect(parser.reconnectionTime == .milliseconds(milliseconds))
   }
 
+  @Test("an event of 128 KB in one line is within the limits")
+  func longLine() throws {
+    var parser = EventStreamParser()
+    let data = String(repeating: "x", count: 128 << 10)
+    let items = try parser.consume("data: \(data)\n\n".utf8)
+    #expect(items == [.event(ServerEvent(data: data))])
+  }
+
   @Test("an id from the connection before lasts until another comes")
   func idBefore() throws {
     var parser = EventStreamParser(lastEventID: "7")
