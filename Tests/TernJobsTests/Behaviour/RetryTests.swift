@@ -50,6 +50,14 @@ import Testing
     #expect(record.reason == "Silent.because")
   }
 
+  @Test func `a failure's cause is told in its own words or by its type`() throws {
+    let unsaid = JobFailure(.failed, "reading", underlyingError: Silent.because(secret: "hush"))
+    let (notes, record) = try attempts(
+      Tidy(name: ""), [JobFailure(.permanent, "the scan is lost", underlyingError: unsaid)])
+    #expect(notes == ["0 1"])
+    #expect(record.reason == "the scan is lost: reading: Silent.because")
+  }
+
   @Test func `another policy is the job's own`() throws {
     let (notes, _) = try attempts(Patient(), Array(repeating: Failure(.failed), count: 9))
     #expect(notes == ["0 1", "10 2", "30 3", "50 4"])

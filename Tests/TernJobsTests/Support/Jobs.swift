@@ -18,15 +18,12 @@ struct Patient: Job {
   static let retry = RetryPolicy.doubling(from: .seconds(10), limit: .seconds(20), times: 3)
 }
 
-/// A failure that says what it means.
-struct Failure: AdvisingError, CustomStringConvertible {
-  var advice: FailureAdvice
+typealias Failure = JobFailure
 
+extension JobFailure {
   init(_ advice: FailureAdvice) {
-    self.advice = advice
+    self.init(advice, "the service would not")
   }
-
-  var description: String { "the service would not" }
 }
 
 /// One that says nothing, and carries what is nobody's business.

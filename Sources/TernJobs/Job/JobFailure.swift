@@ -1,0 +1,30 @@
+import TernCore
+
+/// What a handler throws to say why its attempt failed and what that means for another one.
+///
+/// ```swift
+/// guard answer.status == "done" else {
+///   throw JobFailure(.failed, "the service has not read the photo yet")
+/// }
+/// ```
+public struct JobFailure: AdvisingError, CustomStringConvertible {
+  public let advice: FailureAdvice
+  /// What happened, in a sentence for the job's reason.
+  public let message: String
+  public let underlyingError: (any Error)?
+
+  /// - Parameters:
+  ///   - message: is stored and shown, so it holds no content and no secrets.
+  ///   - underlyingError: its own words follow the message; without such, its type.
+  public init(
+    _ advice: FailureAdvice, _ message: String, underlyingError: (any Error)? = nil
+  ) {
+    self.advice = advice
+    self.message = message
+    self.underlyingError = underlyingError
+  }
+
+  public var description: String {
+    message + (underlyingError.map { ": \(FailureText.of($0))" } ?? "")
+  }
+}
