@@ -107,6 +107,18 @@ extension JobRows {
     }
   }
 
+  /// When the first job can run that waits for a time or a gate, and not for the network.
+  func nextReached(at now: WallTime) throws -> WallTime? {
+    try Int64.fetchOne(
+      db,
+      sql: """
+        SELECT min(max(j.ready_ms, coalesce(g.reopens_ms, j.ready_ms)))
+        FROM \(JobTables.job) AS j LEFT JOIN \(JobTables.gate) AS g ON g.service = j.service
+        WHERE j.state = \(JobState.waiting.rawValue) AND (j.unreached = 0 OR g.reopens_ms > ?)
+        """, arguments: [now.milliseconds]
+    ).map(WallTime.init)
+  }
+
   private func files(of job: JobID) throws -> [String: String] {
     let rows = try Row.fetchAll(
       db, sql: "SELECT name, path FROM \(JobTables.file) WHERE job = ?", arguments: [job.rawValue])

@@ -53,18 +53,21 @@ public actor JobWorker {
   ///
   /// - Throws: ``JobQueueError`` `.workerRunning` and `.notInstalled`, and the `DatabaseError` that
   ///   ended the work. Nothing is lost then: the next run frees what this one had.
-  public func run() async throws { try await work(untilIdle: false) }
+  public func run() async throws { try await work(idleFrom: nil) }
 
   /// Works until nothing can run: every job is done, failed, parked, or waits for a time, a gate or
-  /// the network. Waits for none of these. For commands and tests.
+  /// the network. For commands and tests.
   ///
+  /// - Parameter patience: waits for retries and gates whose time comes within this, counted from
+  ///   the call, as often as that may be; never for the network. By default for none.
   /// - Throws: as ``run()``; `CancellationError`.
-  public func drain() async throws {
-    try await work(untilIdle: true)
+  public func drain(waiting patience: Duration = .zero) async throws {
+    try await work(idleFrom: queue.environment.time(after: patience))
     try Task.checkCancellation()
   }
 
-  private func work(untilIdle: Bool) async throws {
+  /// - Parameter end: what becomes ready later is not waited for; `nil` to wait for ever.
+  private func work(idleFrom end: WallTime?) async throws {
     let lock = try takeLock()
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -77,7 +80,7 @@ public actor JobWorker {
       group.addTask { await self.followPath() }
       do {
         try await write { try $0.recover(kinds: handlers.kinds, at: queue.environment.now) }
-        try await loop(&group, stream, untilIdle: untilIdle)
+        try await loop(&group, stream, idleFrom: end)
       } catch {
         failure = failure ?? error
       }
@@ -107,7 +110,7 @@ public actor JobWorker {
   // MARK: - The loop
 
   private func loop(
-    _ group: inout DiscardingTaskGroup, _ stream: AsyncStream<Void>, untilIdle: Bool
+    _ group: inout DiscardingTaskGroup, _ stream: AsyncStream<Void>, idleFrom end: WallTime?
   ) async throws {
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
@@ -116,9 +119,14 @@ public actor JobWorker {
         running += 1
         group.addTask { await self.attempt(claim) }
       }
-      if untilIdle, running == 0 { return }
+      if let end, running == 0, try await isIdle(from: end) { return }
       await wait(&iterator)
     }
+  }
+
+  private func isIdle(from end: WallTime) async throws -> Bool {
+    let now = queue.environment.now
+    return try await read { try $0.nextReached(at: now) }.map { $0 > end } ?? true
   }
 
   /// As many as may run now.

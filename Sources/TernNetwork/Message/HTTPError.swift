@@ -7,15 +7,17 @@ import TernCore
 public struct HTTPError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
-      case invalidURL, invalidHeader, unresolvedHost, connectionRefused, unreachable
+      case invalidURL, otherOrigin, invalidHeader, unresolvedHost, connectionRefused, unreachable
       case connectTimeout, tls, deadlineExceeded, idleTimeout, connectionLost
-      case invalidAnswer, bodyTooLarge, bodyInUse, shutDown
+      case invalidAnswer, unexpectedBody, bodyTooLarge, bodyInUse, shutDown
       case fileMissing, fileUnreadable, fileChanged
     }
     package let reason: Reason
 
     /// The URL is not an absolute http or https URL, or carries credentials.
     public static let invalidURL = Code(reason: .invalidURL)
+    /// The URL leads away from the ``HTTPService`` whose request it is for.
+    public static let otherOrigin = Code(reason: .otherOrigin)
     /// The method or a header field can't be sent as it stands.
     public static let invalidHeader = Code(reason: .invalidHeader)
     /// The name look-up found nothing, e.g. because there is no network.
@@ -36,6 +38,8 @@ public struct HTTPError: Error, Hashable, Sendable {
     public static let connectionLost = Code(reason: .connectionLost)
     /// What came is not HTTP, or its head is over the limit.
     public static let invalidAnswer = Code(reason: .invalidAnswer)
+    /// The body is not what its reader can make use of, e.g. no JSON of that form.
+    public static let unexpectedBody = Code(reason: .unexpectedBody)
     /// The body is longer than its reader wanted.
     public static let bodyTooLarge = Code(reason: .bodyTooLarge)
     /// Two tasks read one body at the same time.
@@ -70,12 +74,28 @@ extension HTTPError: AdvisingError {
     // The program ends the transport when it ends itself, and goes on another time.
     case .unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .shutDown: .unreachable
     // What a captive portal shows, too.
-    case .tls: .failed
+    case .tls, .unexpectedBody: .failed
     // Too many open files, a device that is locked, a writer that has not finished.
     case .fileUnreadable, .fileChanged: .failed
     case .deadlineExceeded, .idleTimeout, .connectionLost, .invalidAnswer:
       .interrupted(isLocal: origin?.isLoopback ?? false)
-    case .invalidURL, .invalidHeader, .bodyTooLarge, .bodyInUse, .fileMissing: .permanent
+    case .invalidURL, .otherOrigin, .invalidHeader, .bodyTooLarge, .bodyInUse, .fileMissing:
+      .permanent
+    }
+  }
+}
+
+extension HTTPError {
+  /// Whether the server may have got the whole request, and done what it asks for, with nobody to
+  /// hear the answer. `false` where it surely has not.
+  public var mayHaveArrived: Bool {
+    switch code.reason {
+    case .invalidURL, .otherOrigin, .invalidHeader, .unresolvedHost, .connectionRefused,
+      .unreachable, .connectTimeout, .tls, .fileMissing, .fileUnreadable, .fileChanged:
+      false
+    case .deadlineExceeded, .idleTimeout, .connectionLost, .invalidAnswer, .unexpectedBody,
+      .bodyTooLarge, .bodyInUse, .shutDown:
+      true
     }
   }
 }
@@ -89,6 +109,7 @@ extension HTTPError: CustomStringConvertible {
   private var summary: String {
     switch code.reason {
     case .invalidURL: "the URL can't be used"
+    case .otherOrigin: "the URL leads away from the service"
     case .invalidHeader: "the request can't be sent"
     case .unresolvedHost: "the host name was not found"
     case .connectionRefused: "the connection was refused"
@@ -99,6 +120,7 @@ extension HTTPError: CustomStringConvertible {
     case .idleTimeout: "the connection fell silent"
     case .connectionLost: "the connection was lost"
     case .invalidAnswer: "the answer is not HTTP"
+    case .unexpectedBody: "the body is not what was expected"
     case .bodyTooLarge: "the body is too large"
     case .bodyInUse: "the body is being read already"
     case .shutDown: "the transport was shut down"

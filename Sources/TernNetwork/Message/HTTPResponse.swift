@@ -24,6 +24,22 @@ public struct HTTPResponse: Sendable {
     return try await body.collect(limit: limit)
   }
 
+  /// The whole body as a value, whatever its media type says.
+  ///
+  /// - Parameter limit: of the body, in bytes.
+  /// - Throws: ``HTTPError`` with ``HTTPError/Code/unexpectedBody`` where it is no JSON of that
+  ///   form, without what it holds; as ``collect(limit:)``.
+  public func json<Value: Decodable>(
+    _ type: Value.Type = Value.self, limit: Int = 4 << 20
+  ) async throws -> Value {
+    let bytes = try await collect(limit: limit)
+    do {
+      return try JSONDecoder().decode(type, from: Data(bytes))
+    } catch {
+      throw HTTPError(.unexpectedBody, origin: nil, "it is no \(type) in JSON")
+    }
+  }
+
   /// Whether the content has that media type, whatever its parameters.
   package func hasType(_ type: String) -> Bool {
     let given = headers["Content-Type"]?.prefix { $0 != ";" } ?? ""

@@ -138,8 +138,8 @@ final class Rig: @unchecked Sendable {
     }
   }
 
-  func drain(_ worker: JobWorker) throws {
-    try outcome(of: task { try await worker.drain() })
+  func drain(_ worker: JobWorker, waiting patience: Duration = .zero) throws {
+    try outcome(of: task { try await worker.drain(waiting: patience) })
   }
 
   /// Runs anything on the rig's thread to its end.

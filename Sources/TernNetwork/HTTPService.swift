@@ -1,0 +1,56 @@
+import Foundation
+
+/// One service: where it is, and what all requests to it carry.
+///
+/// ```swift
+/// let service = HTTPService(url, headers: ["X-Device-ID": device])
+/// let request = try service.request(.get, "/v3/jobs/7", bearer: token, deadline: .seconds(60))
+/// let job = try await service.answer(to: request).json(ScanJob.self)
+/// ```
+///
+/// Requests go to the service's own origin and to no other, so that a URL in one of its answers
+/// leads no credentials away.
+public struct HTTPService: Sendable {
+  public let url: URL
+  /// Sent with every request.
+  public var headers: HTTPHeaders
+  public let transport: any HTTPTransport
+
+  public init(
+    _ url: URL, headers: HTTPHeaders = [:],
+    over transport: any HTTPTransport = SystemTransport.shared
+  ) {
+    (self.url, self.headers, self.transport) = (url, headers, transport)
+  }
+
+  /// - Parameters:
+  ///   - reference: a path, or a whole URL as the service itself gave it.
+  ///   - bearer: the token of this request, where it needs one.
+  /// - Throws: ``HTTPError`` with ``HTTPError/Code/otherOrigin`` or
+  ///   ``HTTPError/Code/invalidURL``.
+  public func request(
+    _ method: HTTPRequest.Method, _ reference: String, bearer: String? = nil,
+    body: HTTPRequest.Body = .none, deadline: Duration? = nil, idleTimeout: Duration? = nil
+  ) throws(HTTPError) -> HTTPRequest {
+    guard let absolute = URL(string: reference, relativeTo: url)?.absoluteString else {
+      throw HTTPError(.invalidURL, origin: nil, "it can't be read as a URL of the service")
+    }
+    let (own, asked) = (try Origin(of: url.absoluteString), try Origin(of: absolute))
+    guard asked == own else {
+      throw HTTPError(.otherOrigin, origin: own, "it names \(asked)")
+    }
+    var request = HTTPRequest(
+      method, absolute, headers: headers, body: body, deadline: deadline, idleTimeout: idleTimeout)
+    if let bearer { request.headers["Authorization"] = "Bearer \(bearer)" }
+    return request
+  }
+
+  /// Sends a request and returns when the answer's head has arrived.
+  ///
+  /// - Throws: ``HTTPProblem`` for every status but 200 to 299; ``HTTPError``; `CancellationError`.
+  public func answer(to request: HTTPRequest) async throws -> HTTPResponse {
+    let response = try await transport.send(request)
+    guard 200..<300 ~= response.status else { throw try await HTTPProblem(response, to: request) }
+    return response
+  }
+}

@@ -1,0 +1,86 @@
+import GRDB
+import Synchronization
+import Tern
+import Testing
+
+@Suite struct DrainTests {
+  /// What a worker does that is drained with a patience, when each start of a job is answered so.
+  private func notes(
+    waiting patience: Duration, count: Int = 1,
+    _ answer: @escaping @Sendable (Rig, _ start: Int) throws -> Void
+  ) throws -> (notes: [String], end: Double, states: [JobState]) {
+    var outcome: (notes: [String], end: Double, states: [JobState]) = ([], 0, [])
+    try Rig.run { rig in
+      let queue = try rig.open()
+      for number in 1...count { _ = try rig.enqueue(queue, Scan(shelf: "\(number)")) }
+      let starts = Mutex(0)
+      let worker = JobWorker(queue) {
+        $0.handle(Scan.self) { _, _ in
+          rig.note("try")
+          try answer(
+            rig,
+            starts.withLock {
+              $0 += 1
+              return $0
+            })
+        }
+      }
+      try rig.drain(worker, waiting: patience)
+      let states = try rig.database.read { try queue.records(in: $0) }.map(\.state)
+      outcome = (rig.notes(), rig.seconds, states)
+    }
+    return outcome
+  }
+
+  @Test func `without patience the first wait ends it`() throws {
+    let (notes, end, states) = try notes(waiting: .zero) { _, _ in throw Failure(.failed) }
+    #expect(notes == ["0 try"])
+    #expect(end == 0)
+    #expect(states == [.waiting])
+  }
+
+  @Test func `retries are waited for, until the job has failed for good`() throws {
+    let (notes, end, states) = try notes(waiting: .seconds(60)) { _, _ in throw Failure(.failed) }
+    #expect(notes == ["0 try", "1 try", "3 try", "7 try"])
+    #expect(end == 7)
+    #expect(states == [.failed])
+  }
+
+  @Test func `a retry after the time is not waited for`() throws {
+    let (notes, end, states) = try notes(waiting: .seconds(6)) { _, _ in throw Failure(.failed) }
+    #expect(notes == ["0 try", "1 try", "3 try"])
+    #expect(end == 3)
+    #expect(states == [.waiting])
+  }
+
+  @Test func `a gate that reopens in time is waited for, again and again`() throws {
+    let (notes, end, states) = try notes(waiting: .seconds(60), count: 2) { _, start in
+      if start < 5 { throw Failure(.limited(delay: .seconds(20))) }
+    }
+    #expect(notes == ["0 try", "0 try", "20 try", "40 try", "60 try", "60 try"])
+    #expect(end == 60)
+    #expect(states == [.done, .done])
+  }
+
+  @Test func `a gate that is closed for long is not waited for`() throws {
+    let (notes, end, states) = try notes(waiting: .seconds(60)) { _, _ in
+      throw Failure(.limited(delay: .seconds(61)))
+    }
+    #expect(notes == ["0 try"])
+    #expect(end == 0)
+    #expect(states == [.waiting])
+  }
+
+  @Test func `the network is not waited for, but a gate behind which it was found is`() throws {
+    let unreached = try notes(waiting: .seconds(60)) { _, _ in throw Failure(.unreachable) }
+    #expect(unreached.notes == ["0 try"])
+    #expect(unreached.end == 0)
+    let found = try notes(waiting: .seconds(60), count: 2) { _, start in
+      // The first reaches nobody, the second is told to come back.
+      if start == 1 { throw Failure(.unreachable) }
+      if start == 2 { throw Failure(.limited(delay: .seconds(5))) }
+    }
+    #expect(found.notes == ["0 try", "0 try", "5 try", "5 try"])
+    #expect(found.states == [.done, .done])
+  }
+}
