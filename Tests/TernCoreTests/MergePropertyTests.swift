@@ -62,7 +62,8 @@ import Testing
     _ = state.begin(RowChange(kind: .insert, life: 1, stamp: stamp), authors: authors)
     for column in 0..<4 {
       _ = try state.mergeColumn(
-        UInt32(column), rule: .lastWriter, value: WireValue(.null), stamp: stamp, authors: authors)
+        UInt32(column), rule: .lastWriter, value: WireValue(.null), stamp: stamp,
+        sequence: 1, authors: authors)
     }
     state.finishInsert(
       stamp, rules: Array(repeating: .lastWriter, count: 4), authors: authors)

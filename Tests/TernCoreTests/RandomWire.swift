@@ -32,6 +32,22 @@ struct RandomWire {
     }
   }
 
+  mutating func elements() -> [Value] {
+    let values = (0..<Int.random(in: 0...4, using: &generator)).map { _ in value() }
+    return Set(values.compactMap(ElementSet.element)).sorted()
+  }
+
+  mutating func setChange() -> SetChange {
+    let replicas = (0..<3).map { _ in ReplicaID(using: &generator) }
+    let removed = elements().map { element in
+      let replica = replicas.randomElement(using: &generator)!
+      var additions = VersionVector([replicas[0]: 1])
+      additions[replica] = .random(in: 1...1 << 40 - 1, using: &generator)
+      return ElementSet.Entry(element, additions)
+    }
+    return SetChange(added: elements(), removed: removed)
+  }
+
   mutating func appendKey(to writer: inout ByteWriter) {
     var value = value()
     if value == .null { value = "key" }
@@ -79,6 +95,8 @@ struct RandomWire {
       if column.rule == 1 {
         let wide = Int128(integer()) &* Int128(integer()) &* 3
         writer.append(wide: wide)
+      } else if column.rule == 4 {
+        setChange().bytes.withUnsafeBytes { writer.append(.blob, bytes: $0) }
       } else {
         writer.append(value())
       }
@@ -108,7 +126,7 @@ func rewritten(_ body: some Collection<UInt8>) throws(WireError) -> [UInt8] {
       var (row, writer) = (BodyRow(), ByteWriter())
       while let block = try reader.nextBlock() {
         writer.append(block: block)
-        while try reader.nextRow(&row, of: block) { writer.append(row) }
+        while try reader.nextRow(&row, of: block) { writer.append(row, of: block) }
         writer.appendEndOfBlock()
       }
       return writer.bytes
@@ -118,7 +136,7 @@ func rewritten(_ body: some Collection<UInt8>) throws(WireError) -> [UInt8] {
 }
 
 extension ByteWriter {
-  fileprivate mutating func append(_ row: BodyRow) {
+  fileprivate mutating func append(_ row: BodyRow, of block: BodyBlock) {
     append(row: row.kind, life: row.life)
     for key in row.key { append(key: key) }
     if row.kind == .update {
@@ -128,6 +146,12 @@ extension ByteWriter {
       }
       append(raw: mask)
     }
-    for (value, isCarried) in zip(row.values, row.isCarried) where isCarried { append(value) }
+    for (index, value) in row.values.enumerated() where row.isCarried[index] {
+      if block.columns[index].rule == 4, let change = try? SetChange(value.content) {
+        change.bytes.withUnsafeBytes { append(.blob, bytes: $0) }
+      } else {
+        append(value)
+      }
+    }
   }
 }

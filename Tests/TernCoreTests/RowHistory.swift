@@ -5,6 +5,8 @@ import TernTesting
 struct RowEvent {
   var author: Int
   var time: UInt64
+  /// Of the author's operation.
+  var sequence: UInt64
   var row: Int
   var kind: RowChange.Kind
   var life: UInt32
@@ -14,7 +16,9 @@ struct RowEvent {
 
 /// What one replica makes of events: states, and the values that its table would show.
 struct RowReplica {
-  static let rules: [MergeRule] = [.lastWriter, .counter, .lastWriter, .max, .min, .lastWriter]
+  static let rules: [MergeRule] = [
+    .lastWriter, .counter, .lastWriter, .max, .min, .lastWriter, .set,
+  ]
 
   /// Authors in the order in which this replica met them, which differs between replicas.
   private(set) var authors: Authors
@@ -43,7 +47,7 @@ struct RowReplica {
         var reader = ByteReader(buffer)
         return try state.mergeColumn(
           UInt32(column), rule: Self.rules[column], value: reader.value("value"), stamp: stamp,
-          authors: authors)
+          sequence: event.sequence, authors: authors)
       }
       if isShown { values[event.row, default: [:]][column] = bytes }
     }
@@ -88,6 +92,7 @@ struct RowReplica {
     switch state.content(of: UInt32(column)) {
     case .counter(let sum, _): "\(sum)"
     case .extreme(let value, _): "\(value)"
+    case .set(let elements, _): "\(elements.json)"
     default: "\(values[row]?[column] ?? [])"
     }
   }
@@ -158,7 +163,8 @@ struct RowHistory {
       clocks[author] += UInt64.random(in: 1...3, using: &generator)
       let row = Int.random(in: 0..<rows, using: &generator)
       let event = Self.event(
-        by: author, at: clocks[author], row: row, replicas[author].states[row], &generator)
+        by: author, at: clocks[author], sequence: UInt64(logs[author].count + 1), row: row,
+        replicas[author].states[row], &generator)
       try replicas[author].merge(event)
       logs[author].append(event)
       events.append(event)
@@ -166,23 +172,41 @@ struct RowHistory {
   }
 
   private static func event(
-    by author: Int, at time: UInt64, row: Int, _ state: RowState?,
+    by author: Int, at time: UInt64, sequence: UInt64, row: Int, _ state: RowState?,
     _ generator: inout SeededGenerator
   ) -> RowEvent {
     let life = state?.life ?? 0
     let isAlive = life & 1 == 1
     if isAlive, Int.random(in: 0..<4, using: &generator) == 0 {
       return RowEvent(
-        author: author, time: time, row: row, kind: .delete, life: life + 1, columns: [])
+        author: author, time: time, sequence: sequence, row: row, kind: .delete, life: life + 1,
+        columns: [])
     }
     let isInsert = !isAlive || Int.random(in: 0..<6, using: &generator) == 0
     // An author with an older schema knows fewer columns.
     let width = Int.random(in: 1...RowReplica.rules.count, using: &generator)
     let columns = (0..<width).filter { _ in isInsert || Bool.random(using: &generator) }
     return RowEvent(
-      author: author, time: time, row: row, kind: isInsert ? .insert : .update,
-      life: isAlive ? life : life + 1,
-      columns: columns.map { ($0, Self.value(RowReplica.rules[$0], &generator)) })
+      author: author, time: time, sequence: sequence, row: row,
+      kind: isInsert ? .insert : .update, life: isAlive ? life : life + 1,
+      columns: columns.map { column in
+        guard RowReplica.rules[column] == .set else {
+          return (column, Self.value(RowReplica.rules[column], &generator))
+        }
+        let elements = isAlive ? state!.elements(of: UInt32(column)) : ElementSet()
+        return (column, Self.change(of: elements, &generator))
+      })
+  }
+
+  private static func change(
+    of elements: ElementSet, _ generator: inout SeededGenerator
+  ) -> [UInt8] {
+    let all: [Value] = [1, 2.5, "a", "b", .string("ä\"\\\u{1}"), -3]
+    let wanted = all.filter { _ in Bool.random(using: &generator) }
+    let change = elements.change(to: wanted, isComplete: Bool.random(using: &generator))
+    var writer = ByteWriter()
+    (change ?? SetChange(added: [])).bytes.withUnsafeBytes { writer.append(.blob, bytes: $0) }
+    return writer.bytes
   }
 
   private static func value(_ rule: MergeRule, _ generator: inout SeededGenerator) -> [UInt8] {
@@ -241,6 +265,8 @@ struct RowHistory {
     let rule = RowReplica.rules[column]
     if rule == .counter {
       shown = "\(writes.reduce(Int128(0)) { $0 + read($1.bytes).wide })"
+    } else if rule == .set {
+      shown = expectedSet(writes.map { ($0.event, $0.bytes) })
     } else if rule != .lastWriter {
       let present = writes.filter { read($0.bytes).value != .null }
       let candidates = present.isEmpty ? writes : present
@@ -253,6 +279,29 @@ struct RowHistory {
     return RowReplica.Written(
       value: shown, time: HybridTime(rawValue: winner.event.time),
       author: RowReplica.id(winner.event.author))
+  }
+
+  /// An element is there when some addition is covered by no removal.
+  private static func expectedSet(_ writes: [(event: RowEvent, bytes: [UInt8])]) -> String {
+    let changes = writes.map { write in
+      guard case .blob(let bytes) = read(write.bytes).value else { preconditionFailure() }
+      return (write.event, try! bytes.withUnsafeBytes { try SetChange($0) })
+    }
+    let removed = changes.flatMap(\.1.removed)
+    var expected = ElementSet()
+    for (event, change) in changes {
+      let author = RowReplica.id(event.author)
+      let stays = change.added.filter { element in
+        !removed.contains {
+          $0.element == element && $0.additions[author] >= event.sequence
+        }
+      }
+      // One replica an addition, so that the set keeps them apart.
+      _ = expected.apply(
+        SetChange(added: stays), by: RowReplica.id(1000 + Int(event.sequence) * 10 + event.author),
+        sequence: 1)
+    }
+    return "\(expected.json)"
   }
 
   private static func read(_ bytes: [UInt8]) -> (wide: Int128, value: Value) {

@@ -154,10 +154,10 @@ import Testing
     #expect(throws: Never.self) { try row(.insert, life: 1, [9] + one) }
     expect(.malformed) { try row(.update, life: 1, [9, 2]) }  // a bit beyond the columns
     let wide = [7] + [UInt8](repeating: 0xFF, count: 15) + [0x7F]
-    for rule: UInt8 in [0, 2, 3] {
+    for rule: UInt8 in [0, 2, 3, 4] {
       expect(.malformed) { try row(.insert, life: 1, rules: [rule], [9] + wide) }
     }
-    for rule: UInt8 in [1, 4] {
+    for rule: UInt8 in [1, 5] {
       #expect(throws: Never.self) { try row(.insert, life: 1, rules: [rule], [9] + wide) }
     }
     expect(.malformed) {
@@ -165,6 +165,26 @@ import Testing
         $0.append(block: block())
         $0.append(byte: 7)
       }
+    }
+  }
+
+  @Test func `a set's change has one form`() {
+    func change(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { _ = try SetChange($0) } }
+    let id = [UInt8](repeating: 7, count: 16)
+    #expect(throws: Never.self) { try change([0, 0, 0]) }
+    #expect(throws: Never.self) { try change([1] + id + [1, 9, 1, 0, 5, 2, 9, 17]) }
+    for refused: [UInt8] in [
+      [1] + id + [0, 0],  // a replica that nobody names
+      [2] + id + id + [1, 9, 1, 0, 5, 0], [1] + id + [1, 9, 1, 1, 5, 0],
+      [1] + id + [1, 9, 1, 0, 0, 0], [1] + id + [1, 9, 0, 0],
+      [1] + id + [2, 9, 1, 0, 5, 9, 1, 0, 5, 0],
+      [0, 0, 2, 17, 9], [0, 0, 2, 9, 9], [0, 0, 1, 0], [0, 0, 1, 6], [0, 0, 1, 13, 0xFF],
+      [0, 0, 1, 4, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F],  // 1.0
+      [0, 0, 1, 4, 0, 0, 0, 0, 0, 0, 0xF0, 0x7F],  // infinite
+      [0, 0, 0, 0],
+    ] { expect(.malformed) { try change(refused) } }
+    for cut: [UInt8] in [[], [0], [0, 0], [1, 7], [0, 0, 1]] {
+      expect(.truncated) { try change(cut) }
     }
   }
 }

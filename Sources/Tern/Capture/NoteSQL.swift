@@ -51,10 +51,8 @@ struct NoteSQL {
           "update", "AFTER UPDATE OF \(names(shape.columns.map(\.name)))",
           [note("NEW", masks: changedColumns)]))
     }
-    let counters = shape.columns.filter { $0.rule == .counter }
-    if !counters.isEmpty {
-      triggers.append(contentsOf: counterGuards(counters.map(\.name)))
-    }
+    let guarded = shape.columns.filter { $0.rule == .counter || $0.rule == .set }
+    if !guarded.isEmpty { triggers.append(contentsOf: guards(guarded)) }
     return triggers
   }
 
@@ -108,17 +106,24 @@ struct NoteSQL {
     shape.keyColumns.map { "OLD.\($0.quoted) IS NOT NEW.\($0.quoted)" }.joined(separator: " OR ")
   }
 
-  private func counterGuards(_ counters: [String]) -> [(name: String, sql: String)] {
-    let refusals = counters.map { name in
-      let literal =
-        "'"
-        + "tern: the counter \(name) must hold a 64-bit whole number"
-        .replacing("'", with: "''") + "'"
-      return "SELECT RAISE(ABORT, \(literal)) WHERE typeof(NEW.\(name.quoted)) <> 'integer'"
+  private func guards(_ columns: [TableShape.Column]) -> [(name: String, sql: String)] {
+    let refusals = columns.map { column in
+      let value = "NEW.\(column.name.quoted)"
+      let (what, isRefused) =
+        column.rule == .counter
+        ? (
+          "counter \(column.name) must hold a 64-bit whole number", "typeof(\(value)) <> 'integer'"
+        )
+        : (
+          "set \(column.name) must hold a JSON array of texts and numbers",
+          SetText.isRefused(value)
+        )
+      let literal = "'" + "tern: the \(what)".replacing("'", with: "''") + "'"
+      return "SELECT RAISE(ABORT, \(literal)) WHERE \(isRefused)"
     }
     return [
       trigger("guard_insert", "AFTER INSERT", refusals),
-      trigger("guard_update", "AFTER UPDATE OF \(names(counters))", refusals),
+      trigger("guard_update", "AFTER UPDATE OF \(names(columns.map(\.name)))", refusals),
     ]
   }
 

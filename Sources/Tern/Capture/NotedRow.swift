@@ -7,6 +7,9 @@ struct NotedRow {
   private let scan: FastStatement
   private let stamp: Stamp
   private let authors: Authors
+  private let transaction: StoreTransaction
+  /// Of the operation that the row goes into.
+  private var sequence: UInt64 = 0
   /// Where the state begins among the scan's columns.
   let stateColumn: Int32
   /// The row change as it goes into the body; valid after a ``change(from:)`` that was not `nil`.
@@ -15,14 +18,15 @@ struct NotedRow {
   private var changed: [Bool]
   /// Keys of rows that came and went between two seals.
   private var passing: Set<[UInt8]> = []
-  /// Columns whose written value lost against an extreme, with the value to show.
+  /// Columns that show another value than was written: an extreme that won, a set in its one form.
   private(set) var lost: [(column: String, value: Value)] = []
 
-  init(shape: TableShape, scan: FastStatement, stamp: Stamp, authors: Authors) {
+  init(shape: TableShape, scan: FastStatement, stamp: Stamp, in transaction: StoreTransaction) {
     self.shape = shape
     self.scan = scan
     self.stamp = stamp
-    self.authors = authors
+    self.transaction = transaction
+    authors = transaction.authors
     stateColumn = Int32(1 + shape.maskCount + shape.keyColumns.count)
     changed = Array(repeating: false, count: shape.columns.count)
   }
@@ -60,8 +64,11 @@ struct NotedRow {
   /// The row's new state, with its change in ``encoded``; `nil` when nothing differs. The key was
   /// read before.
   ///
-  /// - Parameter wasHeld: the state's values stood in no table, so that the app wrote without them.
-  mutating func change(from old: RowState?, wasHeld: Bool) throws -> RowState? {
+  /// - Parameters:
+  ///   - wasHeld: the state's values stood in no table, so that the app wrote without them.
+  ///   - sequence: of the operation that the row goes into.
+  mutating func change(from old: RowState?, wasHeld: Bool, sequence: UInt64) throws -> RowState? {
+    self.sequence = sequence
     lost.removeAll(keepingCapacity: true)
     encoded.removeAll()
     switch (old.flatMap { $0.isAlive ? $0 : nil }, exists) {
@@ -86,24 +93,54 @@ struct NotedRow {
     encoded.append(raw: keyWriter.bytes)
   }
 
-  private mutating func inserted(life: UInt32) throws(WireError) -> RowState {
+  private mutating func inserted(life: UInt32) throws -> RowState {
     begin(.insert, life: life)
-    for column in shape.columns.indices { encoded.append(value(column)) }
     if shape.isPlain {
+      for column in shape.columns.indices { encoded.append(value(column)) }
       return .inserted(life: life, stamp: stamp, columnCount: shape.rules.count)
     }
     var state = RowState(life: life)
     for (index, column) in shape.columns.enumerated() {
+      if column.rule == .set {
+        let change = try change(of: index, in: &state, isComplete: true) ?? SetChange(added: [])
+        change.bytes.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
+        continue
+      }
+      encoded.append(value(index))
       _ = try state.mergeColumn(
-        UInt32(column.id), rule: column.rule, value: value(index), stamp: stamp, authors: authors)
+        UInt32(column.id), rule: column.rule, value: value(index), stamp: stamp,
+        sequence: sequence, authors: authors)
     }
     state.finishInsert(stamp, rules: shape.rules, authors: authors)
     return state
   }
 
+  /// Brings a set to what its column says.
+  private mutating func change(of index: Int, in state: inout RowState, isComplete: Bool) throws
+    -> SetChange?
+  {
+    let (column, written) = (shape.columns[index], value(index))
+    let id = UInt32(column.id)
+    let elements = try SetText.elements(of: written, in: transaction)
+    let change = elements.flatMap { state.elements(of: id).change(to: $0, isComplete: isComplete) }
+    if change != nil || state.stamp(of: id) == nil {
+      _ = state.apply(
+        change ?? SetChange(added: []), to: id, stamp: stamp, sequence: sequence, authors: authors)
+    }
+    let shown = state.elements(of: id).json
+    if elements != nil, written.value != shown { lost.append((column.name, shown)) }
+    return change
+  }
+
+  /// What travels of a column, where that is not its value.
+  private enum Difference {
+    case number(Int128)
+    case set([UInt8])
+  }
+
   private mutating func updated(_ alive: RowState, wasHeld: Bool) throws -> RowState? {
     var state = alive
-    var differences: [(index: Int, difference: Int128)] = []
+    var differences: [(index: Int, difference: Difference)] = []
     var count = 0
     for (index, column) in shape.columns.enumerated() {
       changed[index] = false
@@ -117,9 +154,15 @@ struct NotedRow {
         let shown = wasHeld ? 0 : Int64(clamping: state.sum(of: id))
         let difference = (written.wide ?? 0) - Int128(shown)
         if difference == 0 { continue }
-        differences.append((index, difference))
+        differences.append((index, .number(difference)))
         state.add(difference, to: id, stamp: stamp, authors: authors)
         if wasHeld { lost.append((column.name, .integer(Int64(clamping: state.sum(of: id))))) }
+        changed[index] = true
+        count += 1
+        continue
+      case .set:
+        guard let change = try change(of: index, in: &state, isComplete: !wasHeld) else { continue }
+        differences.append((index, .set(change.bytes)))
         changed[index] = true
         count += 1
         continue
@@ -129,7 +172,7 @@ struct NotedRow {
       changed[index] = true
       count += 1
       let wins = try state.mergeColumn(
-        id, rule: column.rule, value: written, stamp: stamp, authors: authors)
+        id, rule: column.rule, value: written, stamp: stamp, sequence: sequence, authors: authors)
       if !wins, case .extreme(let value, _) = state.content(of: id) {
         lost.append((column.name, value))
       }
@@ -142,7 +185,7 @@ struct NotedRow {
   /// A row whose every column was written, e.g. by REPLACE, travels as an insert into the same
   /// life: its stamp then covers them all, and no cell is needed.
   private mutating func encodeUpdate(
-    _ state: inout RowState, isWhole: Bool, _ differences: [(index: Int, difference: Int128)]
+    _ state: inout RowState, isWhole: Bool, _ differences: [(index: Int, difference: Difference)]
   ) {
     begin(isWhole ? .insert : .update, life: state.life)
     if isWhole {
@@ -157,10 +200,10 @@ struct NotedRow {
       }
     }
     for index in shape.columns.indices where changed[index] {
-      if let entry = differences.first(where: { $0.index == index }) {
-        encoded.append(wide: entry.difference)
-      } else {
-        encoded.append(value(index))
+      switch differences.first(where: { $0.index == index })?.difference {
+      case .number(let difference): encoded.append(wide: difference)
+      case .set(let change): change.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
+      case nil: encoded.append(value(index))
       }
     }
   }

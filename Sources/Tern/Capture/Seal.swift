@@ -68,7 +68,7 @@ struct Seal {
     let scan = try transaction.statement(sql.scanNotes)
     let put = try transaction.statement(sql.putState)
     defer { scan.reset() }
-    var row = NotedRow(shape: shape, scan: scan, stamp: stamp, authors: transaction.authors)
+    var row = NotedRow(shape: shape, scan: scan, stamp: stamp, in: transaction)
     var isOpen = false
     var scanned = 0
     while try scan.step() {
@@ -80,7 +80,11 @@ struct Seal {
       let wasHeld = hasHeld ? try transaction.isHeld(shape.id, row.packedKey) : false
       if wasHeld, !row.exists { continue }
       if wasHeld { try transaction.dropHeld(shape.id, row.packedKey) }
-      guard let state = try row.change(from: old, wasHeld: wasHeld) else { continue }
+      let changed = try row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)
+      guard let state = changed else {
+        restore(row.lost, of: row, in: index)
+        continue
+      }
       // No peer would take it, nor anything behind it.
       if row.encoded.count > Operation.Limit.rowBytes {
         try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
@@ -91,9 +95,7 @@ struct Seal {
       body.append(raw: row.encoded.bytes)
       for key in 0..<keys { put.bind(Int32(key + 1), scan.value(Int32(1 + masks + key))) }
       try transaction.run(put, state: state, keyCount: keys)
-      for (column, value) in row.lost {
-        restored.append(Restored(table: index, key: row.key, column: column, value: value))
-      }
+      restore(row.lost, of: row, in: index)
       if body.count > Operation.Limit.fragmentBytes {
         body.appendEndOfBlock()
         isOpen = false
@@ -101,6 +103,14 @@ struct Seal {
       }
     }
     if isOpen { body.appendEndOfBlock() }
+  }
+
+  private mutating func restore(
+    _ lost: [(column: String, value: Value)], of row: NotedRow, in table: Int
+  ) {
+    for (column, value) in lost {
+      restored.append(Restored(table: table, key: row.key, column: column, value: value))
+    }
   }
 
   // MARK: - Operations

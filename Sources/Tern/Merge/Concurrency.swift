@@ -47,12 +47,14 @@ final class Concurrency {
   }
 
   func count(_ rule: MergeRule, _ current: Stamp, against new: Stamp) throws {
-    let kind: ConflictKind =
-      switch rule.kind {
-      case .lastWriter: .lastWriter
-      case .counter: .counter
-      case .maximum, .minimum: .extreme
-      }
+    let kind: ConflictKind
+    switch rule.kind {
+    case .lastWriter: kind = .lastWriter
+    case .counter: kind = .counter
+    case .maximum, .minimum: kind = .extreme
+    // Whatever is added stays, and whatever was seen goes: nothing is lost.
+    case .set: return
+    }
     try count(kind, current, against: new)
   }
 

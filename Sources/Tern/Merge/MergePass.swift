@@ -109,7 +109,8 @@ final class MergePass {
       }
       while try reader.nextRow(&row, of: block) {
         guard let target, let mapping else { continue }
-        try target.merge(row, stamp: stamp, mapping: mapping, concurrency: concurrency)
+        try target.merge(
+          row, stamp: stamp, sequence: id.sequence, mapping: mapping, concurrency: concurrency)
       }
     }
   }
@@ -144,7 +145,8 @@ final class MergePass {
       let hasNews = isWholeBlock || mapping?.targets.contains { $0 != nil } ?? false
       while try reader.nextRow(&row, of: block) {
         guard hasNews, let (merger, _) = found, let mapping else { continue }
-        try merger.merge(row, stamp: stamp, mapping: mapping, concurrency: concurrency)
+        try merger.merge(
+          row, stamp: stamp, sequence: id.sequence, mapping: mapping, concurrency: concurrency)
       }
     }
     return known

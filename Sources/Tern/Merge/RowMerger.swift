@@ -11,6 +11,8 @@ final class RowMerger {
   private let read: FastStatement
   private let insert: FastStatement
   private let put: FastStatement
+  /// Of the operation that is merged.
+  private var sequence: UInt64 = 0
   private var columns: [Int] = []
   private var values: [ProjectedValue] = []
 
@@ -35,7 +37,7 @@ final class RowMerger {
   }
 
   func merge(
-    _ row: BodyRow, stamp: Stamp, mapping: Mapping, concurrency: Concurrency
+    _ row: BodyRow, stamp: Stamp, sequence: UInt64, mapping: Mapping, concurrency: Concurrency
   ) throws {
     // Most rows are new: inserting tells so without a search before it.
     if row.kind == .insert, isPlain, let order = mapping.order {
@@ -48,6 +50,7 @@ final class RowMerger {
     bindKey(row, to: read)
     let old = try read.step() ? try transaction.state(in: read, from: 0) : nil
     read.reset()
+    self.sequence = sequence
     try mergeSlowly(row, old, stamp, mapping, concurrency)
   }
 
@@ -100,7 +103,7 @@ final class RowMerger {
       guard
         try state.mergeColumn(
           id, rule: column.rule, value: row.values[source], stamp: stamp,
-          authors: transaction.authors)
+          sequence: sequence, authors: transaction.authors)
       else { continue }
       columns.append(target)
       values.append(projected(column, state, row.values[source]))
@@ -112,6 +115,7 @@ final class RowMerger {
   {
     switch column.rule.kind {
     case .counter: .computed(.integer(Int64(clamping: state.sum(of: UInt32(column.id)))))
+    case .set: .computed(state.elements(of: UInt32(column.id)).json)
     case .lastWriter, .maximum, .minimum: .inPlace(value)
     }
   }

@@ -39,6 +39,12 @@ extension Installation {
       throw ReplicaError(
         .newerFormat, "the replica was made by a newer Tern (format \(format)); update the app")
     }
+    guard format == StoreTables.format else {
+      throw ReplicaError(
+        .olderFormat,
+        "the replica was made by a Tern before its first release (format \(format)); sync it with "
+          + "that one, then drop the tables that begin with \(tables.prefix)")
+    }
   }
 
   /// Draws an id on the first open, and after the app erased its database.

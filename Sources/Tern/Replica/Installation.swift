@@ -194,6 +194,18 @@ struct Installation {
 
   /// Notes every row that was there before the table was synced.
   private func adopt(_ db: Database, _ sql: TableSQL) throws {
+    for column in sql.shape.columns where column.rule == .set {
+      let isRefused = SetText.isRefused(column.name.quoted)
+      guard
+        try Row.fetchOne(
+          db, sql: "SELECT 1 FROM \(sql.shape.qualifiedName) WHERE \(isRefused) LIMIT 1") == nil
+      else {
+        throw SchemaError(
+          .unsupportedRule, table: sql.shape.name, column: column.name,
+          "a row holds something else than a JSON array of texts and numbers; put it right in a "
+            + "migration first")
+      }
+    }
     let note = sql.note
     let masks = note.maskNames.map { _ in "-1" }
     let keys = sql.shape.keyColumns.map(\.quoted)

@@ -3,7 +3,9 @@ import TernCore
 /// Why a replica can not be used.
 public struct ReplicaError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
-    package enum Reason: String, Sendable { case notInstalled, damaged, invalidName, newerFormat }
+    package enum Reason: String, Sendable {
+      case notInstalled, damaged, invalidName, newerFormat, olderFormat
+    }
     package let reason: Reason
 
     /// The replica's tables are missing, e.g. because the app erased its database.
@@ -13,6 +15,8 @@ public struct ReplicaError: Error, Hashable, Sendable {
     public static let invalidName = Code(reason: .invalidName)
     /// A newer Tern made this database.
     public static let newerFormat = Code(reason: .newerFormat)
+    /// A Tern from before the stored format was settled made this database.
+    public static let olderFormat = Code(reason: .olderFormat)
   }
 
   public let code: Code

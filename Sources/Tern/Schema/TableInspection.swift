@@ -174,6 +174,15 @@ struct TableInspection {
   }
 
   private func check(rule: MergeRule, of column: RawColumn) throws {
+    if rule == .set {
+      guard Affinity(column.type) == .text, column.isNotNull,
+        column.defaultValue == nil || column.defaultValue == "'[]'"
+      else {
+        throw refuse(
+          .unsupportedRule, column.name,
+          "a set is a JSON array; declare it TEXT NOT NULL DEFAULT '[]'")
+      }
+    }
     guard rule == .counter else { return }
     // With another default every device would count the default as its own addition.
     guard Affinity(column.type) == .integer, column.isNotNull,

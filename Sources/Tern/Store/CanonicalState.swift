@@ -44,6 +44,7 @@ extension StoreTransaction {
         switch state.content(of: id) {
         case .counter(let sum, _): .integer(Int64(clamping: sum))
         case .extreme(let value, _): value
+        case .set(let elements, _): elements.json
         default: values[column.name] ?? .null
         }
       cells[column.name] = CanonicalCell(

@@ -100,6 +100,7 @@ extension RowState {
       case .stamped(old): state.cells[index].content = .stamped(new)
       case .counter(let sum, old): state.cells[index].content = .counter(sum, new)
       case .extreme(let value, old): state.cells[index].content = .extreme(value, new)
+      case .set(let elements, old): state.cells[index].content = .set(elements, new)
       default: break
       }
     }

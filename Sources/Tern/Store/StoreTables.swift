@@ -3,7 +3,7 @@ import TernCore
 /// The tables that a replica keeps in the app's database, beside one note table and one row table
 /// for each synced table (``NoteSQL``).
 struct StoreTables {
-  static let format = 1
+  static let format = 2
   static let commonPrefix = "grdb_tern_"
 
   /// `grdb_tern_` and the replica's name.

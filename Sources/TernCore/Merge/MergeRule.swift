@@ -5,7 +5,8 @@ public struct MergeRule: Hashable, Sendable {
     case counter = 1
     case maximum = 2
     case minimum = 3
-    // 4 set, 5 text and 6 order are reserved on the wire.
+    case set = 4
+    // 5 text and 6 order are reserved on the wire.
   }
 
   package let kind: Kind
@@ -29,6 +30,11 @@ public struct MergeRule: Hashable, Sendable {
   /// other value, as in SQLite's aggregates. It counts as for ``max``.
   public static let min = MergeRule(.minimum)
 
+  /// A JSON array of texts and numbers that every device adds to and takes from: a removal covers
+  /// the additions that its author had seen, and an element that was added meanwhile stays. The
+  /// column must be `TEXT NOT NULL`; what it shows is sorted and holds each element once.
+  public static let set = MergeRule(.set)
+
   /// Whether an extreme gives way to another, different value.
   package func isBeaten(_ old: Value, by new: Value) -> Bool {
     if old == .null { return true }
@@ -44,6 +50,7 @@ extension MergeRule: CustomStringConvertible {
     case .counter: "counter"
     case .maximum: "max"
     case .minimum: "min"
+    case .set: "set"
     }
   }
 }

@@ -34,7 +34,7 @@ package enum RowEffect: Hashable, Sendable {
 extension RowState {
   /// Merges the row's part of a change: its life and, for a delete, its stamp.
   ///
-  /// Columns follow through ``mergeColumn(_:rule:value:stamp:)`` unless the effect is `.beaten`,
+  /// Columns follow through ``mergeColumn(_:rule:value:stamp:sequence:authors:)`` unless the effect is `.beaten`,
   /// and then ``finishInsert(_:rules:carried:authors:)`` for an insert.
   package mutating func begin(_ change: RowChange, authors: Authors) -> RowEffect {
     if change.life < life { return .beaten }
@@ -50,11 +50,14 @@ extension RowState {
 
   /// Merges one column.
   ///
+  /// - Parameter sequence: of the operation, by which a set knows its additions.
   /// - Returns: whether the column's value in the table changes: to the written value for
   ///   `.lastWriter`, to ``Content`` for the other rules.
-  /// - Throws: ``WireError`` for a counter's difference that is no number.
+  /// - Throws: ``WireError`` for a counter's difference that is no number, or a set's change that
+  ///   can not be read.
   package mutating func mergeColumn(
-    _ column: UInt32, rule: MergeRule, value: WireValue, stamp new: Stamp, authors: Authors
+    _ column: UInt32, rule: MergeRule, value: WireValue, stamp new: Stamp, sequence: UInt64,
+    authors: Authors
   ) throws(WireError) -> Bool {
     switch rule.kind {
     case .lastWriter:
@@ -80,7 +83,28 @@ extension RowState {
       guard rule.isBeaten(old, by: value) else { return false }
       set(.extreme(value, new), of: column)
       return true
+    case .set:
+      guard value.tag == .blob else { throw WireError(.malformed, "set") }
+      return apply(
+        try SetChange(value.content), to: column, stamp: new, sequence: sequence, authors: authors)
     }
+  }
+
+  /// Changes a set.
+  ///
+  /// - Returns: whether its elements changed.
+  package mutating func apply(
+    _ change: SetChange, to column: UInt32, stamp new: Stamp, sequence: UInt64, authors: Authors
+  ) -> Bool {
+    var elements = elements(of: column)
+    let author = authors.ids[Int(new.author)]
+    let hasChanged = elements.apply(change, by: author, sequence: sequence)
+    set(.set(elements, latest(of: column, new, authors)), of: column)
+    return hasChanged
+  }
+
+  private func latest(of column: UInt32, _ new: Stamp, _ authors: Authors) -> Stamp {
+    stamp(of: column).map { authors.isLess($0, new) ? new : $0 } ?? new
   }
 
   /// Adds to a counter. Wrapping, because a sum beyond 128 bits takes more operations than
@@ -88,8 +112,7 @@ extension RowState {
   package mutating func add(
     _ difference: Int128, to column: UInt32, stamp new: Stamp, authors: Authors
   ) {
-    let latest = stamp(of: column).map { authors.isLess($0, new) ? new : $0 } ?? new
-    set(.counter(sum(of: column) &+ difference, latest), of: column)
+    set(.counter(sum(of: column) &+ difference, latest(of: column, new, authors)), of: column)
   }
 
   /// Moves the row's own stamp to that of its greatest insert and restores the normal form.

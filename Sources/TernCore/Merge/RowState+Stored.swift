@@ -6,12 +6,13 @@ extension RowState {
     case stamped = 1
     case counter = 2
     case extreme = 3
+    case set = 4
   }
 
   /// Appends the stored form of the cells; nothing for none.
   package func appendCells(to writer: inout ByteWriter) {
     for cell in cells {
-      let column = UInt64(cell.column) << 2
+      let column = UInt64(cell.column) << 3
       switch cell.content {
       case .unset:
         writer.append(varint: column | StoredKind.unset.rawValue)
@@ -26,6 +27,10 @@ extension RowState {
         writer.append(varint: column | StoredKind.extreme.rawValue)
         writer.append(value)
         writer.append(stamp: stamp)
+      case .set(let elements, let stamp):
+        writer.append(varint: column | StoredKind.set.rawValue)
+        elements.append(to: &writer)
+        writer.append(stamp: stamp)
       }
     }
   }
@@ -36,8 +41,8 @@ extension RowState {
     var cells: [Cell] = []
     while !reader.isAtEnd {
       let header = try reader.varint("cell")
-      guard let column = UInt32(exactly: header >> 2),
-        let kind = StoredKind(rawValue: header & 3)
+      guard let column = UInt32(exactly: header >> 3),
+        let kind = StoredKind(rawValue: header & 7)
       else { throw WireError(.malformed, "cell") }
       let content: Content =
         switch kind {
@@ -45,6 +50,7 @@ extension RowState {
         case .stamped: .stamped(try reader.stamp())
         case .counter: .counter(try reader.value("sum").wide ?? 0, try reader.stamp())
         case .extreme: .extreme(try reader.value("extreme").value ?? .null, try reader.stamp())
+        case .set: .set(try ElementSet(&reader), try reader.stamp())
         }
       cells.append(Cell(column: column, content: content))
     }

@@ -27,6 +27,8 @@ package struct RowState: Hashable, Sendable {
     /// The sum, and the greatest stamp that added to it.
     case counter(Int128, Stamp)
     case extreme(Value, Stamp)
+    /// The elements, and the greatest stamp that changed them.
+    indirect case set(ElementSet, Stamp)
   }
 
   package init(
@@ -50,7 +52,8 @@ package struct RowState: Hashable, Sendable {
   package func stamp(of column: UInt32) -> Stamp? {
     switch content(of: column) {
     case .unset: nil
-    case .stamped(let stamp), .extreme(_, let stamp), .counter(_, let stamp): stamp
+    case .stamped(let stamp), .extreme(_, let stamp), .counter(_, let stamp), .set(_, let stamp):
+      stamp
     case nil: column < covered && stamp != .zero ? stamp : nil
     }
   }
@@ -58,6 +61,11 @@ package struct RowState: Hashable, Sendable {
   /// A counter's sum.
   package func sum(of column: UInt32) -> Int128 {
     if case .counter(let sum, _) = content(of: column) { sum } else { 0 }
+  }
+
+  /// The state of a set.
+  package func elements(of column: UInt32) -> ElementSet {
+    if case .set(let elements, _) = content(of: column) { elements } else { ElementSet() }
   }
 
   package mutating func set(_ content: Content?, of column: UInt32) {

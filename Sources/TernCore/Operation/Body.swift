@@ -145,11 +145,15 @@ package struct BodyReader {
   }
 
   /// A counter's difference is a number. One beyond 64 bits is for counters, and for rules that
-  /// this version does not know.
+  /// this version does not know. A set's change is read here and again where it is merged, so that
+  /// no row before it is merged in vain.
   private mutating func readValue(of column: BodyBlock.Column) throws(WireError) -> WireValue {
     let value = try reader.value("value")
     if column.rule == MergeRule.Kind.counter.rawValue {
       guard value.isWhole else { throw WireError(.malformed, "counter") }
+    } else if column.rule == MergeRule.Kind.set.rawValue {
+      guard value.tag == .blob else { throw WireError(.malformed, "set") }
+      _ = try SetChange(value.content)
     } else if value.tag == .integer128, MergeRule.Kind(rawValue: column.rule) != nil {
       throw WireError(.malformed, "value")
     }

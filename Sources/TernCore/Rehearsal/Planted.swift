@@ -14,6 +14,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case counterCountedTwice
   /// A seal removes notes that it did not read.
   case noteLost
+  /// A removal from a set covers additions that its author had not seen.
+  case removalCoversUnseen
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -34,6 +36,7 @@ package enum Planted: String, CaseIterable, Sendable {
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
+    .removalCoversUnseen,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

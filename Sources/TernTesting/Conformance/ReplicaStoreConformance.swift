@@ -15,12 +15,15 @@ import Tern
 public struct ReplicaStoreConformance: Sendable {
   public static let schema = SyncSchema(
     version: 3,
-    tables: [SyncTable("item", merge: ["count": .counter, "high": .max, "low": .min])])
+    tables: [
+      SyncTable("item", merge: ["count": .counter, "high": .max, "low": .min, "tags": .set])
+    ])
   public static let table = MemoryTable(
-    "item", key: ["id"], columns: ["name", "note", "count", "high", "low"])
+    "item", key: ["id"], columns: ["name", "note", "count", "high", "low", "tags"])
   public static let creationSQL = """
     CREATE TABLE item (
-      id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low)
+      id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low,
+      tags TEXT NOT NULL DEFAULT '[]')
     """
 
   /// One local change to a row of ``table``; key and columns by name.
@@ -76,6 +79,7 @@ public struct ReplicaStoreConformance: Sendable {
     case .columns: try checkColumns()
     case .counters: try checkCounters()
     case .extremes: try checkExtremes()
+    case .sets: try checkSets()
     case .restamp: try checkRestamp()
     case .restampedLoser: try checkRestampedLoser()
     case .clock: try checkClock()
@@ -101,6 +105,7 @@ public struct ReplicaStoreConformance: Sendable {
     case columns = "edits to different columns both stay"
     case counters = "counters add in 128 bits and show what fits in 64"
     case extremes = "extremes stay, by SQLite's order over types"
+    case sets = "a set keeps what somebody added and nobody who saw it took out"
     case restamp = "restamping keeps winners, and times increase"
     case restampedLoser = "a restamped write that had lost stands the same everywhere"
     case clock = "a clock that is far off is corrected for"

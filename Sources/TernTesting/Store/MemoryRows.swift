@@ -30,7 +30,13 @@ struct MemoryRows: Sendable {
   }
 
   var defaults: [Value] {
-    shape.columns.map { $0.rule == .counter ? .integer(0) : .null }
+    shape.columns.map { column in
+      switch column.rule {
+      case .counter: 0
+      case .set: "[]"
+      default: .null
+      }
+    }
   }
 
   func row(_ key: [UInt8]) -> Row {

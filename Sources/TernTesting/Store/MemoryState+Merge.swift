@@ -92,7 +92,10 @@ extension MemoryState {
       isWhole = isWhole && index != nil && !targets.contains(nil)
       while try reader.nextRow(&row, of: block) {
         guard let index else { continue }
-        if try tables[index].merge(row, stamp: stamp, targets: targets, authors: authors) {
+        if try tables[index].merge(
+          row, stamp: stamp, sequence: operation.envelope.sequence, targets: targets,
+          authors: authors)
+        {
           changed.insert(tables[index].shape.name)
         }
       }
@@ -105,7 +108,7 @@ extension MemoryState {
 extension MemoryRows {
   /// - Returns: whether the state changed.
   fileprivate mutating func merge(
-    _ change: BodyRow, stamp: Stamp, targets: [Int?], authors: Authors
+    _ change: BodyRow, stamp: Stamp, sequence: UInt64, targets: [Int?], authors: Authors
   ) throws -> Bool {
     let key = packed(change.key.map { $0.value ?? .null })
     var row = row(key)
@@ -121,7 +124,8 @@ extension MemoryRows {
       guard let target = targets[source], change.isCarried[source] else { continue }
       let column = UInt32(target)
       let isShown = try state.mergeColumn(
-        column, rule: shape.columns[target].rule, value: value, stamp: stamp, authors: authors)
+        column, rule: shape.columns[target].rule, value: value, stamp: stamp, sequence: sequence,
+        authors: authors)
       if isShown { row.content[target] = state.shown(column) ?? value.value ?? .null }
     }
     if change.kind == .insert {
@@ -137,11 +141,12 @@ extension MemoryRows {
 }
 
 extension RowState {
-  /// What the table shows of a counter or an extreme.
+  /// What the table shows of a counter, an extreme or a set.
   func shown(_ column: UInt32) -> Value? {
     switch content(of: column) {
     case .counter(let sum, _): .integer(Int64(clamping: sum))
     case .extreme(let value, _): value
+    case .set(let elements, _): elements.json
     case .stamped, .unset, nil: nil
     }
   }

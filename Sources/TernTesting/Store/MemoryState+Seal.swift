@@ -13,7 +13,8 @@ extension MemoryState {
     for index in tables.indices {
       var isOpen = false
       for (key, columns) in tables[index].takeNotes() {
-        let change = try tables[index].seal(key, columns, stamp: stamp, authors: authors)
+        let change = try tables[index].seal(
+          key, columns, stamp: stamp, sequence: first + UInt64(bodies.count), authors: authors)
         guard let change else { continue }
         if !isOpen { body.append(block: tables[index].shape.block) }
         isOpen = true
@@ -64,7 +65,7 @@ extension MemoryRows {
   ///
   /// - Returns: the row change as it goes into the body; `nil` when nothing differs.
   fileprivate mutating func seal(
-    _ key: [UInt8], _ columns: Set<Int>, stamp: Stamp, authors: Authors
+    _ key: [UInt8], _ columns: Set<Int>, stamp: Stamp, sequence: UInt64, authors: Authors
   ) throws -> [UInt8]? {
     var row = row(key)
     let life = row.state?.life ?? 0
@@ -76,11 +77,16 @@ extension MemoryRows {
       var written: [(index: Int, value: ByteWriter)] = []
       for index in shape.columns.indices where isNew || columns.contains(index) {
         let value = try state.write(
-          shown[index], to: UInt32(index), rule: shape.columns[index].rule, stamp, authors,
-          isNew: isNew)
+          shown[index], to: UInt32(index), rule: shape.columns[index].rule, stamp, sequence,
+          authors, isNew: isNew)
         if let value { written.append((index, value)) }
       }
-      if !isNew && written.isEmpty { return nil }
+      if !isNew && written.isEmpty {
+        // A set that holds what it held is shown in its one form again.
+        row.shown = shape.columns.indices.map { state.shown(UInt32($0)) ?? shown[$0] }
+        rows[key] = row
+        return nil
+      }
       let isWhole = isNew || written.count == shape.columns.count
       change.append(row: isWhole ? .insert : .update, life: state.life)
       change.append(raw: key)
@@ -117,18 +123,22 @@ extension MemoryRows {
 }
 
 extension RowState {
-  /// Writes one column of a local change: the value, or a counter's difference to what it showed.
+  /// Writes one column of a local change: the value, or the difference to what it showed.
   ///
   /// - Returns: what travels; `nil` when the column stands as it stood.
   fileprivate mutating func write(
-    _ value: Value, to column: UInt32, rule: MergeRule, _ stamp: Stamp, _ authors: Authors,
-    isNew: Bool
+    _ value: Value, to column: UInt32, rule: MergeRule, _ stamp: Stamp, _ sequence: UInt64,
+    _ authors: Authors, isNew: Bool
   ) throws -> ByteWriter? {
     var writer = ByteWriter()
     if case .integer(let number) = value, rule == .counter {
       let difference = Int128(number) - Int128(Int64(clamping: sum(of: column)))
       if difference == 0, !isNew { return nil }
       writer.append(wide: difference)
+    } else if rule == .set {
+      let change = elements(of: column).change(to: try MemoryWriter.elements(value))
+      if change == nil, !isNew { return nil }
+      (change ?? SetChange(added: [])).bytes.withUnsafeBytes { writer.append(.blob, bytes: $0) }
     } else {
       if !isNew, case .extreme(let old, _) = content(of: column), old == value { return nil }
       writer.append(value)
@@ -136,7 +146,8 @@ extension RowState {
     try writer.bytes.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
       _ = try mergeColumn(
-        column, rule: rule, value: reader.value("column"), stamp: stamp, authors: authors)
+        column, rule: rule, value: reader.value("column"), stamp: stamp, sequence: sequence,
+        authors: authors)
     }
     return writer
   }

@@ -3,7 +3,9 @@ import Tern
 /// Why a local write to a ``MemoryReplicaStore`` was refused. Nothing of it was done.
 public struct MemoryWriteError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
-    enum Reason: Sendable { case unknownTable, unknownColumn, missingKey, exists, notANumber }
+    enum Reason: Sendable {
+      case unknownTable, unknownColumn, missingKey, exists, notANumber, notASet
+    }
     let reason: Reason
 
     public static let unknownTable = Code(reason: .unknownTable)
@@ -14,6 +16,8 @@ public struct MemoryWriteError: Error, Hashable, Sendable {
     public static let exists = Code(reason: .exists)
     /// A counter must hold a 64-bit whole number.
     public static let notANumber = Code(reason: .notANumber)
+    /// A set must hold a JSON array of texts and numbers.
+    public static let notASet = Code(reason: .notASet)
   }
 
   public let code: Code

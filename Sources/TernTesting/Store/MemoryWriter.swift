@@ -1,3 +1,4 @@
+import Foundation
 import Tern
 
 /// Local changes inside one ``MemoryReplicaStore/write(_:)``. Rows are given by column name; the
@@ -73,8 +74,38 @@ public struct MemoryWriter {
           throw MemoryWriteError(.notANumber, table: table, column: name)
         }
       }
+      if shape.columns[column].rule == .set, (try? Self.elements(value)) == nil {
+        throw MemoryWriteError(.notASet, table: table, column: name)
+      }
       return (column, value)
     }
     return (index, tables[index].packed(key), columns)
+  }
+}
+
+extension MemoryWriter {
+  private enum Element: Decodable {
+    case value(Value)
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let number = try? container.decode(Int64.self) {
+        self = .value(.integer(number))
+      } else if let number = try? container.decode(Double.self) {
+        self = .value(.real(number))
+      } else {
+        self = .value(.string(try container.decode(String.self)))
+      }
+    }
+  }
+
+  /// The elements of a set's column.
+  ///
+  /// - Throws: `DecodingError` for what is no JSON array of texts and numbers.
+  static func elements(_ value: Value) throws -> [Value] {
+    let text = if case .text(let bytes) = value { Data(bytes) } else { Data() }
+    return try JSONDecoder().decode([Element].self, from: text).compactMap { element in
+      if case .value(let value) = element { ElementSet.element(value) } else { nil }
+    }
   }
 }

@@ -13,6 +13,7 @@ struct Model {
     let life: UInt32
     let time: HybridTime
     let replica: ReplicaID
+    let sequence: UInt64
     let column: String
     let rule: UInt8
     let value: Value
@@ -55,8 +56,8 @@ struct Model {
           let value = row.values[index].value ?? .null
           writes[key, default: []].append(
             Write(
-              life: row.life, time: envelope.time, replica: envelope.replica, column: column.name,
-              rule: column.rule, value: value))
+              life: row.life, time: envelope.time, replica: envelope.replica,
+              sequence: envelope.sequence, column: column.name, rule: column.rule, value: value))
           if case .integer(let number) = value, column.rule == 1 {
             sums[envelope.replica, default: [:]][key, default: 0] += number
           }
@@ -86,9 +87,31 @@ struct Model {
         })
     case 2: return writes.map(\.value).filter { $0 != .null }.max() ?? .null
     case 3: return writes.map(\.value).filter { $0 != .null }.min() ?? .null
+    case 4: return mergedSet(writes)
     default:
       return writes.max { ($0.time, $0.replica) < ($1.time, $1.replica) }!.value
     }
+  }
+
+  /// An element is there when some addition of it is covered by no removal.
+  private static func mergedSet(_ writes: [Write]) -> Value {
+    let changes = writes.map { write in
+      guard case .blob(let bytes) = write.value,
+        let change = bytes.withUnsafeBytes({ try? SetChange($0) })
+      else { preconditionFailure("an operation carries a set's change that can't be read") }
+      return (write, change)
+    }
+    let removed = changes.flatMap(\.1.removed)
+    var present: Set<Int64> = []
+    for (write, change) in changes {
+      for case .integer(let number) in change.added {
+        let isCovered = removed.contains {
+          $0.element == .integer(number) && $0.additions[write.replica] >= write.sequence
+        }
+        if !isCovered { present.insert(number) }
+      }
+    }
+    return .string("[\(present.sorted().map(String.init).joined(separator: ","))]")
   }
 }
 #endif

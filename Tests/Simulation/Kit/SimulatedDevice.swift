@@ -24,7 +24,7 @@ final class SimulatedDevice: @unchecked Sendable {
 
   static let schema = SyncSchema(
     version: 1,
-    tables: [SyncTable("item", merge: ["n": .counter, "hi": .max, "lo": .min])])
+    tables: [SyncTable("item", merge: ["n": .counter, "hi": .max, "lo": .min, "tags": .set])])
 
   init(
     _ index: Int, server: SimulatedServer, executor: SeededExecutor, trace: SimulationTrace,
@@ -51,7 +51,7 @@ final class SimulatedDevice: @unchecked Sendable {
         sql: """
           CREATE TABLE item (
             id TEXT NOT NULL PRIMARY KEY, a TEXT, b TEXT, n INTEGER NOT NULL DEFAULT 0,
-            hi INTEGER, lo INTEGER);
+            hi INTEGER, lo INTEGER, tags TEXT NOT NULL DEFAULT '[]');
           CREATE TABLE mark (transactions INTEGER NOT NULL);
           INSERT INTO mark VALUES (0)
           """)
@@ -157,12 +157,12 @@ final class SimulatedDevice: @unchecked Sendable {
     tokens += 1
     let token = "\(index).\(tokens)"
     let number = Int64.random(in: -50...50, using: &generator)
-    switch Int.random(in: 0..<10, using: &generator) {
+    switch Int.random(in: 0..<12, using: &generator) {
     case 0...1:
       let old = try Int64.fetchOne(db, sql: "SELECT n FROM item WHERE id = ?", arguments: [key])
       try db.execute(
-        sql: "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?)",
-        arguments: [key, token + "a", token + "b", number, number, number])
+        sql: "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?, json_array(abs(?)))",
+        arguments: [key, token + "a", token + "b", number, number, number, number % 4])
       draft.wrote(key, ["a": token + "a", "b": token + "b"], adding: number - (old ?? 0))
     case 2...3:
       try db.execute(sql: "UPDATE item SET a = ? WHERE id = ?", arguments: [token, key])
@@ -176,6 +176,17 @@ final class SimulatedDevice: @unchecked Sendable {
     case 8:
       try db.execute(
         sql: "UPDATE item SET hi = ?, lo = ? WHERE id = ?", arguments: [number, number, key])
+    case 9:
+      try db.execute(
+        sql: "UPDATE item SET tags = json_insert(tags, '$[#]', ?) WHERE id = ?",
+        arguments: [abs(number % 4), key])
+    case 10:
+      try db.execute(
+        sql: """
+          UPDATE item SET tags = (
+            SELECT json_group_array(value) FROM json_each(tags) WHERE value <> ?)
+          WHERE id = ?
+          """, arguments: [abs(number % 4), key])
     default:
       try db.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [key])
       if db.changesCount > 0 { draft.deleted(key) }

@@ -1,0 +1,117 @@
+/// The state of a `.set` column: what was added to it and not removed.
+///
+/// An addition is known by its operation. A removal covers the additions that its author had seen
+/// and no others, so that an element that somebody else added meanwhile stays. What was removed
+/// leaves nothing behind but, for each replica, the number of its last addition.
+///
+/// - Source: Bieniusa and others, An optimized conflict-free replicated set, arXiv:1210.3368; the
+///   removals that arrive before what they remove are ours.
+package struct ElementSet: Hashable, Sendable {
+  /// An element and operations that added it: of each replica the latest.
+  package struct Entry: Hashable, Sendable {
+    package var element: Value
+    package var additions: VersionVector
+
+    package init(_ element: Value, _ additions: VersionVector) {
+      self.element = element
+      self.additions = additions
+    }
+  }
+
+  /// What the set holds, in the order of its elements.
+  package internal(set) var entries: [Entry] = []
+  /// Removals whose additions are still to come, in the order of their elements.
+  package internal(set) var early: [Entry] = []
+  /// The last addition of each replica that came.
+  package internal(set) var arrived = VersionVector()
+
+  package init() {}
+
+  package var elements: [Value] { entries.map(\.element) }
+
+  /// What makes this set hold exactly `elements`; `nil` when it does.
+  ///
+  /// - Parameter isComplete: whether what is missing from `elements` was taken out, and not unknown.
+  package func change(to elements: [Value], isComplete: Bool = true) -> SetChange? {
+    let wanted = Set(elements)
+    let present = Set(self.elements)
+    let change = SetChange(
+      added: wanted.subtracting(present).sorted(),
+      removed: isComplete ? entries.filter { !wanted.contains($0.element) } : [])
+    return change.isEmpty ? nil : change
+  }
+
+  /// Takes in a change of one operation; a repeated one changes nothing.
+  ///
+  /// - Returns: whether the elements changed.
+  package mutating func apply(_ change: SetChange, by author: ReplicaID, sequence: UInt64) -> Bool {
+    var hasChanged = false
+    for removal in change.removed where remove(removal) { hasChanged = true }
+    guard !change.added.isEmpty, sequence > arrived[author] else { return hasChanged }
+    for element in change.added where add(element, by: author, sequence) { hasChanged = true }
+    arrived[author] = sequence
+    forgetEarly(upTo: sequence, by: author)
+    return hasChanged
+  }
+
+  private mutating func remove(_ removal: Entry) -> Bool {
+    var late = VersionVector()
+    let index = entries.index(of: removal.element)
+    for (replica, sequence) in removal.additions.sequences {
+      if sequence > arrived[replica] { late[replica] = sequence }
+      if let index, entries[index].additions[replica] <= sequence {
+        entries[index].additions[replica] = 0
+      }
+    }
+    if !late.sequences.isEmpty { early.merge(Entry(removal.element, late)) }
+    let isCovering = Planted.isActive(.removalCoversUnseen)
+    guard let index, entries[index].additions.sequences.isEmpty || isCovering else { return false }
+    entries.remove(at: index)
+    return true
+  }
+
+  private mutating func add(_ element: Value, by author: ReplicaID, _ sequence: UInt64) -> Bool {
+    if let index = early.index(of: element), early[index].additions[author] >= sequence {
+      return false
+    }
+    let isNew = entries.index(of: element) == nil
+    entries.merge(Entry(element, VersionVector([author: sequence])))
+    return isNew
+  }
+
+  /// A replica's additions arrive in their order, so that none of the earlier ones is to come.
+  private mutating func forgetEarly(upTo sequence: UInt64, by author: ReplicaID) {
+    for index in early.indices where early[index].additions[author] <= sequence {
+      early[index].additions[author] = 0
+    }
+    early.removeAll { $0.additions.sequences.isEmpty }
+  }
+}
+
+extension [ElementSet.Entry] {
+  /// Where an element is to be, in the order of elements.
+  private func place(of element: Value) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].element < element { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  fileprivate func index(of element: Value) -> Int? {
+    let place = place(of: element)
+    return place < count && self[place].element == element ? place : nil
+  }
+
+  fileprivate mutating func merge(_ entry: ElementSet.Entry) {
+    let place = place(of: entry.element)
+    guard place < count, self[place].element == entry.element else {
+      return insert(entry, at: place)
+    }
+    for (replica, sequence) in entry.additions.sequences {
+      let known = self[place].additions[replica]
+      self[place].additions[replica] = Swift.max(known, sequence)
+    }
+  }
+}
