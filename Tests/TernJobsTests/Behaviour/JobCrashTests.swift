@@ -77,18 +77,29 @@ import Testing
         try CrashPoint.with(death.handler(at: point, count)) { try live(rig) }
       } catch is Dead {}
       hasHappened = death.hasHappened
+      let named = try rig.database.read { db in
+        try String.fetchAll(db, sql: "SELECT path FROM grdb_tern_jobfile")
+      }
+      try #require(Set(named).isSubset(of: rig.storedFiles()), "\(Violation.fileLost.rawValue)")
       try live(rig)
-      #expect(
+      try #require(
         try rig.titles() == ["0 1 photo", "0 2 photo!", "1 1 photo", "1 2 photo!"],
-        "\(point.rawValue) \(count)")
+        "\(Violation.rowsNotOnce.rawValue)")
       let queue = try rig.open()
       #expect(try rig.storedFiles().isEmpty, "\(point.rawValue) \(count)")
       let records = try rig.database.read(queue.records)
       #expect(records.map(\.state) == [.done, .done])
       #expect(records.map(\.failures) == [0, 0])
-      #expect(rig.notes().allSatisfy { $0.hasSuffix("attempt 1") })
+      #expect(
+        rig.notes().allSatisfy { $0.hasSuffix("attempt 1") }, "\(Violation.attemptLost.rawValue)")
     }
     return hasHappened
+  }
+
+  private enum Violation: String {
+    case fileLost = "a file that a job has is gone"
+    case rowsNotOnce = "what a step wrote is not there once"
+    case attemptLost = "a death cost an attempt"
   }
 
   @Test(arguments: CrashPoint.ofJobs)
@@ -98,22 +109,25 @@ import Testing
     #expect(deaths >= 2, "\(point.rawValue) is hardly reached")
   }
 
-  @Test func `rows that are committed apart from their step's result are noticed`() throws {
-    withKnownIssue {
-      _ = try Planted.with(.stepResultApart) { try check(.jobBeforeStepCommit, 1) }
+  /// Exactly this violation, and no other, is what a planted bug leads to.
+  private func expect(_ violation: Violation, of bug: Planted, at point: CrashPoint) throws {
+    try withKnownIssue {
+      _ = try Planted.with(bug) { try check(point, 1) }
+    } matching: { issue in
+      issue.comments.contains { $0.rawValue == violation.rawValue }
     }
+  }
+
+  @Test func `rows that are committed apart from their step's result are noticed`() throws {
+    try expect(.rowsNotOnce, of: .stepResultApart, at: .jobBeforeStepCommit)
   }
 
   @Test func `a death that costs an attempt is noticed`() throws {
-    withKnownIssue {
-      _ = try Planted.with(.crashBurnsAttempt) { try check(.jobAfterClaim, 1) }
-    }
+    try expect(.attemptLost, of: .crashBurnsAttempt, at: .jobAfterClaim)
   }
 
   @Test func `a file that goes before the commit is noticed`() throws {
-    withKnownIssue {
-      _ = try Planted.with(.fileUnlinkedBeforeCommit) { try check(.jobBeforeStepCommit, 1) }
-    }
+    try expect(.fileLost, of: .fileUnlinkedBeforeCommit, at: .jobBeforeStepCommit)
   }
 }
 #endif
