@@ -1,8 +1,8 @@
 import GRDB
 import Synchronization
 
-/// Tells of commits in this process that inserted into certain tables. Other processes are found
-/// by looking.
+/// Tells of commits in this process that inserted into certain tables, or that notified of changes
+/// to them. Other processes are found by looking.
 package final class LocalWrites: TransactionObserver, Sendable {
   private let tables: Set<String>
   private let state = Mutex(State())
@@ -35,8 +35,10 @@ package final class LocalWrites: TransactionObserver, Sendable {
     if case .insert(let table) = kind { tables.contains(table) } else { false }
   }
 
+  package func databaseDidChange() { state.withLock { $0.hasInserted = true } }
+
   package func databaseDidChange(with event: DatabaseEvent) {
-    state.withLock { $0.hasInserted = true }
+    databaseDidChange()
     stopObservingDatabaseChangesUntilNextTransaction()
   }
 
@@ -45,11 +47,7 @@ package final class LocalWrites: TransactionObserver, Sendable {
       defer { state.hasInserted = false }
       return state.hasInserted
     }
-    if hasInserted { tell() }
-  }
-
-  /// As if something had been inserted and committed.
-  package func tell() {
+    guard hasInserted else { return }
     for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
   }
 

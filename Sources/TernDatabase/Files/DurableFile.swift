@@ -4,16 +4,41 @@ import Foundation
 package struct DurableFile: Sendable {
   /// How bytes are written, as write(2) does; a test's disk is full when it says so.
   package typealias Write = @Sendable (CInt, UnsafeRawBufferPointer) -> Int
+  /// How a file or a folder is synced, as fsync(2) does; a test takes notes.
+  package typealias Sync = @Sendable (CInt) -> CInt
 
   /// Whether files and folders are synced, so that they survive losing power.
   package var isSynced: Bool
   package var write: Write
+  private let synchronize: Sync
 
   package init(
-    isSynced: Bool, write: @escaping Write = { Foundation.write($0, $1.baseAddress, $1.count) }
+    isSynced: Bool, write: @escaping Write = { Foundation.write($0, $1.baseAddress, $1.count) },
+    sync: @escaping Sync = Self.toDisk
   ) {
     self.isSynced = isSynced
     self.write = write
+    synchronize = sync
+  }
+
+  package static func toDisk(_ descriptor: CInt) -> CInt {
+    #if canImport(Darwin)
+    // fsync alone leaves data in the drive's cache.
+    if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+    #endif
+    return fsync(descriptor)
+  }
+
+  /// Makes a folder where there is none, and those above it, each durable in the one above.
+  ///
+  /// - Throws: ``FileFailure``.
+  package func makeFolder(_ path: String) throws {
+    if access(path, F_OK) == 0 { return }
+    if let end = path.lastIndex(of: "/"), end > path.startIndex {
+      try makeFolder(String(path[..<end]))
+    }
+    guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileFailure("making a folder") }
+    try syncFolder(of: path)
   }
 
   /// Copies a file to a path where there is none yet; when it fails nothing is left there.
@@ -21,9 +46,11 @@ package struct DurableFile: Sendable {
   /// - Returns: `false` when the source is longer than `maximumBytes`.
   /// - Throws: ``FileFailure``, `CancellationError` between two pieces.
   package func copy(_ source: String, to path: String, maximumBytes: Int) throws -> Bool {
-    let input = open(source, O_RDONLY | O_CLOEXEC)
+    // What is no file, a pipe for one, could let both the opening and the reading wait for ever.
+    let input = open(source, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard input >= 0 else { throw FileFailure("opening the file") }
     defer { close(input) }
+    guard try regular(input) != nil else { throw FileFailure("copying what is no file", EINVAL) }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
     defer { buffer.deallocate() }
     return try create(path, maximumBytes: maximumBytes) {
@@ -86,16 +113,21 @@ package struct DurableFile: Sendable {
   /// - Returns: `nil` where there is no regular file.
   /// - Throws: ``FileFailure``.
   package func settle(_ path: String) throws -> Int? {
-    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
     if descriptor < 0, errno == ENOENT { return nil }
     guard descriptor >= 0 else { throw FileFailure("opening a file") }
     defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw FileFailure("looking at a file") }
-    guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+    guard let size = try regular(descriptor) else { return nil }
     try sync(descriptor)
     try syncFolder(of: path)
-    return Int(status.st_size)
+    return size
+  }
+
+  /// How long a file is; `nil` for what is no regular one.
+  private func regular(_ descriptor: CInt) throws -> Int? {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileFailure("looking at a file") }
+    return status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
   }
 
   /// A name is durable only when its folder is.
@@ -110,10 +142,6 @@ package struct DurableFile: Sendable {
 
   private func sync(_ descriptor: CInt) throws {
     guard isSynced else { return }
-    #if canImport(Darwin)
-    // fsync alone leaves data in the drive's cache.
-    guard fcntl(descriptor, F_FULLFSYNC) != 0 else { return }
-    #endif
-    guard fsync(descriptor) == 0 else { throw FileFailure("syncing a file") }
+    guard synchronize(descriptor) == 0 else { throw FileFailure("syncing a file") }
   }
 }

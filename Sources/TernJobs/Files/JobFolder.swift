@@ -6,7 +6,8 @@ import TernDatabase
 /// Where a queue's files are: in the root, one folder for each process that opened the queue, each
 /// with a lock that its process holds.
 ///
-/// What a dead process left, and no row names, is nobody's: it goes when the queue is opened next.
+/// What a dead process left, and no row names, is nobody's: it goes when the queue is opened next,
+/// with whatever else its handlers wrote there.
 final class JobFolder: Sendable {
   let root: String
   /// The name of this opening's own folder.
@@ -14,27 +15,30 @@ final class JobFolder: Sendable {
   private let lock: FileLock
   private let makeID: @Sendable () -> UInt64
 
-  private static let lockName = "lock"
+  /// Why some of what the dead left is still there. It is in nobody's way.
+  let unswept: [any Error]
+
+  static let lockName = "lock"
   private static let rootLockName = "sessions.lock"
 
   /// Makes a folder of its own, and sweeps those of the dead.
   ///
-  /// - Parameter named: the paths that jobs have; asked for after the dead are known to be dead.
-  /// - Throws: ``FileFailure``, what Foundation throws, and what `named` throws.
+  /// - Parameter named: the paths in a folder that jobs have; asked for after its process is known
+  ///   to be dead.
+  /// - Throws: ``JobQueueError`` `.folderInUse`, ``FileFailure``, what Foundation throws, and the
+  ///   `DatabaseError` that `named` throws.
   init(
-    root: String, isSynced: Bool, makeID: @escaping @Sendable () -> UInt64,
-    named: () throws -> Set<String>
+    root: String, isSynced: Bool, owner: FolderOwner, makeID: @escaping @Sendable () -> UInt64,
+    named: (String) throws -> Set<String>
   ) throws {
     self.root = root
     self.makeID = makeID
-    let files = FileManager.default
-    let isNew = !files.fileExists(atPath: root)
-    try files.createDirectory(atPath: root, withIntermediateDirectories: true)
     let durable = DurableFile(isSynced: isSynced)
-    if isNew { try durable.syncFolder(of: root) }
+    try durable.makeFolder(root)
     // One at a time, so that a folder whose lock is not taken yet is not swept.
     let rootLock = try FileLock.wait("\(root)/\(Self.rootLockName)")
     defer { withExtendedLifetime(rootLock) {} }
+    try owner.claim("\(root)/\(Self.rootLockName)", durable)
     var name = Self.name(makeID())
     while mkdir("\(root)/\(name)", 0o700) != 0 {
       guard errno == EEXIST else { throw FileFailure("making a folder") }
@@ -46,7 +50,7 @@ final class JobFolder: Sendable {
     }
     self.lock = lock
     try durable.syncFolder(of: "\(root)/\(name)")
-    try sweep(named)
+    unswept = try Self.sweep(root, named)
   }
 
   private static func name(_ id: UInt64) -> String {
@@ -55,40 +59,8 @@ final class JobFolder: Sendable {
   }
 
   /// Nothing else is ours to remove.
-  private static func isName(_ name: String) -> Bool {
+  static func isName(_ name: String) -> Bool {
     name.utf8.count == 16 && name.utf8.allSatisfy { 48...57 ~= $0 || 97...102 ~= $0 }
-  }
-
-  private func sweep(_ named: () throws -> Set<String>) throws {
-    if Planted.isActive(.sweepForgotten) { return }
-    let files = FileManager.default
-    var dead: [(folder: String, lock: FileLock)] = []
-    for folder in try files.contentsOfDirectory(atPath: root).sorted()
-    where folder != session && Self.isName(folder) && isFolder("\(root)/\(folder)") {
-      if let lock = try FileLock.attempt("\(root)/\(folder)/\(Self.lockName)") {
-        dead.append((folder, lock))
-      }
-    }
-    let kept = try named()
-    for (folder, lock) in dead {
-      var isEmpty = true
-      for file in try files.contentsOfDirectory(atPath: "\(root)/\(folder)")
-      where file != Self.lockName {
-        if Self.isName(file), !kept.contains("\(folder)/\(file)") {
-          try files.removeItem(atPath: "\(root)/\(folder)/\(file)")
-        } else {
-          isEmpty = false
-        }
-      }
-      if isEmpty { try files.removeItem(atPath: "\(root)/\(folder)") }
-      withExtendedLifetime(lock) {}
-    }
-  }
-
-  private func isFolder(_ path: String) -> Bool {
-    var isDirectory: ObjCBool = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-      && isDirectory.boolValue
   }
 
   /// A path of this process's own that nothing stands at, relative to the root as it is stored.
@@ -125,7 +97,11 @@ final class JobFolder: Sendable {
       arguments: [path])!
   }
 
-  static func named(in db: Database) throws -> Set<String> {
-    try String.fetchSet(db, sql: "SELECT path FROM \(JobTables.file)")
+  /// The paths of one opening's folder that jobs have.
+  static func named(_ session: String, in db: Database) throws -> Set<String> {
+    // By the index of paths: what follows a slash in the order of bytes is a zero.
+    try String.fetchSet(
+      db, sql: "SELECT path FROM \(JobTables.file) WHERE path > ? AND path < ?",
+      arguments: ["\(session)/", "\(session)0"])
   }
 }

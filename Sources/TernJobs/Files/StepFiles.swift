@@ -25,7 +25,8 @@ public final class StepFiles: Sendable {
     return URL(filePath: folder.absolute(file.path))
   }
 
-  /// The job has no use for a file any more: it is removed after the step's commit.
+  /// The job has no use for a file any more: it is removed after the step's commit. A name that no
+  /// file of the job has fails the step, by ``JobQueueError`` `.noSuchFile`.
   public func release(_ name: String) {
     state.withLock { _ = $0.released.insert(name) }
   }

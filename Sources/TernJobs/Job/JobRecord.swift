@@ -48,7 +48,7 @@ public struct JobGate: Hashable, Sendable {
   public let probe: JobID?
 }
 
-/// All jobs and all closed gates of a database at one moment.
+/// All jobs of a database, and the closed gates that they wait for, at one moment.
 public struct JobSnapshot: Hashable, Sendable {
   /// In the order of enqueueing.
   public let records: [JobRecord]

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A moment as it is stored: milliseconds since 1970.
-package struct WallTime: Hashable, Sendable, Comparable {
+package struct WallTime: Hashable, Sendable, Comparable, Codable {
   package var milliseconds: Int64
 
   package init(milliseconds: Int64) {
@@ -10,10 +10,20 @@ package struct WallTime: Hashable, Sendable, Comparable {
 
   /// The first whole millisecond that is not before a moment, so that no wait is cut short.
   package init(notBefore moment: Duration) {
-    let (seconds, attoseconds) = moment.components
-    let part = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-    milliseconds = seconds * 1000 + part
+    self.init(moment, roundingUp: 999_999_999_999_999)
   }
+
+  /// The last whole millisecond that is not after a moment.
+  package init(notAfter moment: Duration) { self.init(moment, roundingUp: 0) }
+
+  private init(_ moment: Duration, roundingUp part: Int64) {
+    let (seconds, attoseconds) = min(max(moment, .zero - Self.latest), Self.latest).components
+    milliseconds = seconds * 1000 + (attoseconds + part) / 1_000_000_000_000_000
+  }
+
+  /// The end of the year 9999, the last that SQLite has a name for. A delay beyond all reason ends
+  /// there.
+  private static let latest = Duration.seconds(253_402_300_799)
 
   /// Since 1970.
   package var duration: Duration { .milliseconds(milliseconds) }

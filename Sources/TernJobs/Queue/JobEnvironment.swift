@@ -49,10 +49,7 @@ public struct JobEnvironment: Sendable {
   }
 
   /// Now, and the moment after a wait that begins now.
-  var now: WallTime {
-    let (seconds, attoseconds) = wallClock().components
-    return WallTime(milliseconds: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
-  }
+  var now: WallTime { WallTime(notAfter: wallClock()) }
 
   func time(after delay: Duration) -> WallTime { WallTime(notBefore: wallClock() + delay) }
 }

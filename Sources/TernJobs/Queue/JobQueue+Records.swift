@@ -21,16 +21,18 @@ extension JobQueue {
     ).map(JobRecord.init)
   }
 
-  /// The services that asked for a pause, by name.
+  /// The services that asked for a pause and that jobs wait for, by name.
   ///
   /// - Throws: as ``records(in:)``.
   public func gates(in db: Database) throws -> [JobGate] {
-    try JobRows(db, limits: limits).gates().sorted { $0.key < $1.key }.map { service, gate in
+    let rows = try JobRows(db, limits: limits)
+    let gates = try rows.gates().filter { try rows.isAwaited($0.key) }
+    return gates.sorted { $0.key < $1.key }.map { service, gate in
       JobGate(service: service, reopensAt: gate.reopens.date, probe: gate.probe)
     }
   }
 
-  /// All jobs and gates now and after every change that is committed; who reads slowly gets the
+  /// All jobs and the gates that they wait for, now and after every change that is committed; who reads slowly gets the
   /// newest only. What other processes commit is seen while a worker of this process runs.
   ///
   /// Each element reads all jobs: for a long queue, observe the view `grdb_tern_jobs` instead.
@@ -74,7 +76,8 @@ extension JobQueue {
     }
   }
 
-  /// Whole or not at all, also outside of a transaction; wakes the worker when it is committed.
+  /// Whole or not at all, also outside of a transaction; wakes this process's worker when it is
+  /// committed, whichever queue of the database that one has.
   private func changing(
     _ id: JobID, in db: Database, _ body: (JobRows, JobRows.Found) throws -> Bool
   ) throws -> Bool {
@@ -82,8 +85,7 @@ extension JobQueue {
     try db.inSavepoint {
       let rows = try JobRows(db, limits: limits)
       guard let found = try rows.life(id), try body(rows, found) else { return .commit }
-      let arrivals = arrivals
-      db.afterNextTransaction { _ in arrivals.tell() }
+      try db.notifyChanges(in: Table(JobTables.job))
       isChanged = true
       return .commit
     }

@@ -26,6 +26,9 @@ public final class JobQueue: Sendable {
   /// Tells of jobs that were committed in this process.
   let arrivals = LocalWrites(tables: [JobTables.job])
   let copying: BlockingWork
+  /// Why some of what dead processes left could not be removed as this was opened. Nothing depends
+  /// on it, and the next opening tries again.
+  public var unsweptFiles: [any Error] { folder.unswept }
 
   /// Opens, or opens again, the queue of a database, off the caller's actor: makes its tables where
   /// they are missing, and removes files that a dead process left to nobody.
@@ -33,19 +36,35 @@ public final class JobQueue: Sendable {
   /// - Parameters:
   ///   - files: a folder for the files of this database's jobs and of nothing else; by default
   ///     beside the database, `-files` after its name. For a database in memory it is a temporary
-  ///     one.
+  ///     one, which goes with the database.
   ///   - durability: what a commit that returned survives, with its files; set on the writer and
   ///     checked.
-  /// - Throws: ``JobQueueError`` `.newerFormat` and `.fileFailed`, `DatabaseSetupError`, and
-  ///   `DatabaseError`.
+  /// Waits for other connections that write to the database, some six seconds in all beside what
+  /// the configuration's `busyMode` waits each time.
+  ///
+  /// - Throws: ``JobQueueError`` `.newerFormat`, `.folderInUse` and `.fileFailed`,
+  ///   `DatabaseSetupError`, `DatabaseError`, and `CancellationError`.
   public static func open(
     _ database: any DatabaseWriter, files: URL? = nil, limits: JobLimits = JobLimits(),
     durability: Durability = .powerLoss, environment: JobEnvironment = JobEnvironment()
   ) async throws -> JobQueue {
-    try await BlockingWork.shared.run {
-      try openBlocking(
-        database, files: files, limits: limits, durability: durability, environment: environment)
+    var backoff = Backoff(base: .milliseconds(10), limit: .seconds(1))
+    while true {
+      do {
+        return try await BlockingWork.shared.run {
+          try openBlocking(
+            database, files: files, limits: limits, durability: durability,
+            environment: environment)
+        }
+      } catch let error where backoff.failures < 12 && isPassing(error) {
+        try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
+      }
     }
+  }
+
+  private static func isPassing(_ error: any Error) -> Bool {
+    let cause = (error as? DatabaseSetupError)?.underlyingError ?? error
+    return (cause as? DatabaseError)?.passes ?? false
   }
 
   /// ``open(_:files:limits:durability:environment:)`` on the caller's thread.
@@ -63,12 +82,18 @@ public final class JobQueue: Sendable {
     let root = (files ?? beside).path(percentEncoded: false).withoutTrailingSlash
     do {
       let folder = try JobFolder(
-        root: root, isSynced: durability == .powerLoss, makeID: environment.makeID
-      ) { try database.read(JobFolder.named) }
+        root: root, isSynced: durability == .powerLoss,
+        owner: FolderOwner(queue: id, database: path), makeID: environment.makeID
+      ) { session in try database.read { try JobFolder.named(session, in: $0) } }
+      if files == nil, path.isEmpty {
+        database.add(transactionObserver: TemporaryFolder(root), extent: .databaseLifetime)
+      }
       return JobQueue(
         database, limits, environment, durability, folder,
         lockPath: path.isEmpty ? "\(root)/worker.lock" : path + "-jobs.lock")
     } catch let error as DatabaseError {
+      throw error
+    } catch let error as JobQueueError {
       throw error
     } catch {
       throw JobQueueError(

@@ -6,7 +6,8 @@ public struct JobQueueError: Error, Sendable {
     package enum Reason: String, Sendable {
       case notInstalled, newerFormat, workerRunning, payloadTooLarge, tooManyJobs
       case fileTooLarge, tooManyFiles, duplicateFile, fileInUse, noSuchFile, diskFull, fileFailed
-      case tooManyCheckpoints, checkpointTooLarge, unreadable, notRunning
+      case folderInUse
+      case tooManyCheckpoints, checkpointTooLarge, duplicateStep, unreadable, notRunning
     }
     package let reason: Reason
 
@@ -28,6 +29,8 @@ public struct JobQueueError: Error, Sendable {
     public static let duplicateFile = Code(reason: .duplicateFile)
     /// The file belongs to a job already, or to another queue.
     public static let fileInUse = Code(reason: .fileInUse)
+    /// The folder for files is that of another database, which exists.
+    public static let folderInUse = Code(reason: .folderInUse)
     /// The job has no file of that name, or it was released.
     public static let noSuchFile = Code(reason: .noSuchFile)
     /// The disk is full; nothing is left of what was copied.
@@ -38,6 +41,8 @@ public struct JobQueueError: Error, Sendable {
     public static let tooManyCheckpoints = Code(reason: .tooManyCheckpoints)
     /// Over ``JobLimits/checkpointBytes``.
     public static let checkpointTooLarge = Code(reason: .checkpointTooLarge)
+    /// Two steps of one job had the same name at the same time.
+    public static let duplicateStep = Code(reason: .duplicateStep)
     /// What an earlier attempt stored is not of the type that is asked for. The job is parked.
     public static let unreadable = Code(reason: .unreadable)
     /// The job was removed, or another attempt has it.
@@ -53,6 +58,13 @@ public struct JobQueueError: Error, Sendable {
     self.code = code
     self.message = message
     self.underlyingError = underlyingError
+  }
+}
+
+extension JobQueueError {
+  static func duplicateStep(_ name: String, of job: JobID) -> JobQueueError {
+    JobQueueError(
+      .duplicateStep, "job \(job) does two steps “\(name)” at once; give each its own name")
   }
 }
 

@@ -8,7 +8,7 @@ enum CheckpointKind: Int, Sendable {
   case step = 0
   /// A value that is replaced.
   case value = 1
-  /// A moment, in milliseconds since 1970.
+  /// A ``DeadlineLife``.
   case deadline = 2
 }
 
@@ -47,8 +47,10 @@ extension JobRows {
       sql: """
         INSERT INTO \(JobTables.checkpoint) (job, kind, name, content) VALUES (?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET content = excluded.content
+        WHERE kind <> \(CheckpointKind.step.rawValue)
         """,
       arguments: [claim.id.rawValue, kind.rawValue, name, content])
+    if db.changesCount == 0 { throw JobQueueError.duplicateStep(name, of: claim.id) }
     let count = try Int.fetchOne(
       db, sql: "SELECT count(*) FROM \(JobTables.checkpoint) WHERE job = ?",
       arguments: [claim.id.rawValue])!
@@ -118,15 +120,21 @@ extension JobRows {
       try tell(service, .limited(since: now, until: until))
     }
     try store(life, of: claim.id, since: now, ready: ready, reason: end.reason)
-    return life.state == .done ? try clear(claim.id) : []
+    return life.state == .done ? try clear(claim.id, at: now) : []
   }
 
-  /// What nobody needs of a job that is done.
-  private func clear(_ job: JobID) throws -> [String] {
+  /// What nobody needs of a job that is done. Those that were done after now, because the clock was
+  /// set back since, are older than this one.
+  private func clear(_ job: JobID, at now: WallTime) throws -> [String] {
     try removeUnfinished()
     try dropCheckpoints(of: job)
     try db.execute(
       sql: "UPDATE \(JobTables.job) SET payload = x'' WHERE id = ?", arguments: [job.rawValue])
+    try db.execute(
+      sql: """
+        UPDATE \(JobTables.job) SET since_ms = ? - 1
+        WHERE state = \(JobState.done.rawValue) AND since_ms > ?
+        """, arguments: [now.milliseconds, now.milliseconds])
     try db.execute(
       sql: """
         DELETE FROM \(JobTables.job) WHERE id IN (

@@ -83,8 +83,11 @@ extension JobRows {
         return .nothing(until: until)
       }
       let row = try Row.fetchOne(
-        db, sql: "SELECT kind, payload, starts FROM \(JobTables.job) WHERE id = ?",
-        arguments: [job.rawValue])!
+        db,
+        sql: """
+          SELECT kind, payload, starts, enqueued_ms, (SELECT id FROM \(JobTables.queue)) AS queue
+          FROM \(JobTables.job) WHERE id = ?
+          """, arguments: [job.rawValue])!
       let kind: String = row["kind"]
       var life = try life(job)!.life
       do {
@@ -98,8 +101,9 @@ extension JobRows {
         try tell(probeOf, .claimed(job))
         return .job(
           Claim(
-            id: job, start: start, attempt: life.failures + 1, work: work, retry: retry,
-            files: try files(of: job)))
+            id: job, start: start, attempt: life.failures + 1,
+            key: "\(row["queue"] as String)-\(job)-\(row["enqueued_ms"] as Int64)", work: work,
+            retry: retry, files: try files(of: job)))
       } catch let unusable as Unusable {
         _ = life.handle(.unusable)
         try store(life, of: job, since: now, reason: unusable.reason)
@@ -140,6 +144,9 @@ struct Claim: Sendable {
   let start: Int
   /// From 1.
   let attempt: Int
+  /// No other job has it, in no database: the queue's random id, the job's, and the time at which it
+  /// was enqueued, for two databases that were one until a backup was restored.
+  let key: String
   let work: JobHandlers.Work
   let retry: RetryPolicy
   /// Paths by name.

@@ -94,6 +94,19 @@ struct JobRows {
     return Dictionary(uniqueKeysWithValues: rows.map { ($0["service"], GateLife($0)) })
   }
 
+  /// Whether a job of the service waits or runs.
+  func isAwaited(_ service: String) throws -> Bool {
+    // Apart, so that each is found by its index.
+    try [JobState.waiting, .running].contains {
+      try Bool.fetchOne(
+        db,
+        sql: """
+          SELECT EXISTS (
+            SELECT 1 FROM \(JobTables.job) WHERE state = \($0.rawValue) AND service = ?)
+          """, arguments: [service])!
+    }
+  }
+
   /// - Returns: whether the gate is open now and was not.
   @discardableResult
   func tell(_ service: String?, _ event: GateLife.Event) throws -> Bool {

@@ -8,16 +8,18 @@ extension JobContext {
   ///
   /// The result and all that `commit` writes are one transaction: either both are there or `work`
   /// runs again. `work` itself can have run before, up to the moment before that commit; what it
-  /// does to others must bear a repetition, by an idempotency key for example.
+  /// does to others must bear a repetition, by an ``idempotencyKey(_:)`` for example.
   ///
   /// A step is a checkpoint: failures before it are forgotten.
   ///
   /// - Parameters:
-  ///   - name: tells the step from the job's other ones, for ever.
+  ///   - name: tells the step from the job's other ones, for ever. Two of the same name at the same
+  ///     time are refused.
   ///   - commit: runs in the transaction; again, if another process was in its way. Where Swift
   ///     does not find the result's type, say it: `commit: { (db, titles: [String]) in … }`.
   /// - Throws: what `work` and `commit` throw, with nothing written; ``JobQueueError``
-  ///   `.checkpointTooLarge`, `.tooManyCheckpoints`, `.notRunning`, `.unreadable`; `DatabaseError`.
+  ///   `.duplicateStep`, `.checkpointTooLarge`, `.tooManyCheckpoints`, `.notRunning`, `.unreadable`;
+  ///   `DatabaseError`.
   public func step<R: Codable & Sendable>(
     _ name: String, isolation: isolated (any Actor)? = #isolation, _ work: () async throws -> R,
     commit: @Sendable (Database, R) throws -> Void = { _, _ in }
@@ -54,12 +56,14 @@ extension JobContext {
   /// commit on; what is released is removed after it.
   ///
   /// - Throws: as the other, and ``JobQueueError`` `.noSuchFile` when nothing stands at a created
-  ///   file's place, `.fileTooLarge`, `.tooManyFiles`, `.diskFull`, `.fileFailed`.
+  ///   file's place or one is released that the job does not have, `.fileTooLarge`, `.tooManyFiles`, `.diskFull`, `.fileFailed`.
   public func step<R: Codable & Sendable>(
     _ name: String, isolation: isolated (any Actor)? = #isolation,
     _ work: (StepFiles) async throws -> R,
     commit: @Sendable (Database, R) throws -> Void = { _, _ in }
   ) async throws -> R {
+    guard attempted.begin(step: name) else { throw JobQueueError.duplicateStep(name, of: id) }
+    defer { attempted.end(step: name) }
     if let stored = try await worker.checkpoint(.step, name, of: claim) {
       return try decode(R.self, stored, name)
     }
@@ -67,7 +71,7 @@ extension JobContext {
     let result = try await work(made)
     let content = try JobCoding.encode(result)
     try await worker.settle(made)
-    try await worker.commit(claim, .step, name, content, files: made, of: files) { db in
+    try await worker.commit(claim, .step, name, content, files: made, of: attempted) { db in
       try commit(db, result)
     }
     return result

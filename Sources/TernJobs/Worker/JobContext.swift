@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import Synchronization
 import TernCore
 
 /// What a handler has to do with its job's row: checkpoints, files, deadlines and progress.
@@ -10,18 +9,24 @@ import TernCore
 public struct JobContext: Sendable {
   let claim: Claim
   let worker: JobWorker
-  let files: AttemptFiles
+  let attempted: AttemptState
 
   init(claim: Claim, worker: JobWorker) {
     self.claim = claim
     self.worker = worker
-    files = AttemptFiles(claim.files)
+    attempted = AttemptState(files: claim.files)
   }
 
   public var id: JobID { claim.id }
   /// Which of its attempts this is, from 1, since the last checkpoint of an earlier one. An attempt
   /// that does not count, because the process died for example, is repeated under its number.
   public var attempt: Int { claim.attempt }
+
+  /// An idempotency key for what the job asks of another service: the same in every attempt and
+  /// every life of the process, and no other job's, in no database. Stored before the job begins.
+  ///
+  /// - Parameter name: tells the job's requests apart. ASCII, where the key is sent in a header.
+  public func idempotencyKey(_ name: String) -> String { "\(claim.key)-\(name)" }
 
   // MARK: - Values
 
@@ -44,19 +49,21 @@ public struct JobContext: Sendable {
     _ name: String, _ value: V, and body: @Sendable (Database) throws -> Void = { _ in }
   ) async throws {
     let content = try JobCoding.encode(value)
-    try await worker.commit(claim, .value, name, content, files: StepFiles(), of: files, body)
+    try await worker.commit(claim, .value, name, content, files: StepFiles(), of: attempted, body)
   }
 
   // MARK: - Deadlines
 
   /// How much is left until a moment that is `duration` after the first call with this name, also
-  /// when that was in another attempt or another life of the process. Zero when it has passed.
+  /// when that was in another attempt or another life of the process. Zero when it has passed. When
+  /// the wall clock was set back to before that first call, it counts from now.
   ///
   /// - Throws: ``JobQueueError`` `.tooManyCheckpoints`, `.notRunning`; `DatabaseError`.
   public func deadline(_ name: String, _ duration: Duration) async throws -> Duration {
-    let end = try await worker.deadline(name, duration, of: claim)
-    let left = end.duration - worker.queue.environment.wallClock()
-    // A clock that was set back makes nobody wait longer than was meant.
+    let left =
+      try await worker.deadline(name, duration, of: claim)
+      - worker.queue.environment.wallClock()
+    // It may have been another duration as it was stored.
     return min(max(left, .zero), duration)
   }
 
@@ -78,7 +85,7 @@ public struct JobContext: Sendable {
   ///
   /// - Throws: ``JobQueueError`` `.noSuchFile`.
   public func file(_ name: String) throws -> URL {
-    guard let path = files.path(name) else {
+    guard let path = attempted.path(name) else {
       throw JobQueueError(.noSuchFile, "job \(id) has no file “\(name)”, or it was released")
     }
     return URL(filePath: worker.queue.folder.absolute(path))
@@ -92,17 +99,4 @@ public struct JobContext: Sendable {
         .unreadable, "what “\(name)” stored can not be read: \(FailureText.of(error))")
     }
   }
-}
-
-/// The files of a job as an attempt knows them: paths by name.
-final class AttemptFiles: Sendable {
-  private let paths: Mutex<[String: String]>
-
-  init(_ paths: [String: String]) {
-    self.paths = Mutex(paths)
-  }
-
-  func path(_ name: String) -> String? { paths.withLock { $0[name] } }
-
-  func set(_ name: String, _ path: String?) { paths.withLock { $0[name] = path } }
 }

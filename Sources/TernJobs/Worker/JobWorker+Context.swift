@@ -12,16 +12,20 @@ extension JobWorker {
     try await write { try $0.report(progress, message, of: claim) }
   }
 
-  func deadline(_ name: String, _ duration: Duration, of claim: Claim) async throws -> WallTime {
+  func deadline(_ name: String, _ duration: Duration, of claim: Claim) async throws -> Duration {
     let environment = queue.environment
     return try await write { rows in
-      if let stored = try rows.checkpoint(.deadline, name, of: claim) {
-        return WallTime(milliseconds: try JobCoding.decode(Int64.self, stored))
+      let stored = try rows.checkpoint(.deadline, name, of: claim).map {
+        try JobCoding.decode(DeadlineLife.self, $0)
       }
-      let end = environment.time(after: duration)
-      try rows.storeCheckpoint(
-        .deadline, name, try JobCoding.encode(end.milliseconds), of: claim)
-      return end
+      let now = environment.now
+      let life =
+        stored?.asked(at: now)
+        ?? DeadlineLife(since: now, until: environment.time(after: duration))
+      if life != stored {
+        try rows.storeCheckpoint(.deadline, name, try JobCoding.encode(life), of: claim)
+      }
+      return life.until.duration
     }
   }
 
@@ -44,7 +48,7 @@ extension JobWorker {
   /// One transaction: the checkpoint, what `body` writes, and the files.
   func commit(
     _ claim: Claim, _ kind: CheckpointKind, _ name: String, _ content: Data, files: StepFiles,
-    of attempt: AttemptFiles, _ body: @Sendable (Database) throws -> Void
+    of attempt: AttemptState, _ body: @Sendable (Database) throws -> Void
   ) async throws {
     let folder = queue.folder
     do {
@@ -52,13 +56,20 @@ extension JobWorker {
         try await write { try body($0.db) }
         try CrashPoint.reach(.jobBeforeStepCommit)
       }
-      let isOpened = try await write { rows in
+      let isOpened = try await transaction { rows in
         try rows.storeCheckpoint(kind, name, content, of: claim)
         if !Planted.isActive(.stepResultApart) {
-          do { try body(rows.db) } catch { throw OfHandler(error: error) }
+          do { try body(rows.db) } catch { throw OfApp(error: error) }
         }
-        let changed = files.released + files.created.map(\.name)
-        let gone = try changed.compactMap { try rows.dropFile($0, of: claim) }
+        let created = files.created.map(\.name)
+        var gone = try created.compactMap { try rows.dropFile($0, of: claim) }
+        for name in files.released where !created.contains(name) {
+          guard let path = try rows.dropFile(name, of: claim) else {
+            throw JobQueueError(
+              .noSuchFile, "job \(claim.id) releases “\(name)”, and has no file of that name")
+          }
+          gone.append(path)
+        }
         for file in files.created { try file.give(to: claim.id, rows) }
         folder.unlink(gone, afterCommitOf: rows.db)
         let isOpened = try rows.progress(claim)
@@ -70,21 +81,13 @@ extension JobWorker {
       for name in files.released { attempt.set(name, nil) }
       for file in files.created { attempt.set(file.name, file.path) }
       try CrashPoint.reach(.jobAfterStepCommit)
-    } catch let error as OfHandler {
+    } catch let error as OfApp {
       throw error.error
     } catch let error as JobQueueError {
-      throw error
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-      // The app's as well: a deferred foreign key is looked at as late as the commit.
       throw error
     } catch {
       if !Task.isCancelled { fail(error) }
       throw error
     }
   }
-}
-
-/// Tells what the app's part of a transaction threw from what the queue's own did.
-private struct OfHandler: Error {
-  let error: any Error
 }

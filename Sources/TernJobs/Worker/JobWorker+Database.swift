@@ -1,11 +1,32 @@
 import GRDB
 import TernCore
 
+extension DatabaseError {
+  /// Another connection is in the way, or the app suspended or interrupted this one.
+  var passes: Bool {
+    resultCode == .SQLITE_BUSY || resultCode == .SQLITE_LOCKED || isInterruptionError
+  }
+}
+
+/// What the app's part of a transaction threw.
+struct OfApp: Error {
+  let error: any Error
+}
+
 /// The database, as the one worker uses it.
 extension JobWorker {
-  /// Reads, decides and writes in one transaction, waiting while another process is in the way.
+  /// Reads, decides and writes in one transaction, waiting while another process is in the way
+  /// or the app has suspended the database.
   /// `body` can run again, after all that it wrote was rolled back.
   func write<T>(_ body: (JobRows) throws -> T) async throws -> T {
+    do { return try await transaction(body) } catch let refused as OfApp { throw refused.error }
+  }
+
+  /// ``write(_:)`` that tells what the app refuses from what the database does.
+  ///
+  /// - Throws: ``OfApp`` when an observer of the app's, or a constraint that is looked at as late,
+  ///   refused the commit.
+  func transaction<T>(_ body: (JobRows) throws -> T) async throws -> T {
     try await persistently { try writeOnce(body) }
   }
 
@@ -19,9 +40,7 @@ extension JobWorker {
       if let failure { throw failure }
       do {
         return try body()
-      } catch let error as DatabaseError
-        where error.resultCode == .SQLITE_BUSY || error.resultCode == .SQLITE_LOCKED
-      {
+      } catch let error as DatabaseError where error.passes {
         let environment = queue.environment
         try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
       }
@@ -29,7 +48,17 @@ extension JobWorker {
   }
 
   private func writeOnce<T>(_ body: (JobRows) throws -> T) throws -> T {
-    try queue.database.write { db in try body(JobRows(db, limits: queue.limits)) }
+    var isWritten = false
+    do {
+      return try queue.database.write { db in
+        let result = try body(JobRows(db, limits: queue.limits))
+        isWritten = true
+        return result
+      }
+    } catch {
+      let isOfDatabase = (error as? DatabaseError).map { $0.resultCode != .SQLITE_CONSTRAINT }
+      throw isWritten && isOfDatabase != true ? OfApp(error: error) : error
+    }
   }
 
   private func readOnce<T>(_ body: (JobRows) throws -> T) throws -> T {

@@ -9,6 +9,7 @@ extension JobWorker {
   func followOtherProcesses(since seen: Int64?) async {
     let environment = queue.environment
     var version = seen
+    // The sleep throws when the run is cancelled, and then this ends.
     while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
       do {
         let now = try await dataVersion()
@@ -22,7 +23,12 @@ extension JobWorker {
       }
       // The wall clock can have been set, ahead or back, while the other slept.
       let now = environment.now
-      if nextAt.map({ $0 <= now }) ?? false || now < latest { news?.yield() }
+      if nextAt.map({ $0 <= now }) ?? false || now < latest {
+        news?.yield()
+      } else {
+        // Also while all slots are busy and nobody looks for jobs.
+        latest = now
+      }
     }
   }
 

@@ -23,7 +23,7 @@ public actor JobWorker {
   private(set) var failure: (any Error)?
   private(set) var news: AsyncStream<Void>.Continuation?
   /// The latest time seen, to notice a clock that is set back.
-  private(set) var latest = WallTime(milliseconds: .min)
+  var latest = WallTime(milliseconds: .min)
   private(set) var nextAt: WallTime?
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -134,10 +134,10 @@ public actor JobWorker {
     let environment = queue.environment
     let free = concurrency - running
     nextAt = nil
-    if free == 0 { return [] }
     let now = environment.now
     let isSetBack = now < latest
     latest = now
+    if free == 0, !isSetBack { return [] }
     let (claims, until) = try await write { rows -> ([Claim], WallTime?) in
       if isSetBack { try rows.mendTimes(at: now) }
       var claims: [Claim] = []
@@ -161,8 +161,9 @@ public actor JobWorker {
       if let nextAt {
         let delay = nextAt.duration - environment.wallClock()
         group.addTask {
-          // Cancelled when something else happened first.
-          guard (try? await environment.clock.sleep(for: max(delay, .zero))) != nil else { return }
+          // Cancelled when something else happened first. A clock may not know a wait of centuries.
+          let nap = min(max(delay, .zero), .seconds(86_400))
+          guard (try? await environment.clock.sleep(for: nap)) != nil else { return }
           news?.yield()
         }
       }
@@ -184,7 +185,7 @@ public actor JobWorker {
     } catch {
       end = self.end(of: claim, error, pathBefore: before)
     }
-    await finish(claim, end)
+    await finish(claim, end, pathBefore: before)
   }
 
   private nonisolated func end(
@@ -193,7 +194,9 @@ public actor JobWorker {
     if let error = error as? JobQueueError, error.code == .unreadable {
       return AttemptEnd(event: .unusable, reason: error.message)
     }
-    let advice = (error as? any AdvisingError)?.advice ?? .failed
+    // Of the database that the handler uses: the app suspended it, say, which is nobody's failure.
+    let isInterrupted = (error as? DatabaseError)?.isInterruptionError ?? false
+    let advice = (error as? any AdvisingError)?.advice ?? (isInterrupted ? .unreachable : .failed)
     if Task.isCancelled {
       // Whatever a cancelled handler says, it says because it was cancelled; but not this.
       guard case .limited = advice else { return AttemptEnd(event: .shutDown, reason: nil) }
@@ -206,20 +209,39 @@ public actor JobWorker {
     return AttemptEnd(event: .failed(advice, around), reason: FailureText.of(error))
   }
 
-  private func finish(_ claim: Claim, _ end: AttemptEnd) async {
+  private func finish(_ claim: Claim, _ end: AttemptEnd, pathBefore: NetworkPath) async {
     do {
-      let (folder, environment) = (queue.folder, queue.environment)
-      try await write { rows in
-        guard let paths = try rows.finish(claim, end, environment) else { return }
-        folder.unlink(paths, afterCommitOf: rows.db)
-        try CrashPoint.reach(.jobBeforeFinishCommit)
+      do {
+        try await store(end, of: claim)
+      } catch let refused as OfApp {
+        // Nothing was written; what the app says to the end is the attempt's failure.
+        try await store(self.end(of: claim, refused.error, pathBefore: pathBefore), of: claim)
       }
       try CrashPoint.reach(.jobAfterFinishCommit)
+      try await wakeUnreached(after: end)
     } catch {
       // A wait for the database that was cancelled leaves the job to the next run.
-      failure = failure ?? error
+      failure = failure ?? (error as? OfApp)?.error ?? error
     }
     running -= 1
     news?.yield()
+  }
+
+  private func store(_ end: AttemptEnd, of claim: Claim) async throws {
+    let (folder, environment) = (queue.folder, queue.environment)
+    try await transaction { rows in
+      guard let paths = try rows.finish(claim, end, environment) else { return }
+      folder.unlink(paths, afterCommitOf: rows.db)
+      try CrashPoint.reach(.jobBeforeFinishCommit)
+    }
+  }
+
+  /// Who waited to be stored while the network changed was not there to be woken.
+  private func wakeUnreached(after end: AttemptEnd) async throws {
+    let path = path.path
+    guard case .failed(_, let around) = end.event, path.hasRoute,
+      path.generation != around.pathAfter.generation
+    else { return }
+    try await write { try $0.wakeUnreached(at: queue.environment.now) }
   }
 }

@@ -102,6 +102,26 @@ import Testing
     }
   }
 
+  @Test func `releasing a file that the job does not have is an error with a name`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: ""))
+      try rig.drain(
+        worker(queue) { context in
+          _ = try await context.step("crop") { files in
+            files.release("foto")
+            return 1
+          } commit: { db, _ in
+            try db.execute(sql: "INSERT INTO book VALUES ('x')")
+          }
+        })
+      let record = try rig.record(queue, id)
+      #expect(record.state == .failed)
+      #expect(record.reason?.contains("“foto”") == true)
+      #expect(try rig.titles().isEmpty)
+    }
+  }
+
   @Test func `a step that was not committed leaves the files as they were`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

@@ -100,6 +100,20 @@ import Testing
       })
   }
 
+  @Test func `a gate that no job waits for any more is not shown, and still holds`() throws {
+    try run(
+      count: 1, until: 5, { _, _ in throw Failure(.limited(delay: .seconds(30))) },
+      { rig, queue, ids in
+        try rig.write { _ = try queue.remove(ids[0], in: $0) }
+        #expect(try rig.gates(queue).isEmpty)
+        let id = try rig.enqueue(queue, Scan(shelf: "2"))
+        #expect(try rig.gates(queue).map(\.service) == ["recogniser"])
+        try rig.live(worker(rig, queue) { _, _ in }, until: 50)
+        #expect(rig.notes() == ["0 try 1", "30 try 2", "30 did 2"])
+        #expect(try rig.record(queue, id).state == .done)
+      })
+  }
+
   @Test func `a service that does not say when is left alone for half a minute`() throws {
     try run(
       count: 1, until: 40,

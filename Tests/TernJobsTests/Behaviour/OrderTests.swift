@@ -85,6 +85,39 @@ import Testing
     }
   }
 
+  @Test func `what another queue of the process retries or removes wakes a worker that sleeps`()
+    throws
+  {
+    try Rig.run { rig in
+      let (queue, other) = (try rig.open(), try rig.open())
+      let tidy = try rig.enqueue(queue, Tidy(name: "tidy"))
+      let scan = try rig.enqueue(queue, Scan(shelf: "1"))
+      _ = try rig.enqueue(queue, Scan(shelf: "2"))
+      let worker = JobWorker(queue, concurrency: 2) {
+        $0.handle(Tidy.self) { job, context in
+          rig.note(job.name)
+          if rig.seconds < 1 { throw Failure(.permanent) }
+        }
+        $0.handle(Scan.self) { job, _ in
+          rig.note(job.shelf)
+          if rig.seconds < 1 { throw Failure(.limited(delay: .seconds(1))) }
+          // The probe, and nobody passes the gate before it tells.
+          if job.shelf == "1" { try await rig.sleep(50) }
+        }
+      }
+      try rig.perform {
+        try await worker.run {
+          try await rig.sleep(5)
+          _ = try rig.write { try other.retry(tidy, in: $0) }
+          try await rig.sleep(5)
+          _ = try rig.write { try other.remove(scan, in: $0) }
+          try await rig.sleep(5)
+        }
+      }
+      #expect(rig.notes().filter { !$0.hasPrefix("0 ") } == ["1 1", "5 tidy", "10 2"])
+    }
+  }
+
   @Test func `what is rolled back is not begun`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

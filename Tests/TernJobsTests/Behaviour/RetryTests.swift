@@ -166,24 +166,38 @@ import Testing
     }
   }
 
-  @Test func `a wall clock that is set back by a day makes nobody wait for a day`() throws {
-    try Rig.run { rig in
+  @Test func `a network that comes while a failure waits to be stored wakes it at once`() throws {
+    try Rig.run(.pool) { rig in
       let queue = try rig.open()
       _ = try rig.enqueue(queue, Tidy(name: ""))
-      let worker = JobWorker(queue) {
+      let path = rig.files.path.replacing("/files", with: "/app.sqlite")
+      let other = try DatabaseQueue.leavingTransactionsOpen(path)
+      let worker = JobWorker(queue, path: rig.path) {
         $0.handle(Tidy.self) { _, context in
-          rig.note("\(context.attempt)")
-          throw Failure(.failed)
-        }
-        $0.handle(Patient.self) { _, _ in
-          try await rig.sleep(2)
-          rig.skew.withLock { $0 = .seconds(-86_400) }
+          rig.note("try")
+          guard rig.seconds == 0 else { return }
+          try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+          throw Failure(.unreachable)
         }
       }
-      _ = try rig.enqueue(queue, Patient())
-      try rig.live(worker, until: 100)
-      // Found out as the other job ended; the wait that was under way begins anew.
-      #expect(rig.notes() == ["0 1", "1 2", "4 3", "8 4"])
+      try rig.perform {
+        try await worker.run {
+          // The next look for the lock is 0.63 seconds after the first.
+          try await rig.sleep(0.5)
+          try rig.endTransaction(of: other)
+          try await rig.sleep(0.05)
+          rig.path.set(hasRoute: false)
+          rig.path.set(hasRoute: true)
+          try await rig.sleep(5)
+        }
+      }
+      #expect(rig.notes() == ["0 try", "0.63 try"])
     }
+  }
+}
+
+extension Rig {
+  fileprivate func endTransaction(of database: DatabaseQueue) throws {
+    try database.inDatabase { try $0.execute(sql: "COMMIT") }
   }
 }

@@ -1,7 +1,10 @@
 import Foundation
 import GRDB
+import Synchronization
 import Tern
 import Testing
+
+@testable import TernJobs
 
 @Suite struct StepTests {
   @Test func `a step is done once, with its rows, however often its job is tried`() throws {
@@ -106,6 +109,105 @@ import Testing
     }
   }
 
+  @Test func `two steps of one name at once are refused, and only one of them commits`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      _ = try rig.enqueue(queue, Tidy(name: ""))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          @Sendable func find(_ context: JobContext) async throws {
+            do {
+              try await context.step("find") {
+                rig.note("find")
+                try await rig.sleep(1)
+              } commit: { db in
+                try db.execute(sql: "INSERT INTO book VALUES ('x')")
+              }
+            } catch let error as JobQueueError where error.code == .duplicateStep {
+              rig.note("refused")
+            }
+          }
+          // A context of its own for the same attempt: what memory lets pass the table refuses.
+          let twin = JobContext(claim: context.claim, worker: context.worker)
+          try await withThrowingDiscardingTaskGroup { group in
+            for context in [context, context, twin] { group.addTask { try await find(context) } }
+          }
+          try await find(context)
+        }
+      }
+      try rig.drain(worker)
+      #expect(rig.notes().sorted() == ["0 find", "0 find", "0 refused", "1 refused"])
+      #expect(try rig.titles() == ["x"])
+    }
+  }
+
+  @Test func `an idempotency key is the same in every attempt and no other job's or database's`()
+    throws
+  {
+    var all: [String] = []
+    for seed in 1...2 as ClosedRange<UInt64> {
+      try Rig.run(seed: seed) { rig in
+        func keys() throws -> [String] {
+          let queue = try rig.open()
+          let worker = JobWorker(queue) {
+            $0.handle(Tidy.self) { _, context in
+              for name in ["photo", "text"] { rig.note(context.idempotencyKey(name)) }
+              throw Failure(.failed)
+            }
+          }
+          try rig.live(worker, until: rig.seconds + 5)
+          return Set(rig.notes().map { String($0.split(separator: " ")[1]) }).sorted()
+        }
+        func enqueue() throws -> [JobID] {
+          let queue = try rig.open()
+          return try (1...2).map { _ in try rig.enqueue(queue, Tidy(name: "")) }
+        }
+        let ids = try enqueue()
+        let first = try keys()
+        #expect(first.count == 4)
+        #expect(try keys() == first, "in another life")
+        // A backup from before the jobs is restored, and others get their ids.
+        let queue = try rig.open()
+        try rig.write { db in
+          for id in ids { try queue.remove(id, in: db) }
+          try db.execute(sql: "UPDATE sqlite_sequence SET seq = 0 WHERE name = 'grdb_tern_job'")
+        }
+        #expect(try enqueue() == ids)
+        all += try first + keys()
+      }
+    }
+    #expect(Set(all).count == 16)
+  }
+
+  @Test func `what an observer of the app's refuses fails its own job, and the next one goes on`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let ids = try ["step", "end", "good"].map { try rig.enqueue(queue, Tidy(name: $0)) }
+      let observer = Refusal()
+      rig.database.add(transactionObserver: observer)
+      let worker = JobWorker(queue, concurrency: 1) {
+        $0.handle(Tidy.self) { job, context in
+          rig.note("\(job.name) \(context.attempt)")
+          _ = try await context.step("find") {
+            true
+          } commit: { _, _ in
+            if job.name == "step" { observer.refusesNext() }
+          }
+          if job.name == "end", context.attempt == 1 { observer.refusesNext() }
+        }
+      }
+      try rig.live(worker, until: 20)
+      #expect(
+        rig.notes() == [
+          "0 step 1", "0 end 1", "0 good 1", "1 step 2", "1 end 2", "3 step 3", "7 step 4",
+        ])
+      #expect(try ids.map { try rig.record(queue, $0).state } == [.failed, .done, .done])
+      #expect(try rig.record(queue, ids[0]).reason == "the service would not")
+    }
+  }
+
   @Test func `a deadline is kept over attempts and restarts`() throws {
     try Rig.run { rig in
       var queue = try rig.open()
@@ -195,5 +297,25 @@ import Testing
       #expect(try rig.titles().isEmpty)
       #expect(try rig.database.read(queue.records).isEmpty)
     }
+  }
+}
+
+/// An app's observer that refuses a commit.
+private final class Refusal: TransactionObserver, Sendable {
+  private let isDue = Mutex(false)
+
+  func refusesNext() { isDue.withLock { $0 = true } }
+
+  func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }
+  func databaseDidChange(with event: DatabaseEvent) {}
+  func databaseDidCommit(_ db: Database) {}
+  func databaseDidRollback(_ db: Database) {}
+
+  func databaseWillCommit() throws {
+    let isDue = isDue.withLock { isDue in
+      defer { isDue = false }
+      return isDue
+    }
+    if isDue { throw Failure(.failed) }
   }
 }

@@ -18,7 +18,7 @@ final class Rig: @unchecked Sendable {
   let skew = Mutex(Duration.zero)
   let path = ScriptedPathSource()
   private let executor: SeededExecutor
-  private let ids = Mutex(UInt64(1))
+  private let ids: Mutex<UInt64>
   private let entries = Mutex<[String]>([])
 
   static func run(
@@ -37,6 +37,7 @@ final class Rig: @unchecked Sendable {
   /// Over a database that has what tables it needs.
   init(seed: UInt64, existing database: any DatabaseWriter, folder: String) throws {
     executor = SeededExecutor(seed: seed)
+    ids = Mutex(seed << 32)
     self.database = database
     files = URL(filePath: folder + "/files")
   }
@@ -175,5 +176,14 @@ enum DatabaseKind: String, CaseIterable {
     case .pool: try DatabasePool(path: path)
     case .memory: try DatabaseQueue()
     }
+  }
+}
+
+extension DatabaseQueue {
+  /// A connection that can be in others' way from one call to the next.
+  static func leavingTransactionsOpen(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    return try DatabaseQueue(path: path, configuration: configuration)
   }
 }

@@ -17,6 +17,7 @@ extension JobLedger {
     case (.waiting, .waiting): checkChangedWait(old, new, commit)
     case (.running, .running): checkProgress(old, new, commit)
     case (.running, _): checkEnd(old, new, commit)
+    case (.done, .done) where old.since > now && new.since == now - 1: break
     case (.failed, .waiting), (.parked, .waiting): checkRevival(old, new, commit)
     default: fail(.drains, "job \(id) went from \(old.state) to \(new.state)")
     }
@@ -40,12 +41,14 @@ extension JobLedger {
     if commit.draft.removed.contains(old.id) { return }
     let kept = commit.after.values.filter { $0.state == .done }
     if old.state == .running, kept.count >= plan.limits.keptDone {
-      // Done, and gone at once because nothing is kept, or because the clock went back.
+      // Done, and gone at once because nothing is kept.
       let isOldest = kept.allSatisfy { ($0.since, $0.id) > (now, old.id) }
       if isOldest, entries[old.id]?.attempt?.end?.kind == .succeeded { return finish(old.id) }
     }
+    // What was done later than now, by a clock that went back since, is the oldest.
+    let since = old.since > now ? now - 1 : old.since
     guard old.state == .done, kept.count >= plan.limits.keptDone,
-      kept.allSatisfy({ ($0.since, $0.id) > (old.since, old.id) })
+      kept.allSatisfy({ ($0.since, $0.id) > (since, old.id) })
     else { return fail(.effectsHappenOnce, "job \(old.id), \(old.state), is gone") }
   }
 

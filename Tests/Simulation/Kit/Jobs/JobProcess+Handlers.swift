@@ -147,11 +147,18 @@ extension JobProcess {
       return .unreadable
     case .checkpointTooLarge where work.steps.contains { $0.padding > 0 }: break
     case .tooManyCheckpoints, .tooManyFiles: break
+    case .noSuchFile where releasesUnknown(work, id): break
     case .notRunning where world.ledger.rows[id] == nil: break
     default:
       if !isDead { world.ledger.fail(.limitsHold, "job \(id) was refused: \(error)") }
     }
     return .failed(error.advice)
+  }
+
+  /// Some works come without their files, and some make one twice and release both.
+  private func releasesUnknown(_ work: JobWork, _ id: Int64) -> Bool {
+    let files = world.ledger.entries[id]?.files ?? [:]
+    return work.steps.compactMap(\.releases).contains { files[$0] == nil }
   }
 }
 

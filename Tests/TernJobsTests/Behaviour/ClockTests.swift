@@ -1,0 +1,111 @@
+import Foundation
+import GRDB
+import Tern
+import Testing
+
+/// The wall clock is set, back or ahead, and nobody waits for longer than was meant.
+@Suite struct JobClockTests {
+  @Test func `a wall clock that is set back by a day makes nobody wait for a day`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      _ = try rig.enqueue(queue, Tidy(name: ""))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          rig.note("\(context.attempt)")
+          throw Failure(.failed)
+        }
+        $0.handle(Patient.self) { _, _ in
+          try await rig.sleep(2)
+          rig.skew.withLock { $0 = .seconds(-86_400) }
+        }
+      }
+      _ = try rig.enqueue(queue, Patient())
+      try rig.live(worker, until: 100)
+      // Found out as the other job ended; the wait that was under way begins anew.
+      #expect(rig.notes() == ["0 1", "1 2", "4 3", "8 4"])
+    }
+  }
+
+  @Test func `a wall clock that is set back while every slot is busy is noticed`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let worker = JobWorker(queue, concurrency: 1) {
+        $0.handle(Tidy.self) { job, _ in rig.note(job.name) }
+        $0.handle(Patient.self) { _, _ in
+          try await rig.sleep(10)
+          _ = try rig.enqueue(queue, Tidy(name: "a"))
+          try await rig.sleep(1)
+          rig.skew.withLock { $0 = .seconds(-20) }
+          try await rig.sleep(14)
+        }
+      }
+      _ = try rig.enqueue(queue, Patient())
+      try rig.live(worker, until: 100)
+      // It was ready at 10, which the clock shows again only at 30.
+      #expect(rig.notes() == ["25 a"])
+    }
+  }
+
+  @Test func `a deadline begins anew once when the clock was set back to before it`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      _ = try rig.enqueue(queue, Tidy(name: ""))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          let left = try await context.deadline("stream", .seconds(300))
+          rig.note("\(Int(left / .seconds(1)))")
+          try await rig.clock.sleep(for: left)
+        }
+      }
+      try rig.live(worker, until: 100)
+      rig.skew.withLock { $0 = .seconds(-86_400) }
+      try rig.live(worker, until: 250)
+      try rig.live(worker, until: 1000)
+      #expect(rig.notes() == ["0 300", "100 300", "250 150"])
+    }
+  }
+
+  @Test func `of the jobs that are done the newest are kept, though the clock was set back`()
+    throws
+  {
+    try Rig.run { rig in
+      rig.limits.keptDone = 2
+      let queue = try rig.open()
+      let worker = JobWorker(queue, concurrency: 1) { $0.handle(Tidy.self) { _, _ in } }
+      var ids: [JobID] = []
+      for hour in 0..<4 {
+        if hour == 2 { rig.skew.withLock { $0 = .seconds(-86_400) } }
+        ids.append(try rig.enqueue(queue, Tidy(name: "")))
+        try rig.drain(worker)
+        try rig.perform { try await rig.sleep(3600) }
+      }
+      #expect(try rig.database.read(queue.records).map(\.id) == Array(ids[2...]))
+    }
+  }
+
+  @Test func `a delay beyond all reason is a long one`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Endless())
+      let worker = JobWorker(queue) {
+        $0.handle(Endless.self) { _, context in
+          let left = try await context.deadline("ever", .seconds(Int64.max))
+          #expect(left > .seconds(200_000_000_000))
+          throw Failure(.failed)
+        }
+      }
+      try rig.live(worker, until: 10)
+      #expect(try rig.record(queue, id).state == .waiting)
+      let ready = try rig.database.read { db in
+        try String.fetchOne(db, sql: "SELECT ready_at FROM grdb_tern_jobs")
+      }
+      #expect(ready?.hasPrefix("9999-12-31") == true)
+    }
+  }
+}
+
+private struct Endless: Job {
+  static let kind = "endless"
+  static let retry = RetryPolicy.doubling(
+    from: .seconds(Int64.max), limit: .seconds(Int64.max), times: 3)
+}

@@ -1,0 +1,154 @@
+import Foundation
+import GRDB
+import Synchronization
+import Tern
+import TernDatabase
+import TestProcesses
+import Testing
+
+@testable import TernJobs
+
+/// Whose the folder of files is, what is swept from it, and when it goes.
+@Suite struct FolderTests {
+  private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+  private func write(_ text: String, to path: String) throws {
+    let url = URL(filePath: path)
+    try FileManager.default.createDirectory(
+      at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: url)
+  }
+
+  @Test func `what can not be swept is told, stops nothing else, and what is no session stays`()
+    throws
+  {
+    try Rig.run { rig in
+      let root = rig.files.path
+      let (stuck, dead) = ("\(root)/00000000000000aa", "\(root)/00000000000000bb")
+      let (unlocked, foreign) = ("\(root)/00000000000000cc", "\(root)/00000000000000dd")
+      // A lock that can not be opened.
+      try write("", to: "\(stuck)/lock/is a folder")
+      try write("", to: "\(dead)/lock")
+      // As a write that is atomic leaves it, when its process dies.
+      try write("half", to: "\(dead)/.dat.nosync01a4.Qx7Hvb")
+      try FileManager.default.createDirectory(
+        atPath: unlocked, withIntermediateDirectories: true)
+      try write("mine", to: "\(foreign)/0000000000000001")
+      let queue = try rig.open()
+      #expect(queue.unsweptFiles.map { ($0 as? FileFailure)?.code } == [EISDIR])
+      #expect(exists(stuck) && exists("\(foreign)/0000000000000001"))
+      #expect(!exists(dead) && !exists(unlocked))
+    }
+  }
+
+  #if os(Linux)
+  @Test func `of however many dead sessions one is open at a time`() throws {
+    try Rig.run { rig in
+      for number in 10..<40 { try write("", to: "\(rig.files.path)/00000000000000\(number)/lock") }
+      let most = Mutex((asked: 0, open: 0))
+      let folder = try JobFolder(
+        root: rig.files.path, isSynced: false,
+        owner: FolderOwner(queue: "1", database: ""), makeID: { 1 }
+      ) { _ in
+        let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        let open = names.compactMap {
+          try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+        }.filter { $0.hasPrefix(rig.files.path) && $0.hasSuffix("/lock") }
+        most.withLock { $0 = ($0.asked + 1, max($0.open, open.count)) }
+        return []
+      }
+      // Its own, and one.
+      #expect(most.withLock { $0.open } == 2)
+      #expect(most.withLock { $0.asked } == 30)
+      #expect(folder.unswept.isEmpty)
+    }
+  }
+
+  @Test func `every folder that is made is durable in the one above`() throws {
+    try withTemporaryFolder { folder in
+      let synced = Mutex<[String]>([])
+      let file = DurableFile(
+        isSynced: true,
+        sync: { descriptor in
+          let path = try? FileManager.default.destinationOfSymbolicLink(
+            atPath: "/proc/self/fd/\(descriptor)")
+          synced.withLock { $0.append(path ?? "none") }
+          return 0
+        })
+      try file.makeFolder("\(folder)/a/b/c")
+      #expect(exists("\(folder)/a/b/c"))
+      let made = synced.withLock { $0 }
+      #expect(made == [folder, "\(folder)/a", "\(folder)/a/b"])
+      try file.makeFolder("\(folder)/a/b")
+      #expect(synced.withLock { $0.count } == 3)
+    }
+  }
+  #endif
+
+  @Test func `the folder of a database in memory goes with it, and not before`() throws {
+    let root: String
+    do {
+      let database = try DatabaseQueue()
+      func attach() throws -> String {
+        let queue = try JobQueue.openBlocking(database)
+        let path = queue.folder.root + "/" + queue.folder.newPath()
+        try write("photo", to: path)
+        let file = JobFile(
+          name: "photo", path: String(path.dropFirst(queue.folder.root.count + 1)),
+          folder: queue.folder)
+        try database.write { _ = try queue.enqueue(Tidy(name: ""), files: [file], in: $0) }
+        return path
+      }
+      let path = try attach()
+      let queue = try JobQueue.openBlocking(database)
+      root = queue.folder.root
+      #expect(path.hasPrefix(root) && exists(path), "the queue that took it is gone")
+    }
+    // The system takes a database's queue apart, and with it the database, when it likes.
+    let end = ContinuousClock.now + .seconds(20)
+    while exists(root), ContinuousClock.now < end { sched_yield() }
+    #expect(!exists(root))
+  }
+
+  @Test func `a folder is one database's, until that is gone`() throws {
+    try withTemporaryFolder { folder in
+      func open(_ name: String, files: String = "files") throws -> JobQueue {
+        try JobQueue.openBlocking(
+          DatabaseQueue(path: "\(folder)/\(name)"), files: URL(filePath: "\(folder)/\(files)"))
+      }
+      func remove(_ name: String) throws {
+        try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+      }
+      _ = try open("a.sqlite")
+      let error = #expect(throws: JobQueueError.self) { _ = try open("b.sqlite") }
+      #expect(error?.code == .folderInUse)
+      #expect(error?.message.contains("/a.sqlite") == true)
+      _ = try open("b.sqlite", files: "others")
+      // A database that was moved keeps it, and so does one that was made anew in its place.
+      try FileManager.default.moveItem(
+        atPath: "\(folder)/a.sqlite", toPath: "\(folder)/c.sqlite")
+      _ = try open("c.sqlite")
+      try remove("c.sqlite")
+      _ = try open("c.sqlite")
+      #expect(throws: JobQueueError.self) { _ = try open("b.sqlite") }
+      try remove("c.sqlite")
+      _ = try open("b.sqlite")
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a pipe is no file, as a source and as what a step made`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let pipe = rig.files.deletingLastPathComponent().appending(path: "pipe")
+      #expect(mkfifo(pipe.path, 0o600) == 0)
+      let error = #expect(throws: JobQueueError.self) {
+        try rig.perform { try await queue.attach(copyOf: pipe, as: "photo") }
+      }
+      #expect(error?.code == .fileFailed)
+      #expect(try queue.durableFile.settle(pipe.path) == nil)
+      #expect(try rig.storedFiles().isEmpty)
+    }
+  }
+}
