@@ -13,6 +13,9 @@ public enum JobState: Int, Hashable, Sendable, Codable, CaseIterable {
   /// No handler knows its kind, or its payload can not be read. It comes back by itself when a
   /// worker with a handler for its kind starts.
   case parked = 4
+
+  /// Whether nothing more happens to the job in this run of a worker, until somebody retries it.
+  public var isStuck: Bool { self == .failed || self == .parked }
 }
 
 /// What a database holds of a job, without its payload.

@@ -59,6 +59,23 @@ extension JobQueue {
     }
   }
 
+  /// ``retry(_:in:)`` for every job that failed or is parked.
+  ///
+  /// - Returns: how many these are.
+  /// - Throws: as ``records(in:)``, with none of them changed.
+  @discardableResult
+  public func retryAll(in db: Database) throws -> Int {
+    var count = 0
+    try db.inSavepoint {
+      for record in try records(in: db) where record.state.isStuck {
+        try retry(record.id, in: db)
+        count += 1
+      }
+      return .commit
+    }
+    return count
+  }
+
   /// Removes a job, whatever its state, with its files. The caller's transaction decides. A handler
   /// that runs is told at its next checkpoint, by ``JobQueueError`` `.notRunning`.
   ///

@@ -1,3 +1,5 @@
+import Foundation
+
 /// One event of an event stream.
 public struct ServerEvent: Hashable, Sendable {
   /// The event's type, `message` when the stream names none.
@@ -12,5 +14,12 @@ public struct ServerEvent: Hashable, Sendable {
     self.name = name
     self.data = data
     self.id = id
+  }
+
+  /// The data as a value; `nil` where they are no JSON of that form, which for an event is often no
+  /// failure: the caller knows whether anything depends on it.
+  public func json<Value: Decodable>(_ type: Value.Type = Value.self) -> Value? {
+    // To try is the only way to ask.
+    try? JSONDecoder().decode(type, from: Data(data.utf8))
   }
 }

@@ -166,6 +166,27 @@ import Testing
     }
   }
 
+  @Test func `all that failed or is parked is retried at once, and nothing else`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      for name in ["fails", "works", "fails too"] {
+        _ = try rig.enqueue(queue, Tidy(name: name))
+      }
+      _ = try rig.enqueue(queue, Patient())
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { job, _ in
+          if job.name != "works" { throw Failure(.permanent) }
+        }
+      }
+      try rig.drain(worker)
+      let states = { try rig.database.read { try queue.records(in: $0) }.map(\.state) }
+      #expect(try states() == [.failed, .done, .failed, .parked])
+      #expect(try rig.write { try queue.retryAll(in: $0) } == 3)
+      #expect(try states() == [.waiting, .done, .waiting, .waiting])
+      #expect(try rig.write { try queue.retryAll(in: $0) } == 0)
+    }
+  }
+
   @Test func `a network that comes while a failure waits to be stored wakes it at once`() throws {
     try Rig.run(.pool) { rig in
       let queue = try rig.open()
