@@ -26,9 +26,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    #if Rehearsal
     CrashPoint.armFromEnvironment()
-    #endif
     let lock = try ServingLock(dataPath: options.data)
     defer { lock.release() }
     let store = try options.open(checkpoints: true)

@@ -16,6 +16,13 @@ struct CatalogueTests {
     #expect(books[0].isbn == "080442957X")
   }
 
+  @Test func `what is written is read again`() throws {
+    let records = [["a", "b,c", "d \"e\"", "f\r\ng"], ["", "1", "2.5", "é"]]
+    let text = CSVWriter.text(records)
+    #expect(text.hasPrefix("a,\"b,c\",\"d \"\"e\"\"\",\"f\r\ng\"\r\n"))
+    #expect(try CSVReader.records(Array(text.utf8)).map(\.fields) == records)
+  }
+
   @Test(arguments: [
     ("1,a,b\n", 2, "3 fields"), ("1,a,b,c\n\n1,a,,c\n", 4, "without a title"),
     ("1,a,b,c\n1,a,\"b,c\n", 3, "never closed"),

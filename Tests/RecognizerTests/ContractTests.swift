@@ -94,6 +94,10 @@ struct ContractTests {
   @Test func `what is no request for a scan is refused by its reason`() async throws {
     var limits = ScanLimits()
     limits.photoBytes = 1000
+    // The header of a PNG with 10,000 million pixels.
+    let huge =
+      PictureHeader.pngSignature + [0, 0, 0, 13] + Array("IHDR".utf8) + [0, 1, 0x86, 0xA0]
+      + [0, 1, 0x86, 0xA0, 8, 2, 0, 0, 0]
     try await LiveService.run(limits: limits) { service async throws in
       let photo = LiveService.photo
       func code(_ answer: Answer) -> String { "\(answer.status) \(answer.code ?? "")" }
@@ -105,6 +109,7 @@ struct ContractTests {
       #expect(code(try await service.create(field: "file")) == "400 INVALID_PHOTO_COUNT")
       let large = photo + Array(repeating: 0, count: 1000)
       #expect(code(try await service.create([photo, large])) == "413 PHOTO_TOO_LARGE")
+      #expect(code(try await service.create([huge])) == "413 PHOTO_TOO_LARGE")
       #expect(code(try await service.create([[1, 2, 3]])) == "415 UNSUPPORTED_PHOTO")
       #expect(try await service.counts().jobsCreated == 0)
     }

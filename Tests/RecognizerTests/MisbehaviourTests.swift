@@ -55,6 +55,16 @@ struct MisbehaviourTests {
     }
   }
 
+  @Test func `a clean-up that fails leaves the job`() async throws {
+    try await LiveService.run("fail-clean-up:1") { service async throws in
+      let job = try await service.job()
+      #expect(try await job.clean().status == 500)
+      #expect(try await service.counts().jobsAlive == 1)
+      #expect(try await job.clean().status == 204)
+      #expect(try await service.counts().jobsAlive == 0)
+    }
+  }
+
   @Test func `a stream of pings has nothing else`() async throws {
     var limits = ScanLimits()
     limits.pingInterval = .milliseconds(10)

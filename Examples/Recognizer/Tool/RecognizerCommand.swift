@@ -1,7 +1,6 @@
 #if Server
 import ArgumentParser
 import Foundation
-import Logging
 import RecognizerKit
 
 /// `recognizer`: the scan service on this machine, or one look at photos.
@@ -50,15 +49,11 @@ struct RecognizerCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    if let missing = PhotoReader.missingTools { throw Refusal(description: missing) }
     let misbehaviour = try Misbehaviour.list(misbehave)
-    let reader = PhotoReader(matcher: Matcher(Catalogue(try catalogue.flatMap(books))))
+    let reader = try PhotoReader(catalogues: catalogue)
     for photo in photos { try look(at: photo, reader) }
     guard photos.isEmpty else { return }
-    var logger = Logger(label: "recognizer") { StreamLogHandler.standardError(label: $0) }
-    logger.logLevel = .warning
-    let memory = PhotoMemory { try reader.read($0, found: $1) }
-    var service = RecognizerApplication(logger: logger) { try memory.read($0, found: $1) }
+    var service = RecognizerApplication(reader)
     service.port = port
     service.misbehaviour = misbehaviour
     service.photosAtOnce = photosAtOnce
@@ -72,25 +67,13 @@ struct RecognizerCommand: AsyncParsableCommand {
     try await service.runUntilSignal()
   }
 
-  private func books(of path: String) throws -> [CatalogueBook] {
-    do {
-      return try Catalogue(contentsOf: path).books
-    } catch let error as CatalogueError {
-      throw Refusal(description: "\(path): \(error)")
-    }
-  }
-
   private func look(at path: String, _ reader: PhotoReader) throws {
+    _ = try PictureHeader(ofFileAt: path, mostBytes: 50 << 20)
     let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     try reader.read(bytes) { found in
       let authors = found.book.authors.joined(separator: ", ")
       print("\(path)\t\(String(format: "%.3f", found.confidence))\t\(found.book.title)\t\(authors)")
     }
   }
-}
-
-/// What keeps the service from starting.
-private struct Refusal: Error, CustomStringConvertible {
-  var description: String
 }
 #endif

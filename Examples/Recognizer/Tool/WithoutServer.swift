@@ -1,14 +1,8 @@
 #if !Server
-import Foundation
+import RecognizerKit
 
-/// What is left of the command when the package is built without the `Server` trait.
 @main
 struct WithoutServer {
-  static func main() {
-    let message =
-      "recognizer: built without the server; build it with: swift build --traits Server\n"
-    FileHandle.standardError.write(Data(message.utf8))
-    exit(1)
-  }
+  static func main() { endWithoutServer("recognizer") }
 }
 #endif

@@ -8,9 +8,7 @@ import CrashKit
 import Foundation
 import Tern
 
-#if Rehearsal
 CrashPoint.armFromEnvironment()
-#endif
 guard let arguments = DeviceArguments(Array(CommandLine.arguments.dropFirst())) else {
   fatalError("CrashDevice is started by a fleet: see script/crash")
 }

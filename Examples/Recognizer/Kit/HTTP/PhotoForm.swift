@@ -37,6 +37,11 @@ struct PhotoForm {
     guard photos.allSatisfy(Self.isPicture) else {
       throw Problem(415, "UNSUPPORTED_PHOTO", "a photo is a JPEG or a PNG")
     }
+    guard photos.allSatisfy({ PictureHeader($0)?.isReasonable ?? true }) else {
+      throw Problem(
+        413, "PHOTO_TOO_LARGE",
+        "a photo has 1 to \(PictureHeader.mostPixels / 1_000_000) million pixels")
+    }
     return photos
   }
 
@@ -46,8 +51,8 @@ struct PhotoForm {
 
   /// By its first bytes, whatever its name says.
   private static func isPicture(_ bytes: [UInt8]) -> Bool {
-    bytes.starts(with: [0xFF, 0xD8, 0xFF])
-      || bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+    bytes.starts(with: PictureHeader.jpegSignature)
+      || bytes.starts(with: PictureHeader.pngSignature)
   }
 }
 #endif

@@ -29,6 +29,14 @@ public struct RecognizerApplication: Service {
     self.read = read
   }
 
+  /// One that reads photos with a reader, each once, and logs warnings to standard error.
+  public init(_ reader: PhotoReader) {
+    var logger = Logger(label: "recognizer") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = .warning
+    let memory = PhotoMemory { try reader.read($0, found: $1) }
+    self.init(logger: logger) { try memory.read($0, found: $1) }
+  }
+
   /// Serves until the task is cancelled or shut down gracefully; streams end then, and what is not
   /// recognized yet is forgotten.
   public func run() async throws {
@@ -59,6 +67,32 @@ public struct RecognizerApplication: Service {
       } catch let error as IOError {
         throw ListenError(port: port, reason: String(cString: strerror(error.errnoCode)))
       }
+    }
+  }
+
+  /// Serves for as long as `body` runs, which is told where, and is cancelled if the service fails.
+  ///
+  /// - Throws: what `body` throws, or what ended the service.
+  public func serving(_ body: @escaping @Sendable (URL) async throws -> Void) async throws {
+    let (ports, port) = AsyncStream.makeStream(of: Int.self)
+    var application = self
+    application.onListening = { [onListening] number in
+      await onListening(number)
+      port.yield(number)
+    }
+    try await withThrowingTaskGroup(of: Void.self) { [application] tasks in
+      tasks.addTask {
+        defer { port.finish() }
+        try await application.run()
+      }
+      for await number in ports {
+        let url = URL(string: "http://127.0.0.1:\(number)")!
+        tasks.addTask { try await body(url) }
+        break
+      }
+      // The service does not end first, unless something ended it.
+      try await tasks.next()
+      tasks.cancelAll()
     }
   }
 

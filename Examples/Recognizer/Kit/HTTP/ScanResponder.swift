@@ -46,6 +46,7 @@ struct ScanResponder: HTTPResponder {
           jobId: job.id, status: job.status.name, processedCount: job.status.photosDone,
           totalCount: job.photoCount))
     case (.delete, 5, "cleanup"):
+      guard mischief.take(.failCleanUp) == nil else { throw Problem.failedAsAsked }
       await board.clean(try await job(path[3], request))
       return Response(status: .noContent)
     case (_, 3, _), (_, 5, "stream"), (_, 5, "results"), (_, 5, "status"), (_, 5, "cleanup"):

@@ -32,6 +32,8 @@ public struct Misbehaviour: Hashable, Sendable {
     case dailyQuota = "daily-quota"
     /// Asking for the results answers 500.
     case failResults = "fail-results"
+    /// Asking for the clean-up answers 500.
+    case failCleanUp = "fail-clean-up"
     /// The stream ends with an `error` that may be tried again.
     case streamError = "stream-error"
   }

@@ -23,6 +23,23 @@ public struct PhotoReader: Sendable {
     self.folder = folder
   }
 
+  /// One that finds the books of catalogues.
+  ///
+  /// - Parameter paths: of CSV files, at least one.
+  /// - Throws: ``Unready``.
+  public init(catalogues paths: [String]) throws {
+    if let missing = Self.missingTools { throw Unready(description: missing) }
+    guard !paths.isEmpty else { throw Unready(description: "--catalogue is missing") }
+    let books = try paths.flatMap { path in
+      do {
+        return try Catalogue(contentsOf: path).books
+      } catch {
+        throw Unready(description: "\(path): \(error)")
+      }
+    }
+    self.init(matcher: Matcher(Catalogue(books)))
+  }
+
   /// How to install what is missing; `nil` when nothing is.
   public static var missingTools: String? {
     let missing = [Tool.tesseract, .zbarimg, .graphicsMagick].filter { $0.path == nil }
@@ -60,4 +77,9 @@ public struct PhotoReader: Sendable {
     PhotoFiles.Pass(threshold: .tiles, dotsPerInch: 150, percent: 70),
     PhotoFiles.Pass(threshold: .neighbourhood, dotsPerInch: 70),
   ]
+}
+
+/// What keeps the service from starting.
+public struct Unready: Error, Sendable, CustomStringConvertible {
+  public let description: String
 }

@@ -2,14 +2,14 @@ import Foundation
 import Synchronization
 
 /// A program of the system that does a part of the work.
-struct Tool: Sendable {
+package struct Tool: Sendable {
   var name: String
   /// Debian's package with it.
   var package: String
 
   static let tesseract = Tool(name: "tesseract", package: "tesseract-ocr")
   static let zbarimg = Tool(name: "zbarimg", package: "zbar-tools")
-  static let graphicsMagick = Tool(name: "gm", package: "graphicsmagick")
+  package static let graphicsMagick = Tool(name: "gm", package: "graphicsmagick")
 
   /// Where it is; `nil` when no folder of `PATH` has it.
   var path: String? {
@@ -23,12 +23,21 @@ struct Tool: Sendable {
 
   /// What it prints, and the exit status. Blocks its thread.
   ///
-  /// - Parameter seconds: after these it is ended, and the call fails.
+  /// - Parameters:
+  ///   - seconds: after these it is ended, and the call fails.
+  ///   - complaints: whether what it complains about is a part of what it prints.
   /// - Throws: ``ToolError`` when it can't be started, is ended by a signal or takes too long.
-  func run(_ arguments: [String], seconds: Int = 60) throws -> (output: [UInt8], status: CInt) {
-    guard let path else { throw ToolError(tool: name, reason: "is not installed") }
-    let (id, output) = try Self.starting.withLock { _ in try start(path, arguments) }
+  func run(
+    _ arguments: [String], seconds: Int = 60, complaints: Bool = false, _ child: RunningTool? = nil
+  ) throws -> (output: [UInt8], status: CInt) {
+    guard let path else {
+      throw ToolError(tool: name, reason: "is not installed: apt-get install \(package)")
+    }
+    let (id, output) = try Self.starting.withLock { _ in
+      try start(path, arguments, complaints: complaints)
+    }
     defer { close(output) }
+    child?.begin(id)
     let end = ContinuousClock.now + .seconds(seconds)
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65536)
@@ -46,6 +55,7 @@ struct Tool: Sendable {
       bytes += chunk[..<count]
     }
     if isLate { kill(id, SIGKILL) }
+    child?.forget()
     var status: CInt = 0
     while waitpid(id, &status, 0) < 0, errno == EINTR {}
     guard !isLate else { throw ToolError(tool: name, reason: "took over \(seconds) seconds") }
@@ -54,7 +64,9 @@ struct Tool: Sendable {
   }
 
   /// Foundation's `Process` learns of an exit through a run loop, which threads of a pool lack.
-  private func start(_ path: String, _ arguments: [String]) throws -> (pid_t, CInt) {
+  private func start(
+    _ path: String, _ arguments: [String], complaints: Bool
+  ) throws -> (pid_t, CInt) {
     var ends: [CInt] = [0, 0]
     guard pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -67,7 +79,11 @@ struct Tool: Sendable {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    if complaints {
+      posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    }
     var words = ([path] + arguments).map { strdup($0) } + [nil]
     // Photos are read side by side instead; more threads for one cost more than they bring.
     var environment = ProcessInfo.processInfo.environment
@@ -85,9 +101,9 @@ struct Tool: Sendable {
 }
 
 /// Why a tool did not do its part.
-struct ToolError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ToolError: Error, Hashable, Sendable, CustomStringConvertible {
   var tool: String
   var reason: String
 
-  var description: String { "\(tool) \(reason)" }
+  package var description: String { "\(tool) \(reason)" }
 }
