@@ -122,7 +122,7 @@ let package = Package(
     .executableTarget(
       name: "scan",
       dependencies: [
-        "Tern", .product(name: "GRDB", package: "GRDB.swift"),
+        "RecognizerKit", "Tern", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
       ],
       path: "Examples/Scan", exclude: ["README.md", "Photos"], swiftSettings: strict),

@@ -4,86 +4,83 @@ import Tern
 
 /// What became of the photos, as a person reads it.
 struct Board: Sendable {
-  private struct Scan: Decodable, FetchableRecord {
-    var id: String
-    var name: String
-    var job: Int64
-    var phase: String
-    var timesLost: Int
-    var warnings: Int
+  private struct Scan: Decodable, FetchableRecord, Sendable {
+    var name, phase: String
+    var timesLost, warnings, books: Int
+    /// The job's, as is what follows. Of those that were done long ago none is left.
+    var state, message, reason: String?
+    var progress: Double?
   }
 
-  private struct Entry {
-    var scan: Scan
-    var job: JobRecord?
-    var books: Int
-  }
-
-  private let entries: [Entry]
+  private let scans: [Scan]
+  /// Clean-ups that leave something at the service, each with its reason.
+  private let cleanUps: [String?]
   private let gates: [JobGate]
   private let quota: String?
 
   init(_ jobs: JobQueue, in db: Database) throws {
-    let records = Dictionary(uniqueKeysWithValues: try jobs.records(in: db).map { ($0.id, $0) })
-    entries = try Scan.fetchAll(db, sql: "SELECT * FROM scan ORDER BY rowid").map { scan in
-      Entry(
-        scan: scan, job: records[JobID(rawValue: scan.job)],
-        books: try Int.fetchOne(
-          db, sql: "SELECT count(*) FROM find WHERE scan = ?", arguments: [scan.id]) ?? 0)
-    }
+    scans = try Scan.fetchAll(
+      db,
+      sql: """
+        SELECT scan.*, count(isbn) AS books, state, progress, message, reason
+        FROM scan LEFT JOIN find ON find.scan = scan.id
+          LEFT JOIN grdb_tern_jobs AS job ON job.id = scan.id
+        GROUP BY scan.id ORDER BY scan.id
+        """)
+    cleanUps = try jobs.records(in: db)
+      .filter { $0.kind == CleanUp.kind && $0.state.isStuck }.map(\.reason)
     gates = try jobs.gates(in: db)
-    quota = try Setting.quota.value(in: db)
+    quota = try String.fetchOne(db, sql: "SELECT quota FROM device")
   }
 
-  func lines(inColour: Bool) -> [String] {
-    var lines = entries.map { line($0, inColour) }
+  func lines() -> [String] {
+    let inColour = isatty(1) == 1
+    func line(_ word: String, _ colour: Int, _ rest: String?...) -> String {
+      ([inColour ? "\u{1B}[\(colour)m\(word)\u{1B}[0m" : word] + rest.compactMap { $0 })
+        .joined(separator: "\t")
+    }
+    var lines = scans.map { scan in
+      let (word, colour, text) = standing(scan)
+      return line(word, colour, scan.name, counts(scan), text)
+    }
+    lines += cleanUps.map { line("failed", 31, "a clean-up at the service", failure($0)) }
     for gate in gates {
       let seconds = Int(gate.reopensAt.timeIntervalSinceNow.rounded(.up))
-      guard seconds > 0 else { continue }
-      lines.append("the \(gate.service) wants no requests for \(seconds) s")
+      if seconds > 0 { lines.append("the \(gate.service) wants no requests for \(seconds) s") }
     }
     if let quota { lines.append("left today: \(quota) scans") }
     return lines
   }
 
-  private func line(_ entry: Entry, _ inColour: Bool) -> String {
-    let (word, colour) = state(entry)
-    let shown = inColour ? "\u{1B}[\(colour)m\(word)\u{1B}[0m" : word
-    var line = "\(shown)\t\(entry.scan.name)\t\(entry.books) books"
-    if entry.scan.timesLost > 0 { line += ", \(entry.scan.timesLost) answers lost" }
-    if entry.scan.warnings > 0 { line += ", \(entry.scan.warnings) incomplete" }
-    if let text = words(entry) { line += "\t" + text }
-    return line
+  private func counts(_ scan: Scan) -> String {
+    var text = "\(scan.books) books"
+    if scan.timesLost > 0 { text += ", \(scan.timesLost) answers lost" }
+    if scan.warnings > 0 { text += ", \(scan.warnings) incomplete" }
+    return text
   }
 
-  private func state(_ entry: Entry) -> (String, Int) {
-    if entry.job?.isStuck == true { return ("failed", 31) }
-    return switch entry.scan.phase {
-    // Between two attempts nothing is on its way.
-    case "uploading" where entry.job?.state == .running: ("uploading", 33)
-    case "analysing": ("analysing", 34)
-    case "done": ("done", 32)
-    default: ("waiting", 90)
-    }
-  }
-
-  private func words(_ entry: Entry) -> String? {
-    guard entry.scan.phase != "done", let job = entry.job else { return nil }
-    if job.isStuck {
-      return (job.reason ?? "no reason was kept") + "; `scan retry` tries again"
-    }
+  /// Where a scan stands: a word, its colour, and what there is to say.
+  private func standing(_ scan: Scan) -> (String, Int, String?) {
     // Between two attempts the reason for the wait is news, and not how far the last one came.
-    guard job.state == .running else { return job.reason ?? job.message }
-    if let progress = job.progress {
-      let full = Int((progress * 20).rounded())
-      let bar = String(repeating: "█", count: full) + String(repeating: "░", count: 20 - full)
-      return bar + " " + (job.message ?? "")
+    let news = scan.state == "running" ? progress(scan) : scan.reason ?? scan.message
+    return switch (scan.state, scan.phase) {
+    case ("failed", _), ("parked", _): ("failed", 31, failure(scan.reason))
+    case ("done", _), (nil, _): ("done", 32, nil)
+    // Nor is anything on its way then.
+    case ("running", "uploading"): ("uploading", 33, news)
+    case (_, "analysing"): ("analysing", 34, news)
+    default: ("waiting", 90, news)
     }
-    return job.message
   }
-}
 
-extension JobRecord {
-  /// Nothing more happens to it by itself.
-  var isStuck: Bool { state == .failed || state == .parked }
+  private func failure(_ reason: String?) -> String {
+    (reason ?? "no reason was kept") + "; `scan retry` tries again"
+  }
+
+  private func progress(_ scan: Scan) -> String? {
+    guard let progress = scan.progress else { return scan.message }
+    let full = Int((progress * 20).rounded())
+    let bar = String(repeating: "█", count: full) + String(repeating: "░", count: 20 - full)
+    return bar + " " + (scan.message ?? "")
+  }
 }

@@ -2,40 +2,26 @@
 import ArgumentParser
 import Foundation
 import GRDB
+import RecognizerKit
 import Tern
 
 struct Library: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "The books.")
+  static let configuration = CommandConfiguration(
+    abstract: "The books; with words, those that have them in title, author or ISBN.",
+    aliases: ["search"])
 
   @OptionGroup var file: DataFile
+  @Argument(help: "Beginnings of words.") var text: String?
 
   func run() async throws {
-    let books = try await file.open().pool.read { db in
-      try Book.order(Column("title"), Column("isbn")).fetchAll(db)
+    var books = Book.order(Column("title"), Column("isbn"))
+    if let text {
+      guard let pattern = FTS5Pattern(matchingAllPrefixesIn: text)
+      else { throw Refusal("name a word to search for") }
+      books = books.filter(
+        sql: "isbn IN (SELECT isbn FROM bookText WHERE bookText MATCH ?)", arguments: [pattern])
     }
-    for book in books { say(book.line) }
-  }
-}
-
-struct Search: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Books by words of title or author.")
-
-  @OptionGroup var file: DataFile
-  @Argument var text: String
-
-  func run() async throws {
-    guard let pattern = FTS5Pattern(matchingAllPrefixesIn: text) else {
-      throw Refusal("name a word to search for")
-    }
-    let books = try await file.open().pool.read { db in
-      try Book.fetchAll(
-        db,
-        sql: """
-          SELECT book.* FROM book JOIN bookText ON bookText.rowid = book.rowid
-          WHERE bookText MATCH ? ORDER BY rank, isbn
-          """, arguments: [pattern])
-    }
-    for book in books { say(book.line) }
+    for book in try await file.books(books) { say(book.line) }
   }
 }
 
@@ -47,12 +33,10 @@ struct Review: AsyncParsableCommand {
   @Argument(help: "Books that are right as they stand.") var isbns: [String] = []
 
   func run() async throws {
-    let database = try await file.open()
-    for isbn in isbns {
-      try await database.change(isbn, "UPDATE book SET isReviewed = TRUE WHERE isbn = ?", [isbn])
+    for isbn in isbns { try await file.change(isbn, "UPDATE book SET isReviewed = TRUE") }
+    for book in try await file.books(Book.order(Column("confidence"))) where book.needsReview {
+      say(book.line)
     }
-    let books = try await database.pool.read { try Book.order(Column("confidence")).fetchAll($0) }
-    for book in books where book.needsReview { say(book.line) }
   }
 }
 
@@ -66,12 +50,10 @@ struct Edit: AsyncParsableCommand {
 
   func run() async throws {
     guard title != nil || author != nil else { throw Refusal("name a --title or an --author") }
-    try await file.open().change(
+    try await file.change(
       isbn,
-      """
-      UPDATE book SET title = coalesce(?, title), author = coalesce(?, author), isReviewed = TRUE
-      WHERE isbn = ?
-      """, [title, author, isbn])
+      "UPDATE book SET title = coalesce(?, title), author = coalesce(?, author), isReviewed = TRUE",
+      [title, author])
   }
 }
 
@@ -81,9 +63,7 @@ struct Delete: AsyncParsableCommand {
   @OptionGroup var file: DataFile
   @Argument var isbn: String
 
-  func run() async throws {
-    try await file.open().change(isbn, "DELETE FROM book WHERE isbn = ?", [isbn])
-  }
+  func run() async throws { try await file.change(isbn, "DELETE FROM book") }
 }
 
 struct Export: AsyncParsableCommand {
@@ -93,34 +73,30 @@ struct Export: AsyncParsableCommand {
   @Argument(help: "The file; one that is there is replaced.") var csv: String
 
   func run() async throws {
-    let books = try await file.open().pool.read { try Book.order(Column("isbn")).fetchAll($0) }
-    var text = "isbn,title,author,format,confidence,timesScanned,isReviewed\r\n"
-    for book in books {
-      let fields = [
+    let books = try await file.books(Book.order(Column("isbn")))
+    let columns = ["isbn", "title", "author", "format", "confidence", "timesScanned", "isReviewed"]
+    let records = books.map { book in
+      [
         book.isbn, book.title, book.author ?? "", book.format ?? "", "\(book.confidence)",
         "\(book.timesScanned)", "\(book.isReviewed)",
       ]
-      text += fields.map(Self.quoted).joined(separator: ",") + "\r\n"
     }
-    try Data(text.utf8).write(to: URL(filePath: csv), options: .atomic)
+    try Data(CSVWriter.text([columns] + records).utf8)
+      .write(to: URL(filePath: csv), options: .atomic)
     say("\(books.count) books in \(csv)")
-  }
-
-  /// - Source: RFC 4180.
-  private static func quoted(_ field: String) -> String {
-    guard field.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else {
-      return field
-    }
-    return "\"" + field.replacing("\"", with: "\"\"") + "\""
   }
 }
 
-extension ScanDatabase {
+extension DataFile {
+  fileprivate func books(_ request: QueryInterfaceRequest<Book>) async throws -> [Book] {
+    try await open().pool.read { try request.fetchAll($0) }
+  }
+
   fileprivate func change(
-    _ isbn: String, _ sql: String, _ arguments: StatementArguments
+    _ isbn: String, _ sql: String, _ arguments: StatementArguments = []
   ) async throws {
-    let count = try await pool.write { db in
-      try db.execute(sql: sql, arguments: arguments)
+    let count = try await open().pool.write { db in
+      try db.execute(sql: sql + " WHERE isbn = ?", arguments: arguments + [isbn])
       return db.changesCount
     }
     guard count > 0 else { throw Refusal("there is no book \(isbn); `scan library` lists them") }

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import GRDB
+import RecognizerKit
 import Tern
 
 /// `scan`: photographs of bookshelves become books, with or without a network.
@@ -11,8 +12,8 @@ struct ScanCommand: AsyncParsableCommand {
     commandName: "scan",
     abstract: "Photographs of bookshelves become books in a library, also without a network.",
     subcommands: [
-      Add.self, Run.self, Status.self, Library.self, Search.self, Review.self, Edit.self,
-      Delete.self, Retry.self, Export.self,
+      Add.self, Run.self, Status.self, Retry.self, Library.self, Review.self, Edit.self,
+      Delete.self, Export.self,
     ])
 }
 
@@ -21,13 +22,28 @@ struct DataFile: ParsableArguments {
   var data = "scan.sqlite"
 
   func open(pause: Duration = .seconds(30)) async throws -> ScanDatabase {
-    try await ScanDatabase.open(data, pause: pause)
+    CrashPoint.armFromEnvironment()
+    return try await ScanDatabase.open(data, pause: pause)
   }
+}
+
+/// Why a command does nothing.
+struct Refusal: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
 }
 
 /// A line on standard output, at once: whoever reads it may act on it, even with `kill -9`.
 func say(_ line: String) {
   FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
+extension ScanDatabase {
+  /// Prints what became of the photos.
+  func tell() async throws {
+    for line in try await pool.read({ try Board(jobs, in: $0) }).lines() { say(line) }
+  }
 }
 
 struct Add: AsyncParsableCommand {
@@ -38,9 +54,6 @@ struct Add: AsyncParsableCommand {
   @Argument(help: "JPEG or PNG pictures.") var photos: [String]
 
   func run() async throws {
-    #if Rehearsal
-    CrashPoint.armFromEnvironment()
-    #endif
     let database = try await file.open()
     var refused = 0
     for photo in photos {
@@ -49,7 +62,7 @@ struct Add: AsyncParsableCommand {
         let name = try await accept(photo, into: database)
         let took = (ContinuousClock.now - began) / .milliseconds(1)
         say("accepted: \(name) in \(took.formatted(.number.precision(.fractionLength(1)))) ms")
-      } catch let error as PhotoError {
+      } catch let error as UnfitPicture {
         refused += 1
         say("refused: \(error)")
       }
@@ -58,15 +71,15 @@ struct Add: AsyncParsableCommand {
   }
 
   private func accept(_ path: String, into database: ScanDatabase) async throws -> String {
-    _ = try Photo(contentsOf: path)
+    // Not decoded, which could take long, or all memory.
+    _ = try PictureHeader(ofFileAt: path, mostBytes: 50 << 20)
     let url = URL(filePath: path)
     let photo = try await database.jobs.attach(copyOf: url, as: ScanShelf.taken)
-    let id = UUID().uuidString.lowercased()
     try await database.pool.write { db in
-      let job = try database.jobs.enqueue(ScanShelf(scan: id), files: [photo], in: db)
+      let job = try database.jobs.enqueue(ScanShelf(), files: [photo], in: db)
       try db.execute(
-        sql: "INSERT INTO scan (id, name, job) VALUES (?, ?, ?)",
-        arguments: [id, url.lastPathComponent, job.rawValue])
+        sql: "INSERT INTO scan (id, name) VALUES (?, ?)",
+        arguments: [job.rawValue, url.lastPathComponent])
     }
     return url.lastPathComponent
   }
@@ -77,11 +90,7 @@ struct Status: AsyncParsableCommand {
 
   @OptionGroup var file: DataFile
 
-  func run() async throws {
-    let database = try await file.open()
-    let board = try await database.pool.read { try Board(database.jobs, in: $0) }
-    for line in board.lines(inColour: isatty(1) == 1) { say(line) }
-  }
+  func run() async throws { try await file.open().tell() }
 }
 
 struct Retry: AsyncParsableCommand {
@@ -92,24 +101,15 @@ struct Retry: AsyncParsableCommand {
 
   func run() async throws {
     let database = try await file.open()
-    let count = try await database.pool.write { db in
-      let failed = try database.jobs.records(in: db).filter(\.isStuck)
-      for record in failed { try database.jobs.retry(record.id, in: db) }
-      return failed.count
-    }
+    let count = try await database.pool.write { try database.jobs.retryAll(in: $0) }
     say("\(count) are tried again by `scan run`")
   }
 }
 #else
-import Foundation
+import RecognizerKit
 
-/// What is left of the program when the package is built without the `Server` trait.
 @main
 struct WithoutServer {
-  static func main() {
-    let message = "scan: built without its parts; build it with: swift build --traits Server\n"
-    FileHandle.standardError.write(Data(message.utf8))
-    exit(1)
-  }
+  static func main() { endWithoutServer("scan") }
 }
 #endif

@@ -15,7 +15,7 @@ struct ScanDatabase: Sendable {
   let replica: Replica
   let jobs: JobQueue
 
-  static func open(_ path: String, pause: Duration) async throws -> ScanDatabase {
+  static func open(_ path: String, pause: Duration = .seconds(30)) async throws -> ScanDatabase {
     let pool = try DatabasePool(path: path)
     let replica = try await Replica.open(pool, schema: .scan, migrator: migrator)
     let jobs = try await JobQueue.open(pool, environment: JobEnvironment(gateDelay: pause))
@@ -25,85 +25,54 @@ struct ScanDatabase: Sendable {
   private static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("books") { db in
-      try db.create(table: "book") { table in
-        table.primaryKey("isbn", .text)
-        table.column("title", .text).notNull().defaults(to: "")
-        table.column("author", .text)
-        table.column("coverURL", .text)
-        table.column("format", .text)
-        table.column("enrichment", .text)
-        table.column("confidence", .double).notNull().defaults(to: 0)
-        table.column("timesScanned", .integer).notNull().defaults(to: 0)
-        table.column("isReviewed", .boolean).notNull().defaults(to: false)
-      }
-      try db.create(virtualTable: "bookText", using: FTS5()) { table in
-        table.synchronize(withTable: "book")
-        table.column("title")
-        table.column("author")
-      }
-      try db.create(table: "scan") { table in
-        table.primaryKey("id", .text)
-        table.column("name", .text).notNull()
-        table.column("job", .integer).notNull()
-        table.column("phase", .text).notNull().defaults(to: "waiting")
-        // Set while a photo is on its way; how often nobody learned what became of it there.
-        table.column("isSending", .boolean).notNull().defaults(to: false)
-        table.column("timesLost", .integer).notNull().defaults(to: 0)
-        table.column("warnings", .integer).notNull().defaults(to: 0)
-      }
-      // What a scan has counted: an event that comes twice is one find.
-      try db.create(table: "find", options: .withoutRowID) { table in
-        table.column("scan", .text).notNull().references("scan", onDelete: .cascade)
-        table.column("isbn", .text).notNull()
-        table.primaryKey(["scan", "isbn"])
-      }
-      try db.create(table: "setting") { table in
-        table.primaryKey("name", .text)
-        table.column("value", .text).notNull()
-      }
+      try db.execute(sql: tables)
+      // The same for the life of the installation: the service counts by it.
+      try db.execute(
+        sql: "INSERT INTO device (id) VALUES (?)", arguments: [UUID().uuidString.lowercased()])
     }
     return migrator
   }
+
+  private static let tables = """
+    CREATE TABLE book (
+      isbn TEXT NOT NULL PRIMARY KEY, title TEXT NOT NULL DEFAULT '', author TEXT, coverURL TEXT,
+      format TEXT, enrichment TEXT, confidence DOUBLE NOT NULL DEFAULT 0,
+      timesScanned INTEGER NOT NULL DEFAULT 0, isReviewed BOOLEAN NOT NULL DEFAULT FALSE);
+
+    -- By the book's own key: a VACUUM may number the rows of `book` anew.
+    CREATE VIRTUAL TABLE bookText USING fts5(isbn, title, author);
+    CREATE TRIGGER bookInserted AFTER INSERT ON book BEGIN
+      INSERT INTO bookText VALUES (new.isbn, new.title, new.author);
+    END;
+    CREATE TRIGGER bookDeleted AFTER DELETE ON book BEGIN
+      DELETE FROM bookText WHERE isbn = old.isbn
+        AND bookText MATCH 'isbn: "' || replace(old.isbn, '"', '') || '"';
+    END;
+    CREATE TRIGGER bookUpdated AFTER UPDATE OF isbn, title, author ON book BEGIN
+      UPDATE bookText SET isbn = new.isbn, title = new.title, author = new.author
+      WHERE isbn = old.isbn AND bookText MATCH 'isbn: "' || replace(old.isbn, '"', '') || '"';
+    END;
+
+    -- `id` is the job's. `phase` is what the job does not know: 'uploading' from before the photo's
+    -- first byte until the service has answered, and 'analysing' from then on. `timesLost` is how
+    -- often nobody learned what became of an upload.
+    CREATE TABLE scan (
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL, phase TEXT NOT NULL DEFAULT 'waiting',
+      timesLost INTEGER NOT NULL DEFAULT 0, warnings INTEGER NOT NULL DEFAULT 0);
+    -- What a scan has counted: an event that comes twice is one find.
+    CREATE TABLE find (scan INTEGER NOT NULL, isbn TEXT NOT NULL, PRIMARY KEY (scan, isbn));
+    CREATE TABLE device (id TEXT NOT NULL, quota TEXT);
+    """
 }
 
 struct Book: Codable, FetchableRecord, PersistableRecord, Sendable {
   var isbn: String
-  var title: String
-  var author: String?
-  var coverURL: String?
-  var format: String?
-  var enrichment: String?
+  var title = ""
+  var author, coverURL, format, enrichment: String?
   var confidence = 0.0
   var timesScanned = 0
   var isReviewed = false
 
-  /// Below this a person should look.
-  static let sureConfidence = 0.8
-
-  var needsReview: Bool { confidence < Self.sureConfidence && !isReviewed }
-}
-
-enum Setting: String {
-  case deviceID, quota
-
-  func value(in db: Database) throws -> String? {
-    try String.fetchOne(db, sql: "SELECT value FROM setting WHERE name = ?", arguments: [rawValue])
-  }
-
-  func set(_ value: String, in db: Database) throws {
-    try db.execute(
-      sql: "INSERT OR REPLACE INTO setting VALUES (?, ?)", arguments: [rawValue, value])
-  }
-}
-
-extension ScanDatabase {
-  /// The same for the life of the installation: the service counts by it.
-  func deviceID() async throws -> String {
-    try await pool.write { db in
-      if let id = try Setting.deviceID.value(in: db) { return id }
-      let id = UUID().uuidString.lowercased()
-      try Setting.deviceID.set(id, in: db)
-      return id
-    }
-  }
+  /// Below 80 % a person should look.
+  var needsReview: Bool { confidence < 0.8 && !isReviewed }
 }

@@ -1,14 +1,12 @@
 import Foundation
 import GRDB
+import RecognizerKit
 import Tern
 
-/// One photograph on its way into the library.
+/// One photograph on its way into the library; the row of `scan` has the job's number.
 struct ScanShelf: Job {
   static let kind = "scan.shelf"
   static let service: String? = "scan service"
-
-  /// The row of `scan`.
-  let scan: String
 
   /// Files of the job: what was taken, and what is sent.
   static let taken = "taken"
@@ -34,212 +32,128 @@ struct Scanner: Sendable {
   private static let mostRounds = 3
 
   /// Each step is done once, whatever happens between two of them.
-  func scan(_ job: ScanShelf, _ context: JobContext) async throws {
-    try await prepare(context)
-    let round = try await context.value("round", as: Int.self) ?? 1
-    let ticket = try await context.step("create \(round)") {
-      try await send(try context.file(ScanShelf.prepared), job)
-    } commit: { db, ticket in
-      try db.execute(
-        sql: "UPDATE scan SET phase = 'analysing', isSending = FALSE WHERE id = ?",
-        arguments: [job.scan])
-      if let quota = ticket.quota { try Setting.quota.set(quota, in: db) }
-    }
-    do {
-      let end = try await follow(ticket, round, job, context)
-      try await collect(end, ticket, round, job, context)
-    } catch let error where isLost(error) {
-      try await beginAgain(after: round, ticket, job, context, error)
-    }
-    _ = try await context.step("finish") {
-      true
-    } commit: { db, _ in
-      try db.execute(sql: "UPDATE scan SET phase = 'done' WHERE id = ?", arguments: [job.scan])
-      try database.jobs.enqueue(CleanUp(ticket: ticket), in: db)
-    }
-  }
-
-  func cleanUp(_ job: CleanUp, _ context: JobContext) async throws {
-    try CrashPoint.reach(.scanBeforeCleanUp)
-    try await service.cleanUp(job.ticket)
-    try CrashPoint.reach(.scanAfterCleanUp)
-  }
-
-  private func prepare(_ context: JobContext) async throws {
+  func scan(_ context: JobContext) async throws {
     _ = try await context.step("prepare") { files in
       let target = files.create(ScanShelf.prepared)
-      try await PhotoPreparation.run(
-        from: try context.file(ScanShelf.taken).path, to: target.path)
+      try await PictureHeader.shrink(
+        context.file(ScanShelf.taken), to: target, longestSide: 1920)
       files.release(ScanShelf.taken)
       return true
     }
+    let round = try await context.value("round", as: Int.self) ?? 1
+    let ticket = try await context.step("create \(round)") {
+      try await send(context.file(ScanShelf.prepared), context)
+    } commit: { db, ticket in
+      try update("phase = 'analysing'", context, in: db)
+      try db.execute(
+        sql: "UPDATE device SET quota = coalesce(?, quota)", arguments: [ticket.quota])
+    }
+    do {
+      let end = try await follow(ticket, round, context)
+      try await collect(end, ticket, round, context)
+    } catch let error where Talaria.meansLost(error) {
+      try await beginAgain(after: round, ticket, context, error)
+    }
+  }
+
+  private func update(_ assignments: String, _ context: JobContext, in db: Database) throws {
+    try db.execute(
+      sql: "UPDATE scan SET \(assignments) WHERE id = ?", arguments: [context.id.rawValue])
   }
 
   /// Asks for a job. Where the answer is lost, by the network or by a crash, the service may have
   /// one of which nobody here knows: the next attempt finds the mark, and counts it.
-  private func send(_ photo: URL, _ job: ScanShelf) async throws -> Talaria.Ticket {
+  private func send(_ photo: URL, _ context: JobContext) async throws -> Talaria.Ticket {
     try await database.pool.write { db in
-      try db.execute(
-        sql: """
-          UPDATE scan SET phase = 'uploading', timesLost = timesLost + isSending, isSending = TRUE
-          WHERE id = ?
-          """, arguments: [job.scan])
+      try update(
+        "timesLost = timesLost + (phase = 'uploading'), phase = 'uploading'", context, in: db)
     }
     do {
       try CrashPoint.reach(.scanBeforeSend)
       return try await service.create(photo)
-    } catch let error as any AdvisingError
-      where error is HTTPProblem || error.advice == .unreachable
-    {
-      // The service said no, or was not there.
-      try await database.pool.write { db in
-        try db.execute(sql: "UPDATE scan SET isSending = FALSE WHERE id = ?", arguments: [job.scan])
-      }
+    } catch let error where error is HTTPProblem || (error as? HTTPError)?.mayHaveArrived == false {
+      // The service said no, or never had the whole photo.
+      try await database.pool.write { try update("phase = 'waiting'", context, in: $0) }
       throw error
     }
   }
 
   // MARK: - The stream
 
-  private struct End: Codable, Sendable {
-    var books: [FoundBook]?
-    var unreadable = 0
-    var resultsURL: String?
-  }
-
   /// Reads events until the last one, from where an earlier attempt, or an earlier life of this
   /// program, stopped.
+  ///
+  /// - Returns: what the last one says; nothing where the service may have finished unheard, or has
+  ///   nothing more to say: its results decide then.
   private func follow(
-    _ ticket: Talaria.Ticket, _ round: Int, _ job: ScanShelf, _ context: JobContext
-  ) async throws -> End {
+    _ ticket: Talaria.Ticket, _ round: Int, _ context: JobContext
+  ) async throws -> Talaria.News {
     try await context.step("stream \(round)") {
       let left = try await context.deadline("stream \(round)", streamLimit)
-      // The service may have finished without being heard: its results decide.
-      guard left > .zero else { return End() }
       let last = try await context.value("event \(round)", as: String.self)
-      let request = try service.stream(ticket, within: left)
-      // A service that has nothing more to say has its results.
-      guard
-        let events = try await EventStream.open(
-          request, after: last ?? "", over: service.transport)
-      else { return End() }
+      guard left > .zero,
+        let (request, events) = try await service.events(ticket, after: last, within: left)
+      else { return Talaria.News() }
       for try await event in events {
         try CrashPoint.reach(.scanAfterEvent)
-        if event.name == "error" { throw EventProblem(event, to: request) }
-        if let end = try await handle(event, round, job, context) { return end }
+        switch event.name {
+        case "progress":
+          // Nothing depends on it, so one that can't be read is passed over.
+          guard let news = event.json(Talaria.News.self) else { break }
+          try await context.report(progress: news.fraction, message: news.text)
+        case "result", "enrichment_degraded":
+          // A book that can't be read is in the results, and a warning here, as the other event is.
+          let book = event.name == "result" ? event.json(FoundBook.self) : nil
+          try await context.save("event \(round)", event.id) { try keep(book, context, in: $0) }
+        case "complete", "completed": return event.json() ?? Talaria.News()
+        case "error": throw EventProblem(event, to: request)
+        default: break
+        }
       }
-      throw ServiceError(.interrupted(isLocal: false), "the event stream ended before the scan did")
+      throw JobFailure(.interrupted(isLocal: false), "the event stream ended before the scan did")
     }
   }
 
-  private func handle(
-    _ event: ServerEvent, _ round: Int, _ job: ScanShelf, _ context: JobContext
-  ) async throws -> End? {
-    let data = Data(event.data.utf8)
-    switch event.name {
-    case "progress":
-      if let progress = try? JSONDecoder().decode(Progress.self, from: data) {
-        try await context.report(progress: progress.fraction, message: progress.words)
-      }
-    case "result":
-      let book = try? JSONDecoder().decode(FoundBook.self, from: data)
-      try await context.save("event \(round)", event.id) { db in
-        // One that can't be read is in the results, which are asked for at the end.
-        if let book { try book.record(for: job.scan, in: db) } else { try warn(job, in: db) }
-      }
-    case "enrichment_degraded":
-      try await context.save("event \(round)", event.id) { db in try warn(job, in: db) }
-    case "complete", "completed":
-      let end = try? JSONDecoder().decode(Complete.self, from: data)
-      return End(
-        books: end?.books?.books, unreadable: end?.books?.unreadable ?? 0,
-        resultsURL: end?.resultsUrl)
-    default: break
-    }
-    return nil
-  }
-
-  private func warn(_ job: ScanShelf, in db: Database) throws {
-    try db.execute(
-      sql: "UPDATE scan SET warnings = warnings + 1 WHERE id = ?", arguments: [job.scan])
+  private func keep(_ book: FoundBook?, _ context: JobContext, in db: Database) throws {
+    guard let book else { return try update("warnings = warnings + 1", context, in: db) }
+    try book.record(for: context.id.rawValue, in: db)
   }
 
   // MARK: - The end
 
-  /// The books of the last event or, where it has none or leads to more, of the results. A scan is not done before
-  /// one of the two was read.
+  /// The books of the last event or, where it has none or leads to more, of the results. A scan is
+  /// not done before one of the two was read.
   private func collect(
-    _ end: End, _ ticket: Talaria.Ticket, _ round: Int, _ job: ScanShelf, _ context: JobContext
+    _ end: Talaria.News, _ ticket: Talaria.Ticket, _ round: Int, _ context: JobContext
   ) async throws {
     _ = try await context.step("results \(round)") {
-      let books = try await books(of: end, ticket)
+      let isWhole = end.resultsUrl == nil || end.books?.elements.isEmpty == false
+      let books =
+        if isWhole, let told = end.books { told } else {
+          try await service.results(ticket, at: end.resultsUrl)
+        }
       try CrashPoint.reach(.scanAfterResults)
       return books
-    } commit: { (db, end: End) in
-      for book in end.books ?? [] { try book.record(for: job.scan, in: db) }
-      for _ in 0..<end.unreadable { try warn(job, in: db) }
-    }
-  }
-
-  private func books(of end: End, _ ticket: Talaria.Ticket) async throws -> End {
-    if let books = end.books, !books.isEmpty || end.resultsURL == nil { return end }
-    let results = try await service.results(ticket, at: end.resultsURL)
-    if results.isFailed {
-      throw ServiceError(.failed, "the service could not scan the photo", meansLost: true)
-    }
-    guard let found = results.found, results.isComplete else {
-      throw ServiceError(.failed, "the scan isn't finished at the service")
-    }
-    return End(books: found.books, unreadable: found.unreadable)
-  }
-
-  private func isLost(_ error: any Error) -> Bool {
-    switch error {
-    case let problem as HTTPProblem: problem.meansLost
-    case let problem as EventProblem: problem.advice == .failed
-    case let error as ServiceError: error.meansLost
-    default: false
+    } commit: { (db, found: LossyArray<FoundBook>) in
+      for book in found.elements { try keep(book, context, in: db) }
+      try database.jobs.enqueue(CleanUp(ticket: ticket), in: db)
     }
   }
 
   private func beginAgain(
-    after round: Int, _ ticket: Talaria.Ticket, _ job: ScanShelf, _ context: JobContext,
-    _ error: any Error
+    after round: Int, _ ticket: Talaria.Ticket, _ context: JobContext, _ error: any Error
   ) async throws -> Never {
     try await context.save("round", round + 1) { db in
-      try db.execute(
-        sql: "UPDATE scan SET phase = 'waiting' WHERE id = ?", arguments: [job.scan])
+      try update("phase = 'waiting'", context, in: db)
       try database.jobs.enqueue(CleanUp(ticket: ticket), in: db)
     }
     // Whoever tries it again has as many rounds again.
-    if round.isMultiple(of: Self.mostRounds) {
-      throw ServiceError(.permanent, "the service lost the scan \(round) times: \(error)")
-    }
-    throw ServiceError(.failed, "asking for a new job: \(error)")
+    throw round.isMultiple(of: Self.mostRounds)
+      ? JobFailure(.permanent, "the service lost the scan \(round) times: \(error)")
+      : JobFailure(.failed, "asking for a new job: \(error)")
   }
+}
 
-  private struct Progress: Decodable {
-    var message: String?
-    var status: String?
-    var progress: Double?
-    var processedCount: Int?
-    var totalCount: Int?
-    var currentItem: String?
-
-    var words: String {
-      [message ?? status, currentItem].compactMap { $0 }.joined(separator: " ")
-    }
-
-    /// The service says 0 to 1 or 0 to 100, or counts.
-    var fraction: Double? {
-      if let progress { return min(max(progress > 1 ? progress / 100 : progress, 0), 1) }
-      guard let processedCount, let totalCount, totalCount > 0 else { return nil }
-      return min(max(Double(processedCount) / Double(totalCount), 0), 1)
-    }
-  }
-
-  private struct Complete: Decodable {
-    var books: FoundBooks?
-    var resultsUrl: String?
-  }
+extension UnfitPicture: AdvisingError {
+  public var advice: FailureAdvice { .permanent }
 }

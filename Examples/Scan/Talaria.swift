@@ -3,136 +3,116 @@ import Tern
 
 /// The scan service, as its contract has it; ../Recognizer speaks the same.
 struct Talaria: Sendable {
-  let base: URL
-  let deviceID: String
-  let transport: any HTTPTransport
+  private let service: HTTPService
+
+  init(_ url: URL, deviceID: String) {
+    service = HTTPService(url, headers: ["X-Device-ID": deviceID])
+  }
 
   /// A job at the service.
   struct Ticket: Codable, Sendable {
-    var jobID: String
-    var streamURL: String
-    /// Missing in the older contract.
-    var token: String?
-    var quota: String?
+    var jobID, streamURL: String
+    /// The first is missing in the older contract.
+    var token, quota: String?
   }
 
   func create(_ photo: URL) async throws -> Ticket {
     var form = MultipartForm()
     form.add("photos[]", file: FileSegment(photo.path), named: "shelf.jpg", type: "image/jpeg")
-    let request = HTTPRequest(
-      .post, url("/v3/jobs/scans"), headers: ["X-Device-ID": deviceID], body: .form(form),
-      deadline: .seconds(120), idleTimeout: .seconds(30))
-    let response = try await answer(to: request)
+    let request = try service.request(
+      .post, "/v3/jobs/scans", body: .form(form), deadline: .seconds(120),
+      idleTimeout: .seconds(30))
+    let response = try await service.answer(to: request)
     try CrashPoint.reach(.scanAfterSend)
-    let created = try await decode(Created.self, response)
+    let created = try await response.json(Created.self)
     guard let jobID = created.data?.jobId ?? created.jobId,
       let stream = created.data?.sseUrl ?? created.streamUrl
-    else { throw ServiceError(.failed, "the service took the photo and named no job") }
+    else { throw JobFailure(.failed, "the service took the photo and named no job") }
     return Ticket(
-      jobID: jobID, streamURL: url(stream), token: created.data?.authToken,
+      jobID: jobID, streamURL: stream, token: created.data?.authToken,
       quota: response.headers["X-RateLimit-Remaining"])
   }
 
-  /// How the stream of a job's events is asked for.
-  func stream(_ ticket: Ticket, within deadline: Duration) throws -> HTTPRequest {
-    var request = try self.request(.get, ticket.streamURL, ticket)
-    request.deadline = deadline
-    // The service says something every 30 seconds; two of these may be late.
-    request.idleTimeout = .seconds(75)
-    return request
+  /// - Returns: `nil` when the service has nothing more to say.
+  func events(
+    _ ticket: Ticket, after last: String?, within deadline: Duration
+  ) async throws -> (HTTPRequest, EventStream)? {
+    let request = try service.request(
+      .get, ticket.streamURL, bearer: ticket.token, deadline: deadline,
+      // The service says something every 30 seconds; two of these may be late.
+      idleTimeout: .seconds(75))
+    return try await EventStream.open(request, after: last ?? "", over: service.transport)
+      .map { (request, $0) }
   }
 
-  func results(_ ticket: Ticket, at resultsURL: String?) async throws -> Results {
-    let path = "/v3/jobs/scans/\(ticket.jobID)/results?format=lite"
-    var request = try self.request(.get, url(resultsURL ?? path), ticket)
-    request.deadline = .seconds(60)
-    return try await decode(Envelope<Results>.self, answer(to: request)).data
+  func results(_ ticket: Ticket, at resultsURL: String?) async throws -> LossyArray<FoundBook> {
+    let request = try service.request(
+      .get, resultsURL ?? "/v3/jobs/scans/\(ticket.jobID)/results?format=lite",
+      bearer: ticket.token, deadline: .seconds(60))
+    let news = try await service.answer(to: request).json(Answered.self).data
+    // Taken for granted where the service does not say.
+    let status = news.status ?? "complete"
+    if status.hasPrefix("fail") || status.hasPrefix("cancel") { throw Lost() }
+    guard let found = news.results ?? news.books, status.hasPrefix("complete") else {
+      throw JobFailure(.failed, "the scan isn't finished at the service")
+    }
+    return found
   }
 
   /// Removes what the service keeps of a job; that it is gone already is as good. With a token that
   /// has expired nobody can: the service forgets the job by itself.
   func cleanUp(_ ticket: Ticket) async throws {
-    var request = try self.request(.delete, url("/v3/jobs/scans/\(ticket.jobID)/cleanup"), ticket)
-    request.deadline = .seconds(30)
+    let request = try service.request(
+      .delete, "/v3/jobs/scans/\(ticket.jobID)/cleanup", bearer: ticket.token,
+      deadline: .seconds(30))
+    try CrashPoint.reach(.scanBeforeCleanUp)
     do {
-      _ = try await answer(to: request)
-    } catch let problem as HTTPProblem where problem.meansLost {}
+      _ = try await service.answer(to: request)
+    } catch let error where Self.meansLost(error) {}
+    try CrashPoint.reach(.scanAfterCleanUp)
   }
 
-  private func request(
-    _ method: HTTPRequest.Method, _ url: String, _ ticket: Ticket
-  ) throws -> HTTPRequest {
-    // The token belongs to the service, and an absolute URL in its answer may name someone else.
-    let origin = try Origin(of: url)
-    guard try origin == Origin(of: base.absoluteString) else {
-      throw ServiceError(.permanent, "the service sends its client away, to \(origin)")
+  /// The service's job came to nothing, is not there any more, or is not shown any more; another one
+  /// may fare better.
+  static func meansLost(_ error: any Error) -> Bool {
+    switch error {
+    case let problem as HTTPProblem: [401, 403, 404, 410].contains(problem.status)
+    case let problem as EventProblem: problem.advice == .failed
+    default: error is Lost
     }
-    var request = HTTPRequest(method, url, headers: ["X-Device-ID": deviceID])
-    if let token = ticket.token { request.headers["Authorization"] = "Bearer \(token)" }
-    return request
   }
 
-  private func url(_ path: String) -> String {
-    URL(string: path, relativeTo: base)?.absoluteString ?? path
-  }
-
-  private func answer(to request: HTTPRequest) async throws -> HTTPResponse {
-    let response = try await transport.send(request)
-    guard 200..<300 ~= response.status else { throw try await HTTPProblem(response, to: request) }
-    return response
-  }
-
-  private func decode<T: Decodable>(_ type: T.Type, _ response: HTTPResponse) async throws -> T {
-    let bytes = try await response.collect(limit: 4 << 20)
-    do {
-      return try JSONDecoder().decode(type, from: Data(bytes))
-    } catch {
-      throw ServiceError(.failed, "the service's answer can't be read")
-    }
+  private struct Lost: Error, CustomStringConvertible {
+    let description = "the service could not scan the photo"
   }
 
   private struct Created: Decodable {
     struct Job: Decodable {
-      var jobId: String
-      var sseUrl: String
+      var jobId, sseUrl: String
       var authToken: String?
     }
     var data: Job?
-    var jobId: String?
-    var streamUrl: String?
+    var jobId, streamUrl: String?
   }
 
-  private struct Envelope<T: Decodable>: Decodable {
-    var data: T
+  private struct Answered: Decodable {
+    var data: News
   }
 
-  struct Results: Decodable, Sendable {
-    private var results: FoundBooks?
-    private var books: FoundBooks?
-    private var status: String?
+  /// What an event or the results say; which of these they have depends on their kind.
+  struct News: Codable, Sendable {
+    var message, status, currentItem, resultsUrl: String?
+    var progress: Double?
+    var processedCount, totalCount: Int?
+    var books, results: LossyArray<FoundBook>?
 
-    var found: FoundBooks? { results ?? books }
-    var isFailed: Bool { status.map { $0.hasPrefix("fail") || $0.hasPrefix("cancel") } ?? false }
-    /// Taken for granted where the service does not say.
-    var isComplete: Bool { status.map { $0.hasPrefix("complete") } ?? true }
-  }
-}
+    var text: String { [message ?? status, currentItem].compactMap(\.self).joined(separator: " ") }
 
-extension HTTPProblem {
-  /// The service has no such job any more, or no longer lets this one see it.
-  var meansLost: Bool { [401, 403, 404, 410].contains(status) }
-}
-
-/// What the service said or did that stops this attempt.
-struct ServiceError: AdvisingError, CustomStringConvertible {
-  let advice: FailureAdvice
-  let description: String
-  /// The service's job came to nothing; another one may not.
-  let meansLost: Bool
-
-  init(_ advice: FailureAdvice, _ description: String, meansLost: Bool = false) {
-    self.advice = advice
-    self.description = description
-    self.meansLost = meansLost
+    /// The service says 0 to 1 or 0 to 100, or counts.
+    var fraction: Double? {
+      if let progress { return progress > 1 ? progress / 100 : progress }
+      guard let processedCount, let totalCount, totalCount > 0 else { return nil }
+      return Double(processedCount) / Double(totalCount)
+    }
   }
 }

@@ -42,6 +42,7 @@ struct LibraryTests {
         _ = try await folder("run", "--once", "--service", service.url)
         let doubtful = "9780002000024\tThe Velvet Ferryman\tAnn Author\t70%\t×1\treview\n"
         #expect(try await folder("search", "velv auth").text == doubtful)
+        #expect(try await folder("search", "97800020").text == doubtful)
         #expect(try await folder("search", "zephyr").text == "")
         #expect(try await folder("search", "\"'*").text.contains("name a word to search for"))
         #expect(try await folder("review").text == doubtful)

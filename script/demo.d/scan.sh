@@ -3,8 +3,11 @@
 step "Offline: shelves are photographed"
 began=$(now)
 scan add "${photos[@]}" > "$work/add.log" || { cat "$work/add.log" >&2; fail "scan add"; }
-slowest=$(sed -n 's/.* in \([0-9.]*\) ms$/\1/p' "$work/add.log" | sort -n | tail -n 1)
-tell "${#photos[@]} photos accepted, the slowest in $slowest ms"
+mapfile -t times < <(sed -n 's/.* in \([0-9.]*\) ms$/\1/p' "$work/add.log" | sort -n)
+median=${times[${#times[@]} / 2]}
+tell "${#photos[@]} photos accepted, in the median in $median ms, the slowest in ${times[-1]} ms"
+# One may wait for the disk; half of them don't.
+[ "${median%.*}" -lt 50 ] || fail "accepting a photo takes $median ms, and should take less than 50"
 # Nobody listens there: the photos are made ready to send, and wait.
 recognize 0
 closed=$service
@@ -20,13 +23,8 @@ scan_killed_at 'analysing*' --service "$service"
 tell "the device was killed while the service looked at a photo: $(scans \
   "SELECT group_concat(n || ' ' || phase, ', ') FROM
     (SELECT count(*) AS n, phase FROM scan GROUP BY phase)")"
-# `--once` waits for no pause that the service asked for, and for no retry.
-for ((tries = 0; tries < 60; tries++)); do
-  scan run --once --service "$service" >> "$work/c.log" 2>&1 \
-    || { tail -n 20 "$work/c.log" >&2; fail "scan run"; }
-  [ "$(scans "SELECT count(*) FROM scan WHERE phase <> 'done'")" != 0 ] || break
-  sleep 0.5
-done
+scan run --once --service "$service" >> "$work/c.log" 2>&1 \
+  || { tail -n 20 "$work/c.log" >&2; fail "scan run"; }
 scan status | while read -r line; do tell "$line"; done
 
 step "The books appear on another device"
@@ -49,7 +47,8 @@ books="SELECT * FROM book ORDER BY isbn"
 tell "C has $(scans 'SELECT count(*) FROM book') books, D has $(query d 'SELECT count(*) FROM book')"
 [ "$(scans "$books")" = "$(query d "$books")" ] || fail "the devices' books differ"
 [ "$(scans 'SELECT count(*) FROM book')" -gt 0 ] || fail "no book was recognized"
-undone=$(scans "SELECT count(*) FROM scan WHERE phase <> 'done'")
+undone=$(scans "SELECT count(*) FROM scan JOIN grdb_tern_jobs AS job USING (id)
+  WHERE job.state <> 'done'")
 [ "$undone" = 0 ] || fail "$undone of ${#photos[@]} scans are not done"
 waiting=$(scans "SELECT count(*) FROM grdb_tern_jobs WHERE state <> 'done'")
 [ "$waiting" = 0 ] || fail "$waiting jobs are left"

@@ -1,7 +1,6 @@
 #if Server && (os(Linux) || os(macOS))
 import Foundation
 import Logging
-import ServiceLifecycle
 @testable import RecognizerKit
 import Synchronization
 import Tern
@@ -13,10 +12,9 @@ struct Service: Sendable {
 
   static func run(
     finding books: [[Finding]] = [Service.books], _ misbehaviour: String = "",
-    pings: Duration = .seconds(30), _ body: (Service) async throws -> Void
+    pings: Duration = .seconds(30), _ body: @escaping @Sendable (Service) async throws -> Void
   ) async throws {
     let left = Left(books)
-    let (ports, port) = AsyncStream.makeStream(of: Int.self)
     var application = RecognizerApplication(
       logger: Logger(label: "recognizer") { _ in
         SwiftLogNoOpLogHandler()
@@ -24,25 +22,10 @@ struct Service: Sendable {
     ) { _, found in left.next().forEach(found) }
     application.misbehaviour = try Misbehaviour.list(misbehaviour)
     application.limits.pingInterval = pings
-    application.onListening = { port.yield($0) }
-    let logger = application.logger
-    let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
-      tasks.addTask {
-        defer { port.finish() }
-        try await group.run()
-      }
-      for await number in ports {
-        do {
-          try await body(Service(url: "http://127.0.0.1:\(number)"))
-        } catch {
-          await group.triggerGracefulShutdown()
-          throw error
-        }
-        break
-      }
-      await group.triggerGracefulShutdown()
-      try await tasks.waitForAll()
+    try await application.serving { url in
+      var text = url.absoluteString
+      if text.hasSuffix("/") { text.removeLast() }
+      try await body(Service(url: text))
     }
   }
 

@@ -16,7 +16,6 @@ struct ScanFacts: Sendable {
   }
 
   struct Scan: FetchableRecord, Decodable, Sendable {
-    var phase: String
     var timesLost: Int
     var job: String?
     var reason: String?
@@ -39,13 +38,13 @@ struct ScanFacts: Sendable {
         scans: Scan.fetchAll(
           db,
           sql: """
-            SELECT phase, timesLost, state AS job, reason
-            FROM scan LEFT JOIN grdb_tern_jobs AS jobs ON jobs.id = scan.job ORDER BY scan.rowid
+            SELECT timesLost, state AS job, reason
+            FROM scan LEFT JOIN grdb_tern_jobs AS jobs ON jobs.id = scan.id ORDER BY scan.id
             """),
         books: Book.fetchAll(db, sql: "SELECT * FROM book ORDER BY isbn"),
         finds: Int.fetchOne(db, sql: "SELECT count(*) FROM find") ?? 0,
         cleanUps: Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +),
-        deviceID: String.fetchOne(db, sql: "SELECT value FROM setting WHERE name = 'deviceID'"),
+        deviceID: String.fetchOne(db, sql: "SELECT id FROM device"),
         leftFiles: [])
     }
     leftFiles = Self.files(in: device.files) + Self.files(in: device.temporary)

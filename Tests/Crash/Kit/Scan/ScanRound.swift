@@ -72,8 +72,8 @@ struct ScanRound {
     }
     var result = try Result(facts: ScanFacts(of: device), photos: 1)
     (result.runsKilled, result.finishedFirst) = (died ? 1 : 0, !died)
-    let isSending = try device.read { try Bool.fetchOne($0, sql: "SELECT isSending FROM scan") }
-    result.loss = ScanLoss(CrashPoint.log(at: device.log), isSending: isSending ?? false)
+    let phase = try device.read { try String.fetchOne($0, sql: "SELECT phase FROM scan") }
+    result.loss = ScanLoss(CrashPoint.log(at: device.log), isSending: phase == "uploading")
     return result
   }
 
