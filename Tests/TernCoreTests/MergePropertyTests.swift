@@ -9,7 +9,7 @@ import Testing
     let expected = history.expected()
     var generator = SeededGenerator(seed: ~UInt64(seed))
     for receiver in 0..<8 {
-      var replica = RowReplica(receiver)
+      var replica = RowReplica(receiver, deletes: history.deletes)
       for event in history.shuffled(using: &generator) {
         try replica.merge(event)
         #expect(replica.abnormalities() == [])
@@ -21,7 +21,7 @@ import Testing
   @Test(arguments: 0..<100)
   func `repeats of what stamps decide change nothing`(_ seed: Int) throws {
     let history = try RowHistory(seed: UInt64(seed))
-    var replica = RowReplica(0)
+    var replica = RowReplica(0, deletes: history.deletes)
     for event in history.events { try replica.merge(event) }
     let once = replica.states
     for var event in history.events {
@@ -35,7 +35,7 @@ import Testing
   @Test(arguments: 0..<200)
   func `stored cells read back as they were`(_ seed: Int) throws {
     let history = try RowHistory(seed: UInt64(seed))
-    var replica = RowReplica(0)
+    var replica = RowReplica(0, deletes: history.deletes)
     for event in history.events { try replica.merge(event) }
     for state in replica.states.values {
       var writer = ByteWriter()
@@ -59,7 +59,7 @@ import Testing
     let authors = Authors([RowReplica.id(1)])
     let stamp = Stamp(time: HybridTime(rawValue: 5), author: 0)
     var state = RowState(life: 0)
-    _ = state.begin(RowChange(kind: .insert, life: 1, stamp: stamp), authors: authors)
+    _ = state.begin(RowChange(kind: .insert, life: 1, stamp: stamp, sequence: 1), authors: authors)
     for column in 0..<4 {
       _ = try state.mergeColumn(
         UInt32(column), rule: .lastWriter, value: WireValue(.null), stamp: stamp,

@@ -65,7 +65,8 @@ struct RandomWire {
         UInt8.random(in: 0...6, using: &generator)
       }
       let block = BodyBlock(
-        table: "tábla", keyColumns: (0..<keys).map { "k\($0)" },
+        table: "tábla", deletes: UInt8.random(in: 0...2, using: &generator),
+        keyColumns: (0..<keys).map { "k\($0)" },
         columns: rules.enumerated().map { .init(name: "c\($0)", rule: $1) })
       writer.append(block: block)
       for _ in 0..<Int.random(in: 0...5, using: &generator) {
@@ -81,7 +82,13 @@ struct RandomWire {
     let odd = UInt32.random(in: 0..<1 << 20, using: &generator) * 2 + 1
     writer.append(row: kind, life: kind == .delete ? odd + 1 : odd)
     for _ in block.keyColumns { appendKey(to: &writer) }
-    if kind == .delete { return }
+    if kind == .delete {
+      if block.deletes == 1 {
+        writer.append(
+          VersionVector([ReplicaID(using: &generator): 1 << 39, ReplicaID(high: 0, low: 1): 1]))
+      }
+      return
+    }
     var carried = block.columns.map { _ in true }
     if kind == .update {
       carried = block.columns.map { _ in Bool.random(using: &generator) }
@@ -139,6 +146,7 @@ extension ByteWriter {
   fileprivate mutating func append(_ row: BodyRow, of block: BodyBlock) {
     append(row: row.kind, life: row.life)
     for key in row.key { append(key: key) }
+    if row.kind == .delete, block.deletes == 1 { append(row.covered) }
     if row.kind == .update {
       var mask = [UInt8](repeating: 0, count: (row.isCarried.count + 7) / 8)
       for (index, isCarried) in row.isCarried.enumerated() where isCarried {

@@ -12,6 +12,11 @@ struct RowEvent {
   var life: UInt32
   /// Columns and their encoded values.
   var columns: [(column: Int, value: [UInt8])]
+  /// Of a delete under `.updateWins`.
+  var covered = VersionVector()
+
+  /// The life of the row that it is about, where deletes keep the row.
+  var keptLife: UInt32 { kind == .delete ? life - 1 : life }
 }
 
 /// What one replica makes of events: states, and the values that its table would show.
@@ -30,7 +35,10 @@ struct RowReplica {
     ReplicaID(high: UInt64(author) &* 0x9E37_79B9_7F4A_7C15, low: UInt64(author))
   }
 
-  init(_ own: Int) {
+  let deletes: DeleteRule
+
+  init(_ own: Int, deletes: DeleteRule) {
+    self.deletes = deletes
     authors = Authors([Self.id(own)])
   }
 
@@ -38,8 +46,10 @@ struct RowReplica {
     let stamp = Stamp(
       time: HybridTime(rawValue: event.time), author: authors.add(Self.id(event.author)))
     var state = states[event.row] ?? RowState(life: 0)
-    let change = RowChange(kind: event.kind, life: event.life, stamp: stamp)
-    let effect = state.begin(change, authors: authors)
+    let change = RowChange(
+      kind: event.kind, life: event.life, stamp: stamp, sequence: event.sequence,
+      covered: event.covered)
+    let effect = state.begin(change, deletes: deletes, authors: authors)
     if effect == .beaten { return }
     if effect != .stays { values[event.row] = [:] }
     for (column, bytes) in event.columns {
@@ -52,6 +62,7 @@ struct RowReplica {
       if isShown { values[event.row, default: [:]][column] = bytes }
     }
     if event.kind == .insert { state.finishInsert(stamp, rules: Self.rules, authors: authors) }
+    state.settle(deletes, after: change, authors: authors)
     states[event.row] = state
   }
 
@@ -67,6 +78,7 @@ struct RowReplica {
     var life: UInt32
     var time: HybridTime
     var author: ReplicaID?
+    var isDeleted: Bool
     var columns: [Int: Written]
   }
 
@@ -74,7 +86,8 @@ struct RowReplica {
     states.mapValues { state in
       Row(
         life: state.life, time: state.stamp.time,
-        author: state.stamp == .zero ? nil : authors.ids[Int(state.stamp.author)], columns: [:])
+        author: state.stamp == .zero ? nil : authors.ids[Int(state.stamp.author)],
+        isDeleted: !state.isPresent, columns: [:])
     }.reduce(into: [:]) { rows, entry in
       var row = entry.value
       let state = states[entry.key]!
@@ -101,7 +114,7 @@ struct RowReplica {
   static func differences(_ merged: [Int: Row], _ expected: [Int: Row]) -> [String] {
     Set(merged.keys).union(expected.keys).flatMap { key -> [String] in
       guard let left = merged[key], let right = expected[key] else { return ["row \(key)"] }
-      let heads = ["\(left.life) \(left.time)", "\(right.life) \(right.time)"]
+      let heads = [left, right].map { "\($0.life) \($0.time) \($0.isDeleted)" }
       var lines = heads[0] == heads[1] && left.author == right.author ? [] : ["row \(heads)"]
       for column in rules.indices where left.columns[column] != right.columns[column] {
         lines.append(
@@ -139,12 +152,15 @@ struct RowReplica {
 /// What a few replicas did to a few rows, each knowing some of what the others did.
 struct RowHistory {
   private(set) var events: [RowEvent] = []
+  let deletes: DeleteRule
 
   init(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
+    deletes = DeleteRule(DeleteRule.Kind.allCases.randomElement(using: &generator)!)
+    let deletes = deletes
     let count = Int.random(in: 2...5, using: &generator)
     let rows = Int.random(in: 1...3, using: &generator)
-    var replicas = (0..<count).map { RowReplica($0) }
+    var replicas = (0..<count).map { RowReplica($0, deletes: deletes) }
     var known = Array(repeating: Array(repeating: 0, count: count), count: count)
     var logs = Array(repeating: [RowEvent](), count: count)
     var clocks = Array(repeating: UInt64(0), count: count)
@@ -164,7 +180,7 @@ struct RowHistory {
       let row = Int.random(in: 0..<rows, using: &generator)
       let event = Self.event(
         by: author, at: clocks[author], sequence: UInt64(logs[author].count + 1), row: row,
-        replicas[author].states[row], &generator)
+        replicas[author].states[row], &generator, replicas[author].authors, deletes)
       try replicas[author].merge(event)
       logs[author].append(event)
       events.append(event)
@@ -173,14 +189,15 @@ struct RowHistory {
 
   private static func event(
     by author: Int, at time: UInt64, sequence: UInt64, row: Int, _ state: RowState?,
-    _ generator: inout SeededGenerator
+    _ generator: inout SeededGenerator, _ authors: Authors, _ deletes: DeleteRule
   ) -> RowEvent {
     let life = state?.life ?? 0
-    let isAlive = life & 1 == 1
+    let isAlive = state?.isPresent ?? false
     if isAlive, Int.random(in: 0..<4, using: &generator) == 0 {
       return RowEvent(
         author: author, time: time, sequence: sequence, row: row, kind: .delete, life: life + 1,
-        columns: [])
+        columns: [],
+        covered: deletes == .updateWins ? state!.seenWrites(authors: authors) : VersionVector())
     }
     let isInsert = !isAlive || Int.random(in: 0..<6, using: &generator) == 0
     // An author with an older schema knows fewer columns.
@@ -188,7 +205,7 @@ struct RowHistory {
     let columns = (0..<width).filter { _ in isInsert || Bool.random(using: &generator) }
     return RowEvent(
       author: author, time: time, sequence: sequence, row: row,
-      kind: isInsert ? .insert : .update, life: isAlive ? life : life + 1,
+      kind: isInsert ? .insert : .update, life: isAlive ? life : state?.nextLife ?? 1,
       columns: columns.map { column in
         guard RowReplica.rules[column] == .set else {
           return (column, Self.value(RowReplica.rules[column], &generator))
@@ -239,8 +256,10 @@ struct RowHistory {
   /// What the rules say of all events at once, without any order of arrival.
   func expected() -> [Int: RowReplica.Row] {
     Dictionary(grouping: events, by: \.row).mapValues { events in
-      let life = events.map(\.life).max()!
+      let keeps = deletes.keepsContent
+      let life = events.map { keeps ? $0.keptLife : $0.life }.max()!
       let current = events.filter { $0.life == life }
+      let ends = events.filter { keeps && $0.life == life + 1 }
       let isOlder = { (left: RowEvent, right: RowEvent) in
         left.time != right.time
           ? left.time < right.time : RowReplica.id(left.author) < RowReplica.id(right.author)
@@ -248,11 +267,24 @@ struct RowHistory {
       let first = current.filter { $0.kind != .update }.max(by: isOlder)
       var row = RowReplica.Row(
         life: life, time: HybridTime(rawValue: first?.time ?? 0),
-        author: first.map { RowReplica.id($0.author) }, columns: [:])
+        author: first.map { RowReplica.id($0.author) },
+        isDeleted: keeps ? isDeleted(current, by: ends) : life.isMultiple(of: 2), columns: [:])
       for column in RowReplica.rules.indices {
         row.columns[column] = Self.expected(column, current.sorted(by: isOlder))
       }
       return row
+    }
+  }
+
+  private func isDeleted(_ writes: [RowEvent], by deletes: [RowEvent]) -> Bool {
+    if deletes.isEmpty { return false }
+    return writes.allSatisfy { write in
+      let author = RowReplica.id(write.author)
+      return deletes.contains { delete in
+        self.deletes == .updateWins
+          ? delete.covered[author] >= write.sequence
+          : (write.time, author) <= (delete.time, RowReplica.id(delete.author))
+      }
     }
   }
 

@@ -21,7 +21,7 @@ private final class TickingClock: Sendable {
     let clock = TickingClock()
     let conformance = ReplicaStoreConformance { id in
       let store = try MemoryReplicaStore(
-        id: id, schema: ReplicaStoreConformance.schema, tables: [ReplicaStoreConformance.table],
+        id: id, schema: ReplicaStoreConformance.schema, tables: ReplicaStoreConformance.tables,
         wallMilliseconds: { clock.read() })
       return .init(store: store) { changes in
         try store.write { writer in
@@ -57,9 +57,9 @@ private final class TickingClock: Sendable {
 extension MemoryWriter {
   fileprivate mutating func apply(_ change: ReplicaStoreConformance.Change) throws {
     switch change {
-    case .insert(let row): try insert("item", row)
-    case .update(let row): try update("item", row)
-    case .delete(let id): try delete("item", ["id": id])
+    case .insert(let row, let table): try insert(table, row)
+    case .update(let row, let table): try update(table, row)
+    case .delete(let id, let table): try delete(table, ["id": id])
     }
   }
 }
@@ -67,18 +67,20 @@ extension MemoryWriter {
 extension Database {
   fileprivate func apply(_ change: ReplicaStoreConformance.Change) throws {
     switch change {
-    case .insert(let row):
+    case .insert(let row, let table):
       let columns = row.sorted { $0.key < $1.key }
       let marks = columns.map { _ in "?" }.joined(separator: ", ")
       try execute(
-        sql: "INSERT INTO item (\(columns.map(\.key).joined(separator: ", "))) VALUES (\(marks))",
+        sql: "INSERT INTO \(table) (\(columns.map(\.key).joined(separator: ", "))) "
+          + "VALUES (\(marks))",
         columns.map(\.value))
-    case .update(let row):
+    case .update(let row, let table):
       let columns = row.filter { $0.key != "id" }.sorted { $0.key < $1.key }
       let sets = columns.map { "\($0.key) = ?" }.joined(separator: ", ")
       try execute(
-        sql: "UPDATE item SET \(sets) WHERE id = ?", columns.map(\.value) + [row["id"]!])
-    case .delete(let id): try execute(sql: "DELETE FROM item WHERE id = ?", [id])
+        sql: "UPDATE \(table) SET \(sets) WHERE id = ?", columns.map(\.value) + [row["id"]!])
+    case .delete(let id, let table):
+      try execute(sql: "DELETE FROM \(table) WHERE id = ?", [id])
     }
   }
 

@@ -62,7 +62,7 @@ extension StoreTransaction {
     try insert.run()
   }
 
-  /// A merge may have deleted what waited. What it held aside comes back one day.
+  /// A merge may have deleted what waited. What it held aside, or keeps, comes back one day.
   func forgetLargeRowsThatWent() throws {
     for sql in sql {
       let rows = try largeRows(of: sql.shape.id)
@@ -76,7 +76,9 @@ extension StoreTransaction {
         }
         let isThere = try select.step()
         select.reset()
-        if try !isThere && !isHeld(sql.shape.id, row.key) {
+        if isThere { continue }
+        let id = sql.shape.id
+        if try !isHeld(id, row.key) && keptContent(id, row.key) == nil {
           try forgetLargeRow(row.key, of: sql.shape.id)
         }
       }

@@ -16,8 +16,34 @@ struct NoteSQL {
   var noteTable: String { "\(prefix)note_\(shape.id)" }
   var rowTable: String { "\(prefix)row_\(shape.id)" }
 
+  /// What deleted rows held, until the seal: only where the table keeps that.
+  var goneTable: String { "\(prefix)gone_\(shape.id)" }
+
   var keyNames: [String] { shape.keyColumns.indices.map { "k\($0)" } }
   var maskNames: [String] { (0..<shape.maskCount).map { "m\($0)" } }
+
+  /// The columns of ``goneTable`` beside the key, and the app's columns that they hold.
+  var goneColumns: [(name: String, column: String)] {
+    shape.columns.map { ("c\($0.id)", $0.name) }
+      + shape.localColumns.enumerated().map { ("l\($0)", $1) }
+  }
+
+  /// Its definition, and that of the index by which a seal finds a key's last row.
+  var goneCreation: [String] {
+    [
+      "CREATE TABLE \(goneTable) (\((keyNames + goneColumns.map(\.name)).joined(separator: ", ")))",
+      "CREATE INDEX \(goneTable)_key ON \(goneTable) (\(keyNames.joined(separator: ", ")))",
+    ]
+  }
+
+  private var keepGone: [String] {
+    guard shape.deletes.keepsContent else { return [] }
+    let values = (shape.keyColumns + goneColumns.map(\.column)).map { "OLD.\($0.quoted)" }
+    return [
+      "INSERT INTO \(goneTable) (\((keyNames + goneColumns.map(\.name)).joined(separator: ", "))) "
+        + "VALUES (\(values.joined(separator: ", ")))"
+    ]
+  }
 
   /// Notes keep their order by rowid, and have neither types nor constraints: each costs every
   /// noted row, and only the triggers write here.
@@ -40,10 +66,10 @@ struct NoteSQL {
   var triggers: [(name: String, sql: String)] {
     var triggers = [
       trigger("insert", "AFTER INSERT", [note("NEW", masks: allColumns)]),
-      trigger("delete", "AFTER DELETE", [note("OLD", masks: noColumns)]),
+      trigger("delete", "AFTER DELETE", [note("OLD", masks: noColumns)] + keepGone),
       trigger(
         "key", "AFTER UPDATE OF \(names(shape.keyColumns))", when: keyDiffers,
-        [note("OLD", masks: noColumns), note("NEW", masks: allColumns)]),
+        [note("OLD", masks: noColumns)] + keepGone + [note("NEW", masks: allColumns)]),
     ]
     if !shape.columns.isEmpty {
       triggers.append(

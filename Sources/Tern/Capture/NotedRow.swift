@@ -31,7 +31,9 @@ struct NotedRow {
     changed = Array(repeating: false, count: shape.columns.count)
   }
 
-  var exists: Bool { scan.int64(stateColumn + 5) != 0 }
+  var exists: Bool { scan.int64(stateColumn + 5) == 1 }
+  /// It was deleted, and its values are those that it held.
+  private var isGone: Bool { scan.int64(stateColumn + 5) == 2 }
   var packedKey: [UInt8] { keyWriter.bytes }
 
   var key: [Value] {
@@ -71,19 +73,19 @@ struct NotedRow {
     self.sequence = sequence
     lost.removeAll(keepingCapacity: true)
     encoded.removeAll()
-    switch (old.flatMap { $0.isAlive ? $0 : nil }, exists) {
+    switch (old.flatMap { $0.isPresent ? $0 : nil }, exists) {
     case (nil, false):
       // A row that came without a note, by a migration, and went with one.
       guard isNotedAsGone, !passing.contains(keyWriter.bytes), (old?.life ?? 0) == 0 else {
         if !isNotedAsGone { passing.insert(keyWriter.bytes) }
         return nil
       }
-      begin(.delete, life: 2)
-      return RowState(life: 2, stamp: stamp)
-    case (nil, true): return try inserted(life: (old?.life ?? 0) + 1)
-    case (let alive?, false):
-      begin(.delete, life: alive.life + 1)
-      return RowState(life: alive.life + 1, stamp: stamp)
+      return deleted(RowState(life: 1))
+    case (nil, true): return try inserted(life: old?.nextLife ?? 1)
+    // Written and then deleted: what is kept of the row includes what was written last.
+    case (let alive?, false) where isGone && !isNotedAsGone:
+      return try updated(alive, wasHeld: wasHeld)
+    case (let alive?, false): return deleted(alive)
     case (let alive?, true): return try updated(alive, wasHeld: wasHeld)
     }
   }
@@ -93,13 +95,35 @@ struct NotedRow {
     encoded.append(raw: keyWriter.bytes)
   }
 
+  private mutating func deleted(_ alive: RowState) -> RowState {
+    begin(.delete, life: alive.life + 1)
+    var state = alive
+    let covered =
+      shape.deletes == .updateWins ? alive.seenWrites(authors: authors) : VersionVector()
+    if shape.deletes == .updateWins { encoded.append(covered) }
+    merge(.delete, life: alive.life + 1, covered, into: &state)
+    return state
+  }
+
+  /// Merges the row's part of a local change.
+  private func merge(
+    _ kind: RowChange.Kind, life: UInt32, _ covered: VersionVector = VersionVector(),
+    into state: inout RowState
+  ) {
+    let change = RowChange(
+      kind: kind, life: life, stamp: stamp, sequence: sequence, covered: covered)
+    _ = state.begin(change, deletes: shape.deletes, authors: authors)
+    state.settle(shape.deletes, after: change, authors: authors)
+  }
+
   private mutating func inserted(life: UInt32) throws -> RowState {
     begin(.insert, life: life)
     if shape.isPlain {
       for column in shape.columns.indices { encoded.append(value(column)) }
       return .inserted(life: life, stamp: stamp, columnCount: shape.rules.count)
     }
-    var state = RowState(life: life)
+    var state = RowState(life: 0)
+    merge(.insert, life: life, into: &state)
     for (index, column) in shape.columns.enumerated() {
       if column.rule == .set {
         let change = try change(of: index, in: &state, isComplete: true) ?? SetChange(added: [])
@@ -178,6 +202,7 @@ struct NotedRow {
       }
     }
     if count == 0 { return nil }
+    if shape.deletes.keepsContent { merge(.update, life: state.life, into: &state) }
     encodeUpdate(&state, isWhole: count == shape.columns.count, differences)
     return state
   }

@@ -80,6 +80,7 @@ struct Seal {
       let wasHeld = hasHeld ? try transaction.isHeld(shape.id, row.packedKey) : false
       if wasHeld, !row.exists { continue }
       if wasHeld { try transaction.dropHeld(shape.id, row.packedKey) }
+      if row.exists, old?.isDeleted ?? false { try transaction.dropKept(shape.id, row.packedKey) }
       let changed = try row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)
       guard let state = changed else {
         restore(row.lost, of: row, in: index)
@@ -95,6 +96,7 @@ struct Seal {
       body.append(raw: row.encoded.bytes)
       for key in 0..<keys { put.bind(Int32(key + 1), scan.value(Int32(1 + masks + key))) }
       try transaction.run(put, state: state, keyCount: keys)
+      if state.isDeleted { try transaction.keepGone(sql, row, state) }
       restore(row.lost, of: row, in: index)
       if body.count > Operation.Limit.fragmentBytes {
         body.appendEndOfBlock()
@@ -138,7 +140,7 @@ struct Seal {
       transaction.lastTime = time
       try transaction.saveClock()
     }
-    for index in noted { try transaction.statement(transaction.sql[index].deleteNotes).run() }
+    for index in noted { try transaction.forgetNotes(transaction.sql[index]) }
     for value in restored {
       let sql = transaction.sql[value.table]
       let statement = try transaction.statement(sql.update([value.column]))

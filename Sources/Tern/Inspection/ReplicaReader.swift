@@ -95,6 +95,7 @@ struct ReplicaReader {
   private func inspectedTables() throws -> [ReplicaInspection.Table] {
     // A Tern before this one did not make the table.
     let hasLarge = try db.tableExists(tables.large)
+    let hasKept = try db.tableExists(tables.kept)
     return try Row.fetchAll(
       db, sql: "SELECT id, name, is_synced FROM \(tables.table) ORDER BY id"
     ).map {
@@ -109,9 +110,11 @@ struct ReplicaReader {
             ifnull(sum(life > 0 AND life % 2 = 0), 0) AS dead
           FROM \(hasRows ? rowTable : "(SELECT 0 AS life WHERE 0)")
           """)
+      // Where a change may bring a deleted row back, its life goes on.
+      let kept = hasKept ? try count("\(tables.kept) WHERE tbl = \(id)") : 0
       return ReplicaInspection.Table(
-        name: $0["name"], isSynced: $0["is_synced"], aliveRows: lives?["alive"] ?? 0,
-        deadRows: lives?["dead"] ?? 0,
+        name: $0["name"], isSynced: $0["is_synced"], aliveRows: (lives?["alive"] ?? 0) - kept,
+        deadRows: (lives?["dead"] ?? 0) + kept,
         heldAside: try counts(
           "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(id) GROUP BY reason"),
         waitingNotes: try db.tableExists(noteTable) ? count(noteTable) : 0,

@@ -10,6 +10,9 @@ enum HeldReason: String {
   case parent
   /// Columns arrived before the insert that they belong to.
   case incomplete
+  /// It is deleted, and a change may bring it back. Such rows are counted as deleted, and kept in a
+  /// table of their own.
+  case deleted
 }
 
 /// Rows held aside keep their values by column name, local columns included.
@@ -38,6 +41,42 @@ extension StoreTransaction {
     }
   }
 
+  /// What is kept of a row that is deleted.
+  func keptContent(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws -> [String: Value]?
+  {
+    let statement = try statement("SELECT content FROM \(tables.kept) WHERE tbl = ? AND key = ?")
+    return try packedKey.withBytes { key in
+      statement.bind(1, table)
+      statement.bind(2, blob: key)
+      defer { statement.reset() }
+      return try statement.step() ? try Self.readContent(statement.blob(0)) : nil
+    }
+  }
+
+  func dropKept(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws {
+    let statement = try statement("DELETE FROM \(tables.kept) WHERE tbl = ? AND key = ?")
+    try packedKey.withBytes { key in
+      statement.bind(1, table)
+      statement.bind(2, blob: key)
+      try statement.run()
+    }
+  }
+
+  private func keep(
+    _ table: Int64, _ packedKey: some ContiguousBytesLike, content: [String: Value]
+  ) throws {
+    let statement = try statement(
+      "REPLACE INTO \(tables.kept) (tbl, key, content) VALUES (?, ?, ?)")
+    try packedKey.withBytes { key in
+      try Self.bytes(of: content).withUnsafeBytes { content in
+        statement.bind(1, table)
+        statement.bind(2, blob: key)
+        statement.bind(3, blob: content)
+        try statement.run()
+      }
+    }
+  }
+
   func dropHeld(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws {
     heldRows = nil
     let statement = try statement("DELETE FROM \(tables.held) WHERE tbl = ? AND key = ?")
@@ -52,19 +91,15 @@ extension StoreTransaction {
     _ table: Int64, _ packedKey: some ContiguousBytesLike, _ reason: HeldReason,
     content: [String: Value]
   ) throws {
+    if reason == .deleted { return try keep(table, packedKey, content: content) }
     heldRows = true
-    var writer = ByteWriter()
-    for (name, value) in content.sorted(by: { $0.key < $1.key }) {
-      writer.append(string: name)
-      writer.append(value)
-    }
     let statement = try statement(
       """
       INSERT INTO \(tables.held) (tbl, key, reason, content) VALUES (?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET reason = excluded.reason, content = excluded.content
       """)
     try packedKey.withBytes { key in
-      try writer.bytes.withUnsafeBytes { content in
+      try Self.bytes(of: content).withUnsafeBytes { content in
         statement.bind(1, table)
         statement.bind(2, blob: key)
         statement.bind(3, copy: .string(reason.rawValue))
@@ -82,6 +117,15 @@ extension StoreTransaction {
     var keys: [[UInt8]] = []
     while try statement.step() { keys.append(Array(statement.blob(0))) }
     return keys
+  }
+
+  private static func bytes(of content: [String: Value]) -> [UInt8] {
+    var writer = ByteWriter()
+    for (name, value) in content.sorted(by: { $0.key < $1.key }) {
+      writer.append(string: name)
+      writer.append(value)
+    }
+    return writer.bytes
   }
 
   private static func readContent(_ buffer: UnsafeRawBufferPointer) throws -> [String: Value] {

@@ -156,6 +156,7 @@ final class MergePass {
     guard
       let sql = transaction.sql.first(where: {
         $0.shape.name.folded == block.table.folded
+          && $0.shape.deletes.kind.rawValue == block.deletes
           && $0.shape.keyColumns.map(\.folded) == block.keyColumns.map(\.folded)
       })
     else { return nil }
@@ -187,7 +188,7 @@ final class MergePass {
     if transaction.hasLargeRows { try transaction.forgetLargeRowsThatWent() }
     for (index, id) in transaction.sql.map(\.shape.id).enumerated() {
       // An app's trigger may have written to any table, so all are cleared.
-      try transaction.statement(transaction.sql[index].deleteNotes).run()
+      try transaction.forgetNotes(transaction.sql[index])
       if let writer = writers[id], writer.hasChanged {
         summary.changedTables.insert(transaction.sql[index].shape.name)
         try transaction.notifyChanges(in: transaction.sql[index].shape)

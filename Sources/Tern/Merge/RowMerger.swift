@@ -72,15 +72,19 @@ final class RowMerger {
       metInsert = old.stamp
       try concurrency.count(.sameKey, old.stamp, against: stamp)
     }
-    if let old, old.life != row.life { try countLives(row, old, stamp, concurrency) }
+    if let old, old.life != row.life, !shape.deletes.keepsContent {
+      try countLives(row, old, stamp, concurrency)
+    }
     let change = RowChange(
       kind: isInsert ? .insert : row.kind == .delete ? .delete : .update, life: row.life,
-      stamp: stamp)
-    let effect = state.begin(change, authors: transaction.authors)
+      stamp: stamp, sequence: sequence, covered: row.covered)
+    let effect = state.begin(change, deletes: shape.deletes, authors: transaction.authors)
     if effect == .beaten { return }
     try mergeColumns(row, into: &state, stamp, mapping, concurrency, metInsert: metInsert)
     if isInsert { state.finishInsert(stamp, rules: shape.rules, authors: transaction.authors) }
+    state.settle(shape.deletes, after: change, authors: transaction.authors)
     guard state != old else { return }
+    if shape.deletes.keepsContent { try countKept(row, old, state, stamp, concurrency) }
     bindKey(row, to: put)
     try transaction.run(put, state: state, keyCount: row.key.count)
     try project(row, effect, state, old)
@@ -114,8 +118,7 @@ final class RowMerger {
     -> ProjectedValue
   {
     switch column.rule.kind {
-    case .counter: .computed(.integer(Int64(clamping: state.sum(of: UInt32(column.id)))))
-    case .set: .computed(state.elements(of: UInt32(column.id)).json)
+    case .counter, .set: .computed(state.computed(UInt32(column.id)) ?? .null)
     case .lastWriter, .maximum, .minimum: .inPlace(value)
     }
   }
@@ -127,21 +130,38 @@ final class RowMerger {
     switch effect {
     case .ends: try writer.removeAndForget(key)
     case .begins:
-      if old?.isAlive ?? false { try writer.removeAndForget(key) }
+      if old?.isAlive ?? false || shape.deletes.keepsContent { try writer.removeAndForget(key) }
       let content = writer.named(columns, values)
-      if state.isComplete {
-        try writer.write(key, content: content)
-      } else {
-        try writer.hold(key, .incomplete, adding: content)
-      }
+      if let reason = reason(state) { return try writer.hold(key, reason, adding: content) }
+      try writer.write(key, content: content)
+    case .stays where shape.deletes.keepsContent:
+      let stands = old?.isDeleted == state.isDeleted && old?.isComplete == state.isComplete
+      if stands, columns.isEmpty, try writer.aside(key) == nil { return }
+      try writer.update(
+        key, columns: columns, values: values, aside: reason(state), isWhole: row.kind == .insert)
     case .stays where state.isAlive && (!columns.isEmpty || writer.hasHeld):
       if columns.isEmpty, try !transaction.isHeld(shape.id, key) { return }
       try writer.update(
-        key, columns: columns, values: values, isComplete: state.isComplete,
-        isWhole: row.kind == .insert)
+        key, columns: columns, values: values, aside: reason(state), isWhole: row.kind == .insert)
     // The row may stand here all the same: a migration put it there, and its author's too.
     case .stays where old == nil: try writer.removeAndForget(key)
     case .stays, .beaten: break
+    }
+  }
+
+  private func reason(_ state: RowState) -> HeldReason? {
+    if state.isDeleted { return .deleted }
+    return state.isComplete ? nil : .incomplete
+  }
+
+  private func countKept(
+    _ row: BodyRow, _ old: RowState?, _ state: RowState, _ stamp: Stamp, _ concurrency: Concurrency
+  ) throws {
+    guard let old, old.life == state.life else { return }
+    if row.kind == .delete ? old.isPresent && state.isPresent : old.isDeleted && state.isPresent {
+      concurrency.count(.updateWins)
+    } else if let deletion = old.presence?.deletion, old.isDeleted, row.kind != .delete {
+      try concurrency.count(.deleteWins, deletion, against: stamp)
     }
   }
 

@@ -54,7 +54,7 @@ final class Settlement {
       _ = try writer.bind(key, to: read)
       let state = try read.step() ? try transaction.state(in: read, from: 0) : nil
       read.reset()
-      guard let state, state.isComplete,
+      guard let state, state.isShown,
         let content = try transaction.heldContent(sql.shape.id, key)
       else { continue }
       try transaction.dropHeld(sql.shape.id, key)

@@ -60,6 +60,8 @@ extension StoreTransaction {
       var content = StrayWatch.Content(shown: try writer.read(row.key))
       if let held = try heldContent(row.table, row.key), let reason = try heldReason(row) {
         content.held = (reason, held)
+      } else if let kept = try writer.aside(row.key) {
+        content.held = (.deleted, kept)
       }
       contents[row] = content
     }
@@ -103,10 +105,10 @@ extension StoreTransaction {
       _ = try writer.bind(row.key, to: delete)
       try delete.run()
     }
+    try dropHeld(row.table, row.key)
+    try dropKept(row.table, row.key)
     if let held = content.held {
       try hold(row.table, row.key, held.reason, content: held.content)
-    } else {
-      try dropHeld(row.table, row.key)
     }
   }
 }

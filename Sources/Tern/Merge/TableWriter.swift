@@ -81,21 +81,20 @@ final class TableWriter {
 
   // MARK: - Columns
 
-  /// Changes columns, by their index in the shape, of a row that is shown or held aside.
+  /// Changes columns, by their index in the shape, of a row that is shown, held aside or deleted.
+  ///
+  /// - Parameter reason: why it is not to be shown, or `nil`.
   func update(
-    _ key: some ContiguousBytesLike, columns: [Int], values: [ProjectedValue], isComplete: Bool,
-    isWhole: Bool
+    _ key: some ContiguousBytesLike, columns: [Int], values: [ProjectedValue],
+    aside reason: HeldReason?, isWhole: Bool
   ) throws {
-    if hasHeld, let held = try transaction.heldContent(sql.shape.id, key) {
-      let content = held.merging(named(columns, values)) { $1 }
-      if isComplete {
-        try transaction.dropHeld(sql.shape.id, key)
-        try write(key, content: content)
-      } else {
-        try hold(key, .incomplete, adding: content)
-      }
-      return
+    if let aside = try aside(key) {
+      let content = aside.merging(named(columns, values)) { $1 }
+      try forget(key)
+      if let reason { return try hold(key, reason, adding: content) }
+      return try write(key, content: content)
     }
+    if let reason { return try hold(key, reason, adding: named(columns, values)) }
     let statement = try updateStatement(columns)
     let keyCount = try bind(key, to: statement)
     for (index, value) in values.enumerated() {
@@ -134,7 +133,19 @@ final class TableWriter {
 
   func removeAndForget(_ key: some ContiguousBytesLike) throws {
     try remove(key)
+    try forget(key)
+  }
+
+  private func forget(_ key: some ContiguousBytesLike) throws {
     if hasHeld { try transaction.dropHeld(sql.shape.id, key) }
+    if sql.shape.deletes.keepsContent { try transaction.dropKept(sql.shape.id, key) }
+  }
+
+  /// What is held aside of a row, or kept of one that is deleted.
+  func aside(_ key: some ContiguousBytesLike) throws -> [String: Value]? {
+    if hasHeld, let held = try transaction.heldContent(sql.shape.id, key) { return held }
+    guard sql.shape.deletes.keepsContent else { return nil }
+    return try transaction.keptContent(sql.shape.id, key)
   }
 
   /// Takes a row out of its table whole, with what stood there and what was to be written.
@@ -143,7 +154,7 @@ final class TableWriter {
   {
     let shown = try read(key)
     if shown != nil { try remove(key) }
-    hasHeld = true
+    if reason != .deleted { hasHeld = true }
     try transaction.hold(
       sql.shape.id, key, reason, content: (shown ?? [:]).merging(content) { $1 })
   }

@@ -18,6 +18,7 @@ struct Installation {
         if try db.tableExists(tables.replica) {
           try createTables(db)
           let known = try installedSQL(db)
+          try createGoneTables(db, known)
           _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
         }
         try dropTriggers(db)
@@ -65,7 +66,7 @@ struct Installation {
   /// The tables that are captured now, as far as they still fit what was installed.
   private func installedSQL(_ db: Database) throws -> [TableSQL] {
     let rows = try Row.fetchAll(
-      db, sql: "SELECT id, name, key FROM \(tables.table) WHERE is_synced")
+      db, sql: "SELECT id, name, key, deletes FROM \(tables.table) WHERE is_synced")
     return try rows.compactMap { row in
       let id: Int64 = row["id"]
       let columns = try Row.fetchAll(
@@ -88,7 +89,7 @@ struct Installation {
       let merge = named.filter { $0.isPresent && $0.rule != .lastWriter }
       let declared = SyncTable(
         row["name"], merge: Dictionary(uniqueKeysWithValues: merge.map { ($0.name, $0.rule) }),
-        local: local)
+        deletes: DeleteRule(.init(rawValue: row["deletes"]) ?? .deleteWins), local: local)
       guard
         var shape = try? TableInspection(db: db, declared: declared, isInstalled: true).shape()
       else { return nil }
@@ -131,7 +132,9 @@ struct Installation {
     if try db.tableExists(tables.replica) {
       try checkFormat(db)
       try createTables(db)
-      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: installedSQL(db)))
+      let known = try installedSQL(db)
+      try createGoneTables(db, known)
+      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
     }
     try createTables(db)
     try createReplica(db)
@@ -158,6 +161,7 @@ struct Installation {
 
   private func installTriggers(_ db: Database, _ sql: [TableSQL]) throws {
     var wanted: [String: String] = [:]
+    try createGoneTables(db, sql)
     for sql in sql {
       try recreateNotesIfNeeded(db, sql.note)
       for statement in sql.note.tables { try db.execute(sql: statement) }
@@ -180,6 +184,18 @@ struct Installation {
       // Said only here, because SQLite does not keep it: a temporary table would take the trigger.
       let declaration = wanted[name]!.dropFirst("CREATE TRIGGER ".count)
       try db.execute(sql: "CREATE TRIGGER main.\(declaration)")
+    }
+  }
+
+  /// They follow the app's columns, and are empty whenever those change: a seal came before.
+  private func createGoneTables(_ db: Database, _ sql: [TableSQL]) throws {
+    for sql in sql where sql.shape.deletes.keepsContent {
+      let present = try String.fetchOne(
+        db, sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?",
+        arguments: [sql.note.goneTable])
+      if present == sql.note.goneCreation[0] { continue }
+      if present != nil { try db.execute(sql: "DROP TABLE \(sql.note.goneTable)") }
+      for statement in sql.note.goneCreation { try db.execute(sql: statement) }
     }
   }
 

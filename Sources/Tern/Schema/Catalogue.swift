@@ -17,7 +17,7 @@ struct Catalogue {
     var shape = inspected
     let key = shape.catalogueKey
     let known = try Row.fetchOne(
-      db, sql: "SELECT id, key, is_synced FROM \(tables.table) WHERE name = ?",
+      db, sql: "SELECT id, key, deletes, is_synced FROM \(tables.table) WHERE name = ?",
       arguments: [shape.name])
     var wasSynced = false
     if let known {
@@ -27,14 +27,21 @@ struct Catalogue {
           "its primary key is not the one that its rows were synced "
             + "under; keep the key, or give the new table a new name")
       }
+      guard known["deletes"] == Int(shape.deletes.kind.rawValue) else {
+        let kind = DeleteRule.Kind(rawValue: known["deletes"])
+        throw SchemaError(
+          .changedRule, table: shape.name,
+          "its deletes were merged by \(kind.map { ".\(DeleteRule($0))" } ?? "a newer rule"); keep "
+            + "that rule, or give the new table a new name")
+      }
       shape.id = known["id"]
       wasSynced = known["is_synced"]
       try db.execute(
         sql: "UPDATE \(tables.table) SET is_synced = 1 WHERE id = ?", arguments: [shape.id])
     } else {
       try db.execute(
-        sql: "INSERT INTO \(tables.table) (name, key, is_synced) VALUES (?, ?, 1)",
-        arguments: [shape.name, key])
+        sql: "INSERT INTO \(tables.table) (name, key, deletes, is_synced) VALUES (?, ?, ?, 1)",
+        arguments: [shape.name, key, Int(shape.deletes.kind.rawValue)])
       shape.id = db.lastInsertedRowID
     }
     try registerColumns(of: &shape)

@@ -24,6 +24,8 @@ public struct SyncSchema: Hashable, Sendable {
 public struct SyncTable: Hashable, Sendable {
   public var name: String
   public var merge: [String: MergeRule]
+  /// Whether a row stays deleted that another device changed meanwhile.
+  public var deletes: DeleteRule
   /// Columns that stay on this device. Each must be nullable or have a default.
   public var local: Set<String>
   /// Columns that a migration renamed: the new name, and the one that it had before.
@@ -33,11 +35,12 @@ public struct SyncTable: Hashable, Sendable {
   public var renamed: [String: String]
 
   public init(
-    _ name: String, merge: [String: MergeRule] = [:], local: Set<String> = [],
-    renamed: [String: String] = [:]
+    _ name: String, merge: [String: MergeRule] = [:], deletes: DeleteRule = .deleteWins,
+    local: Set<String> = [], renamed: [String: String] = [:]
   ) {
     self.name = name
     self.merge = merge
+    self.deletes = deletes
     self.local = local
     self.renamed = renamed
   }

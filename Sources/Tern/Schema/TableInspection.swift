@@ -47,7 +47,8 @@ struct TableInspection {
         formerNames: declared.formerNames(of: column.name))
     }
     return TableShape(
-      id: -1, name: declared.name, keyColumns: key.map(\.name), columns: synced,
+      id: -1, name: declared.name, deletes: declared.deletes, keyColumns: key.map(\.name),
+      columns: synced,
       localColumns: rest.map(\.name).filter { local.contains($0.folded) }, rules: [],
       foreignKeys: try foreignKeys())
   }

@@ -5,6 +5,7 @@ package struct TableShape: Hashable, Sendable {
   /// The table's number in the catalogue: stable, and part of the names of its own tables.
   package var id: Int64
   package var name: String
+  package var deletes: DeleteRule
   /// In the order of the primary key.
   package var keyColumns: [String]
   /// Columns that travel, in the table's order.
@@ -31,10 +32,10 @@ package struct TableShape: Hashable, Sendable {
     package var parentColumns: [String]
   }
 
-  /// Whether every column merges by the last writer and none was ever dropped: then a row that
-  /// begins with an insert has no cells.
+  /// Whether every column merges by the last writer and none was ever dropped, and no write has to
+  /// be known by its author: then a row that begins with an insert has no cells.
   package var isPlain: Bool {
-    columns.count == rules.count && rules.allSatisfy { $0 == .lastWriter }
+    deletes != .updateWins && columns.count == rules.count && rules.allSatisfy { $0 == .lastWriter }
   }
 
   /// How many integers hold a bit for every column. A column's bit is its catalogue id, so that a
@@ -54,7 +55,7 @@ package struct TableShape: Hashable, Sendable {
 
   package var block: BodyBlock {
     BodyBlock(
-      table: name, keyColumns: keyColumns,
+      table: name, deletes: deletes.kind.rawValue, keyColumns: keyColumns,
       columns: columns.map { .init(name: $0.name, rule: $0.rule.kind.rawValue) })
   }
 }

@@ -21,7 +21,7 @@ extension StoreTransaction {
       var packed = ByteWriter()
       for index in 0..<keyCount { packed.append(key: select.value(index)) }
       let shown = try writer.read(packed.bytes)
-      let held = shown == nil ? try heldContent(shape.id, packed.bytes) : nil
+      let held = shown == nil ? try writer.aside(packed.bytes) : nil
       rows.append(
         CanonicalRow(
           table: shape.name, key: (0..<keyCount).compactMap { select.value($0).value },
@@ -40,13 +40,7 @@ extension StoreTransaction {
     for column in shape.columns {
       let id = UInt32(column.id)
       guard let stamp = state.stamp(of: id) else { continue }
-      let value: Value =
-        switch state.content(of: id) {
-        case .counter(let sum, _): .integer(Int64(clamping: sum))
-        case .extreme(let value, _): value
-        case .set(let elements, _): elements.json
-        default: values[column.name] ?? .null
-        }
+      let value = state.computed(id) ?? values[column.name] ?? .null
       cells[column.name] = CanonicalCell(
         value: value, time: stamp.time, author: authors.ids[Int(stamp.author)])
     }

@@ -103,6 +103,8 @@ public enum ConflictKind: String, Hashable, Sendable, CaseIterable, Codable {
   case extreme
   /// One deleted a row that the other changed; the delete stayed.
   case deleteWins
+  /// One deleted a row that the other changed; the change brought it back, or kept it.
+  case updateWins
   /// Both inserted a row with the same key; it became one.
   case sameKey
 }

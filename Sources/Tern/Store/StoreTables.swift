@@ -22,6 +22,7 @@ struct StoreTables {
   var column: String { prefix + "column" }
   var log: String { prefix + "log" }
   var held: String { prefix + "held" }
+  var kept: String { prefix + "kept" }
   var deferred: String { prefix + "deferred" }
   var aside: String { prefix + "aside" }
   var large: String { prefix + "large" }
@@ -47,7 +48,7 @@ struct StoreTables {
       """
       CREATE TABLE IF NOT EXISTS \(table) (
         id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE, key TEXT NOT NULL,
-        is_synced INTEGER NOT NULL)
+        deletes INTEGER NOT NULL, is_synced INTEGER NOT NULL)
       """,
       """
       CREATE TABLE IF NOT EXISTS \(column) (
@@ -62,6 +63,12 @@ struct StoreTables {
       """,
       // To count them without reading their contents.
       "CREATE INDEX IF NOT EXISTS \(held)_table ON \(held) (tbl)",
+      // What deleted rows held that a change may bring back.
+      """
+      CREATE TABLE IF NOT EXISTS \(kept) (
+        tbl INTEGER NOT NULL, key BLOB NOT NULL, content BLOB NOT NULL, PRIMARY KEY (tbl, key)
+      ) WITHOUT ROWID
+      """,
       """
       CREATE TABLE IF NOT EXISTS \(deferred) (
         id INTEGER NOT NULL, tbl TEXT NOT NULL, col TEXT NOT NULL, PRIMARY KEY (id, tbl, col)

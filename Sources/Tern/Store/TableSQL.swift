@@ -7,7 +7,8 @@ import TernDatabase
 final class TableSQL: Sendable {
   let shape: TableShape
   let note: NoteSQL
-  /// Columns: ms, masks, keys, life, time, author, covered, cells, whether the row exists, values.
+  /// Columns: ms, masks, keys, life, time, author, covered, cells, where the values are from (1: the
+  /// row, 2: what it held when it was deleted, 0: nowhere), values.
   let scanNotes: String
   let lastNoteTime: String
   let deleteNotes: String
@@ -22,6 +23,9 @@ final class TableSQL: Sendable {
   let delete: String
   /// Columns: a number, those that travel, local ones.
   let read: String
+  /// What a deleted row held, local columns included, and how to forget all that.
+  let readGone: String
+  let deleteGone: String
 
   init(shape: TableShape, prefix: String) {
     let note = NoteSQL(prefix: prefix, shape: shape)
@@ -37,6 +41,8 @@ final class TableSQL: Sendable {
     upsertAll = builder.upsert(shape.columns.map(\.name))
     delete = builder.delete
     read = builder.read
+    readGone = builder.readGone
+    deleteGone = "DELETE FROM \(note.goneTable)"
   }
 
   /// Writes the given columns of a row, new or not. Bound after the key: the columns.
@@ -70,15 +76,38 @@ private struct Builder {
     let columns =
       ["n.ms"] + note.maskNames.map { "n.\($0)" } + keys.map { "n.\($0)" }
       + ["r.life", "r.time", "r.author", "r.covered", "r.cells"]
-      + ["t.\(shape.keyColumns[0].quoted) IS NOT NULL"]
-      + shape.columns.map { "t.\($0.name.quoted)" }
+      + values
     return """
       SELECT \(columns.joined(separator: ", ")) FROM \(note.noteTable) AS n
       LEFT JOIN \(note.rowTable) AS r ON \(matches(keys.map { "r.\($0)" }, keys.map { "n.\($0)" }))
       LEFT JOIN \(table) AS t
         ON \(matches(shape.keyColumns.map { "t.\($0.quoted)" }, keys.map { "n.\($0)" }))
+      \(joinedGone)
       ORDER BY n.rowid
       """
+  }
+
+  /// Whether the row exists, and its values.
+  private var values: [String] {
+    let exists = "t.\(shape.keyColumns[0].quoted) IS NOT NULL"
+    guard shape.deletes.keepsContent else {
+      return [exists] + shape.columns.map { "t.\($0.name.quoted)" }
+    }
+    return ["CASE WHEN \(exists) THEN 1 WHEN g.k0 IS NOT NULL THEN 2 ELSE 0 END"]
+      + shape.columns.map { "CASE WHEN \(exists) THEN t.\($0.name.quoted) ELSE g.c\($0.id) END" }
+  }
+
+  private var joinedGone: String {
+    guard shape.deletes.keepsContent else { return "" }
+    let match = matches(note.keyNames, note.keyNames.map { "n.\($0)" })
+    return "LEFT JOIN \(note.goneTable) AS g ON g.rowid = "
+      + "(SELECT max(rowid) FROM \(note.goneTable) WHERE \(match))"
+  }
+
+  var readGone: String {
+    let names = note.goneColumns.map(\.name)
+    return "SELECT \((["1"] + names).joined(separator: ", ")) FROM \(note.goneTable) "
+      + "WHERE \(matches(note.keyNames, parameters(keyCount))) ORDER BY rowid DESC LIMIT 1"
   }
 
   var readState: String {

@@ -12,11 +12,20 @@ package struct RowChange {
   package var kind: Kind
   package var life: UInt32
   package var stamp: Stamp
+  /// Of the operation.
+  package var sequence: UInt64
+  /// Of a delete under `.updateWins`: the writes that its author had seen.
+  package var covered: VersionVector
 
-  package init(kind: Kind, life: UInt32, stamp: Stamp) {
+  package init(
+    kind: Kind, life: UInt32, stamp: Stamp, sequence: UInt64,
+    covered: VersionVector = VersionVector()
+  ) {
     self.kind = kind
     self.life = life
     self.stamp = stamp
+    self.sequence = sequence
+    self.covered = covered
   }
 }
 
@@ -34,9 +43,15 @@ package enum RowEffect: Hashable, Sendable {
 extension RowState {
   /// Merges the row's part of a change: its life and, for a delete, its stamp.
   ///
+  /// Where the table keeps what is deleted, no effect is `.ends`: ``settle(_:after:authors:)`` decides
+  /// when the columns are merged.
+  ///
   /// Columns follow through ``mergeColumn(_:rule:value:stamp:sequence:authors:)`` unless the effect is `.beaten`,
   /// and then ``finishInsert(_:rules:carried:authors:)`` for an insert.
-  package mutating func begin(_ change: RowChange, authors: Authors) -> RowEffect {
+  package mutating func begin(
+    _ change: RowChange, deletes: DeleteRule = .deleteWins, authors: Authors
+  ) -> RowEffect {
+    if deletes.keepsContent { return beginKeeping(change, deletes, authors: authors) }
     if change.life < life { return .beaten }
     let wasAlive = isAlive
     let isNewLife = change.life > life

@@ -7,6 +7,7 @@ extension RowState {
     case counter = 2
     case extreme = 3
     case set = 4
+    case presence = 5
   }
 
   /// Appends the stored form of the cells; nothing for none.
@@ -31,6 +32,9 @@ extension RowState {
         writer.append(varint: column | StoredKind.set.rawValue)
         elements.append(to: &writer)
         writer.append(stamp: stamp)
+      case .presence(let presence):
+        writer.append(varint: column | StoredKind.presence.rawValue)
+        presence.append(to: &writer)
       }
     }
   }
@@ -51,6 +55,7 @@ extension RowState {
         case .counter: .counter(try reader.value("sum").wide ?? 0, try reader.stamp())
         case .extreme: .extreme(try reader.value("extreme").value ?? .null, try reader.stamp())
         case .set: .set(try ElementSet(&reader), try reader.stamp())
+        case .presence: .presence(try Presence(&reader))
         }
       cells.append(Cell(column: column, content: content))
     }
@@ -59,14 +64,14 @@ extension RowState {
 }
 
 extension ByteWriter {
-  fileprivate mutating func append(stamp: Stamp) {
+  mutating func append(stamp: Stamp) {
     append(fixed: stamp.time.rawValue)
     append(varint: UInt64(stamp.author))
   }
 }
 
 extension ByteReader {
-  fileprivate mutating func stamp() throws(WireError) -> Stamp {
+  mutating func stamp() throws(WireError) -> Stamp {
     let time = HybridTime(rawValue: try fixed(UInt64.self, "stamp"))
     guard let author = UInt32(exactly: try varint("stamp")) else {
       throw WireError(.malformed, "stamp")

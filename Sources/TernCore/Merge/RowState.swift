@@ -29,6 +29,8 @@ package struct RowState: Hashable, Sendable {
     case extreme(Value, Stamp)
     /// The elements, and the greatest stamp that changed them.
     indirect case set(ElementSet, Stamp)
+    /// Of the row and no column: see ``Presence``.
+    indirect case presence(Presence)
   }
 
   package init(
@@ -51,7 +53,7 @@ package struct RowState: Hashable, Sendable {
   /// The stamp of a column's last effective write, `nil` when it was not written in this life.
   package func stamp(of column: UInt32) -> Stamp? {
     switch content(of: column) {
-    case .unset: nil
+    case .unset, .presence: nil
     case .stamped(let stamp), .extreme(_, let stamp), .counter(_, let stamp), .set(_, let stamp):
       stamp
     case nil: column < covered && stamp != .zero ? stamp : nil
@@ -61,6 +63,16 @@ package struct RowState: Hashable, Sendable {
   /// A counter's sum.
   package func sum(of column: UInt32) -> Int128 {
     if case .counter(let sum, _) = content(of: column) { sum } else { 0 }
+  }
+
+  /// What the table shows of a column whose rule makes a value of several; `nil` for the others.
+  package func computed(_ column: UInt32) -> Value? {
+    switch content(of: column) {
+    case .counter(let sum, _): .integer(Int64(clamping: sum))
+    case .extreme(let value, _): value
+    case .set(let elements, _): elements.json
+    case .stamped, .unset, .presence, nil: nil
+    }
   }
 
   /// The state of a set.

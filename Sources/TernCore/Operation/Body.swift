@@ -14,11 +14,17 @@ package struct BodyBlock: Hashable, Sendable {
   }
 
   package var table: String
+  /// The author's rule for deletes; a raw byte, because peers may be newer.
+  package var deletes: UInt8
   package var keyColumns: [String]
   package var columns: [Column]
 
-  package init(table: String, keyColumns: [String], columns: [Column]) {
+  package init(
+    table: String, deletes: UInt8 = DeleteRule.deleteWins.kind.rawValue, keyColumns: [String],
+    columns: [Column]
+  ) {
     self.table = table
+    self.deletes = deletes
     self.keyColumns = keyColumns
     self.columns = columns
   }
@@ -36,6 +42,7 @@ package enum BodyLimit {
 extension ByteWriter {
   package mutating func append(block: BodyBlock) {
     append(string: block.table)
+    append(byte: block.deletes)
     append(varint: UInt64(block.keyColumns.count))
     for name in block.keyColumns { append(string: name) }
     append(varint: UInt64(block.columns.count))
@@ -60,6 +67,8 @@ extension ByteWriter {
 package struct BodyRow {
   package fileprivate(set) var kind = RowChange.Kind.delete
   package fileprivate(set) var life: UInt32 = 0
+  /// Of a delete under `.updateWins`: the writes that its author had seen.
+  package fileprivate(set) var covered = VersionVector()
   package fileprivate(set) var key: [WireValue] = []
   /// The packed key, as it stands in the body.
   package fileprivate(set) var packedKey = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -82,6 +91,11 @@ package struct BodyReader {
   package mutating func nextBlock() throws(WireError) -> BodyBlock? {
     if reader.isAtEnd { return nil }
     let table = try reader.string("table name")
+    let deletes = try reader.byte("delete rule")
+    // It says how rows are to be read.
+    guard DeleteRule.Kind(rawValue: deletes) != nil else {
+      throw WireError(.unsupportedVersion, "delete rule")
+    }
     let keyCount = try reader.count("key column count")
     guard (1...BodyLimit.keyColumns).contains(keyCount) else {
       throw WireError(.malformed, "key column count")
@@ -99,7 +113,7 @@ package struct BodyReader {
     guard Set(names.map(\.folded)).count == names.count else {
       throw WireError(.malformed, "column names")
     }
-    return BodyBlock(table: table, keyColumns: keyColumns, columns: columns)
+    return BodyBlock(table: table, deletes: deletes, keyColumns: keyColumns, columns: columns)
   }
 
   /// Reads the next row of `block`; `false` at the block's end.
@@ -113,11 +127,14 @@ package struct BodyReader {
       (life & 1 == 0) == (kind == .delete)
     else { throw WireError(.malformed, "row") }
     row.kind = kind
+    row.covered = VersionVector()
     row.life = life
     try readKey(&row, count: block.keyColumns.count)
     row.values.removeAll(keepingCapacity: true)
     row.isCarried.removeAll(keepingCapacity: true)
     switch kind {
+    case .delete where block.deletes == DeleteRule.Kind.updateWins.rawValue:
+      row.covered = try reader.vector("covered writes", limit: Operation.Limit.seen)
     case .delete: break
     case .insert:
       for column in block.columns {

@@ -16,11 +16,7 @@ extension Operation {
     writer.append(varint: envelope.sequence)
     writer.append(fixed: envelope.time.rawValue)
     writer.append(varint: UInt64(envelope.schemaVersion))
-    writer.append(varint: UInt64(envelope.seen.sequences.count))
-    for entry in envelope.seen.sorted {
-      writer.append(replica: entry.replica)
-      writer.append(varint: entry.sequence)
-    }
+    writer.append(envelope.seen)
     writer.append(byte: Self.rowChanges)
     writer.append(varint: UInt64(body.count))
     bodyOffset = writer.count
@@ -63,7 +59,7 @@ extension Operation {
     guard let schemaVersion = UInt32(exactly: try reader.varint("schema version")) else {
       throw WireError(.malformed, "schema version")
     }
-    let seen = try parseSeen(&reader)
+    let seen = try reader.vector("seen", limit: Limit.seen)
     guard try reader.byte("body kind") == rowChanges else {
       throw WireError(.unsupportedVersion, "body kind")
     }
@@ -74,23 +70,6 @@ extension Operation {
       replica: replica, sequence: sequence, time: time, seen: seen, schemaVersion: schemaVersion,
       continues: flags & continuesFlag != 0)
     return (envelope, reader.offset)
-  }
-
-  private static func parseSeen(_ reader: inout ByteReader) throws(WireError) -> VersionVector {
-    var seen = VersionVector()
-    var previous: ReplicaID?
-    let count = try reader.count("seen count")
-    guard count <= Limit.seen else { throw WireError(.tooLarge, "seen count") }
-    for _ in 0..<count {
-      let replica = try reader.replica("seen replica")
-      let sequence = try reader.varint("seen sequence")
-      guard sequence > 0, sequence <= VersionVector.maximumSequence,
-        previous.map({ $0 < replica }) ?? true
-      else { throw WireError(.malformed, "seen") }
-      seen[replica] = sequence
-      previous = replica
-    }
-    return seen
   }
 
   /// The same operation under another time, for one that no server has accepted yet.
@@ -104,4 +83,34 @@ extension Operation {
 extension VersionVector {
   /// Sequence numbers stay below 2⁴⁰, so that a log key holds author and sequence in 63 bits.
   package static let maximumSequence: UInt64 = 1 << 40 - 1
+}
+
+extension ByteWriter {
+  /// A count, then replicas in ascending order, each with its sequence.
+  package mutating func append(_ vector: VersionVector) {
+    append(varint: UInt64(vector.sequences.count))
+    for entry in vector.sorted {
+      append(replica: entry.replica)
+      append(varint: entry.sequence)
+    }
+  }
+}
+
+extension ByteReader {
+  mutating func vector(_ field: String, limit: Int) throws(WireError) -> VersionVector {
+    var vector = VersionVector()
+    var previous: ReplicaID?
+    let count = try count(field + " count")
+    guard count <= limit else { throw WireError(.tooLarge, field + " count") }
+    for _ in 0..<count {
+      let replica = try replica(field + " replica")
+      let sequence = try varint(field + " sequence")
+      guard sequence > 0, sequence <= VersionVector.maximumSequence,
+        previous.map({ $0 < replica }) ?? true
+      else { throw WireError(.malformed, field) }
+      vector[replica] = sequence
+      previous = replica
+    }
+    return vector
+  }
 }

@@ -16,6 +16,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case noteLost
   /// A removal from a set covers additions that its author had not seen.
   case removalCoversUnseen
+  /// A change brings a deleted row back although the delete had seen it.
+  case deleteForgotten
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -36,7 +38,7 @@ package enum Planted: String, CaseIterable, Sendable {
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
-    .removalCoversUnseen,
+    .removalCoversUnseen, .deleteForgotten,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

@@ -30,18 +30,8 @@ extension ReplicaStoreConformance {
 
   /// A removal can come before what it removes: authors are only ordered each by itself.
   private func requireSet(_ peers: [Peer], _ text: Value, _ what: String) throws {
-    for peer in peers { try peer.store.seal() }
-    let logs = try peers.map { try $0.all() }
-    for (index, peer) in peers.enumerated() {
-      for log in logs[index...] + logs[..<index] {
-        let known = try peer.store.versionVector()
-        for author in peers.reversed() {
-          try peer.merge(
-            log.filter {
-              $0.envelope.replica == author.id && $0.envelope.sequence > known[author.id]
-            })
-        }
-      }
+    try gather(peers)
+    for peer in peers {
       try requireEqual(.intentSurvives, try peer.value("1", "tags"), text, what)
       try peer.requireState(of: peers[0], what)
     }

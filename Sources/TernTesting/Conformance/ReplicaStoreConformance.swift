@@ -2,7 +2,7 @@ import Tern
 
 /// Checks that a ``ReplicaStore`` keeps what the protocol promises, through its public interface.
 ///
-/// Every store under test has one table, ``table``, under ``schema``; SQL stores make it with
+/// Every store under test has the same ``tables`` under ``schema``; SQL stores make them with
 /// ``creationSQL``.
 ///
 /// ```swift
@@ -13,25 +13,35 @@ import Tern
 /// try conformance.run()
 /// ```
 public struct ReplicaStoreConformance: Sendable {
+  /// Tables of the same columns, by how their deletes merge.
+  private static let deletes: [(table: String, rule: DeleteRule)] = [
+    ("item", .deleteWins), ("kept", .updateWins), ("latest", .lastWriter),
+  ]
   public static let schema = SyncSchema(
     version: 3,
-    tables: [
-      SyncTable("item", merge: ["count": .counter, "high": .max, "low": .min, "tags": .set])
-    ])
-  public static let table = MemoryTable(
-    "item", key: ["id"], columns: ["name", "note", "count", "high", "low", "tags"])
-  public static let creationSQL = """
-    CREATE TABLE item (
-      id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low,
-      tags TEXT NOT NULL DEFAULT '[]')
+    tables: deletes.map {
+      SyncTable(
+        $0.table, merge: ["count": .counter, "high": .max, "low": .min, "tags": .set],
+        deletes: $0.rule)
+    })
+  public static let tables = deletes.map {
+    MemoryTable(
+      $0.table, key: ["id"], columns: ["name", "note", "count", "high", "low", "tags"])
+  }
+  public static let creationSQL = deletes.map {
     """
+    CREATE TABLE \($0.table) (
+      id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low,
+      tags TEXT NOT NULL DEFAULT '[]');
+    """
+  }.joined(separator: "\n")
 
-  /// One local change to a row of ``table``; key and columns by name.
+  /// One local change to a row of one of the ``tables``; key and columns by name.
   public enum Change: Hashable, Sendable {
     /// Columns that are not named stand at their default.
-    case insert([String: Value])
-    case update([String: Value])
-    case delete(id: Value)
+    case insert([String: Value], table: String = "item")
+    case update([String: Value], table: String = "item")
+    case delete(id: Value, table: String = "item")
   }
 
   /// A new, empty store and the app's way of writing to its table: all changes in one transaction.
@@ -80,6 +90,8 @@ public struct ReplicaStoreConformance: Sendable {
     case .counters: try checkCounters()
     case .extremes: try checkExtremes()
     case .sets: try checkSets()
+    case .updateWins: try checkUpdateWins()
+    case .lastDelete: try checkLastDelete()
     case .restamp: try checkRestamp()
     case .restampedLoser: try checkRestampedLoser()
     case .clock: try checkClock()
@@ -106,6 +118,8 @@ public struct ReplicaStoreConformance: Sendable {
     case counters = "counters add in 128 bits and show what fits in 64"
     case extremes = "extremes stay, by SQLite's order over types"
     case sets = "a set keeps what somebody added and nobody who saw it took out"
+    case updateWins = "under .updateWins a change that the delete had not seen keeps the row"
+    case lastDelete = "under .lastWriter the later of delete and change stays"
     case restamp = "restamping keeps winners, and times increase"
     case restampedLoser = "a restamped write that had lost stands the same everywhere"
     case clock = "a clock that is far off is corrected for"

@@ -168,7 +168,7 @@ public final class MemoryReplicaStore: ReplicaStore {
       counts.unsealedNotes = state.tables.reduce(0) { $0 + $1.notes.count }
       counts.operations = state.progress.reduce(0) { $0 + $1.log.count }
       counts.heldRows = state.tables.reduce(0) { sum, table in
-        sum + table.rows.values.count { $0.state.map { $0.isAlive && !$0.isComplete } ?? false }
+        sum + table.rows.values.count { $0.state.map { $0.isPresent && !$0.isComplete } ?? false }
       }
       counts.deferredOperations = state.deferredOperations
       counts.groupsPutAside = state.putAside.count

@@ -17,6 +17,8 @@ struct MemoryRows: Sendable {
     var content: [Value]
     /// The row as it stands in the table, with local writes that are not sealed yet.
     var shown: [Value]?
+    /// What a row held that was deleted and not sealed yet.
+    var gone: [Value]?
   }
 
   struct Note: Sendable {

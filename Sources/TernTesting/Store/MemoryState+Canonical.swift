@@ -23,7 +23,7 @@ extension MemoryState {
     for (index, column) in shape.columns.enumerated() {
       guard let stamp = state.stamp(of: UInt32(index)) else { continue }
       cells[column.name] = CanonicalCell(
-        value: state.shown(UInt32(index)) ?? content[index], time: stamp.time,
+        value: state.computed(UInt32(index)) ?? content[index], time: stamp.time,
         author: authors.ids[Int(stamp.author)])
     }
     return cells

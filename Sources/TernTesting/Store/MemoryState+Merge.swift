@@ -84,6 +84,7 @@ extension MemoryState {
     try operation.forEachBlock { block, reader in
       let index = tables.firstIndex {
         $0.shape.name.folded == block.table.folded
+          && $0.shape.deletes.kind.rawValue == block.deletes
           && $0.shape.keyColumns.count == block.keyColumns.count
       }
       let targets = block.columns.map { column in
@@ -113,8 +114,10 @@ extension MemoryRows {
     let key = packed(change.key.map { $0.value ?? .null })
     var row = row(key)
     var state = row.state ?? RowState(life: 0)
-    let effect = state.begin(
-      RowChange(kind: change.kind, life: change.life, stamp: stamp), authors: authors)
+    let rowChange = RowChange(
+      kind: change.kind, life: change.life, stamp: stamp, sequence: sequence,
+      covered: change.covered)
+    let effect = state.begin(rowChange, deletes: shape.deletes, authors: authors)
     switch effect {
     case .beaten: return false
     case .begins, .ends: row.content = defaults
@@ -126,28 +129,17 @@ extension MemoryRows {
       let isShown = try state.mergeColumn(
         column, rule: shape.columns[target].rule, value: value, stamp: stamp, sequence: sequence,
         authors: authors)
-      if isShown { row.content[target] = state.shown(column) ?? value.value ?? .null }
+      if isShown { row.content[target] = state.computed(column) ?? value.value ?? .null }
     }
     if change.kind == .insert {
       state.finishInsert(stamp, rules: shape.rules, authors: authors)
     }
+    state.settle(shape.deletes, after: rowChange, authors: authors)
     guard state != row.state else { return false }
     row.state = state
-    row.shown = state.isComplete ? row.content : nil
+    row.shown = state.isShown ? row.content : nil
     if row.shown == nil { large[key] = nil }
     rows[key] = row
     return true
-  }
-}
-
-extension RowState {
-  /// What the table shows of a counter, an extreme or a set.
-  func shown(_ column: UInt32) -> Value? {
-    switch content(of: column) {
-    case .counter(let sum, _): .integer(Int64(clamping: sum))
-    case .extreme(let value, _): value
-    case .set(let elements, _): elements.json
-    case .stamped, .unset, nil: nil
-    }
   }
 }

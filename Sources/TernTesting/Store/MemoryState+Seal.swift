@@ -63,56 +63,105 @@ extension MemoryRows {
 
   /// Brings a row's state to what the table holds.
   ///
-  /// - Returns: the row change as it goes into the body; `nil` when nothing differs.
+  /// - Returns: the row's changes as they go into the body; `nil` when nothing differs.
   fileprivate mutating func seal(
     _ key: [UInt8], _ columns: Set<Int>, stamp: Stamp, sequence: UInt64, authors: Authors
   ) throws -> [UInt8]? {
     var row = row(key)
-    let life = row.state?.life ?? 0
+    let gone = row.gone
+    row.gone = nil
+    let change = LocalChange(
+      shape: shape, key: key, stamp: stamp, sequence: sequence, authors: authors)
     var state = row.state ?? RowState(life: 0)
-    var change = ByteWriter()
+    var bytes = ByteWriter()
     if let shown = row.shown {
-      let isNew = !state.isAlive
-      if isNew { state = RowState(life: life + 1) }
-      var written: [(index: Int, value: ByteWriter)] = []
-      for index in shape.columns.indices where isNew || columns.contains(index) {
-        let value = try state.write(
-          shown[index], to: UInt32(index), rule: shape.columns[index].rule, stamp, sequence,
-          authors, isNew: isNew)
-        if let value { written.append((index, value)) }
-      }
-      if !isNew && written.isEmpty {
-        // A set that holds what it held is shown in its one form again.
-        row.shown = shape.columns.indices.map { state.shown(UInt32($0)) ?? shown[$0] }
+      let isChanged = try change.write(shown, columns, to: &state, &bytes)
+      row.shown = shape.columns.indices.map { state.computed(UInt32($0)) ?? shown[$0] }
+      guard isChanged else {
         rows[key] = row
         return nil
       }
-      let isWhole = isNew || written.count == shape.columns.count
-      change.append(row: isWhole ? .insert : .update, life: state.life)
-      change.append(raw: key)
-      if isWhole {
-        state.finishInsert(stamp, rules: shape.rules, authors: authors)
-      } else {
-        change.append(raw: mask(written.map(\.index)))
-      }
-      for entry in written { change.append(raw: entry.value.bytes) }
-      row.content = shape.columns.indices.map { state.shown(UInt32($0)) ?? shown[$0] }
-      row.shown = row.content
+      row.content = row.shown!
     } else {
       // A row without its insert is absent from the table without having been deleted.
-      guard state.isComplete else { return nil }
-      change.append(row: .delete, life: life + 1)
-      change.append(raw: key)
-      state = RowState(life: life + 1, stamp: stamp)
-      row.content = defaults
+      guard state.isShown else {
+        rows[key] = row
+        return nil
+      }
+      if shape.deletes.keepsContent, let gone {
+        _ = try change.write(gone, columns, to: &state, &bytes)
+        row.content = shape.columns.indices.map { state.computed(UInt32($0)) ?? gone[$0] }
+      } else {
+        row.content = defaults
+      }
+      change.delete(&state, &bytes)
     }
-    if change.count > Operation.Limit.rowBytes {
+    if bytes.count > Operation.Limit.rowBytes {
       large[key] = columns
       return nil
     }
     row.state = state
     rows[key] = row
-    return change.bytes
+    return bytes.bytes
+  }
+}
+
+/// One row's local changes, on their way into a body.
+private struct LocalChange {
+  let shape: MemoryShape
+  let key: [UInt8]
+  let stamp: Stamp
+  let sequence: UInt64
+  let authors: Authors
+
+  /// Writes columns, or the whole row where it is new.
+  ///
+  /// - Returns: whether anything differs.
+  func write(
+    _ values: [Value], _ columns: Set<Int>, to state: inout RowState, _ bytes: inout ByteWriter
+  ) throws -> Bool {
+    let isNew = !state.isPresent
+    let life = isNew ? state.nextLife : state.life
+    if isNew { merge(.insert, life: life, into: &state) }
+    var written: [(index: Int, value: ByteWriter)] = []
+    for index in shape.columns.indices where isNew || columns.contains(index) {
+      let value = try state.write(
+        values[index], to: UInt32(index), rule: shape.columns[index].rule, stamp, sequence,
+        authors, isNew: isNew)
+      if let value { written.append((index, value)) }
+    }
+    if !isNew && written.isEmpty { return false }
+    let isWhole = isNew || written.count == shape.columns.count
+    bytes.append(row: isWhole ? .insert : .update, life: life)
+    bytes.append(raw: key)
+    if !isNew { merge(.update, life: life, into: &state) }
+    if isWhole {
+      state.finishInsert(stamp, rules: shape.rules, authors: authors)
+    } else {
+      bytes.append(raw: mask(written.map(\.index)))
+    }
+    for entry in written { bytes.append(raw: entry.value.bytes) }
+    return true
+  }
+
+  func delete(_ state: inout RowState, _ bytes: inout ByteWriter) {
+    let life = state.life + 1
+    bytes.append(row: .delete, life: life)
+    bytes.append(raw: key)
+    let covered =
+      shape.deletes == .updateWins ? state.seenWrites(authors: authors) : VersionVector()
+    if shape.deletes == .updateWins { bytes.append(covered) }
+    merge(.delete, life: life, covered, into: &state)
+  }
+
+  private func merge(
+    _ kind: RowChange.Kind, life: UInt32, _ covered: VersionVector = VersionVector(),
+    into state: inout RowState
+  ) {
+    let change = RowChange(
+      kind: kind, life: life, stamp: stamp, sequence: sequence, covered: covered)
+    _ = state.begin(change, deletes: shape.deletes, authors: authors)
+    state.settle(shape.deletes, after: change, authors: authors)
   }
 
   private func mask(_ indices: [Int]) -> [UInt8] {

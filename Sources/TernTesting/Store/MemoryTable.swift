@@ -23,7 +23,7 @@ public struct MemoryTable: Hashable, Sendable {
     let local = Set(declared.local.map(\.folded))
     let rules = Dictionary(uniqueKeysWithValues: declared.merge.map { ($0.key.folded, $0.value) })
     return MemoryShape(
-      name: name, keyColumns: keyColumns,
+      name: name, deletes: declared.deletes, keyColumns: keyColumns,
       columns: columns.filter { !local.contains($0.folded) }.map {
         MemoryShape.Column(name: $0, rule: rules[$0.folded] ?? .lastWriter)
       })
@@ -33,6 +33,7 @@ public struct MemoryTable: Hashable, Sendable {
 /// A table with the rules of its columns; a column's place is its id in the state.
 struct MemoryShape: Hashable, Sendable {
   let name: String
+  let deletes: DeleteRule
   let keyColumns: [String]
   let columns: [Column]
 
@@ -45,7 +46,7 @@ struct MemoryShape: Hashable, Sendable {
 
   var block: BodyBlock {
     BodyBlock(
-      table: name, keyColumns: keyColumns,
+      table: name, deletes: deletes.kind.rawValue, keyColumns: keyColumns,
       columns: columns.map { .init(name: $0.name, rule: $0.rule.kind.rawValue) })
   }
 

@@ -45,6 +45,7 @@ public struct MemoryWriter {
 
   private mutating func put(_ index: Int, _ key: [UInt8], _ values: [Value]?, written: Set<Int>) {
     var row = tables[index].row(key)
+    row.gone = values == nil ? row.shown : nil
     row.shown = values
     tables[index].rows[key] = row
     tables[index].notes.append(.init(key: key, columns: written, milliseconds: milliseconds))
@@ -74,8 +75,10 @@ public struct MemoryWriter {
           throw MemoryWriteError(.notANumber, table: table, column: name)
         }
       }
-      if shape.columns[column].rule == .set, (try? Self.elements(value)) == nil {
-        throw MemoryWriteError(.notASet, table: table, column: name)
+      if shape.columns[column].rule == .set {
+        do { _ = try Self.elements(value) } catch {
+          throw MemoryWriteError(.notASet, table: table, column: name)
+        }
       }
       return (column, value)
     }
@@ -89,6 +92,7 @@ extension MemoryWriter {
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
+      // What is neither of the first two has to be the third.
       if let number = try? container.decode(Int64.self) {
         self = .value(.integer(number))
       } else if let number = try? container.decode(Double.self) {

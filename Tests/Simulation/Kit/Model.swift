@@ -6,6 +6,7 @@ import Tern
 struct Model {
   struct Row: Equatable {
     var life: UInt32
+    var isDeleted: Bool
     var cells: [String: Value]
   }
 
@@ -19,8 +20,19 @@ struct Model {
     let value: Value
   }
 
+  /// An insert, an update or a delete of a row; a delete is of the life that it ends.
+  private struct Change {
+    let isDelete: Bool
+    let life: UInt32
+    let time: HybridTime
+    let replica: ReplicaID
+    let sequence: UInt64
+    let covered: VersionVector
+  }
+
+  private let deletes: DeleteRule
   private var writes: [String: [Write]] = [:]
-  private var lives: [String: UInt32] = [:]
+  private var changes: [String: [Change]] = [:]
   /// By author and key: the sum of the differences that its operations carry.
   private(set) var sums: [ReplicaID: [String: Int64]] = [:]
   /// By author and key: every text that its operations carry.
@@ -29,7 +41,8 @@ struct Model {
   private var continuing: Set<ReplicaID> = []
   private(set) var violation: String?
 
-  init(_ operations: [Operation]) throws {
+  init(_ operations: [Operation], deletes: DeleteRule) throws {
+    self.deletes = deletes
     for operation in operations { try add(operation) }
   }
 
@@ -50,7 +63,11 @@ struct Model {
     try operation.forEachBlock { block, reader in
       while try reader.nextRow(&row, of: block) {
         let key = row.key[0].value?.string ?? ""
-        lives[key] = max(lives[key] ?? 0, row.life)
+        let isDelete = row.kind == .delete
+        changes[key, default: []].append(
+          Change(
+            isDelete: isDelete, life: isDelete ? row.life - 1 : row.life, time: envelope.time,
+            replica: envelope.replica, sequence: envelope.sequence, covered: row.covered))
         for (index, column) in block.columns.enumerated()
         where index < row.values.count && row.isCarried[index] {
           let value = row.values[index].value ?? .null
@@ -70,11 +87,26 @@ struct Model {
   }
 
   func rows() -> [String: Row] {
-    lives.reduce(into: [:]) { rows, entry in
-      let life = entry.value
-      let current = life % 2 == 0 ? [] : (writes[entry.key] ?? []).filter { $0.life == life }
+    changes.reduce(into: [:]) { rows, entry in
+      let life = entry.value.map(\.life).max()!
+      let last = entry.value.filter { $0.life == life }
+      let (ends, written) = (last.filter(\.isDelete), last.filter { !$0.isDelete })
+      let isDeleted = !ends.isEmpty && written.allSatisfy { isCovered($0, by: ends) }
+      // Where nothing is kept, a deleted row is in the life behind its last.
+      let isGone = isDeleted && !deletes.keepsContent
+      let current = isGone ? [] : (writes[entry.key] ?? []).filter { $0.life == life }
       let cells = Dictionary(grouping: current, by: \.column).mapValues(Self.merged)
-      rows[entry.key] = Row(life: life, cells: cells)
+      rows[entry.key] = Row(life: isGone ? life + 1 : life, isDeleted: isDeleted, cells: cells)
+    }
+  }
+
+  private func isCovered(_ write: Change, by ends: [Change]) -> Bool {
+    ends.contains { end in
+      switch deletes.kind {
+      case .deleteWins: true
+      case .updateWins: end.covered[write.replica] >= write.sequence
+      case .lastWriter: (write.time, write.replica) <= (end.time, end.replica)
+      }
     }
   }
 

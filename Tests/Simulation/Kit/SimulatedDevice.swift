@@ -22,9 +22,15 @@ final class SimulatedDevice: @unchecked Sendable {
   private var engine: SyncEngine?
   private var tokens = 0
 
-  static let schema = SyncSchema(
-    version: 1,
-    tables: [SyncTable("item", merge: ["n": .counter, "hi": .max, "lo": .min, "tags": .set])])
+  private static func schema(_ plan: SimulationPlan) -> SyncSchema {
+    SyncSchema(
+      version: 1,
+      tables: [
+        SyncTable(
+          "item", merge: ["n": .counter, "hi": .max, "lo": .min, "tags": .set],
+          deletes: plan.deletes)
+      ])
+  }
 
   init(
     _ index: Int, server: SimulatedServer, executor: SeededExecutor, trace: SimulationTrace,
@@ -56,14 +62,14 @@ final class SimulatedDevice: @unchecked Sendable {
           INSERT INTO mark VALUES (0)
           """)
     }
-    replica = try Self.open(database, &generator)
+    replica = try Self.open(database, server.plan, &generator)
   }
 
-  private static func open(_ database: DatabaseQueue, _ generator: inout SeededGenerator) throws
-    -> Replica
-  {
+  private static func open(
+    _ database: DatabaseQueue, _ plan: SimulationPlan, _ generator: inout SeededGenerator
+  ) throws -> Replica {
     let id = ReplicaID(using: &generator)
-    return try Replica.openBlocking(database, schema: schema, makeID: { id })
+    return try Replica.openBlocking(database, schema: schema(plan), makeID: { id })
   }
 
   // MARK: - The engine
@@ -93,7 +99,7 @@ final class SimulatedDevice: @unchecked Sendable {
     while true {
       try await clock.sleep(for: .milliseconds(Int.random(in: 1...2000, using: &generator)))
       do {
-        replica = try Self.open(database, &generator)
+        replica = try Self.open(database, server.plan, &generator)
         return
       } catch is CancellationError {
         trace.note("device \(index) killed while opening")

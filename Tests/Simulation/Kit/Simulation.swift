@@ -116,7 +116,7 @@ public final class Simulation: @unchecked Sendable {
     if let undrained {
       return "INV-09: after \(plan.quietSeconds) quiet seconds not all is drained: \(undrained)"
     }
-    let model = try Model(server.operations())
+    let model = try Model(server.operations(), deletes: plan.deletes)
     if let violation = model.violation { return violation }
     let states = try devices.map { try $0.replica.store.canonicalState() }
     let tables = try devices.map { device in
@@ -133,7 +133,7 @@ public final class Simulation: @unchecked Sendable {
     let expected = model.rows()
     let actual = state.reduce(into: [String: Model.Row]()) { rows, row in
       rows[row.key[0].string ?? ""] = Model.Row(
-        life: row.life, cells: row.cells.mapValues(\.value))
+        life: row.life, isDeleted: !row.isShown, cells: row.cells.mapValues(\.value))
     }
     for key in Set(expected.keys).union(actual.keys).sorted() where expected[key] != actual[key] {
       return "INV-07: row \(key) is \(String(describing: actual[key])) and should be "
@@ -148,7 +148,7 @@ public final class Simulation: @unchecked Sendable {
         }
       }
     }
-    let alive = expected.filter { $0.value.life % 2 == 1 }.count
+    let alive = expected.filter { !$0.value.isDeleted }.count
     return alive == table.count ? nil : "INV-01: \(table.count) rows are shown and \(alive) alive"
   }
 

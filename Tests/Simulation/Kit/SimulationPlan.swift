@@ -1,4 +1,5 @@
 #if Server && Rehearsal
+import Tern
 import TernTesting
 
 /// What one seed decides before anything runs.
@@ -9,6 +10,7 @@ struct SimulationPlan {
   /// How long all may take to agree once nothing goes wrong any more (INV-09).
   let quietSeconds = 600
   let keyCount: Int
+  let deletes: DeleteRule
   let crashes: Double
   let lostRequests: Double
   let lostResponses: Double
@@ -39,6 +41,7 @@ struct SimulationPlan {
       let limit: Int64 = generator.happens(0.5) ? 2_000 : 86_400_000
       return Int64.random(in: -limit...limit, using: &generator)
     }
+    deletes = [.deleteWins, .updateWins, .lastWriter].randomElement(using: &generator)!
   }
 }
 #endif

@@ -1,0 +1,145 @@
+import GRDB
+import Tern
+import Testing
+
+private let creation = """
+  CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a, n INTEGER NOT NULL DEFAULT 0, mine DEFAULT 'm');
+  CREATE TABLE child (id TEXT NOT NULL PRIMARY KEY,
+    t TEXT REFERENCES t ON DELETE CASCADE, note DEFAULT '');
+  """
+
+private func schema(_ rule: DeleteRule, version: UInt32 = 1) -> SyncSchema {
+  SyncSchema(
+    version: version,
+    tables: [
+      SyncTable("t", merge: ["n": .counter], deletes: rule, local: ["mine"]),
+      SyncTable("child", deletes: rule),
+    ])
+}
+
+private func pair(_ rule: DeleteRule) throws -> (Device, Device) {
+  let a = try Device(schema(rule), id: 1) { try $0.execute(sql: creation) }
+  let b = try Device(schema(rule), id: 2) { try $0.execute(sql: creation) }
+  try a.execute("INSERT INTO t (id, a, n) VALUES ('1', 'A', 5), ('2', 'Z', 0)")
+  try a.execute("INSERT INTO child VALUES ('c', '1', 'x')")
+  try meet(a, b)
+  return (a, b)
+}
+
+@Suite struct GuestDeleteTests {
+  @Test(arguments: [DeleteRule.updateWins, .lastWriter])
+  func `a row that comes back has all its columns, the local ones where it was deleted too`(
+    _ rule: DeleteRule
+  ) throws {
+    let (a, b) = try pair(rule)
+    try a.execute("UPDATE t SET mine = 'own' WHERE id = '1'")
+    try a.execute("DELETE FROM t WHERE id = '1'")
+    try a.store.seal()
+    try b.execute("UPDATE t SET a = 'B', n = n + 2 WHERE id = '1'")
+    try meet(a, b)
+    #expect(try a.column("SELECT a || n || mine FROM t WHERE id = '1'") == ["B7own"])
+    #expect(try b.column("SELECT a || n || mine FROM t WHERE id = '1'") == ["B7m"])
+    #expect(try a.store.canonicalState() == b.store.canonicalState())
+  }
+
+  @Test func `a cascade is undone only for rows that somebody changed`() throws {
+    let (a, b) = try pair(.updateWins)
+    try a.execute("DELETE FROM t WHERE id = '1'")
+    #expect(try a.column("SELECT id FROM child") == [])
+    try b.execute("UPDATE t SET a = 'B' WHERE id = '1'")
+    try meet(a, b)
+    #expect(try a.column("SELECT a FROM t WHERE id = '1'") == ["B"])
+    #expect(try a.column("SELECT id FROM child") == [])
+    #expect(try a.store.canonicalState() == b.store.canonicalState())
+  }
+
+  @Test(arguments: [
+    "DELETE FROM t WHERE id = '1'; INSERT INTO t (id, a) VALUES ('1', 'new')",
+    "INSERT OR REPLACE INTO t (id, a, n) VALUES ('1', 'new', 0)",
+    "UPDATE t SET a = 'new', n = 0 WHERE id = '1'; DELETE FROM t WHERE id = '1'; "
+      + "INSERT INTO t (id, a) VALUES ('1', 'new')",
+  ])
+  func `deleting and inserting at once keeps the row`(_ sql: String) throws {
+    for rule in [DeleteRule.deleteWins, .updateWins, .lastWriter] {
+      let (a, b) = try pair(rule)
+      try a.execute("DELETE FROM child")
+      try a.execute(sql)
+      try meet(a, b)
+      for device in [a, b] {
+        #expect(try device.column("SELECT a || n FROM t WHERE id = '1'") == ["new0"])
+      }
+      #expect(try a.store.canonicalState() == b.store.canonicalState())
+    }
+  }
+
+  @Test func `what was written just before a delete comes back with the row`() throws {
+    let (a, b) = try pair(.updateWins)
+    try a.execute("UPDATE t SET a = 'last', n = n + 1 WHERE id = '1'; DELETE FROM t WHERE id = '1'")
+    try b.execute("UPDATE t SET n = n + 10 WHERE id = '1'")
+    try meet(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT a || n FROM t WHERE id = '1'") == ["last16"])
+    }
+    #expect(try a.store.canonicalState() == b.store.canonicalState())
+  }
+
+  @Test func `a key that changed is a delete, and its old row can come back`() throws {
+    let (a, b) = try pair(.updateWins)
+    try a.execute("DELETE FROM child")
+    try a.execute("UPDATE t SET id = '9' WHERE id = '1'")
+    try b.execute("UPDATE t SET a = 'B' WHERE id = '1'")
+    try meet(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT id || a FROM t ORDER BY id") == ["1B", "2Z", "9A"])
+    }
+  }
+
+  @Test func `a migration that rebuilds the table and adds a column keeps what was deleted`() throws
+  {
+    let (a, b) = try pair(.updateWins)
+    try a.execute("DELETE FROM t WHERE id = '1'")
+    try a.store.seal()
+    let upgraded = try a.upgraded(
+      schema(.updateWins, version: 2), "ALTER TABLE t ADD COLUMN more DEFAULT 'd'",
+      "CREATE TABLE u (id TEXT NOT NULL PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0, "
+        + "mine DEFAULT 'm', a, more DEFAULT 'd')",
+      "INSERT INTO u (id, n, mine, a, more) SELECT id, n, mine, a, more FROM t", "DROP TABLE t",
+      "ALTER TABLE u RENAME TO t")
+    try upgraded.execute("DELETE FROM t WHERE id = '2'")
+    try b.execute("UPDATE t SET a = 'B' WHERE a IN ('A', 'Z')")
+    try meet(upgraded, b)
+    #expect(
+      try upgraded.column("SELECT id || a || n || mine || more FROM t ORDER BY id")
+        == ["1B5md", "2B0md"])
+  }
+
+  @Test func `the app's own triggers and observers see a row come back`() throws {
+    let (a, b) = try pair(.updateWins)
+    try a.execute(
+      """
+      CREATE TABLE log (what);
+      CREATE TRIGGER came AFTER INSERT ON t BEGIN INSERT INTO log VALUES ('came ' || NEW.id); END;
+      CREATE TRIGGER went AFTER DELETE ON t BEGIN INSERT INTO log VALUES ('went ' || OLD.id); END;
+      """)
+    try a.execute("DELETE FROM t WHERE id = '1'")
+    try b.execute("UPDATE t SET a = 'B' WHERE id = '1'")
+    #expect(try a.pull(from: b).changedTables == ["t"])
+    #expect(try a.column("SELECT what FROM log") == ["went 1", "came 1"])
+  }
+
+  @Test func `another rule for deletes than before is refused by name`() throws {
+    let (a, _) = try pair(.updateWins)
+    let error = #expect(throws: SchemaError.self) {
+      try Device(a.database, schema(.lastWriter), id: 1)
+    }
+    #expect(error?.code == .changedRule && error?.table == "t")
+  }
+
+  @Test func `deleted rows are counted as such, and nothing is held aside`() throws {
+    let (a, b) = try pair(.updateWins)
+    try a.execute("DELETE FROM child; DELETE FROM t")
+    try meet(a, b)
+    #expect(try a.store.counts().heldRows == 0 && b.store.counts().heldRows == 0)
+    #expect(try b.column("SELECT id FROM t") == [])
+  }
+}
