@@ -17,6 +17,9 @@ public actor SyncEngine {
   private let environment: SyncEnvironment
   private var session: SyncSession
   private var isStreaming = false
+  /// Up to where the remote of that epoch is known to hold this replica's own operations, and not
+  /// others under the same numbers.
+  private var confirmed = (epoch: "", sequence: UInt64(0))
   /// Halved while the remote finds a push too large.
   private var pushBytes: Int
   private var isBusy = false
@@ -49,16 +52,16 @@ public actor SyncEngine {
   public func run() async {
     guard await begin() else { return }
     defer { end() }
-    let (signals, sender) = AsyncStream.makeStream(of: Signal.self)
+    let signals = SyncSignals()
     let (openings, opener) = AsyncStream.makeStream(of: Void.self)
     await withDiscardingTaskGroup { group in
-      group.addTask { await self.followLocalWrites(sender) }
-      group.addTask { await self.followOtherProcesses(sender) }
-      group.addTask { await self.followRemote(openings, sender) }
+      group.addTask { await self.followLocalWrites(signals) }
+      group.addTask { await self.followOtherProcesses(signals) }
+      group.addTask { await self.followRemote(openings, signals) }
       await drive(signals, opener)
       group.cancelAll()
       opener.finish()
-      sender.finish()
+      signals.finish()
     }
     isStreaming = false
     status.update { $0.phase = .stopped }
@@ -108,41 +111,35 @@ public actor SyncEngine {
 
   // MARK: - Signals
 
-  private enum Signal: Sendable {
-    case localWrite
-    case remotePosition(UInt64)
-    case streamEnded(RemoteError)
-  }
-
-  private func followLocalWrites(_ sender: AsyncStream<Signal>.Continuation) async {
+  private func followLocalWrites(_ signals: SyncSignals) async {
     for await _ in environment.localWrites() {
       // An operation for each commit, whether there is a remote to take it or not. What fails here
       // fails again, and is reported, in the push that follows.
       _ = try? store.seal()
-      // In every other phase a push is on its way, and signals would only pile up.
-      if session.phase == .listening { sender.yield(.localWrite) }
+      // In every other phase a push is on its way.
+      if session.phase == .listening { signals.send(.localWrite) }
     }
   }
 
   /// Commits of other processes, and times that have come, are found by looking.
-  private func followOtherProcesses(_ sender: AsyncStream<Signal>.Continuation) async {
+  private func followOtherProcesses(_ signals: SyncSignals) async {
     while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
       // An error here is met again, and reported, by the push that follows the next signal.
       if session.phase == .listening, (try? store.hasNews()) ?? true {
-        sender.yield(.localWrite)
+        signals.send(.localWrite)
       }
     }
   }
 
   private func followRemote(
-    _ openings: AsyncStream<Void>, _ sender: AsyncStream<Signal>.Continuation
+    _ openings: AsyncStream<Void>, _ signals: SyncSignals
   ) async {
     for await _ in openings {
       do {
-        for try await position in remote.positions() { sender.yield(.remotePosition(position)) }
-        sender.yield(.streamEnded(RemoteError(.unreachable, "the event stream ended")))
+        for try await position in remote.positions() { signals.send(.remotePosition(position)) }
+        signals.send(.streamEnded(RemoteError(.unreachable, "the event stream ended")))
       } catch {
-        sender.yield(.streamEnded(remoteError(error)))
+        signals.send(.streamEnded(remoteError(error)))
       }
     }
   }
@@ -150,9 +147,9 @@ public actor SyncEngine {
   // MARK: - The loop
 
   private func drive(
-    _ signals: AsyncStream<Signal>, _ opener: AsyncStream<Void>.Continuation
+    _ signals: SyncSignals, _ opener: AsyncStream<Void>.Continuation
   ) async {
-    var iterator = signals.makeAsyncIterator()
+    var wakes = signals.wakes.makeAsyncIterator()
     var action = session.firstAction
     while !Task.isCancelled {
       let event: SyncSession.Event
@@ -161,8 +158,13 @@ public actor SyncEngine {
           try report(.upToDate)
           if !isStreaming { opener.yield() }
           isStreaming = true
-          guard let signal = await iterator.next(isolation: self) else { return }
-          event = self.event(signal)
+          while true {
+            if let signal = signals.take() {
+              event = self.event(signal)
+              break
+            }
+            guard await wakes.next(isolation: self) != nil else { return }
+          }
         } else {
           event = try await perform(action)
         }
@@ -176,7 +178,7 @@ public actor SyncEngine {
     }
   }
 
-  private func event(_ signal: Signal) -> SyncSession.Event {
+  private func event(_ signal: SyncSignals.Signal) -> SyncSession.Event {
     switch signal {
     case .localWrite: return .localWrite
     case .remotePosition(let position): return .remotePosition(position)
@@ -193,9 +195,7 @@ public actor SyncEngine {
       try report(.syncing)
       let greeting = try await remote.greet()
       try checkOwn(greeting.heads)
-      guard HybridTime.believedMilliseconds.contains(greeting.nowMilliseconds) else {
-        throw RemoteError(.unexpectedAnswer, "the remote's clock shows no time that can be")
-      }
+      try checkClock(greeting.nowMilliseconds)
       let offset = try store.correctClock(nowMilliseconds: greeting.nowMilliseconds)
       status.update { $0.clockOffset = .milliseconds(offset) }
       return .greeted(greeting, knownEpoch: try store.place(at: remote.id)?.epoch)
@@ -225,8 +225,7 @@ public actor SyncEngine {
 
   private func push() async throws -> SyncSession.Event {
     try store.seal()
-    let operations = try store.operations(
-      lackedBy: session.heads, maximumBytes: pushBytes)
+    let operations = try store.operations(lackedBy: headsToConfirm(), maximumBytes: pushBytes)
     if operations.isEmpty { return .hadNothingToPush }
     try report(.syncing)
     try CrashPoint.reach(.pushBeforeSend)
@@ -238,17 +237,40 @@ public actor SyncEngine {
         $0.lastError = nil
       }
       pushBytes = min(pushBytes * 2, environment.pushBytes)
+      confirmed = (session.epoch, max(operations.heads[try store.replicaID()], confirmed.sequence))
       return .pushed(operations.heads, receipt)
     } catch let error as RemoteError {
       if error.code == .tooLarge, operations.count > 1 {
         pushBytes = max(pushBytes / 2, 1)
         return try await push()
       }
-      // Only this replica's own operations can be given another time here.
-      if error.code == .timeAhead, let refused = error.replica, refused != (try store.replicaID()) {
-        throw RemoteError(.timeNotIncreasing, error.message, replica: refused)
-      }
+      if error.code == .timeAhead { try checkTimeAhead(error) }
       return .failed(error, jitter: environment.jitter())
+    }
+  }
+
+  /// What the remote holds, less its newest operation of this replica where that may be someone
+  /// else's: a copy of this database has the same id and counts on, and so can a peer that lies. It
+  /// is pushed again, and acknowledged only if it is the same.
+  private func headsToConfirm() throws -> VersionVector {
+    var heads = session.heads
+    if confirmed.epoch != session.epoch { confirmed = (session.epoch, 0) }
+    let id = try store.replicaID()
+    if heads[id] > confirmed.sequence { heads[id] -= 1 }
+    return heads
+  }
+
+  /// Whether this replica can give what was refused another time, after the remote's clock.
+  private func checkTimeAhead(_ error: RemoteError) throws {
+    if let refused = error.replica, refused != (try store.replicaID()) {
+      throw RemoteError(.timeNotIncreasing, error.message, replica: refused)
+    }
+    if let now = error.nowMilliseconds { try checkClock(now) }
+  }
+
+  private func checkClock(_ milliseconds: Int64) throws {
+    guard HybridTime.believedMilliseconds.contains(milliseconds) else {
+      throw RemoteError(.unexpectedAnswer, "the remote's clock shows no time that can be")
     }
   }
 
@@ -257,6 +279,10 @@ public actor SyncEngine {
     do {
       let page = try await remote.pull(
         after: place?.cursor, excluding: store.replicaID())
+      guard !page.hasMore || page.cursor != place?.cursor else {
+        // The same page would come again and again.
+        throw RemoteError(.unexpectedAnswer, "the remote says that there is more, where it was")
+      }
       try CrashPoint.reach(.pullAfterReceive)
       let summary = try store.merge(
         page,

@@ -52,6 +52,8 @@ package struct SyncSession: Sendable {
   private var pulledUpTo: UInt64 = 0
   private var positionAtPull: UInt64 = 0
   private var restampsInARow = 0
+  /// The cursor was forgotten, and no page has come since.
+  private var isAtBeginning = false
   /// Why the remote will not take what is next to push, until the wait that follows is over. What
   /// the remote holds is pulled before it.
   package private(set) var refusal: RemoteError?
@@ -77,7 +79,9 @@ package struct SyncSession: Sendable {
         return .resetCursor(epoch: greeting.epoch)
       }
       return push()
-    case (.resetting, .didReset): return push()
+    case (.resetting, .didReset):
+      isAtBeginning = true
+      return push()
     case (.pushing, .pushed(let sent, let receipt)):
       restampsInARow = 0
       for (replica, sequence) in sent.sequences { heads[replica] = max(heads[replica], sequence) }
@@ -86,6 +90,7 @@ package struct SyncSession: Sendable {
     case (.pushing, .hadNothingToPush): return announced > pulledUpTo ? pull() : listen()
     case (.restamping, .didRestamp): return push()
     case (.pulling, .pulled(let received, let hasMore)):
+      isAtBeginning = false
       for (replica, sequence) in received.sequences {
         heads[replica] = max(heads[replica], sequence)
       }
@@ -133,7 +138,8 @@ package struct SyncSession: Sendable {
       restampsInARow += 1
       phase = .restamping
       return .restamp(nowMilliseconds: error.nowMilliseconds ?? 0)
-    case (.cursorUnknown, .pulling):
+    // A remote that does not know the beginning either is asked again only after a wait.
+    case (.cursorUnknown, .pulling) where !isAtBeginning:
       phase = .resetting
       return .resetCursor(epoch: epoch)
     default:
