@@ -47,6 +47,7 @@ struct ProblemDocument: Hashable, Codable {
     case .timeAhead: (.unprocessableContent, "The time is ahead of the server's")
     case .timeNotIncreasing: (.unprocessableContent, "The time does not increase")
     case .tooManySpaces: (.tooManyRequests, "Too many spaces")
+    case .tooManyReplicas: (.tooManyRequests, "Too many replicas")
     default: (.serviceUnavailable, "Not at the moment")
     }
   }

@@ -6,7 +6,7 @@ extension SpaceService {
   ///
   /// All or nothing. An operation that the space has already is acknowledged again.
   /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-ahead`,
-  ///   `time-not-increasing`, `too-large`, `too-many-spaces`.
+  ///   `time-not-increasing`, `too-large`, `too-many-spaces`, `too-many-replicas`.
   public func push(_ operations: [Operation], to space: SpaceName) throws -> PushReceipt {
     guard operations.count <= limits.batchOperations else {
       throw RemoteError(
@@ -54,10 +54,23 @@ extension SpaceService {
   private func prepare(
     _ pushed: [NewOperation], in transaction: any SpaceTransaction, now: Int64
   ) throws -> Admission {
-    let heads = try transaction.heads(of: Set(pushed.map(\.key.author)))
+    let authors = Set(pushed.map(\.key.author))
+    let heads = try transaction.heads(of: authors)
+    try checkRoom(for: authors.count - heads.count, transaction)
     let stored = pushed.map(\.key).filter { $0.sequence <= heads[$0.author]?.sequence ?? 0 }
     let digests = stored.isEmpty ? [:] : try transaction.digests(of: stored)
     return Admission(heads: heads, digests: digests, now: now)
+  }
+
+  /// An id costs nothing to make up, and each stays for ever.
+  private func checkRoom(for newReplicas: Int, _ transaction: any SpaceTransaction) throws {
+    guard newReplicas > 0 else { return }
+    let known = try transaction.authorCount
+    guard known + newReplicas > limits.replicasPerSpace else { return }
+    throw RemoteError(
+      .tooManyReplicas,
+      "replicasPerSpace: \(known) replicas have written into the space, which takes "
+        + "\(limits.replicasPerSpace); new ones need another space")
   }
 
   func checkRoom(_ transaction: any SpaceTransaction) throws {

@@ -50,6 +50,9 @@ public protocol SpaceTransaction: AnyObject {
   /// The heads of those authors that have one.
   func heads(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorHead]
 
+  /// How many authors have a head.
+  var authorCount: Int { get throws }
+
   /// The digests of those operations that the space has.
   func digests(of keys: [OperationKey]) throws -> [OperationKey: OperationDigest]
 

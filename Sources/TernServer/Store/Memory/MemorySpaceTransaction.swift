@@ -25,6 +25,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return space.heads.filter { authors.contains($0.key) }
   }
 
+  var authorCount: Int { space?.heads.count ?? 0 }
+
   func digests(of keys: [OperationKey]) -> [OperationKey: OperationDigest] {
     var digests: [OperationKey: OperationDigest] = [:]
     for key in keys { digests[key] = space?.digest(of: key) }

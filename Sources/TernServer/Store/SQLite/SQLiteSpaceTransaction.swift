@@ -42,6 +42,12 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     return heads
   }
 
+  var authorCount: Int {
+    get throws {
+      try Int.fetchOne(db, sql: "SELECT count(*) FROM head WHERE space = ?", arguments: [id]) ?? 0
+    }
+  }
+
   func digests(of keys: [OperationKey]) throws -> [OperationKey: OperationDigest] {
     let statement = try db.cachedStatement(
       sql: "SELECT digest FROM operation WHERE space = ? AND author = ? AND sequence = ?")
