@@ -62,7 +62,8 @@ extension StoreTransaction {
     try insert.run()
   }
 
-  /// A merge may have deleted what waited. What it held aside, or keeps, comes back one day.
+  /// A merge may have deleted what waited. What it held aside, or keeps, comes back one day; what the
+  /// state shows and no table has was deleted here, in a life that does not travel.
   func forgetLargeRowsThatWent() throws {
     for sql in sql {
       let rows = try largeRows(of: sql.shape.id)
@@ -78,11 +79,20 @@ extension StoreTransaction {
         select.reset()
         if isThere { continue }
         let id = sql.shape.id
-        if try !isHeld(id, row.key) && keptContent(id, row.key) == nil {
+        if try !isHeld(id, row.key) && keptContent(id, row.key) == nil && !isShown(row.key, sql) {
           try forgetLargeRow(row.key, of: sql.shape.id)
         }
       }
     }
+  }
+
+  private func isShown(_ key: [UInt8], _ sql: TableSQL) throws -> Bool {
+    let read = try statement(sql.readState)
+    for (index, value) in try unpacked(key).enumerated() {
+      read.bind(Int32(index + 1), copy: value)
+    }
+    defer { read.reset() }
+    return try read.step() ? try state(in: read, from: 0)?.isShown ?? false : false
   }
 
   private func forgetLargeRow(_ key: [UInt8], of table: Int64) throws {

@@ -87,7 +87,7 @@ struct Seal {
         continue
       }
       // No peer would take it, nor anything behind it.
-      if row.encoded.count > Operation.Limit.rowBytes {
+      if row.encoded.count > Operation.Limit.rowBytes || state.life > BodyLimit.life {
         try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
         continue
       }

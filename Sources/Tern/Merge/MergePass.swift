@@ -38,6 +38,8 @@ final class MergePass {
     var author = try transaction.author(index)
     if envelope.sequence <= author.stored {
       summary.repeatedOperations += 1
+      let id = LogID(author: index, sequence: envelope.sequence)
+      if try transaction.isOther(operation, than: id) { concurrency.count(.sameSequence) }
       return
     }
     guard index != 0 else { throw MergeError(.foreignOwn, envelope.replica, envelope.sequence) }
@@ -51,6 +53,8 @@ final class MergePass {
     if author.stored == 0 { try transaction.save(author, of: index) }
     for replica in envelope.seen.sequences.keys where transaction.authors.index(of: replica) == nil
     {
+      // Names alone, of which a peer can make up any number, and which only counting needs.
+      if transaction.authors.ids.count >= Operation.Limit.seen { break }
       let seen = transaction.authors.add(replica)
       try transaction.save(.init(stored: 0, merged: 0, time: .zero), of: seen)
     }
@@ -108,7 +112,7 @@ final class MergePass {
         try transaction.putOff(.init(block), of: id)
       }
       while try reader.nextRow(&row, of: block) {
-        guard let target, let mapping else { continue }
+        guard let target, let mapping, try holds(row, of: block, id, found?.1) else { continue }
         try target.merge(
           row, stamp: stamp, sequence: id.sequence, mapping: mapping, concurrency: concurrency)
       }
@@ -144,12 +148,23 @@ final class MergePass {
       }
       let hasNews = isWholeBlock || mapping?.targets.contains { $0 != nil } ?? false
       while try reader.nextRow(&row, of: block) {
-        guard hasNews, let (merger, _) = found, let mapping else { continue }
+        guard hasNews, let (merger, shape) = found, let mapping,
+          try holds(row, of: block, id, shape)
+        else { continue }
         try merger.merge(
           row, stamp: stamp, sequence: id.sequence, mapping: mapping, concurrency: concurrency)
       }
     }
     return known
+  }
+
+  /// Whether a row's key can stand in its table; puts the block's key column off where it can not.
+  private func holds(_ row: BodyRow, of block: BodyBlock, _ id: LogID, _ shape: TableShape?) throws
+    -> Bool
+  {
+    if shape?.holds(row.key) ?? false { return true }
+    try transaction.putOff(.init(block, block.keyColumns[0]), of: id)
+    return false
   }
 
   private func merger(for block: BodyBlock) throws -> (RowMerger, TableShape)? {

@@ -48,7 +48,7 @@ struct TableInspection {
     }
     return TableShape(
       id: -1, name: declared.name, deletes: declared.deletes, keyColumns: key.map(\.name),
-      columns: synced,
+      keyAffinities: key.map { Affinity($0.type) }, columns: synced,
       localColumns: rest.map(\.name).filter { local.contains($0.folded) }, rules: [],
       foreignKeys: try foreignKeys())
   }
@@ -218,7 +218,7 @@ struct TableInspection {
 /// A column's affinity, from its declared type.
 ///
 /// - Source: <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>
-enum Affinity {
+package enum Affinity: Hashable, Sendable {
   case integer, text, blob, real, numeric
 
   init(_ type: String) {

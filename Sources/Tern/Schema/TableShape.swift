@@ -8,6 +8,8 @@ package struct TableShape: Hashable, Sendable {
   package var deletes: DeleteRule
   /// In the order of the primary key.
   package var keyColumns: [String]
+  /// Of the key columns, in the same order.
+  package var keyAffinities: [Affinity]
   /// Columns that travel, in the table's order.
   package var columns: [Column]
   package var localColumns: [String]

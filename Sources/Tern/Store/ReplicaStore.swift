@@ -107,6 +107,9 @@ public enum ConflictKind: String, Hashable, Sendable, CaseIterable, Codable {
   case updateWins
   /// Both inserted a row with the same key; it became one.
   case sameKey
+  /// Another operation came under an author's number that is taken: of a copy of a database, or of
+  /// a peer that tells one remote this and another that. The first to arrive stayed.
+  case sameSequence
 }
 
 public struct ReplicaCounts: Hashable, Sendable {
@@ -115,15 +118,16 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var operations = 0
   /// Rows that are in the state and not in their table.
   public var heldRows = 0
-  /// Operations with tables or columns that this schema version does not have.
+  /// Operations with tables or columns that this schema version does not have, or with keys that a
+  /// key column's type would change.
   public var deferredOperations = 0
   /// Groups of operations that can not be read, or whose time has to come first: in the log, and
   /// nothing of them in the state.
   public var groupsPutAside = 0
   /// One of them.
   public var firstPutAside: OperationPutAside?
-  /// Rows that were written here and are in no operation, because they are longer than
-  /// ``Operation/Limit/rowBytes``, by table.
+  /// Rows that were written here and are in no operation, by table: because they are longer than
+  /// ``Operation/Limit/rowBytes``, or because a peer brought them to their last life that travels.
   public var largeRows: [String: Int] = [:]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]

@@ -136,6 +136,14 @@ final class StoreTransaction {
     return try Operation(bytes: Array(statement.blob(0)))
   }
 
+  /// Whether the log holds other bytes under that number.
+  func isOther(_ operation: Operation, than id: LogID) throws -> Bool {
+    let statement = try statement("SELECT bytes FROM \(tables.log) WHERE id = ?")
+    statement.bind(1, id.rawValue)
+    defer { statement.reset() }
+    return try statement.step() && !statement.blob(0).elementsEqual(operation.bytes)
+  }
+
   // MARK: - Row states
 
   /// Reads the state that stands in `statement` from `column` on; `nil` where there is none.

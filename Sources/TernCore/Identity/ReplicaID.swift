@@ -34,7 +34,8 @@ public struct ReplicaID: Hashable, Sendable {
 
   /// Reads 32 hexadecimal digits, or gives `nil`.
   public init?(_ text: some StringProtocol) {
-    guard text.utf8.count == 32,
+    // A number may begin with a sign, which an id does not.
+    guard text.utf8.count == 32, text.utf8.allSatisfy({ UInt8(ascii: "0") <= $0 }),
       let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.suffix(16), radix: 16)
     else { return nil }
     self.init(high: high, low: low)

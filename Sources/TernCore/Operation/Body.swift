@@ -34,8 +34,9 @@ package struct BodyBlock: Hashable, Sendable {
 package enum BodyLimit {
   package static let columns = 2000
   package static let keyColumns = 64
-  /// The greatest life that travels. Half of what fits, so that no peer can bring a row to a life
-  /// that has no next one.
+  /// The greatest life that travels. Half of what fits, so that a row which a peer brought there
+  /// has a next life all the same; that one stays on its device, with ``Operation/Limit/rowBytes``'s
+  /// rows.
   package static let life = UInt32.max >> 1
 }
 

@@ -4,7 +4,7 @@ import Tern
 /// A replica that lives in memory: the same merge over dictionaries, for tests and simulations.
 ///
 /// Tables have no constraints, foreign keys or triggers, so every complete row of the state is
-/// shown. Concurrent writes are not counted. Nothing survives the value; a copy of the database
+/// shown. Concurrent writes are not counted, but for `.sameSequence`. Nothing survives the value; a copy of the database
 /// is ``copy()``.
 ///
 /// ```swift
@@ -172,6 +172,7 @@ public final class MemoryReplicaStore: ReplicaStore {
       }
       counts.deferredOperations = state.deferredOperations
       counts.groupsPutAside = state.putAside.count
+      if state.sameSequences > 0 { counts.conflicts[.sameSequence] = state.sameSequences }
       counts.firstPutAside = state.putAside.first.map {
         OperationPutAside(
           replica: state.authors.ids[$0.author], sequence: $0.sequences.upperBound,

@@ -10,6 +10,10 @@ extension MemoryState {
     let known = progress[index]
     if envelope.sequence <= known.stored {
       summary.repeatedOperations += 1
+      if known.log[Int(envelope.sequence) - 1].bytes != operation.bytes {
+        summary.conflicts[.sameSequence, default: 0] += 1
+        sameSequences += 1
+      }
       return
     }
     guard index != 0 else { throw MergeError(.foreignOwn, envelope.replica, envelope.sequence) }
@@ -85,7 +89,7 @@ extension MemoryState {
       let index = tables.firstIndex {
         $0.shape.name.folded == block.table.folded
           && $0.shape.deletes.kind.rawValue == block.deletes
-          && $0.shape.keyColumns.count == block.keyColumns.count
+          && $0.shape.keyColumns.map(\.folded) == block.keyColumns.map(\.folded)
       }
       let targets = block.columns.map { column in
         index.flatMap { tables[$0].shape.index(of: column) }

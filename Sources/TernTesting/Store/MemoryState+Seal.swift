@@ -96,7 +96,7 @@ extension MemoryRows {
       }
       change.delete(&state, &bytes)
     }
-    if bytes.count > Operation.Limit.rowBytes {
+    if bytes.count > Operation.Limit.rowBytes || state.life > BodyLimit.life {
       large[key] = columns
       return nil
     }

@@ -12,6 +12,8 @@ struct MemoryState: Sendable {
   var correctionMilliseconds: Int64 = 0
   var places: [String: RemotePlace] = [:]
   var deferredOperations = 0
+  /// Operations that came under a number that another one has.
+  var sameSequences = 0
   var putAside: [PutAside] = []
 
   struct Progress: Sendable {
@@ -53,11 +55,13 @@ struct MemoryState: Sendable {
     return vector
   }
 
-  /// What this replica has merged of others since it last said so.
+  /// What this replica has merged of others since it last said so; of more replicas than one
+  /// operation can name, the rest is for the next one.
   mutating func announceSeen() -> VersionVector {
     var seen = VersionVector()
     for index in progress.indices.dropFirst()
     where progress[index].merged > progress[index].announced {
+      if seen.sequences.count == Operation.Limit.seen { break }
       seen[authors.ids[index]] = progress[index].merged
       progress[index].announced = progress[index].merged
     }
@@ -68,7 +72,8 @@ struct MemoryState: Sendable {
     var operations: [Operation] = []
     var total = 0
     for (index, id) in authors.ids.enumerated() {
-      for operation in log(beforeFutureOf: index).dropFirst(Int(heads[id])) {
+      let known = Int(clamping: heads[id])
+      for operation in log(beforeFutureOf: index).dropFirst(known) {
         let (sum, isOver) = total.addingReportingOverflow(operation.bytes.count)
         if !operations.isEmpty, isOver || sum > maximumBytes { return operations }
         total = sum
@@ -92,7 +97,7 @@ struct MemoryState: Sendable {
   /// had lost may be the latest under its new time, and then it must win here too (INV-01).
   mutating func restamp(after accepted: UInt64, nowMilliseconds: Int64) throws {
     let limit = nowMilliseconds + MemoryReplicaStore.toleratedMilliseconds
-    let first = progress[0].log.indices.dropFirst(Int(accepted)).first {
+    let first = progress[0].log.indices.dropFirst(Int(clamping: accepted)).first {
       progress[0].log[$0].envelope.time.milliseconds > limit
     }
     guard let first else { return }

@@ -1,0 +1,49 @@
+import TernCore
+
+extension TableShape {
+  /// Whether the table holds a key as it is.
+  ///
+  /// SQLite makes the text '1' of the number 1 in a TEXT column, and the other way round in an
+  /// INTEGER column. No author with such a column writes what its table would change; taken from
+  /// another, two keys of the state would stand for one row.
+  ///
+  /// - Source: <https://www.sqlite.org/datatype3.html#type_affinity>
+  func holds(_ key: [WireValue]) -> Bool {
+    zip(keyAffinities, key).allSatisfy { affinity, value in
+      switch (affinity, value.tag) {
+      case (.text, .integer), (.text, .negative), (.text, .integer64), (.text, .real): false
+      case (.integer, .text), (.real, .text), (.numeric, .text): !value.content.isNumber
+      default: true
+      }
+    }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether SQLite reads the text as a number, spaces around it included.
+  fileprivate var isNumber: Bool {
+    var rest = self[...]
+    func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+    func isSign(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") }
+    func skipDigits() -> Int {
+      let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
+      rest = rest.dropFirst(digits)
+      return digits
+    }
+    func skip(_ isWanted: (UInt8) -> Bool) -> Bool {
+      guard let first = rest.first, isWanted(first) else { return false }
+      rest = rest.dropFirst()
+      return true
+    }
+    rest = rest.drop(while: isSpace)
+    _ = skip(isSign)
+    var digits = skipDigits()
+    if skip({ $0 == UInt8(ascii: ".") }) { digits += skipDigits() }
+    if digits == 0 { return false }
+    if skip({ $0 | 0x20 == UInt8(ascii: "e") }) {
+      _ = skip(isSign)
+      if skipDigits() == 0 { return false }
+    }
+    return rest.allSatisfy(isSpace)
+  }
+}
