@@ -78,7 +78,12 @@ let package = Package(
       ],
       path: "Benchmarks/TernBench", swiftSettings: strict),
     .testTarget(
-      name: "TernCoreTests", dependencies: ["TernCore", "TernTesting"], swiftSettings: strict),
+      name: "TernCoreTests", dependencies: ["TernCore", "TernTesting", "FuzzKit"],
+      swiftSettings: strict),
+    .target(
+      name: "FuzzKit", dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
+      path: "Tests/Fuzz/Kit", swiftSettings: strict),
+    .testTarget(name: "FuzzCorpusTests", dependencies: ["FuzzKit"], swiftSettings: strict),
     .executableTarget(
       name: "JobProcess",
       dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
@@ -86,7 +91,9 @@ let package = Package(
     .testTarget(
       name: "TernJobsTests", dependencies: ["Tern", "TernTesting", "TestProcesses", "JobProcess"],
       swiftSettings: strict),
-    .testTarget(name: "TernTests", dependencies: ["Tern", "TernTesting"], swiftSettings: strict),
+    .testTarget(
+      name: "TernTests", dependencies: ["Tern", "TernTesting", "TestProcesses"],
+      swiftSettings: strict),
     .testTarget(
       name: "TernServerTests", dependencies: ["TernCore", "TernServer", "TernTool"],
       swiftSettings: strict),
@@ -175,7 +182,7 @@ let package = Package(
       name: "SimulationTests", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tests",
       swiftSettings: strict),
     .testTarget(
-      name: "EngineTests", dependencies: ["Tern", "TernServer", "TernTesting"],
+      name: "EngineTests", dependencies: ["Tern", "TernServer", "TernTesting", "TestProcesses"],
       swiftSettings: strict),
     .testTarget(
       name: "PackageTests", dependencies: ["Tern", "TernServer", "TernTool", "TestProcesses"],

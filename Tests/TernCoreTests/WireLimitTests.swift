@@ -1,3 +1,4 @@
+import FuzzKit
 import TernCore
 import Testing
 

@@ -3,7 +3,7 @@ import TernCore
 
 /// Which code does which kind of job: filled as a ``JobWorker`` is made.
 public struct JobHandlers: Sendable {
-  typealias Work = @Sendable (JobContext) async throws -> Void
+  package typealias Work = @Sendable (JobContext) async throws -> Void
 
   private struct Handler: Sendable {
     let retry: RetryPolicy
@@ -11,6 +11,8 @@ public struct JobHandlers: Sendable {
   }
 
   private var handlers: [String: Handler] = [:]
+
+  package init() {}
 
   /// Registers what does jobs of a type. At most one for each kind.
   ///
@@ -29,8 +31,9 @@ public struct JobHandlers: Sendable {
 
   var kinds: Set<String> { Set(handlers.keys) }
 
-  /// - Throws: ``Unusable``.
-  func prepare(_ kind: String, _ payload: Data) throws -> (work: Work, retry: RetryPolicy) {
+  package func prepare(_ kind: String, _ payload: Data) throws(Unusable) -> (
+    work: Work, retry: RetryPolicy
+  ) {
     guard let handler = handlers[kind] else {
       throw Unusable(reason: "this app has no handler for jobs “\(kind)”")
     }
@@ -44,6 +47,6 @@ public struct JobHandlers: Sendable {
 }
 
 /// Why a job is parked.
-struct Unusable: Error {
-  let reason: String
+package struct Unusable: Error {
+  package let reason: String
 }

@@ -1,0 +1,39 @@
+import Foundation
+import Tern
+
+private struct SampleJob: Job, Hashable {
+  static let kind = "sample"
+  var shelf: String
+  var photos: [String: Int]
+  var position: Double?
+  var nested: [[UInt8]]
+}
+
+extension FuzzTarget {
+  /// A job's payload, as a database that was damaged or comes from another version holds it.
+  static let job = FuzzTarget(
+    name: "job",
+    samples: {
+      let jobs = [
+        SampleJob(shelf: "B3", photos: ["a.jpg": 1], position: 0.25, nested: [[1, 2], []]),
+        SampleJob(shelf: "é\u{0}\"", photos: [:], position: nil, nested: []),
+      ]
+      return try jobs.map { Array(try JSONEncoder().encode($0)) }
+    },
+    run: { bytes in
+      var handlers = JobHandlers()
+      handlers.handle(SampleJob.self) { _, _ in }
+      let payload = Data(bytes)
+      do throws(Unusable) {
+        _ = try handlers.prepare(SampleJob.kind, payload)
+      } catch {
+        try require(error.reason.utf8.count < 4096, "a reason is as long as a payload")
+        return .refused
+      }
+      let job = try JSONDecoder().decode(SampleJob.self, from: payload)
+      let again = try JSONEncoder().encode(job)
+      try require(
+        try JSONDecoder().decode(SampleJob.self, from: again) == job, "a payload changes")
+      return .taken
+    })
+}

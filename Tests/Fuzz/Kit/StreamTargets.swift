@@ -1,0 +1,140 @@
+import Foundation
+import Tern
+
+extension FuzzTarget {
+  private static func texts(_ texts: String...) -> @Sendable () -> [[UInt8]] {
+    { texts.map { Array($0.utf8) } }
+  }
+
+  /// An event stream; the first byte says in what pieces the rest arrives.
+  static let events = FuzzTarget(
+    name: "events",
+    samples: texts(
+      "\u{1}\u{FEFF}: hi\r\nevent: position\rid: 7\ndata: {\"a\":\r\ndata:1}\r\n\r\n:\n\ndata\n\n",
+      "\u{3}retry: 3000\ndata: é🐦\r\rid: cut\ndata: never ends", "\u{7}data:  two\nid: 1\u{0}\n\n")
+  ) { bytes in
+    var limit = EventStreamParser.Limit()
+    (limit.lineBytes, limit.eventBytes) = (64, 96)
+    var whole = EventStreamParser(limit: limit)
+    let (expected, refusal) = read(bytes.dropFirst(), by: bytes.count, &whole)
+    for size in Set([1, Int(bytes.first ?? 0) % 16 + 1]) {
+      var parser = EventStreamParser(limit: limit)
+      let (items, error) = read(bytes.dropFirst(), by: size, &parser)
+      try require(items == expected && error == refusal, "pieces of \(size) make other events")
+      try require(
+        parser.lastEventID == whole.lastEventID
+          && parser.reconnectionTime == whole.reconnectionTime, "pieces leave another id")
+    }
+    for case .event(let event) in expected {
+      try require(event.data.utf8.count <= 3 * limit.eventBytes, "an event is over its limit")
+    }
+    return refusal == nil ? .taken : .refused
+  }
+
+  private static func read(
+    _ bytes: ArraySlice<UInt8>, by size: Int, _ parser: inout EventStreamParser
+  ) -> (items: [EventStreamParser.Item], error: EventStreamError?) {
+    var items: [EventStreamParser.Item] = []
+    do throws(EventStreamError) {
+      for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: max(size, 1)) {
+        items += try parser.consume(bytes[start..<min(start + size, bytes.endIndex)])
+      }
+      // A failure behind events comes with the next call.
+      items += try parser.consume([])
+      return (items, nil)
+    } catch {
+      return (items, error)
+    }
+  }
+
+  /// A service's refusal: `Retry-After`, `Date` and a document, a line each.
+  static let problem = FuzzTarget(
+    name: "problem",
+    samples: texts(
+      "30\n\n{\"title\":\"Busy\",\"code\":\"BUSY\",\"retryable\":true,\"retryAfterMs\":1500}",
+      "Sun, 06 Nov 1994 08:50:37 GMT\nSun, 06 Nov 1994 08:49:37 GMT\n{\"detail\":\"a secret-0123\"}",
+      "99999999999999999999\n\n{\"retryAfterMs\":-1e300,\"type\":[1,{\"a\":null}]}", "\n\n[]")
+  ) { bytes in
+    let lines = bytes.split(separator: 10, maxSplits: 2, omittingEmptySubsequences: false)
+      .map { Array($0) }
+    var headers = HTTPHeaders()
+    for (name, line) in zip(["Retry-After", "Date"], lines) where !line.isEmpty {
+      headers[name] = String(decoding: line, as: UTF8.self)
+    }
+    let secret = "secret-0123"
+    let problem = HTTPProblem(
+      status: 503, headers: headers, document: lines.count == 3 ? lines[2] : [],
+      hiding: [secret])
+    for text in [problem.type, problem.title, problem.detail, problem.instance, problem.code] {
+      guard let text else { continue }
+      try require(text.unicodeScalars.count <= 500, "a problem's text is too long")
+      try require(!text.utf8.contains { $0 < 32 || $0 == 127 }, "a problem's text has controls")
+      try require(text.range(of: secret, options: .literal) == nil, "a secret is shown")
+    }
+    if let delay = problem.delay {
+      try require(delay >= .zero && delay <= RetryAdvice.longestDelay, "a delay is out of range")
+    }
+    return problem == HTTPProblem(status: 503) ? .refused : .taken
+  }
+
+  /// A form whose names hold anything: field, file name and value, divided by NUL.
+  static let form = FuzzTarget(
+    name: "form",
+    samples: texts("title\u{0}\u{0}Dune", "a\"\r\nb\u{0}shelf\r.jpg\u{0}\r\n--b--\r\n")
+  ) { bytes in
+    let parts = bytes.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
+      .map { String(decoding: $0, as: UTF8.self) }
+    var form = MultipartForm(boundary: "b")
+    let value = parts.count > 2 ? parts[2] : ""
+    form.parts.append(
+      .init(
+        name: parts[0], content: .text(value), fileName: parts.count > 1 ? parts[1] : nil,
+        type: "image/jpeg"))
+    guard case .bytes(let head) = form.segments[0] else { throw FuzzFailure("a head is a file") }
+    let lines = Array(head).split(separator: 13, omittingEmptySubsequences: false)
+    try require(
+      lines.count == 5 && lines.dropFirst().allSatisfy { $0.first == 10 }
+        && head.count { $0 == 10 } == 4, "a name breaks the line that it stands in")
+    let quotes = parts.count > 1 ? 4 : 2
+    try require(head.count { $0 == UInt8(ascii: "\"") } == quotes, "a name ends before its end")
+    try require(form.segments[1] == .text(value), "a value changes")
+    return .taken
+  }
+
+  /// A date as HTTP writes it.
+  static let date = FuzzTarget(
+    name: "date",
+    samples: texts(
+      "Sun, 06 Nov 1994 08:49:37 GMT", "Thu, 29 Feb 2024 23:59:60 GMT",
+      "Fri, 31 Dec 9999 23:59:59 GMT")
+  ) { bytes in
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard let date = HTTPDate(text) else { return .refused }
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = TimeZone(secondsFromGMT: 0)!
+    let parts = calendar.dateComponents(
+      [.year, .month, .day, .hour, .minute, .second],
+      from: Date(timeIntervalSince1970: Double(date.secondsSince1970)))
+    let months = [
+      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let written =
+      "\(two(parts.day!)) \(months[parts.month! - 1]) \(parts.year!) "
+      + "\(two(parts.hour!)):\(two(parts.minute!)):\(two(parts.second!))"
+    // The 61st second of a minute is the first of the next.
+    try require(text.contains(":60 ") || text.contains(written), "\(text) is read as \(written)")
+    return .taken
+  }
+
+  /// A replica's id as text.
+  static let identifier = FuzzTarget(
+    name: "identifier", samples: texts("00112233445566778899aABbcCdDeEfF")
+  ) { bytes in
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard let id = ReplicaID(text) else { return .refused }
+    try require(id.description == text.lowercased(), "an id is read that is written otherwise")
+    try require(ReplicaID(bytes: id.bytes) == id, "an id changes as bytes")
+    return .taken
+  }
+}
