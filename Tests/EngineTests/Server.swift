@@ -14,9 +14,10 @@ struct Server {
 
   /// - Parameter port: 0 takes a free one; a server that is started again takes its old one.
   static func run(
-    _ store: any SpaceStore, port: Int = 0, _ body: (Server) async throws -> Void
+    _ store: any SpaceStore, port: Int = 0, limits: ServerLimits = ServerLimits(),
+    _ body: (Server) async throws -> Void
   ) async throws {
-    let service = SpaceService(store: store, clock: .system)
+    let service = SpaceService(store: store, clock: .system, limits: limits)
     // The same token for every store, so that a wiped server still lets its devices in.
     var generator = SeededGenerator(seed: 7)
     if try store.tokens().isEmpty {
@@ -46,10 +47,15 @@ struct Server {
     return MemorySpaceStore(using: &generator)
   }
 
-  static func remote(port: Int, token: String? = nil) throws -> HTTPRemote {
+  /// Of every server here.
+  static func token() throws -> String {
     var generator = SeededGenerator(seed: 7)
     let scratch = SpaceService(store: memoryStore(seed: 0), clock: .system)
-    let token = try token ?? scratch.createToken(for: SpaceName(space), using: &generator)
+    return try scratch.createToken(for: SpaceName(space), using: &generator)
+  }
+
+  static func remote(port: Int, token: String? = nil) throws -> HTTPRemote {
+    let token = try token ?? Self.token()
     return HTTPRemote(
       URL(string: "http://127.0.0.1:\(port)")!, space: space, token: { token },
       transport: CurlTransport.shared)

@@ -8,7 +8,7 @@ extension FuzzTarget {
   /// Two devices get them in another order and grouping. Both must end with the same state and the
   /// same tables (INV-01), keep what they had, and write on.
   static let apply = FuzzTarget(
-    name: "apply", samples: { Arena.samples() + [WireSamples.batches()[2]] },
+    name: "apply", samples: { try Arena.samples() + [WireSamples.batches()[2]] },
     run: { bytes in
       try Arena.shared.run(bytes)
     })
@@ -21,11 +21,15 @@ final class Arena: Sendable {
   private static let schema = SyncSchema(
     version: 3,
     tables: [
-      SyncTable("item", merge: ["count": .counter, "high": .max, "low": .min]), SyncTable("part"),
+      SyncTable(
+        "item", merge: ["count": .counter, "high": .max, "low": .min, "tags": .set],
+        deletes: .updateWins),
+      SyncTable("part"),
     ])
   private static let creation = """
     CREATE TABLE item (
-      id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low);
+      id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low,
+      tags TEXT NOT NULL DEFAULT '[]');
     CREATE TABLE part (
       item TEXT NOT NULL REFERENCES item (id), number INTEGER NOT NULL, weight REAL,
       flag INTEGER CHECK (flag IN (0, 1)), PRIMARY KEY (item, number)) WITHOUT ROWID;
@@ -47,7 +51,8 @@ final class Arena: Sendable {
     try origin.write { db in
       try db.execute(
         sql: """
-          INSERT INTO item VALUES (?1, 'kept', 'as it is', 3, 4, -0.0), ('1', 'Dune', NULL, 1, 2, 3);
+          INSERT INTO item VALUES (?1, 'kept', 'as it is', 3, 4, -0.0, '["a"]'),
+            ('1', 'Dune', NULL, 1, 2, 3, '["b","c"]')
           """, arguments: [Self.honestKey])
       try db.execute(
         sql: "INSERT INTO part VALUES (?, 1, 0.5, 1)", arguments: [Self.honestKey])
@@ -59,9 +64,31 @@ final class Arena: Sendable {
     devices = try databases.map(Self.open)
   }
 
-  private static func open(_ database: DatabaseQueue) throws -> Replica {
+  private static func open(_ database: DatabaseQueue, as number: UInt64 = 1) throws -> Replica {
     try Replica.openBlocking(
-      database, schema: schema, makeID: { ReplicaID(high: 1, low: 1) })
+      database, schema: schema, makeID: { ReplicaID(high: 1, low: number) })
+  }
+
+  /// The bodies that another device wrote.
+  static func honestBodies() throws -> [[UInt8]] {
+    let database = try DatabaseQueue()
+    try database.write { try $0.execute(sql: creation) }
+    let replica = try open(database, as: 2)
+    for sql in [
+      #"INSERT INTO item VALUES ('1', 'Emma', 'n', 5, 7, 1, '["b","d"]'), ('2', 'x', 1.5, 0, 1, 2, '[]')"#,
+      "INSERT INTO part VALUES ('1', 1, 2.5, 1), ('9', 2, NULL, 0)",
+      #"UPDATE item SET tags = '["d",{"e":[1]}]', count = count + 3 WHERE id = '1'"#,
+      "UPDATE item SET name = NULL, high = 9", "DELETE FROM item WHERE id = '1'",
+      "INSERT INTO item (id, name) VALUES ('1', 'again')", "DELETE FROM part",
+    ] {
+      try database.writeWithoutTransaction { db in
+        try db.execute(sql: "PRAGMA foreign_keys = OFF")
+        try db.execute(sql: sql)
+      }
+      try replica.store.seal()
+    }
+    return try replica.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+      .map { Array($0.bytes[$0.bodyOffset...]) }
   }
 
   func run(_ bytes: [UInt8]) throws -> FuzzTarget.Outcome {
@@ -161,7 +188,7 @@ extension Arena {
     return operations
   }
 
-  static func samples() -> [[UInt8]] {
+  static func samples() throws -> [[UInt8]] {
     let bodies = WireSamples.bodies().filter { !$0.isEmpty }
     func input(_ pairs: [(head: UInt8, body: [UInt8])]) -> [UInt8] {
       var writer = ByteWriter()
@@ -175,6 +202,8 @@ extension Arena {
     let all = bodies.enumerated().map { (UInt8($0 * 8 + $0 % 4), $1) }
     return [
       input(Array(all)), input(all.reversed()), input([(0x84, bodies[0]), (0, bodies[1])]),
+      input(try honestBodies().enumerated().map { (UInt8($0 * 16 + 2), $1) }),
+      input(try honestBodies().enumerated().map { (UInt8($0 * 24 + $0 % 3), $1) }),
       input([(1, bodies[3]), (0xFA, bodies[4]), (9, Array(bodies[0].dropLast(2)))]),
     ]
   }

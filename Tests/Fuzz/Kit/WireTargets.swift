@@ -30,7 +30,7 @@ extension FuzzTarget {
 
   /// Row changes.
   static let body = FuzzTarget(
-    name: "body", samples: { WireSamples.bodies() },
+    name: "body", samples: { try WireSamples.bodies() + Arena.honestBodies() },
     run: { bytes in
       let operation = Operation(
         .init(

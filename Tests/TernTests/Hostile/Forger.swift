@@ -1,0 +1,48 @@
+import Tern
+
+/// Writes operations that no honest replica writes.
+struct Forger {
+  static let id = ReplicaID(high: 0xBAD, low: 0xBAD)
+  static let now: Int64 = 1_700_000_000_000
+
+  var author = Forger.id
+  var sequence: UInt64 = 0
+  var time = HybridTime(milliseconds: Forger.now - 60_000)
+  var seen = VersionVector()
+
+  mutating func write(
+    at time: HybridTime? = nil, _ build: (inout ByteWriter) -> Void = { _ in }
+  ) -> Operation {
+    sequence += 1
+    self.time = time ?? self.time.next(atMilliseconds: 0)
+    var body = ByteWriter()
+    build(&body)
+    return Operation(
+      .init(
+        replica: author, sequence: sequence, time: self.time, seen: seen, schemaVersion: 3),
+      body: body.bytes)
+  }
+
+  /// One block with one row that holds the given bytes behind its key.
+  mutating func row(
+    _ values: [UInt8], of table: String = "item", keys: [String] = ["id"],
+    key: [UInt8] = Forger.packed("forged"), columns: [(String, UInt8)] = [("name", 0)],
+    life: UInt32 = 1
+  ) -> Operation {
+    write {
+      $0.append(
+        block: BodyBlock(
+          table: table, keyColumns: keys, columns: columns.map { .init(name: $0.0, rule: $0.1) }))
+      $0.append(row: .insert, life: life)
+      $0.append(raw: key)
+      $0.append(raw: values)
+      $0.appendEndOfBlock()
+    }
+  }
+
+  static func packed(_ values: Value...) -> [UInt8] {
+    var writer = ByteWriter()
+    for value in values { writer.append(value) }
+    return writer.bytes
+  }
+}

@@ -1,0 +1,112 @@
+import Tern
+import TernTesting
+import Testing
+
+/// What a remote's lies about itself do: a typed error, no trap, no storm of requests.
+@Suite(.timeLimit(.minutes(1))) struct HostileAnswerTests {
+  @Test(arguments: ReplicaStoreKind.allCases, [.min, -1, 1 << 46 + 1, .max] as [Int64])
+  func `a clock that can't be is no clock`(_ kind: ReplicaStoreKind, _ now: Int64) async throws {
+    let victim = try await Victim(kind)
+    let greeting = ScriptedRemote("hostile") { $0.nowMilliseconds = now }
+    let greeted = await #expect(throws: RemoteError.self) { try await victim.sync(with: greeting) }
+    #expect(greeted?.code == .unexpectedAnswer)
+    let refusing = ScriptedRemote("hostile") {
+      $0.onPush = { _, _ in throw RemoteError(.timeAhead, "no", nowMilliseconds: now) }
+    }
+    let log = try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+    let refused = await #expect(throws: RemoteError.self) { try await victim.sync(with: refusing) }
+    #expect(refused?.code == .unexpectedAnswer)
+    #expect(try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == log)
+    try await victim.checkIntact()
+  }
+
+  @Test(arguments: ReplicaStoreKind.allCases, [UInt64(1) << 40, .max])
+  func `heads that nobody can have hide nothing but themselves`(
+    _ kind: ReplicaStoreKind, _ head: UInt64
+  ) async throws {
+    let victim = try await Victim(kind)
+    let remote = ScriptedRemote("hostile") {
+      $0.heads = VersionVector([Forger.id: head, Victim.friendID: head])
+    }
+    try await victim.sync(with: remote)
+    #expect(remote.operations.allSatisfy { $0.envelope.replica == Victim.id })
+    let own = ScriptedRemote("another") { $0.heads = VersionVector([Victim.id: head]) }
+    let error = await #expect(throws: MergeError.self) { try await victim.sync(with: own) }
+    #expect(error?.code == .foreignOwn)
+    try await victim.checkIntact()
+  }
+
+  @Test(arguments: ReplicaStoreKind.allCases)
+  func `numbers of a receipt are not believed`(_ kind: ReplicaStoreKind) async throws {
+    let victim = try await Victim(kind)
+    let remote = ScriptedRemote("hostile") {
+      $0.onPush = { _, _ in PushReceipt(nowMilliseconds: .min, position: .max, accepted: .max) }
+    }
+    try await victim.sync(with: remote)
+    #expect(remote.pulls == 1)
+    try await victim.checkIntact()
+  }
+
+  @Test(arguments: ReplicaStoreKind.allCases)
+  func `more without moving is an error, not a loop`(_ kind: ReplicaStoreKind) async throws {
+    let victim = try await Victim(kind)
+    let remote = ScriptedRemote("hostile") {
+      $0.onPull = { state, _ in
+        PulledPage(
+          operations: [], cursor: Cursor(rawValue: "same"), hasMore: true,
+          nowMilliseconds: state.nowMilliseconds)
+      }
+    }
+    let error = await #expect(throws: RemoteError.self) { try await victim.sync(with: remote) }
+    #expect(error?.code == .unexpectedAnswer)
+    #expect(remote.pulls == 2)
+    try await victim.checkIntact()
+  }
+
+  @Test(arguments: ReplicaStoreKind.allCases)
+  func `a beginning that is unknown too is an error, not a loop`(_ kind: ReplicaStoreKind)
+    async throws
+  {
+    let victim = try await Victim(kind)
+    let remote = ScriptedRemote("hostile") {
+      $0.onPull = { _, _ in throw RemoteError(.cursorUnknown, "never heard of it") }
+    }
+    let error = await #expect(throws: RemoteError.self) { try await victim.sync(with: remote) }
+    #expect(error?.code == .cursorUnknown)
+    #expect(remote.pulls == 2)
+    try await victim.checkIntact()
+  }
+
+  @Test(arguments: [MergeError.Code.gap, .timeNotIncreasing, .foreignOwn])
+  func `a page that no honest remote gives is refused whole`(_ code: MergeError.Code) async throws {
+    for kind in ReplicaStoreKind.allCases {
+      let victim = try await Victim(kind)
+      var forger = Forger()
+      let good = forger.row(Forger.packed("good"))
+      switch code {
+      case .gap: forger.sequence += 1
+      case .timeNotIncreasing: forger.time = HybridTime(rawValue: forger.time.rawValue - 2)
+      default: (forger.author, forger.sequence) = (Victim.id, 1)
+      }
+      let remote = ScriptedRemote(giving: [good, forger.row(Forger.packed("bad"))])
+      let error = await #expect(throws: MergeError.self) { try await victim.sync(with: remote) }
+      #expect(error?.code == code)
+      #expect(try victim.store.versionVector()[Forger.id] == 0)
+      try await victim.checkIntact()
+    }
+  }
+
+  @Test func `a flood of positions takes no room`() {
+    let signals = SyncSignals()
+    for position in 1...1_000_000 { signals.send(.remotePosition(UInt64(position))) }
+    signals.send(.streamEnded(RemoteError(.unreachable, "over")))
+    signals.send(.localWrite)
+    guard case .localWrite = signals.take(), case .remotePosition(1_000_000) = signals.take(),
+      case .streamEnded = signals.take()
+    else {
+      Issue.record("one of each is left, the latest, and a stream's end comes last")
+      return
+    }
+    #expect(signals.take() == nil)
+  }
+}

@@ -1,0 +1,87 @@
+import Synchronization
+import Tern
+
+/// A remote that says what a test tells it to; without that it is honest and keeps what is pushed.
+final class ScriptedRemote: Remote {
+  let id: String
+  private let state: Mutex<State>
+
+  struct State {
+    var operations: [Operation] = []
+    var epoch = "e"
+    var nowMilliseconds: Int64 = 1_700_000_000_000
+    var heads = VersionVector()
+    var position: UInt64 { UInt64(operations.count) }
+    var greetings = 0
+    var pulls = 0
+    var onGreet: (@Sendable (inout State) throws -> RemoteGreeting)?
+    var onPush: (@Sendable (inout State, [Operation]) throws -> PushReceipt)?
+    var onPull: (@Sendable (inout State, Cursor?) throws -> PulledPage)?
+  }
+
+  init(_ id: String, _ change: (inout State) -> Void = { _ in }) {
+    self.id = id
+    var state = State()
+    change(&state)
+    self.state = Mutex(state)
+  }
+
+  /// A remote that gives these operations, in one page.
+  convenience init(giving operations: [Operation], nowMilliseconds: Int64? = nil) {
+    self.init("hostile") { state in
+      state.onPush = { state, _ in
+        PushReceipt(nowMilliseconds: state.nowMilliseconds, position: 1, accepted: 0)
+      }
+      state.onGreet = { state in
+        RemoteGreeting(
+          epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 1, heads: VersionVector())
+      }
+      state.onPull = { state, _ in
+        PulledPage(
+          operations: operations, cursor: Cursor(rawValue: "1"), hasMore: false,
+          nowMilliseconds: nowMilliseconds ?? state.nowMilliseconds)
+      }
+    }
+  }
+
+  var pulls: Int { state.withLock { $0.pulls } }
+  var operations: [Operation] { state.withLock { $0.operations } }
+
+  func greet() async throws -> RemoteGreeting {
+    try state.withLock { state in
+      state.greetings += 1
+      if let answer = state.onGreet { return try answer(&state) }
+      return RemoteGreeting(
+        epoch: state.epoch, nowMilliseconds: state.nowMilliseconds, position: state.position,
+        heads: state.heads)
+    }
+  }
+
+  func push(_ operations: [Operation]) async throws -> PushReceipt {
+    try state.withLock { state in
+      if let answer = state.onPush { return try answer(&state, operations) }
+      for operation in operations
+      where operation.envelope.sequence == state.heads[operation.envelope.replica] + 1 {
+        state.operations.append(operation)
+        state.heads[operation.envelope.replica] += 1
+      }
+      return PushReceipt(
+        nowMilliseconds: state.nowMilliseconds, position: state.position,
+        accepted: operations.count)
+    }
+  }
+
+  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+    try state.withLock { state in
+      state.pulls += 1
+      if let answer = state.onPull { return try answer(&state, cursor) }
+      let start = cursor.flatMap { Int($0.rawValue) } ?? 0
+      return PulledPage(
+        operations: state.operations[start...].filter { $0.envelope.replica != excluded },
+        cursor: Cursor(rawValue: "\(state.operations.count)"), hasMore: false,
+        nowMilliseconds: state.nowMilliseconds)
+    }
+  }
+
+  func positions() -> AsyncThrowingStream<UInt64, any Error> { AsyncThrowingStream { $0.finish() } }
+}
