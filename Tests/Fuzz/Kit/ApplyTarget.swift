@@ -22,9 +22,8 @@ final class Arena: Sendable {
     version: 3,
     tables: [
       SyncTable(
-        "item", merge: ["count": .counter, "high": .max, "low": .min, "tags": .set],
-        deletes: .updateWins),
-      SyncTable("part"),
+        "item", merge: ["count": .counter, "high": .max, "low": .min, "tags": .set]),
+      SyncTable("part", deletes: .updateWins),
     ])
   private static let creation = """
     CREATE TABLE item (
@@ -61,7 +60,7 @@ final class Arena: Sendable {
     honest = try first.store.canonicalState()
     databases = [try DatabaseQueue(), try DatabaseQueue()]
     for database in databases { try origin.backup(to: database) }
-    devices = try databases.map(Self.open)
+    devices = try databases.map { try Self.open($0) }
   }
 
   private static func open(_ database: DatabaseQueue, as number: UInt64 = 1) throws -> Replica {
@@ -77,7 +76,7 @@ final class Arena: Sendable {
     for sql in [
       #"INSERT INTO item VALUES ('1', 'Emma', 'n', 5, 7, 1, '["b","d"]'), ('2', 'x', 1.5, 0, 1, 2, '[]')"#,
       "INSERT INTO part VALUES ('1', 1, 2.5, 1), ('9', 2, NULL, 0)",
-      #"UPDATE item SET tags = '["d",{"e":[1]}]', count = count + 3 WHERE id = '1'"#,
+      #"UPDATE item SET tags = '["d",7.5]', count = count + 3 WHERE id = '1'"#,
       "UPDATE item SET name = NULL, high = 9", "DELETE FROM item WHERE id = '1'",
       "INSERT INTO item (id, name) VALUES ('1', 'again')", "DELETE FROM part",
     ] {

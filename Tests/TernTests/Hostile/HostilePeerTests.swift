@@ -26,7 +26,7 @@ import Testing
       $0.write { $0.append(raw: [2, 0xC3, 0x28, 1]) }
     },
     Unreadable(testDescription: "a column's name that is not UTF-8", field: "column") {
-      $0.write { $0.append(raw: [1, 0x74, 1, 1, 0x6B, 1, 2, 0xC0, 0x80, 0, 3]) }
+      $0.write { $0.append(raw: [1, 0x74, 0, 1, 1, 0x6B, 1, 2, 0xC0, 0x80, 0, 3]) }
     },
     Unreadable(testDescription: "a count of columns over its limit", field: "column count") {
       $0.row([UInt8](repeating: 0, count: 2001), columns: (0...2000).map { ("c\($0)", 0) })
