@@ -125,7 +125,7 @@ private struct HostileTransport: HTTPTransport {
       $0.append(block: BodyBlock(table: "item", keyColumns: ["id"], columns: []))
       for number in 0..<rows {
         $0.append(row: .delete, life: 2)
-        $0.append(.integer(Int64(number)))
+        $0.append(Value.string("\(number)"))
       }
       $0.appendEndOfBlock()
     }
@@ -137,6 +137,7 @@ private struct HostileTransport: HTTPTransport {
     // The database is in memory too.
     #expect(more < 400 << 20)
     #expect(try victim.store.versionVector()[Forger.id] == 1)
+    #expect(try victim.store.counts().deferredOperations == 0)
     try await victim.checkIntact()
   }
 
