@@ -1,4 +1,5 @@
 import GRDB
+import Synchronization
 import TernCore
 import TernDatabase
 
@@ -13,6 +14,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
   let sql: [TableSQL]
   /// Yields whether something is noted, or was put aside until now.
   private let news: String
+  /// Whether any table has a foreign key, and the version of the schema of which that is known.
+  private let foreignKeys = Mutex<(schemaVersion: Int64, isAny: Bool)?>(nil)
 
   init(database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL]) {
     let noted = sql.map { "EXISTS (SELECT 1 FROM \($0.note.noteTable))" }
@@ -32,8 +35,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
   ) throws -> T {
     try database.writeWithoutTransaction { db in
-      let isSuspended =
-        try withoutForeignKeys && Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
+      let isSuspended = try withoutForeignKeys && enforcesForeignKeys(db)
       // Not possible inside a transaction, so it comes before, and back whatever happens.
       if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
       let result = Result {
@@ -49,8 +51,31 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
+  /// Switching them off makes SQLite prepare every statement again, so databases that have none
+  /// are told apart.
+  private func enforcesForeignKeys(_ db: Database) throws -> Bool {
+    let version = try FastStatement(db, "PRAGMA main.schema_version")
+    _ = try version.step()
+    let schemaVersion = version.int64(0)
+    version.reset()
+    var isAny = foreignKeys.withLock { $0?.schemaVersion == schemaVersion ? $0?.isAny : nil }
+    if isAny == nil {
+      isAny =
+        try Row.fetchOne(
+          db,
+          sql: """
+            SELECT 1 FROM main.sqlite_master AS t, pragma_foreign_key_list(t.name, 'main')
+            WHERE t.type = 'table' LIMIT 1
+            """) != nil
+      foreignKeys.withLock { [isAny] in $0 = (schemaVersion, isAny!) }
+    }
+    return try isAny! && Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
+  }
+
   private func read<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
-    try database.read { db in try body(StoreTransaction(db, tables: tables, sql: sql)) }
+    try database.readSnapshot { db in
+      try body(StoreTransaction(db, tables: tables, sql: sql))
+    }
   }
 
   public func replicaID() throws -> ReplicaID {
@@ -155,7 +180,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   }
 
   public func hasNews() throws -> Bool {
-    try database.read { db in
+    try database.unsafeRead { db in
       let statement = try FastStatement(db, news)
       defer { statement.reset() }
       return try statement.step() && statement.int64(0) != 0

@@ -62,6 +62,6 @@ extension JobWorker {
   }
 
   private func readOnce<T>(_ body: (JobRows) throws -> T) throws -> T {
-    try queue.database.read { db in try body(JobRows(db, limits: queue.limits)) }
+    try queue.database.readSnapshot { db in try body(JobRows(db, limits: queue.limits)) }
   }
 }

@@ -41,18 +41,32 @@ extension ReplicaStoreConformance {
     let (a, b, c) = (peers[0], peers[1], peers[2])
     try a.commit(.insert(["id": "l", "name": "A", "note": "n", "high": 9], table: "latest"))
     try gather(peers)
-    try a.commit(.update(["id": "l", "name": "early"], table: "latest"))
-    try b.commit(.delete(id: "l", table: "latest"))
-    try require(peers, "latest", ["name": nil], "an earlier change")
+    var edit = try a.commit(.update(["id": "l", "name": "A2"], table: "latest"))
+    var end = try b.commit(.delete(id: "l", table: "latest"))
+    try require(
+      peers, "latest",
+      [
+        "name": isLater(edit, than: end) ? "A2" : nil, "note": isLater(edit, than: end) ? "n" : nil,
+      ],
+      "a delete and a change")
+    try c.commit(.delete(id: "l", table: "latest"))
+    try require(peers, "latest", ["name": nil], "a delete that had seen everything")
     try c.commit(.insert(["id": "l", "name": "C", "note": "m", "high": 9], table: "latest"))
     try gather(peers)
-    try b.commit(.delete(id: "l", table: "latest"))
-    // Later, and of no effect on its column.
-    try a.commit(.update(["id": "l", "high": 1], table: "latest"))
+    end = try b.commit(.delete(id: "l", table: "latest"))
+    // Of no effect on its column.
+    edit = try a.commit(.update(["id": "l", "high": 1], table: "latest"))
+    let isBack = isLater(edit, than: end)
     try require(
-      peers, "latest", ["name": "C", "note": "m", "high": 9], "a later change, though it lost")
-    try c.commit(.delete(id: "l", table: "latest"))
-    try require(peers, "latest", ["name": nil], "a later delete")
+      peers, "latest",
+      ["name": isBack ? "C" : nil, "note": isBack ? "m" : nil, "high": isBack ? 9 : nil],
+      "a delete and a change that lost its column")
+  }
+
+  /// Two stores' clocks can stand in one millisecond.
+  private func isLater(_ edit: [Operation], than end: [Operation]) -> Bool {
+    let (edit, end) = (edit[0].envelope, end[0].envelope)
+    return (edit.time, edit.replica) > (end.time, end.replica)
   }
 
   /// Everybody gets everything, each in another order of authors.
