@@ -22,6 +22,9 @@ public actor SyncEngine {
   private var confirmed = (epoch: "", sequence: UInt64(0))
   /// Halved while the remote finds a push too large.
   private var pushBytes: Int
+  /// Authors of whom the remote refused something, which another replica brought: until the next
+  /// greeting.
+  private var notCarried: [ReplicaID: RemoteError] = [:]
   private var isBusy = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -29,12 +32,14 @@ public actor SyncEngine {
     environment.executor.asUnownedSerialExecutor()
   }
 
-  /// An engine for a replica in the app's database, which also tells of local writes.
+  /// An engine for a replica in the app's database, which also tells of local writes. A replica can
+  /// have several, each with a remote of its own: what one merges the others push on.
   public init(
     _ replica: Replica, remote: any Remote, environment: SyncEnvironment = SyncEnvironment()
   ) {
     var environment = environment
     environment.localWrites = { replica.localWrites.stream() }
+    environment.didMerge = { replica.localWrites.tell() }
     self.init(store: replica.store, remote: remote, environment: environment)
   }
 
@@ -195,9 +200,8 @@ public actor SyncEngine {
       try report(.syncing)
       let greeting = try await remote.greet()
       try checkOwn(greeting.heads)
-      try checkClock(greeting.nowMilliseconds)
-      let offset = try store.correctClock(nowMilliseconds: greeting.nowMilliseconds)
-      status.update { $0.clockOffset = .milliseconds(offset) }
+      if let now = greeting.nowMilliseconds { try correctClock(now) }
+      notCarried = [:]
       return .greeted(greeting, knownEpoch: try store.place(at: remote.id)?.epoch)
     case .resetCursor(let epoch):
       try store.resetPlace(RemotePlace(remoteID: remote.id, epoch: epoch, cursor: nil))
@@ -205,7 +209,7 @@ public actor SyncEngine {
     case .push: return try await push()
     case .restamp(let now):
       let accepted = session.heads[try store.replicaID()]
-      try store.restamp(after: accepted, nowMilliseconds: now)
+      try store.restamp(after: accepted, at: remote.id, nowMilliseconds: now)
       return .didRestamp
     case .pull: return try await pull()
     case .wait(let delay):
@@ -223,11 +227,27 @@ public actor SyncEngine {
     guard heads[id] <= made else { throw MergeError(.foreignOwn, id, made + 1) }
   }
 
+  private func correctClock(_ now: Int64) throws {
+    try checkClock(now)
+    let offset = try store.correctClock(nowMilliseconds: now)
+    status.update { $0.clockOffset = .milliseconds(offset) }
+  }
+
   private func push() async throws -> SyncSession.Event {
     try store.seal()
-    let operations = try store.operations(lackedBy: headsToConfirm(), maximumBytes: pushBytes)
-    if operations.isEmpty { return .hadNothingToPush }
+    var heads = try headsToConfirm()
+    for replica in notCarried.keys { heads[replica] = VersionVector.maximumSequence }
+    let operations = try store.operations(lackedBy: heads, maximumBytes: pushBytes)
+    if operations.isEmpty {
+      guard let refusal = notCarried.min(by: { $0.key < $1.key })?.value else {
+        return .hadNothingToPush
+      }
+      return .failed(refusal, jitter: environment.jitter())
+    }
     try report(.syncing)
+    let id = try store.replicaID()
+    let own = operations.heads[id]
+    if own > 0 { try store.noteOffer(of: own, to: remote.id) }
     try CrashPoint.reach(.pushBeforeSend)
     do {
       let receipt = try await remote.push(operations)
@@ -244,7 +264,17 @@ public actor SyncEngine {
         pushBytes = max(pushBytes / 2, 1)
         return try await push()
       }
-      if error.code == .timeAhead { try checkTimeAhead(error) }
+      // What others wrote can't be mended here, and must not keep back what is written here.
+      if let refused = error.replica, refused != id, operations.heads[refused] > 0,
+        !error.isTransient, error.code != .sequenceGap
+      {
+        // Not as this replica's own, which would be given another time.
+        let code = error.code == .timeAhead ? .timeNotIncreasing : error.code
+        notCarried[refused] = RemoteError(
+          code, error.message, replica: refused, sequence: error.sequence)
+        return try await push()
+      }
+      if error.code == .timeAhead, let now = error.nowMilliseconds { try checkClock(now) }
       return .failed(error, jitter: environment.jitter())
     }
   }
@@ -258,14 +288,6 @@ public actor SyncEngine {
     let id = try store.replicaID()
     if heads[id] > confirmed.sequence { heads[id] -= 1 }
     return heads
-  }
-
-  /// Whether this replica can give what was refused another time, after the remote's clock.
-  private func checkTimeAhead(_ error: RemoteError) throws {
-    if let refused = error.replica, refused != (try store.replicaID()) {
-      throw RemoteError(.timeNotIncreasing, error.message, replica: refused)
-    }
-    if let now = error.nowMilliseconds { try checkClock(now) }
   }
 
   private func checkClock(_ milliseconds: Int64) throws {
@@ -291,6 +313,7 @@ public actor SyncEngine {
         $0.pulled += summary.mergedOperations
         $0.lastError = session.refusal
       }
+      if summary.mergedOperations > 0 { environment.didMerge() }
       return .pulled(page.operations.heads, hasMore: page.hasMore)
     } catch let error as RemoteError {
       return .failed(error, jitter: environment.jitter())

@@ -9,6 +9,9 @@ public struct SyncEnvironment: Sendable {
   public var jitter: @Sendable () -> Double
   /// Yields when something was written here.
   public var localWrites: @Sendable () -> AsyncStream<Void>
+  /// Called when operations were merged here, which other remotes of the replica may lack: to let
+  /// ``localWrites`` of their engines yield.
+  public var didMerge: @Sendable () -> Void
   /// How often to look for what another process wrote.
   public var pollInterval: Duration
   /// How many bytes of operations go into one push, before compression.
@@ -21,13 +24,14 @@ public struct SyncEnvironment: Sendable {
     // An injected default.
     jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
     localWrites: @escaping @Sendable () -> AsyncStream<Void> = { AsyncStream { $0.finish() } },
-    pollInterval: Duration = .seconds(1),
+    didMerge: @escaping @Sendable () -> Void = {}, pollInterval: Duration = .seconds(1),
     pushBytes: Int = 1 << 20, executor: (any SerialExecutor)? = nil
   ) {
     self.clock = clock
     self.backoff = backoff
     self.jitter = jitter
     self.localWrites = localWrites
+    self.didMerge = didMerge
     self.pollInterval = pollInterval
     self.pushBytes = pushBytes
     self.executor = executor ?? DatabaseExecutor(label: "tern.sync")

@@ -39,13 +39,19 @@ public protocol ReplicaStore: Sendable {
   /// Forgets the cursor, because the remote was wiped or restored.
   func resetPlace(_ place: RemotePlace) throws
 
+  /// Remembers that a remote may hold this replica's operations up to a sequence number from now on,
+  /// so that no other remote's clock gives them new times. Called before each push.
+  func noteOffer(of sequence: UInt64, to remoteID: String) throws
+
   /// Gives this replica's operations that no remote holds, and that are more than five minutes
   /// ahead of the remote's clock, new times: after everything merged here, not before that clock.
+  /// What another remote was offered keeps its time.
   ///
   /// - Parameters:
   ///   - accepted: this replica's newest sequence number at the remote.
+  ///   - remoteID: the remote, of which that is known, whatever it was offered.
   ///   - nowMilliseconds: the remote's clock.
-  func restamp(after accepted: UInt64, nowMilliseconds: Int64) throws
+  func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws
 
   /// Measures how far the remote's clock is ahead of this one, in milliseconds, and corrects the
   /// times of later writes when it is more than five minutes.

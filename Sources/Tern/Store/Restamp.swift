@@ -14,9 +14,14 @@ struct Restamp {
     self.transaction = transaction
   }
 
-  func run(after accepted: UInt64, nowMilliseconds: Int64) throws {
+  func run(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
     var own = try transaction.author(0)
-    guard let first = try firstAhead(accepted + 1, own.stored, of: nowMilliseconds) else { return }
+    var kept = try min(max(accepted, transaction.offered(toOthersThan: remoteID)), own.stored)
+    // A push may end within a group, which has one time.
+    while try transaction.operation(LogID(author: 0, sequence: kept))?.envelope.continues ?? false {
+      kept += 1
+    }
+    guard let first = try firstAhead(kept + 1, own.stored, of: nowMilliseconds) else { return }
     var latest = try latestKeptTime(first - 1)
     var group: (old: HybridTime, new: HybridTime)?
     for sequence in first...own.stored {

@@ -123,7 +123,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
       _ = try Seal.run(in: transaction)
       let summary = try transaction.withoutStrays { transaction in
         let pass = try MergePass(
-          transaction, isCheckingBodies: isCheckingBodies, remoteMilliseconds: page.nowMilliseconds)
+          transaction, isCheckingBodies: isCheckingBodies,
+          remoteMilliseconds: page.nowMilliseconds ?? 0)
         try pass.takeUpDue()
         let skipped = Planted.isActive(.cursorEarly) && page.operations.count > 1 ? 1 : 0
         for operation in page.operations.dropLast(skipped) { try pass.take(operation) }
@@ -155,10 +156,20 @@ public final class SQLiteReplicaStore: ReplicaStore {
     try transaction { try $0.save(place) }
   }
 
-  public func restamp(after accepted: UInt64, nowMilliseconds: Int64) throws {
+  public func noteOffer(of sequence: UInt64, to remoteID: String) throws {
+    // Most pushes repeat nothing, and those that do need no commit.
+    guard try read({ try $0.offered(to: remoteID) }) < sequence else { return }
+    try transaction { transaction in
+      let offered = try transaction.offered(to: remoteID)
+      if offered < sequence { try transaction.saveOffer(sequence, to: remoteID) }
+    }
+  }
+
+  public func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
     try transaction { transaction in
       _ = try Seal.run(in: transaction)
-      try Restamp(transaction).run(after: accepted, nowMilliseconds: nowMilliseconds)
+      try Restamp(transaction).run(
+        after: accepted, at: remoteID, nowMilliseconds: nowMilliseconds)
     }
   }
 

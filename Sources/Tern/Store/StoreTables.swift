@@ -27,6 +27,7 @@ struct StoreTables {
   var aside: String { prefix + "aside" }
   var large: String { prefix + "large" }
   var remote: String { prefix + "remote" }
+  var offer: String { prefix + "offer" }
   var seen: String { prefix + "seen" }
   var conflict: String { prefix + "conflict" }
 
@@ -89,6 +90,11 @@ struct StoreTables {
       """
       CREATE TABLE IF NOT EXISTS \(remote) (
         id TEXT PRIMARY KEY, epoch TEXT NOT NULL, cursor TEXT) WITHOUT ROWID
+      """,
+      // Own operations up to this sequence may be at the remote, whatever became of the push.
+      """
+      CREATE TABLE IF NOT EXISTS \(offer) (
+        remote TEXT PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID
       """,
       """
       CREATE TABLE IF NOT EXISTS \(seen) (

@@ -77,6 +77,28 @@ extension StoreTransaction {
     try statement.run()
   }
 
+  func offered(to remoteID: String) throws -> UInt64 {
+    let select = try statement("SELECT sequence FROM \(tables.offer) WHERE remote = ?")
+    select.bind(1, copy: .string(remoteID))
+    defer { select.reset() }
+    return try select.step() ? select.raw(0) : 0
+  }
+
+  func offered(toOthersThan remoteID: String) throws -> UInt64 {
+    let select = try statement(
+      "SELECT ifnull(max(sequence), 0) FROM \(tables.offer) WHERE remote <> ?")
+    select.bind(1, copy: .string(remoteID))
+    defer { select.reset() }
+    return try select.step() ? select.raw(0) : 0
+  }
+
+  func saveOffer(_ sequence: UInt64, to remoteID: String) throws {
+    let statement = try statement("REPLACE INTO \(tables.offer) (remote, sequence) VALUES (?, ?)")
+    statement.bind(1, copy: .string(remoteID))
+    statement.bind(2, raw: sequence)
+    try statement.run()
+  }
+
   // MARK: - Counts
 
   func count(_ table: String, of column: String = "*") throws -> Int {

@@ -2,14 +2,14 @@
 public struct RemoteGreeting: Hashable, Sendable {
   /// Drawn when the remote's store was made: another one says that it was wiped.
   public var epoch: String
-  /// The remote's wall clock, milliseconds since 1970.
-  public var nowMilliseconds: Int64
+  /// The remote's wall clock, milliseconds since 1970; `nil` where it has none, as a folder.
+  public var nowMilliseconds: Int64?
   /// The position of the newest operation of the space, 0 for none.
   public var position: UInt64
   /// The newest sequence number that the remote holds of every replica.
   public var heads: VersionVector
 
-  public init(epoch: String, nowMilliseconds: Int64, position: UInt64, heads: VersionVector) {
+  public init(epoch: String, nowMilliseconds: Int64?, position: UInt64, heads: VersionVector) {
     self.epoch = epoch
     self.nowMilliseconds = nowMilliseconds
     self.position = position
@@ -28,13 +28,13 @@ public struct Cursor: Hashable, Sendable, RawRepresentable {
 
 /// A durable acknowledgement: everything that was pushed is stored at the remote.
 public struct PushReceipt: Hashable, Sendable {
-  public var nowMilliseconds: Int64
+  public var nowMilliseconds: Int64?
   /// The space's newest position after the push.
   public var position: UInt64
   /// How many of the pushed operations were new to the remote; the others were repeats.
   public var accepted: Int
 
-  public init(nowMilliseconds: Int64, position: UInt64, accepted: Int) {
+  public init(nowMilliseconds: Int64?, position: UInt64, accepted: Int) {
     self.nowMilliseconds = nowMilliseconds
     self.position = position
     self.accepted = accepted
@@ -48,9 +48,9 @@ public struct PulledPage: Hashable, Sendable {
   public var cursor: Cursor
   /// Whether the space held more when the page was cut.
   public var hasMore: Bool
-  public var nowMilliseconds: Int64
+  public var nowMilliseconds: Int64?
 
-  public init(operations: [Operation], cursor: Cursor, hasMore: Bool, nowMilliseconds: Int64) {
+  public init(operations: [Operation], cursor: Cursor, hasMore: Bool, nowMilliseconds: Int64?) {
     self.operations = operations
     self.cursor = cursor
     self.hasMore = hasMore

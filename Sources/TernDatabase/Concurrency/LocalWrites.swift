@@ -47,7 +47,11 @@ package final class LocalWrites: TransactionObserver, Sendable {
       defer { state.hasInserted = false }
       return state.hasInserted
     }
-    guard hasInserted else { return }
+    if hasInserted { tell() }
+  }
+
+  /// As if something had been inserted and committed.
+  package func tell() {
     for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
   }
 

@@ -7,7 +7,7 @@ import TernCore
 /// The greeting as it travels.
 struct GreetingDocument: Codable {
   var epoch: String
-  var now: Int64
+  var now: Int64?
   var position: UInt64
   var heads: [String: UInt64]
 
@@ -22,7 +22,7 @@ struct GreetingDocument: Codable {
 
 /// The receipt of a push as it travels.
 struct ReceiptDocument: Codable {
-  var now: Int64
+  var now: Int64?
   var position: UInt64
   var accepted: Int
 
@@ -61,9 +61,9 @@ extension Response {
         .contentType: batchType,
         .ternCursor: page.cursor.rawValue,
         .ternMore: page.hasMore ? "1" : "0",
-        .ternNow: String(page.nowMilliseconds),
       ],
       body: .init(byteBuffer: ByteBuffer(bytes: Batch(page.operations).encoded())))
+    headers[.ternNow] = page.nowMilliseconds.map { String($0) }
   }
 }
 #endif

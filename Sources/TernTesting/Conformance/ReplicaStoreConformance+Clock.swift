@@ -19,7 +19,7 @@ extension ReplicaStoreConformance {
     let (before, values) = (try a.all(), try shownValues(a))
     // Everything is an hour ahead of the remote.
     let now = before.map(\.envelope.time.milliseconds).min()! - Self.hour
-    try a.store.restamp(after: 1, nowMilliseconds: now)
+    try a.store.restamp(after: 1, at: Peer.remoteID, nowMilliseconds: now)
     let own = try a.all().filter { $0.envelope.replica == a.id }
     try requireEqual(.acknowledgedIsStored, own.first, kept.first, "an accepted operation")
     for (earlier, later) in zip(own, own.dropFirst()) {
@@ -41,7 +41,8 @@ extension ReplicaStoreConformance {
     try require(
       .timesIncrease, next[0].envelope.time > own.last!.envelope.time,
       "the first operation after a restamp is not later")
-    try a.store.restamp(after: next[0].envelope.sequence, nowMilliseconds: now)
+    try a.store.restamp(
+      after: next[0].envelope.sequence, at: Peer.remoteID, nowMilliseconds: now)
     try requireEqual(
       .acknowledgedIsStored, try a.all().last { $0.envelope.replica == a.id }, next.last,
       "the newest operation after a restamp of nothing")
@@ -55,7 +56,9 @@ extension ReplicaStoreConformance {
     try b.commit(.update(["id": "1", "name": "B2"]))
     try a.pull(from: b)
     let before = try a.all()
-    try a.store.restamp(after: 0, nowMilliseconds: before.map(\.envelope.time.milliseconds).max()!)
+    try a.store.restamp(
+      after: 0, at: Peer.remoteID,
+      nowMilliseconds: before.map(\.envelope.time.milliseconds).max()!)
     try requireEqual(
       .convergence, try a.all(), before, "operations that are not ahead and may have lost")
     let c = try Peer(self, 3)

@@ -39,7 +39,7 @@ extension ReplicaStoreConformance {
       .timesIncrease, try b.all().filter { $0.envelope.replica == Peer.id(4) }, [arrived[0]],
       "what is passed on before its time")
     // Its own times stay near the clock of a remote that is behind.
-    try b.store.restamp(after: 0, nowMilliseconds: wall - Self.hour)
+    try b.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: wall - Self.hour)
     try check(waiting: 3, shown: ["soon"], "after a restamp")
     let repeated = try b.merge(arrived)
     try requireEqual(.convergence, repeated.repeatedOperations, 4, "repeats of what waits")

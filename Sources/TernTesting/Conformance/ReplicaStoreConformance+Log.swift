@@ -79,7 +79,7 @@ extension ReplicaStoreConformance {
     place.cursor = Cursor(rawValue: "9")
     try requireEqual(
       .cursorFollowsState, try b.store.place(at: Peer.remoteID), place, "an empty page's place")
-    try b.store.restamp(after: 0, nowMilliseconds: 0)
+    try b.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: 0)
     try b.store.seal()
     try requireEqual(
       .cursorFollowsState, try b.store.place(at: Peer.remoteID), place, "the place after a seal")

@@ -94,6 +94,9 @@ public struct ReplicaStoreConformance: Sendable {
     case .lastDelete: try checkLastDelete()
     case .restamp: try checkRestamp()
     case .restampedLoser: try checkRestampedLoser()
+    case .offered:
+      try checkOffered()
+      try checkOfferWithinGroup()
     case .clock: try checkClock()
     }
   }
@@ -122,6 +125,7 @@ public struct ReplicaStoreConformance: Sendable {
     case lastDelete = "under .lastWriter the later of delete and change stays"
     case restamp = "restamping keeps winners, and times increase"
     case restampedLoser = "a restamped write that had lost stands the same everywhere"
+    case offered = "what another remote was offered keeps its time"
     case clock = "a clock that is far off is corrected for"
   }
 }

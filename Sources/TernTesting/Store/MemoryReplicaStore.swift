@@ -109,16 +109,17 @@ public final class MemoryReplicaStore: ReplicaStore {
     state.withLock { $0.operations(lackedBy: heads, maximumBytes: maximumBytes) }
   }
 
-  public func merge(_ page: PulledPage, from remote: RemotePlace) throws -> MergeSummary {
+  public func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
     let wall = wallMilliseconds()
     return try transaction { state in
       _ = try state.seal()
-      let isBelieved = HybridTime.believedMilliseconds.contains(page.nowMilliseconds)
-      let now = max(wall + state.correctionMilliseconds, isBelieved ? page.nowMilliseconds : 0)
+      let remote = page.nowMilliseconds ?? 0
+      let isBelieved = HybridTime.believedMilliseconds.contains(remote)
+      let now = max(wall + state.correctionMilliseconds, isBelieved ? remote : 0)
       var summary = MergeSummary()
       summary.changedTables = try state.takeUpDue(now: now)
       for operation in page.operations { try state.take(operation, now: now, &summary) }
-      state.places[remote.remoteID] = remote
+      state.places[place.remoteID] = place
       return summary
     }
   }
@@ -131,10 +132,14 @@ public final class MemoryReplicaStore: ReplicaStore {
     state.withLock { $0.places[place.remoteID] = place }
   }
 
-  public func restamp(after accepted: UInt64, nowMilliseconds: Int64) throws {
+  public func noteOffer(of sequence: UInt64, to remoteID: String) throws {
+    state.withLock { $0.offers[remoteID] = max($0.offers[remoteID] ?? 0, sequence) }
+  }
+
+  public func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
     try transaction { state in
       _ = try state.seal()
-      try state.restamp(after: accepted, nowMilliseconds: nowMilliseconds)
+      try state.restamp(after: accepted, at: remoteID, nowMilliseconds: nowMilliseconds)
     }
   }
 

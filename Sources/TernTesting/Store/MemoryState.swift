@@ -11,6 +11,8 @@ struct MemoryState: Sendable {
   var lastTime = HybridTime.zero
   var correctionMilliseconds: Int64 = 0
   var places: [String: RemotePlace] = [:]
+  /// Up to which own operation each remote may have.
+  var offers: [String: UInt64] = [:]
   var deferredOperations = 0
   /// Operations that came under a number that another one has.
   var sameSequences = 0
@@ -95,9 +97,15 @@ struct MemoryState: Sendable {
 
   /// Gives own operations after `accepted` new times, and merges the whole log again: a write that
   /// had lost may be the latest under its new time, and then it must win here too (INV-01).
-  mutating func restamp(after accepted: UInt64, nowMilliseconds: Int64) throws {
+  mutating func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws
+  {
     let limit = nowMilliseconds + MemoryReplicaStore.toleratedMilliseconds
-    let first = progress[0].log.indices.dropFirst(Int(clamping: accepted)).first {
+    var fixed = Int(clamping: offers.filter { $0.key != remoteID }.values.reduce(accepted, max))
+    // A push may end within a group, which has one time.
+    while fixed > 0, fixed < progress[0].log.count, progress[0].log[fixed - 1].envelope.continues {
+      fixed += 1
+    }
+    let first = progress[0].log.indices.dropFirst(fixed).first {
       progress[0].log[$0].envelope.time.milliseconds > limit
     }
     guard let first else { return }

@@ -68,7 +68,7 @@ extension Scenario<App> {
         try app.store.resetPlace(RemotePlace(remoteID: "peer", epoch: "f", cursor: nil))
       },
       Step(name: "give new times") { app in
-        try app.store.restamp(after: 1, nowMilliseconds: 1_700_000_000_000)
+        try app.store.restamp(after: 1, at: "r", nowMilliseconds: 1_700_000_000_000)
       },
       sql("UPDATE book SET title = 'later'"), seal,
     ])

@@ -1,0 +1,62 @@
+import Tern
+
+extension ReplicaStoreConformance {
+  /// Another remote may hold what one refuses, and other content under its number would be a second
+  /// operation.
+  func checkOffered() throws {
+    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    for number in 1...3 {
+      try a.commit(.insert(["id": .string("\(number)"), "name": "a", "count": 1]))
+    }
+    try a.store.noteOffer(of: 1, to: "another")
+    // Lower than what it was offered before.
+    try a.store.noteOffer(of: 0, to: "another")
+    // The refusing one itself: what it was offered it did not take.
+    try a.store.noteOffer(of: 3, to: Peer.remoteID)
+    let before = try a.all()
+    let now = before.map(\.envelope.time.milliseconds).min()! - Self.hour
+    try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now)
+    let after = try a.all()
+    try requireEqual(.timesIncrease, after.first, before.first, "what another remote was offered")
+    try require(
+      .timesIncrease, Set(after.dropFirst()).isDisjoint(with: before),
+      "operations that no other remote was offered kept their times")
+    try requireIncreasing(after)
+    try b.merge(after)
+    try b.requireState(of: a, "after restamping behind an offer")
+
+    try a.store.noteOffer(of: 3, to: "another")
+    try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now - Self.hour)
+    try requireEqual(.timesIncrease, try a.all(), after, "operations that were all offered")
+    try a.store.restamp(after: 0, at: "a third", nowMilliseconds: now - Self.hour)
+    try requireEqual(.timesIncrease, try a.all(), after, "operations at a third remote")
+  }
+
+  /// A push can end within a group, whose fragments share their time.
+  func checkOfferWithinGroup() throws {
+    let a = try Peer(self, 1)
+    let text = Value.string(String(repeating: "x", count: Operation.Limit.fragmentBytes))
+    let group = try a.commit((1...3).map { .insert(["id": .string("\($0)"), "note": text]) })
+    try require(.operationsAreAtomic, group.count > 1, "three long rows made one operation")
+    try a.commit(.insert(["id": "later", "name": "a"]))
+    try a.store.noteOffer(of: 1, to: "another")
+    let before = try a.all()
+    let now = before[0].envelope.time.milliseconds - Self.hour
+    try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now)
+    let after = try a.all()
+    try requireEqual(
+      .operationsAreAtomic, Array(after.prefix(group.count)), group, "a group that was half offered"
+    )
+    try requireIncreasing(after)
+  }
+
+  private func requireIncreasing(_ operations: [Operation]) throws {
+    for (earlier, later) in zip(operations, operations.dropFirst()) {
+      let (first, second) = (earlier.envelope, later.envelope)
+      try require(
+        .timesIncrease,
+        first.continues ? first.time == second.time : first.time < second.time,
+        "operation \(second.sequence) is not later than the one before it")
+    }
+  }
+}
