@@ -181,8 +181,12 @@ let package = Package(
     .testTarget(
       name: "SimulationTests", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tests",
       swiftSettings: strict),
+    .executableTarget(
+      name: "FolderWriter", dependencies: ["Tern", "TernTesting"], path: "Tests/FolderWriter",
+      swiftSettings: strict),
     .testTarget(
-      name: "EngineTests", dependencies: ["Tern", "TernServer", "TernTesting", "TestProcesses"],
+      name: "EngineTests",
+      dependencies: ["Tern", "TernServer", "TernTesting", "TestProcesses", "FolderWriter"],
       swiftSettings: strict),
     .testTarget(
       name: "PackageTests", dependencies: ["Tern", "TernServer", "TernTool", "TestProcesses"],

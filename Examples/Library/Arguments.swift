@@ -67,6 +67,7 @@ struct Usage: Error, CustomStringConvertible {
       delete KEY
       edit --seed N --edits N              a mix of all these, the same for the same seed
       sync URL --space S --token T [--once | --run [--edits N --seed N]]
+      sync FOLDER --space S [the same]     without a server
       list [--limit N], stats, hash
     """
   }

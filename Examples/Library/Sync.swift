@@ -9,16 +9,23 @@ struct Sync {
   let meter = Metered()
 
   init(_ replica: Replica, _ arguments: Arguments) throws {
-    let token = try arguments.required("token")
-    guard let url = URL(string: try arguments.argument(0, "URL")) else {
-      throw Usage("that is no URL: \(try arguments.argument(0, "URL"))")
-    }
     self.replica = replica
     engine = SyncEngine(
-      replica,
-      remote: HTTPRemote(
-        url, space: try arguments.required("space"), token: { token }, transport: meter),
+      replica, remote: try Self.remote(replica, arguments, meter),
       environment: SyncEnvironment(pushBytes: try arguments.number("push-bytes") ?? 1 << 20))
+  }
+
+  /// A server's URL, or a folder that devices share.
+  private static func remote(
+    _ replica: Replica, _ arguments: Arguments, _ meter: Metered
+  ) throws -> any Remote {
+    let text = try arguments.argument(0, "URL or folder")
+    let space = try arguments.required("space")
+    let url = text.contains(":") ? URL(string: text) : URL(filePath: text)
+    guard let url else { throw Usage("that is no URL: \(text)") }
+    if url.isFileURL { return DirectoryRemote(url, space: space, replica: replica) }
+    let token = try arguments.required("token")
+    return HTTPRemote(url, space: space, token: { token }, transport: meter)
   }
 
   func once() async throws {

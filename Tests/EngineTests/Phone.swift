@@ -2,14 +2,23 @@
 import GRDB
 import Tern
 
-/// A device with an engine, for tests over real sockets.
+/// A device with an engine for each of its remotes, for tests over real sockets and files.
 struct Phone {
   let database: DatabaseQueue
   let replica: Replica
-  let engine: SyncEngine
+  let engines: [SyncEngine]
+
+  /// The first, or only, one.
+  var engine: SyncEngine { engines[0] }
 
   /// - Parameter clockOffset: milliseconds that the device's clock is ahead.
   init(_ port: Int, token: String? = nil, clockOffset: Int64 = 0) async throws {
+    try await self.init(clockOffset: clockOffset) { _ in
+      [try Server.remote(port: port, token: token)]
+    }
+  }
+
+  init(clockOffset: Int64 = 0, remotes: (Replica) throws -> [any Remote]) async throws {
     var configuration = Configuration()
     if clockOffset != 0 {
       configuration.prepareDatabase { db in
@@ -32,15 +41,21 @@ struct Phone {
       database,
       schema: SyncSchema(version: 1, tables: [SyncTable("item", merge: ["count": .counter])]))
     self.replica = replica
-    engine = SyncEngine(
-      store: replica.store, remote: try Server.remote(port: port, token: token),
-      environment: SyncEnvironment(
-        backoff: Backoff(base: .milliseconds(20), limit: .milliseconds(200)),
-        localWrites: { replica.localWrites.stream() }, pollInterval: .milliseconds(100)))
+    engines = try remotes(replica).map { remote in
+      SyncEngine(
+        replica, remote: remote,
+        environment: SyncEnvironment(
+          backoff: Backoff(base: .milliseconds(20), limit: .milliseconds(200)),
+          pollInterval: .milliseconds(100)))
+    }
   }
 
   func execute(_ sql: String) async throws {
     try await database.write { try $0.execute(sql: sql) }
+  }
+
+  func syncOnce() async throws {
+    for engine in engines { try await engine.syncOnce() }
   }
 
   /// Returns when the table has `count` rows that match.
@@ -58,7 +73,7 @@ struct Phone {
   /// Runs engines while `body` runs.
   static func run(_ phones: [Phone], _ body: () async throws -> Void) async throws {
     try await withThrowingDiscardingTaskGroup { group in
-      for phone in phones { group.addTask { await phone.engine.run() } }
+      for engine in phones.flatMap(\.engines) { group.addTask { await engine.run() } }
       try await body()
       group.cancelAll()
     }

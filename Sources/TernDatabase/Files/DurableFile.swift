@@ -96,7 +96,7 @@ package struct DurableFile: Sendable {
     return true
   }
 
-  private func writeAll(_ bytes: UnsafeRawBufferPointer, to output: CInt) throws {
+  func writeAll(_ bytes: UnsafeRawBufferPointer, to output: CInt) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = write(output, UnsafeRawBufferPointer(rebasing: rest))
@@ -140,7 +140,7 @@ package struct DurableFile: Sendable {
     try sync(descriptor)
   }
 
-  private func sync(_ descriptor: CInt) throws {
+  func sync(_ descriptor: CInt) throws {
     guard isSynced else { return }
     guard synchronize(descriptor) == 0 else { throw FileFailure("syncing a file") }
   }

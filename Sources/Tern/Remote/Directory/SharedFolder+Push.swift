@@ -1,0 +1,68 @@
+import TernCore
+import TernDatabase
+
+extension SharedFolder {
+  func push(_ operations: [Operation]) throws -> PushReceipt {
+    // Once more where another process of this device appended in between.
+    for _ in 0..<3 {
+      try scan()
+      let new = try index.new(of: operations)
+      if try new.isEmpty || append(new) {
+        try scan()
+        return PushReceipt(
+          nowMilliseconds: nil, position: moment.position, accepted: new.count)
+      }
+    }
+    throw RemoteError(.unavailable, "another process of this device writes to the folder")
+  }
+
+  /// Appends a frame to this replica's own file.
+  ///
+  /// - Returns: `false` when somebody else is doing so.
+  private func append(_ operations: [Operation]) throws -> Bool {
+    let writer = try writer()
+    let name = ownName(writer)
+    return try naming("writing “\(name)”") {
+      try FolderListing.create(path, durable)
+      guard let file = try AppendedFile.attempt("\(path)/\(name)", durable) else { return false }
+      let known = numbers[name].map { files[$0] }
+      guard file.identity.byteCount == known?.identity.byteCount ?? 0 else { return false }
+      var bytes: [UInt8] = []
+      var check = known?.check ?? 0
+      if known?.end ?? 0 == 0 {
+        bytes = FolderFormat.head(writer: writer, space: space)
+        check = FolderFormat.check(endOf: bytes)
+      }
+      bytes += FolderFormat.frame(operations, after: check)
+      try file.append(bytes, after: known?.end ?? 0)
+      guard file.isInPlace else {
+        throw RemoteError(
+          .unavailable, "“\(name)” was replaced or removed while it was written")
+      }
+      return true
+    }
+  }
+
+  /// Nobody else writes to it: not another device, because the name begins with the replica's id,
+  /// and not another process here, because of a lock.
+  ///
+  /// A file that is long enough, or that no more bytes make whole, is left as it is.
+  private func ownName(_ writer: ReplicaID) -> String {
+    let prefix = "\(writer)-"
+    let own = files.compactMap { file -> (number: Int, file: FolderFile)? in
+      guard file.name.hasPrefix(prefix) else { return nil }
+      let text = file.name.dropFirst(prefix.count).dropLast(Self.suffix.count)
+      guard let number = Int(text), number > 0, "\(number)" == text else { return nil }
+      return (number, file)
+    }
+    guard let last = own.max(by: { $0.number < $1.number }) else {
+      return "\(prefix)1\(Self.suffix)"
+    }
+    let isOpen: Bool =
+      switch last.file.rest {
+      case .damaged: false
+      case .nothing, .torn: last.file.end < fileBytes && last.file.writer ?? writer == writer
+      }
+    return "\(prefix)\(isOpen ? last.number : last.number + 1)\(Self.suffix)"
+  }
+}

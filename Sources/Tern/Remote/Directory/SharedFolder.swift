@@ -1,0 +1,198 @@
+import TernCore
+import TernDatabase
+
+/// One space's files in a shared folder, and what was read of them. Blocks on an executor of its
+/// own.
+///
+/// Everything here is read again from the files when a process starts: the folder is the truth, and
+/// whatever carries it may take files away, put older copies in their place, or double them under
+/// other names, at any moment.
+actor SharedFolder {
+  enum Limit {
+    /// A replica's file is left as it is from here on, and the next begun: what carries folders
+    /// often copies a file whole when its end has changed.
+    static let fileBytes = 8 << 20
+    /// One page's operations are about so long together.
+    static let pageBytes = 1 << 20
+    static let files = 10_000
+    /// Of the space's own folder.
+    static let nameBytes = 200
+  }
+
+  /// What can be known of a folder at once.
+  struct Moment: Hashable, Sendable {
+    /// Grows whenever operations were found.
+    var position: UInt64 = 0
+    /// How often the folder lost some, and how often when it was greeted last.
+    var losses = 0
+    var lossesGreeted = 0
+  }
+
+  let root: String
+  let space: String
+  let path: String
+  let writer: @Sendable () throws -> ReplicaID
+  let durable: DurableFile
+  let fileBytes: Int
+  private let executor: any SerialExecutor
+
+  private(set) var index = FolderIndex()
+  private(set) var files: [FolderFile] = []
+  private(set) var numbers: [String: Int] = [:]
+  private(set) var moment = Moment()
+  /// The frames that were read last.
+  var recent: [(place: FolderIndex.Place, operations: [Operation])] = []
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    executor.asUnownedSerialExecutor()
+  }
+
+  init(
+    root: String, space: String, writer: @escaping @Sendable () throws -> ReplicaID,
+    files: DurableFile, fileBytes: Int, executor: any SerialExecutor
+  ) {
+    self.root = root
+    self.space = space
+    path = "\(root)/\(HTTPRemote.escaped(space))"
+    self.writer = writer
+    durable = files
+    self.fileBytes = fileBytes
+    self.executor = executor
+  }
+
+  // MARK: - What is here
+
+  func greet() throws -> RemoteGreeting {
+    try scan()
+    moment.lossesGreeted = moment.losses
+    return RemoteGreeting(
+      epoch: "folder", nowMilliseconds: nil, position: moment.position, heads: index.heads)
+  }
+
+  func look() throws -> Moment {
+    try scan()
+    return moment
+  }
+
+  func ignoredFiles() throws -> [DirectoryRemote.IgnoredFile] {
+    try scan()
+    return files.filter { numbers[$0.name] != nil }.compactMap(\.ignored).sorted {
+      $0.name < $1.name
+    }
+  }
+
+  /// Reads what is new in the folder.
+  ///
+  /// - Throws: ``RemoteError``.
+  func scan() throws {
+    try checkNames()
+    try naming("looking at the folder") {
+      let names = try list()
+      if try isLost(names) { forget() }
+      for name in numbers.keys where names[name] == nil { numbers[name] = nil }
+      for name in names.keys.sorted() { try readOn(name, names[name]!) }
+    }
+  }
+
+  /// Lets the next look read everything again, and whoever watches ask again for the heads.
+  func forget() {
+    (index, files, numbers, recent) = (FolderIndex(), [], [:], [])
+    moment.losses += 1
+    moment.position += 1
+  }
+
+  private func checkNames() throws {
+    guard root.hasPrefix("/") else {
+      throw RemoteError(.malformed, "a folder is given as a file: URL")
+    }
+    guard !space.isEmpty, space.utf8.count <= FolderFormat.Limit.spaceBytes,
+      HTTPRemote.escaped(space).utf8.count <= Limit.nameBytes
+    else {
+      throw RemoteError(.malformed, "a space in a folder has a name of 1 to 128 plain characters")
+    }
+  }
+
+  /// The space's files by name.
+  private func list() throws -> [String: FileIdentity] {
+    guard FolderListing.exists(root) else {
+      throw RemoteError(
+        .unreachable, "the shared folder is not there; is its disk or its share connected?")
+    }
+    let all = try FolderListing.read(path) ?? [:]
+    // What begins with a dot is on its way: it has another name when it is whole.
+    let names = all.filter { $0.key.hasSuffix(Self.suffix) && !$0.key.hasPrefix(".") }
+    guard names.count <= Limit.files else {
+      throw RemoteError(
+        .tooLarge,
+        "files: the space's folder has \(names.count) files, and at most \(Limit.files) "
+          + "can be read")
+    }
+    return names
+  }
+
+  static let suffix = ".tern"
+
+  /// Whether operations that were found are no longer there.
+  private func isLost(_ names: [String: FileIdentity]) throws -> Bool {
+    for file in files where !file.frames.isEmpty {
+      guard let now = names[file.name] else { return true }
+      if now == file.identity { continue }
+      if now.byteCount < file.end { return true }
+      do {
+        guard let open = try open(file.name), try file.continues(in: open) else { return true }
+      } catch is FileFailure {
+        // That it can't be read now does not mean that it holds something else.
+        continue
+      }
+    }
+    return false
+  }
+
+  private func readOn(_ name: String, _ identity: FileIdentity) throws {
+    if let number = numbers[name], files[number].identity == identity { return }
+    let number = numbers[name] ?? files.count
+    if number == files.count {
+      numbers[name] = number
+      files.append(FolderFile(name: name, identity: identity))
+    }
+    guard identity.isRegular else {
+      files[number].identity = identity
+      return files[number].refuse("it is no file")
+    }
+    var isNew = false
+    do {
+      // Gone since the folder was read; the next look tells.
+      guard let file = try open(name) else { return }
+      var reading = files[number]
+      if try !reading.continues(in: file) {
+        // Replaced since the folder was read; the next look tells, where there is something to lose.
+        guard reading.frames.isEmpty else { return }
+        reading = FolderFile(name: name, identity: identity)
+      }
+      // Not held twice, so that it is not copied when it grows.
+      files[number] = FolderFile(name: name, identity: identity)
+      defer { files[number] = reading }
+      try reading.readOn(in: file, space: space) { operation, frame in
+        index.add(operation, at: FolderIndex.Place(file: number, frame: frame))
+        isNew = true
+      }
+    } catch let failure as FileFailure {
+      files[number].refuse("\(failure)")
+    }
+    if isNew { moment.position += 1 }
+  }
+
+  func open(_ name: String) throws -> ReadFile? {
+    try ReadFile("\(path)/\(name)")
+  }
+
+  /// Turns what the system refused into the protocol's own error, which names it.
+  func naming<T>(_ what: String, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let failure as FileFailure {
+      let reason = failure.isDiskFull ? "there is no room in the folder" : "\(failure)"
+      throw RemoteError(.unavailable, "\(what) of space “\(space)” failed: \(reason)")
+    }
+  }
+}

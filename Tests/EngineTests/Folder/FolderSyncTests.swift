@@ -1,0 +1,145 @@
+#if Server
+import Foundation
+import GRDB
+import Tern
+import Testing
+
+/// Devices that share a folder and no server.
+@Suite(.timeLimit(.minutes(2))) struct FolderSyncTests {
+  @Test func `two devices write at once, and end equal`() async throws {
+    try await Share.run { share in
+      let (a, b) = (
+        try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] }
+      )
+      try await Phone.run([a, b]) {
+        for number in 1...20 {
+          try await a.execute("INSERT INTO item VALUES ('a\(number)', 'from a', 1)")
+          try await b.execute("INSERT INTO item VALUES ('b\(number)', 'from b', 1)")
+        }
+        try await a.waitForRows(40)
+        try await b.waitForRows(40)
+        try await a.execute("UPDATE item SET count = count + 1")
+        try await b.execute("UPDATE item SET count = count + 2")
+        try await a.waitForRows(40, where: "count = 4")
+        try await b.waitForRows(40, where: "count = 4")
+        await a.waitForStatus { $0.phase == .upToDate && $0.waiting == 0 }
+      }
+      #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
+      #expect(a.engine.status.current.clockOffset == nil)
+      // Each in a file of its own.
+      let ids = try [a, b].map { try "\($0.replica.store.replicaID())-1.tern" }
+      #expect(try share.names() == ids.sorted())
+    }
+  }
+
+  @Test func `a stick that is pulled is waited for, and sync goes on when it is back`() async throws
+  {
+    try await Share.run { share in
+      let (a, b) = (
+        try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] }
+      )
+      try await a.execute("INSERT INTO item VALUES ('1', 'before', 1)")
+      try await a.syncOnce()
+      let away = share.url.deletingLastPathComponent().appending(
+        path: share.url.lastPathComponent + "-away")
+      defer { try? FileManager.default.removeItem(at: away) }
+      try await Phone.run([a]) {
+        await a.waitForStatus { $0.phase == .upToDate }
+        try FileManager.default.moveItem(at: share.url, to: away)
+        await a.waitForStatus { $0.phase == .waiting && $0.lastError?.code == .unreachable }
+        try await a.execute("INSERT INTO item VALUES ('2', 'meanwhile', 1)")
+        await a.waitForStatus { $0.waiting == 1 }
+        try FileManager.default.moveItem(at: away, to: share.url)
+        await a.waitForStatus { $0.phase == .upToDate && $0.waiting == 0 && $0.lastError == nil }
+      }
+      try await b.syncOnce()
+      #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
+      #expect(try b.replica.store.canonicalState().count == 2)
+    }
+  }
+
+  @Test func `what a folder loses is brought back by who has it`() async throws {
+    try await Share.run { share in
+      let (a, b, c) = (
+        try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] },
+        try await Phone { [share.remote($0)] }
+      )
+      try await a.execute("INSERT INTO item VALUES ('1', 'a', 1)")
+      try await a.syncOnce()
+      try await Phone.run([b]) {
+        try await b.waitForRows(1)
+        await b.waitForStatus { $0.phase == .upToDate }
+        // Device a is never seen again, and somebody clears up.
+        try share.remove("\(a.replica.store.replicaID())-1.tern")
+        try await c.execute("INSERT INTO item VALUES ('2', 'c', 1)")
+        try await Phone.run([c]) {
+          try await c.waitForRows(2)
+          try await b.waitForRows(2)
+        }
+      }
+      #expect(try c.replica.store.canonicalState() == b.replica.store.canonicalState())
+    }
+  }
+
+  @Test func `a device whose clock is ahead is waited for by name, until its time comes`()
+    async throws
+  {
+    try await Share.run { share in
+      let ahead = try await Phone(clockOffset: 3_600_000) { [share.remote($0)] }
+      let b = try await Phone { [share.remote($0)] }
+      try await b.execute("INSERT INTO item VALUES ('1', 'now', 1)")
+      try await b.syncOnce()
+      try await ahead.syncOnce()
+      try await ahead.execute("UPDATE item SET text = 'in an hour'")
+      try await ahead.syncOnce()
+      try await b.syncOnce()
+      let status = b.engine.status.current
+      #expect(status.putAside == 1 && status.phase == .upToDate && status.lastError == nil)
+      #expect(
+        try status.firstPutAside?.replica == "\(ahead.replica.store.replicaID())")
+      #expect(
+        try await b.database.read { try String.fetchOne($0, sql: "SELECT text FROM item") } == "now"
+      )
+      // What waits survives the program, and the clock of a server brings the time.
+      _ = try b.replica.store.correctClock(
+        nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
+      #expect(try b.replica.store.hasNews())
+      try await b.syncOnce()
+      #expect(b.engine.status.current.putAside == 0)
+      #expect(
+        try b.replica.store.canonicalState() == ahead.replica.store.canonicalState())
+    }
+  }
+
+  @Test func `a copied database is told by every device, and everything else is merged`()
+    async throws
+  {
+    try await Share.run { share in
+      let (a, b) = (
+        try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] }
+      )
+      let name = try "\(a.replica.store.replicaID())-1.tern"
+      try await a.execute("INSERT INTO item VALUES ('1', 'a', 1)")
+      try await a.syncOnce()
+      var envelope = try #require(
+        try a.replica.store.operations(lackedBy: VersionVector(), maximumBytes: 1).first
+      ).envelope
+      envelope.schemaVersion += 1
+      let before = try share.read(name)
+      try share.remove(name)
+      _ = try await share.remote(envelope.replica).push([Tern.Operation(envelope, body: [])])
+      try share.write(share.read(name), to: "copy.tern")
+      try share.write(before, to: name)
+      try await b.execute("INSERT INTO item VALUES ('2', 'b', 1)")
+      for phone in [b, a] {
+        let error = await #expect(throws: RemoteError.self) { try await phone.syncOnce() }
+        #expect(error?.code == .sequenceConflict && error?.message.contains("copy.tern") == true)
+      }
+      try await a.waitForRows(2)
+      try share.remove("copy.tern")
+      for phone in [a, b] { try await phone.syncOnce() }
+      #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
+    }
+  }
+}
+#endif

@@ -1,0 +1,133 @@
+#if Server
+import Foundation
+import GRDB
+import Tern
+import TernServer
+import TernTesting
+import Testing
+
+/// One replica with several remotes at once.
+@Suite(.timeLimit(.minutes(2))) struct SeveralRemotesTests {
+  @Test func `a device between a server and a folder carries both ways, byte for byte`()
+    async throws
+  {
+    try await Share.run { share in
+      try await Server.run(Server.memoryStore(seed: 1)) { server in
+        let a = try await Phone(server.port)
+        let b = try await Phone { [try Server.remote(port: server.port), share.remote($0)] }
+        let c = try await Phone { [share.remote($0)] }
+        try await Phone.run([a, b, c]) {
+          try await a.execute("INSERT INTO item VALUES ('1', 'from a', 1)")
+          try await c.waitForRows(1)
+          try await c.execute("UPDATE item SET count = count + 1")
+          try await c.execute("INSERT INTO item VALUES ('2', 'from c', 1)")
+          try await a.waitForRows(1, where: "count = 2")
+          try await a.waitForRows(2)
+          for engine in b.engines {
+            for await status in engine.status.updates
+            where status.phase == .upToDate && status.waiting == 0 { break }
+          }
+        }
+        let logs = try [a, b, c].map { phone in
+          try Set(phone.replica.store.operations(lackedBy: VersionVector(), maximumBytes: .max))
+        }
+        #expect(logs[0] == logs[1] && logs[1] == logs[2] && logs[0].count >= 2)
+        #expect(try a.replica.store.canonicalState() == c.replica.store.canonicalState())
+        // The server and the folder were pushed to by their own engine each.
+        #expect(b.engines.allSatisfy { $0.status.current.pulled > 0 })
+        #expect(b.engines.allSatisfy { $0.status.current.pushed > 0 })
+      }
+    }
+  }
+
+  @Test func `a device between two folders keeps a place in each`() async throws {
+    try await Share.run { first in
+      try await Share.run { second in
+        let a = try await Phone { [first.remote($0)] }
+        let b = try await Phone { [first.remote($0), second.remote($0)] }
+        let c = try await Phone { [second.remote($0)] }
+        for number in 1...5 {
+          try await a.execute("INSERT INTO item VALUES ('a\(number)', 'a', 1)")
+          try await c.execute("INSERT INTO item VALUES ('c\(number)', 'c', 1)")
+          for phone in [a, c, b, b, a, c] { try await phone.syncOnce() }
+        }
+        #expect(try a.replica.store.canonicalState() == c.replica.store.canonicalState())
+        #expect(try a.replica.store.canonicalState().count == 10)
+        for share in [first, second] {
+          let remote = share.remote(b.replica)
+          let place = try #require(try b.replica.store.place(at: remote.id))
+          let (rest, _) = try await remote.everything(
+            after: place.cursor, reader: b.replica.store.replicaID())
+          #expect(rest == [])
+        }
+      }
+    }
+  }
+
+  @Test func `what a folder was offered keeps its time when a server refuses it`() async throws {
+    try await Share.run { share in
+      try await Server.run(Server.memoryStore(seed: 1)) { server in
+        let a = try await Phone(clockOffset: 86_400_000) {
+          [share.remote($0), try Server.remote(port: server.port)]
+        }
+        try await a.execute("INSERT INTO item VALUES ('1', 'tomorrow', 1)")
+        try await a.engines[0].syncOnce()
+        let inFolder = try await share.fresh().operations
+        let error = await #expect(throws: RemoteError.self) { try await a.engines[1].syncOnce() }
+        #expect(error?.code == .timeAhead)
+        #expect(a.engines[1].status.current.waiting == 1)
+        #expect(
+          try a.replica.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == inFolder)
+        // In the folder nothing changed, and nothing has to.
+        try await a.engines[0].syncOnce()
+        #expect(try await share.fresh().operations == inFolder)
+      }
+    }
+  }
+
+  @Test func `what only one remote refused is stamped again`() async throws {
+    try await Share.run { share in
+      try await Server.run(Server.memoryStore(seed: 1)) { server in
+        let a = try await Phone(clockOffset: 86_400_000) {
+          [try Server.remote(port: server.port), share.remote($0)]
+        }
+        let b = try await Phone { [share.remote($0)] }
+        try await a.execute("INSERT INTO item VALUES ('1', 'tomorrow', 1)")
+        try await a.syncOnce()
+        try await b.syncOnce()
+        #expect(b.engine.status.current.putAside == 0)
+        #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
+        // The folder has no clock, and leaves the server's correction as it is.
+        try await a.execute("INSERT INTO item VALUES ('2', 'now', 1)")
+        for _ in 0..<2 { try await a.syncOnce() }
+        try await b.syncOnce()
+        #expect(b.engine.status.current.putAside == 0)
+        #expect(try b.replica.store.canonicalState().count == 2)
+      }
+    }
+  }
+
+  @Test func `what a remote refuses of another author keeps back nothing else`() async throws {
+    let (first, second) = (MemoryRemote(id: "1"), MemoryRemote(id: "2"))
+    let c = try await Phone { _ in [first] }
+    let b = try await Phone { _ in [first, second] }
+    // The second remote knows a copy of device c.
+    try await c.execute("INSERT INTO item VALUES ('c', 'one copy', 1)")
+    try await c.syncOnce()
+    let envelope = first.operations[0].envelope
+    var earlier = envelope
+    earlier.time = HybridTime(milliseconds: envelope.time.milliseconds + 60_000)
+    _ = try await second.push([Operation(earlier, body: [])])
+    try await c.execute("INSERT INTO item VALUES ('c2', 'one copy', 1)")
+    try await c.syncOnce()
+    try await b.engines[0].syncOnce()
+    try await b.execute("INSERT INTO item VALUES ('b', 'own', 1)")
+    let error = await #expect(throws: RemoteError.self) { try await b.engines[1].syncOnce() }
+    #expect(error?.code == .timeNotIncreasing && error?.replica == envelope.replica)
+    let id = try b.replica.store.replicaID()
+    #expect(second.operations.contains { $0.envelope.replica == id })
+    #expect(b.engines[1].status.current.lastError?.code == .timeNotIncreasing)
+    #expect(b.engines[0].status.current.lastError == nil)
+  }
+}
+#endif
