@@ -72,7 +72,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     return try isAny! && Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
   }
 
-  private func read<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
+  func read<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
     try database.readSnapshot { db in
       try body(StoreTransaction(db, tables: tables, sql: sql))
     }

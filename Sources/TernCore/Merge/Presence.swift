@@ -91,7 +91,8 @@ extension RowState {
     setPresence(presence == Presence() ? nil : presence)
   }
 
-  private func latestStamp(authors: Authors) -> Stamp? { stamps.max { authors.isLess($0, $1) } }
+  /// Of the latest write that a column or the row shows.
+  package func latestStamp(authors: Authors) -> Stamp? { stamps.max { authors.isLess($0, $1) } }
 
   /// Of every write that stands.
   private var stamps: [Stamp] {

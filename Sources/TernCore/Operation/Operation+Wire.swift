@@ -38,7 +38,8 @@ extension Operation {
     self.bytes = bytes
   }
 
-  private static func parse(_ buffer: UnsafeRawBufferPointer) throws(WireError) -> (Envelope, Int) {
+  /// The envelope of an operation that fills `buffer`, and where its body begins.
+  package static func parse(_ buffer: UnsafeRawBufferPointer) throws(WireError) -> (Envelope, Int) {
     var reader = ByteReader(buffer)
     guard try reader.byte("operation version") == wireVersion else {
       throw WireError(.unsupportedVersion, "operation")

@@ -1,0 +1,91 @@
+import TernCore
+import TernDatabase
+
+/// One row as the operations in the log speak of it.
+struct LoggedRow {
+  let shape: TableShape
+  let key: [Value]
+  /// The key as it stands in every body that names the row, byte for byte. An operation without
+  /// these bytes is passed over unread.
+  let packedKey: [UInt8]
+
+  struct Change {
+    let kind: RowChange.Kind
+    let life: UInt32
+    let columns: [Column]
+    /// Whether the state takes nothing of it, because the author's table is another.
+    let isDeferred: Bool
+  }
+
+  struct Column {
+    /// Among the shape's columns; `nil` where those do not have it.
+    let target: Int?
+    let name: String
+    let rule: UInt8
+    let content: WriteContent
+  }
+
+  init(_ shape: TableShape, key: [Value]) throws(RowLookupError) {
+    let names = shape.keyColumns.joined(separator: ", ")
+    guard key.count == shape.keyColumns.count else {
+      throw RowLookupError(
+        .wrongKey, table: shape.name,
+        "its key has \(shape.keyColumns.count) columns (\(names)), and \(key.count) values were "
+          + "given; give one for each, in this order")
+    }
+    guard !key.contains(.null) else {
+      throw RowLookupError(.wrongKey, table: shape.name, "no key (\(names)) holds NULL")
+    }
+    var writer = ByteWriter()
+    for value in key {
+      // SQLite holds 1 and 1.0 for the same key, and so do bodies.
+      if case .real(let number) = value, let whole = Int64(exactly: number) {
+        writer.append(integer: whole)
+      } else {
+        writer.append(value)
+      }
+    }
+    self.shape = shape
+    self.key = key
+    packedKey = writer.bytes
+  }
+
+  /// What an operation says of the row; mostly one change, and two where it was written and then
+  /// deleted.
+  ///
+  /// - Throws: ``WireError``.
+  func changes(in body: UnsafeRawBufferPointer) throws -> [Change] {
+    var changes: [Change] = []
+    var reader = BodyReader(body)
+    var row = BodyRow()
+    while let block = try reader.nextBlock() {
+      let isTable =
+        block.table.folded == shape.name.folded
+        && block.keyColumns.count == shape.keyColumns.count
+      let isMerged =
+        block.deletes == shape.deletes.kind.rawValue
+        && block.keyColumns.map(\.folded) == shape.keyColumns.map(\.folded)
+      let targets = isTable && isMerged ? shape.mapping(of: block).targets : []
+      while try reader.nextRow(&row, of: block) {
+        guard isTable, row.packedKey.count == packedKey.count,
+          row.packedKey.elementsEqual(packedKey)
+        else { continue }
+        changes.append(
+          Change(
+            kind: row.kind, life: row.life,
+            columns: try columns(of: row, block, targets: targets), isDeferred: !isMerged))
+      }
+    }
+    return changes
+  }
+
+  private func columns(of row: BodyRow, _ block: BodyBlock, targets: [Int?]) throws -> [Column] {
+    try row.values.indices.filter { row.isCarried[$0] }.map { index in
+      let target = targets.isEmpty ? nil : targets[index]
+      return Column(
+        target: target, name: target.map { shape.columns[$0].name } ?? block.columns[index].name,
+        rule: block.columns[index].rule,
+        content: try WriteContent(row.values[index], rule: block.columns[index].rule))
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+extension Replica {
+  /// Why a row is as it is: who wrote what stands, by which rule, and what lost.
+  ///
+  /// ```swift
+  /// print(try await replica.explain("book", key: [.string(isbn)]))
+  /// ```
+  ///
+  /// Seals what was written first, as a push does, so that all of it has an author and a time.
+  ///
+  /// Cost: one pass over the log's bytes, beside the app's own reads and writes where the database
+  /// is a pool. SQLite looks for the key in them, and only what holds it is decoded; in memory are
+  /// one operation and the answer.
+  ///
+  /// - Parameters:
+  ///   - key: a value for each column of the primary key, in its order and with the table's types.
+  ///   - limit: how many writes to tell of for each column: the newest, and the one that stands.
+  /// - Throws: ``RowLookupError`` for a table that does not sync or a key of another width,
+  ///   ``ReplicaError``, and `DatabaseError`.
+  public func explain(_ table: String, key: [Value], limit: Int = 100) async throws
+    -> RowExplanation
+  {
+    let store = store
+    let (row, standing) = try await BlockingWork.shared.run {
+      let (sql, row) = try store.row(table, key: key)
+      try store.seal()
+      return try store.transaction { transaction in
+        // Nothing may be noted when the state is read.
+        _ = try Seal.run(in: transaction)
+        return (row, try StandingRow(row, sql, in: transaction))
+      }
+    }
+    return try await Self.reading.run {
+      var pass = ExplainPass(row, standing, limit: limit)
+      try store.read { try pass.read($0) }
+      return pass.explanation
+    }
+  }
+
+  /// The changes of a row that are in the log, this device's and those of others, the earliest
+  /// first, a page at a time.
+  ///
+  /// ```swift
+  /// var page = try await replica.history("book", key: [.string(isbn)])
+  /// for change in page.changes { print(change) }
+  /// while let next = page.next {
+  ///   page = try await replica.history("book", key: [.string(isbn)], after: next)
+  ///   for change in page.changes { print(change) }
+  /// }
+  /// ```
+  ///
+  /// Seals what was written first, as a push does. The log keeps everything for now. An operation
+  /// whose content can not be read is passed over: ``ReplicaCounts/firstPutAside`` names one.
+  ///
+  /// Cost: all pages together read the log's bytes about once; SQLite looks for the key in them,
+  /// and only what holds it is decoded. In memory are a page and one operation.
+  ///
+  /// - Parameters:
+  ///   - key: a value for each column of the primary key, in its order and with the table's types.
+  ///   - position: where the page before ended.
+  ///   - limit: the fewest changes that a page ends after; those of one operation stay together.
+  /// - Throws: ``RowLookupError`` for a table that does not sync or a key of another width,
+  ///   ``ReplicaError``, and `DatabaseError`.
+  public func history(
+    _ table: String, key: [Value], after position: RowHistory.Position? = nil, limit: Int = 100
+  ) async throws -> RowHistory {
+    let store = store
+    let row = try await BlockingWork.shared.run {
+      let (_, row) = try store.row(table, key: key)
+      try store.seal()
+      return row
+    }
+    return try await Self.reading.run {
+      try store.read { try HistoryPass($0, row).page(after: position, limit: limit) }
+    }
+  }
+
+  /// A thread of its own, so that no sync waits for a long look into the log.
+  private static let reading = BlockingWork(label: "tern.explain")
+}
+
+extension SQLiteReplicaStore {
+  /// - Throws: ``RowLookupError``.
+  fileprivate func row(_ table: String, key: [Value]) throws -> (TableSQL, LoggedRow) {
+    guard let sql = sql.first(where: { $0.shape.name.folded == table.folded }) else {
+      let names = sql.map(\.shape.name).sorted().joined(separator: ", ")
+      throw RowLookupError(
+        .unknownTable, table: table, "the replica does not sync it; it syncs \(names)")
+    }
+    return (sql, try LoggedRow(sql.shape, key: key))
+  }
+}

@@ -1,0 +1,79 @@
+import TernCore
+
+extension RowExplanation: CustomStringConvertible {
+  /// For people: a line a fact.
+  public var description: String {
+    var lines = ["\(table) \(key): \(standing)" + (life == 0 ? "" : ", life \(life)")]
+    lines += deletes.map { "  delete by \($0.stamp): \($0.outcome)" }
+    lines += survivedBy.map { "  kept by \($0)" }
+    for column in columns {
+      let value = column.value.map { " = \($0)" } ?? ""
+      let author = column.stamp.map { "by \($0)" } ?? "not written in this life"
+      lines.append("  \(column.name)\(value), .\(column.rule): \(author)")
+      lines += column.writes.filter { $0.outcome != .stands }.map { "    \($0)" }
+    }
+    lines += deferred.map { "  \($0.name), not in this schema: \($0.writeCount) writes wait" }
+    if waitingChanges > 0 { lines.append("  \(waitingChanges) changes wait in the log") }
+    if isTooLarge { lines.append("  too large to travel as it was written here last") }
+    return lines.joined(separator: "\n")
+  }
+}
+
+extension RowExplanation.Standing: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .unknown: "nothing is known of it"
+    case .unsynced: "in the table and in no operation"
+    case .shown: "shown"
+    case .deleted(let stamp): "deleted by \(stamp)"
+    case .heldAside(let reason): "held aside, because \(reason)"
+    case .missing: "not in its table, from which a migration or a trigger took it"
+    }
+  }
+}
+
+extension RowExplanation.HeldAside: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .constraint: "a constraint of the table refuses it"
+    case .parent(let missing): "these rows are missing: \(missing)"
+    case .incomplete: "its insert has not come"
+    }
+  }
+}
+
+extension RowExplanation.Reference: CustomStringConvertible {
+  public var description: String {
+    "\(table) with " + zip(columns, values).map { "\($0) = \($1)" }.joined(separator: ", ")
+  }
+}
+
+extension RowExplanation.Write: CustomStringConvertible {
+  public var description: String {
+    "\(content) by \(stamp)\(isConcurrent ? ", concurrent" : ""): \(outcome)"
+  }
+}
+
+extension RowExplanation.Outcome: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .stands: "stands"
+    case .counts: "counts"
+    case .beaten(let reason): "beaten, \(reason)"
+    }
+  }
+}
+
+extension RowExplanation.Reason: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .later: "by a later write"
+    case .extreme: "by an extreme"
+    case .earlierEqual: "by an earlier write of the same"
+    case .removed: "what it added was taken out"
+    case .added: "what it took out was added elsewhere"
+    case .deleted: "by the delete"
+    case .changed: "by a change"
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import TernCore
+
+/// Who wrote something and when: by this (and the row's life) writes are ordered.
+public struct WriteStamp: Hashable, Sendable {
+  public var author: ReplicaID
+  /// The author's clock, as corrected by its remote's, and later than all that it had merged.
+  public var time: HybridTime
+  /// Whether this replica is the author.
+  public var isOwn: Bool
+
+  public init(author: ReplicaID, time: HybridTime, isOwn: Bool) {
+    self.author = author
+    self.time = time
+    self.isOwn = isOwn
+  }
+}
+
+extension WriteStamp: CustomStringConvertible {
+  public var description: String {
+    let text = time.date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    return "\(author)\(isOwn ? " (this replica)" : "") at \(text)"
+  }
+}
+
+extension HybridTime {
+  /// The same to the millisecond; the counter is left out.
+  public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}
+
+extension Authors {
+  func stamp(_ stamp: Stamp) -> WriteStamp {
+    WriteStamp(author: ids[Int(stamp.author)], time: stamp.time, isOwn: stamp.author == 0)
+  }
+}
