@@ -63,10 +63,54 @@ import Testing
     for column in 0..<4 {
       _ = try state.mergeColumn(
         UInt32(column), rule: .lastWriter, value: WireValue(.null), stamp: stamp,
-        sequence: 1, authors: authors)
+        turn: Turn(1), authors: authors)
     }
     state.finishInsert(
       stamp, rules: Array(repeating: .lastWriter, count: 4), authors: authors)
     #expect(state == .inserted(life: 1, stamp: stamp, columnCount: 4))
+  }
+
+  @Test func `the last write counts against a delete, though an extreme hides it`() throws {
+    // A greater value came earlier: the column's stamp goes down.
+    var writer = (ByteWriter(), ByteWriter())
+    writer.0.append(5 as Value)
+    writer.1.append(9 as Value)
+    func event(_ time: UInt64, _ author: Int, _ kind: RowChange.Kind, _ value: [UInt8]?) -> RowEvent
+    {
+      RowEvent(
+        author: author, time: time, sequence: time, row: 0, kind: kind,
+        life: kind == .delete ? 2 : 1, columns: value.map { [(3, $0)] } ?? [])
+    }
+    let insert = event(1, 0, .insert, nil)
+    let (late, early) = (
+      event(10, 1, .update, writer.0.bytes), event(3, 2, .update, writer.1.bytes)
+    )
+    let delete = event(5, 3, .delete, nil)
+    for order in [
+      [insert, late, early, delete], [insert, early, late, delete], [delete, late, early, insert],
+      [insert, delete, late, early],
+    ] {
+      var replica = RowReplica(9, deletes: .lastWriter)
+      for event in order { try replica.merge(event) }
+      #expect(replica.states[0]?.isShown == true)
+    }
+  }
+
+  @Test func `a row that many replicas deleted is read back`() throws {
+    var state = RowState(life: 0)
+    let authors = Authors([RowReplica.id(1)])
+    for part in UInt64(0)..<3 {
+      let covered = VersionVector(
+        Dictionary(
+          uniqueKeysWithValues: (0..<6000).map { (ReplicaID(high: part, low: $0), 1 as UInt64) }))
+      let change = RowChange(
+        kind: .delete, life: 2, stamp: Stamp(time: HybridTime(rawValue: part + 1), author: 0),
+        sequence: part + 1, covered: covered)
+      _ = state.begin(change, deletes: .updateWins, authors: authors)
+      state.settle(.updateWins, after: change, authors: authors)
+    }
+    var writer = ByteWriter()
+    state.appendCells(to: &writer)
+    #expect(try writer.bytes.withUnsafeBytes { try RowState.readCells($0) } == state.cells)
   }
 }

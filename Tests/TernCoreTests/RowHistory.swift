@@ -57,7 +57,7 @@ struct RowReplica {
         var reader = ByteReader(buffer)
         return try state.mergeColumn(
           UInt32(column), rule: Self.rules[column], value: reader.value("value"), stamp: stamp,
-          sequence: event.sequence, authors: authors)
+          turn: Turn(event.sequence), authors: authors)
       }
       if isShown { values[event.row, default: [:]][column] = bytes }
     }
@@ -331,7 +331,7 @@ struct RowHistory {
       // One replica an addition, so that the set keeps them apart.
       _ = expected.apply(
         SetChange(added: stays), by: RowReplica.id(1000 + Int(event.sequence) * 10 + event.author),
-        sequence: 1)
+        Turn(1))
     }
     return "\(expected.json)"
   }

@@ -69,11 +69,18 @@ import Testing
     if !condition { try #require(Bool(false), "byte \(index) changed by \(change)") }
   }
 
+  /// Of one block: a cut between two is a body too.
   private static func sample() throws -> Operation {
     for seed in 0..<1000 {
       var random = RandomWire(seed: seed)
       let operation = random.operation()
-      if (300...600).contains(operation.bytes.count) { return operation }
+      guard (300...600).contains(operation.bytes.count) else { continue }
+      var (blocks, row) = (0, BodyRow())
+      try operation.forEachBlock { block, reader in
+        blocks += 1
+        while try reader.nextRow(&row, of: block) {}
+      }
+      if blocks == 1 { return operation }
     }
     throw WireError(.malformed, "sample")
   }

@@ -142,4 +142,92 @@ private func pair(_ rule: DeleteRule) throws -> (Device, Device) {
     #expect(try a.store.counts().heldRows == 0 && b.store.counts().heldRows == 0)
     #expect(try b.column("SELECT id FROM t") == [])
   }
+
+  @Test(arguments: [
+    "UPDATE t SET a = a; UPDATE t SET a = 'last' WHERE id = '1'; DELETE FROM t WHERE id = '1'",
+    "UPDATE t SET mine = 'x'; UPDATE t SET a = 'last' WHERE id = '1'; DELETE FROM t WHERE id = '1'",
+  ])
+  func `an update that changes nothing is no delete`(_ sql: String) throws {
+    let (a, b) = try pair(.updateWins)
+    try a.execute(sql)
+    try b.execute("UPDATE t SET n = n + 1 WHERE id = '1'")
+    try meet(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT a || n FROM t WHERE id = '1'") == ["last6"])
+    }
+  }
+
+  @Test func `of a key that goes twice before a seal, what the others know is kept`() throws {
+    let (a, b) = try pair(.updateWins)
+    try a.execute("DELETE FROM child; UPDATE t SET a = 'first' WHERE id = '1'")
+    try a.execute(
+      """
+      DELETE FROM t WHERE id = '1'; INSERT INTO t (id, a) VALUES ('1', 'temp');
+      UPDATE t SET a = 'more' WHERE id = '1'; DELETE FROM t WHERE id = '1'
+      """)
+    try b.execute("UPDATE t SET n = n + 1 WHERE id = '1'")
+    try meet(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT a || n FROM t WHERE id = '1'") == ["first6"])
+    }
+    #expect(try a.store.canonicalState() == b.store.canonicalState())
+  }
+
+  @Test func `what is kept follows columns that are renamed or dropped`() throws {
+    let (a, b) = try pair(.updateWins)
+    try a.execute("DELETE FROM child; DELETE FROM t WHERE id = '1'")
+    try a.store.seal()
+    let tables = [
+      SyncTable(
+        "t", merge: ["n": .counter], deletes: .updateWins, local: ["mine"], renamed: ["b": "a"]),
+      SyncTable("child", deletes: .updateWins),
+    ]
+    let upgraded = try a.upgraded(
+      SyncSchema(version: 2, tables: tables), "ALTER TABLE t RENAME COLUMN a TO b")
+    try b.execute("UPDATE t SET n = n + 1 WHERE id = '1'")
+    try upgraded.pull(from: b)
+    #expect(try upgraded.column("SELECT b || n FROM t WHERE id = '1'") == ["A6"])
+  }
+
+  @Test func `a row that comes back leaves alone what is too large to travel`() throws {
+    let (a, b) = try pair(.updateWins)
+    try a.execute("DELETE FROM child; DELETE FROM t WHERE id = '1'")
+    try a.store.seal()
+    try a.execute("INSERT INTO t (id, a) VALUES ('1', zeroblob(16000000))")
+    try b.execute("UPDATE t SET n = n + 1 WHERE id = '1'")
+    try meet(a, b)
+    #expect(try a.column("SELECT length(a) || ' ' || n FROM t WHERE id = '1'") == ["16000000 6"])
+    try a.execute("UPDATE t SET a = 'short' WHERE id = '1'")
+    try meet(a, b)
+    try meet(a, b)
+    #expect(try a.column("SELECT a FROM t WHERE id = '1'") == ["short"])
+    #expect(try a.store.canonicalState() == b.store.canonicalState())
+  }
+
+  @Test func `a large row that was deleted again comes back as the others have it`() throws {
+    let (a, b) = try pair(.updateWins)
+    try a.execute("DELETE FROM child; DELETE FROM t WHERE id = '1'")
+    try a.store.seal()
+    try a.execute("INSERT INTO t (id, a) VALUES ('1', zeroblob(16000000))")
+    try a.store.seal()
+    try a.execute("DELETE FROM t WHERE id = '1'")
+    try a.store.seal()
+    try b.execute("UPDATE t SET a = 'B' WHERE id = '1'")
+    try meet(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT a || n FROM t WHERE id = '1'") == ["B5"])
+    }
+  }
+
+  @Test func `a column that the app adds by itself loses nothing of what was deleted before`()
+    throws
+  {
+    let (a, b) = try pair(.updateWins)
+    try a.execute("DELETE FROM child; DELETE FROM t WHERE id = '1'")
+    try a.execute("ALTER TABLE t ADD COLUMN more DEFAULT 'd'")
+    let again = try Device(a.database, schema(.updateWins, version: 2), id: 99)
+    try b.execute("UPDATE t SET n = n + 1 WHERE id = '1'")
+    try meet(again, b)
+    #expect(try again.column("SELECT a || n FROM t WHERE id = '1'") == ["A6"])
+  }
 }

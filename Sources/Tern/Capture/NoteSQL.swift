@@ -105,7 +105,8 @@ struct NoteSQL {
   }
 
   private var allColumns: [String] { maskNames.map { _ in "-1" } }
-  private var noColumns: [String] { maskNames.map { _ in "0" } }
+  /// Of a row that went: NULL, since an update that changes nothing has a mask without a bit too.
+  var noColumns: [String] { maskNames.map { _ in "NULL" } }
 
   private var changedColumns: [String] {
     maskNames.indices.map { word in

@@ -46,9 +46,8 @@ struct NotedRow {
     scan.value(stateColumn + 6 + Int32(column))
   }
 
-  private var isNotedAsGone: Bool {
-    masks.allSatisfy { $0 == 0 }
-  }
+  /// The note is of the row's end; an update that changes nothing has a mask without a bit.
+  private var isNotedAsGone: Bool { scan.isNull(1) }
 
   private func isMasked(_ column: Int) -> Bool {
     let id = shape.columns[column].id
@@ -101,18 +100,25 @@ struct NotedRow {
     let covered =
       shape.deletes == .updateWins ? alive.seenWrites(authors: authors) : VersionVector()
     if shape.deletes == .updateWins { encoded.append(covered) }
-    merge(.delete, life: alive.life + 1, covered, into: &state)
+    let change = rowChange(.delete, life: alive.life + 1, covered)
+    begin(change, in: &state)
+    settle(change, in: &state)
     return state
   }
 
   /// Merges the row's part of a local change.
-  private func merge(
-    _ kind: RowChange.Kind, life: UInt32, _ covered: VersionVector = VersionVector(),
-    into state: inout RowState
-  ) {
-    let change = RowChange(
-      kind: kind, life: life, stamp: stamp, sequence: sequence, covered: covered)
+  private func begin(_ change: RowChange, in state: inout RowState) {
     _ = state.begin(change, deletes: shape.deletes, authors: authors)
+  }
+
+  private func rowChange(
+    _ kind: RowChange.Kind, life: UInt32, _ covered: VersionVector = VersionVector()
+  ) -> RowChange {
+    RowChange(kind: kind, life: life, stamp: stamp, sequence: sequence, covered: covered)
+  }
+
+  /// Decides, after a change's columns, whether the row is deleted.
+  private func settle(_ change: RowChange, in state: inout RowState) {
     state.settle(shape.deletes, after: change, authors: authors)
   }
 
@@ -123,33 +129,38 @@ struct NotedRow {
       return .inserted(life: life, stamp: stamp, columnCount: shape.rules.count)
     }
     var state = RowState(life: 0)
-    merge(.insert, life: life, into: &state)
+    let inserted = rowChange(.insert, life: life)
+    begin(inserted, in: &state)
     for (index, column) in shape.columns.enumerated() {
       if column.rule == .set {
-        let change = try change(of: index, in: &state, isComplete: true) ?? SetChange(added: [])
+        let change = try change(of: index, in: &state, isComplete: true, isNew: true)!
         change.bytes.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
         continue
       }
       encoded.append(value(index))
       _ = try state.mergeColumn(
         UInt32(column.id), rule: column.rule, value: value(index), stamp: stamp,
-        sequence: sequence, authors: authors)
+        turn: Turn(sequence), authors: authors)
     }
     state.finishInsert(stamp, rules: shape.rules, authors: authors)
+    settle(inserted, in: &state)
     return state
   }
 
   /// Brings a set to what its column says.
-  private mutating func change(of index: Int, in state: inout RowState, isComplete: Bool) throws
-    -> SetChange?
-  {
+  ///
+  /// - Parameter isNew: whether even no element is a change.
+  private mutating func change(
+    of index: Int, in state: inout RowState, isComplete: Bool, isNew: Bool = false
+  ) throws -> SetChange? {
     let (column, written) = (shape.columns[index], value(index))
     let id = UInt32(column.id)
     let elements = try SetText.elements(of: written, in: transaction)
-    let change = elements.flatMap { state.elements(of: id).change(to: $0, isComplete: isComplete) }
-    if change != nil || state.stamp(of: id) == nil {
+    var change = elements.flatMap { state.elements(of: id).change(to: $0, isComplete: isComplete) }
+    if isNew, change == nil { change = SetChange(added: []) }
+    if let change {
       _ = state.apply(
-        change ?? SetChange(added: []), to: id, stamp: stamp, sequence: sequence, authors: authors)
+        change, to: id, stamp: stamp, turn: Turn(sequence), authors: authors)
     }
     let shown = state.elements(of: id).json
     if elements != nil, written.value != shown { lost.append((column.name, shown)) }
@@ -175,12 +186,15 @@ struct NotedRow {
       case .lastWriter:
         if state.stamp(of: id) == stamp { continue }
       case .counter:
+        // What was written to a row that was held aside counts once.
+        if wasHeld, state.stamp(of: id) == stamp { continue }
         let shown = wasHeld ? 0 : Int64(clamping: state.sum(of: id))
         let difference = (written.wide ?? 0) - Int128(shown)
+        let sum = state.sum(of: id) &+ difference
+        if wasHeld { lost.append((column.name, .integer(Int64(clamping: sum)))) }
         if difference == 0 { continue }
         differences.append((index, .number(difference)))
         state.add(difference, to: id, stamp: stamp, authors: authors)
-        if wasHeld { lost.append((column.name, .integer(Int64(clamping: state.sum(of: id))))) }
         changed[index] = true
         count += 1
         continue
@@ -196,14 +210,17 @@ struct NotedRow {
       changed[index] = true
       count += 1
       let wins = try state.mergeColumn(
-        id, rule: column.rule, value: written, stamp: stamp, sequence: sequence, authors: authors)
+        id, rule: column.rule, value: written, stamp: stamp, turn: Turn(sequence),
+        authors: authors)
       if !wins, case .extreme(let value, _) = state.content(of: id) {
         lost.append((column.name, value))
       }
     }
     if count == 0 { return nil }
-    if shape.deletes.keepsContent { merge(.update, life: state.life, into: &state) }
+    let update = rowChange(.update, life: state.life)
+    if shape.deletes.keepsContent { begin(update, in: &state) }
     encodeUpdate(&state, isWhole: count == shape.columns.count, differences)
+    settle(update, in: &state)
     return state
   }
 

@@ -37,6 +37,13 @@ struct Seal {
 
   /// - Returns: the sequence numbers of the new operations.
   static func run(in transaction: StoreTransaction) throws -> Range<UInt64> {
+    try run(in: transaction, round: 1)
+  }
+
+  /// Rounds after which a table is left as the app's triggers want it, whatever the state says.
+  private static let roundLimit = 4
+
+  private static func run(in transaction: StoreTransaction, round: Int) throws -> Range<UInt64> {
     var latest: Int64?
     var noted: [Int] = []
     for (index, sql) in transaction.sql.enumerated() {
@@ -50,11 +57,11 @@ struct Seal {
     guard let latest else { return 0..<0 }
     var seal = try Seal(transaction, noteMilliseconds: latest)
     for index in noted { try seal.sealTable(index) }
+    if round == roundLimit { seal.restored = [] }
     let sealed = try seal.finish(noted)
     if seal.restored.isEmpty { return sealed }
-    // What the app's triggers made of the restored values is a write like any other. It ends here,
-    // because an extreme that stands in its table loses to nothing.
-    let more = try run(in: transaction)
+    // What the app's triggers made of the restored values is a write like any other.
+    let more = try run(in: transaction, round: round + 1)
     return more.isEmpty ? sealed : sealed.lowerBound..<more.upperBound
   }
 
@@ -71,23 +78,26 @@ struct Seal {
     var row = NotedRow(shape: shape, scan: scan, stamp: stamp, in: transaction)
     var isOpen = false
     var scanned = 0
+    /// Keys that were held aside until this seal.
+    var shownAgain: Set<[UInt8]> = []
     while try scan.step() {
       scanned += 1
       if Planted.isActive(.noteLost), (scanned + Int(time.milliseconds)) % 5 == 0 { continue }
       let old = try transaction.state(in: scan, from: row.stateColumn)
       row.readKey()
       // A row that is held aside is absent from its table without having been deleted.
-      let wasHeld = hasHeld ? try transaction.isHeld(shape.id, row.packedKey) : false
-      if wasHeld, !row.exists { continue }
-      if wasHeld { try transaction.dropHeld(shape.id, row.packedKey) }
-      if row.exists, old?.isDeleted ?? false { try transaction.dropKept(shape.id, row.packedKey) }
+      let isHeld = hasHeld ? try transaction.isHeld(shape.id, row.packedKey) : false
+      if isHeld, !row.exists { continue }
+      // Each of its notes was written without what was held.
+      let wasHeld = isHeld || hasHeld && shownAgain.contains(row.packedKey)
       let changed = try row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)
       guard let state = changed else {
+        if isHeld { try showAgain(row, &shownAgain, shape) }
         restore(row.lost, of: row, in: index)
         continue
       }
       // No peer would take it, nor anything behind it.
-      if row.encoded.count > Operation.Limit.rowBytes || state.life > BodyLimit.life {
+      if row.encoded.count > Operation.Limit.rowBytes || state.lastLife > BodyLimit.life {
         try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
         continue
       }
@@ -96,6 +106,8 @@ struct Seal {
       body.append(raw: row.encoded.bytes)
       for key in 0..<keys { put.bind(Int32(key + 1), scan.value(Int32(1 + masks + key))) }
       try transaction.run(put, state: state, keyCount: keys)
+      if isHeld { try showAgain(row, &shownAgain, shape) }
+      if row.exists, old?.isDeleted ?? false { try transaction.dropKept(shape.id, row.packedKey) }
       if state.isDeleted { try transaction.keepGone(sql, row, state) }
       restore(row.lost, of: row, in: index)
       if body.count > Operation.Limit.fragmentBytes {
@@ -105,6 +117,13 @@ struct Seal {
       }
     }
     if isOpen { body.appendEndOfBlock() }
+  }
+
+  private func showAgain(
+    _ row: NotedRow, _ shownAgain: inout Set<[UInt8]>, _ shape: TableShape
+  ) throws {
+    try transaction.dropHeld(shape.id, row.packedKey)
+    shownAgain.insert(row.packedKey)
   }
 
   private mutating func restore(

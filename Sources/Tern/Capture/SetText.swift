@@ -7,9 +7,10 @@ enum SetText {
   static func isRefused(_ value: String) -> String {
     """
     CASE WHEN typeof(\(value)) <> 'text' THEN 1 WHEN NOT json_valid(\(value)) THEN 1
-    WHEN json_type(\(value)) <> 'array' THEN 1
+    WHEN json_type(\(value)) <> 'array' THEN 1 WHEN instr(\(value), '\\u0000') THEN 1
+    WHEN json_array_length(\(value)) > \(ElementSet.Limit.written) THEN 1
     ELSE EXISTS (SELECT 1 FROM json_each(\(value)) WHERE type NOT IN ('text', 'integer', 'real')
-    OR type = 'real' AND abs(atom) > 1.7976931348623157e308) END
+    OR typeof(atom) = 'real' AND abs(atom) > 1.7976931348623157e308) END
     """
   }
 

@@ -88,19 +88,22 @@ final class MergePass {
 
   /// Merges a whole group.
   ///
-  /// - Parameter last: its last operation, where that is at hand.
+  /// - Parameter last: its last operation, where that is at hand. Without it the group was put aside,
+  ///   and later ones of its author may be merged.
   func merge(_ group: LogGroup, last: Operation? = nil) throws {
     for sequence in group.sequences {
       let isLast = sequence == last?.envelope.sequence
       let operation = try isLast ? last! : transaction.part(sequence, of: group)
-      try merge(operation, author: group.author)
+      try merge(operation, author: group.author, isInTurn: last != nil)
       transaction.lastTime = max(transaction.lastTime, operation.envelope.time)
     }
   }
 
-  private func merge(_ operation: Operation, author: UInt32) throws {
+  private func merge(_ operation: Operation, author: UInt32, isInTurn: Bool) throws {
     let stamp = Stamp(time: operation.envelope.time, author: author)
     let id = LogID(author: author, sequence: operation.envelope.sequence)
+    let turn = Turn(
+      sequence: id.sequence, settled: isInTurn ? try transaction.settled(before: id) : 0)
     try operation.forEachBlock { block, reader in
       let found = try merger(for: block)
       let (target, mapping) = (found?.0, found.map { $0.1.mapping(of: block) })
@@ -114,7 +117,7 @@ final class MergePass {
       while try reader.nextRow(&row, of: block) {
         guard let target, let mapping, try holds(row, of: block, id, found?.1) else { continue }
         try target.merge(
-          row, stamp: stamp, sequence: id.sequence, mapping: mapping, concurrency: concurrency)
+          row, stamp: stamp, turn: turn, mapping: mapping, concurrency: concurrency)
       }
     }
   }
@@ -152,7 +155,8 @@ final class MergePass {
           try holds(row, of: block, id, shape)
         else { continue }
         try merger.merge(
-          row, stamp: stamp, sequence: id.sequence, mapping: mapping, concurrency: concurrency)
+          row, stamp: stamp, turn: Turn(sequence: id.sequence, settled: 0), mapping: mapping,
+          concurrency: concurrency)
       }
     }
     return known

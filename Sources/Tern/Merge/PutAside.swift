@@ -30,6 +30,7 @@ extension StoreTransaction {
 
   /// - Parameter time: of a group that waits for the clock.
   func putAside(_ group: LogGroup, until time: HybridTime? = nil, _ reason: String) throws {
+    hasAside = true
     let statement = try statement(
       "REPLACE INTO \(tables.aside) (id, first, reason, due_ms) VALUES (?, ?, ?, ?)")
     statement.bind(1, LogID(author: group.author, sequence: group.sequences.upperBound).rawValue)
@@ -65,6 +66,18 @@ extension StoreTransaction {
     let delete = try statement("DELETE FROM \(tables.aside) WHERE id = ?")
     delete.bind(1, LogID(author: group.author, sequence: group.sequences.upperBound).rawValue)
     try delete.run()
+  }
+
+  /// Up to which sequence all operations of an author are merged once this one is.
+  func settled(before id: LogID) throws -> UInt64 {
+    guard hasAside else { return id.sequence }
+    let select = try statement(
+      "SELECT min(first) FROM \(tables.aside) WHERE id > ? AND id < ?")
+    select.bind(1, LogID(author: id.author, sequence: 0).rawValue)
+    select.bind(2, id.rawValue)
+    defer { select.reset() }
+    guard try select.step(), !select.isNull(0) else { return id.sequence }
+    return select.raw(0) - 1
   }
 
   func firstPutAside() throws -> OperationPutAside? {

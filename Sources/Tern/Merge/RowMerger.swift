@@ -12,7 +12,7 @@ final class RowMerger {
   private let insert: FastStatement
   private let put: FastStatement
   /// Of the operation that is merged.
-  private var sequence: UInt64 = 0
+  private var turn = Turn(0)
   private var columns: [Int] = []
   private var values: [ProjectedValue] = []
 
@@ -37,7 +37,7 @@ final class RowMerger {
   }
 
   func merge(
-    _ row: BodyRow, stamp: Stamp, sequence: UInt64, mapping: Mapping, concurrency: Concurrency
+    _ row: BodyRow, stamp: Stamp, turn: Turn, mapping: Mapping, concurrency: Concurrency
   ) throws {
     // Most rows are new: inserting tells so without a search before it.
     if row.kind == .insert, isPlain, let order = mapping.order {
@@ -50,7 +50,7 @@ final class RowMerger {
     bindKey(row, to: read)
     let old = try read.step() ? try transaction.state(in: read, from: 0) : nil
     read.reset()
-    self.sequence = sequence
+    self.turn = turn
     try mergeSlowly(row, old, stamp, mapping, concurrency)
   }
 
@@ -77,7 +77,7 @@ final class RowMerger {
     }
     let change = RowChange(
       kind: isInsert ? .insert : row.kind == .delete ? .delete : .update, life: row.life,
-      stamp: stamp, sequence: sequence, covered: row.covered)
+      stamp: stamp, sequence: turn.sequence, covered: row.covered)
     let effect = state.begin(change, deletes: shape.deletes, authors: transaction.authors)
     if effect == .beaten { return }
     try mergeColumns(row, into: &state, stamp, mapping, concurrency, metInsert: metInsert)
@@ -107,7 +107,7 @@ final class RowMerger {
       guard
         try state.mergeColumn(
           id, rule: column.rule, value: row.values[source], stamp: stamp,
-          sequence: sequence, authors: transaction.authors)
+          turn: turn, authors: transaction.authors)
       else { continue }
       columns.append(target)
       values.append(projected(column, state, row.values[source]))
@@ -130,7 +130,7 @@ final class RowMerger {
     switch effect {
     case .ends: try writer.removeAndForget(key)
     case .begins:
-      if old?.isAlive ?? false || shape.deletes.keepsContent { try writer.removeAndForget(key) }
+      if let old, old.isAlive || shape.deletes.keepsContent { try writer.removeAndForget(key) }
       let content = writer.named(columns, values)
       if let reason = reason(state) { return try writer.hold(key, reason, adding: content) }
       try writer.write(key, content: content)

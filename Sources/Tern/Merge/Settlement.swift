@@ -58,6 +58,8 @@ final class Settlement {
         let content = try transaction.heldContent(sql.shape.id, key)
       else { continue }
       try transaction.dropHeld(sql.shape.id, key)
+      // What is too large to travel was written here meanwhile, and stands for itself.
+      if try writer.read(key) != nil { continue }
       try writer.write(key, content: sql.shape.present(content))
     }
   }

@@ -88,7 +88,9 @@ final class TableWriter {
     _ key: some ContiguousBytesLike, columns: [Int], values: [ProjectedValue],
     aside reason: HeldReason?, isWhole: Bool
   ) throws {
-    if let aside = try aside(key) {
+    if var aside = try aside(key) {
+      // What is too large to travel was written here meanwhile, and stands for itself.
+      if reason == nil, let shown = try read(key) { aside = shown }
       let content = aside.merging(named(columns, values)) { $1 }
       try forget(key)
       if let reason { return try hold(key, reason, adding: content) }
@@ -143,9 +145,11 @@ final class TableWriter {
 
   /// What is held aside of a row, or kept of one that is deleted.
   func aside(_ key: some ContiguousBytesLike) throws -> [String: Value]? {
-    if hasHeld, let held = try transaction.heldContent(sql.shape.id, key) { return held }
+    if hasHeld, let held = try transaction.heldContent(sql.shape.id, key) {
+      return sql.shape.present(held)
+    }
     guard sql.shape.deletes.keepsContent else { return nil }
-    return try transaction.keptContent(sql.shape.id, key)
+    return try transaction.keptContent(sql.shape.id, key).map { sql.shape.present($0) }
   }
 
   /// Takes a row out of its table whole, with what stood there and what was to be written.

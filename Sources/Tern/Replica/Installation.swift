@@ -16,9 +16,10 @@ struct Installation {
     try database.writeWithoutTransaction { db in
       try db.inTransaction(.immediate) {
         if try db.tableExists(tables.replica) {
+          try checkFormat(db)
           try createTables(db)
           let known = try installedSQL(db)
-          try createGoneTables(db, known)
+          try createGoneTables(db, known, isSealed: false)
           _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
         }
         try dropTriggers(db)
@@ -133,7 +134,7 @@ struct Installation {
       try checkFormat(db)
       try createTables(db)
       let known = try installedSQL(db)
-      try createGoneTables(db, known)
+      try createGoneTables(db, known, isSealed: false)
       _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
     }
     try createTables(db)
@@ -161,7 +162,7 @@ struct Installation {
 
   private func installTriggers(_ db: Database, _ sql: [TableSQL]) throws {
     var wanted: [String: String] = [:]
-    try createGoneTables(db, sql)
+    try createGoneTables(db, sql, isSealed: true)
     for sql in sql {
       try recreateNotesIfNeeded(db, sql.note)
       for statement in sql.note.tables { try db.execute(sql: statement) }
@@ -187,13 +188,21 @@ struct Installation {
     }
   }
 
-  /// They follow the app's columns, and are empty whenever those change: a seal came before.
-  private func createGoneTables(_ db: Database, _ sql: [TableSQL]) throws {
+  /// They follow the app's columns: before a seal they get those that they lack, and after it, when
+  /// they are empty, they are made anew where anything differs.
+  private func createGoneTables(_ db: Database, _ sql: [TableSQL], isSealed: Bool) throws {
     for sql in sql where sql.shape.deletes.keepsContent {
       let present = try String.fetchOne(
         db, sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?",
         arguments: [sql.note.goneTable])
       if present == sql.note.goneCreation[0] { continue }
+      if present != nil, !isSealed {
+        let columns = Set(try db.columns(in: sql.note.goneTable).map(\.name))
+        for column in sql.note.goneColumns where !columns.contains(column.name) {
+          try db.execute(sql: "ALTER TABLE \(sql.note.goneTable) ADD COLUMN \(column.name)")
+        }
+        continue
+      }
       if present != nil { try db.execute(sql: "DROP TABLE \(sql.note.goneTable)") }
       for statement in sql.note.goneCreation { try db.execute(sql: statement) }
     }
@@ -211,10 +220,11 @@ struct Installation {
   /// Notes every row that was there before the table was synced.
   private func adopt(_ db: Database, _ sql: TableSQL) throws {
     for column in sql.shape.columns where column.rule == .set {
-      let isRefused = SetText.isRefused(column.name.quoted)
+      let isRefused = SetText.isRefused("r.\(column.name.quoted)")
       guard
         try Row.fetchOne(
-          db, sql: "SELECT 1 FROM \(sql.shape.qualifiedName) WHERE \(isRefused) LIMIT 1") == nil
+          db, sql: "SELECT 1 FROM \(sql.shape.qualifiedName) AS r WHERE \(isRefused) LIMIT 1")
+          == nil
       else {
         throw SchemaError(
           .unsupportedRule, table: sql.shape.name, column: column.name,
@@ -237,7 +247,7 @@ struct Installation {
     try db.execute(
       sql: """
         INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
-        SELECT \(([NoteSQL.milliseconds] + note.maskNames.map { _ in "0" } + gone).joined(separator: ", "))
+        SELECT \(([NoteSQL.milliseconds] + note.noColumns + gone).joined(separator: ", "))
         FROM \(note.rowTable) AS r WHERE r.life & 1 AND NOT EXISTS (
           SELECT 1 FROM \(sql.shape.qualifiedName) AS t WHERE \(match.joined(separator: " AND ")))
         """)

@@ -15,7 +15,8 @@ final class StoreSQL: Sendable {
   init(prefix: String) {
     readReplica = """
       SELECT last_time, schema_version, correction_ms, EXISTS (SELECT 1 FROM \(prefix)large),
-        EXISTS (SELECT 1 FROM \(prefix)aside WHERE due_ms IS NOT NULL)
+        EXISTS (SELECT 1 FROM \(prefix)aside WHERE due_ms IS NOT NULL),
+        EXISTS (SELECT 1 FROM \(prefix)aside)
       FROM \(prefix)replica
       """
     readAuthors = "SELECT id, stored, merged, time FROM \(prefix)author ORDER BY idx"

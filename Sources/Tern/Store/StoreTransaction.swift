@@ -15,6 +15,8 @@ final class StoreTransaction {
   private(set) var correctionMilliseconds: Int64
   /// Whether rows are left out of operations, because they are too large.
   var hasLargeRows: Bool
+  /// Whether any group is put aside.
+  var hasAside: Bool
   /// Whether groups are put aside until the clock comes near their time.
   var hasFuture: Bool
   /// Whether rows are held aside, once that was looked up.
@@ -41,6 +43,7 @@ final class StoreTransaction {
       correctionMilliseconds = replica.int64(2)
       hasLargeRows = replica.int64(3) != 0
       hasFuture = replica.int64(4) != 0
+      hasAside = replica.int64(5) != 0
       replica.reset()
       guard try author.step() else { throw gone }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {

@@ -97,17 +97,18 @@ private struct Builder {
       + shape.columns.map { "CASE WHEN \(exists) THEN t.\($0.name.quoted) ELSE g.c\($0.id) END" }
   }
 
+  /// Of a key that went several times the first row: that which the state knows.
   private var joinedGone: String {
     guard shape.deletes.keepsContent else { return "" }
     let match = matches(note.keyNames, note.keyNames.map { "n.\($0)" })
     return "LEFT JOIN \(note.goneTable) AS g ON g.rowid = "
-      + "(SELECT max(rowid) FROM \(note.goneTable) WHERE \(match))"
+      + "(SELECT min(rowid) FROM \(note.goneTable) WHERE \(match))"
   }
 
   var readGone: String {
     let names = note.goneColumns.map(\.name)
     return "SELECT \((["1"] + names).joined(separator: ", ")) FROM \(note.goneTable) "
-      + "WHERE \(matches(note.keyNames, parameters(keyCount))) ORDER BY rowid DESC LIMIT 1"
+      + "WHERE \(matches(note.keyNames, parameters(keyCount))) ORDER BY rowid LIMIT 1"
   }
 
   var readState: String {

@@ -5,7 +5,7 @@ extension ElementSet {
   /// - Source: RFC 8259.
   package var json: Value {
     var text: [UInt8] = [UInt8(ascii: "[")]
-    for (index, entry) in entries.enumerated() {
+    for (index, entry) in shown.enumerated() {
       if index > 0 { text.append(UInt8(ascii: ",")) }
       switch entry.element {
       case .text(let bytes): Self.append(bytes, to: &text)
@@ -35,13 +35,15 @@ extension ElementSet {
 
   /// An element in the one form that equal elements share; `nil` for what a set can not hold.
   ///
-  /// Whole numbers are integers, and bytes that are no UTF-8 become U+FFFD.
+  /// Whole numbers are integers, and bytes that are no UTF-8 become U+FFFD. SQLite's JSON ends a text
+  /// at its first NUL.
   package static func element(_ value: Value) -> Value? {
     switch value {
     case .integer: value
     case .real(let number):
       number.isFinite ? Int64(exactly: number).map { .integer($0) } ?? value : nil
-    case .text(let bytes): .string(String(decoding: bytes, as: UTF8.self))
+    case .text(let bytes):
+      bytes.contains(0) ? nil : .string(String(decoding: bytes, as: UTF8.self))
     case .null, .blob: nil
     }
   }

@@ -22,12 +22,32 @@ package struct ElementSet: Hashable, Sendable {
   package internal(set) var entries: [Entry] = []
   /// Removals whose additions are still to come, in the order of their elements.
   package internal(set) var early: [Entry] = []
-  /// The last addition of each replica that came.
+  /// The last addition of each replica up to which all have come.
   package internal(set) var arrived = VersionVector()
 
   package init() {}
 
   package var elements: [Value] { entries.map(\.element) }
+
+  package enum Limit {
+    /// The most elements that one operation adds or takes out.
+    package static let elements = 100_000
+    /// The most elements that an app can write.
+    package static let written = 10_000
+    /// The most bytes of text that the elements of a column have. What many devices added beyond is
+    /// in the state and not shown.
+    package static let shownBytes = 16 << 20
+  }
+
+  /// The elements that the column shows: the first ones, if not all.
+  var shown: ArraySlice<Entry> {
+    var bytes = 0
+    let end = entries.firstIndex { entry in
+      if case .text(let text) = entry.element { bytes += text.count } else { bytes += 8 }
+      return bytes > Limit.shownBytes
+    }
+    return entries[..<(end ?? entries.endIndex)]
+  }
 
   /// What makes this set hold exactly `elements`; `nil` when it does.
   ///
@@ -35,22 +55,28 @@ package struct ElementSet: Hashable, Sendable {
   package func change(to elements: [Value], isComplete: Bool = true) -> SetChange? {
     let wanted = Set(elements)
     let present = Set(self.elements)
+    let removed = isComplete ? shown.filter { !wanted.contains($0.element) } : []
     let change = SetChange(
-      added: wanted.subtracting(present).sorted(),
-      removed: isComplete ? entries.filter { !wanted.contains($0.element) } : [])
+      added: Array(wanted.subtracting(present).sorted().prefix(Limit.elements)),
+      removed: Array(removed.prefix(Limit.elements)))
     return change.isEmpty ? nil : change
   }
 
   /// Takes in a change of one operation; a repeated one changes nothing.
   ///
+  /// - Parameter turn: of the operation.
   /// - Returns: whether the elements changed.
-  package mutating func apply(_ change: SetChange, by author: ReplicaID, sequence: UInt64) -> Bool {
+  package mutating func apply(_ change: SetChange, by author: ReplicaID, _ turn: Turn) -> Bool {
+    let sequence = turn.sequence
     var hasChanged = false
     for removal in change.removed where remove(removal) { hasChanged = true }
     guard !change.added.isEmpty, sequence > arrived[author] else { return hasChanged }
     for element in change.added where add(element, by: author, sequence) { hasChanged = true }
-    arrived[author] = sequence
-    forgetEarly(upTo: sequence, by: author)
+    let settled = min(sequence, turn.settled)
+    if settled > arrived[author] {
+      arrived[author] = settled
+      forgetEarly(upTo: settled, by: author)
+    }
     return hasChanged
   }
 
@@ -79,7 +105,7 @@ package struct ElementSet: Hashable, Sendable {
     return isNew
   }
 
-  /// A replica's additions arrive in their order, so that none of the earlier ones is to come.
+  /// None of a replica's earlier additions is to come.
   private mutating func forgetEarly(upTo sequence: UInt64, by author: ReplicaID) {
     for index in early.indices where early[index].additions[author] <= sequence {
       early[index].additions[author] = 0

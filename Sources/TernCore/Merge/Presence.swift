@@ -30,6 +30,8 @@ extension RowState {
   package var isPresent: Bool { isAlive && !isDeleted }
   /// Whether the row can stand in its table.
   package var isShown: Bool { isComplete && !isDeleted }
+  /// The greatest life that the row's changes have named.
+  package var lastLife: UInt32 { isDeleted ? life + 1 : life }
   /// The life of the same key's next row.
   package var nextLife: UInt32 { isAlive ? life + 2 : life + 1 }
 
@@ -60,7 +62,19 @@ extension RowState {
       presence.writes[author] = max(presence.writes[author] ?? 0, change.sequence)
       setPresence(presence)
     }
+    if rule == .lastWriter { noteExtremes(authors: authors) }
     return isNewLife ? .begins : .stays
+  }
+
+  /// The stamp of an extreme can go down, when an earlier write had the greater value: what it was
+  /// must not be forgotten.
+  private mutating func noteExtremes(authors: Authors) {
+    let hasExtremes = cells.contains { if case .extreme = $0.content { true } else { false } }
+    guard hasExtremes, let latest = latestStamp(authors: authors) else { return }
+    var presence = presence ?? Presence()
+    let known = [presence.lastWrite, latest].compactMap { $0 }
+    presence.lastWrite = known.max { authors.isLess($0, $1) }
+    setPresence(presence)
   }
 
   /// Decides whether the row is deleted, after the columns of a change were merged.
@@ -146,6 +160,6 @@ extension Presence {
       }
       writes[author] = try reader.varint("writes")
     }
-    covered = try reader.vector("covered writes", limit: Operation.Limit.seen)
+    covered = try reader.vector("covered writes", limit: .max)
   }
 }

@@ -46,7 +46,7 @@ extension RowState {
   /// Where the table keeps what is deleted, no effect is `.ends`: ``settle(_:after:authors:)`` decides
   /// when the columns are merged.
   ///
-  /// Columns follow through ``mergeColumn(_:rule:value:stamp:sequence:authors:)`` unless the effect is `.beaten`,
+  /// Columns follow through ``mergeColumn(_:rule:value:stamp:turn:authors:)`` unless the effect is `.beaten`,
   /// and then ``finishInsert(_:rules:carried:authors:)`` for an insert.
   package mutating func begin(
     _ change: RowChange, deletes: DeleteRule = .deleteWins, authors: Authors
@@ -65,13 +65,13 @@ extension RowState {
 
   /// Merges one column.
   ///
-  /// - Parameter sequence: of the operation, by which a set knows its additions.
+  /// - Parameter turn: of the operation, by which a set knows its additions.
   /// - Returns: whether the column's value in the table changes: to the written value for
   ///   `.lastWriter`, to ``Content`` for the other rules.
   /// - Throws: ``WireError`` for a counter's difference that is no number, or a set's change that
   ///   can not be read.
   package mutating func mergeColumn(
-    _ column: UInt32, rule: MergeRule, value: WireValue, stamp new: Stamp, sequence: UInt64,
+    _ column: UInt32, rule: MergeRule, value: WireValue, stamp new: Stamp, turn: Turn,
     authors: Authors
   ) throws(WireError) -> Bool {
     switch rule.kind {
@@ -101,7 +101,7 @@ extension RowState {
     case .set:
       guard value.tag == .blob else { throw WireError(.malformed, "set") }
       return apply(
-        try SetChange(value.content), to: column, stamp: new, sequence: sequence, authors: authors)
+        try SetChange(value.content), to: column, stamp: new, turn: turn, authors: authors)
     }
   }
 
@@ -109,11 +109,11 @@ extension RowState {
   ///
   /// - Returns: whether its elements changed.
   package mutating func apply(
-    _ change: SetChange, to column: UInt32, stamp new: Stamp, sequence: UInt64, authors: Authors
+    _ change: SetChange, to column: UInt32, stamp new: Stamp, turn: Turn, authors: Authors
   ) -> Bool {
     var elements = elements(of: column)
     let author = authors.ids[Int(new.author)]
-    let hasChanged = elements.apply(change, by: author, sequence: sequence)
+    let hasChanged = elements.apply(change, by: author, turn)
     set(.set(elements, latest(of: column, new, authors)), of: column)
     return hasChanged
   }

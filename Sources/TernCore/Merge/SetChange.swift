@@ -25,8 +25,8 @@ package struct SetChange: Hashable, Sendable {
   /// Reads a change that takes up all of `bytes`, in its one form.
   package init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
     var reader = ByteReader(bytes)
-    var replicas = try reader.replicaTable()
-    removed = try reader.entries(&replicas)
+    var replicas = try reader.replicaTable(limit: Operation.Limit.seen)
+    removed = try reader.entries(&replicas, limit: ElementSet.Limit.elements)
     added = try reader.elements()
     guard reader.isAtEnd, replicas.isAllUsed else { throw WireError(.malformed, "set") }
   }
@@ -43,9 +43,9 @@ extension ElementSet {
   }
 
   init(_ reader: inout ByteReader) throws(WireError) {
-    var replicas = try reader.replicaTable()
-    entries = try reader.entries(&replicas)
-    early = try reader.entries(&replicas)
+    var replicas = try reader.replicaTable(limit: .max)
+    entries = try reader.entries(&replicas, limit: .max)
+    early = try reader.entries(&replicas, limit: .max)
     arrived = try reader.additions(&replicas)
   }
 }
@@ -53,6 +53,7 @@ extension ElementSet {
 /// The replicas that a set names, each written once.
 private struct ReplicaTable {
   let ids: [ReplicaID]
+  private let indices: [ReplicaID: Int]
   private var isUsed: [Bool]
 
   init(_ lists: [[ElementSet.Entry]], _ more: VersionVector = VersionVector()) {
@@ -63,8 +64,12 @@ private struct ReplicaTable {
 
   init(ids: [ReplicaID]) {
     self.ids = ids
+    indices = Dictionary(uniqueKeysWithValues: ids.enumerated().map { ($1, $0) })
     isUsed = Array(repeating: false, count: ids.count)
   }
+
+  /// A replica that the table has.
+  func index(of id: ReplicaID) -> Int { indices[id]! }
 
   var isAllUsed: Bool { !isUsed.contains(false) }
 
@@ -90,17 +95,19 @@ extension ByteWriter {
 
   fileprivate mutating func append(_ additions: VersionVector, _ replicas: ReplicaTable) {
     append(varint: UInt64(additions.sequences.count))
-    for (index, id) in replicas.ids.enumerated() where additions[id] > 0 {
-      append(varint: UInt64(index))
-      append(varint: additions[id])
+    for entry in additions.sorted {
+      append(varint: UInt64(replicas.index(of: entry.replica)))
+      append(varint: entry.sequence)
     }
   }
 }
 
 extension ByteReader {
-  fileprivate mutating func replicaTable() throws(WireError) -> ReplicaTable {
+  fileprivate mutating func replicaTable(limit: Int) throws(WireError) -> ReplicaTable {
     var ids: [ReplicaID] = []
-    for _ in 0..<(try count("set replicas")) {
+    let count = try count("set replicas")
+    guard count <= limit else { throw WireError(.tooLarge, "set replicas") }
+    for _ in 0..<count {
       let id = try replica("set replica")
       if let last = ids.last, last >= id { throw WireError(.malformed, "set replicas") }
       ids.append(id)
@@ -110,12 +117,18 @@ extension ByteReader {
 
   fileprivate mutating func elements() throws(WireError) -> [Value] {
     var elements: [Value] = []
-    for _ in 0..<(try count("set elements")) {
+    for _ in 0..<(try elementCount("set elements", ElementSet.Limit.elements)) {
       let element = try element()
       if let last = elements.last, last >= element { throw WireError(.malformed, "set elements") }
       elements.append(element)
     }
     return elements
+  }
+
+  private mutating func elementCount(_ field: String, _ limit: Int) throws(WireError) -> Int {
+    let count = try count(field)
+    guard count <= limit else { throw WireError(.tooLarge, field) }
+    return count
   }
 
   /// A text in UTF-8 or a number; a whole one is an integer, so that equal elements are equal bytes.
@@ -124,17 +137,18 @@ extension ByteReader {
     case .integer(let number): return .integer(number)
     case .real(let number) where number.isFinite && Int64(exactly: number) == nil:
       return .real(number)
-    case .text(let bytes) where String(validating: bytes, as: UTF8.self) != nil:
+    case .text(let bytes)
+    where String(validating: bytes, as: UTF8.self) != nil && !bytes.contains(0):
       return .text(bytes)
     default: throw WireError(.malformed, "set element")
     }
   }
 
-  fileprivate mutating func entries(_ replicas: inout ReplicaTable) throws(WireError)
+  fileprivate mutating func entries(_ replicas: inout ReplicaTable, limit: Int) throws(WireError)
     -> [ElementSet.Entry]
   {
     var entries: [ElementSet.Entry] = []
-    for _ in 0..<(try count("set entries")) {
+    for _ in 0..<(try elementCount("set entries", limit)) {
       let element = try element()
       if let last = entries.last, last.element >= element {
         throw WireError(.malformed, "set entries")

@@ -36,7 +36,7 @@ extension MemoryState {
           author: index, sequences: sequences, reason: "its time is ahead of the clock",
           time: envelope.time))
     } else {
-      summary.changedTables.formUnion(try mergeGroup(sequences, author: index))
+      summary.changedTables.formUnion(try mergeGroup(sequences, author: index, isInTurn: true))
     }
     if putAside.count > count { summary.groupsPutAside += 1 }
   }
@@ -46,9 +46,9 @@ extension MemoryState {
   }
 
   /// Merges a group, or puts it aside when it can not be read.
-  private mutating func mergeGroup(_ sequences: ClosedRange<UInt64>, author: Int) throws
-    -> Set<String>
-  {
+  private mutating func mergeGroup(
+    _ sequences: ClosedRange<UInt64>, author: Int, isInTurn: Bool
+  ) throws -> Set<String> {
     let group = progress[author].log[Int(sequences.lowerBound) - 1..<Int(sequences.upperBound)]
     if let error = group.lazy.compactMap({ $0.bodyError() }).first {
       putAside.append(PutAside(author: author, sequences: sequences, reason: "\(error)"))
@@ -56,7 +56,7 @@ extension MemoryState {
     }
     var changed: Set<String> = []
     for operation in group {
-      changed.formUnion(try mergeRows(of: operation, author: author))
+      changed.formUnion(try mergeRows(of: operation, author: author, isInTurn: isInTurn))
       lastTime = max(lastTime, operation.envelope.time)
     }
     return changed
@@ -75,12 +75,19 @@ extension MemoryState {
     let due = putAside.filter { Self.isDue($0, now: now) }
     putAside.removeAll { Self.isDue($0, now: now) }
     return try due.reduce(into: []) {
-      $0.formUnion(try mergeGroup($1.sequences, author: $1.author))
+      $0.formUnion(try mergeGroup($1.sequences, author: $1.author, isInTurn: false))
     }
   }
 
   /// - Returns: the tables whose rows changed.
-  mutating func mergeRows(of operation: Operation, author: Int) throws -> Set<String> {
+  mutating func mergeRows(
+    of operation: Operation, author: Int, isInTurn: Bool = true
+  ) throws -> Set<String> {
+    let sequence = operation.envelope.sequence
+    let waiting = putAside.filter { $0.author == author && $0.sequences.lowerBound < sequence }
+      .map(\.sequences.lowerBound).min()
+    let turn = Turn(
+      sequence: sequence, settled: isInTurn ? waiting.map { $0 - 1 } ?? sequence : 0)
     let stamp = Stamp(time: operation.envelope.time, author: UInt32(author))
     var changed: Set<String> = []
     var isWhole = true
@@ -98,7 +105,7 @@ extension MemoryState {
       while try reader.nextRow(&row, of: block) {
         guard let index else { continue }
         if try tables[index].merge(
-          row, stamp: stamp, sequence: operation.envelope.sequence, targets: targets,
+          row, stamp: stamp, turn: turn, targets: targets,
           authors: authors)
         {
           changed.insert(tables[index].shape.name)
@@ -113,13 +120,13 @@ extension MemoryState {
 extension MemoryRows {
   /// - Returns: whether the state changed.
   fileprivate mutating func merge(
-    _ change: BodyRow, stamp: Stamp, sequence: UInt64, targets: [Int?], authors: Authors
+    _ change: BodyRow, stamp: Stamp, turn: Turn, targets: [Int?], authors: Authors
   ) throws -> Bool {
     let key = packed(change.key.map { $0.value ?? .null })
     var row = row(key)
     var state = row.state ?? RowState(life: 0)
     let rowChange = RowChange(
-      kind: change.kind, life: change.life, stamp: stamp, sequence: sequence,
+      kind: change.kind, life: change.life, stamp: stamp, sequence: turn.sequence,
       covered: change.covered)
     let effect = state.begin(rowChange, deletes: shape.deletes, authors: authors)
     switch effect {
@@ -131,7 +138,7 @@ extension MemoryRows {
       guard let target = targets[source], change.isCarried[source] else { continue }
       let column = UInt32(target)
       let isShown = try state.mergeColumn(
-        column, rule: shape.columns[target].rule, value: value, stamp: stamp, sequence: sequence,
+        column, rule: shape.columns[target].rule, value: value, stamp: stamp, turn: turn,
         authors: authors)
       if isShown { row.content[target] = state.computed(column) ?? value.value ?? .null }
     }

@@ -96,7 +96,7 @@ extension MemoryRows {
       }
       change.delete(&state, &bytes)
     }
-    if bytes.count > Operation.Limit.rowBytes || state.life > BodyLimit.life {
+    if bytes.count > Operation.Limit.rowBytes || state.lastLife > BodyLimit.life {
       large[key] = columns
       return nil
     }
@@ -122,7 +122,8 @@ private struct LocalChange {
   ) throws -> Bool {
     let isNew = !state.isPresent
     let life = isNew ? state.nextLife : state.life
-    if isNew { merge(.insert, life: life, into: &state) }
+    let row = rowChange(isNew ? .insert : .update, life: life)
+    if isNew { _ = state.begin(row, deletes: shape.deletes, authors: authors) }
     var written: [(index: Int, value: ByteWriter)] = []
     for index in shape.columns.indices where isNew || columns.contains(index) {
       let value = try state.write(
@@ -134,13 +135,16 @@ private struct LocalChange {
     let isWhole = isNew || written.count == shape.columns.count
     bytes.append(row: isWhole ? .insert : .update, life: life)
     bytes.append(raw: key)
-    if !isNew { merge(.update, life: life, into: &state) }
+    if !isNew, shape.deletes.keepsContent {
+      _ = state.begin(row, deletes: shape.deletes, authors: authors)
+    }
     if isWhole {
       state.finishInsert(stamp, rules: shape.rules, authors: authors)
     } else {
       bytes.append(raw: mask(written.map(\.index)))
     }
     for entry in written { bytes.append(raw: entry.value.bytes) }
+    state.settle(shape.deletes, after: row, authors: authors)
     return true
   }
 
@@ -151,17 +155,15 @@ private struct LocalChange {
     let covered =
       shape.deletes == .updateWins ? state.seenWrites(authors: authors) : VersionVector()
     if shape.deletes == .updateWins { bytes.append(covered) }
-    merge(.delete, life: life, covered, into: &state)
+    let row = rowChange(.delete, life: life, covered)
+    _ = state.begin(row, deletes: shape.deletes, authors: authors)
+    state.settle(shape.deletes, after: row, authors: authors)
   }
 
-  private func merge(
-    _ kind: RowChange.Kind, life: UInt32, _ covered: VersionVector = VersionVector(),
-    into state: inout RowState
-  ) {
-    let change = RowChange(
-      kind: kind, life: life, stamp: stamp, sequence: sequence, covered: covered)
-    _ = state.begin(change, deletes: shape.deletes, authors: authors)
-    state.settle(shape.deletes, after: change, authors: authors)
+  private func rowChange(
+    _ kind: RowChange.Kind, life: UInt32, _ covered: VersionVector = VersionVector()
+  ) -> RowChange {
+    RowChange(kind: kind, life: life, stamp: stamp, sequence: sequence, covered: covered)
   }
 
   private func mask(_ indices: [Int]) -> [UInt8] {
@@ -195,7 +197,7 @@ extension RowState {
     try writer.bytes.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
       _ = try mergeColumn(
-        column, rule: rule, value: reader.value("column"), stamp: stamp, sequence: sequence,
+        column, rule: rule, value: reader.value("column"), stamp: stamp, turn: Turn(sequence),
         authors: authors)
     }
     return writer
