@@ -34,11 +34,8 @@ extension SharedFolder {
     guard let place = index.place(replica, sequence) else {
       preconditionFailure("operation \(sequence) of \(replica) is to be given and has no place")
     }
-    let frame = try operations(at: place)
-    let found = frame?.first {
-      $0.envelope.replica == replica && $0.envelope.sequence == sequence
-    }
-    guard let found, index.holds(found) else {
+    let number = OperationNumber(replica: replica, sequence: sequence)
+    guard let found = try operations(at: place)?[number], index.holds(found) else {
       let name = files[Int(place.file)].name
       // What can be read of it has to be found out again.
       forget()
@@ -47,14 +44,21 @@ extension SharedFolder {
     return found
   }
 
-  private func operations(at place: FolderIndex.Place) throws -> [Operation]? {
+  private func operations(at place: FolderIndex.Place) throws -> [OperationNumber: Operation]? {
     if let frame = recent.first(where: { $0.place == place }) { return frame.operations }
     let file = files[Int(place.file)]
     let operations = try naming("reading “\(file.name)”") {
       try open(file.name).flatMap { try file.operations(of: Int(place.frame), in: $0) }
     }
-    if let operations { recent = [(place, operations)] + recent.prefix(3) }
-    return operations
+    guard let operations else { return nil }
+    let numbered = operations.map { operation in
+      let envelope = operation.envelope
+      return (OperationNumber(replica: envelope.replica, sequence: envelope.sequence), operation)
+    }
+    // A file of somebody else's may say one thing twice.
+    let frame = Dictionary(numbered) { first, _ in first }
+    recent = [(place, frame)] + recent.prefix(3)
+    return frame
   }
 
   private func error(_ dispute: FolderIndex.Dispute) -> RemoteError {

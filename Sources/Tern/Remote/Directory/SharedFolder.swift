@@ -40,8 +40,13 @@ actor SharedFolder {
   private(set) var files: [FolderFile] = []
   private(set) var numbers: [String: Int] = [:]
   private(set) var moment = Moment()
-  /// The frames that were read last.
-  var recent: [(place: FolderIndex.Place, operations: [Operation])] = []
+  /// The frames that were read last, by what can be asked of them.
+  var recent: [(place: FolderIndex.Place, operations: [OperationNumber: Operation])] = []
+
+  struct OperationNumber: Hashable, Sendable {
+    let replica: ReplicaID
+    let sequence: UInt64
+  }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
