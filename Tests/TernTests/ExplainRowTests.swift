@@ -189,6 +189,20 @@ extension Device {
     #expect(try row.column("more").write(.value("m")).outcome == .stands)
   }
 
+  @Test func `what a schema with another rule for deletes wrote waits whole`() async throws {
+    let (a, _) = try pair(.deleteWins)
+    let c = try Device(schema(.updateWins), id: 3) { try $0.execute(sql: creation) }
+    try c.write("INSERT INTO t VALUES ('1', 'C', 1)")
+    try c.write("DELETE FROM t")
+    try a.pull(from: c)
+    let row = try await a.explain()
+    #expect(row.waitingChanges == 2 && row.deferred.isEmpty && row.standing == .shown)
+    #expect(try row.column("a").writeCount == 1 && row.deletes.isEmpty)
+    let changes = try await a.replica.history("t", key: ["1"]).changes
+    #expect(changes.map(\.isMerged) == [true, false, false])
+    #expect(changes.map { $0.columns.filter(\.isDeferred).count } == [0, 2, 0])
+  }
+
   @Test func `a change that waits for the clock is counted, and not among the writes`()
     async throws
   {

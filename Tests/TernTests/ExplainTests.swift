@@ -205,7 +205,8 @@ extension RowExplanation.Column {
     try a.write("UPDATE book SET title = 'a', scans = 9, sure = 6")
     let before = try await a.explain()
     let old = try #require(try before.column("title").stamp)
-    try a.store.restamp(after: 1, nowMilliseconds: old.time.milliseconds - 3_600_000)
+    let now = old.time.milliseconds - 3_600_000
+    try a.store.restamp(after: 1, at: "peer", nowMilliseconds: now)
     let after = try await a.explain()
     for name in ["title", "scans", "sure"] {
       let (earlier, later) = (try before.column(name), try after.column(name))

@@ -88,7 +88,10 @@ struct ExplainPass {
     }
     if named.contains(id.rawValue) { times[id.rawValue] = envelope.time }
     for change in try row.changes(in: body) {
-      if change.isDeferred { waitingChanges += 1 }
+      if change.isDeferred {
+        waitingChanges += 1
+        continue
+      }
       let life = change.kind == .delete ? change.life - 1 : change.life
       guard life == standing.writtenLife ?? life else { continue }
       func write(_ content: WriteContent) -> LoggedWrite {
@@ -96,7 +99,7 @@ struct ExplainPass {
           stamp: Stamp(time: envelope.time, author: id.author), sequence: id.sequence, seen: seen,
           content: content)
       }
-      if change.kind == .delete, !change.isDeferred {
+      if change.kind == .delete {
         deletes.add(write(.value(.null)), limit: limit, authors)
       }
       for column in change.columns {
