@@ -6,8 +6,9 @@ public struct RowExplanation: Hashable, Sendable {
   /// As the schema names it.
   public var table: String
   public var key: [Value]
-  /// How often the key was inserted and deleted; 0 for a row that no operation tells of. Nothing
-  /// of an earlier life counts: ``Replica/history(_:key:after:limit:)`` shows it.
+  /// How often the key was inserted and deleted, without a delete that a change may still undo; 0
+  /// for a row that no operation tells of. Nothing of an earlier life counts:
+  /// ``Replica/history(_:key:after:limit:)`` shows it.
   public var life: UInt32
   public var standing: Standing
   /// The table's, by which deletes and changes meet.
