@@ -24,7 +24,8 @@ public struct HTTPService: Sendable {
   }
 
   /// - Parameters:
-  ///   - reference: a path, or a whole URL as the service itself gave it.
+  ///   - reference: a path, or a whole URL as the service itself gave it. It is resolved against
+  ///     ``url`` by RFC 3986, section 5.2: what begins with `/` takes the place of any path there.
   ///   - bearer: the token of this request, where it needs one.
   /// - Throws: ``HTTPError`` with ``HTTPError/Code/otherOrigin`` or
   ///   ``HTTPError/Code/invalidURL``.
@@ -35,10 +36,7 @@ public struct HTTPService: Sendable {
     guard let absolute = URL(string: reference, relativeTo: url)?.absoluteString else {
       throw HTTPError(.invalidURL, origin: nil, "it can't be read as a URL of the service")
     }
-    let (own, asked) = (try Origin(of: url.absoluteString), try Origin(of: absolute))
-    guard asked == own else {
-      throw HTTPError(.otherOrigin, origin: own, "it names \(asked)")
-    }
+    try requireOwn(absolute)
     var request = HTTPRequest(
       method, absolute, headers: headers, body: body, deadline: deadline, idleTimeout: idleTimeout)
     if let bearer { request.headers["Authorization"] = "Bearer \(bearer)" }
@@ -47,10 +45,20 @@ public struct HTTPService: Sendable {
 
   /// Sends a request and returns when the answer's head has arrived.
   ///
-  /// - Throws: ``HTTPProblem`` for every status but 200 to 299; ``HTTPError``; `CancellationError`.
+  /// - Throws: ``HTTPProblem`` for every status but 200 to 299; ``HTTPError``, with
+  ///   ``HTTPError/Code/otherOrigin`` for a request that is not for this service; nothing is sent
+  ///   then; `CancellationError`.
   public func answer(to request: HTTPRequest) async throws -> HTTPResponse {
+    try requireOwn(request.url)
     let response = try await transport.send(request)
     guard 200..<300 ~= response.status else { throw try await HTTPProblem(response, to: request) }
     return response
+  }
+
+  private func requireOwn(_ asked: String) throws(HTTPError) {
+    let (own, asked) = (try Origin(of: url.absoluteString), try Origin(of: asked))
+    guard asked == own else {
+      throw HTTPError(.otherOrigin, origin: own, "it names \(asked)")
+    }
   }
 }

@@ -48,6 +48,31 @@ struct HTTPServiceTests {
     #expect("\(try #require(error))".hasPrefix("the URL leads away from the service"))
   }
 
+  @Test("a request that somebody made for another service is not sent")
+  func foreignRequest() async throws {
+    let service = service { request in
+      Issue.record("sent: \(request)")
+      return .json("{}")
+    }
+    let request = HTTPRequest(.get, "https://evil.example.org/v3", headers: ["X-Device-ID": "d"])
+    let error = await #expect(throws: HTTPError.self) { try await service.answer(to: request) }
+    #expect(error?.code == .otherOrigin)
+  }
+
+  @Test(
+    "a reference is resolved as RFC 3986 has it, whatever path and query the service's URL has",
+    arguments: [
+      ("https://a.example/api", "/v3/jobs", "https://a.example/v3/jobs"),
+      ("https://a.example/api/?key=1", "/v3/jobs", "https://a.example/v3/jobs"),
+      ("https://a.example/api", "v3/jobs", "https://a.example/v3/jobs"),
+      ("https://a.example/api/", "v3/jobs", "https://a.example/api/v3/jobs"),
+    ])
+  func base(service: String, reference: String, url: String) throws {
+    let service = HTTPService(
+      try #require(URL(string: service)), over: ScriptedTransport { _ in .json("{}") })
+    #expect(try service.request(.get, reference).url == url)
+  }
+
   @Test(
     "only 200 to 299 is an answer, everything else its problem", arguments: [199, 300, 404, 500])
   func problem(status: Int) async throws {
@@ -80,6 +105,13 @@ struct HTTPServiceTests {
       try await HTTPResponse.json("[1,2]").json([Int].self, limit: 4)
     }
     #expect(error?.code == .bodyTooLarge)
+  }
+
+  @Test(
+    "only a proxy's answer leaves open what the server did",
+    arguments: [(400, false), (429, false), (500, false), (502, true), (503, false), (504, true)])
+  func proxy(status: Int, mayHaveArrived: Bool) {
+    #expect(HTTPProblem(status: status).mayHaveArrived == mayHaveArrived)
   }
 
   @Test(
