@@ -59,11 +59,7 @@ struct RecognizerCommand: AsyncParsableCommand {
     service.photosAtOnce = photosAtOnce
     service.limits.pingInterval = .seconds(pingSeconds)
     service.limits.jobsPerDay = dailyQuota
-    service.onListening = { port in
-      print("recognizer: listening on http://127.0.0.1:\(port)")
-      // Whoever started this waits for the line, and a pipe would keep it in a buffer.
-      fflush(nil)
-    }
+    service.onListening = { say("recognizer: listening on http://127.0.0.1:\($0)") }
     try await service.runUntilSignal()
   }
 
@@ -72,7 +68,7 @@ struct RecognizerCommand: AsyncParsableCommand {
     let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     try reader.read(bytes) { found in
       let authors = found.book.authors.joined(separator: ", ")
-      print("\(path)\t\(String(format: "%.3f", found.confidence))\t\(found.book.title)\t\(authors)")
+      say("\(path)\t\(String(format: "%.3f", found.confidence))\t\(found.book.title)\t\(authors)")
     }
   }
 }

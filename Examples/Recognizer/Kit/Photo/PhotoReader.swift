@@ -26,15 +26,15 @@ public struct PhotoReader: Sendable {
   /// One that finds the books of catalogues.
   ///
   /// - Parameter paths: of CSV files, at least one.
-  /// - Throws: ``Unready``.
+  /// - Throws: ``Refusal``.
   public init(catalogues paths: [String]) throws {
-    if let missing = Self.missingTools { throw Unready(description: missing) }
-    guard !paths.isEmpty else { throw Unready(description: "--catalogue is missing") }
+    if let missing = Self.missingTools { throw Refusal(missing) }
+    guard !paths.isEmpty else { throw Refusal("--catalogue is missing") }
     let books = try paths.flatMap { path in
       do {
         return try Catalogue(contentsOf: path).books
       } catch {
-        throw Unready(description: "\(path): \(error)")
+        throw Refusal("\(path): \(error)")
       }
     }
     self.init(matcher: Matcher(Catalogue(books)))
@@ -77,9 +77,4 @@ public struct PhotoReader: Sendable {
     PhotoFiles.Pass(threshold: .tiles, dotsPerInch: 150, percent: 70),
     PhotoFiles.Pass(threshold: .neighbourhood, dotsPerInch: 70),
   ]
-}
-
-/// What keeps the service from starting.
-public struct Unready: Error, Sendable, CustomStringConvertible {
-  public let description: String
 }

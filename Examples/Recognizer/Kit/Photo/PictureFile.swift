@@ -34,17 +34,19 @@ extension PictureHeader {
 }
 
 extension PictureHeader {
-  /// Writes a JPEG that is turned upright as the camera says, and without what else the camera wrote
-  /// into it, e.g. where it was taken.
+  /// Writes a JPEG that is turned upright as the camera says, and without what else the camera
+  /// wrote into it, e.g. where it was taken.
   ///
   /// - Parameter longestSide: in pixels; a larger picture is made smaller.
   /// - Throws: ``UnfitPicture`` for one that can't be decoded; ``ToolError``; `CancellationError`.
   package static func shrink(_ picture: URL, to target: URL, longestSide: Int) async throws {
-    let (said, status) = try await Tool.graphicsMagick.run([
-      "convert", "-limit", "pixels", "\(mostPixels)", "-limit", "memory", "1GB", picture.path,
-      "-auto-orient", "-resize", "\(longestSide)x\(longestSide)>", "-strip", "-quality", "85",
-      "jpeg:\(target.path)",
-    ])
+    // A slow device with a picture of the largest size takes minutes, and no more for that.
+    let (said, status) = try await Tool.graphicsMagick.run(
+      [
+        "convert", "-limit", "pixels", "\(mostPixels)", "-limit", "memory", "1GB", picture.path,
+        "-auto-orient", "-resize", "\(longestSide)x\(longestSide)>", "-strip", "-quality", "85",
+        "jpeg:\(target.path)",
+      ], seconds: 600)
     guard status == 0 else {
       let reason = said.trimmingCharacters(in: .whitespacesAndNewlines)
       throw UnfitPicture(

@@ -16,7 +16,8 @@ package struct PictureHeader: Hashable, Sendable {
     (self.width, self.height) = (width, height)
   }
 
-  /// Whether it can be decoded without harm. A header can say numbers whose product no integer holds.
+  /// Whether it can be decoded without harm. A header can say numbers whose product no integer
+  /// holds.
   package var isReasonable: Bool {
     width > 0 && height > 0 && height <= Self.mostPixels / width
   }

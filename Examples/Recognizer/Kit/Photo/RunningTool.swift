@@ -6,15 +6,18 @@ extension Tool {
   /// What it prints and complains about, and the exit status. It ends with the calling task, whose
   /// thread it does not block.
   ///
-  /// - Throws: ``ToolError`` when it can't be started, is ended by a signal or takes over a minute;
+  /// - Parameter seconds: after these it is ended, and the call fails.
+  /// - Throws: ``ToolError`` when it can't be started, is ended by a signal or takes too long;
   ///   `CancellationError`.
-  package func run(_ arguments: [String]) async throws -> (output: String, status: CInt) {
+  package func run(
+    _ arguments: [String], seconds: Int
+  ) async throws -> (output: String, status: CInt) {
     let child = RunningTool()
     return try await withTaskCancellationHandler {
       let outcome = await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
           continuation.resume(
-            returning: Result { try run(arguments, seconds: 60, complaints: true, child) })
+            returning: Result { try run(arguments, seconds: seconds, complaints: true, child) })
         }
       }
       // That it was killed says nothing then.

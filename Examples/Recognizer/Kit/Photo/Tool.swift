@@ -31,7 +31,8 @@ package struct Tool: Sendable {
     _ arguments: [String], seconds: Int = 60, complaints: Bool = false, _ child: RunningTool? = nil
   ) throws -> (output: [UInt8], status: CInt) {
     guard let path else {
-      throw ToolError(tool: name, reason: "is not installed: apt-get install \(package)")
+      throw ToolError(
+        tool: name, reason: "is not installed: apt-get install \(package)", isMissing: true)
     }
     let (id, output) = try Self.starting.withLock { _ in
       try start(path, arguments, complaints: complaints)
@@ -64,6 +65,9 @@ package struct Tool: Sendable {
   }
 
   /// Foundation's `Process` learns of an exit through a run loop, which threads of a pool lack.
+  ///
+  /// The tool gets nothing that a terminal says: a Ctrl-C is for the program that waits for it, and
+  /// would look like a failure of the photo here.
   private func start(
     _ path: String, _ arguments: [String], complaints: Bool
   ) throws -> (pid_t, CInt) {
@@ -72,12 +76,20 @@ package struct Tool: Sendable {
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     #if os(Linux)
     var actions = posix_spawn_file_actions_t()
+    var attributes = posix_spawnattr_t()
     #else
     var actions: posix_spawn_file_actions_t?
+    var attributes: posix_spawnattr_t?
     #endif
     defer { close(ends[1]) }
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // 0 is a group of its own.
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(&attributes, CShort(POSIX_SPAWN_SETPGROUP))
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
     if complaints {
       posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
@@ -91,7 +103,7 @@ package struct Tool: Sendable {
     var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for word in words + variables { free(word) } }
     var id: pid_t = 0
-    let code = posix_spawn(&id, path, &actions, nil, &words, &variables)
+    let code = posix_spawn(&id, path, &actions, &attributes, &words, &variables)
     guard code == 0 else {
       close(ends[0])
       throw ToolError(tool: name, reason: String(cString: strerror(code)))
@@ -104,6 +116,8 @@ package struct Tool: Sendable {
 package struct ToolError: Error, Hashable, Sendable, CustomStringConvertible {
   var tool: String
   var reason: String
+  /// Whether it has to be installed first.
+  package var isMissing = false
 
   package var description: String { "\(tool) \(reason)" }
 }
