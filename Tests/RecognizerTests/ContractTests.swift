@@ -19,7 +19,8 @@ struct ContractTests {
       }
       #expect(
         events[1].data
-          == #"{"author":"A","confidence":0.93,"enrichmentStatus":"success","isbn":"0156027607","title":"Solaris"}"#
+          == #"{"author":"A","confidence":0.93,"enrichmentStatus":"success","#
+          + #""isbn":"0156027607","title":"Solaris"}"#
       )
       let results = try await job.results()
       let books = try #require(results.data["results"] as? [[String: Any]])

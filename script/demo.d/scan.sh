@@ -43,10 +43,12 @@ wait "${running[recognizer]}" || fail "the recognizer did not end well"
 unset "running[recognizer]"
 
 books="SELECT * FROM book ORDER BY isbn"
-"$bin/scan" library --data "$work/d.sqlite" | sed -n 1,12p | while read -r line; do tell "$line"; done
-tell "C has $(scans 'SELECT count(*) FROM book') books, D has $(query d 'SELECT count(*) FROM book')"
+"$bin/scan" library --data "$work/d.sqlite" | sed -n 1,12p \
+  | while read -r line; do tell "$line"; done
+counted='SELECT count(*) FROM book'
+tell "C has $(scans "$counted") books, D has $(query d "$counted")"
 [ "$(scans "$books")" = "$(query d "$books")" ] || fail "the devices' books differ"
-[ "$(scans 'SELECT count(*) FROM book')" -gt 0 ] || fail "no book was recognized"
+[ "$(scans "$counted")" -gt 0 ] || fail "no book was recognized"
 undone=$(scans "SELECT count(*) FROM scan JOIN grdb_tern_jobs AS job USING (id)
   WHERE job.state <> 'done'")
 [ "$undone" = 0 ] || fail "$undone of ${#photos[@]} scans are not done"
@@ -57,10 +59,11 @@ left=$(find "$work/c.sqlite-files" -type f ! -name '*lock*' | wc -l)
 lost=$(scans 'SELECT sum(timesLost) FROM scan')
 made=$(sed -n 's/.*"jobsCreated":\([0-9]*\).*/\1/p' <<< "$counts")
 alive=$(sed -n 's/.*"jobsAlive":\([0-9]*\).*/\1/p' <<< "$counts")
-tell "the service made $made jobs for ${#photos[@]} photos, $lost answers were lost, $alive are left"
+tell "the service made $made jobs for ${#photos[@]} photos, $lost answers were lost, $alive remain"
 tell "it refused $(sed -n 's/.*"RATE_LIMITED":\([0-9]*\).*/\1/p' <<< "$counts") requests, and \
 $(sed -n 's/.*"streamsOpened":\([0-9]*\).*/\1/p' <<< "$counts") streams were opened"
-[ "$made" -le $((${#photos[@]} + lost)) ] || fail "photos were sent more often than answers were lost"
+[ "$made" -le $((${#photos[@]} + lost)) ] \
+  || fail "photos were sent more often than answers were lost"
 [ "$alive" -le "$lost" ] || fail "the service's jobs were not cleaned up"
 took=$(($(now) - began))
 tell "from the first photo to the last book: $((took / 1000)).$((took / 100 % 10)) s"

@@ -48,7 +48,7 @@ public struct Catalogue: Sendable {
       books.append(
         CatalogueBook(
           title: title, originalTitle: field("original_title"), authors: authors,
-          isbn: field("isbn").flatMap(ISBN.init)?.text ?? field("isbn13").flatMap(ISBN.init)?.text,
+          isbn: ["isbn", "isbn13"].lazy.compactMap { field($0).flatMap { ISBN($0) } }.first?.text,
           coverURL: field("image_url")))
     }
     self.init(books)
@@ -58,7 +58,7 @@ public struct Catalogue: Sendable {
     self.books = books
     byISBN = Dictionary(
       books.enumerated().compactMap { index, book in
-        book.isbn.flatMap(ISBN.init).map { ($0.thirteen, index) }
+        book.isbn.flatMap { ISBN($0) }.map { ($0.thirteen, index) }
       }, uniquingKeysWith: { first, _ in first })
   }
 

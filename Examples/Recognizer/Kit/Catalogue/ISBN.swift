@@ -1,5 +1,5 @@
-/// An international standard book number. Its check digit is not looked at: a reader of barcodes does
-/// that itself, and a catalogue's number is passed on as it stands there.
+/// An international standard book number. Its check digit is not looked at: a reader of barcodes
+/// does that itself, and a catalogue's number is passed on as it stands there.
 ///
 /// - Source: ISO 2108.
 public struct ISBN: Hashable, Sendable {
@@ -21,6 +21,16 @@ public struct ISBN: Hashable, Sendable {
     default: return nil
     }
     self.text = characters
+  }
+
+  /// The number as people and services write it, with any dashes and words between. Nothing is put
+  /// to it: what has not 10 or 13 digits is none.
+  public init?(digitsOf text: String) {
+    let digits = text.uppercased().filter { "0123456789X".contains($0) }
+    guard digits.count == 10 || (digits.count == 13 && digits.last != "X"),
+      !digits.dropLast().contains("X")
+    else { return nil }
+    self.text = digits
   }
 
   /// The thirteen digits, whichever it was written in.

@@ -2,7 +2,8 @@ import Foundation
 
 /// A book as the contract tells it.
 struct BookDocument: Hashable, Codable, Sendable {
-  var title: String
+  /// Always there in the contract.
+  var title: String?
   var author: String?
   var isbn: String?
   var coverUrl: String?

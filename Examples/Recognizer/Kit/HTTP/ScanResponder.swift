@@ -70,9 +70,12 @@ struct ScanResponder: HTTPResponder {
       context.cut()
       throw ConnectionCut()
     }
+    if mischief.take(.gatewayTimeout) != nil { throw Problem.unheardAsAsked }
     let root = "/v3/jobs/scans/\(job.id)"
+    let host = mischief.take(.foreignStream) == nil ? "" : "http://stream.invalid"
     let document = CreatedDocument(
-      jobId: job.id, sseUrl: "\(root)/stream", authToken: job.token, statusUrl: "\(root)/status")
+      jobId: job.id, sseUrl: "\(host)\(root)/stream", authToken: job.token,
+      statusUrl: "\(root)/status")
     var response = reply(
       document, .accepted, quota: quota,
       links: [
@@ -119,10 +122,13 @@ struct ScanResponder: HTTPResponder {
 
 extension Problem {
   static let noSuchPath = Problem(404, "NOT_FOUND", "there is nothing at this path")
-  static let failedAsAsked: Problem = {
-    var problem = Problem(500, "INTERNAL_ERROR", "something went wrong, as asked for")
+  static let failedAsAsked = asAsked(500, "INTERNAL_ERROR", "something went wrong")
+  static let unheardAsAsked = asAsked(504, "GATEWAY_TIMEOUT", "no answer came in time")
+
+  private static func asAsked(_ status: Int, _ code: String, _ detail: String) -> Problem {
+    var problem = Problem(status, code, detail + ", as asked for")
     problem.isRetryable = true
     return problem
-  }()
+  }
 }
 #endif

@@ -5,6 +5,12 @@ public struct Misbehaviour: Hashable, Sendable {
     case delay = "delay"
     /// Accepts a job and closes the connection instead of answering.
     case dropAccepted = "drop-accepted"
+    /// Accepts a job and answers 504 in a proxy's place.
+    case gatewayTimeout = "gateway-timeout"
+    /// A job's stream is said to be at another host.
+    case foreignStream = "foreign-stream"
+    /// A book has no title, wherever it is told.
+    case unreadableBook = "unreadable-book"
     /// Closes the connection after so many events of a stream: 1 unless said.
     case cutStream = "cut-stream"
     /// 429 for so many seconds from the first refusal on, 1 unless said, told in `Retry-After` as

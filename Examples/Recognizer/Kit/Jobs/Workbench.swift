@@ -69,7 +69,8 @@ struct Workbench: Sendable {
     let job = work.job
     do {
       try read(work.photo) { finding in
-        let book = BookDocument(finding)
+        var book = BookDocument(finding)
+        if mischief.take(.unreadableBook) != nil { book.title = nil }
         // A book that stands in two photos of a job is one book.
         guard job.add(book) else { return }
         tell(job, .result, book)

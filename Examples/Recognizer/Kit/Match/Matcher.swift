@@ -32,8 +32,8 @@ public struct Matcher: Sendable {
     self.books = books
   }
 
-  /// The books whose titles can be among `seen`, most likely first; each of `seen` belongs to one of
-  /// them at most. The same words give the same answer.
+  /// The books whose titles can be among `seen`, most likely first; each of `seen` belongs to
+  /// one of them at most. The same words give the same answer.
   ///
   /// - Parameter seen: read from the photo turned in one way.
   func matches(in seen: [SeenWord]) -> [Match] {

@@ -10,8 +10,8 @@ func words(of text: String) -> [String] {
   return plain.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.map(String.init)
 }
 
-/// How many letters have to be put in, taken out or replaced to make one word of the other. A letter
-/// that is taken for one of its own shape counts less than half.
+/// How many letters have to be put in, taken out or replaced to make one word of the other. A
+/// letter that is taken for one of its own shape counts less than half.
 ///
 /// - Source: Wagner and Fischer, "The String-to-String Correction Problem", 1974.
 func readingDistance(_ left: [UInt8], _ right: [UInt8]) -> Double {
