@@ -14,12 +14,16 @@ struct Library: AsyncParsableCommand {
   @Argument(help: "Beginnings of words.") var text: String?
 
   func run() async throws {
-    var books = Book.order(Column("title"), Column("isbn"))
+    var books: SQLRequest<Book> = "SELECT * FROM book ORDER BY title, isbn"
     if let text {
-      guard let pattern = FTS5Pattern(matchingAllPrefixesIn: text)
+      guard let words = FTS5Pattern(matchingAllPrefixesIn: text)
       else { throw Refusal("name a word to search for") }
-      books = books.filter(
-        sql: "isbn IN (SELECT isbn FROM bookText WHERE bookText MATCH ?)", arguments: [pattern])
+      // The key of a book without an ISBN has words in it, of which "title" is none of the book's.
+      let columns = text.contains(where: \.isLetter) ? "title author" : "isbn title author"
+      books = """
+        SELECT book.* FROM bookText JOIN book USING (isbn)
+        WHERE bookText MATCH \("{\(columns)} : (\(words.rawPattern))") ORDER BY rank, book.title
+        """
     }
     for book in try await file.books(books) { say(book.line) }
   }
@@ -81,14 +85,13 @@ struct Export: AsyncParsableCommand {
         "\(book.timesScanned)", "\(book.isReviewed)",
       ]
     }
-    try Data(CSVWriter.text([columns] + records).utf8)
-      .write(to: URL(filePath: csv), options: .atomic)
+    try CSVWriter.text([columns] + records).write(toFile: csv, atomically: true, encoding: .utf8)
     say("\(books.count) books in \(csv)")
   }
 }
 
 extension DataFile {
-  fileprivate func books(_ request: QueryInterfaceRequest<Book>) async throws -> [Book] {
+  fileprivate func books(_ request: some FetchRequest<Book> & Sendable) async throws -> [Book] {
     try await open().pool.read { try request.fetchAll($0) }
   }
 

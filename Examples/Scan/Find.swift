@@ -8,10 +8,9 @@ struct FoundBook: Codable, Sendable {
   var author, isbn, coverUrl, format, enrichmentStatus: String?
   var confidence: Double?
 
-  /// The ISBN with 13 digits, whichever form came, so that one book is one row; for a book
-  /// without one its title and author.
+  /// The ISBN's 13 digits, whichever form came, or else title and author: one book is one row.
   var key: String {
-    if let isbn = isbn.flatMap({ ISBN($0) }) { return isbn.thirteen }
+    if let isbn = isbn.flatMap({ ISBN(digitsOf: $0) }) { return isbn.thirteen }
     let words = "\(title) \(author ?? "")".lowercased().split { !$0.isLetter && !$0.isNumber }
     return "title:" + words.joined(separator: "-")
   }

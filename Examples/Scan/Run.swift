@@ -17,7 +17,7 @@ struct Run: AsyncParsableCommand {
   @Option(help: "A Tern server with which the library syncs.") var sync: String?
   @Option(help: "The space on that server.") var space = "home"
   @Option(help: "Its token; without it, TERN_TOKEN in the environment.") var token: String?
-  @Flag(help: "Stop when nothing can be done any more, within five minutes.") var once = false
+  @Flag(help: "Stop when what is left has failed, or waits for over five minutes.") var once = false
   @Option(help: .hidden) var streamSeconds = 300
   /// For which a service is left alone that does not say for how long.
   @Option(help: .hidden) var pauseSeconds = 30
@@ -26,16 +26,14 @@ struct Run: AsyncParsableCommand {
     let database = try await file.open(pause: .seconds(pauseSeconds))
     let engine = try sync.map { try syncEngine(database, $0) }
     if let service {
-      guard let url = URL(string: service) else {
-        throw Refusal("--service is a URL such as http://127.0.0.1:8080")
-      }
+      guard let url = URL(string: service)
+      else { throw Refusal("--service is a URL such as http://127.0.0.1:8080") }
       try await work(database, engine, url)
     } else {
       // In this process, so that it can't outlive it.
       let reader = try PhotoReader(catalogues: catalogue.map { [$0] } ?? [])
       try await RecognizerApplication(reader).serving { try await work(database, engine, $0) }
     }
-    try await database.tell()
   }
 
   private func work(_ database: ScanDatabase, _ engine: SyncEngine?, _ url: URL) async throws {
@@ -59,11 +57,12 @@ struct Run: AsyncParsableCommand {
       }
       if let engine, !once { tasks.addTask { await engine.run() } }
       // The first that ends, ends all: a signal, an error, or the work when it is done.
-      try await tasks.next()
+      var results = [await tasks.nextResult()]
       tasks.cancelAll()
-      while let result = await tasks.nextResult() {
-        do { try result.get() } catch is CancellationError {}
-      }
+      while let result = await tasks.nextResult() { results.append(result) }
+      // However it ended.
+      try await database.tell()
+      for result in results { do { try result?.get() } catch is CancellationError {} }
     }
   }
 

@@ -27,18 +27,6 @@ struct DataFile: ParsableArguments {
   }
 }
 
-/// Why a command does nothing.
-struct Refusal: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) { self.description = description }
-}
-
-/// A line on standard output, at once: whoever reads it may act on it, even with `kill -9`.
-func say(_ line: String) {
-  FileHandle.standardOutput.write(Data((line + "\n").utf8))
-}
-
 extension ScanDatabase {
   /// Prints what became of the photos.
   func tell() async throws {
@@ -62,9 +50,9 @@ struct Add: AsyncParsableCommand {
         let name = try await accept(photo, into: database)
         let took = (ContinuousClock.now - began) / .milliseconds(1)
         say("accepted: \(name) in \(took.formatted(.number.precision(.fractionLength(1)))) ms")
-      } catch let error as UnfitPicture {
+      } catch {
         refused += 1
-        say("refused: \(error)")
+        say("refused: \(error is UnfitPicture ? "\(error)" : "\(photo): \(error)")")
       }
     }
     if refused > 0 { throw Refusal("\(refused) of \(photos.count) were not accepted, see above") }
@@ -94,8 +82,7 @@ struct Status: AsyncParsableCommand {
 }
 
 struct Retry: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Try the failed photos again, from where each stopped.")
+  static let configuration = CommandConfiguration(abstract: "Go on with the failed photos.")
 
   @OptionGroup var file: DataFile
 

@@ -16,7 +16,10 @@ struct ScanDatabase: Sendable {
   let jobs: JobQueue
 
   static func open(_ path: String, pause: Duration = .seconds(30)) async throws -> ScanDatabase {
-    let pool = try DatabasePool(path: path)
+    var configuration = Configuration()
+    // `scan run` commits while another command does.
+    configuration.busyMode = .timeout(10)
+    let pool = try DatabasePool(path: path, configuration: configuration)
     let replica = try await Replica.open(pool, schema: .scan, migrator: migrator)
     let jobs = try await JobQueue.open(pool, environment: JobEnvironment(gateDelay: pause))
     return ScanDatabase(pool: pool, replica: replica, jobs: jobs)

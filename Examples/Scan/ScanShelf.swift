@@ -35,8 +35,7 @@ struct Scanner: Sendable {
   func scan(_ context: JobContext) async throws {
     _ = try await context.step("prepare") { files in
       let target = files.create(ScanShelf.prepared)
-      try await PictureHeader.shrink(
-        context.file(ScanShelf.taken), to: target, longestSide: 1920)
+      try await PictureHeader.shrink(context.file(ScanShelf.taken), to: target, longestSide: 1920)
       files.release(ScanShelf.taken)
       return true
     }
@@ -71,9 +70,12 @@ struct Scanner: Sendable {
     do {
       try CrashPoint.reach(.scanBeforeSend)
       return try await service.create(photo)
-    } catch let error where error is HTTPProblem || (error as? HTTPError)?.mayHaveArrived == false {
-      // The service said no, or never had the whole photo.
-      try await database.pool.write { try update("phase = 'waiting'", context, in: $0) }
+    } catch let error
+      where ((error as? HTTPProblem)?.mayHaveArrived ?? (error as? HTTPError)?.mayHaveArrived)
+      == false
+    {
+      // The service said no, or never had the whole photo: that matters more than a wrong count.
+      try? await database.pool.write { try update("phase = 'waiting'", context, in: $0) }
       throw error
     }
   }
@@ -101,8 +103,9 @@ struct Scanner: Sendable {
           // Nothing depends on it, so one that can't be read is passed over.
           guard let news = event.json(Talaria.News.self) else { break }
           try await context.report(progress: news.fraction, message: news.text)
+        // A book that can't be read is in the results, too, and counted there.
+        case "result" where event.json(FoundBook.self) == nil: break
         case "result", "enrichment_degraded":
-          // A book that can't be read is in the results, and a warning here, as the other event is.
           let book = event.name == "result" ? event.json(FoundBook.self) : nil
           try await context.save("event \(round)", event.id) { try keep(book, context, in: $0) }
         case "complete", "completed": return event.json() ?? Talaria.News()
@@ -152,6 +155,10 @@ struct Scanner: Sendable {
       ? JobFailure(.permanent, "the service lost the scan \(round) times: \(error)")
       : JobFailure(.failed, "asking for a new job: \(error)")
   }
+}
+
+extension ToolError: AdvisingError {
+  package var advice: FailureAdvice { isMissing ? .permanent : .failed }
 }
 
 extension UnfitPicture: AdvisingError {

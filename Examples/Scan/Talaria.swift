@@ -49,11 +49,11 @@ struct Talaria: Sendable {
     let request = try service.request(
       .get, resultsURL ?? "/v3/jobs/scans/\(ticket.jobID)/results?format=lite",
       bearer: ticket.token, deadline: .seconds(60))
-    let news = try await service.answer(to: request).json(Answered.self).data
+    let answer = try await service.answer(to: request).json(Answered.self).data
     // Taken for granted where the service does not say.
-    let status = news.status ?? "complete"
+    let status = answer.status ?? "complete"
     if status.hasPrefix("fail") || status.hasPrefix("cancel") { throw Lost() }
-    guard let found = news.results ?? news.books, status.hasPrefix("complete") else {
+    guard let found = answer.results ?? answer.books, status.hasPrefix("complete") else {
       throw JobFailure(.failed, "the scan isn't finished at the service")
     }
     return found
@@ -72,12 +72,12 @@ struct Talaria: Sendable {
     try CrashPoint.reach(.scanAfterCleanUp)
   }
 
-  /// The service's job came to nothing, is not there any more, or is not shown any more; another one
-  /// may fare better.
+  /// The service's job came to nothing, or nobody can have it any more; another may fare better.
   static func meansLost(_ error: any Error) -> Bool {
     switch error {
     case let problem as HTTPProblem: [401, 403, 404, 410].contains(problem.status)
     case let problem as EventProblem: problem.advice == .failed
+    case let error as HTTPError: error.code == .otherOrigin
     default: error is Lost
     }
   }
@@ -95,16 +95,20 @@ struct Talaria: Sendable {
     var jobId, streamUrl: String?
   }
 
-  private struct Answered: Decodable {
-    var data: News
+  struct Answered: Decodable {
+    struct Results: Decodable {
+      var status: String?
+      var results, books: LossyArray<FoundBook>?
+    }
+    var data: Results
   }
 
-  /// What an event or the results say; which of these they have depends on their kind.
+  /// What an event says; which of these it has depends on its kind.
   struct News: Codable, Sendable {
     var message, status, currentItem, resultsUrl: String?
     var progress: Double?
     var processedCount, totalCount: Int?
-    var books, results: LossyArray<FoundBook>?
+    var books: LossyArray<FoundBook>?
 
     var text: String { [message ?? status, currentItem].compactMap(\.self).joined(separator: " ") }
 

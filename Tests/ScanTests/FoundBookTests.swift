@@ -84,6 +84,11 @@ struct FoundBookTests {
   @Test(arguments: [
     ("0-306-40615-2", "9780306406157"), ("978-0-306-40615-7", "9780306406157"),
     ("080442957X", "9780804429573"), ("none", "title:dune-no-2"), (nil, "title:dune-no-2"),
+    // Dashes, words and spaces of any kind; another country's number; what is no whole number.
+    ("ISBN 978–0–306–40615–7", "9780306406157"), ("isbn: 0 8044 2957 x", "9780804429573"),
+    ("4006381333931", "4006381333931"), ("0", "title:dune-no-2"), ("2024", "title:dune-no-2"),
+    ("", "title:dune-no-2"), ("978030640615X", "title:dune-no-2"), ("X", "title:dune-no-2"),
+    ("97803064061570", "title:dune-no-2"), ("030640X152", "title:dune-no-2"),
   ])
   func `a book's key is its long number, or its title`(_ isbn: String?, _ key: String) {
     #expect(FoundBook(title: "Dune, no. 2!", isbn: isbn).key == key)
@@ -96,6 +101,16 @@ struct FoundBookTests {
       try await service.events(ticket, after: nil, within: .seconds(1))
     }
     #expect(error?.code == .otherOrigin)
+  }
+
+  @Test(arguments: [
+    #"{"data":{"progress":"100%","results":[{"title":"Dune"},{"title":7}]},"success":true}"#,
+    #"{"data":{"status":"complete","message":{},"totalCount":"1","books":[{"title":"Dune"},0]}}"#,
+  ])
+  func `results are read whatever else stands beside them`(_ text: String) throws {
+    let answer = try JSONDecoder().decode(Talaria.Answered.self, from: Data(text.utf8)).data
+    let books = try #require(answer.results ?? answer.books).elements
+    #expect(books.map { $0?.title } == ["Dune", nil])
   }
 }
 #endif

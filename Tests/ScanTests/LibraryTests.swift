@@ -64,6 +64,42 @@ struct LibraryTests {
     }
   }
 
+  @Test func `a book without an ISBN is found by its own words, the best match first`() async throws
+  {
+    let books = [
+      Service.book("An Essay of Many Other Words on Tides", ""), Service.book("Tides", ""),
+      Service.book("Voyage Two", ""),
+    ]
+    try await Service.run(finding: [books]) { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        _ = try await folder("run", "--once", "--service", service.url)
+        // Their keys begin with that word.
+        #expect(try await folder("search", "title").text == "")
+        let found = try await folder("search", "tides").lines.map { $0.split(separator: "\t")[1] }
+        #expect(found == ["Tides", "An Essay of Many Other Words on Tides"])
+        #expect(try await folder("search", "two ann").lines.count == 1)
+      }
+    }
+  }
+
+  @Test(arguments: [["add"], ["delete", "1"], ["retry"]])
+  func `a command waits while another program commits`(_ words: [String]) async throws {
+    try await withScanFolder { folder in
+      let photos = try await [folder.photo("one.png"), folder.photo("two.png")]
+      _ = try await folder("status")
+      let process = try await blocking {
+        try folder.locked { try folder.start(words + (words == ["add"] ? photos : [])) }
+      }
+      let said = try await blocking { process.outcome().text }
+      switch words[0] {
+      case "add": #expect(said.split(separator: "\n").count { $0.hasPrefix("accepted: ") } == 2)
+      case "delete": #expect(said.contains("there is no book 1"))
+      default: #expect(said == "0 are tried again by `scan run`\n")
+      }
+    }
+  }
+
   @Test func `a title that a person put right stays at the next scan`() async throws {
     try await Service.run { service in
       try await withScanFolder { folder in

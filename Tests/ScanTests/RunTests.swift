@@ -72,14 +72,49 @@ struct RunTests {
     }
   }
 
-  @Test func `an upload whose answer is lost is counted, and sent again`() async throws {
-    try await Service.run("drop-accepted:1") { service in
+  @Test(arguments: ["drop-accepted:1", "gateway-timeout:1"])
+  func `an upload whose answer is lost is counted, and sent again`(_ misbehaviour: String)
+    async throws
+  {
+    try await Service.run(misbehaviour) { service in
       try await withScanFolder { folder in
         _ = try await folder("add", folder.photo("shelf.png"))
         let run = try ScanRun(folder, "--service", service.url)
         _ = try await run.said("done\tshelf.png\t3 books, 1 answers lost")
         _ = try await run.end()
         #expect(try await service.counts().jobsCreated == 2)
+      }
+    }
+  }
+
+  @Test func `a refusal stays one where its upload's mark can't be taken back`() async throws {
+    try await Service.run("limit-seconds=1:1") { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        try folder.write(
+          """
+          CREATE TRIGGER held BEFORE UPDATE OF phase ON scan WHEN new.phase = 'waiting'
+          BEGIN SELECT RAISE(ABORT, 'the mark stays'); END
+          """)
+        let ran = try await folder("run", "--once", "--service", service.url)
+        #expect(ran.text.contains("the scan service wants no requests for"))
+        #expect(!ran.text.contains("the mark stays"))
+        #expect(try await folder("status").lines[0] == "done\tshelf.png\t3 books, 1 answers lost")
+      }
+    }
+  }
+
+  @Test func `a run that fails at its end still says what became of the photos`() async throws {
+    try await Service.run { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        // Nobody may listen on port 1.
+        let ran = try await folder(
+          "run", "--once", "--service", service.url, "--sync", "http://127.0.0.1:1", "--token", "t")
+        #expect(ran.status == 1)
+        let end = try #require(ran.lines.firstIndex { $0.hasPrefix("Error:") })
+        #expect(
+          ran.lines[..<end].suffix(2) == ["done\tshelf.png\t3 books", "left today: 199 scans"])
       }
     }
   }

@@ -71,6 +71,35 @@ struct TalariaTests {
     }
   }
 
+  @Test(arguments: ["", ",strip-books", ",empty-complete"])
+  func `a book that can't be read is one warning, however often it is told`(_ more: String)
+    async throws
+  {
+    try await Service.run("unreadable-book:1" + more) { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        _ = try await folder("run", "--once", "--service", service.url)
+        #expect(try await folder("status").lines[0] == "done\tshelf.png\t2 books, 1 incomplete")
+      }
+    }
+  }
+
+  @Test func `a stream at another host costs another job, and three are the most`() async throws {
+    try await Service.run("foreign-stream:4") { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        _ = try await folder("run", "--once", "--service", service.url)
+        let status = try await folder("status").lines[0]
+        #expect(status.hasPrefix("failed\tshelf.png\t0 books\tthe service lost the scan 3 times"))
+        #expect(status.contains("leads away from the service"))
+        _ = try await folder("retry")
+        _ = try await folder("run", "--once", "--service", service.url)
+        #expect(try await folder("status").lines[0] == "done\tshelf.png\t3 books")
+        #expect(try await service.counts().jobsCreated == 5)
+      }
+    }
+  }
+
   @Test func `pings and warnings are no errors`() async throws {
     try await Service.run("degraded,pings-only:1", pings: .milliseconds(50)) { service in
       try await withScanFolder { folder in

@@ -47,6 +47,22 @@ struct ScanFolder: Sendable {
     try queue.write { try $0.execute(sql: sql) }
   }
 
+  /// Does something while nobody else can write, and lets nobody write for about a second more.
+  func locked<T: Sendable>(_ body: @Sendable () throws -> T) throws -> T {
+    let queue = try DatabaseQueue(path: database)
+    defer { try? queue.close() }
+    return try queue.write { db in
+      let result = try body()
+      // Work instead of sleep: it takes longer, too, where everything does.
+      try db.execute(
+        sql: """
+          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000000)
+          UPDATE device SET quota = quota WHERE (SELECT count(*) FROM n) = 0
+          """)
+      return result
+    }
+  }
+
   /// Files of jobs that are there.
   var keptFiles: [String] {
     let folder = database + "-files"
