@@ -3,9 +3,12 @@ import GRDB
 import TernCore
 
 extension JobRows {
-  /// Frees what a dead process ran, lets parked jobs whose kind has a handler try again, and mends
-  /// times that lie in the future because the clock was set back.
+  /// Frees what a dead process ran, lets parked jobs whose kind has a handler and those that
+  /// reached nobody try again, and mends times that lie in the future because the clock was set
+  /// back.
   func recover(kinds: Set<String>, at now: WallTime) throws {
+    // Nobody watched the network since the last run.
+    try wakeUnreached(at: now)
     for job in try ids(state: .running) where !Planted.isActive(.claimForgotten) {
       guard var life = try life(job)?.life else { continue }
       _ = life.handle(.processDied)
@@ -46,7 +49,7 @@ extension JobRows {
         """, arguments: [now, now, now])
   }
 
-  /// Another network is there: whoever reached nobody may try at once.
+  /// Another network may be there: whoever reached nobody may try at once.
   func wakeUnreached(at now: WallTime) throws {
     try db.execute(
       sql: """
@@ -144,8 +147,8 @@ struct Claim: Sendable {
   let start: Int
   /// From 1.
   let attempt: Int
-  /// No other job has it, in no database: the queue's random id, the job's, and the time at which it
-  /// was enqueued, for two databases that were one until a backup was restored.
+  /// No other job has it, in no database: the queue's random id, the job's, and the time at which
+  /// it was enqueued, for two databases that were one until a backup was restored.
   let key: String
   let work: JobHandlers.Work
   let retry: RetryPolicy

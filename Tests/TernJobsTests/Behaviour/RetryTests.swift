@@ -187,6 +187,27 @@ import Testing
     }
   }
 
+  @Test func `a new run tries again what reached nobody in the last one`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: ""))
+      rig.path.set(hasRoute: false)
+      let worker = JobWorker(queue, path: rig.path) {
+        $0.handle(Tidy.self) { _, _ in
+          rig.note("try")
+          if !rig.path.path.hasRoute { throw Failure(.unreachable) }
+        }
+      }
+      try rig.drain(worker)
+      #expect(try rig.record(queue, id).state == .waiting)
+      rig.path.set(hasRoute: true)
+      try rig.perform { try await rig.sleep(5) }
+      try rig.drain(worker)
+      #expect(rig.notes() == ["0 try", "5 try"])
+      #expect(try rig.record(queue, id).state == .done)
+    }
+  }
+
   @Test func `a network that comes while a failure waits to be stored wakes it at once`() throws {
     try Rig.run(.pool) { rig in
       let queue = try rig.open()

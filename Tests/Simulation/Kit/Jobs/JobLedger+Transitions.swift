@@ -68,6 +68,7 @@ extension JobLedger {
   private func checkClaim(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
     let id = new.id
     entries[id]?.attempt = JobEntry.Attempt(run: commit.process.run, before: [path.path])
+    entries[id]?.triedIn = commit.process.run
     if new.starts != old.starts + 1 || new.failures != old.failures {
       fail(.drains, "job \(id) was started, and its failures are \(new.failures)")
     }
@@ -115,9 +116,16 @@ extension JobLedger {
     }
   }
 
-  /// A wait only gets shorter with another network, and moves only with the wall clock.
+  /// A wait only gets shorter with another network or as a worker begins to run, and moves only
+  /// with the wall clock.
   private func checkChangedWait(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
     let id = old.id
+    if entries[id]?.triedIn != commit.process.run, new.failures == old.failures,
+      new.unreached == 0, old.unreached > 0, new.ready <= now
+    {
+      entries[id]?.triedIn = commit.process.run
+      return
+    }
     if new.since == old.since, new.failures == old.failures, new.unreached == 0, old.unreached > 0,
       new.ready == old.ready || new.ready <= now
     {

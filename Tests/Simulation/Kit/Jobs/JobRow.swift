@@ -62,6 +62,8 @@ struct JobEntry {
   var attempt: Attempt?
   /// The network's state at the last wake-up of those that reached nobody.
   var wokenAt: UInt64 = 0
+  /// The last worker's run that began with it or started it.
+  var triedIn = 0
   /// The handler returned and that was committed.
   var isDone = false
 
