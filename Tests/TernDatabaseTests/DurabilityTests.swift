@@ -123,6 +123,18 @@ struct DurabilityTests {
     }
   }
 
+  @Test(
+    "what another connection or a suspension prevented can succeed later, and nothing else",
+    arguments: [
+      (ResultCode.SQLITE_BUSY, true), (.SQLITE_LOCKED, true), (.SQLITE_ABORT, true),
+      (.SQLITE_INTERRUPT, true), (.SQLITE_ERROR, false), (.SQLITE_IOERR, false),
+    ])
+  func transient(_ code: ResultCode, _ isTransient: Bool) {
+    let error = DatabaseSetupError(
+      .durabilityNotApplied, database: "", underlyingError: DatabaseError(resultCode: code))
+    #expect(error.isTransient == isTransient)
+  }
+
   private func synchronous(of writer: some DatabaseWriter) throws -> Int? {
     try number("PRAGMA synchronous", of: writer)
   }

@@ -29,11 +29,9 @@ public struct DatabaseSetupError: Error, Sendable {
     self.underlyingError = underlyingError
   }
 
-  /// Whether the same call can succeed later: another connection was in the way.
-  public var isTransient: Bool {
-    guard let error = underlyingError as? DatabaseError else { return false }
-    return error.resultCode == .SQLITE_BUSY || error.resultCode == .SQLITE_LOCKED
-  }
+  /// Whether the same call can succeed later: another connection was in the way, or the app had
+  /// suspended or interrupted this one.
+  public var isTransient: Bool { (underlyingError as? DatabaseError)?.passes ?? false }
 }
 
 extension DatabaseSetupError: CustomStringConvertible {

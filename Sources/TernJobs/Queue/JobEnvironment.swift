@@ -52,4 +52,14 @@ public struct JobEnvironment: Sendable {
   var now: WallTime { WallTime(notAfter: wallClock()) }
 
   func time(after delay: Duration) -> WallTime { WallTime(notBefore: wallClock() + delay) }
+
+  /// Tells what is left of a while that begins now, by the clock of sleeps, which nobody sets.
+  func countdown(_ length: Duration) -> @Sendable () -> Duration { clock.countdown(length) }
+}
+
+extension Clock<Duration> {
+  fileprivate func countdown(_ length: Duration) -> @Sendable () -> Duration {
+    let start = now
+    return { length - start.duration(to: now) }
+  }
 }

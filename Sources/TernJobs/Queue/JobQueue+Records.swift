@@ -32,8 +32,9 @@ extension JobQueue {
     }
   }
 
-  /// All jobs and the gates that they wait for, now and after every change that is committed; who reads slowly gets the
-  /// newest only. What other processes commit is seen while a worker of this process runs.
+  /// All jobs and the gates that they wait for, now and after every change that is committed; who
+  /// reads slowly gets the newest only. What other processes commit is seen while a worker of this
+  /// process runs.
   ///
   /// Each element reads all jobs: for a long queue, observe the view `grdb_tern_jobs` instead.
   public var updates: some AsyncSequence<JobSnapshot, any Error> & Sendable {

@@ -11,4 +11,18 @@ enum JobCoding {
   static func decode<T: Decodable>(_ type: T.Type, _ data: Data) throws -> T {
     try JSONDecoder().decode(type, from: data)
   }
+
+  /// What a checkpoint holds.
+  ///
+  /// - Throws: ``JobQueueError`` `.unreadable`, which parks the job.
+  static func decode<T: Decodable>(
+    _ type: T.Type, _ data: Data, of checkpoint: String
+  ) throws -> T {
+    do {
+      return try decode(type, data)
+    } catch {
+      throw JobQueueError(
+        .unreadable, "what “\(checkpoint)” stored can not be read: \(FailureText.of(error))")
+    }
+  }
 }

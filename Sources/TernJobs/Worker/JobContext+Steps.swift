@@ -15,11 +15,12 @@ extension JobContext {
   /// - Parameters:
   ///   - name: tells the step from the job's other ones, for ever. Two of the same name at the same
   ///     time are refused.
-  ///   - commit: runs in the transaction; again, if another process was in its way. Where Swift
-  ///     does not find the result's type, say it: `commit: { (db, titles: [String]) in … }`.
+  ///   - commit: runs in the transaction; again, if another process was in its way or the app
+  ///     suspended the database meanwhile, without `work`. Where Swift does not find the result's
+  ///     type, say it: `commit: { (db, titles: [String]) in … }`.
   /// - Throws: what `work` and `commit` throw, with nothing written; ``JobQueueError``
-  ///   `.duplicateStep`, `.checkpointTooLarge`, `.tooManyCheckpoints`, `.notRunning`, `.unreadable`;
-  ///   `DatabaseError`.
+  ///   `.duplicateStep`, `.checkpointTooLarge`, `.tooManyCheckpoints`, `.notRunning` and
+  ///   `.unreadable`; `DatabaseError`.
   public func step<R: Codable & Sendable>(
     _ name: String, isolation: isolated (any Actor)? = #isolation, _ work: () async throws -> R,
     commit: @Sendable (Database, R) throws -> Void = { _, _ in }
@@ -56,7 +57,8 @@ extension JobContext {
   /// commit on; what is released is removed after it.
   ///
   /// - Throws: as the other, and ``JobQueueError`` `.noSuchFile` when nothing stands at a created
-  ///   file's place or one is released that the job does not have, `.fileTooLarge`, `.tooManyFiles`, `.diskFull`, `.fileFailed`.
+  ///   file's place or one is released that the job does not have, `.fileTooLarge`,
+  ///   `.tooManyFiles`, `.diskFull`, `.fileFailed`.
   public func step<R: Codable & Sendable>(
     _ name: String, isolation: isolated (any Actor)? = #isolation,
     _ work: (StepFiles) async throws -> R,
@@ -65,7 +67,7 @@ extension JobContext {
     guard attempted.begin(step: name) else { throw JobQueueError.duplicateStep(name, of: id) }
     defer { attempted.end(step: name) }
     if let stored = try await worker.checkpoint(.step, name, of: claim) {
-      return try decode(R.self, stored, name)
+      return try JobCoding.decode(R.self, stored, of: name)
     }
     let made = StepFiles(folder: worker.queue.folder)
     let result = try await work(made)

@@ -36,7 +36,9 @@ public struct JobContext: Sendable {
   public func value<V: Decodable & Sendable>(
     _ name: String, as type: V.Type = V.self
   ) async throws -> V? {
-    try await worker.checkpoint(.value, name, of: claim).map { try decode(type, $0, name) }
+    try await worker.checkpoint(.value, name, of: claim).map {
+      try JobCoding.decode(type, $0, of: name)
+    }
   }
 
   /// Stores a value in place of the one before, in one transaction with what `body` writes: how
@@ -58,7 +60,8 @@ public struct JobContext: Sendable {
   /// when that was in another attempt or another life of the process. Zero when it has passed. When
   /// the wall clock was set back to before that first call, it counts from now.
   ///
-  /// - Throws: ``JobQueueError`` `.tooManyCheckpoints`, `.notRunning`; `DatabaseError`.
+  /// - Throws: ``JobQueueError`` `.tooManyCheckpoints`, `.notRunning`, and `.unreadable` when what
+  ///   the first call stored is damaged; `DatabaseError`.
   public func deadline(_ name: String, _ duration: Duration) async throws -> Duration {
     let left =
       try await worker.deadline(name, duration, of: claim)
@@ -89,14 +92,5 @@ public struct JobContext: Sendable {
       throw JobQueueError(.noSuchFile, "job \(id) has no file “\(name)”, or it was released")
     }
     return URL(filePath: worker.queue.folder.absolute(path))
-  }
-
-  func decode<V: Decodable>(_ type: V.Type, _ content: Data, _ name: String) throws -> V {
-    do {
-      return try JobCoding.decode(type, content)
-    } catch {
-      throw JobQueueError(
-        .unreadable, "what “\(name)” stored can not be read: \(FailureText.of(error))")
-    }
   }
 }

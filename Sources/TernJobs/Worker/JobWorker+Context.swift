@@ -16,7 +16,7 @@ extension JobWorker {
     let environment = queue.environment
     return try await write { rows in
       let stored = try rows.checkpoint(.deadline, name, of: claim).map {
-        try JobCoding.decode(DeadlineLife.self, $0)
+        try JobCoding.decode(DeadlineLife.self, $0, of: name)
       }
       let now = environment.now
       let life =
@@ -59,7 +59,15 @@ extension JobWorker {
       let isOpened = try await transaction { rows in
         try rows.storeCheckpoint(kind, name, content, of: claim)
         if !Planted.isActive(.stepResultApart) {
-          do { try body(rows.db) } catch { throw OfApp(error: error) }
+          do {
+            try body(rows.db)
+          } catch let error as DatabaseError where error.isInterruptionError {
+            // The app suspended the database under its own statement: nothing of this transaction
+            // is left, and all of it runs again later.
+            throw error
+          } catch {
+            throw OfApp(error: error)
+          }
         }
         let created = files.created.map(\.name)
         var gone = try created.compactMap { try rows.dropFile($0, of: claim) }

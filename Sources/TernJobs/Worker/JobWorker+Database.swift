@@ -1,10 +1,17 @@
 import GRDB
 import TernCore
+import TernDatabase
 
 extension DatabaseError {
-  /// Another connection is in the way, or the app suspended or interrupted this one.
-  var passes: Bool {
-    resultCode == .SQLITE_BUSY || resultCode == .SQLITE_LOCKED || isInterruptionError
+  /// Whether the database itself said it, and no statement of the app's: it passes, or nothing more
+  /// can be written here. Of the rest, an observer of the app's is as likely the author.
+  fileprivate var isOfDatabase: Bool {
+    switch resultCode {
+    case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_READONLY,
+      .SQLITE_CANTOPEN, .SQLITE_NOMEM:
+      true
+    default: passes
+    }
   }
 }
 
@@ -56,8 +63,8 @@ extension JobWorker {
         return result
       }
     } catch {
-      let isOfDatabase = (error as? DatabaseError).map { $0.resultCode != .SQLITE_CONSTRAINT }
-      throw isWritten && isOfDatabase != true ? OfApp(error: error) : error
+      let isOfDatabase = (error as? DatabaseError)?.isOfDatabase ?? false
+      throw isWritten && !isOfDatabase ? OfApp(error: error) : error
     }
   }
 

@@ -19,6 +19,9 @@ public actor JobWorker {
   private let concurrency: Int
   let path: any NetworkPathSource
   private var running = 0
+  /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count as
+  /// running until it does.
+  private var refused: [JobID: any Error] = [:]
   /// What the database refused; nothing further is written then.
   private(set) var failure: (any Error)?
   private(set) var news: AsyncStream<Void>.Continuation?
@@ -53,7 +56,7 @@ public actor JobWorker {
   ///
   /// - Throws: ``JobQueueError`` `.workerRunning` and `.notInstalled`, and the `DatabaseError` that
   ///   ended the work. Nothing is lost then: the next run frees what this one had.
-  public func run() async throws { try await work(idleFrom: nil) }
+  public func run() async throws { try await work(patience: nil) }
 
   /// Works until nothing can run: every job is done, failed, parked, or waits for a time, a gate or
   /// the network. For commands and tests.
@@ -62,25 +65,27 @@ public actor JobWorker {
   ///   the call, as often as that may be; never for the network. By default for none.
   /// - Throws: as ``run()``; `CancellationError`.
   public func drain(waiting patience: Duration = .zero) async throws {
-    try await work(idleFrom: queue.environment.time(after: patience))
+    try await work(patience: queue.environment.countdown(patience))
     try Task.checkCancellation()
   }
 
-  /// - Parameter end: what becomes ready later is not waited for; `nil` to wait for ever.
-  private func work(idleFrom end: WallTime?) async throws {
+  /// - Parameter patience: what is left of it; what becomes ready later is not waited for. `nil` to
+  ///   wait for ever.
+  private func work(patience: (@Sendable () -> Duration)?) async throws {
     let lock = try takeLock()
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.news, failure, nextAt) = (news, nil, nil)
     let arrivals = queue.arrivals.stream()
-    let version = try await dataVersion()
     await withDiscardingTaskGroup { group in
-      group.addTask { for await _ in arrivals { news.yield() } }
-      group.addTask { await self.followOtherProcesses(since: version) }
-      group.addTask { await self.followPath() }
       do {
+        // Waits, as all that follows does, while the app has suspended the database.
+        let version = try await dataVersion()
+        group.addTask { for await _ in arrivals { news.yield() } }
+        group.addTask { await self.followOtherProcesses(since: version) }
+        group.addTask { await self.followPath() }
         try await write { try $0.recover(kinds: handlers.kinds, at: queue.environment.now) }
-        try await loop(&group, stream, idleFrom: end)
+        try await loop(&group, stream, patience)
       } catch {
         failure = failure ?? error
       }
@@ -110,7 +115,8 @@ public actor JobWorker {
   // MARK: - The loop
 
   private func loop(
-    _ group: inout DiscardingTaskGroup, _ stream: AsyncStream<Void>, idleFrom end: WallTime?
+    _ group: inout DiscardingTaskGroup, _ stream: AsyncStream<Void>,
+    _ patience: (@Sendable () -> Duration)?
   ) async throws {
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
@@ -119,14 +125,20 @@ public actor JobWorker {
         running += 1
         group.addTask { await self.attempt(claim) }
       }
-      if let end, running == 0, try await isIdle(from: end) { return }
+      if let patience, running == refused.count, try await isIdle(patience) {
+        guard let refusal = refused.min(by: { $0.key < $1.key }) else { return }
+        throw refusal.value
+      }
       await wait(&iterator)
     }
   }
 
-  private func isIdle(from end: WallTime) async throws -> Bool {
-    let now = queue.environment.now
-    return try await read { try $0.nextReached(at: now) }.map { $0 > end } ?? true
+  private func isIdle(_ patience: @Sendable () -> Duration) async throws -> Bool {
+    let environment = queue.environment
+    guard let next = try await read({ try $0.nextReached(at: environment.now) }) else {
+      return true
+    }
+    return next.duration - environment.wallClock() > patience()
   }
 
   /// As many as may run now.
@@ -211,20 +223,41 @@ public actor JobWorker {
 
   private func finish(_ claim: Claim, _ end: AttemptEnd, pathBefore: NetworkPath) async {
     do {
-      do {
-        try await store(end, of: claim)
-      } catch let refused as OfApp {
-        // Nothing was written; what the app says to the end is the attempt's failure.
-        try await store(self.end(of: claim, refused.error, pathBefore: pathBefore), of: claim)
-      }
+      let stored = try await storePersistently(end, of: claim, pathBefore: pathBefore)
       try CrashPoint.reach(.jobAfterFinishCommit)
-      try await wakeUnreached(after: end)
+      try await wakeUnreached(after: stored)
     } catch {
       // A wait for the database that was cancelled leaves the job to the next run.
-      failure = failure ?? (error as? OfApp)?.error ?? error
+      failure = failure ?? error
     }
+    refused[claim.id] = nil
     running -= 1
     news?.yield()
+  }
+
+  /// - Returns: what was stored as the attempt's end.
+  private func storePersistently(
+    _ end: AttemptEnd, of claim: Claim, pathBefore: NetworkPath
+  ) async throws -> AttemptEnd {
+    let environment = queue.environment
+    var (end, backoff) = (end, environment.unreached)
+    var isFirst = true
+    while true {
+      do {
+        try await store(end, of: claim)
+        return end
+      } catch let refusal as OfApp {
+        // Nothing was written; what the app says to the end is the attempt's failure.
+        end = self.end(of: claim, refusal.error, pathBefore: pathBefore)
+        if !isFirst {
+          // It refuses that too. The job keeps its place, and all others go on.
+          refused[claim.id] = refusal.error
+          news?.yield()
+          try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
+        }
+        isFirst = false
+      }
+    }
   }
 
   private func store(_ end: AttemptEnd, of claim: Claim) async throws {

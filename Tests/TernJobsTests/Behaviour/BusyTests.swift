@@ -6,7 +6,7 @@ import TestProcesses
 import Testing
 
 /// Another connection has the database, or the app has suspended it.
-@Suite struct JobBusyTests {
+@Suite(.serialized) struct JobBusyTests {
   /// Runs something in place of each sleep.
   private struct EventClock: Clock {
     let onSleep: @Sendable () throws -> Void
@@ -62,7 +62,10 @@ import Testing
     }
   }
 
-  @Test func `a worker outlives the database's suspension, which costs no attempt`() throws {
+  /// A rig over a database that can be suspended, with one job for each name.
+  private func suspending(
+    _ names: [String], _ body: (Rig, JobQueue, [JobID]) throws -> Void
+  ) throws {
     try withTemporaryFolder { folder in
       var configuration = Configuration()
       configuration.observesSuspensionNotifications = true
@@ -70,32 +73,96 @@ import Testing
       let rig = try Rig(seed: 1, database: database, folder: folder)
       rig.pollInterval = .seconds(1)
       let queue = try rig.open()
-      let ids = try ["step", "own"].map { try rig.enqueue(queue, Tidy(name: $0)) }
-      @Sendable func post(_ name: Notification.Name) {
-        NotificationCenter.default.post(name: name, object: nil)
-      }
+      try body(rig, queue, names.map { try rig.enqueue(queue, Tidy(name: $0)) })
+    }
+  }
+
+  @Test func `a worker outlives the database's suspension, which costs no attempt`() throws {
+    try suspending(["step", "own"]) { rig, queue, ids in
       let worker = JobWorker(queue) {
         $0.handle(Tidy.self) { job, context in
+          rig.note("\(job.name) \(context.attempt)")
           try await rig.sleep(2)
           if job.name == "own" { try rig.write { try $0.execute(sql: "DELETE FROM book") } }
           try await context.step("find") {
           } commit: {
             try $0.execute(sql: "INSERT INTO book VALUES (?)", arguments: [job.name])
           }
+          rig.note("\(job.name) found")
         }
       }
       try rig.perform {
         try await worker.run {
           try await rig.sleep(1)
-          post(Database.suspendNotification)
+          Suspension.begin()
           try await rig.sleep(10)
-          post(Database.resumeNotification)
+          Suspension.end()
           try await rig.sleep(20)
         }
       }
+      let notes = rig.notes()
+      #expect(notes.prefix(2).sorted() == ["0 own 1", "0 step 1"])
+      let later = notes.dropFirst(2).map { $0.split(separator: " ", maxSplits: 1) }
+      #expect(later.map { $0[1] } == ["step found", "own 1", "own found"])
+      // The handlers were ready at 2, and nothing is written before the end of the suspension.
+      #expect(later.allSatisfy { Double($0[0])! > 11 })
       #expect(try ids.map { try rig.record(queue, $0).state } == [.done, .done])
       #expect(try ids.map { try rig.record(queue, $0).failures } == [0, 0])
       #expect(try Set(rig.titles()).isSuperset(of: ["own"]))
     }
+  }
+
+  @Test func `a commit that is suspended half way runs again, and the step's work does not`() throws
+  {
+    try suspending(["step"]) { rig, queue, ids in
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { job, context in
+          try await context.step("find") {
+            rig.note("work, attempt \(context.attempt)")
+          } commit: { db in
+            rig.note("commit")
+            try db.execute(sql: "INSERT INTO book VALUES ('a')")
+            if rig.seconds == 0 { Suspension.begin() }
+            try db.execute(sql: "INSERT INTO book VALUES ('b')")
+            rig.note("committed")
+          }
+        }
+      }
+      try rig.perform {
+        try await worker.run {
+          try await rig.sleep(10)
+          Suspension.end()
+          try await rig.sleep(20)
+        }
+      }
+      let notes = rig.notes()
+      #expect(notes.prefix(2) == ["0 work, attempt 1", "0 commit"])
+      #expect(notes.dropFirst(2).map { $0.split(separator: " ")[1] } == ["commit", "committed"])
+      #expect(try rig.titles() == ["a", "b"])
+      #expect(try rig.record(queue, ids[0]).state == .done)
+      #expect(try rig.record(queue, ids[0]).starts == 1)
+    }
+  }
+
+  @Test func `a run that is cancelled while it waits for the database to begin returns`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let path = rig.files.path.replacing("/files", with: "/app.sqlite")
+      let other = try DatabaseQueue.leavingTransactionsOpen(path)
+      try other.inDatabase { try $0.execute(sql: "BEGIN EXCLUSIVE") }
+      try rig.live(JobWorker(queue) { _ in }, until: 5)
+      #expect(rig.seconds == 5)
+      try other.inDatabase { try $0.execute(sql: "COMMIT") }
+    }
+  }
+}
+
+/// Of all databases in this process that look out for it.
+private enum Suspension {
+  static func begin() { post(Database.suspendNotification) }
+  static func end() { post(Database.resumeNotification) }
+
+  private static func post(_ name: Notification.Name) {
+    NotificationCenter.default.post(name: name, object: nil)
   }
 }

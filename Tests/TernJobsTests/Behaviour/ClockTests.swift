@@ -46,6 +46,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [(86_400, ["0 try", "1 try", "3 try"], 3.0), (-86_400, ["0 try"], 0.0)])
+  func `draining is as patient as was meant, though the wall clock is set ahead or back`(
+    _ seconds: Int, _ notes: [String], _ end: Double
+  ) throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      _ = try rig.enqueue(queue, Scan(shelf: ""))
+      let worker = JobWorker(queue) {
+        $0.handle(Scan.self) { _, _ in
+          rig.note("try")
+          rig.skew.withLock { $0 = .seconds(seconds) }
+          if seconds < 0 { throw Failure(.limited(delay: .seconds(61))) }
+          if rig.seconds < 3 { throw Failure(.failed) }
+        }
+      }
+      try rig.drain(worker, waiting: .seconds(60))
+      #expect(rig.notes() == notes)
+      #expect(rig.seconds == end)
+    }
+  }
+
   @Test func `a deadline begins anew once when the clock was set back to before it`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import Synchronization
 import Tern
 import Testing
 
@@ -179,35 +178,6 @@ import Testing
     #expect(Set(all).count == 16)
   }
 
-  @Test func `what an observer of the app's refuses fails its own job, and the next one goes on`()
-    throws
-  {
-    try Rig.run { rig in
-      let queue = try rig.open()
-      let ids = try ["step", "end", "good"].map { try rig.enqueue(queue, Tidy(name: $0)) }
-      let observer = Refusal()
-      rig.database.add(transactionObserver: observer)
-      let worker = JobWorker(queue, concurrency: 1) {
-        $0.handle(Tidy.self) { job, context in
-          rig.note("\(job.name) \(context.attempt)")
-          _ = try await context.step("find") {
-            true
-          } commit: { _, _ in
-            if job.name == "step" { observer.refusesNext() }
-          }
-          if job.name == "end", context.attempt == 1 { observer.refusesNext() }
-        }
-      }
-      try rig.live(worker, until: 20)
-      #expect(
-        rig.notes() == [
-          "0 step 1", "0 end 1", "0 good 1", "1 step 2", "1 end 2", "3 step 3", "7 step 4",
-        ])
-      #expect(try ids.map { try rig.record(queue, $0).state } == [.failed, .done, .done])
-      #expect(try rig.record(queue, ids[0]).reason == "the service would not")
-    }
-  }
-
   @Test func `a deadline is kept over attempts and restarts`() throws {
     try Rig.run { rig in
       var queue = try rig.open()
@@ -229,6 +199,25 @@ import Testing
       #expect(rig.notes() == ["0 300", "100 200", "250 50"])
       #expect(try rig.record(queue, id).state == .done)
       #expect(try rig.record(queue, id).since == Date(timeIntervalSince1970: 1_000_300))
+    }
+  }
+
+  @Test func `a job whose stored deadline is damaged is parked with its reason`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: ""))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          _ = try await context.deadline("stream", .seconds(300))
+          throw Failure(.failed)
+        }
+      }
+      try rig.live(worker, until: 0.5)
+      try rig.write { try $0.execute(sql: "UPDATE grdb_tern_jobcheckpoint SET content = x'7b'") }
+      try rig.live(worker, until: 5)
+      let record = try rig.record(queue, id)
+      #expect(record.state == .parked)
+      #expect(record.reason == "what “stream” stored can not be read: it is damaged")
     }
   }
 
@@ -297,25 +286,5 @@ import Testing
       #expect(try rig.titles().isEmpty)
       #expect(try rig.database.read(queue.records).isEmpty)
     }
-  }
-}
-
-/// An app's observer that refuses a commit.
-private final class Refusal: TransactionObserver, Sendable {
-  private let isDue = Mutex(false)
-
-  func refusesNext() { isDue.withLock { $0 = true } }
-
-  func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }
-  func databaseDidChange(with event: DatabaseEvent) {}
-  func databaseDidCommit(_ db: Database) {}
-  func databaseDidRollback(_ db: Database) {}
-
-  func databaseWillCommit() throws {
-    let isDue = isDue.withLock { isDue in
-      defer { isDue = false }
-      return isDue
-    }
-    if isDue { throw Failure(.failed) }
   }
 }

@@ -1,0 +1,109 @@
+import GRDB
+import Synchronization
+import Tern
+import Testing
+
+/// An observer of the app's refuses what a job wants to commit.
+@Suite struct RefusalTests {
+  @Test(
+    arguments: [
+      Failure(.failed), DatabaseError(resultCode: .SQLITE_ERROR, message: "the service would not"),
+    ] as [any Error])
+  func `what an observer of the app's refuses fails its own job, and the next one goes on`(
+    _ refusal: any Error
+  ) throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let ids = try ["step", "end", "good"].map { try rig.enqueue(queue, Tidy(name: $0)) }
+      let observer = Refusal()
+      rig.database.add(transactionObserver: observer)
+      let worker = JobWorker(queue, concurrency: 1) {
+        $0.handle(Tidy.self) { job, context in
+          rig.note("\(job.name) \(context.attempt)")
+          _ = try await context.step("find") {
+            true
+          } commit: { _, _ in
+            if job.name == "step" { observer.refuses(refusal) }
+          }
+          if job.name == "end", context.attempt == 1 { observer.refuses(refusal) }
+        }
+      }
+      try rig.live(worker, until: 20)
+      #expect(
+        rig.notes() == [
+          "0 step 1", "0 end 1", "0 good 1", "1 step 2", "1 end 2", "3 step 3", "7 step 4",
+        ])
+      #expect(try ids.map { try rig.record(queue, $0).state } == [.failed, .done, .done])
+      #expect(try rig.record(queue, ids[0]).reason?.hasSuffix("the service would not") == true)
+    }
+  }
+
+  @Test func `a job whose failure is refused too waits to be stored, and others go on`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let ids = try ["bad", "good"].map { try rig.enqueue(queue, Tidy(name: $0)) }
+      let observer = Refusal()
+      rig.database.add(transactionObserver: observer)
+      let worker = JobWorker(queue, concurrency: 2) {
+        $0.handle(Tidy.self) { job, context in
+          rig.note("\(job.name) \(context.attempt)")
+          if job.name == "good" {
+            try await rig.sleep(0.5)
+            try await context.step("find") { rig.note("found") }
+          } else if context.attempt == 1 {
+            observer.refuses(Failure(.failed), times: 2)
+          }
+        }
+      }
+      try rig.live(worker, until: 20)
+      // After a second its failure is stored, and its retry comes a second later.
+      #expect(rig.notes().sorted() == ["0 bad 1", "0 good 1", "0.5 found", "2 bad 2"])
+      #expect(try ids.map { try rig.record(queue, $0).state } == [.done, .done])
+      #expect(try rig.record(queue, ids[0]).failures == 1)
+    }
+  }
+
+  @Test func `draining ends with the app's error when all that is left is what the app refuses`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let ids = try ["bad", "good"].map { try rig.enqueue(queue, Tidy(name: $0)) }
+      let observer = Refusal()
+      rig.database.add(transactionObserver: observer)
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { job, _ in
+          guard job.name == "bad" else { return }
+          try await rig.sleep(1)
+          observer.refuses(Failure(.failed), times: .max)
+        }
+      }
+      #expect(throws: Failure.self) { try rig.drain(worker) }
+      #expect(rig.seconds == 1)
+      #expect(try rig.record(queue, ids[1]).state == .done)
+      observer.refuses(Failure(.failed), times: 0)
+      try rig.drain(JobWorker(queue) { $0.handle(Tidy.self) { _, _ in } })
+      #expect(try rig.record(queue, ids[0]).state == .done)
+    }
+  }
+}
+
+/// An app's observer that refuses commits.
+private final class Refusal: TransactionObserver, Sendable {
+  private let due = Mutex<(error: (any Error)?, times: Int)>((nil, 0))
+
+  func refuses(_ error: any Error, times: Int = 1) { due.withLock { $0 = (error, times) } }
+
+  func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }
+  func databaseDidChange(with event: DatabaseEvent) {}
+  func databaseDidCommit(_ db: Database) {}
+  func databaseDidRollback(_ db: Database) {}
+
+  func databaseWillCommit() throws {
+    try due.withLock { due in
+      guard due.times > 0, let error = due.error else { return }
+      due.times -= 1
+      throw error
+    }
+  }
+}
