@@ -4,6 +4,15 @@ import TernCore
 import TernDatabase
 
 extension JobFolder {
+  /// Whether a process that lives has an opening's folder in the root.
+  static func isOpen(_ root: String) throws -> Bool {
+    try FileManager.default.contentsOfDirectory(atPath: root).contains { session in
+      let lock = "\(root)/\(session)/\(lockName)"
+      guard isName(session), access(lock, F_OK) == 0 else { return false }
+      return try FileLock.attempt(lock) == nil
+    }
+  }
+
   /// Removes what the dead left to nobody, one folder after the other.
   ///
   /// - Returns: what the system refused. The next opening tries that again.
@@ -31,7 +40,7 @@ extension JobFolder {
     let files = FileManager.default
     let folder = "\(root)/\(session)"
     guard access("\(folder)/\(lockName)", F_OK) == 0 else {
-      // Of a process that died before it could lock it, and empty; or none of ours.
+      // Of a process that died before its lock was durable, and empty; or none of ours.
       guard [ENOENT, ENOTDIR].contains(errno) else { throw FileFailure("looking for a lock") }
       guard rmdir(folder) == 0 || [ENOTEMPTY, ENOTDIR].contains(errno) else {
         throw FileFailure("removing a folder")

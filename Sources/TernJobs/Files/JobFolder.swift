@@ -28,17 +28,17 @@ final class JobFolder: Sendable {
   /// - Throws: ``JobQueueError`` `.folderInUse`, ``FileFailure``, what Foundation throws, and the
   ///   `DatabaseError` that `named` throws.
   init(
-    root: String, isSynced: Bool, owner: FolderOwner, makeID: @escaping @Sendable () -> UInt64,
+    root: String, _ durable: DurableFile, owner: FolderOwner,
+    makeID: @escaping @Sendable () -> UInt64,
     named: (String) throws -> Set<String>
   ) throws {
     self.root = root
     self.makeID = makeID
-    let durable = DurableFile(isSynced: isSynced)
     try durable.makeFolder(root)
     // One at a time, so that a folder whose lock is not taken yet is not swept.
     let rootLock = try FileLock.wait("\(root)/\(Self.rootLockName)")
     defer { withExtendedLifetime(rootLock) {} }
-    try owner.claim("\(root)/\(Self.rootLockName)", durable)
+    try owner.claim("\(root)/\(Self.rootLockName)", durable) { try Self.isOpen(root) }
     var name = Self.name(makeID())
     while mkdir("\(root)/\(name)", 0o700) != 0 {
       guard errno == EEXIST else { throw FileFailure("making a folder") }
@@ -49,6 +49,8 @@ final class JobFolder: Sendable {
       throw FileFailure("locking a new folder", EWOULDBLOCK)
     }
     self.lock = lock
+    // Durable before any file is: a folder that has files and no lock is none of ours.
+    try durable.syncFolder(of: "\(root)/\(name)/\(Self.lockName)")
     try durable.syncFolder(of: "\(root)/\(name)")
     unswept = try Self.sweep(root, named)
   }

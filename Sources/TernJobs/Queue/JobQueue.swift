@@ -33,15 +33,16 @@ public final class JobQueue: Sendable {
   /// Opens, or opens again, the queue of a database, off the caller's actor: makes its tables where
   /// they are missing, and removes files that a dead process left to nobody.
   ///
+  /// Waits for other connections that write to the database, and while the app has suspended it,
+  /// some six seconds in all beside what the configuration's `busyMode` waits each time.
+  ///
   /// - Parameters:
   ///   - files: a folder for the files of this database's jobs and of nothing else; by default
   ///     beside the database, `-files` after its name. For a database in memory it is a temporary
-  ///     one, which goes with the database.
+  ///     one, which goes with the database. A copy of a database needs another folder than the
+  ///     original: what a job of only one of them names is nobody's to the other.
   ///   - durability: what a commit that returned survives, with its files; set on the writer and
   ///     checked.
-  /// Waits for other connections that write to the database, some six seconds in all beside what
-  /// the configuration's `busyMode` waits each time.
-  ///
   /// - Throws: ``JobQueueError`` `.newerFormat`, `.folderInUse` and `.fileFailed`,
   ///   `DatabaseSetupError`, `DatabaseError`, and `CancellationError`.
   public static func open(
@@ -63,8 +64,7 @@ public final class JobQueue: Sendable {
   }
 
   private static func isPassing(_ error: any Error) -> Bool {
-    let cause = (error as? DatabaseSetupError)?.underlyingError ?? error
-    return (cause as? DatabaseError)?.passes ?? false
+    (error as? DatabaseSetupError)?.isTransient ?? (error as? DatabaseError)?.passes ?? false
   }
 
   /// ``open(_:files:limits:durability:environment:)`` on the caller's thread.
@@ -82,7 +82,7 @@ public final class JobQueue: Sendable {
     let root = (files ?? beside).path(percentEncoded: false).withoutTrailingSlash
     do {
       let folder = try JobFolder(
-        root: root, isSynced: durability == .powerLoss,
+        root: root, DurableFile(isSynced: durability == .powerLoss),
         owner: FolderOwner(queue: id, database: path), makeID: environment.makeID
       ) { session in try database.read { try JobFolder.named(session, in: $0) } }
       if files == nil, path.isEmpty {

@@ -47,7 +47,7 @@ import Testing
       for number in 10..<40 { try write("", to: "\(rig.files.path)/00000000000000\(number)/lock") }
       let most = Mutex((asked: 0, open: 0))
       let folder = try JobFolder(
-        root: rig.files.path, isSynced: false,
+        root: rig.files.path, DurableFile(isSynced: false),
         owner: FolderOwner(queue: "1", database: ""), makeID: { 1 }
       ) { _ in
         let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
@@ -61,6 +61,28 @@ import Testing
       #expect(most.withLock { $0.open } == 2)
       #expect(most.withLock { $0.asked } == 30)
       #expect(folder.unswept.isEmpty)
+    }
+  }
+
+  @Test func `an opening's lock is durable before it holds a file`() throws {
+    try withTemporaryFolder { folder in
+      let synced = Mutex<[String]>([])
+      let durable = DurableFile(
+        isSynced: true,
+        sync: { descriptor in
+          let path = try? FileManager.default.destinationOfSymbolicLink(
+            atPath: "/proc/self/fd/\(descriptor)")
+          synced.withLock { $0.append(path ?? "none") }
+          return 0
+        })
+      let files = try JobFolder(
+        root: "\(folder)/files", durable, owner: FolderOwner(queue: "1", database: "a"),
+        makeID: { 1 }
+      ) { _ in [] }
+      let session = "\(folder)/files/0000000000000001"
+      #expect(exists("\(session)/lock"))
+      #expect(synced.withLock { $0.suffix(2) } == [session, "\(folder)/files"])
+      withExtendedLifetime(files) {}
     }
   }
 
@@ -133,6 +155,53 @@ import Testing
       #expect(throws: JobQueueError.self) { _ = try open("b.sqlite") }
       try remove("c.sqlite")
       _ = try open("b.sqlite")
+    }
+  }
+
+  @Test func `a copy of a database has another folder, and so has one whose place is hidden`()
+    throws
+  {
+    try withTemporaryFolder { folder in
+      let files = FileManager.default
+      func open(_ name: String) throws -> JobQueue {
+        try JobQueue.openBlocking(
+          DatabaseQueue(path: "\(folder)/\(name)"), files: URL(filePath: "\(folder)/files"))
+      }
+      func expectRefused(_ name: String) {
+        let error = #expect(throws: JobQueueError.self) { _ = try open(name) }
+        #expect(error?.code == .folderInUse)
+      }
+      _ = try open("a.sqlite")
+      try files.copyItem(atPath: "\(folder)/a.sqlite", toPath: "\(folder)/copy.sqlite")
+      expectRefused("copy.sqlite")
+      // Where it was can not be looked at: the system says ELOOP, which is not that it is gone.
+      try files.moveItem(atPath: "\(folder)/a.sqlite", toPath: "\(folder)/moved.sqlite")
+      try files.createSymbolicLink(
+        atPath: "\(folder)/a.sqlite", withDestinationPath: "\(folder)/a.sqlite")
+      expectRefused("b.sqlite")
+      // A sandbox that moves hides the place from before; the queue's id tells that it is the same.
+      _ = try open("moved.sqlite")
+    }
+  }
+
+  @Test func `a folder that is given to a database in memory is its own while that is open`() throws
+  {
+    try withTemporaryFolder { folder in
+      let files = URL(filePath: folder + "/files")
+      let database = try DatabaseQueue()
+      var queue: JobQueue? = try JobQueue.openBlocking(database, files: files)
+      let others = try [DatabaseQueue(), DatabaseQueue(path: folder + "/app.sqlite")]
+      for other in others {
+        let error = #expect(throws: JobQueueError.self) {
+          _ = try JobQueue.openBlocking(other, files: files)
+        }
+        #expect(error?.code == .folderInUse)
+        #expect(error?.message.contains("a database in memory") == true)
+      }
+      _ = try JobQueue.openBlocking(database, files: files)
+      withExtendedLifetime(queue) {}
+      queue = nil
+      _ = try JobQueue.openBlocking(others[1], files: files)
     }
   }
 
