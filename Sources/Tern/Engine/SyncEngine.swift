@@ -237,7 +237,7 @@ public actor SyncEngine {
     try store.seal()
     var heads = try headsToConfirm()
     for replica in notCarried.keys { heads[replica] = VersionVector.maximumSequence }
-    let operations = try store.operations(lackedBy: heads, maximumBytes: pushBytes)
+    let operations = try offered(lackedBy: heads)
     if operations.isEmpty {
       guard let refusal = notCarried.min(by: { $0.key < $1.key })?.value else {
         return .hadNothingToPush
@@ -246,8 +246,6 @@ public actor SyncEngine {
     }
     try report(.syncing)
     let id = try store.replicaID()
-    let own = operations.heads[id]
-    if own > 0 { try store.noteOffer(of: own, to: remote.id) }
     try CrashPoint.reach(.pushBeforeSend)
     do {
       let receipt = try await remote.push(operations)
@@ -265,7 +263,8 @@ public actor SyncEngine {
         return try await push()
       }
       // What others wrote can't be mended here, and must not keep back what is written here.
-      if let refused = error.replica, refused != id, operations.heads[refused] > 0,
+      let refused = error.replica ?? (operations.count == 1 ? operations[0].envelope.replica : nil)
+      if let refused, refused != id, operations.heads[refused] > 0,
         !error.isTransient, error.code != .sequenceGap
       {
         // Not as this replica's own, which would be given another time.
@@ -276,6 +275,20 @@ public actor SyncEngine {
       }
       if error.code == .timeAhead, let now = error.nowMilliseconds { try checkClock(now) }
       return .failed(error, jitter: environment.jitter())
+    }
+  }
+
+  /// What goes to the remote next. The offer of its own operations is noted before they are read for
+  /// the last time: from then on no other remote's clock gives them another one.
+  private func offered(lackedBy heads: VersionVector) throws -> [Operation] {
+    let id = try store.replicaID()
+    var noted: UInt64 = 0
+    while true {
+      let operations = try store.operations(lackedBy: heads, maximumBytes: pushBytes)
+      let own = operations.heads[id]
+      if own <= noted { return operations }
+      try store.noteOffer(of: own, to: remote.id)
+      noted = own
     }
   }
 

@@ -56,21 +56,21 @@ extension SpaceService {
   ) throws -> Admission {
     let authors = Set(pushed.map(\.key.author))
     let heads = try transaction.heads(of: authors)
-    try checkRoom(for: authors.count - heads.count, transaction)
+    try checkRoom(for: authors.subtracting(heads.keys), transaction)
     let stored = pushed.map(\.key).filter { $0.sequence <= heads[$0.author]?.sequence ?? 0 }
     let digests = stored.isEmpty ? [:] : try transaction.digests(of: stored)
     return Admission(heads: heads, digests: digests, now: now)
   }
 
   /// An id costs nothing to make up, and each stays for ever.
-  private func checkRoom(for newReplicas: Int, _ transaction: any SpaceTransaction) throws {
-    guard newReplicas > 0 else { return }
+  private func checkRoom(for new: Set<ReplicaID>, _ transaction: any SpaceTransaction) throws {
+    guard let first = new.min() else { return }
     let known = try transaction.authorCount
-    guard known + newReplicas > limits.replicasPerSpace else { return }
+    guard known + new.count > limits.replicasPerSpace else { return }
     throw RemoteError(
       .tooManyReplicas,
       "replicasPerSpace: \(known) replicas have written into the space, which takes "
-        + "\(limits.replicasPerSpace); new ones need another space")
+        + "\(limits.replicasPerSpace); new ones need another space", replica: first)
   }
 
   func checkRoom(_ transaction: any SpaceTransaction) throws {

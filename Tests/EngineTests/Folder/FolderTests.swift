@@ -42,6 +42,17 @@ import Testing
     }
   }
 
+  @Test func `a number that somebody made up for a file stops no push`() async throws {
+    try await Share.run { share in
+      var a = Author(1)
+      let operations = a.next(2)
+      try share.write(Data("garbage".utf8), to: "\(a.id)-\(Int.max).tern")
+      try share.write(Data("garbage".utf8), to: "\(a.id)-1000001.tern")
+      _ = try await share.remote(a.id).push(operations)
+      #expect(try await share.fresh().operations == operations)
+    }
+  }
+
   @Test func `a copy under another name is the same again`() async throws {
     try await Share.run { share in
       var a = Author(1)

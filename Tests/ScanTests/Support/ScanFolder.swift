@@ -35,21 +35,28 @@ struct ScanFolder: Sendable {
       "/bin/sh", arguments: ["-c", #"exec "$0" "$@" 2>&1"#] + words, environment: environment)
   }
 
+  /// Beside a program that writes too.
+  private func open() throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(30)
+    return try DatabaseQueue(path: database, configuration: configuration)
+  }
+
   func read<T: Sendable>(_ body: @Sendable (Database) throws -> T) throws -> T {
-    let queue = try DatabaseQueue(path: database)
+    let queue = try open()
     defer { try? queue.close() }
     return try queue.read(body)
   }
 
   func write(_ sql: String) throws {
-    let queue = try DatabaseQueue(path: database)
+    let queue = try open()
     defer { try? queue.close() }
     try queue.write { try $0.execute(sql: sql) }
   }
 
   /// Does something while nobody else can write, and lets nobody write for about a second more.
   func locked<T: Sendable>(_ body: @Sendable () throws -> T) throws -> T {
-    let queue = try DatabaseQueue(path: database)
+    let queue = try open()
     defer { try? queue.close() }
     return try queue.write { db in
       let result = try body()

@@ -182,6 +182,14 @@ final class SimulatedServer: @unchecked Sendable {
   }
 
   /// Everything that the server holds, in its order.
+  /// The newest operation of each replica.
+  func held() throws -> VersionVector {
+    try operations().reduce(into: VersionVector()) { held, operation in
+      let envelope = operation.envelope
+      held[envelope.replica] = max(held[envelope.replica], envelope.sequence)
+    }
+  }
+
   func operations() throws -> [Operation] {
     var operations: [Operation] = []
     var cursor: Cursor?

@@ -105,8 +105,9 @@ public final class Simulation: @unchecked Sendable {
         return false
       }
     }
-    let vectors = try devices.map { try $0.replica.store.versionVector() }
-    return vectors.allSatisfy { $0 == vectors[0] }
+    // A server that was wiped just now is one that no device has looked at yet.
+    let held = try server.held()
+    return try devices.allSatisfy { try $0.replica.store.versionVector() == held }
   }
 
   // MARK: - Checkers

@@ -7,6 +7,9 @@ extension SharedFolder {
     for _ in 0..<3 {
       try scan()
       let new = try index.new(of: operations)
+      guard new.count <= Batch.Limit.operations,
+        new.reduce(0, { $0 + $1.bytes.count }) <= Batch.Limit.bytes - (64 << 10)
+      else { throw RemoteError(.tooLarge, "operations: nobody could read so many in one frame") }
       if try new.isEmpty || append(new) {
         try scan()
         return PushReceipt(
@@ -49,11 +52,13 @@ extension SharedFolder {
   /// A file that is long enough, or that no more bytes make whole, is left as it is.
   private func ownName(_ writer: ReplicaID) -> String {
     let prefix = "\(writer)-"
-    let own = files.compactMap { file -> (number: Int, file: FolderFile)? in
-      guard file.name.hasPrefix(prefix) else { return nil }
-      let text = file.name.dropFirst(prefix.count).dropLast(Self.suffix.count)
-      guard let number = Int(text), number > 0, "\(number)" == text else { return nil }
-      return (number, file)
+    let own = numbers.compactMap { name, place -> (number: Int, file: FolderFile)? in
+      guard name.hasPrefix(prefix) else { return nil }
+      let text = name.dropFirst(prefix.count).dropLast(Self.suffix.count)
+      // Anybody can make up a name.
+      guard let number = Int(text), (1...Limit.number).contains(number), "\(number)" == text
+      else { return nil }
+      return (number, files[place])
     }
     guard let last = own.max(by: { $0.number < $1.number }) else {
       return "\(prefix)1\(Self.suffix)"

@@ -15,6 +15,8 @@ actor SharedFolder {
     /// One page's operations are about so long together.
     static let pageBytes = 1 << 20
     static let files = 10_000
+    /// The greatest in the name of a replica's file: a hundred for every file that is read.
+    static let number = 1_000_000
     /// Of the space's own folder.
     static let nameBytes = 200
   }
@@ -154,7 +156,12 @@ actor SharedFolder {
   }
 
   private func readOn(_ name: String, _ identity: FileIdentity) throws {
-    if let number = numbers[name], files[number].identity == identity { return }
+    // What could not be read, or not to its end, can be another day, and look the same.
+    if let number = numbers[name], files[number].identity == identity,
+      files[number].rest == .nothing
+    {
+      return
+    }
     let number = numbers[name] ?? files.count
     if number == files.count {
       numbers[name] = number
@@ -167,7 +174,7 @@ actor SharedFolder {
     var isNew = false
     do {
       // Gone since the folder was read; the next look tells.
-      guard let file = try open(name) else { return }
+      guard let file = try open(name) else { return files[number].refuse("it went meanwhile") }
       var reading = files[number]
       if try !reading.continues(in: file) {
         // Replaced since the folder was read; the next look tells, where there is something to lose.
