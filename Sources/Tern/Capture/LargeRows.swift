@@ -79,7 +79,9 @@ extension StoreTransaction {
         select.reset()
         if isThere { continue }
         let id = sql.shape.id
-        if try !isHeld(id, row.key) && keptContent(id, row.key) == nil && !isShown(row.key, sql) {
+        if try !isHeld(id, row.key) && storedContent(in: .kept, id, row.key) == nil
+          && !isShown(row.key, sql)
+        {
           try forgetLargeRow(row.key, of: sql.shape.id)
         }
       }

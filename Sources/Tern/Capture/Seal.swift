@@ -107,7 +107,9 @@ struct Seal {
       for key in 0..<keys { put.bind(Int32(key + 1), scan.value(Int32(1 + masks + key))) }
       try transaction.run(put, state: state, keyCount: keys)
       if isHeld { try showAgain(row, &shownAgain, shape) }
-      if row.exists, old?.isDeleted ?? false { try transaction.dropKept(shape.id, row.packedKey) }
+      if row.exists, old?.isDeleted ?? false {
+        try transaction.dropContent(in: .kept, shape.id, row.packedKey)
+      }
       if state.isDeleted { try transaction.keepGone(sql, row, state) }
       restore(row.lost, of: row, in: index)
       if body.count > Operation.Limit.fragmentBytes {
@@ -122,7 +124,7 @@ struct Seal {
   private func showAgain(
     _ row: NotedRow, _ shownAgain: inout Set<[UInt8]>, _ shape: TableShape
   ) throws {
-    try transaction.dropHeld(shape.id, row.packedKey)
+    try transaction.dropContent(in: .held, shape.id, row.packedKey)
     shownAgain.insert(row.packedKey)
   }
 

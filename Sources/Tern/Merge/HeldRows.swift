@@ -13,6 +13,20 @@ enum HeldReason: String {
   /// It is deleted, and a change may bring it back. Such rows are counted as deleted, and kept in a
   /// table of their own.
   case deleted
+
+  var place: ContentPlace { self == .deleted ? .kept : .held }
+}
+
+/// Where the content of a row stands that is in the state and not in its table.
+enum ContentPlace {
+  /// Of a row that is alive.
+  case held
+  /// Of a deleted one.
+  case kept
+}
+
+extension StoreTables {
+  fileprivate subscript(place: ContentPlace) -> String { place == .held ? held : kept }
 }
 
 /// Rows held aside keep their values by column name, local columns included.
@@ -27,59 +41,27 @@ extension StoreTransaction {
   }
 
   func isHeld(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws -> Bool {
-    try heldContent(table, packedKey) != nil
+    try storedContent(in: .held, table, packedKey) != nil
   }
 
-  func heldContent(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws -> [String: Value]?
-  {
-    let statement = try statement("SELECT content FROM \(tables.held) WHERE tbl = ? AND key = ?")
-    return try packedKey.withBytes { key in
-      statement.bind(1, table)
-      statement.bind(2, blob: key)
-      defer { statement.reset() }
-      return try statement.step() ? try Self.readContent(statement.blob(0)) : nil
-    }
-  }
-
-  /// What is kept of a row that is deleted.
-  func keptContent(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws -> [String: Value]?
-  {
-    let statement = try statement("SELECT content FROM \(tables.kept) WHERE tbl = ? AND key = ?")
-    return try packedKey.withBytes { key in
-      statement.bind(1, table)
-      statement.bind(2, blob: key)
-      defer { statement.reset() }
-      return try statement.step() ? try Self.readContent(statement.blob(0)) : nil
-    }
-  }
-
-  func dropKept(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws {
-    let statement = try statement("DELETE FROM \(tables.kept) WHERE tbl = ? AND key = ?")
-    try packedKey.withBytes { key in
-      statement.bind(1, table)
-      statement.bind(2, blob: key)
-      try statement.run()
-    }
-  }
-
-  private func keep(
-    _ table: Int64, _ packedKey: some ContiguousBytesLike, content: [String: Value]
-  ) throws {
+  func storedContent(
+    in place: ContentPlace, _ table: Int64, _ packedKey: some ContiguousBytesLike
+  ) throws -> [String: Value]? {
     let statement = try statement(
-      "REPLACE INTO \(tables.kept) (tbl, key, content) VALUES (?, ?, ?)")
-    try packedKey.withBytes { key in
-      try Self.bytes(of: content).withUnsafeBytes { content in
-        statement.bind(1, table)
-        statement.bind(2, blob: key)
-        statement.bind(3, blob: content)
-        try statement.run()
-      }
+      "SELECT content FROM \(tables[place]) WHERE tbl = ? AND key = ?")
+    return try packedKey.withBytes { key in
+      statement.bind(1, table)
+      statement.bind(2, blob: key)
+      defer { statement.reset() }
+      return try statement.step() ? try Self.readContent(statement.blob(0)) : nil
     }
   }
 
-  func dropHeld(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws {
-    heldRows = nil
-    let statement = try statement("DELETE FROM \(tables.held) WHERE tbl = ? AND key = ?")
+  func dropContent(
+    in place: ContentPlace, _ table: Int64, _ packedKey: some ContiguousBytesLike
+  ) throws {
+    if place == .held { heldRows = nil }
+    let statement = try statement("DELETE FROM \(tables[place]) WHERE tbl = ? AND key = ?")
     try packedKey.withBytes { key in
       statement.bind(1, table)
       statement.bind(2, blob: key)
@@ -91,19 +73,18 @@ extension StoreTransaction {
     _ table: Int64, _ packedKey: some ContiguousBytesLike, _ reason: HeldReason,
     content: [String: Value]
   ) throws {
-    if reason == .deleted { return try keep(table, packedKey, content: content) }
-    heldRows = true
+    let place = reason.place
+    if place == .held { heldRows = true }
     let statement = try statement(
-      """
-      INSERT INTO \(tables.held) (tbl, key, reason, content) VALUES (?, ?, ?, ?)
-      ON CONFLICT DO UPDATE SET reason = excluded.reason, content = excluded.content
-      """)
+      place == .held
+        ? "REPLACE INTO \(tables.held) (tbl, key, content, reason) VALUES (?, ?, ?, ?)"
+        : "REPLACE INTO \(tables.kept) (tbl, key, content) VALUES (?, ?, ?)")
     try packedKey.withBytes { key in
       try Self.bytes(of: content).withUnsafeBytes { content in
         statement.bind(1, table)
         statement.bind(2, blob: key)
-        statement.bind(3, copy: .string(reason.rawValue))
-        statement.bind(4, blob: content)
+        statement.bind(3, blob: content)
+        if place == .held { statement.bind(4, copy: .string(reason.rawValue)) }
         try statement.run()
       }
     }

@@ -55,9 +55,9 @@ final class Settlement {
       let state = try read.step() ? try transaction.state(in: read, from: 0) : nil
       read.reset()
       guard let state, state.isShown,
-        let content = try transaction.heldContent(sql.shape.id, key)
+        let content = try transaction.storedContent(in: .held, sql.shape.id, key)
       else { continue }
-      try transaction.dropHeld(sql.shape.id, key)
+      try transaction.dropContent(in: .held, sql.shape.id, key)
       // What is too large to travel was written here meanwhile, and stands for itself.
       if try writer.read(key) != nil { continue }
       try writer.write(key, content: sql.shape.present(content))

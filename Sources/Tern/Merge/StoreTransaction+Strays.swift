@@ -58,7 +58,9 @@ extension StoreTransaction {
       guard let sql = sql.first(where: { $0.shape.id == row.table }) else { continue }
       let writer = try TableWriter(self, sql, hasHeld: true)
       var content = StrayWatch.Content(shown: try writer.read(row.key))
-      if let held = try heldContent(row.table, row.key), let reason = try heldReason(row) {
+      if let held = try storedContent(in: .held, row.table, row.key),
+        let reason = try heldReason(row)
+      {
         content.held = (reason, held)
       } else if let kept = try writer.aside(row.key) {
         content.held = (.deleted, kept)
@@ -105,8 +107,8 @@ extension StoreTransaction {
       _ = try writer.bind(row.key, to: delete)
       try delete.run()
     }
-    try dropHeld(row.table, row.key)
-    try dropKept(row.table, row.key)
+    try dropContent(in: .held, row.table, row.key)
+    try dropContent(in: .kept, row.table, row.key)
     if let held = content.held {
       try hold(row.table, row.key, held.reason, content: held.content)
     }

@@ -139,17 +139,17 @@ final class TableWriter {
   }
 
   private func forget(_ key: some ContiguousBytesLike) throws {
-    if hasHeld { try transaction.dropHeld(sql.shape.id, key) }
-    if sql.shape.deletes.keepsContent { try transaction.dropKept(sql.shape.id, key) }
+    if hasHeld { try transaction.dropContent(in: .held, sql.shape.id, key) }
+    if sql.shape.deletes.keepsContent { try transaction.dropContent(in: .kept, sql.shape.id, key) }
   }
 
   /// What is held aside of a row, or kept of one that is deleted.
   func aside(_ key: some ContiguousBytesLike) throws -> [String: Value]? {
-    if hasHeld, let held = try transaction.heldContent(sql.shape.id, key) {
+    if hasHeld, let held = try transaction.storedContent(in: .held, sql.shape.id, key) {
       return sql.shape.present(held)
     }
     guard sql.shape.deletes.keepsContent else { return nil }
-    return try transaction.keptContent(sql.shape.id, key).map { sql.shape.present($0) }
+    return try transaction.storedContent(in: .kept, sql.shape.id, key).map { sql.shape.present($0) }
   }
 
   /// Takes a row out of its table whole, with what stood there and what was to be written.
