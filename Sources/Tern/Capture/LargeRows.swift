@@ -121,12 +121,7 @@ extension StoreTransaction {
   }
 
   private func unpacked(_ bytes: [UInt8]) throws -> [Value] {
-    try bytes.withUnsafeBytes { buffer in
-      var reader = ByteReader(buffer)
-      var values: [Value] = []
-      while !reader.isAtEnd { values.append(try reader.value("large row").value ?? .null) }
-      return values
-    }
+    try bytes.withUnsafeBytes { try PackedKey.values($0) }
   }
 
   /// By the table's name.

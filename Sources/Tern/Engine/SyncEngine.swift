@@ -237,7 +237,8 @@ public actor SyncEngine {
     try store.seal()
     var heads = try headsToConfirm()
     for replica in notCarried.keys { heads[replica] = VersionVector.maximumSequence }
-    let operations = try offered(lackedBy: heads)
+    let operations = try store.offer(
+      lackedBy: heads, maximumBytes: pushBytes, to: remote.id)
     if operations.isEmpty {
       guard let refusal = notCarried.min(by: { $0.key < $1.key })?.value else {
         return .hadNothingToPush
@@ -275,20 +276,6 @@ public actor SyncEngine {
       }
       if error.code == .timeAhead, let now = error.nowMilliseconds { try checkClock(now) }
       return .failed(error, jitter: environment.jitter())
-    }
-  }
-
-  /// What goes to the remote next. The offer of its own operations is noted before they are read for
-  /// the last time: from then on no other remote's clock gives them another one.
-  private func offered(lackedBy heads: VersionVector) throws -> [Operation] {
-    let id = try store.replicaID()
-    var noted: UInt64 = 0
-    while true {
-      let operations = try store.operations(lackedBy: heads, maximumBytes: pushBytes)
-      let own = operations.heads[id]
-      if own <= noted { return operations }
-      try store.noteOffer(of: own, to: remote.id)
-      noted = own
     }
   }
 
@@ -355,15 +342,5 @@ public actor SyncEngine {
   private func remoteError(_ error: any Error) -> RemoteError {
     error as? RemoteError
       ?? RemoteError(.local, String(describing: error))
-  }
-}
-
-extension [Operation] {
-  /// The newest sequence number of every author.
-  var heads: VersionVector {
-    reduce(into: VersionVector()) { heads, operation in
-      let envelope = operation.envelope
-      heads[envelope.replica] = Swift.max(heads[envelope.replica], envelope.sequence)
-    }
   }
 }

@@ -36,18 +36,9 @@ struct LoggedRow {
     guard !key.contains(.null) else {
       throw RowLookupError(.wrongKey, table: shape.name, "no key (\(names)) holds NULL")
     }
-    var writer = ByteWriter()
-    for value in key {
-      // SQLite holds 1 and 1.0 for the same key, and so do bodies.
-      if case .real(let number) = value, let whole = Int64(exactly: number) {
-        writer.append(integer: whole)
-      } else {
-        writer.append(value)
-      }
-    }
     self.shape = shape
     self.key = key
-    packedKey = writer.bytes
+    packedKey = PackedKey.bytes(of: key)
   }
 
   /// What an operation says of the row; mostly one change, and two where it was written and then

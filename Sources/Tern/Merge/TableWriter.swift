@@ -178,15 +178,9 @@ final class TableWriter {
 
   /// - Returns: how many values the key has.
   func bind(_ key: some ContiguousBytesLike, to statement: FastStatement) throws -> Int {
-    try key.withBytes { bytes in
-      var reader = ByteReader(bytes)
-      var count = 0
-      while !reader.isAtEnd {
-        count += 1
-        statement.bind(Int32(count), copy: try reader.value("key").value ?? .null)
-      }
-      return count
-    }
+    let values = try key.withBytes { try PackedKey.values($0) }
+    for (index, value) in values.enumerated() { statement.bind(Int32(index + 1), copy: value) }
+    return values.count
   }
 }
 

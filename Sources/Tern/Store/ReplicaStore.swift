@@ -39,9 +39,11 @@ public protocol ReplicaStore: Sendable {
   /// Forgets the cursor, because the remote was wiped or restored.
   func resetPlace(_ place: RemotePlace) throws
 
-  /// Remembers that a remote may hold this replica's operations up to a sequence number from now on,
-  /// so that no other remote's clock gives them new times. Called before each push.
-  func noteOffer(of sequence: UInt64, to remoteID: String) throws
+  /// ``operations(lackedBy:maximumBytes:)`` for a push to one remote. From now on that remote may hold
+  /// what is returned, whatever becomes of the push, so no other remote's clock gives this
+  /// replica's own operations in it new times. Costs no commit where all of them were offered before.
+  func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
+    -> [Operation]
 
   /// Gives this replica's operations that no remote holds, and that are more than five minutes
   /// ahead of the remote's clock, new times: after everything merged here, not before that clock.

@@ -156,12 +156,18 @@ public final class SQLiteReplicaStore: ReplicaStore {
     try transaction { try $0.save(place) }
   }
 
-  public func noteOffer(of sequence: UInt64, to remoteID: String) throws {
-    // Most pushes repeat nothing, and those that do need no commit.
-    guard try read({ try $0.offered(to: remoteID) }) < sequence else { return }
-    try transaction { transaction in
-      let offered = try transaction.offered(to: remoteID)
-      if offered < sequence { try transaction.saveOffer(sequence, to: remoteID) }
+  public func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
+    -> [Operation]
+  {
+    let operations = try operations(lackedBy: heads, maximumBytes: maximumBytes)
+    if try read({ try $0.isOffered(operations, to: remoteID) }) { return operations }
+    // Read again: another remote's clock may have given them new times in between.
+    return try transaction { transaction in
+      let operations = try transaction.operations(lackedBy: heads, maximumBytes: maximumBytes)
+      if try !transaction.isOffered(operations, to: remoteID) {
+        try transaction.saveOffer(operations.heads[transaction.ownID], to: remoteID)
+      }
+      return operations
     }
   }
 

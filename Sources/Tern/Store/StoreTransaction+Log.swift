@@ -84,6 +84,11 @@ extension StoreTransaction {
     return try select.step() ? select.raw(0) : 0
   }
 
+  /// Whether the remote was offered all of this replica's own among the operations.
+  func isOffered(_ operations: [Operation], to remoteID: String) throws -> Bool {
+    try operations.heads[ownID] <= offered(to: remoteID)
+  }
+
   func offered(toOthersThan remoteID: String) throws -> UInt64 {
     let select = try statement(
       "SELECT ifnull(max(sequence), 0) FROM \(tables.offer) WHERE remote <> ?")

@@ -8,11 +8,11 @@ extension ReplicaStoreConformance {
     for number in 1...3 {
       try a.commit(.insert(["id": .string("\(number)"), "name": "a", "count": 1]))
     }
-    try a.store.noteOffer(of: 1, to: "another")
+    try offer(1, of: a, to: "another")
     // Lower than what it was offered before.
-    try a.store.noteOffer(of: 0, to: "another")
+    try offer(0, of: a, to: "another")
     // The refusing one itself: what it was offered it did not take.
-    try a.store.noteOffer(of: 3, to: Peer.remoteID)
+    try offer(3, of: a, to: Peer.remoteID)
     let before = try a.all()
     let now = before.map(\.envelope.time.milliseconds).min()! - Self.hour
     try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now)
@@ -26,7 +26,7 @@ extension ReplicaStoreConformance {
     try b.merge(after)
     try b.requireState(of: a, "after restamping behind an offer")
 
-    try a.store.noteOffer(of: 3, to: "another")
+    try offer(3, of: a, to: "another")
     try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now - Self.hour)
     try requireEqual(.timesIncrease, try a.all(), after, "operations that were all offered")
     try a.store.restamp(after: 0, at: "a third", nowMilliseconds: now - Self.hour)
@@ -40,7 +40,7 @@ extension ReplicaStoreConformance {
     let group = try a.commit((1...3).map { .insert(["id": .string("\($0)"), "note": text]) })
     try require(.operationsAreAtomic, group.count > 1, "three long rows made one operation")
     try a.commit(.insert(["id": "later", "name": "a"]))
-    try a.store.noteOffer(of: 1, to: "another")
+    try offer(1, of: a, to: "another")
     let before = try a.all()
     let now = before[0].envelope.time.milliseconds - Self.hour
     try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now)
@@ -49,6 +49,15 @@ extension ReplicaStoreConformance {
       .operationsAreAtomic, Array(after.prefix(group.count)), group, "a group that was half offered"
     )
     try requireIncreasing(after)
+  }
+
+  /// As a push does that ends with the operation of that sequence number; 0 for one of nothing.
+  private func offer(_ sequence: Int, of a: Peer, to remoteID: String) throws {
+    let operations = try a.all().prefix(sequence)
+    let offered = try a.store.offer(
+      lackedBy: sequence == 0 ? a.store.versionVector() : VersionVector(),
+      maximumBytes: operations.reduce(0) { $0 + $1.bytes.count }, to: remoteID)
+    try requireEqual(.acknowledgedIsStored, offered, Array(operations), "what is offered")
   }
 
   private func requireIncreasing(_ operations: [Operation]) throws {

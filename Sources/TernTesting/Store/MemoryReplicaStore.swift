@@ -132,8 +132,15 @@ public final class MemoryReplicaStore: ReplicaStore {
     state.withLock { $0.places[place.remoteID] = place }
   }
 
-  public func noteOffer(of sequence: UInt64, to remoteID: String) throws {
-    state.withLock { $0.offers[remoteID] = max($0.offers[remoteID] ?? 0, sequence) }
+  public func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
+    -> [Operation]
+  {
+    state.withLock { state in
+      let operations = state.operations(lackedBy: heads, maximumBytes: maximumBytes)
+      let own = operations.heads[state.authors.ids[0]]
+      state.offers[remoteID] = max(state.offers[remoteID] ?? 0, own)
+      return operations
+    }
   }
 
   public func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {

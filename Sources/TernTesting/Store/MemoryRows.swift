@@ -45,26 +45,10 @@ struct MemoryRows: Sendable {
     rows[key] ?? Row(state: nil, content: defaults, shown: nil)
   }
 
-  /// A key's bytes, in the one form that equal keys share.
-  func packed(_ values: [Value]) -> [UInt8] {
-    var writer = ByteWriter()
-    for value in values {
-      if case .real(let number) = value, let whole = Int64(exactly: number) {
-        writer.append(integer: whole)
-      } else {
-        writer.append(value)
-      }
-    }
-    return writer.bytes
-  }
+  func packed(_ values: [Value]) -> [UInt8] { PackedKey.bytes(of: values) }
 
   func unpacked(_ key: [UInt8]) throws -> [Value] {
-    try key.withUnsafeBytes { bytes in
-      var reader = ByteReader(bytes)
-      var values: [Value] = []
-      while !reader.isAtEnd { values.append(try reader.value("key").value ?? .null) }
-      return values
-    }
+    try key.withUnsafeBytes { try PackedKey.values($0) }
   }
 
   func named(_ key: [UInt8], _ values: [Value]) throws -> [String: Value] {

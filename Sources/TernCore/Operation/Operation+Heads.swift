@@ -1,0 +1,9 @@
+extension [Operation] {
+  /// The newest sequence number of every author.
+  package var heads: VersionVector {
+    reduce(into: VersionVector()) { heads, operation in
+      let envelope = operation.envelope
+      heads[envelope.replica] = Swift.max(heads[envelope.replica], envelope.sequence)
+    }
+  }
+}
