@@ -24,4 +24,53 @@ public protocol Remote: Sendable {
 
   /// The space's newest position, now and whenever it grows, until the connection ends.
   func positions() -> AsyncThrowingStream<UInt64, any Error>
+
+  // MARK: - Snapshots, which a remote need not have
+
+  /// One part of a whole snapshot, byte for byte as it was put.
+  ///
+  /// - Throws: ``RemoteError``, with `snapshot-unknown` once newer ones took its place;
+  ///   `CancellationError`.
+  func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8]
+
+  /// Begins an upload, or goes on with the one that was begun by an equal offer.
+  ///
+  /// - Throws: ``RemoteError``, with `snapshot-superseded` when it is not needed any more,
+  ///   `snapshot-incomplete`, `cursor-unknown`, `sequence-gap` where heads are ahead of what was
+  ///   pushed, or `too-large`; `CancellationError`.
+  func beginSnapshot(_ offer: SnapshotOffer) async throws -> SnapshotUpload
+
+  /// Stores one part, in any order; returns when it is durable there. The same part again is
+  /// acknowledged.
+  ///
+  /// - Throws: ``RemoteError``, with `snapshot-unknown` when the upload was dropped for a newer one
+  ///   or for its age, `snapshot-conflict` or `too-large`; `CancellationError`.
+  func putSnapshotPart(_ bytes: [UInt8], index: Int, of id: String) async throws
+
+  /// Makes a snapshot whose parts are all there the remote's newest; from then on it is in the
+  /// greeting.
+  ///
+  /// - Throws: ``RemoteError``, with `snapshot-incomplete`, `snapshot-unknown` or
+  ///   `snapshot-superseded`; `CancellationError`.
+  func completeSnapshot(_ id: String) async throws
+}
+
+extension Remote {
+  public func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
+    throw noSnapshots
+  }
+
+  public func beginSnapshot(_ offer: SnapshotOffer) async throws -> SnapshotUpload {
+    throw noSnapshots
+  }
+
+  public func putSnapshotPart(_ bytes: [UInt8], index: Int, of id: String) async throws {
+    throw noSnapshots
+  }
+
+  public func completeSnapshot(_ id: String) async throws { throw noSnapshots }
+
+  private var noSnapshots: RemoteError {
+    RemoteError(.snapshotsUnsupported, "this remote keeps operations alone; sync without snapshots")
+  }
 }

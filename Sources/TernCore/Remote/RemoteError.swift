@@ -26,6 +26,18 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let timeNotIncreasing = Code(rawValue: "time-not-increasing")
     /// The cursor is not of this remote's history: it was wiped or restored. Begin without one.
     public static let cursorUnknown = Code(rawValue: "cursor-unknown")
+    /// The cursor, or no cursor, is before what the remote still serves: load its snapshot.
+    public static let snapshotNeeded = Code(rawValue: "snapshot-needed")
+    /// That snapshot or upload is gone: greet again, and begin again.
+    public static let snapshotUnknown = Code(rawValue: "snapshot-unknown")
+    /// The remote has a snapshot that is as new, or, for a base, has grown since: greet again.
+    public static let snapshotSuperseded = Code(rawValue: "snapshot-superseded")
+    /// Parts are missing, or the heads lack an operation that the remote has up to the cursor.
+    public static let snapshotIncomplete = Code(rawValue: "snapshot-incomplete")
+    /// The part was stored before, with other bytes: a key names one content.
+    public static let snapshotConflict = Code(rawValue: "snapshot-conflict")
+    /// The remote takes no snapshots, as a folder does not.
+    public static let snapshotsUnsupported = Code(rawValue: "snapshots-unsupported")
     /// The remote could not read the request.
     public static let malformed = Code(rawValue: "malformed")
     /// The request is over one of the remote's limits.

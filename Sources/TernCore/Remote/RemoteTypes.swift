@@ -8,12 +8,24 @@ public struct RemoteGreeting: Hashable, Sendable {
   public var position: UInt64
   /// The newest sequence number that the remote holds of every replica.
   public var heads: VersionVector
+  /// The newest whole snapshot, where there is one.
+  public var snapshot: RemoteSnapshot?
+  /// Operations up to this position are served no more: a snapshot stands for them.
+  public var trimmed: UInt64
+  /// Whether the remote would like a newer snapshot to be cut.
+  public var wantsSnapshot: Bool
 
-  public init(epoch: String, nowMilliseconds: Int64?, position: UInt64, heads: VersionVector) {
+  public init(
+    epoch: String, nowMilliseconds: Int64?, position: UInt64, heads: VersionVector,
+    snapshot: RemoteSnapshot? = nil, trimmed: UInt64 = 0, wantsSnapshot: Bool = false
+  ) {
     self.epoch = epoch
     self.nowMilliseconds = nowMilliseconds
     self.position = position
     self.heads = heads
+    self.snapshot = snapshot
+    self.trimmed = trimmed
+    self.wantsSnapshot = wantsSnapshot
   }
 }
 
