@@ -6,6 +6,28 @@ import Testing
 
 @Suite("Running a scan", .serialized, .timeLimit(.minutes(3)))
 struct RunTests {
+  @Test func `one photo that stands still keeps no other from being done`() async throws {
+    // The first stream that is opened never tells anything, whichever photo's it is.
+    try await Service.run("pings-only:1", pings: .milliseconds(50)) { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("one.png"), folder.photo("two.png"))
+        let run = try ScanRun(folder, "--service", service.url)
+        _ = try await run.said("done\t", "3 books")
+        let words = try await folder("status").lines.prefix(2).map { $0.prefix { $0 != "\t" } }
+        #expect(words.sorted() == ["analysing", "done"])
+        #expect(try await run.end().status == 0)
+        // The other one goes on from where it stood, with no second job for it.
+        _ = try await folder("run", "--once", "--service", service.url)
+        #expect(
+          try await folder("status").lines.prefix(2)
+            == ["done\tone.png\t3 books", "done\ttwo.png\t3 books"])
+        #expect(try await service.counts().jobsCreated == 2)
+        let times = try folder.read { try Int.fetchAll($0, sql: "SELECT timesScanned FROM book") }
+        #expect(times == [2, 2, 2])
+      }
+    }
+  }
+
   @Test func `photos can be added while another process works, which takes them up`()
     async throws
   {

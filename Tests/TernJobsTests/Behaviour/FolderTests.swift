@@ -66,43 +66,29 @@ import Testing
 
   @Test func `an opening's lock is durable before it holds a file`() throws {
     try withTemporaryFolder { folder in
-      let synced = Mutex<[String]>([])
-      let durable = DurableFile(
-        isSynced: true,
-        sync: { descriptor in
-          let path = try? FileManager.default.destinationOfSymbolicLink(
-            atPath: "/proc/self/fd/\(descriptor)")
-          synced.withLock { $0.append(path ?? "none") }
-          return 0
-        })
+      let synced = Synced()
+      let durable = synced.file
       let files = try JobFolder(
         root: "\(folder)/files", durable, owner: FolderOwner(queue: "1", database: "a"),
         makeID: { 1 }
       ) { _ in [] }
       let session = "\(folder)/files/0000000000000001"
       #expect(exists("\(session)/lock"))
-      #expect(synced.withLock { $0.suffix(2) } == [session, "\(folder)/files"])
+      #expect(synced.paths.suffix(2) == [session, "\(folder)/files"])
       withExtendedLifetime(files) {}
     }
   }
 
   @Test func `every folder that is made is durable in the one above`() throws {
     try withTemporaryFolder { folder in
-      let synced = Mutex<[String]>([])
-      let file = DurableFile(
-        isSynced: true,
-        sync: { descriptor in
-          let path = try? FileManager.default.destinationOfSymbolicLink(
-            atPath: "/proc/self/fd/\(descriptor)")
-          synced.withLock { $0.append(path ?? "none") }
-          return 0
-        })
+      let synced = Synced()
+      let file = synced.file
       try file.makeFolder("\(folder)/a/b/c")
       #expect(exists("\(folder)/a/b/c"))
-      let made = synced.withLock { $0 }
+      let made = synced.paths
       #expect(made == [folder, "\(folder)/a", "\(folder)/a/b"])
       try file.makeFolder("\(folder)/a/b")
-      #expect(synced.withLock { $0.count } == 3)
+      #expect(synced.paths.count == 3)
     }
   }
   #endif
