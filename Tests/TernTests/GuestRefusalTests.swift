@@ -162,11 +162,13 @@ private func open(_ database: DatabaseQueue, _ tables: SyncTable...) throws -> D
     let database = try DatabaseQueue()
     try database.write { try $0.execute(sql: sound) }
     _ = try open(database, SyncTable("sound"))
-    try database.write { try $0.execute(sql: "UPDATE grdb_tern_main_replica SET format = 3") }
+    try database.write {
+      try $0.execute(sql: "UPDATE grdb_tern_main_replica SET format = format + 1")
+    }
     let error = #expect(throws: ReplicaError.self) { try open(database, SyncTable("sound")) }
     #expect(error?.code == .newerFormat)
     try database.write {
-      try $0.execute(sql: "UPDATE grdb_tern_main_replica SET format = 2")
+      try $0.execute(sql: "UPDATE grdb_tern_main_replica SET format = format - 1")
       try $0.execute(sql: "UPDATE grdb_tern_main_column SET rule = 9")
     }
     let column = #expect(throws: SchemaError.self) { try open(database, SyncTable("sound")) }

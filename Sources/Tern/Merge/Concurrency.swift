@@ -75,7 +75,10 @@ final class Concurrency {
     if let time = seenTimes[author]?[other] { return time }
     let sequence = try seenSequence(of: other, by: author)
     let operation = try transaction.operation(LogID(author: other, sequence: sequence))
-    let time = operation?.envelope.time ?? .zero
+    // Of what the log has no longer, the last that it had: later, so that less counts as concurrent.
+    let row = try transaction.author(other)
+    let earlier = sequence > 0 && sequence <= row.trimmed ? row.trimmedTime : .zero
+    let time = operation?.envelope.time ?? earlier
     seenTimes[author, default: [:]][other] = time
     return time
   }

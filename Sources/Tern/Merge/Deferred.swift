@@ -13,7 +13,7 @@ struct DeferredPart: Hashable {
     self.init(table: block.table, column: column)
   }
 
-  fileprivate init(table: String, column: String) {
+  init(table: String, column: String) {
     self.table = table.folded
     self.column = column.folded
   }
@@ -38,7 +38,7 @@ extension StoreTransaction {
     try statement.run()
   }
 
-  private func deferredParts() throws -> [(id: LogID, parts: Set<DeferredPart>)] {
+  func deferredParts() throws -> [(id: LogID, parts: Set<DeferredPart>)] {
     let statement = try statement("SELECT id, tbl, col FROM \(tables.deferred) ORDER BY id")
     defer { statement.reset() }
     var found: [(id: LogID, parts: Set<DeferredPart>)] = []
@@ -60,7 +60,12 @@ extension StoreTransaction {
     if deferred.isEmpty && aside.isEmpty { return }
     let pass = try MergePass(self)
     for group in aside { try takeUp(group, pass) }
-    for (id, parts) in deferred {
+    try replayDeferred(pass)
+    try pass.finish()
+  }
+
+  func replayDeferred(_ pass: MergePass) throws {
+    for (id, parts) in try deferredParts() {
       guard let operation = try operation(id) else {
         throw ReplicaError(.damaged, "the log lacks an operation that was put off")
       }
@@ -70,6 +75,5 @@ extension StoreTransaction {
         try forget(part, of: id)
       }
     }
-    try pass.finish()
   }
 }

@@ -32,7 +32,9 @@ final class MergePass {
   // MARK: - Operations
 
   /// Stores an operation, and merges its group when this completes it.
-  func take(_ operation: Operation) throws {
+  ///
+  /// - Parameter isOwn: whether this replica wrote it, and merges it again on top of a snapshot.
+  func take(_ operation: Operation, isOwn: Bool = false) throws {
     let envelope = operation.envelope
     let index = transaction.authors.add(envelope.replica)
     var author = try transaction.author(index)
@@ -42,7 +44,9 @@ final class MergePass {
       if try transaction.isOther(operation, than: id) { concurrency.count(.sameSequence) }
       return
     }
-    guard index != 0 else { throw MergeError(.foreignOwn, envelope.replica, envelope.sequence) }
+    guard index != 0 || isOwn else {
+      throw MergeError(.foreignOwn, envelope.replica, envelope.sequence)
+    }
     guard envelope.sequence == author.stored + 1 else {
       throw MergeError(.gap, envelope.replica, envelope.sequence)
     }
@@ -171,7 +175,7 @@ final class MergePass {
     return false
   }
 
-  private func merger(for block: BodyBlock) throws -> (RowMerger, TableShape)? {
+  func merger(for block: BodyBlock) throws -> (RowMerger, TableShape)? {
     guard
       let sql = transaction.sql.first(where: {
         $0.shape.name.folded == block.table.folded
@@ -183,6 +187,18 @@ final class MergePass {
     let merger = try RowMerger(transaction, sql, hasHeld: hasHeld)
     mergers[sql.shape.id] = merger
     return (merger, sql.shape)
+  }
+
+  func writer(for sql: TableSQL) throws -> TableWriter {
+    if let merger = mergers[sql.shape.id] { return merger.writer }
+    let merger = try RowMerger(transaction, sql, hasHeld: true)
+    mergers[sql.shape.id] = merger
+    return merger.writer
+  }
+
+  /// Takes in what an author had seen of others.
+  func noteSeen(_ seen: VersionVector, by author: UInt32) throws {
+    try concurrency.note(seen, by: author)
   }
 
   /// Merges the groups whose time the clock has come near.

@@ -126,15 +126,17 @@ extension TableSQL {
   /// Yields a row when the row with the bound key lacks its parent.
   func orphan(_ foreignKey: TableShape.ForeignKey) -> String {
     let key = shape.keyColumns.enumerated().map { "c.\($1.quoted) = ?\($0 + 1)" }
+    return "SELECT 1 FROM \(shape.qualifiedName) AS c WHERE \(key.joined(separator: " AND ")) "
+      + "AND \(lacksParent(foreignKey))"
+  }
+
+  /// The condition that row `c` refers to a parent which is not in its table.
+  func lacksParent(_ foreignKey: TableShape.ForeignKey) -> String {
     let present = foreignKey.columns.map { "c.\($0.quoted) IS NOT NULL" }
     let match = zip(foreignKey.parentColumns, foreignKey.columns)
       .map { "p.\($0.quoted) = c.\($1.quoted)" }
-    return """
-      SELECT 1 FROM \(shape.qualifiedName) AS c
-      WHERE \((key + present).joined(separator: " AND "))
-      AND NOT EXISTS (
-        SELECT 1 FROM main.\(foreignKey.parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))
-      """
+    return "\(present.joined(separator: " AND ")) AND NOT EXISTS (SELECT 1 FROM "
+      + "main.\(foreignKey.parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))"
   }
 
   /// Yields the keys of the rows that refer to the parent with the bound key; `nil` where they do

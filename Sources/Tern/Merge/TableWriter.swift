@@ -12,6 +12,8 @@ final class TableWriter {
   private(set) var removed: [[UInt8]] = []
   private(set) var hasChanged = false
   private(set) var hasHeld: Bool
+  /// Off while a snapshot is loaded, whose orphans are looked for afterwards, all at once.
+  var recordsKeys = true
   let isReferring: Bool
   let isReferredTo: Bool
   private let upsertAll: FastStatement
@@ -41,7 +43,12 @@ final class TableWriter {
 
   private func noteWritten(_ key: some ContiguousBytesLike) {
     hasChanged = true
-    if isReferring { key.withBytes { written.append(Array($0)) } }
+    if isReferring, recordsKeys { key.withBytes { written.append(Array($0)) } }
+  }
+
+  /// Has the settlement look at a row that may lack its parent.
+  func noteOrphan(_ key: [UInt8]) {
+    written.append(key)
   }
 
   func takeTouched() -> (written: [[UInt8]], removed: [[UInt8]]) {
@@ -128,7 +135,7 @@ final class TableWriter {
 
   func remove(_ key: some ContiguousBytesLike) throws {
     hasChanged = true
-    if isReferredTo { key.withBytes { removed.append(Array($0)) } }
+    if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
     _ = try bind(key, to: deleteRow)
     _ = try run(deleteRow, key)
   }
@@ -138,7 +145,7 @@ final class TableWriter {
     try forget(key)
   }
 
-  private func forget(_ key: some ContiguousBytesLike) throws {
+  func forget(_ key: some ContiguousBytesLike) throws {
     if hasHeld { try transaction.dropContent(in: .held, sql.shape.id, key) }
     if sql.shape.deletes.keepsContent { try transaction.dropContent(in: .kept, sql.shape.id, key) }
   }

@@ -66,8 +66,37 @@ public protocol ReplicaStore: Sendable {
   /// Counts what is here; may look at every row that is held aside or deferred.
   func counts() throws -> ReplicaCounts
 
+  /// Seals, and hands out the whole merged state in parts, as of one moment (INV-06): rows, what
+  /// waits for an upgrade or the clock, and up to where every replica's operations are in it. In
+  /// memory are one part and one row.
+  ///
+  /// - Throws: ``SnapshotError``, and what `write` throws.
+  func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary
+
+  /// Puts a snapshot's state in the place of this replica's, merges the log's operations that it
+  /// lacks again on top, and moves the remote's cursor, in one transaction (INV-05, INV-06).
+  ///
+  /// - Parameters:
+  ///   - part: by its number from 0, and `nil` behind the last; may be asked from the beginning again.
+  /// - Throws: ``SnapshotError``, ``WireError``, ``MergeError`` where it holds more of this replica
+  ///   than this replica made, and what `part` throws.
+  func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?) throws
+    -> SnapshotSummary
+
   /// The merged state in a form that is equal between replicas with the same operations (INV-01).
   func canonicalState() throws -> [CanonicalRow]
+}
+
+extension ReplicaStore {
+  public func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
+    throw SnapshotError(.unsupported, "this store can not cut snapshots; let another device do it")
+  }
+
+  public func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?)
+    throws -> SnapshotSummary
+  {
+    throw SnapshotError(.unsupported, "this store can not load snapshots; use SQLiteReplicaStore")
+  }
 }
 
 /// Where a replica stands at one remote.

@@ -19,9 +19,13 @@ final class StoreSQL: Sendable {
         EXISTS (SELECT 1 FROM \(prefix)aside)
       FROM \(prefix)replica
       """
-    readAuthors = "SELECT id, stored, merged, time FROM \(prefix)author ORDER BY idx"
+    readAuthors = """
+      SELECT id, stored, merged, time, trimmed, trimmed_time FROM \(prefix)author ORDER BY idx
+      """
     saveClock = "UPDATE \(prefix)replica SET last_time = ?, correction_ms = ?"
-    readAuthor = "SELECT stored, merged, time FROM \(prefix)author WHERE idx = ?"
+    readAuthor = """
+      SELECT stored, merged, time, trimmed, trimmed_time FROM \(prefix)author WHERE idx = ?
+      """
     saveAuthor = """
       INSERT INTO \(prefix)author (idx, id, stored, merged, announced, time)
       VALUES (?1, ?2, ?3, ?4, 0, ?5) ON CONFLICT (idx)

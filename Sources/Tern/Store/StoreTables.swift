@@ -3,7 +3,7 @@ import TernCore
 /// The tables that a replica keeps in the app's database, beside one note table and one row table
 /// for each synced table (``NoteSQL``).
 struct StoreTables {
-  static let format = 2
+  static let format = 3
   static let commonPrefix = "grdb_tern_"
 
   /// `grdb_tern_` and the replica's name.
@@ -44,7 +44,8 @@ struct StoreTables {
       """
       CREATE TABLE IF NOT EXISTS \(author) (
         idx INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, stored INTEGER NOT NULL,
-        merged INTEGER NOT NULL, announced INTEGER NOT NULL, time INTEGER NOT NULL)
+        merged INTEGER NOT NULL, announced INTEGER NOT NULL, time INTEGER NOT NULL,
+        trimmed INTEGER NOT NULL DEFAULT 0, trimmed_time INTEGER NOT NULL DEFAULT 0)
       """,
       """
       CREATE TABLE IF NOT EXISTS \(table) (

@@ -38,7 +38,8 @@ extension StoreTransaction {
     for (index, id) in authors.ids.enumerated() {
       let known = try author(UInt32(index)).stored
       let stored = try firstFuture(of: UInt32(index)).map { $0 - 1 } ?? known
-      guard stored > heads[id] else { continue }
+      // What the log has no longer, only a snapshot can bring there.
+      guard stored > heads[id], try author(UInt32(index)).trimmed <= heads[id] else { continue }
       select.bind(1, LogID(author: UInt32(index), sequence: heads[id]).rawValue)
       select.bind(2, LogID(author: UInt32(index), sequence: stored).rawValue)
       defer { select.reset() }
@@ -113,9 +114,9 @@ extension StoreTransaction {
     return Int(select.int64(0))
   }
 
-  /// The log holds every operation from an author's first on.
+  /// The log holds every operation of an author behind the trimmed ones.
   func countOperations() throws -> Int {
-    let select = try statement("SELECT sum(stored) FROM \(tables.author)")
+    let select = try statement("SELECT sum(stored - trimmed) FROM \(tables.author)")
     defer { select.reset() }
     _ = try select.step()
     return Int(select.int64(0))

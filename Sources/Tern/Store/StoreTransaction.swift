@@ -50,8 +50,7 @@ final class StoreTransaction {
       // A disk's error may have ended the transaction, and then no more can be asked.
       throw try db.tableExists(tables.replica) ? error : gone
     }
-    ownRow = AuthorRow(
-      stored: author.raw(1), merged: author.raw(2), time: HybridTime(rawValue: author.raw(3)))
+    ownRow = AuthorRow(author, from: 1)
     var ids: [ReplicaID] = []
     repeat {
       guard let id = ReplicaID(bytes: author.blob(0)) else {
@@ -92,6 +91,10 @@ final class StoreTransaction {
     var stored: UInt64
     var merged: UInt64
     var time: HybridTime
+    /// The log holds none of the operations up to this one, but those of which something waits.
+    var trimmed: UInt64 = 0
+    /// Of the operation ``trimmed``.
+    var trimmedTime = HybridTime.zero
   }
 
   func author(_ index: UInt32) throws -> AuthorRow {
@@ -100,9 +103,7 @@ final class StoreTransaction {
     statement.bind(1, Int64(index))
     defer { statement.reset() }
     guard try statement.step() else { return AuthorRow(stored: 0, merged: 0, time: .zero) }
-    return AuthorRow(
-      stored: statement.raw(0), merged: statement.raw(1),
-      time: HybridTime(rawValue: statement.raw(2)))
+    return AuthorRow(statement, from: 0)
   }
 
   func save(_ row: AuthorRow, of index: UInt32) throws {
@@ -182,5 +183,15 @@ final class StoreTransaction {
       statement.bind(first + 5, blob: bytes)
       return try statement.runCounting()
     }
+  }
+}
+
+extension StoreTransaction.AuthorRow {
+  fileprivate init(_ statement: FastStatement, from column: Int32) {
+    stored = statement.raw(column)
+    merged = statement.raw(column + 1)
+    time = HybridTime(rawValue: statement.raw(column + 2))
+    trimmed = statement.raw(column + 3)
+    trimmedTime = HybridTime(rawValue: statement.raw(column + 4))
   }
 }

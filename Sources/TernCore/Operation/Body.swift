@@ -88,6 +88,14 @@ package struct BodyReader {
     reader = ByteReader(body)
   }
 
+  /// Goes on where a reader is.
+  package init(_ reader: ByteReader) {
+    self.reader = reader
+  }
+
+  /// What is not read yet.
+  package var rest: ByteReader { reader }
+
   /// The next block's heading, or `nil` at the end of the body.
   package mutating func nextBlock() throws(WireError) -> BodyBlock? {
     if reader.isAtEnd { return nil }

@@ -1,0 +1,39 @@
+import TernCore
+import TernDatabase
+
+extension SQLiteReplicaStore {
+  /// Reads after which a snapshot is cut under the write lock, because the app writes all the time.
+  private static let attempts = 4
+
+  public func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
+    try withoutActuallyEscaping(write) { write in
+      for _ in 0..<Self.attempts {
+        try seal()
+        let summary = try read { transaction -> SnapshotSummary? in
+          if try SnapshotCut.hasNotes(transaction) { return nil }
+          var cut = try SnapshotCut(transaction, write)
+          return try cut.run()
+        }
+        if let summary { return summary }
+      }
+      return try transaction { transaction in
+        _ = try Seal.run(in: transaction)
+        var cut = try SnapshotCut(transaction, write)
+        return try cut.run()
+      }
+    }
+  }
+
+  public func loadSnapshot(
+    from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?
+  ) throws -> SnapshotSummary {
+    try withoutActuallyEscaping(part) { part in
+      try transaction(withoutForeignKeys: true) { transaction in
+        _ = try Seal.run(in: transaction)
+        let summary = try transaction.withoutStrays { try SnapshotLoad($0, part).run() }
+        if let place { try transaction.save(place) }
+        return summary
+      }
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import TernCore
+import TernDatabase
+
+/// Cuts a snapshot from one read of the database, row by row: in memory are one part and one row.
+struct SnapshotCut {
+  private let transaction: StoreTransaction
+  private let write: ([UInt8]) throws -> Void
+  private let heading: SnapshotHeading
+  /// By the author's index here, its place in the heading.
+  private let places: [UInt32?]
+  private var content = ByteWriter()
+  private var cells = ByteWriter()
+  private var summary: SnapshotSummary
+
+  /// Whether something is noted that no operation holds, so that tables and state differ.
+  static func hasNotes(_ transaction: StoreTransaction) throws -> Bool {
+    for sql in transaction.sql {
+      let statement = try transaction.statement(sql.lastNoteTime)
+      defer { statement.reset() }
+      if try statement.step() { return true }
+    }
+    return false
+  }
+
+  init(_ transaction: StoreTransaction, _ write: @escaping ([UInt8]) throws -> Void) throws {
+    self.transaction = transaction
+    self.write = write
+    if transaction.hasLargeRows {
+      let tables = try transaction.countLargeRows().keys.sorted().joined(separator: ", ")
+      throw SnapshotError(
+        .largeRows,
+        "rows of \(tables) are too long to travel; a snapshot would lack them: make them shorter "
+          + "than \(Operation.Limit.rowBytes) bytes, or let another device cut it")
+    }
+    var authors: [SnapshotHeading.Author] = []
+    for (index, id) in transaction.authors.ids.enumerated() {
+      let row = try transaction.author(UInt32(index))
+      guard row.merged > 0 else { continue }
+      let time = try transaction.time(ofMerged: UInt32(index), row)
+      authors.append(.init(id: id, sequence: row.merged, time: time))
+    }
+    let heading = SnapshotHeading(schemaVersion: transaction.schemaVersion, authors: authors)
+    let numbers = Dictionary(
+      uniqueKeysWithValues: heading.authors.enumerated().map { ($1.id, UInt32($0)) })
+    places = transaction.authors.ids.map { numbers[$0] }
+    self.heading = heading
+    summary = SnapshotSummary(heading)
+  }
+
+  mutating func run() throws -> SnapshotSummary {
+    begin(.heading)
+    heading.append(to: &content)
+    try flush()
+    try appendSeen()
+    for sql in transaction.sql.sorted(by: { $0.shape.name < $1.shape.name }) {
+      try appendRows(of: sql)
+    }
+    try appendOperations()
+    begin(.end)
+    content.append(varint: UInt64(summary.rows))
+    try flush()
+    return summary
+  }
+
+  private mutating func begin(_ kind: SnapshotPart.Kind) {
+    content.removeAll()
+    content.append(byte: kind.rawValue)
+  }
+
+  private mutating func flush() throws {
+    try write(SnapshotPart.encoded(content.bytes))
+    summary.parts += 1
+  }
+
+  private func place(of author: UInt32) throws(WireError) -> UInt32 {
+    guard Int(author) < places.count, let place = places[Int(author)] else {
+      throw WireError(.malformed, "an author of the state")
+    }
+    return place
+  }
+
+  // MARK: - Authors
+
+  private mutating func appendSeen() throws {
+    let select = try transaction.statement(
+      """
+      SELECT author, other, sequence FROM \(transaction.tables.seen)
+      UNION ALL SELECT 0, idx, announced FROM \(transaction.tables.author)
+      WHERE idx > 0 AND announced > 0
+      """)
+    defer { select.reset() }
+    begin(.seen)
+    while try select.step() {
+      guard let author = places[Int(select.int64(0))], let other = places[Int(select.int64(1))]
+      else { continue }
+      content.append(varint: UInt64(author))
+      content.append(varint: UInt64(other))
+      content.append(varint: select.raw(2))
+      if content.count > SnapshotPart.Limit.targetBytes {
+        try flush()
+        begin(.seen)
+      }
+    }
+    try flush()
+  }
+
+  // MARK: - Rows
+
+  private mutating func appendRows(of sql: TableSQL) throws {
+    let shape = sql.shape
+    let kinds = shape.columns.map(\.rule.kind)
+    let sources: [UInt32?] = shape.columns.map { UInt32($0.id) }
+    let keyCount = Int32(shape.keyColumns.count)
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    let select = try transaction.statement(sql.readAllRows)
+    defer { select.reset() }
+    var key = ByteWriter()
+    beginRows(shape)
+    while try select.step() {
+      guard let stored = try transaction.state(in: select, from: keyCount) else { continue }
+      let state = try stored.renumbered(authors: place, columns: sources, kinds: kinds)
+      key.removeAll()
+      for index in 0..<keyCount { key.append(key: select.value(index)) }
+      let isShown = !select.isNull(keyCount + 5)
+      let aside = isShown || !state.isAlive ? nil : try writer.aside(key.bytes)
+      key.bytes.withUnsafeBytes { key in
+        content.append(snapshotRow: key, state: state, kinds: kinds, cells: &cells) {
+          if isShown {
+            $0.append(select.value(keyCount + 6 + Int32($1)))
+          } else {
+            $0.append(aside?[shape.columns[$1].name] ?? .null)
+          }
+        }
+      }
+      summary.rows += 1
+      if content.count > SnapshotPart.Limit.targetBytes {
+        try flush()
+        beginRows(shape)
+      }
+    }
+    try flush()
+  }
+
+  private mutating func beginRows(_ shape: TableShape) {
+    begin(.rows)
+    content.append(block: shape.block)
+  }
+
+  // MARK: - Operations of which something waits
+
+  private mutating func appendOperations() throws {
+    begin(.operations)
+    for waiting in try transaction.waitingOperations() {
+      let author = try place(of: waiting.id.author)
+      guard let operation = try transaction.operation(waiting.id) else {
+        throw ReplicaError(.damaged, "the log lacks an operation of which a part waits")
+      }
+      waiting.append(to: &content, author: author, operation)
+      if content.count > SnapshotPart.Limit.targetBytes {
+        try flush()
+        begin(.operations)
+      }
+    }
+    try flush()
+  }
+}

@@ -1,0 +1,65 @@
+import TernCore
+
+/// Why a snapshot was not cut or not loaded. The replica is as it was.
+public struct SnapshotError: Error, Hashable, Sendable {
+  public struct Code: Hashable, Sendable {
+    package enum Reason: String, Sendable {
+      case unsupported, largeRows, incomplete, schemaMismatch, lacksOperations
+    }
+    package let reason: Reason
+
+    /// The store can't cut or load snapshots.
+    public static let unsupported = Code(reason: .unsupported)
+    /// Rows were written here that are too long to travel, and a snapshot would lack them.
+    public static let largeRows = Code(reason: .largeRows)
+    /// The snapshot ends too early, or its parts are out of order.
+    public static let incomplete = Code(reason: .incomplete)
+    /// Another schema cut the snapshot, a newer one or one with other keys: loading it would lose
+    /// what this one does not know.
+    public static let schemaMismatch = Code(reason: .schemaMismatch)
+    /// Operations are in this replica's state that the snapshot lacks and the log no longer has.
+    public static let lacksOperations = Code(reason: .lacksOperations)
+  }
+
+  public let code: Code
+  /// What is wrong and the way out.
+  public let message: String
+
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}
+
+extension SnapshotError: CustomStringConvertible {
+  public var description: String { message }
+}
+
+extension SnapshotError: AdvisingError {
+  /// The rows, the app or the snapshot have to change first.
+  public var advice: FailureAdvice { .permanent }
+}
+
+/// What a snapshot holds, once it was cut or loaded.
+public struct SnapshotSummary: Hashable, Sendable {
+  /// Of each replica, the last operation that is in it.
+  public var heads: [ReplicaID: SnapshotHead]
+  /// Rows of the state, deleted ones included.
+  public var rows: Int
+  public var parts: Int
+  /// Of a loaded one: operations of this replica's log that it lacked, merged again on top.
+  public var mergedAgain: Int
+
+  package init(
+    _ heading: SnapshotHeading, rows: Int = 0, parts: Int = 0, mergedAgain: Int = 0
+  ) {
+    heads = heading.authors.reduce(into: [:]) {
+      $0[$1.id] = SnapshotHead(sequence: $1.sequence, time: $1.time)
+    }
+    self.rows = rows
+    self.parts = parts
+    self.mergedAgain = mergedAgain
+  }
+
+  public var versionVector: VersionVector { VersionVector(heads.mapValues(\.sequence)) }
+}

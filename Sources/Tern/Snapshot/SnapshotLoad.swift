@@ -1,0 +1,231 @@
+import TernCore
+import TernDatabase
+
+/// Puts a snapshot's state in the place of this replica's, inside the caller's transaction: in
+/// memory are one part, and the keys of rows that went or lack their parents.
+///
+/// What the snapshot lacks and the log has, this replica's own operations first, is merged again on
+/// top. Rows that are equal already are not written, and local columns stay.
+final class SnapshotLoad {
+  private let transaction: StoreTransaction
+  private let pass: MergePass
+  private let part: (Int) throws -> [UInt8]?
+  private var nextPart = 0
+  private var rows = 0
+  /// The heading's authors, with their index here.
+  private var authors: [(id: ReplicaID, index: UInt32)] = []
+  /// By table: whether a state was there before.
+  private var hadStates: Set<Int64> = []
+
+  /// - Parameter part: by its number, from 0; `nil` behind the last.
+  init(_ transaction: StoreTransaction, _ part: @escaping (Int) throws -> [UInt8]?) throws {
+    self.transaction = transaction
+    self.part = part
+    pass = try MergePass(transaction)
+  }
+
+  func run() throws -> SnapshotSummary {
+    let heading = try readHeading()
+    try check(heading)
+    for author in heading.authors {
+      authors.append((author.id, transaction.authors.add(author.id)))
+    }
+    let tail = try takeHeads(heading)
+    try transaction.forgetWaiting()
+    for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = false }
+    try markStates()
+    try readParts()
+    try sweep()
+    for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = true }
+    try noteOrphans()
+    try transaction.replayDeferred(pass)
+    for id in tail {
+      guard let operation = try transaction.operation(id) else { continue }
+      try transaction.dropFromLog(id)
+      try pass.take(operation, isOwn: id.author == 0)
+    }
+    try pass.finish()
+    return SnapshotSummary(heading, rows: rows, parts: nextPart, mergedAgain: tail.count)
+  }
+
+  // MARK: - Parts
+
+  private func content() throws -> [UInt8] {
+    guard let bytes = try part(nextPart) else {
+      throw SnapshotError(
+        .incomplete, "the snapshot ends after part \(nextPart) and lacks its end; fetch it again")
+    }
+    nextPart += 1
+    let content = try SnapshotPart.content(of: bytes)
+    guard !content.isEmpty else { throw WireError(.malformed, "snapshot part") }
+    return content
+  }
+
+  private func readHeading() throws -> SnapshotHeading {
+    try content().withUnsafeBytes { buffer in
+      var reader = ByteReader(buffer)
+      guard try reader.byte("part") == SnapshotPart.Kind.heading.rawValue else {
+        throw SnapshotError(.incomplete, "the snapshot does not begin with its heading")
+      }
+      return try SnapshotHeading(&reader)
+    }
+  }
+
+  private func readParts() throws {
+    var last = SnapshotPart.Kind.heading
+    while last != .end {
+      last = try content().withUnsafeBytes { buffer in
+        var reader = ByteReader(buffer)
+        guard let kind = SnapshotPart.Kind(rawValue: try reader.byte("part")), kind != .heading,
+          kind.rawValue >= last.rawValue
+        else { throw SnapshotError(.incomplete, "the snapshot's parts are out of order") }
+        switch kind {
+        case .heading: break
+        case .seen: try readSeen(&reader)
+        case .rows: try readRows(&reader)
+        case .operations:
+          while !reader.isAtEnd {
+            let (waiting, operation) = try WaitingOperation.read(&reader, authors)
+            try transaction.take(waiting, operation)
+          }
+        case .end:
+          guard try reader.varint("row count") == UInt64(rows), reader.isAtEnd else {
+            throw WireError(.malformed, "row count")
+          }
+        }
+        return kind
+      }
+    }
+    guard try part(nextPart) == nil else {
+      throw SnapshotError(.incomplete, "the snapshot goes on behind its end")
+    }
+  }
+
+  // MARK: - Heads
+
+  private func check(_ heading: SnapshotHeading) throws {
+    guard heading.schemaVersion <= transaction.schemaVersion else {
+      throw SnapshotError(
+        .schemaMismatch,
+        "the snapshot has schema version \(heading.schemaVersion), this app "
+          + "\(transaction.schemaVersion); update the app")
+    }
+    let heads = heading.heads
+    for (index, id) in transaction.authors.ids.enumerated() {
+      let row = try transaction.author(UInt32(index))
+      if index == 0, heads[id] > row.stored { throw MergeError(.foreignOwn, id, row.stored + 1) }
+      guard row.merged <= heads[id] || row.trimmed <= heads[id] else {
+        throw SnapshotError(
+          .lacksOperations,
+          "the snapshot holds replica \(id) up to operation \(heads[id]) and this log begins after "
+            + "\(row.trimmed); load a newer one")
+      }
+    }
+  }
+
+  /// Moves every author to where the snapshot has it.
+  ///
+  /// - Returns: operations of the log that come after.
+  private func takeHeads(_ heading: SnapshotHeading) throws -> [LogID] {
+    let heads = heading.heads
+    var tail: [LogID] = []
+    for (index, id) in transaction.authors.ids.enumerated() {
+      let index = UInt32(index)
+      var row = try transaction.author(index)
+      tail += try transaction.logIDs(of: index, after: heads[id])
+      let author = heading.authors.first { $0.id == id }
+      let isBehind = row.stored < heads[id]
+      (row.stored, row.merged, row.time) = (heads[id], heads[id], author?.time ?? .zero)
+      try transaction.save(row, of: index)
+      if isBehind {
+        try transaction.forgetLog(of: index, upTo: heads[id])
+        (row.trimmed, row.trimmedTime) = (row.stored, row.time)
+        try transaction.saveTrimmed(row, of: index)
+      }
+      transaction.lastTime = max(transaction.lastTime, row.time)
+    }
+    return tail
+  }
+
+  private func readSeen(_ reader: inout ByteReader) throws {
+    while !reader.isAtEnd {
+      let (author, other) = (try reader.varint("seen"), try reader.varint("seen"))
+      guard author < authors.count, other < authors.count else {
+        throw WireError(.malformed, "seen")
+      }
+      let sequence = try reader.varint("seen")
+      let index = authors[Int(author)].index
+      if index != 0 {
+        try pass.noteSeen(VersionVector([authors[Int(other)].id: sequence]), by: index)
+      }
+    }
+  }
+
+  // MARK: - Rows
+
+  private func markStates() throws {
+    for sql in transaction.sql {
+      let any = try transaction.statement(sql.anyState)
+      defer { any.reset() }
+      guard try any.step() else { continue }
+      any.reset()
+      hadStates.insert(sql.shape.id)
+      try transaction.statement(sql.markStates).run()
+    }
+  }
+
+  private func readRows(_ reader: inout ByteReader) throws {
+    var body = BodyReader(reader)
+    guard let block = try body.nextBlock() else { throw WireError(.malformed, "rows") }
+    reader = body.rest
+    let found = try pass.merger(for: block)
+    if found == nil,
+      transaction.sql.contains(where: { $0.shape.name.folded == block.table.folded })
+    {
+      throw SnapshotError(
+        .schemaMismatch,
+        "the snapshot's table \(block.table) has another key or another delete rule than here; "
+          + "open both with one schema")
+    }
+    let table = try found.map {
+      try SnapshotTable(
+        transaction, writer: $0.0.writer, block, hadStates: hadStates.contains($0.1.id))
+    }
+    var row = SnapshotRow()
+    while !reader.isAtEnd {
+      try reader.snapshotRow(&row, of: block, authors: authors.count)
+      rows += 1
+      try table?.take(row) { place throws(WireError) in self.authors[Int(place)].index }
+    }
+  }
+
+  /// Takes away what the snapshot does not have.
+  private func sweep() throws {
+    for sql in transaction.sql where hadStates.contains(sql.shape.id) {
+      let writer = try pass.writer(for: sql)
+      var last: [UInt8]?
+      while true {
+        let select = try transaction.statement(sql.markedKeys(isFirst: last == nil))
+        if let last { _ = try writer.bind(last, to: select) }
+        var keys: [[UInt8]] = []
+        while try select.step() { keys.append(select.packedKey(sql.shape)) }
+        select.reset()
+        for key in keys { try writer.removeAndForget(key) }
+        guard let next = keys.last else { break }
+        last = next
+      }
+      try transaction.statement(sql.forgetMarked).run()
+    }
+  }
+
+  private func noteOrphans() throws {
+    for sql in transaction.sql where !sql.shape.foreignKeys.isEmpty {
+      let writer = try pass.writer(for: sql)
+      for foreignKey in sql.shape.foreignKeys {
+        let select = try transaction.statement(sql.orphans(foreignKey))
+        defer { select.reset() }
+        while try select.step() { writer.noteOrphan(select.packedKey(sql.shape)) }
+      }
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import TernCore
+import TernDatabase
+
+/// Loads a snapshot's rows into one table.
+struct SnapshotTable {
+  private let transaction: StoreTransaction
+  private let writer: TableWriter
+  private let shape: TableShape
+  private let hadStates: Bool
+  /// For each column that ever was in the table its place in the block.
+  private let sources: [UInt32?]
+  private let kinds: [MergeRule.Kind]
+  /// For each of the shape's columns its place in the block.
+  private let places: [Int?]
+  private let readMarked: FastStatement
+  private let put: FastStatement
+
+  init(
+    _ transaction: StoreTransaction, writer: TableWriter, _ block: BodyBlock, hadStates: Bool
+  ) throws {
+    self.transaction = transaction
+    self.writer = writer
+    self.hadStates = hadStates
+    let sql = writer.sql
+    shape = sql.shape
+    let mapping = shape.mapping(of: block)
+    let places = shape.columns.indices.map { column in
+      mapping.targets.firstIndex { $0 == column }
+    }
+    self.places = places
+    var sources: [UInt32?] = Array(repeating: nil, count: shape.rules.count)
+    for (column, place) in zip(shape.columns, places) {
+      sources[column.id] = place.map { UInt32($0) }
+    }
+    self.sources = sources
+    kinds = shape.rules.map(\.kind)
+    readMarked = try transaction.statement(sql.readMarked)
+    put = try transaction.statement(sql.putState)
+  }
+
+  /// - Parameter number: an author's index here.
+  func take(_ row: SnapshotRow, number: (UInt32) throws(WireError) -> UInt32) throws {
+    guard shape.holds(row.key) else { throw WireError(.malformed, "key") }
+    let state = try row.state.renumbered(authors: number, columns: sources, kinds: kinds)
+    let old = try hadStates ? markedState(row.key) : nil
+    for (index, value) in row.key.enumerated() { put.bind(Int32(index + 1), value) }
+    try transaction.run(put, state: state, keyCount: row.key.count)
+    if old == state { return }
+    // What is too large to travel was written here meanwhile, and stands for itself.
+    if transaction.hasLargeRows, try transaction.isLarge(row.packedKey, of: shape.id) { return }
+    try project(row, state, old)
+  }
+
+  private func markedState(_ key: [WireValue]) throws -> RowState? {
+    for (index, value) in key.enumerated() { readMarked.bind(Int32(index + 1), value) }
+    defer { readMarked.reset() }
+    return try readMarked.step() ? try transaction.state(in: readMarked, from: 0) : nil
+  }
+
+  private func project(_ row: SnapshotRow, _ state: RowState, _ old: RowState?) throws {
+    let key = row.packedKey
+    guard state.isAlive else {
+      if old != nil { try writer.removeAndForget(key) }
+      return
+    }
+    var content: [String: Value] = [:]
+    var hasDefaults = false
+    for (column, place) in zip(shape.columns, places) {
+      guard state.stamp(of: UInt32(column.id)) != nil else {
+        hasDefaults = true
+        continue
+      }
+      let value = state.computed(UInt32(column.id)) ?? place.flatMap { row.values[$0] }?.value
+      content[column.name] = value ?? .null
+    }
+    if old != nil {
+      let local = try localContent(key)
+      content.merge(local) { synced, _ in synced }
+      // A column that nobody wrote in this life shows its default again.
+      if hasDefaults { try writer.remove(key) }
+      try writer.forget(key)
+    }
+    if state.isShown { return try writer.write(key, content: content) }
+    try writer.hold(key, state.isDeleted ? .deleted : .incomplete, adding: content)
+  }
+
+  /// What stands in the columns that do not travel, wherever the row is.
+  private func localContent(_ key: UnsafeRawBufferPointer) throws -> [String: Value] {
+    if shape.localColumns.isEmpty { return [:] }
+    let content = try writer.read(key) ?? writer.aside(key) ?? [:]
+    let local = Set(shape.localColumns)
+    return content.filter { local.contains($0.key) }
+  }
+}

@@ -1,0 +1,73 @@
+import TernCore
+import TernDatabase
+
+extension StoreTransaction {
+  /// The time of an author's last merged operation.
+  func time(ofMerged author: UInt32, _ row: AuthorRow) throws -> HybridTime {
+    if row.stored == row.merged { return row.time }
+    if row.merged == row.trimmed { return row.trimmedTime }
+    guard let operation = try operation(LogID(author: author, sequence: row.merged)) else {
+      throw ReplicaError(.damaged, "the log lacks an operation that it acknowledged")
+    }
+    return operation.envelope.time
+  }
+
+  /// An author's operations in the log behind a sequence number.
+  func logIDs(of author: UInt32, after sequence: UInt64) throws -> [LogID] {
+    let select = try statement("SELECT id FROM \(tables.log) WHERE id > ? AND id < ? ORDER BY id")
+    select.bind(1, LogID(author: author, sequence: sequence).rawValue)
+    select.bind(2, LogID(author: author + 1, sequence: 0).rawValue)
+    defer { select.reset() }
+    var ids: [LogID] = []
+    while try select.step() { ids.append(LogID(rawValue: select.int64(0))) }
+    return ids
+  }
+
+  func dropFromLog(_ id: LogID) throws {
+    let delete = try statement("DELETE FROM \(tables.log) WHERE id = ?")
+    delete.bind(1, id.rawValue)
+    try delete.run()
+  }
+
+  func forgetLog(of author: UInt32, upTo sequence: UInt64) throws {
+    let delete = try statement("DELETE FROM \(tables.log) WHERE id > ? AND id <= ?")
+    delete.bind(1, LogID(author: author, sequence: 0).rawValue)
+    delete.bind(2, LogID(author: author, sequence: sequence).rawValue)
+    try delete.run()
+  }
+
+  func saveTrimmed(_ row: AuthorRow, of author: UInt32) throws {
+    let update = try statement(
+      "UPDATE \(tables.author) SET trimmed = ?, trimmed_time = ? WHERE idx = ?")
+    update.bind(1, raw: row.trimmed)
+    update.bind(2, raw: row.trimmedTime.rawValue)
+    update.bind(3, Int64(author))
+    try update.run()
+  }
+
+  /// Forgets what is put off and put aside: a snapshot brings its own.
+  func forgetWaiting() throws {
+    try statement("DELETE FROM \(tables.deferred)").run()
+    try statement("DELETE FROM \(tables.aside)").run()
+    (hasAside, hasFuture) = (false, false)
+  }
+
+  func isLarge(_ key: some ContiguousBytesLike, of table: Int64) throws -> Bool {
+    let select = try statement("SELECT 1 FROM \(tables.large) WHERE tbl = ? AND key = ?")
+    defer { select.reset() }
+    return try key.withBytes { key in
+      select.bind(1, table)
+      select.bind(2, blob: key)
+      return try select.step()
+    }
+  }
+}
+
+extension FastStatement {
+  /// The key that the statement yields in its first columns.
+  func packedKey(_ shape: TableShape) -> [UInt8] {
+    var key = ByteWriter()
+    for index in shape.keyColumns.indices { key.append(key: value(Int32(index))) }
+    return key.bytes
+  }
+}

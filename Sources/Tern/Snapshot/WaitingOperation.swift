@@ -1,0 +1,104 @@
+import TernCore
+import TernDatabase
+
+/// An operation that is in the log for what is not in the state: its group is put aside, or it has
+/// parts that this schema does not know. A snapshot carries it along.
+struct WaitingOperation {
+  let id: LogID
+  var parts: Set<DeferredPart> = []
+  /// Of the last operation of a group that is put aside.
+  var aside: Aside?
+
+  struct Aside {
+    /// The group's first sequence.
+    var first: UInt64
+    /// Whether it waits for its time, and not for a Tern that can read it.
+    var isFuture: Bool
+    var reason: String
+  }
+
+  /// - Parameter author: the snapshot's number.
+  func append(to writer: inout ByteWriter, author: UInt32, _ operation: Operation) {
+    writer.append(varint: UInt64(author))
+    writer.append(varint: UInt64(operation.bytes.count))
+    writer.append(raw: operation.bytes)
+    writer.append(varint: UInt64(parts.count))
+    let sorted = parts.sorted { ($0.table, $0.column) < ($1.table, $1.column) }
+    for part in sorted {
+      writer.append(string: part.table)
+      writer.append(string: part.column)
+    }
+    writer.append(byte: aside.map { $0.isFuture ? 2 : 1 } ?? 0)
+    guard let aside else { return }
+    writer.append(varint: aside.first)
+    writer.append(string: aside.reason)
+  }
+
+  /// Reads the next one of a part.
+  ///
+  /// - Parameter authors: the heading's, with their index here.
+  static func read(
+    _ reader: inout ByteReader, _ authors: [(id: ReplicaID, index: UInt32)]
+  ) throws -> (WaitingOperation, Operation) {
+    let place = try reader.varint("author")
+    guard place < authors.count else { throw WireError(.malformed, "author") }
+    let author = authors[Int(place)]
+    let bytes = try reader.bytes(reader.count("operation length"), "operation")
+    let operation = try Operation(bytes: Array(bytes))
+    guard operation.envelope.replica == author.id else { throw WireError(.malformed, "author") }
+    let id = LogID(author: author.index, sequence: operation.envelope.sequence)
+    var waiting = WaitingOperation(id: id)
+    for _ in 0..<(try reader.count("part count")) {
+      waiting.parts.insert(
+        DeferredPart(table: try reader.string("table"), column: try reader.string("column")))
+    }
+    let kind = try reader.byte("kind")
+    guard kind <= 2 else { throw WireError(.malformed, "kind") }
+    if kind > 0 {
+      let first = try reader.varint("group")
+      guard first > 0, first <= id.sequence else { throw WireError(.malformed, "group") }
+      waiting.aside = Aside(
+        first: first, isFuture: kind == 2, reason: try reader.string("reason"))
+    }
+    return (waiting, operation)
+  }
+}
+
+extension StoreTransaction {
+  /// In the order of the log, every operation of a group that is put aside among them.
+  func waitingOperations() throws -> [WaitingOperation] {
+    var found: [Int64: WaitingOperation] = [:]
+    for (id, parts) in try deferredParts() {
+      found[id.rawValue] = WaitingOperation(id: id, parts: parts)
+    }
+    let select = try statement("SELECT id, first, reason, due_ms FROM \(tables.aside)")
+    defer { select.reset() }
+    while try select.step() {
+      let last = LogID(rawValue: select.int64(0))
+      for sequence in select.raw(1)...last.sequence {
+        let id = LogID(author: last.author, sequence: sequence)
+        found[id.rawValue, default: WaitingOperation(id: id)].aside =
+          sequence < last.sequence
+          ? nil
+          : .init(
+            first: select.raw(1), isFuture: !select.isNull(3),
+            reason: select.value(2).value?.string ?? "")
+      }
+    }
+    return found.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  /// Takes one in from a snapshot.
+  func take(_ waiting: WaitingOperation, _ operation: Operation) throws {
+    let delete = try statement("DELETE FROM \(tables.log) WHERE id = ?")
+    delete.bind(1, waiting.id.rawValue)
+    try delete.run()
+    try appendToLog(operation, author: waiting.id.author)
+    for part in waiting.parts { try putOff(part, of: waiting.id) }
+    if let aside = waiting.aside {
+      try putAside(
+        LogGroup(author: waiting.id.author, sequences: aside.first...waiting.id.sequence),
+        until: aside.isFuture ? operation.envelope.time : nil, aside.reason)
+    }
+  }
+}

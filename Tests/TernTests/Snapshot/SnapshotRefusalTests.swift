@@ -1,0 +1,128 @@
+import GRDB
+import Tern
+import Testing
+
+@Suite struct SnapshotRefusalTests {
+  private func filled() throws -> (Device, Parts) {
+    let a = try Shelf.device(1)
+    try a.execute("INSERT INTO shelf VALUES ('1', 'a'), ('2', 'b')")
+    try a.execute("INSERT INTO book (id, tags) VALUES ('1', '[1,2]')")
+    return (a, try Parts(of: a))
+  }
+
+  @Test func `INV-06: a snapshot that is cut short, damaged or in disorder changes nothing`() throws
+  {
+    let (_, whole) = try filled()
+    var broken: [[[UInt8]]] = [[], Array(whole.parts.dropLast()), whole.parts + [whole.parts[0]]]
+    broken.append(whole.parts.reversed())
+    broken.append(Array(whole.parts.dropFirst()))
+    for index in whole.parts.indices {
+      var parts = whole.parts
+      parts[index][parts[index].count - 1] ^= 1
+      broken.append(parts)
+      parts[index] = []
+      broken.append(parts)
+    }
+    let b = try Shelf.device(2)
+    try b.execute("INSERT INTO shelf VALUES ('3', 'mine')")
+    try b.store.seal()
+    let before = try b.store.canonicalState()
+    for parts in broken {
+      let source = Parts()
+      source.parts = parts
+      #expect(throws: (any Error).self) { try b.load(source) }
+      #expect(try b.store.canonicalState() == before)
+      #expect(try b.column("SELECT id FROM shelf") == ["3"])
+    }
+    try b.load(whole)
+    #expect(try b.column("SELECT id FROM shelf ORDER BY 1") == ["1", "2", "3"])
+  }
+
+  @Test func `a newer schema's snapshot is refused, and an older one's is taken`() throws {
+    let old = try Device(SyncSchema(version: 1, tables: [SyncTable("shelf")]), id: 1) {
+      try $0.execute(sql: Shelf.creation)
+    }
+    let new = try Device(
+      SyncSchema(version: 2, tables: [SyncTable("shelf"), SyncTable("note")]), id: 2
+    ) { try $0.execute(sql: Shelf.creation) }
+    try new.execute("INSERT INTO note VALUES ('a', 1, 'x'); INSERT INTO shelf VALUES ('1', 'n')")
+    try old.pull(from: new)
+    let error = #expect(throws: SnapshotError.self) { try old.load(Parts(of: new)) }
+    #expect(error?.code == .schemaMismatch)
+    // What the old one put off comes along.
+    #expect(try old.store.counts().deferredOperations == 1)
+    let fresh = try Device(
+      SyncSchema(version: 2, tables: [SyncTable("shelf"), SyncTable("note")]), id: 3
+    ) { try $0.execute(sql: Shelf.creation) }
+    try fresh.load(Parts(of: old))
+    try expectEqual(fresh, new, "note", "shelf")
+    #expect(try fresh.store.counts().deferredOperations == 0)
+    let other = try Device(SyncSchema(version: 1, tables: [SyncTable("shelf")]), id: 4) {
+      try $0.execute(sql: Shelf.creation)
+    }
+    try other.load(Parts(of: old))
+    #expect(try other.store.counts().deferredOperations == 1)
+    let upgraded = try other.upgraded(
+      SyncSchema(version: 2, tables: [SyncTable("shelf"), SyncTable("note")]))
+    try expectEqual(upgraded, new, "note", "shelf")
+  }
+
+  @Test func `a table with another delete rule is refused and not emptied`() throws {
+    let (_, parts) = try filled()
+    let b = try Shelf.device(2, .updateWins)
+    try b.execute("INSERT INTO book (id) VALUES ('7')")
+    let error = #expect(throws: SnapshotError.self) { try b.load(parts) }
+    #expect(error?.code == .schemaMismatch)
+    #expect(try b.column("SELECT id FROM book") == ["7"])
+  }
+
+  @Test func `what only this replica knows is not lost to an older snapshot`() throws {
+    let (a, parts) = try filled()
+    let b = try Shelf.device(2)
+    try b.load(parts)
+    try a.execute("UPDATE shelf SET name = 'later'")
+    let later = try Parts(of: a)
+    let c = try Shelf.device(3)
+    try c.load(later)
+    // Its log begins behind what it loaded, so an older state can not be completed.
+    let error = #expect(throws: SnapshotError.self) { try c.load(parts) }
+    #expect(error?.code == .lacksOperations)
+    #expect(try c.column("SELECT DISTINCT name FROM shelf") == ["later"])
+    // The author's own log is whole.
+    try a.load(parts)
+    #expect(try a.column("SELECT DISTINCT name FROM shelf") == ["later"])
+    try expectEqual(a, c, "shelf", "book")
+  }
+
+  @Test func `a copy's snapshot, with more of this replica than it made, is refused`() throws {
+    let (_, parts) = try filled()
+    let twin = try Shelf.device(1)
+    let error = #expect(throws: MergeError.self) { try twin.load(parts) }
+    #expect(error?.code == .foreignOwn)
+  }
+
+  @Test func `a row too long to travel keeps from cutting, by its table's name`() throws {
+    let (a, _) = try filled()
+    try a.execute("UPDATE shelf SET name = hex(zeroblob(9000000)) WHERE id = '1'")
+    let error = #expect(throws: SnapshotError.self) { try Parts(of: a) }
+    #expect(error?.code == .largeRows && error?.message.contains("shelf") == true)
+  }
+
+  @Test func `INV-12: operations that the log no longer has are served to nobody`() throws {
+    let (a, parts) = try filled()
+    let b = try Shelf.device(2)
+    try b.load(parts)
+    #expect(try b.store.operations(lackedBy: VersionVector(), maximumBytes: .max).isEmpty)
+    #expect(try b.store.counts().operations == 0)
+    try b.execute("INSERT INTO shelf VALUES ('4', 'b')")
+    try a.pull(from: b)
+    try a.execute("INSERT INTO shelf VALUES ('5', 'a')")
+    try b.pull(from: a)
+    let heads = try a.store.versionVector()
+    let id = try a.store.replicaID()
+    let served = try b.store.operations(
+      lackedBy: VersionVector([id: heads[id] - 1]), maximumBytes: .max)
+    #expect(served.map(\.envelope.replica).sorted() == [id, try b.store.replicaID()].sorted())
+    try expectEqual(a, b, "shelf", "book")
+  }
+}

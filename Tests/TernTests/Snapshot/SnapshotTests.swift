@@ -1,0 +1,120 @@
+import GRDB
+import Tern
+import TernTesting
+import Testing
+
+@Suite struct SnapshotTests {
+  @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
+  func `INV-01: a replica that loads a snapshot is as one that merged every operation`(
+    _ deletes: DeleteRule
+  ) throws {
+    for seed in 0..<12 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let devices = try (1...3).map { try Shelf.device($0, deletes) }
+      for _ in 0..<40 {
+        let device = devices.randomElement(using: &generator)!
+        if Int.random(in: 0..<4, using: &generator) == 0 {
+          try device.pull(from: devices.randomElement(using: &generator)!)
+        } else {
+          try Shelf.write(device, using: &generator)
+        }
+      }
+      let fresh = try Shelf.device(9, deletes)
+      let parts = try Parts(of: devices[0])
+      try fresh.load(parts)
+      try expectEqual(fresh, devices[0], "shelf", "book", "note")
+      #expect(try fresh.store.versionVector() == devices[0].store.versionVector())
+      // And from there on.
+      try Shelf.write(fresh, using: &generator)
+      // It can not pass on what it never had; the others do.
+      let all = devices + [fresh]
+      for one in all { for other in all { try one.pull(from: other) } }
+      for other in devices { try expectEqual(fresh, other, "shelf", "book", "note") }
+    }
+  }
+
+  @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
+  func `INV-02: what a replica wrote and the snapshot lacks is merged again on top`(
+    _ deletes: DeleteRule
+  ) throws {
+    for seed in 100..<112 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let devices = try (1...3).map { try Shelf.device($0, deletes) }
+      func write(_ count: Int) throws {
+        for _ in 0..<count {
+          try Shelf.write(devices.randomElement(using: &generator)!, using: &generator)
+        }
+      }
+      try write(15)
+      for other in devices { try devices[0].pull(from: other) }
+      for other in devices { try other.pull(from: devices[0]) }
+      try write(15)
+      try devices[0].pull(from: devices[2])
+      let parts = try Parts(of: devices[0])
+      try write(5)
+      try devices[1].load(parts)
+      let reference = try Shelf.device(9, deletes)
+      try reference.pull(from: devices[2])
+      try reference.pull(from: devices[0])
+      try reference.pull(from: devices[1])
+      try devices[1].pull(from: reference)
+      try expectEqual(devices[1], reference, "shelf", "book", "note")
+    }
+  }
+
+  @Test func `a cut is the same bytes as long as nothing changes, and says what it holds`() throws {
+    let a = try Shelf.device(1)
+    try a.execute("INSERT INTO shelf VALUES ('1', 'a'), ('2', 'b'); DELETE FROM shelf WHERE id = 2")
+    let parts = try Parts(of: a)
+    #expect(try Parts(of: a).parts == parts.parts)
+    let summary = try #require(parts.summary)
+    #expect(summary.rows == 1 && summary.parts == parts.parts.count)
+    #expect(summary.versionVector == VersionVector([ReplicaID(high: 0, low: 1): 1]))
+  }
+
+  @Test func `rows that are equal already are not written again, and local columns stay`() throws {
+    let (a, b) = (try Shelf.device(1), try Shelf.device(2))
+    try a.execute("INSERT INTO book (id, title) VALUES ('1', 'x'), ('2', 'y'), ('3', 'z')")
+    try meet(a, b)
+    try b.execute("UPDATE book SET photo = 'p' || id; CREATE TABLE seen (id);")
+    try b.execute(
+      "CREATE TRIGGER watch AFTER UPDATE ON book BEGIN INSERT INTO seen VALUES (NEW.id); END")
+    try a.execute("UPDATE book SET title = 'new' WHERE id = '2'; DELETE FROM book WHERE id = '3'")
+    try b.load(Parts(of: a))
+    #expect(try b.column("SELECT id || title || photo FROM book") == ["1xp1", "2newp2"])
+    #expect(try b.column("SELECT id FROM seen") == ["2"])
+    try expectEqual(a, b)
+  }
+
+  @Test func `a column that is at its default again shows that`() throws {
+    let (a, b) = (try Shelf.device(1), try Shelf.device(2))
+    try a.execute("INSERT INTO book (id, title, best) VALUES ('1', 'x', 2)")
+    try meet(a, b)
+    try b.execute("UPDATE book SET photo = 'p'")
+    try a.execute("DELETE FROM book")
+    try a.store.seal()
+    try a.execute("INSERT INTO book (id) VALUES ('1')")
+    try b.load(Parts(of: a))
+    try expectEqual(a, b)
+    #expect(try b.column("SELECT title || ifnull(best, '-') || photo FROM book") == ["none-p"])
+  }
+
+  @Test func `a child that loses its parent is held aside, and comes back with it`() throws {
+    let (a, b) = (try Shelf.device(1), try Shelf.device(2))
+    try a.execute("INSERT INTO shelf VALUES ('s', '')")
+    try meet(a, b)
+    try b.execute("INSERT INTO book (id, shelf) VALUES ('1', 's')")
+    try a.execute("DELETE FROM shelf")
+    try b.load(Parts(of: a))
+    #expect(try b.column("SELECT id FROM book") == [])
+    #expect(try b.store.counts().heldRows == 1)
+    try a.pull(from: b)
+    try expectEqual(a, b, "shelf", "book")
+    let c = try Shelf.device(3)
+    try c.load(Parts(of: a))
+    try expectEqual(c, a, "shelf", "book")
+    try c.execute("INSERT INTO shelf VALUES ('s', 'again')")
+    try c.store.seal()
+    #expect(try c.column("SELECT id FROM book") == ["1"])
+  }
+}
