@@ -1,16 +1,32 @@
 #if Server
+import Synchronization
 import Tern
 import TernServer
+import TernTesting
 import Testing
 
 /// A remote that takes nothing from this device, and gives what it has.
-private struct RefusingRemote: Remote {
+private final class RefusingRemote: Remote {
   let remote: any Remote
   let error: RemoteError
+  /// How often a push is refused before one is taken.
+  private let refusals: Int
+  let pushes = Mutex(0)
   var id: String { remote.id }
 
+  init(remote: any Remote, error: RemoteError, refusals: Int = .max) {
+    (self.remote, self.error, self.refusals) = (remote, error, refusals)
+  }
+
   func greet() async throws -> RemoteGreeting { try await remote.greet() }
-  func push(_ operations: [Operation]) async throws -> PushReceipt { throw error }
+  func push(_ operations: [Operation]) async throws -> PushReceipt {
+    let count = pushes.withLock { count in
+      count += 1
+      return count
+    }
+    if count <= refusals { throw error }
+    return try await remote.push(operations)
+  }
   func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await remote.pull(after: cursor, excluding: excluded)
   }
@@ -18,7 +34,10 @@ private struct RefusingRemote: Remote {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct RefusedPushTests {
-  @Test(arguments: [RemoteError.Code.tooLarge, .malformed, .sequenceConflict, .timeNotIncreasing])
+  @Test(arguments: [
+    RemoteError.Code.tooLarge, .malformed, .sequenceConflict, .timeNotIncreasing, .forbidden,
+    .unavailable,
+  ])
   func `what the remote will never take does not keep a device from what it has`(
     _ code: RemoteError.Code
   ) async throws {
@@ -59,6 +78,51 @@ private struct RefusingRemote: Remote {
       }
       try await a.waitForRows(2)
     }
+  }
+
+  @Test func `an engine listens while it is refused, and pushes nothing again for each write`()
+    async throws
+  {
+    let memory = MemoryRemote()
+    let remote = RefusingRemote(remote: memory, error: RemoteError(.tooLarge, "not that"))
+    let (a, b) = (try await Phone { _ in [memory] }, try await Phone { _ in [memory] })
+    // Waits for a minute before it asks again.
+    let engine = SyncEngine(a.replica, remote: remote)
+    try await a.execute("INSERT INTO item VALUES ('a', 'refused', 1)")
+    await withDiscardingTaskGroup { group in
+      group.addTask { await engine.run() }
+      for await status in engine.status.updates where status.phase == .waiting { break }
+      do {
+        for number in 1...3 {
+          try await b.execute("INSERT INTO item VALUES ('b\(number)', 'from b', 1)")
+          try await b.syncOnce()
+          try await a.waitForRows(number + 1)
+        }
+        for number in 1...3 {
+          try await a.execute("UPDATE item SET count = count + 1 WHERE id = 'a'")
+          for await status in engine.status.updates where status.waiting == number + 1 {
+            #expect(status.phase == .waiting && status.lastError?.code == .tooLarge)
+            break
+          }
+        }
+      } catch {
+        Issue.record(error)
+      }
+      group.cancelAll()
+    }
+    #expect(remote.pushes.withLock { $0 } == 1)
+  }
+
+  @Test func `what was refused is pushed again when the wait is over`() async throws {
+    let memory = MemoryRemote()
+    let remote = RefusingRemote(
+      remote: memory, error: RemoteError(.tooLarge, "not yet"), refusals: 2)
+    let a = try await Phone { _ in [remote] }
+    try await a.execute("INSERT INTO item VALUES ('a', 'taken in the end', 1)")
+    try await Phone.run([a]) {
+      await a.waitForStatus { $0.phase == .upToDate && $0.waiting == 0 && $0.lastError == nil }
+    }
+    #expect(memory.operations.count == 1 && remote.pushes.withLock { $0 } == 3)
   }
 
   @Test func `who may not enter does not ask again for what the server has`() {

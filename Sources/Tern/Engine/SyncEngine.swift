@@ -59,13 +59,16 @@ public actor SyncEngine {
     defer { end() }
     let signals = SyncSignals()
     let (openings, opener) = AsyncStream.makeStream(of: Void.self)
+    let (refusals, refuser) = AsyncStream.makeStream(of: SyncSession.Refusal.self)
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followLocalWrites(signals) }
       group.addTask { await self.followOtherProcesses(signals) }
       group.addTask { await self.followRemote(openings, signals) }
-      await drive(signals, opener)
+      group.addTask { await self.followRefusals(refusals, signals) }
+      await drive(signals, opener, refuser)
       group.cancelAll()
       opener.finish()
+      refuser.finish()
       signals.finish()
     }
     isStreaming = false
@@ -84,12 +87,11 @@ public actor SyncEngine {
       try Task.checkCancellation()
       let event = try await perform(action)
       action = session.handle(event)
-      guard case .wait = action else { continue }
-      if case .failed(let error, _) = event { throw error }
-      // Only after what the remote holds was pulled all the same.
-      if let refusal = session.refusal { throw refusal }
+      if case .wait = action, case .failed(let error, _) = event { throw error }
     }
-    try report(.upToDate)
+    try reportListening()
+    // Only after everything else went well.
+    if let refusal = session.refusal { throw refusal.error }
   }
 
   // MARK: - Turns
@@ -131,6 +133,8 @@ public actor SyncEngine {
     while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
       // An error here is met again, and reported, by the push that follows the next signal.
       if session.phase == .listening, (try? store.hasNews()) ?? true {
+        // Perhaps no push follows, because the remote refuses them.
+        if session.refusal != nil { _ = try? store.seal() }
         signals.send(.localWrite)
       }
     }
@@ -149,10 +153,24 @@ public actor SyncEngine {
     }
   }
 
+  private func followRefusals(
+    _ refusals: AsyncStream<SyncSession.Refusal>, _ signals: SyncSignals
+  ) async {
+    await withDiscardingTaskGroup { group in
+      for await refusal in refusals {
+        group.addTask { [clock = environment.clock] in
+          guard (try? await clock.sleep(for: refusal.delay)) != nil else { return }
+          signals.send(.mayAskAgain(refusal.number))
+        }
+      }
+    }
+  }
+
   // MARK: - The loop
 
   private func drive(
-    _ signals: SyncSignals, _ opener: AsyncStream<Void>.Continuation
+    _ signals: SyncSignals, _ opener: AsyncStream<Void>.Continuation,
+    _ refuser: AsyncStream<SyncSession.Refusal>.Continuation
   ) async {
     var wakes = signals.wakes.makeAsyncIterator()
     var action = session.firstAction
@@ -160,7 +178,7 @@ public actor SyncEngine {
       let event: SyncSession.Event
       do {
         if action == .listen {
-          try report(.upToDate)
+          try reportListening()
           if !isStreaming { opener.yield() }
           isStreaming = true
           while true {
@@ -179,7 +197,9 @@ public actor SyncEngine {
         event = .failed(remoteError(error), jitter: environment.jitter())
       }
       if case .failed(let error, _) = event { status.update { $0.lastError = error } }
+      let refusal = session.refusal
       action = session.handle(event)
+      if let new = session.refusal, new != refusal { refuser.yield(new) }
     }
   }
 
@@ -187,6 +207,7 @@ public actor SyncEngine {
     switch signal {
     case .localWrite: return .localWrite
     case .remotePosition(let position): return .remotePosition(position)
+    case .mayAskAgain(let refusal): return .mayAskAgain(refusal)
     case .streamEnded(let error):
       isStreaming = false
       return .failed(error, jitter: environment.jitter())
@@ -243,7 +264,7 @@ public actor SyncEngine {
       guard let refusal = notCarried.min(by: { $0.key < $1.key })?.value else {
         return .hadNothingToPush
       }
-      return .failed(refusal, jitter: environment.jitter())
+      return .hadNothingButRefused(refusal, jitter: environment.jitter())
     }
     try report(.syncing)
     let id = try store.replicaID()
@@ -253,7 +274,7 @@ public actor SyncEngine {
       try CrashPoint.reach(.pushAfterSend)
       status.update {
         $0.pushed += min(max(receipt.accepted, 0), operations.count)
-        $0.lastError = nil
+        $0.lastError = session.refusal?.error
       }
       pushBytes = min(pushBytes * 2, environment.pushBytes)
       confirmed = (session.epoch, max(operations.heads[try store.replicaID()], confirmed.sequence))
@@ -311,13 +332,21 @@ public actor SyncEngine {
         from: RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor))
       status.update {
         $0.pulled += summary.mergedOperations
-        $0.lastError = session.refusal
+        $0.lastError = session.refusal?.error ?? page.withheld
       }
       if summary.mergedOperations > 0 { environment.didMerge() }
-      return .pulled(page.operations.heads, hasMore: page.hasMore)
+      return .pulled(
+        page.operations.heads, hasMore: page.hasMore, withheld: page.withheld,
+        jitter: environment.jitter())
     } catch let error as RemoteError {
       return .failed(error, jitter: environment.jitter())
     }
+  }
+
+  private func reportListening() throws {
+    guard let refusal = session.refusal else { return try report(.upToDate) }
+    status.update { $0.lastError = refusal.error }
+    try report(.waiting)
   }
 
   private func report(_ phase: SyncStatus.Snapshot.Phase) throws {

@@ -9,6 +9,8 @@ package final class SyncSignals: Sendable {
   package enum Signal: Sendable {
     case localWrite
     case remotePosition(UInt64)
+    /// With the number of the refusal after which it was waited.
+    case mayAskAgain(Int)
     case streamEnded(RemoteError)
   }
 
@@ -20,6 +22,7 @@ package final class SyncSignals: Sendable {
   private struct Waiting {
     var localWrite = false
     var position: UInt64?
+    var refusal: Int?
     var end: RemoteError?
   }
 
@@ -32,6 +35,7 @@ package final class SyncSignals: Sendable {
       switch signal {
       case .localWrite: waiting.localWrite = true
       case .remotePosition(let position): waiting.position = position
+      case .mayAskAgain(let refusal): waiting.refusal = refusal
       case .streamEnded(let error): waiting.end = error
       }
     }
@@ -46,6 +50,7 @@ package final class SyncSignals: Sendable {
         return .localWrite
       }
       if let position = waiting.position.take() { return .remotePosition(position) }
+      if let refusal = waiting.refusal.take() { return .mayAskAgain(refusal) }
       return waiting.end.take().map(Signal.streamEnded)
     }
   }

@@ -17,7 +17,8 @@ public final class SyncStatus: Observable, Sendable {
       case syncing
       /// Everything here is there, and the other way round.
       case upToDate
-      /// After a failure, until the next attempt. Being offline is this.
+      /// After a failure, until the next attempt. Being offline is this. What the remote refuses
+      /// to take, or withholds, keeps nothing else from being pulled meanwhile.
       case waiting
     }
 

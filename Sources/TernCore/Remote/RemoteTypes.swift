@@ -61,11 +61,18 @@ public struct PulledPage: Hashable, Sendable {
   /// Whether the space held more when the page was cut.
   public var hasMore: Bool
   public var nowMilliseconds: Int64?
+  /// Why the remote can't give something that it was given, e.g. a file of a folder that can't be
+  /// read; everything else is given all the same.
+  public var withheld: RemoteError?
 
-  public init(operations: [Operation], cursor: Cursor, hasMore: Bool, nowMilliseconds: Int64?) {
+  public init(
+    operations: [Operation], cursor: Cursor, hasMore: Bool, nowMilliseconds: Int64?,
+    withheld: RemoteError? = nil
+  ) {
     self.operations = operations
     self.cursor = cursor
     self.hasMore = hasMore
     self.nowMilliseconds = nowMilliseconds
+    self.withheld = withheld
   }
 }

@@ -23,10 +23,15 @@ package struct SyncSession: Sendable {
     /// The remote has stored everything up to these sequence numbers.
     case pushed(VersionVector, PushReceipt)
     case hadNothingToPush
+    /// It has all of this replica's own, and refused what another one wrote.
+    case hadNothingButRefused(RemoteError, jitter: Double)
     case didRestamp
-    case pulled(VersionVector, hasMore: Bool)
+    /// - Parameter withheld: why the remote gives everything but something.
+    case pulled(VersionVector, hasMore: Bool, withheld: RemoteError? = nil, jitter: Double = 0)
     case localWrite
     case remotePosition(UInt64)
+    /// ``Refusal/delay`` is over, of the refusal with that number.
+    case mayAskAgain(Int)
     case waited
     /// - Parameter jitter: from 0 to 1.
     case failed(RemoteError, jitter: Double)
@@ -54,10 +59,20 @@ package struct SyncSession: Sendable {
   private var restampsInARow = 0
   /// The cursor was forgotten, and no page has come since.
   private var isAtBeginning = false
-  /// Why the remote will not take what is next to push, until the wait that follows is over. What
-  /// the remote holds is pulled before it.
-  package private(set) var refusal: RemoteError?
-  private var waitAfterRefusal = Duration.zero
+  /// Everything else goes on beside it, until all begins again.
+  package private(set) var refusal: Refusal?
+  private var refusals = 0
+
+  /// What the remote does not take, or does not give.
+  package struct Refusal: Hashable, Sendable {
+    package let error: RemoteError
+    /// Whether it keeps back what is written here.
+    package let isOfOwn: Bool
+    /// After which the remote is asked again, in case someone mended it.
+    package let delay: Duration
+    /// Tells it from others.
+    package let number: Int
+  }
 
   package init(backoff: Backoff = Backoff()) {
     self.backoff = backoff
@@ -87,22 +102,30 @@ package struct SyncSession: Sendable {
       for (replica, sequence) in sent.sequences { heads[replica] = max(heads[replica], sequence) }
       announced = max(announced, receipt.position)
       return push()
-    case (.pushing, .hadNothingToPush): return announced > pulledUpTo ? pull() : listen()
+    case (.pushing, .hadNothingToPush): return pullOrListen()
+    case (.pushing, .hadNothingButRefused(let error, let jitter)):
+      refuse(error, isOfOwn: false, jitter)
+      return pullOrListen()
     case (.restamping, .didRestamp): return push()
-    case (.pulling, .pulled(let received, let hasMore)):
+    case (.pulling, .pulled(let received, let hasMore, let withheld, let jitter)):
       isAtBeginning = false
+      if let withheld { refuse(withheld, isOfOwn: false, jitter) }
       for (replica, sequence) in received.sequences {
         heads[replica] = max(heads[replica], sequence)
       }
       if hasMore { return pull() }
       pulledUpTo = max(pulledUpTo, positionAtPull)
-      return refusal == nil ? push() : wait(waitAfterRefusal)
-    case (.listening, .localWrite): return push()
+      return pushOrListen()
+    case (.listening, .localWrite): return pushOrListen()
     case (.listening, .remotePosition(let position)):
       // Only now is everything known to work, the event stream too.
-      backoff.reset()
+      if refusal == nil { backoff.reset() }
       announced = max(announced, position)
-      return announced > pulledUpTo ? pull() : .listen
+      return pullOrListen()
+    case (.listening, .mayAskAgain(let number)):
+      guard number == refusal?.number else { return .listen }
+      phase = .greeting
+      return .greet
     case (.waiting, .waited):
       phase = .greeting
       return .greet
@@ -127,6 +150,14 @@ package struct SyncSession: Sendable {
     return .listen
   }
 
+  private mutating func pullOrListen() -> Action {
+    announced > pulledUpTo ? pull() : listen()
+  }
+
+  private mutating func pushOrListen() -> Action {
+    refusal?.isOfOwn ?? false ? listen() : push()
+  }
+
   private mutating func wait(_ delay: Duration) -> Action {
     phase = .waiting
     return .wait(delay)
@@ -142,23 +173,38 @@ package struct SyncSession: Sendable {
     case (.cursorUnknown, .pulling) where !isAtBeginning:
       phase = .resetting
       return .resetCursor(epoch: epoch)
-    default:
-      // What no repetition mends is tried again at the slowest pace, in case someone mends it.
-      let isLasting = !error.isTransient && error.code != .sequenceGap
-      let delay = isLasting ? backoff.limit : backoff.next(jitter: jitter)
-      let total = max(delay, error.retryAfter ?? .zero)
-      guard phase == .pushing, isLasting, error.refusesPushAlone else { return wait(total) }
-      (refusal, waitAfterRefusal) = (error, total)
-      return announced > pulledUpTo ? pull() : wait(total)
+    case (_, .pushing) where error.refusesPushAlone:
+      // Before a pull that may fail too.
+      refuse(error, isOfOwn: true, jitter)
+      return pullOrListen()
+    default: return wait(delay(after: error, jitter))
     }
+  }
+
+  /// The first stays until all begins again.
+  private mutating func refuse(_ error: RemoteError, isOfOwn: Bool, _ jitter: Double) {
+    if let refusal, refusal.isOfOwn || !isOfOwn { return }
+    refusals += 1
+    refusal = Refusal(
+      error: error, isOfOwn: isOfOwn, delay: delay(after: error, jitter), number: refusals)
+  }
+
+  private mutating func delay(after error: RemoteError, _ jitter: Double) -> Duration {
+    // What no repetition mends is tried again at the slowest pace, in case someone mends it.
+    let isLasting = !error.isTransient && error.code != .sequenceGap
+    let delay = isLasting ? backoff.limit : backoff.next(jitter: jitter)
+    return max(delay, error.retryAfter ?? .zero)
   }
 }
 
 extension RemoteError {
-  /// Whether it is what was pushed that was refused, so that a pull can go well.
+  /// Whether it is what was pushed that was refused, as by a disk that is full, so that a pull can
+  /// go well.
   fileprivate var refusesPushAlone: Bool {
     switch code {
-    case .local, .unauthorized, .forbidden: false
+    case .local, .unauthorized, .unreachable, .sequenceGap: false
+    // Otherwise it asked to be left alone.
+    case .unavailable: retryAfter == nil
     default: true
     }
   }

@@ -4,12 +4,15 @@ import Foundation
 package struct DurableFile: Sendable {
   /// How bytes are written, as write(2) does; a test's disk is full when it says so.
   package typealias Write = @Sendable (CInt, UnsafeRawBufferPointer) -> Int
+  /// How bytes are read, as pread(2) does; a test's disk fails when it says so.
+  package typealias Read = @Sendable (CInt, UnsafeMutableRawBufferPointer, Int) -> Int
   /// How a file or a folder is synced, as fsync(2) does; a test takes notes.
   package typealias Sync = @Sendable (CInt) -> CInt
 
   /// Whether files and folders are synced, so that they survive losing power.
   package var isSynced: Bool
   package var write: Write
+  package var read: Read = Self.fromDisk
   private let synchronize: Sync
 
   package init(
@@ -28,6 +31,8 @@ package struct DurableFile: Sendable {
     #endif
     return fsync(descriptor)
   }
+
+  package static let fromDisk: Read = { pread($0, $1.baseAddress, $1.count, off_t($2)) }
 
   /// Makes a folder where there is none, and those above it, each durable in the one above.
   ///

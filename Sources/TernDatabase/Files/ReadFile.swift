@@ -4,15 +4,16 @@ import Foundation
 package final class ReadFile {
   package let identity: FileIdentity
   private let descriptor: CInt
+  private let read: DurableFile.Read
 
   /// - Returns: `nil` where there is none.
   /// - Throws: ``FileFailure``.
-  package init?(_ path: String) throws {
+  package init?(_ path: String, _ read: @escaping DurableFile.Read = DurableFile.fromDisk) throws {
     // Not to wait for a writer, should the name be a pipe's.
     let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     if descriptor < 0, errno == ENOENT { return nil }
     guard descriptor >= 0 else { throw FileFailure("opening a file") }
-    self.descriptor = descriptor
+    (self.descriptor, self.read) = (descriptor, read)
     do { identity = try FileIdentity(descriptor) } catch {
       close(descriptor)
       throw error
@@ -32,10 +33,10 @@ package final class ReadFile {
       while filled < count {
         let rest = UnsafeMutableRawBufferPointer(
           rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
-        let read = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + filled))
-        if read == 0 { return }
-        if read > 0 {
-          filled += read
+        let got = read(descriptor, rest, offset + filled)
+        if got == 0 { return }
+        if got > 0 {
+          filled += got
         } else if errno != EINTR {
           failure = FileFailure("reading a file")
           return

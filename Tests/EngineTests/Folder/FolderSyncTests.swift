@@ -1,6 +1,7 @@
 #if Server
 import Foundation
 import GRDB
+import Synchronization
 import Tern
 import Testing
 
@@ -55,6 +56,40 @@ import Testing
       try await b.syncOnce()
       #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
       #expect(try b.replica.store.canonicalState().count == 2)
+    }
+  }
+
+  @Test(arguments: [ENOSPC, EROFS])
+  func `a folder that takes nothing gives what it has, and what comes meanwhile`(_ code: CInt)
+    async throws
+  {
+    try await Share.run { share in
+      let isBad = Mutex(true)
+      let files = DurableFile(isSynced: false) { descriptor, bytes in
+        guard isBad.withLock({ $0 }) else {
+          return write(descriptor, bytes.baseAddress, bytes.count)
+        }
+        errno = code
+        return -1
+      }
+      let a = try await Phone { [share.remote(try $0.store.replicaID(), files: files)] }
+      let b = try await Phone { [share.remote($0)] }
+      try await b.execute("INSERT INTO item VALUES ('b', 'from b', 1)")
+      try await b.syncOnce()
+      try await a.execute("INSERT INTO item VALUES ('a', 'waits', 1)")
+      let error = await #expect(throws: RemoteError.self) { try await a.syncOnce() }
+      #expect(error?.code == .unavailable)
+      #expect(a.engine.status.current.pulled == 1 && a.engine.status.current.waiting == 1)
+      try await Phone.run([a]) {
+        await a.waitForStatus { $0.phase == .waiting }
+        try await b.execute("UPDATE item SET count = 2")
+        try await b.syncOnce()
+        try await a.waitForRows(1, where: "count = 2")
+        isBad.withLock { $0 = false }
+        await a.waitForStatus { $0.phase == .upToDate && $0.waiting == 0 && $0.lastError == nil }
+      }
+      try await b.syncOnce()
+      #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
     }
   }
 

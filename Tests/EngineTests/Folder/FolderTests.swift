@@ -158,10 +158,8 @@ import Testing
 
       let reader = share.remote(Author.id(99))
       let page = try await reader.pull(after: nil, excluding: Author.id(99))
-      #expect(page.operations == [first] + others && page.hasMore)
-      let error = await #expect(throws: RemoteError.self) {
-        try await reader.pull(after: page.cursor, excluding: Author.id(99))
-      }
+      #expect(page.operations == [first] + others && !page.hasMore)
+      let error = page.withheld
       #expect(error?.code == .sequenceConflict && error?.replica == a.id && error?.sequence == 2)
       #expect(error?.message.contains(name) == true)
       #expect(error?.message.contains("conflict.tern") == true)
@@ -235,6 +233,49 @@ import Testing
       let error = await #expect(throws: RemoteError.self) { try await remote.push(b.next(1)) }
       #expect(error?.isTransient == true && error?.message.contains("\(b.id)-1.tern") == true)
       #expect(try await share.fresh().operations == operations)
+    }
+  }
+
+  @Test func `a file that can't be read is named, and keeps nobody else's back`() async throws {
+    try await Share.run { share in
+      var (a, b) = (Author(1), Author(2))
+      let (first, others) = (a.next(3), b.next(3))
+      _ = try await share.remote(a.id).push(first)
+      _ = try await share.remote(b.id).push(others)
+      let name = "\(a.id)-1.tern"
+      let node =
+        try FileManager.default.attributesOfItem(
+          atPath: share.space.appending(path: name).path)[.systemFileNumber] as? UInt64
+      let isBad = Mutex(false)
+      var files = DurableFile(isSynced: false)
+      files.read = { descriptor, buffer, offset in
+        var status = stat()
+        if isBad.withLock({ $0 }), fstat(descriptor, &status) == 0, status.st_ino == node! {
+          errno = EIO
+          return -1
+        }
+        return DurableFile.fromDisk(descriptor, buffer, offset)
+      }
+      // One device has read it before, and the other one has not.
+      let (old, new) = (
+        share.remote(Author.id(98), files: files), share.remote(Author.id(99), files: files)
+      )
+      #expect(try await old.greet().heads[a.id] == 3)
+      isBad.withLock { $0 = true }
+      var cursors: [Cursor] = []
+      for reader in [old, new] {
+        let page = try await reader.pull(after: nil, excluding: Author.id(99))
+        #expect(page.operations == others && !page.hasMore)
+        #expect(page.withheld?.isTransient == true)
+        #expect(page.withheld?.message.contains(name) == true)
+        cursors.append(page.cursor)
+      }
+      #expect(try await new.ignoredFiles().map(\.name) == [name])
+      isBad.withLock { $0 = false }
+      for (reader, cursor) in zip([old, new], cursors) {
+        let page = try await reader.pull(after: cursor, excluding: Author.id(99))
+        #expect(page.operations == first && page.withheld == nil)
+      }
     }
   }
 }

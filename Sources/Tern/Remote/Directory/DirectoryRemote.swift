@@ -79,9 +79,10 @@ public struct DirectoryRemote: Remote {
   }
 
   /// Operations whose predecessors are in the folder; what lacks one waits for the file to arrive.
+  /// ``PulledPage/withheld`` names a file that can't be read, and files that hold different
+  /// operations under one number (`sequence-conflict`, `time-not-increasing`).
   ///
-  /// - Throws: ``RemoteError``; with `sequence-conflict` or `time-not-increasing`, once everything
-  ///   else was given, where two files hold different operations under one number.
+  /// - Throws: ``RemoteError``.
   public func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage
   {
     try await folder.pull(after: cursor, excluding: excluded)

@@ -10,6 +10,8 @@ struct FolderFile: Sendable {
     case torn
     /// What no more bytes make whole.
     case damaged(String)
+    /// The system does not give it.
+    case unreadable(String)
   }
 
   struct Frame: Sendable {
@@ -39,13 +41,13 @@ struct FolderFile: Sendable {
     case .nothing: nil
     case .torn:
       DirectoryRemote.IgnoredFile(name: name, offset: end, reason: "the end is not all there yet")
-    case .damaged(let reason):
+    case .damaged(let reason), .unreadable(let reason):
       DirectoryRemote.IgnoredFile(name: name, offset: end, reason: reason)
     }
   }
 
-  mutating func refuse(_ reason: String) {
-    rest = .damaged(reason)
+  mutating func refuse(_ rest: Rest) {
+    self.rest = rest
   }
 
   /// Whether what was read is still what the file begins with.

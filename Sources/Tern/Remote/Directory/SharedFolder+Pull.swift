@@ -6,28 +6,50 @@ extension SharedFolder {
     guard var place = cursor.map(FolderCursor.init) ?? FolderCursor() else {
       throw RemoteError(.cursorUnknown, "the cursor is none of a folder's; pull without one")
     }
-    var operations: [Operation] = []
+    var page = PulledPage(
+      operations: [], cursor: place.cursor, hasMore: false, nowMilliseconds: nil,
+      withheld: withheld)
     var bytes = 0
-    var hasMore = false
-    for replica in index.replicas where replica != excluded {
+    for replica in index.replicas where replica != excluded && !page.hasMore {
       let end = index.end(of: replica)
-      while place.given[replica] < end, !hasMore {
-        let operation = try operation(place.given[replica] + 1, of: replica)
-        bytes += operation.bytes.count
-        hasMore =
-          !operations.isEmpty && bytes > Limit.pageBytes
-          || operations.count == Batch.Limit.operations
-        if hasMore { break }
-        operations.append(operation)
-        place.given[replica] += 1
+      do {
+        while place.given[replica] < end, !page.hasMore {
+          let operation = try operation(place.given[replica] + 1, of: replica)
+          bytes += operation.bytes.count
+          page.hasMore =
+            !page.operations.isEmpty && bytes > Limit.pageBytes
+            || page.operations.count == Batch.Limit.operations
+          if page.hasMore { break }
+          page.operations.append(operation)
+          place.given[replica] += 1
+        }
+      } catch let failure as UnreadableFile {
+        // Those that sort behind it are given all the same.
+        page.withheld = page.withheld ?? unreadable(failure.name, failure.reason)
       }
     }
-    let disputes = index.disputes
-    if operations.isEmpty, let dispute = disputes.first { throw error(dispute) }
-    // Of what is disputed the next call tells, when there is nothing else to give.
-    return PulledPage(
-      operations: operations, cursor: place.cursor, hasMore: hasMore || !disputes.isEmpty,
-      nowMilliseconds: nil)
+    page.cursor = place.cursor
+    return page
+  }
+
+  /// What is not given, and is there; the first by name.
+  private var withheld: RemoteError? {
+    if let dispute = index.disputes.first { return error(dispute) }
+    for file in files.sorted(by: { $0.name < $1.name }) where numbers[file.name] != nil {
+      if case .unreadable(let reason) = file.rest { return unreadable(file.name, reason) }
+    }
+    return nil
+  }
+
+  private struct UnreadableFile: Error {
+    let name: String
+    let reason: String
+  }
+
+  private func unreadable(_ name: String, _ reason: String) -> RemoteError {
+    RemoteError(
+      .unavailable,
+      "“\(name)” of space “\(space)” can't be read, and what it alone holds is left out: \(reason)")
   }
 
   private func operation(_ sequence: UInt64, of replica: ReplicaID) throws -> Operation {
@@ -47,8 +69,13 @@ extension SharedFolder {
   private func operations(at place: FolderIndex.Place) throws -> [OperationNumber: Operation]? {
     if let frame = recent.first(where: { $0.place == place }) { return frame.operations }
     let file = files[Int(place.file)]
-    let operations = try naming("reading “\(file.name)”") {
-      try open(file.name).flatMap { try file.operations(of: Int(place.frame), in: $0) }
+    let operations: [Operation]?
+    do {
+      operations = try open(file.name).flatMap {
+        try file.operations(of: Int(place.frame), in: $0)
+      }
+    } catch let failure as FileFailure {
+      throw UnreadableFile(name: file.name, reason: "\(failure)")
     }
     guard let operations else { return nil }
     let numbered = operations.map { operation in

@@ -65,7 +65,7 @@ extension SharedFolder {
     }
     let isOpen: Bool =
       switch last.file.rest {
-      case .damaged: false
+      case .damaged, .unreadable: false
       case .nothing, .torn: last.file.end < fileBytes && last.file.writer ?? writer == writer
       }
     return "\(prefix)\(isOpen ? last.number : last.number + 1)\(Self.suffix)"

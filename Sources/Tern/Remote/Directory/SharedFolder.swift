@@ -169,12 +169,12 @@ actor SharedFolder {
     }
     guard identity.isRegular else {
       files[number].identity = identity
-      return files[number].refuse("it is no file")
+      return files[number].refuse(.damaged("it is no file"))
     }
     var isNew = false
     do {
       // Gone since the folder was read; the next look tells.
-      guard let file = try open(name) else { return files[number].refuse("it went meanwhile") }
+      guard let file = try open(name) else { return files[number].refuse(.torn) }
       var reading = files[number]
       if try !reading.continues(in: file) {
         // Replaced since the folder was read; the next look tells, where there is something to lose.
@@ -189,13 +189,13 @@ actor SharedFolder {
         isNew = true
       }
     } catch let failure as FileFailure {
-      files[number].refuse("\(failure)")
+      files[number].refuse(.unreadable("\(failure)"))
     }
     if isNew { moment.position += 1 }
   }
 
   func open(_ name: String) throws -> ReadFile? {
-    try ReadFile("\(path)/\(name)")
+    try ReadFile("\(path)/\(name)", durable.read)
   }
 
   /// Turns what the system refused into the protocol's own error, which names it.
