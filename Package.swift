@@ -96,6 +96,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TernServerTests", dependencies: ["TernCore", "TernServer", "TernTool"],
+      exclude: ["Fixtures"],
       swiftSettings: strict),
     .testTarget(
       name: "TernNetworkTests",

@@ -24,6 +24,12 @@ package enum CrashPoint: String, CaseIterable, Sendable {
   case serverBeforeCommit = "server.before-commit"
   /// The server has committed a push and not answered.
   case serverAfterCommit = "server.after-commit"
+  /// The server has made a snapshot the newest, and not committed it.
+  case serverBeforeSnapshot = "server-keeping.before-snapshot"
+  /// A snapshot is the newest, and whoever uploaded it was not told.
+  case serverAfterSnapshot = "server-keeping.after-snapshot"
+  /// The server has trimmed a space, and not committed it.
+  case serverBeforeTrim = "server-keeping.before-trim"
   /// A job's file is copied and synced, and no job has it.
   case jobAfterCopy = "job.after-copy"
   /// A job is written, and its caller's transaction is still open.
@@ -52,7 +58,13 @@ package enum CrashPoint: String, CaseIterable, Sendable {
   case scanAfterCleanUp = "scan.after-clean-up"
 
   /// Those that a replica and its server reach.
-  package static let ofSync = allCases.filter { !ofJobs.contains($0) && !ofScan.contains($0) }
+  package static let ofSync = allCases.filter {
+    !ofJobs.contains($0) && !ofScan.contains($0) && !ofServerKeeping.contains($0)
+  }
+  /// Those that a server reaches beside its requests to push and pull.
+  package static let ofServerKeeping = allCases.filter {
+    $0.rawValue.hasPrefix("server-keeping.")
+  }
   package static let ofJobs = allCases.filter { $0.rawValue.hasPrefix("job.") }
   /// Those of Examples/Scan, which is tested as an app is that was built on a job queue.
   package static let ofScan = allCases.filter { $0.rawValue.hasPrefix("scan.") }

@@ -26,6 +26,35 @@ public struct ServerLimits: Hashable, Sendable {
   /// The connections of one server process.
   public var connections = 10_000
 
+  // MARK: - Snapshots
+
+  /// The longest part of a snapshot, in bytes.
+  public var snapshotPartBytes = 16 << 20
+  /// All parts of a snapshot.
+  public var snapshotBytes = 4 << 30
+  /// The parts of a snapshot.
+  public var snapshotParts = 16_384
+  /// The uploads that a space waits for at once; one more takes the place of the one that was left
+  /// alone the longest.
+  public var uploadsPerSpace = 2
+  /// How long an upload is waited for after it was last added to.
+  public var uploadAge = Duration.seconds(24 * 3600)
+  /// After so many operations since the newest snapshot another one is asked for.
+  public var operationsPerSnapshot: UInt64 = 10_000
+
+  // MARK: - The horizon
+
+  /// How long a replica holds the horizon back after it last pulled.
+  public var lease = Duration.seconds(90 * 24 * 3600)
+  /// The replicas in a space that hold it back; a new one more is refused.
+  public var leasesPerSpace = Operation.Limit.seen
+  /// How long operations are served at least, whoever has them.
+  public var retention = Duration.seconds(30 * 24 * 3600)
+  /// The most operations that lose their bytes in one transaction.
+  public var trimmedOperations = 1_000
+  /// About how many bytes are removed in one transaction.
+  public var trimmedBytes = 8 << 20
+
   public init() {}
 }
 

@@ -3,15 +3,25 @@ import TernCore
 
 extension SpaceService {
   /// Operations that follow `cursor` in the space's order, from the first when it is `nil`, without
-  /// those of `excluded`.
+  /// those of `excluded`, which holds the horizon back from here on.
   ///
   /// - Throws: ``RemoteError`` with `cursor-unknown` when the cursor is not of this history: the
-  ///   store was wiped, or restored from a backup that is older than the cursor.
+  ///   store was wiped, or restored from a backup that is older than the cursor; with
+  ///   `snapshot-needed` when operations after it are served no more; with `too-many-replicas`.
   public func pull(
     from space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID? = nil
   )
     throws -> PulledPage
   {
+    let (page, renewal) = try page(of: space, after: cursor, excluding: excluded)
+    if let renewal { try write(renewal) }
+    return page
+  }
+
+  /// The page, and what has to be written down before it is given out.
+  func page(
+    of space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID?
+  ) throws -> (page: PulledPage, renewal: LeaseRenewal?) {
     let place = try cursor.map { cursor in
       guard let place = SpaceCursor(cursor), place.epoch == store.epoch else {
         throw unknown()
@@ -24,17 +34,29 @@ extension SpaceService {
       operations: limits.pageOperations)
     let known = SpaceCursor(epoch: store.epoch, position: position, chain: stored.chainBefore)
     guard position <= stored.head, place == nil || place == known else { throw unknown() }
+    guard position >= stored.trimmed else { throw trimmed(position, stored.trimmed) }
     let next = SpaceCursor(
       epoch: store.epoch, position: stored.end, chain: stored.lastChain ?? stored.chainBefore)
-    return PulledPage(
+    let page = PulledPage(
       operations: try stored.operations.map { try Operation(bytes: $0) }, cursor: next.cursor,
       hasMore: stored.end < stored.head, nowMilliseconds: clock.nowMilliseconds)
+    guard let excluded, stored.head > 0 else { return (page, nil) }
+    return (page, try renew(excluded, at: position, in: space))
   }
 
   private func unknown() -> RemoteError {
     RemoteError(
       .cursorUnknown,
       "the cursor is not of this server's history, which was wiped or restored; pull without one",
+      nowMilliseconds: clock.nowMilliseconds)
+  }
+
+  /// INV-12: whoever the horizon did not wait for is told to begin with the snapshot.
+  private func trimmed(_ position: UInt64, _ trimmed: UInt64) -> RemoteError {
+    RemoteError(
+      .snapshotNeeded,
+      "operations up to \(trimmed) are served no more, and the pull was after \(position); load "
+        + "the snapshot that the greeting names, and pull after it",
       nowMilliseconds: clock.nowMilliseconds)
   }
 }

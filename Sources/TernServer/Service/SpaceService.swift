@@ -12,6 +12,7 @@ public struct SpaceService: Sendable {
   public let clock: ServerClock
   public let limits: ServerLimits
   let board = PositionBoard()
+  let leases = LeaseBook()
 
   public init(store: any SpaceStore, clock: ServerClock, limits: ServerLimits = .init()) {
     self.store = store
@@ -22,9 +23,15 @@ public struct SpaceService: Sendable {
   /// Says where a space is; one that doesn't exist is at 0.
   public func greet(_ space: SpaceName) throws -> RemoteGreeting {
     let summary = try store.summary(of: space)
+    let snapshot = summary.snapshot.map {
+      RemoteSnapshot(
+        id: $0.id, position: $0.position, cursor: $0.cursor, parts: $0.parts,
+        heads: summary.snapshotHeads)
+    }
     return RemoteGreeting(
       epoch: store.epoch, nowMilliseconds: clock.nowMilliseconds, position: summary.position,
-      heads: summary.heads)
+      heads: summary.heads, snapshot: snapshot, trimmed: summary.trimmed,
+      wantsSnapshot: summary.position - (snapshot?.position ?? 0) > limits.operationsPerSnapshot)
   }
 
   /// The newest position of a space, now and whenever it grows. A slow reader gets only the last.

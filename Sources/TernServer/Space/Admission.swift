@@ -44,7 +44,14 @@ struct Admission {
   }
 
   private func checkRepeat(_ new: NewOperation) throws(RemoteError) {
-    guard digests[new.key] == new.digest else {
+    guard let digest = digests[new.key] else {
+      // A snapshot stands for it, so nobody can say whether it is the same one.
+      throw refusal(
+        .sequenceGap, new.operation.envelope,
+        "operation \(new.key.sequence) of replica \(new.key.author) is in the space's snapshot; "
+          + "ask for the heads and push from there")
+    }
+    guard digest == new.digest else {
       throw refusal(
         .sequenceConflict, new.operation.envelope,
         "the space has another operation \(new.key.sequence) of replica \(new.key.author): the "

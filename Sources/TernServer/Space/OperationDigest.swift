@@ -12,10 +12,14 @@ public struct OperationDigest: Hashable, Sendable {
     bytes = Array(SHA256.hash(data: operation.bytes))
   }
 
+  /// Of a snapshot that stands in the place of an operation.
+  public init(base id: String) {
+    bytes = Array(SHA256.hash(data: Array(id.utf8)))
+  }
+
   package init(stored bytes: [UInt8]) {
     self.bytes = bytes
   }
-
 }
 
 /// The SHA-256 over a space's operations up to a position: of the chain before and the operation's

@@ -29,6 +29,15 @@ public protocol SpaceStore: Sendable {
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value
 
+  /// One part of a snapshot that is whole, or `nil`.
+  func snapshotPart(_ index: Int, of id: String, in space: SpaceName) throws -> [UInt8]?
+
+  /// A replica's lease as it is written down, or `nil`.
+  func lease(of replica: ReplicaID, in space: SpaceName) throws -> Lease?
+
+  /// The spaces that there are.
+  func spaces() throws -> [SpaceName]
+
   /// The token with a digest, or `nil`.
   func token(_ digest: TokenDigest) throws -> TokenRecord?
 
@@ -39,8 +48,9 @@ public protocol SpaceStore: Sendable {
   func removeToken(_ digest: TokenDigest) throws -> Bool
 }
 
-/// A space whose head is locked.
-public protocol SpaceTransaction: AnyObject {
+/// A space whose head is locked. What a transaction wrote is what it reads afterwards, but for
+/// ``position`` and what it appended.
+public protocol SpaceTransaction: SnapshotRows, HorizonRows {
   /// The newest position when the transaction began.
   var position: UInt64 { get }
 
@@ -50,16 +60,31 @@ public protocol SpaceTransaction: AnyObject {
   /// The heads of those authors that have one.
   func heads(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorHead]
 
+  /// The heads of all authors.
+  func heads() throws -> [ReplicaID: AuthorHead]
+
   /// How many authors have a head.
   var authorCount: Int { get throws }
 
   /// The digests of those operations that the space has.
   func digests(of keys: [OperationKey]) throws -> [OperationKey: OperationDigest]
 
+  /// Where an operation is; `nil` for one that the space doesn't have.
+  func position(of key: OperationKey) throws -> UInt64?
+
+  /// The chain up to a position; `nil` at 0 and beyond the head.
+  func chain(at position: UInt64) throws -> ChainDigest?
+
   /// Gives the next positions to `operations`, in their order, and sets their authors' heads.
   ///
   /// At most once in a transaction.
   func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws
+
+  /// Gives the next position to a base, which has no author and no bytes, and sets its authors'
+  /// heads. Returns the chain up to it.
+  ///
+  /// At most once in a transaction, and not beside ``append(_:heads:)``.
+  func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest
 
   /// Adds a token for this space.
   func add(_ token: TokenDigest, createdMilliseconds: Int64) throws

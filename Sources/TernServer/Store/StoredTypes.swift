@@ -5,10 +5,21 @@ import TernCore
 public struct SpaceSummary: Hashable, Sendable {
   public var position: UInt64
   public var heads: VersionVector
+  /// Operations up to here are served no more.
+  public var trimmed: UInt64
+  /// The newest that is whole, with its heads.
+  public var snapshot: StoredSnapshot?
+  public var snapshotHeads: VersionVector
 
-  public init(position: UInt64 = 0, heads: VersionVector = .init()) {
+  public init(
+    position: UInt64 = 0, heads: VersionVector = .init(), trimmed: UInt64 = 0,
+    snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init()
+  ) {
     self.position = position
     self.heads = heads
+    self.trimmed = trimmed
+    self.snapshot = snapshot
+    self.snapshotHeads = snapshotHeads
   }
 }
 
@@ -61,6 +72,8 @@ public struct NewOperation: Hashable, Sendable {
 public struct StoredPage: Hashable, Sendable {
   /// The space's newest position when the page was read.
   public var head: UInt64
+  /// Operations up to here are served no more.
+  public var trimmed: UInt64
   /// The chain up to where the page begins; `nil` at 0 and beyond the head.
   public var chainBefore: ChainDigest?
   /// The encoded operations.
@@ -71,10 +84,11 @@ public struct StoredPage: Hashable, Sendable {
   public var lastChain: ChainDigest?
 
   public init(
-    head: UInt64, chainBefore: ChainDigest? = nil, operations: [[UInt8]] = [],
-    end: UInt64 = 0, lastChain: ChainDigest? = nil
+    head: UInt64, trimmed: UInt64 = 0, chainBefore: ChainDigest? = nil,
+    operations: [[UInt8]] = [], end: UInt64 = 0, lastChain: ChainDigest? = nil
   ) {
     self.head = head
+    self.trimmed = trimmed
     self.chainBefore = chainBefore
     self.operations = operations
     self.end = end

@@ -12,12 +12,24 @@ struct MemorySpace {
 
   private(set) var entries: [Entry] = []
   private(set) var heads: [ReplicaID: AuthorHead] = [:]
+  private(set) var keeping = MemoryKeeping()
   private var positions: [OperationKey: Int] = [:]
 
   var position: UInt64 { UInt64(entries.count) }
 
   var summary: SpaceSummary {
-    SpaceSummary(position: position, heads: VersionVector(heads.mapValues(\.sequence)))
+    let newest = keeping.newest
+    return SpaceSummary(
+      position: position, heads: VersionVector(heads.mapValues(\.sequence)),
+      trimmed: keeping.trimmed, snapshot: newest?.row,
+      snapshotHeads: VersionVector((newest?.heads ?? [:]).mapValues(\.sequence)))
+  }
+
+  func position(of key: OperationKey) -> UInt64? { positions[key].map { UInt64($0) + 1 } }
+
+  func chain(at position: UInt64) -> ChainDigest? {
+    guard position > 0, position <= self.position else { return nil }
+    return entries[Int(position) - 1].chain
   }
 
   func digest(of key: OperationKey) -> OperationDigest? {
@@ -27,11 +39,11 @@ struct MemorySpace {
   func page(
     after position: UInt64, excluding excluded: ReplicaID?, contentBytes: Int, operations: Int
   ) -> StoredPage {
-    guard position <= self.position else { return StoredPage(head: self.position, end: position) }
-    let start = Int(position)
     var page = StoredPage(
-      head: self.position, chainBefore: start > 0 ? entries[start - 1].chain : nil,
+      head: self.position, trimmed: keeping.trimmed, chainBefore: chain(at: position),
       end: position)
+    guard position <= self.position else { return page }
+    let start = Int(position)
     var total = 0
     for entry in entries[start...].prefix(operations) {
       if entry.author != excluded {
@@ -45,7 +57,16 @@ struct MemorySpace {
     return page
   }
 
-  mutating func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) {
+  mutating func append(
+    _ operations: [NewOperation], base: OperationDigest?, heads: [ReplicaID: AuthorHead]
+  ) {
+    if let base {
+      let none = ReplicaID(high: 0, low: 0)
+      entries.append(
+        Entry(
+          author: none, bytes: [], digest: base,
+          chain: ChainDigest(after: entries.last?.chain, base)))
+    }
     for new in operations {
       precondition(positions[new.key] == nil, "an operation has one position")
       positions[new.key] = entries.count
@@ -55,6 +76,12 @@ struct MemorySpace {
           chain: ChainDigest(after: entries.last?.chain, new.digest)))
     }
     self.heads.merge(heads) { _, new in new }
+  }
+
+  /// Also takes the bytes from what was trimmed since.
+  mutating func keep(_ keeping: MemoryKeeping) {
+    for position in self.keeping.emptied..<keeping.emptied { entries[Int(position)].bytes = [] }
+    self.keeping = keeping
   }
 }
 #endif

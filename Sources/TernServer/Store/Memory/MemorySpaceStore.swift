@@ -49,6 +49,23 @@ public final class MemorySpaceStore: SpaceStore {
     }
   }
 
+  public func snapshotPart(_ index: Int, of id: String, in space: SpaceName) -> [UInt8]? {
+    contents.withLock { contents in
+      guard let snapshot = contents.spaces[space]?.keeping.snapshots[id], snapshot.row.isComplete
+      else { return nil }
+      return snapshot.parts[index]?.bytes
+    }
+  }
+
+  public func lease(of replica: ReplicaID, in space: SpaceName) -> Lease? {
+    contents.withLock { $0.spaces[space]?.keeping.leases[replica] }
+  }
+
+  /// By name, so that a simulation repeats.
+  public func spaces() -> [SpaceName] {
+    contents.withLock { $0.spaces.keys.sorted { $0.text < $1.text } }
+  }
+
   public func token(_ digest: TokenDigest) -> TokenRecord? {
     contents.withLock { $0.tokens[digest] }
   }

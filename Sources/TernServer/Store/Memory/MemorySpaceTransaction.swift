@@ -5,25 +5,29 @@ import TernCore
 final class MemorySpaceTransaction: SpaceTransaction {
   let position: UInt64
   let spacesBefore: Int?
+  var keeping: MemoryKeeping
 
   private let name: SpaceName
   /// Dropped before the commit writes, which would copy the whole space otherwise.
   private var space: MemorySpace?
   private var operations: [NewOperation] = []
-  private var heads: [ReplicaID: AuthorHead] = [:]
+  private var base: OperationDigest?
+  private var newHeads: [ReplicaID: AuthorHead] = [:]
   private var tokens: [TokenRecord] = []
 
   init(_ name: SpaceName, in contents: MemorySpaceStore.Contents) {
     self.name = name
     space = contents.spaces[name]
     position = space?.position ?? 0
+    keeping = space?.keeping ?? MemoryKeeping()
     spacesBefore = space == nil ? contents.spaces.count : nil
   }
 
   func heads(of authors: Set<ReplicaID>) -> [ReplicaID: AuthorHead] {
-    guard let space else { return [:] }
-    return space.heads.filter { authors.contains($0.key) }
+    heads().filter { authors.contains($0.key) }
   }
+
+  func heads() -> [ReplicaID: AuthorHead] { space?.heads ?? [:] }
 
   var authorCount: Int { space?.heads.count ?? 0 }
 
@@ -33,10 +37,33 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return digests
   }
 
+  func position(of key: OperationKey) -> UInt64? { space?.position(of: key) }
+
+  func chain(at position: UInt64) -> ChainDigest? { space?.chain(at: position) }
+
   func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) {
-    precondition(self.operations.isEmpty, "append at most once in a transaction")
+    precondition(self.operations.isEmpty && base == nil, "append at most once in a transaction")
     self.operations = operations
-    self.heads = heads
+    newHeads = heads
+  }
+
+  func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) -> ChainDigest {
+    precondition(operations.isEmpty && base == nil, "append at most once in a transaction")
+    base = digest
+    newHeads = heads
+    return ChainDigest(after: chain(at: position), digest)
+  }
+
+  func removeTrimmed(operations: Int, contentBytes: Int) -> Bool {
+    guard let space else { return false }
+    let start = keeping.emptied
+    var bytes = 0
+    for position in (start..<keeping.trimmed).prefix(operations) {
+      bytes += space.entries[Int(position)].bytes.count
+      if bytes > contentBytes, position > start { break }
+      keeping.emptied += 1
+    }
+    return keeping.emptied < keeping.trimmed
   }
 
   func add(_ token: TokenDigest, createdMilliseconds: Int64) {
@@ -46,7 +73,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
 
   func commit(to contents: inout MemorySpaceStore.Contents) {
     space = nil
-    contents.spaces[name, default: MemorySpace()].append(operations, heads: heads)
+    contents.spaces[name, default: MemorySpace()].append(operations, base: base, heads: newHeads)
+    contents.spaces[name]?.keep(keeping)
     for token in tokens { contents.tokens[token.digest] = token }
   }
 }

@@ -2,7 +2,7 @@
 import GRDB
 
 extension SQLiteSpaceStore {
-  /// Opens the data file at `path`, or makes it.
+  /// Opens the data file at `path`, or makes it; one of an older format is brought forward.
   ///
   /// - Parameters:
   ///   - generator: draws the epoch of a new store.
@@ -20,6 +20,7 @@ extension SQLiteSpaceStore {
       let pool = try DatabasePool(path: path, configuration: Self.configuration)
       try Self.prepare(pool, checkpoints: checkpoints)
       let epoch = try Self.readEpoch(pool, path: path)
+      try Self.upgrade(pool)
       self.init(pool: pool, epoch: epoch, checkpoints: checkpoints)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
       throw StoreError(.inaccessible, "\(path) can't be opened; check its permissions")
@@ -65,6 +66,18 @@ extension SQLiteSpaceStore {
         throw StoreError(
           .inaccessible,
           "\(pool.path) can't be written durably; put it on a local disk")
+      }
+    }
+  }
+
+  /// Looks first, as it hardly ever has to write.
+  private static func upgrade(_ pool: DatabasePool) throws {
+    let version = try pool.read { try Int32.fetchOne($0, sql: "PRAGMA user_version") }
+    guard version != ServerFile.formatVersion else { return }
+    try pool.writeWithoutTransaction { db in
+      try db.inTransaction(.immediate) {
+        try ServerSchema.upgrade(db)
+        return .commit
       }
     }
   }

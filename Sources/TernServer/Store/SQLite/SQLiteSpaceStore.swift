@@ -38,7 +38,11 @@ public final class SQLiteSpaceStore: SpaceStore {
       while let row = try rows.next() {
         heads[try ReplicaID(stored: row[0])] = UInt64(row[1] as Int64)
       }
-      return SpaceSummary(position: row.position, heads: heads)
+      let newest = try StoredSnapshot.fetchNewest(db, space: row.id)
+      let held = try newest.map { try SnapshotHeads.fetch(db, space: row.id, snapshot: $0.id) }
+      return SpaceSummary(
+        position: row.position, heads: heads, trimmed: row.trimmed, snapshot: newest,
+        snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)))
     }
   }
 
@@ -48,12 +52,11 @@ public final class SQLiteSpaceStore: SpaceStore {
   ) throws -> StoredPage {
     try pool.read { db in
       guard let row = try SpaceRow.fetch(db, name: space) else { return StoredPage(head: 0) }
-      var page = StoredPage(head: row.position, end: position)
+      var page = StoredPage(head: row.position, trimmed: row.trimmed, end: position)
       guard let after = Int64(exactly: position), position <= row.position else { return page }
-      let chain = try db.cachedStatement(
-        sql: "SELECT chain FROM operation WHERE space = ? AND position = ?")
-      page.chainBefore = try Data.fetchOne(chain, arguments: [row.id, after])
-        .map { ChainDigest(stored: Array($0)) }
+      page.chainBefore = try ChainDigest.fetch(db, space: row.id, at: position)
+      // Who needs the snapshot is given nothing else.
+      guard position >= row.trimmed else { return page }
       let statement = try db.cachedStatement(
         sql: """
           SELECT position, chain, CASE WHEN author IS NOT ? THEN bytes END

@@ -7,8 +7,8 @@ import TernCore
 final class SQLiteSpaceTransaction: SpaceTransaction {
   let position: UInt64
 
-  private let db: Database
-  private let id: Int64
+  let db: Database
+  let id: Int64
   private let isNew: Bool
 
   init(_ db: Database, space: SpaceName) throws {
@@ -29,15 +29,24 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     }
   }
 
+  func heads() throws -> [ReplicaID: AuthorHead] {
+    let statement = try db.cachedStatement(
+      sql: "SELECT sequence, time, continues, author FROM head WHERE space = ?")
+    var heads: [ReplicaID: AuthorHead] = [:]
+    let rows = try Row.fetchCursor(statement, arguments: [id])
+    while let row = try rows.next() {
+      heads[try ReplicaID(stored: row[3])] = AuthorHead(row)
+    }
+    return heads
+  }
+
   func heads(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorHead] {
     let statement = try db.cachedStatement(
       sql: "SELECT sequence, time, continues FROM head WHERE space = ? AND author = ?")
     var heads: [ReplicaID: AuthorHead] = [:]
     for author in authors {
       guard let row = try Row.fetchOne(statement, arguments: [id, author.data]) else { continue }
-      heads[author] = AuthorHead(
-        sequence: UInt64(row[0] as Int64),
-        time: HybridTime(rawValue: UInt64(bitPattern: row[1] as Int64)), continues: row[2])
+      heads[author] = AuthorHead(row)
     }
     return heads
   }
@@ -60,6 +69,18 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     return digests
   }
 
+  func position(of key: OperationKey) throws -> UInt64? {
+    guard let sequence = Int64(exactly: key.sequence) else { return nil }
+    let statement = try db.cachedStatement(
+      sql: "SELECT position FROM operation WHERE space = ? AND author = ? AND sequence = ?")
+    return try Int64.fetchOne(statement, arguments: [id, key.author.data, sequence])
+      .map { UInt64($0) }
+  }
+
+  func chain(at position: UInt64) throws -> ChainDigest? {
+    try ChainDigest.fetch(db, space: id, at: position)
+  }
+
   func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws {
     let insert = try db.cachedStatement(
       sql: """
@@ -67,10 +88,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         VALUES (?, ?, ?, ?, ?, ?, ?)
         """)
     var position = Int64(position)
-    let last = try db.cachedStatement(
-      sql: "SELECT chain FROM operation WHERE space = ? AND position = ?")
-    var chain = try Data.fetchOne(last, arguments: [id, position])
-      .map { ChainDigest(stored: Array($0)) }
+    var chain = try chain(at: self.position)
     for new in operations {
       position += 1
       let next = ChainDigest(after: chain, new.digest)
@@ -80,6 +98,25 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         Data(next.bytes), Data(new.operation.bytes),
       ])
     }
+    try set(heads, position: position)
+  }
+
+  func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest {
+    let next = Int64(position) + 1
+    let chain = ChainDigest(after: try chain(at: position), digest)
+    try db.execute(
+      sql: """
+        INSERT INTO operation (space, position, author, sequence, digest, chain, bytes)
+        VALUES (?, ?, ?, ?, ?, ?, x'')
+        """,
+      arguments: [
+        id, next, ReplicaID(high: 0, low: 0).data, -next, Data(digest.bytes), Data(chain.bytes),
+      ])
+    try set(heads, position: next)
+    return chain
+  }
+
+  private func set(_ heads: [ReplicaID: AuthorHead], position: Int64) throws {
     let upsert = try db.cachedStatement(
       sql: """
         INSERT INTO head (space, author, sequence, time, continues) VALUES (?, ?, ?, ?, ?)
@@ -100,6 +137,15 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     try db.execute(
       sql: "INSERT INTO token (digest, space, created_ms) VALUES (?, ?, ?)",
       arguments: [Data(token.bytes), id, createdMilliseconds])
+  }
+}
+
+extension AuthorHead {
+  /// Of sequence, time and whether the group goes on.
+  fileprivate init(_ row: Row) {
+    self.init(
+      sequence: UInt64(row[0] as Int64),
+      time: HybridTime(rawValue: UInt64(bitPattern: row[1] as Int64)), continues: row[2])
   }
 }
 #endif

@@ -1,7 +1,8 @@
 #if Server
 import GRDB
 
-/// The tables of a server's data file, format 1.
+/// The tables of a server's data file, format 2. A new file and one of format 1 that was brought
+/// forward are the same.
 enum ServerSchema {
   /// Makes a store in an empty database.
   ///
@@ -9,8 +10,16 @@ enum ServerSchema {
   /// first commit on; the store turns on write-ahead logging afterwards.
   static func create(_ db: Database, epoch: String) throws {
     try db.execute(sql: tables)
+    try db.execute(sql: snapshotTables)
     try db.execute(sql: "INSERT INTO store (epoch) VALUES (?)", arguments: [epoch])
     try db.execute(sql: "PRAGMA application_id = \(ServerFile.applicationID)")
+    try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
+  }
+
+  /// Brings a store of an older format forward, in the caller's transaction.
+  static func upgrade(_ db: Database) throws {
+    guard try Int32.fetchOne(db, sql: "PRAGMA user_version") == 1 else { return }
+    try db.execute(sql: snapshotTables)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -49,6 +58,49 @@ enum ServerSchema {
       digest BLOB PRIMARY KEY,
       space INTEGER NOT NULL REFERENCES space (id),
       created_ms INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  /// What format 2 has more. A snapshot without a name was dropped, and its parts are being
+  /// removed. A base's row among the operations has an author of zeros and its position, negative,
+  /// for a sequence.
+  private static let snapshotTables = """
+    ALTER TABLE space ADD COLUMN trimmed INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE space ADD COLUMN emptied INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE snapshot (
+      id INTEGER PRIMARY KEY,
+      space INTEGER NOT NULL REFERENCES space (id),
+      name TEXT,
+      cursor TEXT NOT NULL,
+      position INTEGER NOT NULL,
+      is_base INTEGER NOT NULL,
+      is_complete INTEGER NOT NULL,
+      parts INTEGER NOT NULL,
+      bytes INTEGER NOT NULL,
+      touched_ms INTEGER NOT NULL,
+      heads BLOB NOT NULL,
+      UNIQUE (space, name)
+    ) STRICT;
+    CREATE TABLE snapshot_part (
+      id INTEGER PRIMARY KEY,
+      snapshot INTEGER NOT NULL REFERENCES snapshot (id),
+      part INTEGER NOT NULL,
+      digest BLOB NOT NULL,
+      bytes BLOB NOT NULL,
+      UNIQUE (snapshot, part)
+    ) STRICT;
+    CREATE TABLE lease (
+      space INTEGER NOT NULL REFERENCES space (id),
+      replica BLOB NOT NULL,
+      position INTEGER NOT NULL,
+      at_ms INTEGER NOT NULL,
+      PRIMARY KEY (space, replica)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE mark (
+      space INTEGER NOT NULL REFERENCES space (id),
+      position INTEGER NOT NULL,
+      at_ms INTEGER NOT NULL,
+      PRIMARY KEY (space, position)
     ) STRICT, WITHOUT ROWID;
     """
 }

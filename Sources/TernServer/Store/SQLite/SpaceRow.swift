@@ -7,12 +7,26 @@ import TernCore
 struct SpaceRow {
   let id: Int64
   let position: UInt64
+  let trimmed: UInt64
 
   static func fetch(_ db: Database, name: SpaceName) throws -> SpaceRow? {
-    let statement = try db.cachedStatement(sql: "SELECT id, position FROM space WHERE name = ?")
+    let statement = try db.cachedStatement(
+      sql: "SELECT id, position, trimmed FROM space WHERE name = ?")
     return try Row.fetchOne(statement, arguments: [name.text]).map {
-      SpaceRow(id: $0[0], position: UInt64($0[1] as Int64))
+      SpaceRow(
+        id: $0[0], position: UInt64($0[1] as Int64), trimmed: UInt64($0[2] as Int64))
     }
+  }
+}
+
+extension ChainDigest {
+  /// The chain up to a position; `nil` at 0 and beyond the head.
+  static func fetch(_ db: Database, space id: Int64, at position: UInt64) throws -> ChainDigest? {
+    guard let position = Int64(exactly: position) else { return nil }
+    let statement = try db.cachedStatement(
+      sql: "SELECT chain FROM operation WHERE space = ? AND position = ?")
+    return try Data.fetchOne(statement, arguments: [id, position])
+      .map { ChainDigest(stored: Array($0)) }
   }
 }
 

@@ -1,0 +1,56 @@
+#if Server
+import Synchronization
+import TernCore
+
+/// A lease that is to be written down.
+struct LeaseRenewal: Sendable {
+  let replica: ReplicaID
+  let space: SpaceName
+  let lease: Lease
+}
+
+/// Leases that moved on and are not written down yet, so that a pull is no disk sync.
+///
+/// Writing one late is safe: what the store has is an older place, and holds the horizon further
+/// back. Its older time would end the lease early by up to ``lateness``, by which it is kept
+/// longer. What would be unsafe late is written at once: the first lease of a replica, and one that
+/// went back.
+final class LeaseBook: Sendable {
+  /// How far the time that is written down may be behind.
+  static let lateness = Duration.seconds(24 * 3600)
+  /// How many leases wait at most; with more, each is written at once.
+  private static let limit = 100_000
+
+  private let waiting = Mutex<(count: Int, spaces: [SpaceName: [ReplicaID: Lease]])>((0, [:]))
+
+  subscript(space: SpaceName, replica: ReplicaID) -> Lease? {
+    waiting.withLock { $0.spaces[space]?[replica] }
+  }
+
+  /// Returns whether there was room.
+  func note(_ renewal: LeaseRenewal) -> Bool {
+    waiting.withLock { waiting in
+      let isNew = waiting.spaces[renewal.space]?[renewal.replica] == nil
+      guard !isNew || waiting.count < Self.limit else { return false }
+      if isNew { waiting.count += 1 }
+      waiting.spaces[renewal.space, default: [:]][renewal.replica] = renewal.lease
+      return true
+    }
+  }
+
+  func waiting(in space: SpaceName) -> [ReplicaID: Lease] {
+    waiting.withLock { $0.spaces[space] ?? [:] }
+  }
+
+  /// Forgets what was written down, but for what moved on meanwhile.
+  func remove(_ written: [ReplicaID: Lease], in space: SpaceName) {
+    waiting.withLock { waiting in
+      for (replica, lease) in written where waiting.spaces[space]?[replica] == lease {
+        waiting.spaces[space]?[replica] = nil
+        waiting.count -= 1
+      }
+      if waiting.spaces[space]?.isEmpty == true { waiting.spaces[space] = nil }
+    }
+  }
+}
+#endif

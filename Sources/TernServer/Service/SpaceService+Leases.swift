@@ -1,0 +1,65 @@
+#if Server
+import TernCore
+
+extension SpaceService {
+  /// Notes that a replica has merged everything up to `position`; what is returned has to be
+  /// written down before the replica is answered.
+  func renew(_ replica: ReplicaID, at position: UInt64, in space: SpaceName) throws -> LeaseRenewal?
+  {
+    let renewal = LeaseRenewal(
+      replica: replica, space: space,
+      lease: Lease(position: position, milliseconds: clock.nowMilliseconds))
+    guard let written = try store.lease(of: replica, in: space),
+      renewal.lease.milliseconds - written.milliseconds < LeaseBook.lateness.milliseconds,
+      // Back behind what may be written at any moment: the device's database was put back.
+      position >= max(written.position, leases[space, replica]?.position ?? 0),
+      leases.note(renewal)
+    else { return renewal }
+    return nil
+  }
+
+  /// - Throws: ``RemoteError`` with `too-many-replicas`.
+  func write(_ renewal: LeaseRenewal) throws {
+    let space = renewal.space
+    try store.update(space) { transaction in
+      try checkRoom(transaction)
+      let known = try transaction.leases()
+      guard known[renewal.replica] != nil || known.count < limits.leasesPerSpace else {
+        throw RemoteError(
+          .tooManyReplicas,
+          "leasesPerSpace: \(known.count) replicas read the space, which takes "
+            + "\(limits.leasesPerSpace); new ones need another space", replica: renewal.replica)
+      }
+      // Under the space's lock, so that no older note is written over it.
+      if let noted = leases[space, renewal.replica] {
+        leases.remove([renewal.replica: noted], in: space)
+      }
+      try transaction.set(renewal.lease, of: renewal.replica)
+    }
+  }
+
+  /// Writes down what was noted, and removes what has run out. Returns what is alive: the least
+  /// position is the horizon.
+  func settleLeases(
+    _ noted: [ReplicaID: Lease], in transaction: any SpaceTransaction
+  ) throws -> [Lease] {
+    for (replica, lease) in noted.sorted(by: { $0.key < $1.key }) {
+      try transaction.set(lease, of: replica)
+    }
+    let age = (limits.lease + LeaseBook.lateness).milliseconds
+    let oldest = clock.nowMilliseconds - age
+    let (alive, ended) = try transaction.leases().reduce(into: ([Lease](), [ReplicaID]())) {
+      if $1.value.milliseconds < oldest { $0.1.append($1.key) } else { $0.0.append($1.value) }
+    }
+    for replica in ended.sorted() { try transaction.set(nil, of: replica) }
+    return alive
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds.
+  var milliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}
+#endif

@@ -1,0 +1,170 @@
+#if Server
+import Crypto
+import TernCore
+
+/// Decides whether a snapshot that is offered can stand for the operations up to its cursor.
+///
+/// Asked when an upload begins, so that nobody uploads in vain, and again when it is complete.
+struct SnapshotAdmission {
+  let cursor: Cursor
+  let isBase: Bool
+  /// Of every replica, the last operation in the snapshot.
+  let heads: [ReplicaID: SnapshotHead]
+  let limits: ServerLimits
+  /// The server's clock, milliseconds since 1970.
+  let now: Int64
+
+  /// What is refused whatever the space holds.
+  ///
+  /// - Throws: ``RemoteError`` with `malformed`, `too-large` or `too-many-replicas`.
+  static func checkShape(_ offer: SnapshotOffer, _ limits: ServerLimits) throws(RemoteError) {
+    guard (1...64).contains(offer.key.utf8.count), offer.key.utf8.allSatisfy(isAllowed),
+      offer.parts > 0,
+      offer.heads.values.allSatisfy({
+        (1...VersionVector.maximumSequence).contains($0.sequence) && $0.time > .zero
+          && $0.time.milliseconds <= HybridTime.maximumMilliseconds
+      })
+    else {
+      throw RemoteError(
+        .malformed,
+        "a snapshot has a key of 1 to 64 letters, digits, '-' and '_', at least one part, and "
+          + "heads with a sequence and a time")
+    }
+    guard offer.parts <= limits.snapshotParts else {
+      throw RemoteError(
+        .tooLarge,
+        "snapshotParts: a snapshot has at most \(limits.snapshotParts) parts; make them longer")
+    }
+    guard offer.heads.count <= limits.replicasPerSpace else {
+      throw RemoteError(
+        .tooManyReplicas,
+        "replicasPerSpace: a space takes \(limits.replicasPerSpace) replicas, and the snapshot "
+          + "names \(offer.heads.count)")
+    }
+  }
+
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
+  /// Returns the cursor's position.
+  ///
+  /// - Throws: ``RemoteError`` with `cursor-unknown`, `snapshot-superseded`, `snapshot-incomplete`,
+  ///   `snapshot-conflict`, `sequence-gap`, and for a base what refuses operations.
+  func check(_ space: any SpaceTransaction, epoch: String) throws -> UInt64 {
+    guard let place = SpaceCursor(cursor),
+      place
+        == SpaceCursor(
+          epoch: epoch, position: place.position, chain: try space.chain(at: place.position)),
+      place.position <= space.position
+    else {
+      throw RemoteError(
+        .cursorUnknown,
+        "the snapshot's cursor is not of this server's history, which was wiped or restored; "
+          + "greet again", nowMilliseconds: now)
+    }
+    try checkIsNewer(place.position, space)
+    let stored = try space.heads()
+    for (author, head) in stored.sorted(by: { $0.key < $1.key }) {
+      try check(author, head, upTo: place.position, space)
+    }
+    let ahead = heads.filter { $0.value.sequence > stored[$0.key]?.sequence ?? 0 }
+    if isBase {
+      try checkBase(ahead, stored)
+    } else if let (author, head) = ahead.min(by: { $0.key < $1.key }) {
+      throw RemoteError(
+        .sequenceGap,
+        "the snapshot has operation \(head.sequence) of replica \(author), which was not pushed; "
+          + "push first", replica: author, sequence: head.sequence, nowMilliseconds: now)
+    }
+    return place.position
+  }
+
+  private func checkIsNewer(_ position: UInt64, _ space: any SpaceTransaction) throws {
+    let newest = try space.snapshots().last(where: \.isComplete)?.position ?? 0
+    guard isBase ? position == space.position : position > newest else {
+      throw RemoteError(
+        .snapshotSuperseded,
+        isBase
+          ? "the space is at \(space.position), and the base stands for what was before "
+            + "\(position); pull, and offer another one"
+          : "the space has a snapshot up to \(newest), and this one is up to \(position)")
+    }
+  }
+
+  /// The author's next operation after the snapshot's last must come after the cursor.
+  private func check(
+    _ author: ReplicaID, _ stored: AuthorHead, upTo position: UInt64, _ space: any SpaceTransaction
+  ) throws {
+    let offered = heads[author]
+    if let offered, offered.sequence == stored.sequence, offered.time != stored.time {
+      throw RemoteError(
+        .snapshotConflict,
+        "the snapshot has another operation \(offered.sequence) of replica \(author) than the "
+          + "space; greet again", replica: author, sequence: offered.sequence)
+    }
+    let next = (offered?.sequence ?? 0) + 1
+    guard next <= stored.sequence else { return }
+    // One that is nowhere is in the base.
+    let place = try space.position(of: OperationKey(author: author, sequence: next))
+    guard !isBase, let place, place > position else {
+      throw RemoteError(
+        .snapshotIncomplete,
+        "the snapshot lacks operation \(next) of replica \(author), which the space has; cut it "
+          + "where everything up to its cursor is merged", replica: author, sequence: next)
+    }
+  }
+
+  /// What a base brings in must be what an operation could have brought.
+  private func checkBase(
+    _ ahead: [ReplicaID: SnapshotHead], _ stored: [ReplicaID: AuthorHead]
+  ) throws(RemoteError) {
+    guard !ahead.isEmpty else {
+      throw RemoteError(
+        .snapshotSuperseded, "the space has every operation that the base stands for; greet again")
+    }
+    for (author, head) in ahead.sorted(by: { $0.key < $1.key }) {
+      guard head.time.milliseconds <= now + Admission.toleranceMilliseconds else {
+        throw RemoteError(
+          .timeAhead,
+          "the last time of replica \(author) in the snapshot is more than five minutes ahead of "
+            + "the server's clock; offer it again later", replica: author, sequence: head.sequence,
+          nowMilliseconds: now)
+      }
+      guard head.time >= stored[author]?.time ?? .zero else {
+        throw RemoteError(
+          .timeNotIncreasing,
+          "the last time of replica \(author) in the snapshot is before one that the space has",
+          replica: author, sequence: head.sequence, nowMilliseconds: now)
+      }
+    }
+    let authors = Set(stored.keys).union(ahead.keys).count
+    guard authors <= limits.replicasPerSpace else {
+      throw RemoteError(
+        .tooManyReplicas,
+        "replicasPerSpace: with the snapshot \(authors) replicas would have written into the "
+          + "space, which takes \(limits.replicasPerSpace)")
+    }
+  }
+}
+
+extension SnapshotOffer {
+  /// 32 hexadecimal digits, of everything in the offer: equal offers are one upload, and a
+  /// restored server gives no id to other bytes.
+  ///
+  /// - Parameter cursor: the offer's, or that of the beginning.
+  func id(at cursor: Cursor) -> String {
+    var hash = SHA256()
+    hash.update(data: Array("\(key)\n\(parts)\n\(cursor.rawValue)\n\(isBase)\n".utf8))
+    for (replica, head) in heads.sorted(by: { $0.key < $1.key }) {
+      hash.update(data: Array("\(replica) \(head.sequence) \(head.time.rawValue)\n".utf8))
+    }
+    return Array(hash.finalize()).prefix(16).hexadecimal
+  }
+}
+#endif

@@ -1,0 +1,54 @@
+#if Server
+import TernCore
+
+/// Up to where a replica has merged a space, and when it said so.
+public struct Lease: Hashable, Sendable {
+  /// What it asked to pull after, and so has.
+  public var position: UInt64
+  /// When it did: the server's clock, milliseconds since 1970.
+  public var milliseconds: Int64
+
+  public init(position: UInt64, milliseconds: Int64) {
+    self.position = position
+    self.milliseconds = milliseconds
+  }
+}
+
+/// Says that everything up to a position was stored by a time.
+public struct PositionMark: Hashable, Sendable {
+  public var position: UInt64
+  /// The server's clock, milliseconds since 1970.
+  public var milliseconds: Int64
+
+  public init(position: UInt64, milliseconds: Int64) {
+    self.position = position
+    self.milliseconds = milliseconds
+  }
+}
+
+/// What a space whose head is locked still serves, and to whom.
+public protocol HorizonRows: AnyObject {
+  /// Up to here operations are served no more.
+  var trimmed: UInt64 { get throws }
+
+  /// Moves ``trimmed``, never back.
+  func trim(through position: UInt64) throws
+
+  /// Takes the bytes from operations up to ``trimmed``: of so many at most, of about `contentBytes`
+  /// and at least of one, so that no transaction is long. Their places, numbers and digests stay for
+  /// ever. Returns whether there are more.
+  func removeTrimmed(operations: Int, contentBytes: Int) throws -> Bool
+
+  func leases() throws -> [ReplicaID: Lease]
+
+  /// Writes a replica's lease; `nil` removes it.
+  func set(_ lease: Lease?, of replica: ReplicaID) throws
+
+  /// The oldest first.
+  func marks() throws -> [PositionMark]
+
+  func add(_ mark: PositionMark) throws
+
+  func removeMarks(before position: UInt64) throws
+}
+#endif

@@ -1,0 +1,126 @@
+#if Server
+import Foundation
+import GRDB
+import TernCore
+
+extension SQLiteSpaceTransaction {
+  func snapshots() throws -> [StoredSnapshot] {
+    try Row.fetchAll(
+      db,
+      sql: """
+        SELECT \(StoredSnapshot.columns) FROM snapshot
+        WHERE space = ? AND name IS NOT NULL ORDER BY position, name
+        """, arguments: [id]
+    ).map { StoredSnapshot($0) }
+  }
+
+  func snapshot(_ name: String) throws -> StoredSnapshot? {
+    let statement = try db.cachedStatement(
+      sql: "SELECT \(StoredSnapshot.columns) FROM snapshot WHERE space = ? AND name = ?")
+    return try Row.fetchOne(statement, arguments: [id, name]).map { StoredSnapshot($0) }
+  }
+
+  func snapshotHeads(of name: String) throws -> [ReplicaID: SnapshotHead] {
+    try SnapshotHeads.fetch(db, space: id, snapshot: name)
+  }
+
+  func add(_ snapshot: StoredSnapshot, heads: [ReplicaID: SnapshotHead]) throws {
+    try db.execute(
+      sql: """
+        INSERT INTO snapshot (space, \(StoredSnapshot.columns), heads)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+      arguments: [
+        id, snapshot.id, snapshot.cursor.rawValue, Int64(snapshot.position), snapshot.isBase,
+        snapshot.isComplete, snapshot.parts, snapshot.bytes, snapshot.touchedMilliseconds,
+        SnapshotHeads.encode(heads),
+      ])
+  }
+
+  func update(_ snapshot: StoredSnapshot) throws {
+    let statement = try db.cachedStatement(
+      sql: """
+        UPDATE snapshot SET cursor = ?, position = ?, is_complete = ?, bytes = ?, touched_ms = ?
+        WHERE space = ? AND name = ?
+        """)
+    try statement.execute(arguments: [
+      snapshot.cursor.rawValue, Int64(snapshot.position), snapshot.isComplete, snapshot.bytes,
+      snapshot.touchedMilliseconds, id, snapshot.id,
+    ])
+  }
+
+  func drop(_ name: String) throws {
+    try db.execute(
+      sql: "UPDATE snapshot SET name = NULL WHERE space = ? AND name = ?", arguments: [id, name])
+  }
+
+  func removeDropped(contentBytes: Int) throws -> Bool {
+    let parts = try Row.fetchCursor(
+      db,
+      sql: """
+        SELECT snapshot_part.id, length(bytes) FROM snapshot_part
+        WHERE snapshot IN (SELECT id FROM snapshot WHERE space = ? AND name IS NULL)
+        """, arguments: [id])
+    var (removed, total): ([Int64], Int) = ([], 0)
+    while let part = try parts.next() {
+      total += part[1]
+      if total > contentBytes, !removed.isEmpty { break }
+      removed.append(part[0])
+    }
+    let delete = try db.cachedStatement(sql: "DELETE FROM snapshot_part WHERE id = ?")
+    for part in removed { try delete.execute(arguments: [part]) }
+    try db.execute(
+      sql: """
+        DELETE FROM snapshot WHERE space = ? AND name IS NULL
+          AND NOT EXISTS (SELECT 1 FROM snapshot_part WHERE snapshot = snapshot.id)
+        """, arguments: [id])
+    return try Bool.fetchOne(
+      db, sql: "SELECT EXISTS (SELECT 1 FROM snapshot WHERE space = ? AND name IS NULL)",
+      arguments: [id]) ?? false
+  }
+}
+
+// MARK: - Parts
+
+extension SQLiteSpaceTransaction {
+  private static let ofSnapshot = """
+    snapshot_part.snapshot = (SELECT id FROM snapshot WHERE space = ? AND name = ?)
+    """
+
+  func storedParts(of name: String) throws -> Set<Int> {
+    try Int.fetchSet(
+      db, sql: "SELECT part FROM snapshot_part WHERE \(Self.ofSnapshot)", arguments: [id, name])
+  }
+
+  func partDigest(_ index: Int, of name: String) throws -> PartDigest? {
+    let statement = try db.cachedStatement(
+      sql: "SELECT digest FROM snapshot_part WHERE \(Self.ofSnapshot) AND part = ?")
+    return try Data.fetchOne(statement, arguments: [id, name, index])
+      .map { PartDigest(stored: Array($0)) }
+  }
+
+  func addPart(_ bytes: [UInt8], digest: PartDigest, index: Int, of name: String) throws {
+    let statement = try db.cachedStatement(
+      sql: """
+        INSERT INTO snapshot_part (snapshot, part, digest, bytes)
+        SELECT id, ?, ?, ? FROM snapshot WHERE space = ? AND name = ?
+        """)
+    try statement.execute(arguments: [index, Data(digest.bytes), Data(bytes), id, name])
+  }
+}
+
+extension SQLiteSpaceStore {
+  public func snapshotPart(_ index: Int, of id: String, in space: SpaceName) throws -> [UInt8]? {
+    try pool.read { db in
+      guard let row = try SpaceRow.fetch(db, name: space) else { return nil }
+      let statement = try db.cachedStatement(
+        sql: """
+          SELECT snapshot_part.bytes FROM snapshot
+          JOIN snapshot_part ON snapshot_part.snapshot = snapshot.id AND snapshot_part.part = ?
+          WHERE snapshot.space = ? AND snapshot.name = ? AND snapshot.is_complete
+          """)
+      return try Data.fetchOne(statement, arguments: [index, row.id, id]).map { Array($0) }
+    }
+  }
+}
+#endif

@@ -1,0 +1,77 @@
+#if Server
+import Crypto
+import TernCore
+
+/// A snapshot of a space as a store has it: an upload, or a whole one.
+public struct StoredSnapshot: Hashable, Sendable {
+  public let id: String
+  /// Where pulling goes on after it. Of a base that is not whole, where the space has to stand.
+  public var cursor: Cursor
+  /// The cursor's.
+  public var position: UInt64
+  public let isBase: Bool
+  /// Whether it is whole, and can be seen.
+  public var isComplete = false
+  /// How many it is to have.
+  public let parts: Int
+  /// Of the parts that are stored.
+  public var bytes = 0
+  /// When the upload began or was last added to: milliseconds since 1970.
+  public var touchedMilliseconds: Int64
+
+  public init(
+    id: String, cursor: Cursor, position: UInt64, isBase: Bool, parts: Int,
+    touchedMilliseconds: Int64
+  ) {
+    self.id = id
+    self.cursor = cursor
+    self.position = position
+    self.isBase = isBase
+    self.parts = parts
+    self.touchedMilliseconds = touchedMilliseconds
+  }
+}
+
+/// The SHA-256 of a snapshot's part, by which a repeat is told from other bytes.
+public struct PartDigest: Hashable, Sendable {
+  /// 32 bytes.
+  public let bytes: [UInt8]
+
+  public init(part: [UInt8]) {
+    bytes = Array(SHA256.hash(data: part))
+  }
+
+  package init(stored bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+}
+
+/// The snapshots of a space whose head is locked.
+public protocol SnapshotRows: AnyObject {
+  /// Those that are there, whole or not, the least position first.
+  func snapshots() throws -> [StoredSnapshot]
+
+  func snapshot(_ id: String) throws -> StoredSnapshot?
+
+  func snapshotHeads(of id: String) throws -> [ReplicaID: SnapshotHead]
+
+  func add(_ snapshot: StoredSnapshot, heads: [ReplicaID: SnapshotHead]) throws
+
+  /// Writes what can change of one that is there.
+  func update(_ snapshot: StoredSnapshot) throws
+
+  /// Lets one go: it is not there any more, though its bytes may be.
+  func drop(_ id: String) throws
+
+  /// Removes bytes of what was dropped, about `contentBytes` and at least one part, so that no
+  /// transaction is long. Returns whether there is more.
+  func removeDropped(contentBytes: Int) throws -> Bool
+
+  /// The indices of the parts that are stored.
+  func storedParts(of id: String) throws -> Set<Int>
+
+  func partDigest(_ index: Int, of id: String) throws -> PartDigest?
+
+  func addPart(_ bytes: [UInt8], digest: PartDigest, index: Int, of id: String) throws
+}
+#endif

@@ -1,0 +1,58 @@
+#if Server
+import TernCore
+import TernServer
+
+extension SnapshotHead {
+  init(_ author: Author) { self.init(sequence: author.sequence, time: author.time) }
+}
+
+extension SnapshotOffer {
+  /// Everything that `authors` have written up to now.
+  init(
+    _ key: String = "k", at cursor: Cursor?, of authors: [Author], parts: Int = 1,
+    isBase: Bool = false
+  ) {
+    let heads = authors.map { ($0.replica, SnapshotHead($0)) }
+    self.init(
+      key: key, parts: parts, cursor: cursor, heads: Dictionary(uniqueKeysWithValues: heads),
+      isBase: isBase)
+  }
+}
+
+extension SpaceService {
+  /// The cursor at the space's end, as a reader without a lease has it.
+  func end(of space: SpaceName = .home) throws -> Cursor {
+    var cursor: Cursor?
+    while true {
+      let page = try pull(from: space, after: cursor ?? greet(space).snapshot?.cursor)
+      cursor = page.cursor
+      if !page.hasMore { return page.cursor }
+    }
+  }
+
+  /// Offers, puts the parts that are missing, and completes.
+  @discardableResult
+  func upload(_ offer: SnapshotOffer, to space: SpaceName = .home) throws -> String {
+    let upload = try beginSnapshot(offer, in: space)
+    for index in upload.missing {
+      try putSnapshotPart(
+        Array("\(offer.key) \(index)".utf8), index: index, of: upload.id, in: space)
+    }
+    try completeSnapshot(upload.id, in: space)
+    return upload.id
+  }
+
+  /// What the offer is refused with, at its beginning.
+  func refusalOf(_ offer: SnapshotOffer) -> RemoteError.Code? {
+    refusal { _ = try beginSnapshot(offer, in: .home) }?.code
+  }
+}
+
+/// Maintains until there is nothing more to do; how many calls it took.
+@discardableResult
+func maintain(_ service: SpaceService, _ space: SpaceName = .home) throws -> Int {
+  var calls = 1
+  while try service.maintain(space) { calls += 1 }
+  return calls
+}
+#endif
