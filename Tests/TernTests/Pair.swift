@@ -9,12 +9,14 @@ struct Device {
 
   init(
     _ schema: SyncSchema, id: UInt64, database: (any DatabaseWriter)? = nil,
+    logRetention: Duration = Replica.defaultLogRetention,
     migrate: (Database) throws -> Void = { _ in }
   ) throws {
     self.database = try database ?? DatabaseQueue()
     try self.database.write(migrate)
     replica = try Replica.openBlocking(
-      self.database, schema: schema, makeID: { ReplicaID(high: 0, low: id) })
+      self.database, schema: schema, logRetention: logRetention,
+      makeID: { ReplicaID(high: 0, low: id) })
   }
 
   func execute(_ sql: String, _ arguments: StatementArguments = .init()) throws {

@@ -25,6 +25,8 @@ public actor SyncEngine {
   /// Authors of whom the remote refused something, which another replica brought: until the next
   /// greeting.
   private var notCarried: [ReplicaID: RemoteError] = [:]
+  /// The space's position when the log was last trimmed.
+  private var trimmedAt: UInt64?
   private var isBusy = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -39,6 +41,9 @@ public actor SyncEngine {
   ) {
     var environment = environment
     environment.localWrites = { replica.localWrites.stream() }
+    if environment.snapshotPath == nil {
+      environment.snapshotPath = replica.store.snapshotPath(of: remote.id)
+    }
     environment.didMerge = { replica.localWrites.tell() }
     self.init(store: replica.store, remote: remote, environment: environment)
   }
@@ -89,6 +94,7 @@ public actor SyncEngine {
       action = session.handle(event)
       if case .wait = action, case .failed(let error, _) = event { throw error }
     }
+    try trim()
     try reportListening()
     // Only after everything else went well.
     if let refusal = session.refusal { throw refusal.error }
@@ -104,6 +110,7 @@ public actor SyncEngine {
     isBusy = true
     session = SyncSession(backoff: environment.backoff)
     pushBytes = environment.pushBytes
+    trimmedAt = nil
     if Task.isCancelled {
       end()
       return false
@@ -178,6 +185,7 @@ public actor SyncEngine {
       let event: SyncSession.Event
       do {
         if action == .listen {
+          try trim()
           try reportListening()
           if !isStreaming { opener.yield() }
           isStreaming = true
@@ -233,12 +241,32 @@ public actor SyncEngine {
       try store.restamp(after: accepted, at: remote.id, nowMilliseconds: now)
       return .didRestamp
     case .pull: return try await pull()
+    case .loadSnapshot(let snapshot):
+      try report(.syncing)
+      try await snapshots.load(snapshot, epoch: session.epoch)
+      environment.didMerge()
+      return .loadedSnapshot
+    case .cutSnapshot(let isBase):
+      try await snapshots.cut(heads: session.heads, isBase: isBase)
+      return .cutSnapshot
     case .wait(let delay):
       try report(.waiting)
       try await environment.clock.sleep(for: delay)
       return .waited
     case .listen: preconditionFailure("listening is the loop's own")
     }
+  }
+
+  private var snapshots: SnapshotExchange {
+    SnapshotExchange(store: store, remote: remote, path: environment.snapshotPath)
+  }
+
+  /// Forgets what every remote holds: after each greeting, and while much comes and goes.
+  private func trim() throws {
+    let position = session.announced
+    if let trimmedAt, (trimmedAt..<trimmedAt + 1000).contains(position) { return }
+    trimmedAt = position
+    try store.trim(heldBy: session.heads, at: remote.id)
   }
 
   /// A remote that holds more of this replica than this replica made knows another copy of it.
@@ -262,7 +290,7 @@ public actor SyncEngine {
       lackedBy: heads, maximumBytes: pushBytes, to: remote.id)
     if operations.isEmpty {
       guard let refusal = notCarried.min(by: { $0.key < $1.key })?.value else {
-        return .hadNothingToPush
+        return .hadNothingToPush(needsBase: try store.hasTrimmed(lackedBy: heads))
       }
       return .hadNothingButRefused(refusal, jitter: environment.jitter())
     }

@@ -16,6 +16,9 @@ public struct SyncEnvironment: Sendable {
   public var pollInterval: Duration
   /// How many bytes of operations go into one push, before compression.
   public var pushBytes: Int
+  /// Where a snapshot's parts wait until all are fetched, so that the next process goes on; `nil`
+  /// for a file that is gone with this one.
+  public var snapshotPath: String?
   /// Where the engine runs and its store blocks.
   public var executor: any SerialExecutor
 
@@ -25,7 +28,7 @@ public struct SyncEnvironment: Sendable {
     jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
     localWrites: @escaping @Sendable () -> AsyncStream<Void> = { AsyncStream { $0.finish() } },
     didMerge: @escaping @Sendable () -> Void = {}, pollInterval: Duration = .seconds(1),
-    pushBytes: Int = 1 << 20, executor: (any SerialExecutor)? = nil
+    pushBytes: Int = 1 << 20, snapshotPath: String? = nil, executor: (any SerialExecutor)? = nil
   ) {
     self.clock = clock
     self.backoff = backoff
@@ -34,6 +37,7 @@ public struct SyncEnvironment: Sendable {
     self.didMerge = didMerge
     self.pollInterval = pollInterval
     self.pushBytes = pushBytes
+    self.snapshotPath = snapshotPath
     self.executor = executor ?? DatabaseExecutor(label: "tern.sync")
   }
 }

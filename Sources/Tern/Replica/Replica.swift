@@ -16,6 +16,9 @@ public final class Replica: Sendable {
   public var database: any DatabaseWriter { store.database }
   package let localWrites: LocalWrites
 
+  /// 30 days.
+  public static let defaultLogRetention = Duration.seconds(30 * 24 * 60 * 60)
+
   /// Opens, or opens again, the replica in a database, off the caller's actor.
   ///
   /// Seals what is noted, lifts the triggers, runs the migrator, puts the triggers back, compares
@@ -25,15 +28,19 @@ public final class Replica: Sendable {
   /// - Parameters:
   ///   - name: tells replicas with disjoint tables in one database apart: letters and digits.
   ///   - durability: what a commit that returned survives; set on the writer and checked.
+  ///   - logRetention: how long operations stay in the log that every remote holds; as long can a
+  ///     row's history be told.
   /// - Throws: ``SchemaError`` for a table that can not sync, ``ReplicaError``, what the migrator
   ///   throws, and `DatabaseError`.
   public static func open(
     _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
-    name: String = "main", durability: Durability = .powerLoss
+    name: String = "main", durability: Durability = .powerLoss,
+    logRetention: Duration = Replica.defaultLogRetention
   ) async throws -> Replica {
     try await BlockingWork.shared.run {
       try openBlocking(
         database, schema: schema, migrator: migrator, name: name, durability: durability,
+        logRetention: logRetention,
         makeID: {
           // An injected default.
           var generator = SystemRandomNumberGenerator()
@@ -46,7 +53,8 @@ public final class Replica: Sendable {
   /// source given.
   package static func openBlocking(
     _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
-    name: String = "main", durability: Durability = .powerLoss, makeID: @escaping () -> ReplicaID
+    name: String = "main", durability: Durability = .powerLoss,
+    logRetention: Duration = Replica.defaultLogRetention, makeID: @escaping () -> ReplicaID
   ) throws -> Replica {
     guard !name.isEmpty, name.utf8.allSatisfy({ 48...57 ~= $0 || 97...122 ~= $0 | 32 }) else {
       throw ReplicaError(.invalidName, "a replica's name has letters and digits only: “\(name)”")
@@ -57,7 +65,8 @@ public final class Replica: Sendable {
       database: database, schema: schema, tables: tables, makeID: makeID)
     try installation.prepare(for: migrator)
     let sql = try installation.install()
-    let store = SQLiteReplicaStore(database: database, tables: tables, sql: sql)
+    let store = SQLiteReplicaStore(
+      database: database, tables: tables, sql: sql, retention: logRetention)
     return Replica(store: store)
   }
 

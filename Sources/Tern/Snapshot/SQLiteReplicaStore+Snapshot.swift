@@ -32,8 +32,34 @@ extension SQLiteReplicaStore {
         _ = try Seal.run(in: transaction)
         let summary = try transaction.withoutStrays { try SnapshotLoad($0, part).run() }
         if let place { try transaction.save(place) }
+        try CrashPoint.reach(.snapshotBeforeCommit)
         return summary
       }
     }
+  }
+
+  public func trim(heldBy heads: VersionVector, at remoteID: String) throws {
+    // Most calls find nothing, and need no commit.
+    guard try read({ try LogTrim($0, retention: retention).hasOld() }) else { return }
+    try transaction { try LogTrim($0, retention: retention).run(heldBy: heads, at: remoteID) }
+  }
+
+  public func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool {
+    try read { transaction in
+      for (index, id) in transaction.authors.ids.enumerated()
+      where try transaction.author(UInt32(index)).trimmed > heads[id] {
+        return true
+      }
+      return false
+    }
+  }
+
+  /// A file beside the database; `nil` for one in memory.
+  func snapshotPath(of remoteID: String) -> String? {
+    let path = database.path
+    guard path.hasPrefix("/") else { return nil }
+    var name = Checksum()
+    name.add(Array(remoteID.utf8))
+    return "\(path)-\(tables.prefix)\(name.value).parts"
   }
 }

@@ -66,6 +66,15 @@ public protocol ReplicaStore: Sendable {
   /// Counts what is here; may look at every row that is held aside or deferred.
   func counts() throws -> ReplicaCounts
 
+  /// Forgets operations that every remote holds and that are older than the store keeps them, and
+  /// remembers that this remote holds these. What waits, and the newest operations, stay.
+  ///
+  /// - Parameter heads: what the remote is known to hold.
+  func trim(heldBy heads: VersionVector, at remoteID: String) throws
+
+  /// Whether operations that a remote with these heads lacks are not in the log any more.
+  func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool
+
   /// Seals, and hands out the whole merged state in parts, as of one moment (INV-06): rows, what
   /// waits for an upgrade or the clock, and up to where every replica's operations are in it. In
   /// memory are one part and one row.
@@ -87,7 +96,12 @@ public protocol ReplicaStore: Sendable {
   func canonicalState() throws -> [CanonicalRow]
 }
 
+/// A store need not trim its log or know snapshots.
 extension ReplicaStore {
+  public func trim(heldBy heads: VersionVector, at remoteID: String) throws {}
+
+  public func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool { false }
+
   public func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
     throw SnapshotError(.unsupported, "this store can not cut snapshots; let another device do it")
   }

@@ -12,12 +12,16 @@ public final class SQLiteReplicaStore: ReplicaStore {
   public let database: any DatabaseWriter
   let tables: StoreTables
   let sql: [TableSQL]
+  /// How long operations stay in the log that every remote holds.
+  let retention: Duration
   /// Yields whether something is noted, or was put aside until now.
   private let news: String
   /// Whether any table has a foreign key, and the version of the schema of which that is known.
   private let foreignKeys = Mutex<(schemaVersion: Int64, isAny: Bool)?>(nil)
 
-  init(database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL]) {
+  init(
+    database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL], retention: Duration
+  ) {
     let noted = sql.map { "EXISTS (SELECT 1 FROM \($0.note.noteTable))" }
     let due = """
       EXISTS (
@@ -28,6 +32,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     self.database = database
     self.tables = tables
     self.sql = sql
+    self.retention = retention
   }
 
   /// One transaction with the write lock from its beginning.

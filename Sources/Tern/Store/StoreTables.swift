@@ -28,6 +28,7 @@ struct StoreTables {
   var large: String { prefix + "large" }
   var remote: String { prefix + "remote" }
   var offer: String { prefix + "offer" }
+  var remoteHead: String { prefix + "remote_head" }
   var seen: String { prefix + "seen" }
   var conflict: String { prefix + "conflict" }
 
@@ -96,6 +97,12 @@ struct StoreTables {
       """
       CREATE TABLE IF NOT EXISTS \(offer) (
         remote TEXT PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID
+      """,
+      // What each remote was last known to hold, of which the log may forget.
+      """
+      CREATE TABLE IF NOT EXISTS \(remoteHead) (
+        remote TEXT NOT NULL, author INTEGER NOT NULL, sequence INTEGER NOT NULL,
+        PRIMARY KEY (remote, author)) WITHOUT ROWID
       """,
       """
       CREATE TABLE IF NOT EXISTS \(seen) (

@@ -57,14 +57,21 @@ package enum CrashPoint: String, CaseIterable, Sendable {
   /// The service has forgotten a scan, and it is still to be cleaned up.
   case scanAfterCleanUp = "scan.after-clean-up"
 
-  /// Those that a replica and its server reach.
-  package static let ofSync = allCases.filter {
-    !ofJobs.contains($0) && !ofScan.contains($0) && !ofServerKeeping.contains($0)
+  /// A part of a snapshot is in its file, and not all are.
+  case snapshotPartStored = "snapshot.part-stored"
+  /// A snapshot is in the place of the state, and the transaction is still open.
+  case snapshotBeforeCommit = "snapshot.before-commit"
+
+  /// Those that every replica and its server reach.
+  package static let ofSync = allCases.filter { point in
+    [ofJobs, ofScan, ofServerKeeping, ofSnapshots].allSatisfy { !$0.contains(point) }
   }
   /// Those that a server reaches beside its requests to push and pull.
   package static let ofServerKeeping = allCases.filter {
     $0.rawValue.hasPrefix("server-keeping.")
   }
+  /// Those of a replica that loads one.
+  package static let ofSnapshots = allCases.filter { $0.rawValue.hasPrefix("snapshot.") }
   package static let ofJobs = allCases.filter { $0.rawValue.hasPrefix("job.") }
   /// Those of Examples/Scan, which is tested as an app is that was built on a job queue.
   package static let ofScan = allCases.filter { $0.rawValue.hasPrefix("scan.") }

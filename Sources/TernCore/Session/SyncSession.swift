@@ -11,6 +11,10 @@ package struct SyncSession: Sendable {
     case restamping
     /// Fetching until a page says that there is no more.
     case pulling
+    /// Fetching a snapshot, in place of operations that the remote no longer has.
+    case loading
+    /// Giving the remote a snapshot.
+    case cutting
     /// Up to date, until something is written here or there.
     case listening
     /// After a failure, until the wait is over.
@@ -22,12 +26,16 @@ package struct SyncSession: Sendable {
     case didReset
     /// The remote has stored everything up to these sequence numbers.
     case pushed(VersionVector, PushReceipt)
-    case hadNothingToPush
+    /// - Parameter needsBase: whether it lacks what the log no longer has.
+    case hadNothingToPush(needsBase: Bool)
     /// It has all of this replica's own, and refused what another one wrote.
     case hadNothingButRefused(RemoteError, jitter: Double)
     case didRestamp
     /// - Parameter withheld: why the remote gives everything but something.
     case pulled(VersionVector, hasMore: Bool, withheld: RemoteError? = nil, jitter: Double = 0)
+    case loadedSnapshot
+    /// The remote has the snapshot, or what is new here has to be pushed before.
+    case cutSnapshot
     case localWrite
     case remotePosition(UInt64)
     /// ``Refusal/delay`` is over, of the refusal with that number.
@@ -43,6 +51,8 @@ package struct SyncSession: Sendable {
     case push
     case restamp(nowMilliseconds: Int64)
     case pull
+    case loadSnapshot(RemoteSnapshot)
+    case cutSnapshot(isBase: Bool)
     case listen
     case wait(Duration)
   }
@@ -53,12 +63,18 @@ package struct SyncSession: Sendable {
   package private(set) var epoch = ""
   private var backoff: Backoff
   /// The newest position that the remote has told of, and the one up to which all is pulled.
-  private var announced: UInt64 = 0
+  package private(set) var announced: UInt64 = 0
   private var pulledUpTo: UInt64 = 0
   private var positionAtPull: UInt64 = 0
   private var restampsInARow = 0
   /// The cursor was forgotten, and no page has come since.
   private var isAtBeginning = false
+  /// The remote's newest, and whether it would like a newer one.
+  private var snapshot: RemoteSnapshot?
+  private var wantsSnapshot = false
+  /// What was tried since the greeting, and is not tried again before the next.
+  private var loaded: String?
+  private var isBaseCut = false
   /// Everything else goes on beside it, until all begins again.
   package private(set) var refusal: Refusal?
   private var refusals = 0
@@ -88,6 +104,8 @@ package struct SyncSession: Sendable {
       heads = greeting.heads
       epoch = greeting.epoch
       announced = greeting.position
+      (snapshot, wantsSnapshot) = (greeting.snapshot, greeting.wantsSnapshot)
+      (loaded, isBaseCut) = (nil, false)
       pulledUpTo = 0
       if let knownEpoch, knownEpoch != greeting.epoch {
         phase = .resetting
@@ -102,7 +120,11 @@ package struct SyncSession: Sendable {
       for (replica, sequence) in sent.sequences { heads[replica] = max(heads[replica], sequence) }
       announced = max(announced, receipt.position)
       return push()
-    case (.pushing, .hadNothingToPush): return pullOrListen()
+    case (.pushing, .hadNothingToPush(let needsBase)):
+      if announced > pulledUpTo { return pull() }
+      return cut(needsBase: needsBase) ?? listen()
+    case (.loading, .loadedSnapshot): return pull()
+    case (.cutting, .cutSnapshot): return isBaseCut ? greet() : push()
     case (.pushing, .hadNothingButRefused(let error, let jitter)):
       refuse(error, isOfOwn: false, jitter)
       return pullOrListen()
@@ -124,14 +146,29 @@ package struct SyncSession: Sendable {
       return pullOrListen()
     case (.listening, .mayAskAgain(let number)):
       guard number == refusal?.number else { return .listen }
-      phase = .greeting
-      return .greet
-    case (.waiting, .waited):
-      phase = .greeting
-      return .greet
+      return greet()
+    case (.waiting, .waited): return greet()
     default:
       preconditionFailure("sync session: \(event) can not happen while \(phase)")
     }
+  }
+
+  private mutating func greet() -> Action {
+    phase = .greeting
+    return .greet
+  }
+
+  /// Once after each greeting, whatever becomes of it: a snapshot costs a look at every row.
+  private mutating func cut(needsBase: Bool) -> Action? {
+    if needsBase, !isBaseCut {
+      isBaseCut = true
+    } else if wantsSnapshot {
+      wantsSnapshot = false
+    } else {
+      return nil
+    }
+    phase = .cutting
+    return .cutSnapshot(isBase: isBaseCut)
   }
 
   private mutating func push() -> Action {
@@ -173,6 +210,12 @@ package struct SyncSession: Sendable {
     case (.cursorUnknown, .pulling) where !isAtBeginning:
       phase = .resetting
       return .resetCursor(epoch: epoch)
+    case (.snapshotNeeded, .pulling) where snapshot != nil && snapshot?.id != loaded:
+      loaded = snapshot?.id
+      phase = .loading
+      return .loadSnapshot(snapshot!)
+    // Another device has given it one meanwhile, or will.
+    case (_, .cutting) where !isBaseCut && !error.isTransient: return pullOrListen()
     case (_, .pushing) where error.refusesPushAlone:
       // Before a pull that may fail too.
       refuse(error, isOfOwn: true, jitter)

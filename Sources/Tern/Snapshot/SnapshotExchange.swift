@@ -1,0 +1,69 @@
+import TernCore
+import TernDatabase
+
+/// Brings snapshots from a remote into a store and back.
+struct SnapshotExchange {
+  let store: any ReplicaStore
+  let remote: any Remote
+  /// Where parts that were fetched wait until all are there; `nil` for a file without a name, with
+  /// which a fetch that is cut short begins anew.
+  let path: String?
+
+  // MARK: - From the remote
+
+  /// Fetches what is not here yet, and puts the snapshot in the place of the state; or, where that
+  /// has all of it, only moves the cursor.
+  func load(_ snapshot: RemoteSnapshot, epoch: String) async throws {
+    let place = RemotePlace(remoteID: remote.id, epoch: epoch, cursor: snapshot.cursor)
+    let merged = try store.versionVector()
+    if !snapshot.heads.sequences.isEmpty, merged.covers(snapshot.heads) {
+      return try store.resetPlace(place)
+    }
+    let file = try path.map { try PartFile($0, key: snapshot.id) } ?? PartFile()
+    while file.count < snapshot.parts {
+      let part = try await remote.snapshotPart(file.count, of: snapshot.id)
+      try file.append(part)
+      try CrashPoint.reach(.snapshotPartStored)
+    }
+    do {
+      _ = try store.loadSnapshot(from: place) { try file.part($0) }
+    } catch {
+      // Whatever is wrong with it, here or there, the next attempt fetches it again.
+      if error is WireError || error is SnapshotError { file.remove() }
+      throw error
+    }
+    file.remove()
+  }
+
+  // MARK: - To the remote
+
+  /// Cuts a snapshot and uploads it, unless the remote lacks operations that it holds: then those
+  /// have to be pushed first.
+  ///
+  /// - Parameters:
+  ///   - heads: what the remote holds.
+  ///   - isBase: see ``SnapshotOffer``.
+  func cut(heads: VersionVector, isBase: Bool) async throws {
+    // Whatever is in the cut, everything before the cursor is.
+    let cursor = try store.place(at: remote.id)?.cursor
+    let file = try PartFile()
+    var checksum = Checksum()
+    let summary = try store.cutSnapshot { part in
+      checksum.add(part)
+      try file.append(part)
+    }
+    guard isBase || heads.covers(summary.versionVector) else { return }
+    // One device cuts the same bytes again while nothing changes, so an upload can go on.
+    let key = "\(try store.replicaID())-\(checksum.value)-\(summary.parts)"
+    let upload = try await remote.beginSnapshot(
+      SnapshotOffer(
+        key: key, parts: summary.parts, cursor: cursor, heads: summary.heads, isBase: isBase))
+    for index in upload.missing {
+      guard let part = try file.part(index) else {
+        throw RemoteError(.unexpectedAnswer, "the remote asks for a part that is none")
+      }
+      try await remote.putSnapshotPart(part, index: index, of: upload.id)
+    }
+    try await remote.completeSnapshot(upload.id)
+  }
+}

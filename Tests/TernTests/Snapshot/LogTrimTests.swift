@@ -1,0 +1,113 @@
+import GRDB
+import Tern
+import Testing
+
+@Suite struct LogTrimTests {
+  /// A device that keeps nothing for its age, or everything.
+  private func device(_ id: UInt64, retention: Duration = .seconds(-60)) throws -> Device {
+    try Device(Shelf.schema(.deleteWins), id: id, logRetention: retention) {
+      try $0.execute(sql: Shelf.creation)
+    }
+  }
+
+  private func fill(_ device: Device, _ count: Int = 4) throws {
+    for index in 0..<count {
+      try device.execute("INSERT INTO shelf VALUES (?, '')", ["\(index)"])
+      try device.store.seal()
+    }
+  }
+
+  @Test func `the log forgets what every remote holds, but the newest of each author`() throws {
+    let (a, b) = (try device(1), try device(2))
+    try fill(a)
+    try b.pull(from: a)
+    try b.execute("INSERT INTO shelf VALUES ('b', ''), ('c', '')")
+    try meet(a, b)
+    let vector = try a.store.versionVector()
+    try a.store.trim(heldBy: vector, at: "peer")
+    #expect(try a.store.counts().operations == 2)
+    #expect(try a.store.hasTrimmed(lackedBy: VersionVector()))
+    #expect(try !a.store.hasTrimmed(lackedBy: vector))
+    // What a remote confirms first is there, and what comes after.
+    let id = try a.store.replicaID()
+    var heads = vector
+    heads[id] -= 1
+    try a.execute("UPDATE shelf SET name = 'new'")
+    try a.store.seal()
+    let served = try a.store.operations(lackedBy: heads, maximumBytes: .max)
+    #expect(served.map(\.envelope.sequence) == [4, 5])
+    try b.pull(from: a)
+    try expectEqual(a, b, "shelf")
+    let c = try device(3)
+    try c.load(Parts(of: a))
+    try expectEqual(a, c, "shelf")
+  }
+
+  @Test func `of several remotes the one that has the least decides`() throws {
+    let a = try device(1)
+    try fill(a)
+    let (id, all) = (try a.store.replicaID(), try a.store.versionVector())
+    _ = try a.store.offer(lackedBy: VersionVector(), maximumBytes: .max, to: "folder")
+    try a.store.trim(heldBy: all, at: "home")
+    #expect(try a.store.counts().operations == 4)
+    try a.store.trim(heldBy: VersionVector([id: 3]), at: "folder")
+    #expect(try a.store.counts().operations == 2)
+    #expect(try !a.store.hasTrimmed(lackedBy: VersionVector([id: 2])))
+  }
+
+  @Test func `what is younger than the log keeps it stays`() throws {
+    let a = try device(1, retention: .seconds(60))
+    try fill(a)
+    try a.store.trim(heldBy: a.store.versionVector(), at: "home")
+    #expect(try a.store.counts().operations == 4)
+  }
+
+  @Test func `what waits for an upgrade stays, and is merged after it`() throws {
+    let narrow = SyncSchema(version: 1, tables: [SyncTable("shelf")])
+    let a = try Device(narrow, id: 1, logRetention: .seconds(-60)) {
+      try $0.execute(sql: Shelf.creation)
+    }
+    let b = try device(2)
+    try b.execute("INSERT INTO note VALUES ('a', 1, 'x')")
+    try b.store.seal()
+    try fill(b)
+    try a.pull(from: b)
+    try a.store.trim(heldBy: a.store.versionVector(), at: "peer")
+    #expect(try a.store.counts().deferredOperations == 1)
+    #expect(try a.rows("SELECT 1 FROM grdb_tern_main_log").count == 2)
+    let upgraded = try a.upgraded(Shelf.schema(.deleteWins))
+    try expectEqual(upgraded, b, "note", "shelf")
+  }
+
+  @Test func `INV-11: times go on from what the log has no longer`() throws {
+    let a = try device(1)
+    try fill(a)
+    let last = try a.store.operations(lackedBy: VersionVector(), maximumBytes: .max).last!
+    try a.store.trim(heldBy: a.store.versionVector(), at: "home")
+    try a.store.restamp(after: 4, at: "home", nowMilliseconds: 1)
+    try a.execute("UPDATE shelf SET name = 'x'")
+    try a.store.seal()
+    let id = try a.store.replicaID()
+    let next = try a.store.operations(
+      lackedBy: VersionVector([id: 4]), maximumBytes: .max
+    ).last!
+    #expect(next.envelope.time > last.envelope.time)
+    // And where the next has to be stamped again.
+    try a.store.restamp(after: 4, at: "home", nowMilliseconds: 1)
+    let again = try a.store.operations(
+      lackedBy: VersionVector([id: 4]), maximumBytes: .max
+    ).last!
+    #expect(again.envelope.time > last.envelope.time)
+  }
+
+  @Test func `a row's history begins where the log does`() async throws {
+    let a = try device(1)
+    try fill(a)
+    try a.execute("UPDATE shelf SET name = 'x' WHERE id = '0'")
+    try a.store.seal()
+    #expect(try await a.replica.history("shelf", key: [.string("0")]).changes.count == 2)
+    try a.store.trim(heldBy: a.store.versionVector(), at: "home")
+    #expect(try await a.replica.history("shelf", key: [.string("0")]).changes.count == 1)
+    #expect("\(try await a.replica.explain("shelf", key: [.string("0")]))".contains("x"))
+  }
+}
