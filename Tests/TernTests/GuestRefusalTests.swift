@@ -47,15 +47,23 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       creation: "CREATE TABLE t (id TEXT COLLATE RTRIM PRIMARY KEY, a) WITHOUT ROWID",
       code: .unsupportedKey, column: "id", says: "RTRIM"),
     Refusal(
-      creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a UNIQUE)", code: .uniqueBesideKey,
-      column: "a", says: "make the column the key"),
+      creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a UNIQUE)",
+      table: SyncTable("t", local: ["a"]), code: .uniqueBesideKey, column: "a", says: "local"),
+    Refusal(
+      creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a, g UNIQUE AS (a + 1))",
+      code: .uniqueBesideKey, column: "g", says: "generated"),
+    Refusal(
+      creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a, UNIQUE (id, a), UNIQUE (a))",
+      table: SyncTable("t", merge: ["a": .max]), code: .uniqueBesideKey, column: "a",
+      says: "let it be .lastWriter"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a); "
         + "CREATE UNIQUE INDEX i ON t (a) WHERE a > 1", code: .uniqueBesideKey, column: "a",
-      says: "a plain one"),
+      says: "leave its WHERE out"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a); "
-        + "CREATE UNIQUE INDEX i ON t (lower(a))", code: .uniqueBesideKey, says: "a plain one"),
+        + "CREATE UNIQUE INDEX i ON t (lower(a))", code: .uniqueBesideKey,
+      says: "a column of its own"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a)",
       table: SyncTable("t", merge: ["b": .max]), code: .unknownColumn, column: "b",

@@ -62,6 +62,7 @@ extension MemoryWriter {
   fileprivate mutating func apply(_ change: ReplicaStoreConformance.Change) throws {
     switch change {
     case .insert(let row, let table): try insert(table, row)
+    case .replace(let row, let table): try replace(table, row)
     case .update(let row, let table): try update(table, row)
     case .delete(let id, let table): try delete(table, ["id": id])
     }
@@ -71,11 +72,12 @@ extension MemoryWriter {
 extension Database {
   fileprivate func apply(_ change: ReplicaStoreConformance.Change) throws {
     switch change {
-    case .insert(let row, let table):
+    case .insert(let row, let table), .replace(let row, let table):
       let columns = row.sorted { $0.key < $1.key }
       let marks = columns.map { _ in "?" }.joined(separator: ", ")
+      let verb = if case .replace = change { "REPLACE" } else { "INSERT" }
       try execute(
-        sql: "INSERT INTO \(table) (\(columns.map(\.key).joined(separator: ", "))) "
+        sql: "\(verb) INTO \(table) (\(columns.map(\.key).joined(separator: ", "))) "
           + "VALUES (\(marks))",
         columns.map(\.value))
     case .update(let row, let table):

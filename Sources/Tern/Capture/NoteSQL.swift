@@ -30,8 +30,9 @@ struct NoteSQL {
 
   /// Its definition, and that of the index by which a seal finds a key's last row.
   var goneCreation: [String] {
-    [
-      "CREATE TABLE \(goneTable) (\((keyNames + goneColumns.map(\.name)).joined(separator: ", ")))",
+    let names = keyNames + goneColumns.map(\.name) + (shape.uniques.isEmpty ? [] : [Self.maybe])
+    return [
+      "CREATE TABLE \(goneTable) (\(names.joined(separator: ", ")))",
       "CREATE INDEX \(goneTable)_key ON \(goneTable) (\(keyNames.joined(separator: ", ")))",
     ]
   }
@@ -39,7 +40,7 @@ struct NoteSQL {
   private var keepGone: [String] {
     guard shape.deletes.keepsContent else { return [] }
     let values = (shape.keyColumns + goneColumns.map(\.column)).map { "OLD.\($0.quoted)" }
-    return [
+    return forgetMaybeGone + [
       "INSERT INTO \(goneTable) (\((keyNames + goneColumns.map(\.name)).joined(separator: ", "))) "
         + "VALUES (\(values.joined(separator: ", ")))"
     ]
@@ -79,10 +80,11 @@ struct NoteSQL {
     }
     let guarded = shape.columns.filter { $0.rule == .counter || $0.rule == .set }
     if !guarded.isEmpty { triggers.append(contentsOf: guards(guarded)) }
+    if !Planted.isActive(.replaceUnnoted) { triggers.append(contentsOf: replaceTriggers) }
     return triggers
   }
 
-  private func trigger(_ kind: String, _ event: String, when: String? = nil, _ body: [String])
+  func trigger(_ kind: String, _ event: String, when: String? = nil, _ body: [String])
     -> (name: String, sql: String)
   {
     let name = "\(prefix)\(kind)_\(shape.id)"
@@ -154,7 +156,7 @@ struct NoteSQL {
     ]
   }
 
-  private func names(_ columns: [String]) -> String {
+  func names(_ columns: [String]) -> String {
     columns.map(\.quoted).joined(separator: ", ")
   }
 }

@@ -47,7 +47,7 @@ struct NotedRow {
   }
 
   /// The note is of the row's end; an update that changes nothing has a mask without a bit.
-  private var isNotedAsGone: Bool { scan.isNull(1) }
+  private var isNotedAsGone: Bool { scan.isNull(1) || scan.value(1).tag == .text }
 
   private func isMasked(_ column: Int) -> Bool {
     let id = shape.columns[column].id

@@ -72,6 +72,7 @@ struct Seal {
     let shape = sql.shape
     let (masks, keys) = (shape.maskCount, shape.keyColumns.count)
     if transaction.hasLargeRows { try transaction.noteLargeRowsAgain(sql) }
+    if let move = sql.note.moveMaybeGone { try transaction.statement(move).run() }
     let scan = try transaction.statement(sql.scanNotes)
     let put = try transaction.statement(sql.putState)
     defer { scan.reset() }

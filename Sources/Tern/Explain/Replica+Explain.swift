@@ -27,7 +27,7 @@ extension Replica {
     let (row, standing) = try await BlockingWork.shared.run {
       let (sql, row) = try store.row(table, key: key)
       try store.seal()
-      return try store.transaction { transaction in
+      return try store.sealing { transaction in
         // Nothing may be noted when the state is read.
         _ = try Seal.run(in: transaction)
         return (row, try StandingRow(row, sql, in: transaction))

@@ -37,6 +37,8 @@ extension RowExplanation.HeldAside: CustomStringConvertible {
     switch self {
     case .constraint: "a constraint of the table refuses it"
     case .parent(let missing): "these rows are missing: \(missing)"
+    case .unique(let rivals) where rivals.isEmpty: "a row created earlier has its place"
+    case .unique(let rivals): "these rows, created earlier, have its place: \(rivals)"
     case .incomplete: "its insert has not come"
     }
   }

@@ -46,6 +46,9 @@ public struct RowExplanation: Hashable, Sendable {
     case constraint
     /// Rows that it refers to are not in their tables.
     case parent([Reference])
+    /// Rows that were created earlier hold the same in a UNIQUE index; none is named where such a
+    /// row is held aside itself, because its parent lost a place.
+    case unique([Reference])
     /// Changes of it came before its insert.
     case incomplete
   }

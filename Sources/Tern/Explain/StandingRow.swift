@@ -11,6 +11,8 @@ struct StandingRow {
   let aside: [String: Value]?
   let heldReason: HeldReason?
   let missingParents: [RowExplanation.Reference]
+  /// The rows of its table that hold what it would, in a UNIQUE index.
+  let rivals: [RowExplanation.Reference]
   let isTooLarge: Bool
   let authors: Authors
   /// By author: how far the log and the state go.
@@ -29,6 +31,8 @@ struct StandingRow {
     heldReason = content?.held?.reason
     missingParents =
       heldReason == .parent ? try transaction.missingParents(of: row, content: aside ?? [:]) : []
+    rivals =
+      heldReason == .unique ? try transaction.rivals(of: row, sql, content: aside ?? [:]) : []
     isTooLarge = try transaction.isTooLarge(row.packedKey, of: sql.shape.id)
     authors = transaction.authors
     rows = try authors.ids.indices.map { try transaction.author(UInt32($0)) }
@@ -59,6 +63,7 @@ struct StandingRow {
     switch heldReason {
     case .constraint: return .heldAside(.constraint)
     case .parent: return .heldAside(.parent(missingParents))
+    case .unique: return .heldAside(.unique(rivals))
     case .incomplete: return .heldAside(.incomplete)
     case .deleted, nil: return shown == nil ? .missing : .shown
     }
@@ -107,6 +112,19 @@ extension StoreTransaction {
       return RowExplanation.Reference(
         table: foreignKey.parent, columns: foreignKey.parentColumns, values: refers)
     }
+  }
+
+  /// The rows in the table that keep out one held aside.
+  func rivals(of row: LoggedRow, _ sql: TableSQL, content: [String: Value]) throws
+    -> [RowExplanation.Reference]
+  {
+    let keys = row.shape.keyColumns
+    return try TableWriter(self, sql, hasHeld: true).rivals(of: row.packedKey, content: content)
+      .map { key in
+        let values = try row.shape.values(key, [:])
+        return RowExplanation.Reference(
+          table: row.shape.name, columns: keys, values: keys.compactMap { values[$0.folded] })
+      }
   }
 
   func isTooLarge(_ key: [UInt8], of table: Int64) throws -> Bool {

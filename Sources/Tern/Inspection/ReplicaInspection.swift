@@ -26,8 +26,8 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   /// Writes that no operation holds yet.
   public var waitingNotes: Int
   public var tables: [Table]
-  /// Rows that are in the state and not in their table, by reason: `constraint`, `parent` or
-  /// `incomplete`.
+  /// Rows that are in the state and not in their table, by reason: `constraint`, `unique`,
+  /// `parent` or `incomplete`.
   public var heldAside: [String: Int]
   /// Operations with tables or columns that this schema does not have.
   public var deferredOperations: Int

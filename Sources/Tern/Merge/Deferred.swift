@@ -53,11 +53,11 @@ extension StoreTransaction {
   }
 
   /// Merges what this schema version can now take of the deferred operations, and what an earlier
-  /// Tern put aside and this one can read.
+  /// Tern put aside and this one can read. Looks at every row held aside: the table may take it now.
   func replayWaiting() throws {
     let deferred = try deferredParts()
     let aside = try unreadableGroups().filter { try bodyError(in: $0) == nil }
-    if deferred.isEmpty && aside.isEmpty { return }
+    if try deferred.isEmpty && aside.isEmpty && !hasHeldRows() { return }
     let pass = try MergePass(self)
     for group in aside { try takeUp(group, pass) }
     try replayDeferred(pass)

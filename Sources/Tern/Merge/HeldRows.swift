@@ -8,6 +8,8 @@ enum HeldReason: String {
   case constraint
   /// A row that it refers to is not in its table.
   case parent
+  /// A row that was created earlier holds the same in a UNIQUE index.
+  case unique
   /// Columns arrived before the insert that they belong to.
   case incomplete
   /// It is deleted, and a change may bring it back. Such rows are counted as deleted, and kept in a

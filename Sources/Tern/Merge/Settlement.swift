@@ -1,15 +1,28 @@
 import TernCore
 import TernDatabase
 
-/// Decides at the end of a merge which rows can be shown.
+/// Decides at the end of a merge which rows can be shown, as a function of the state alone, so that
+/// equal states give equal tables (INV-01):
 ///
-/// Rows held aside are shown together and then taken back, where their parents are missing, until
-/// none is left without: the greatest set of rows that can stand together. It does not depend on
-/// the order in which they arrived, so that equal states give equal tables (INV-01), rows that
-/// refer to each other included.
+/// 1. Of the rows that CHECK and NOT NULL accept, the greatest set in which every row has its
+///    parents: those of them that can stand but for UNIQUE.
+/// 2. Of these, walked in the order of their ``Creation``, each that collides in no UNIQUE index with
+///    one before it.
+/// 3. Of these, again the greatest set in which every row has its parents.
+///
+/// Rows in the tables can not collide with each other. So it is enough to begin with all of them and
+/// with the rows held aside, whatever the order in which they arrived.
 final class Settlement {
-  private let transaction: StoreTransaction
-  private var writers: [Int64: TableWriter]
+  typealias RowID = StrayWatch.RowID
+
+  let transaction: StoreTransaction
+  private(set) var writers: [Int64: TableWriter]
+  /// Rows that stand but for UNIQUE, while the first two steps are decided.
+  var waiting: [RowID: WaitingRow] = [:]
+  /// Rows in their tables that may lose their parents in the second step.
+  var leaning: Set<RowID> = []
+  /// Tables that rows of other tables refer to by other columns than the key, once they changed.
+  var looselyReferredTo: Set<Int64> = []
 
   init(_ transaction: StoreTransaction, writers: [Int64: TableWriter]) throws {
     self.transaction = transaction
@@ -20,87 +33,84 @@ final class Settlement {
     if try transaction.hasHeldRows() {
       for sql in transaction.sql { try showHeld(sql) }
     }
-    var isSettled = false
-    while !isSettled {
-      isSettled = true
-      for sql in transaction.sql {
-        guard let writer = writers[sql.shape.id] else { continue }
-        let (written, removed) = writer.takeTouched()
-        for key in written where try isOrphan(key, sql, writer) {
-          try writer.hold(key, .parent, adding: [:])
-          isSettled = false
-        }
-        for key in removed {
-          isSettled = try !holdChildren(of: key, sql.shape) && isSettled
-        }
-      }
+    if !waiting.isEmpty {
+      try holdOrphans()
+      try walk()
+      waiting.removeAll()
     }
+    try holdOrphans()
     return writers
   }
 
-  private func writer(_ sql: TableSQL) throws -> TableWriter {
+  func writer(_ sql: TableSQL) throws -> TableWriter {
     if let writer = writers[sql.shape.id] { return writer }
     let writer = try TableWriter(transaction, sql, hasHeld: true)
     writers[sql.shape.id] = writer
     return writer
   }
 
+  // MARK: - Rows held aside
+
   private func showHeld(_ sql: TableSQL) throws {
     let keys = try transaction.heldKeys(sql.shape.id)
     if keys.isEmpty { return }
     let writer = try writer(sql)
-    let read = try transaction.statement(sql.readState)
-    for key in keys {
-      _ = try writer.bind(key, to: read)
-      let state = try read.step() ? try transaction.state(in: read, from: 0) : nil
-      read.reset()
-      guard let state, state.isShown,
-        let content = try transaction.storedContent(in: .held, sql.shape.id, key)
-      else { continue }
-      try transaction.dropContent(in: .held, sql.shape.id, key)
-      // What is too large to travel was written here meanwhile, and stands for itself.
-      if try writer.read(key) != nil { continue }
-      try writer.write(key, content: sql.shape.present(content))
+    if sql.shape.uniques.isEmpty {
+      for key in keys { _ = try show(key, writer) }
+      return
+    }
+    // In the order of the walk, so that few that are shown here have to go again.
+    let rows = try keys.map { (key: $0, creation: try writer.creation(of: $0)) }
+    for (key, creation) in rows.sorted(by: { $0.creation < $1.creation }) {
+      guard let content = try show(key, writer) else { continue }
+      let row = WaitingRow(sql: sql, key: key, content: content, creation: creation)
+      waiting[RowID(table: sql.shape.id, key: key)] = row
     }
   }
 
-  /// Whether a shown row refers to one that is not in its table.
-  private func isOrphan(_ key: [UInt8], _ sql: TableSQL, _ writer: TableWriter) throws -> Bool {
-    for foreignKey in sql.shape.foreignKeys {
-      let statement = try transaction.statement(sql.orphan(foreignKey))
-      _ = try writer.bind(key, to: statement)
-      defer { statement.reset() }
-      if try statement.step() { return true }
-    }
-    return false
+  /// Shows a row that is held aside.
+  ///
+  /// - Returns: its content, where a UNIQUE index alone refused it.
+  private func show(_ key: [UInt8], _ writer: TableWriter) throws -> [String: Value]? {
+    let shape = writer.sql.shape
+    let state = try writer.state(of: key)
+    // Without a state it is a row that is too large to travel and had to yield.
+    guard state?.isShown ?? true,
+      let content = try transaction.storedContent(in: .held, shape.id, key)
+    else { return nil }
+    try transaction.dropContent(in: .held, shape.id, key)
+    // What is too large to travel was written here meanwhile, and stands for itself.
+    if try writer.read(key) != nil { return nil }
+    let present = shape.present(content)
+    return try writer.write(key, content: present) == .unique ? present : nil
   }
 
-  /// Holds aside the rows that refer to one that went; `true` when there were any.
-  private func holdChildren(of key: [UInt8], _ parent: TableShape) throws -> Bool {
-    var hasHeld = false
-    for sql in transaction.sql {
-      for foreignKey in sql.shape.foreignKeys
-      where foreignKey.parent.folded == parent.name.folded {
-        guard let select = sql.children(foreignKey, of: parent) else { continue }
-        let writer = try writer(sql)
-        let statement = try transaction.statement(select)
-        _ = try writer.bind(key, to: statement)
-        var children: [[UInt8]] = []
-        while try statement.step() {
-          var packed = ByteWriter()
-          for index in sql.shape.keyColumns.indices {
-            packed.append(key: statement.value(Int32(index)))
-          }
-          children.append(packed.bytes)
-        }
-        statement.reset()
-        for child in children where try isOrphan(child, sql, writer) {
-          try writer.hold(child, .parent, adding: [:])
-          hasHeld = true
-        }
+  // MARK: - UNIQUE
+
+  /// Shows the waiting rows that collide with none created before them, in the place of those
+  /// created after them.
+  private func walk() throws {
+    var queue = waiting.values.sorted { $0.creation < $1.creation }
+    var index = 0
+    while index < queue.count {
+      let row = queue[index]
+      index += 1
+      let writer = try writer(row.sql)
+      let rivals = try writer.rivals(of: row.key, content: row.content)
+      let creations = try rivals.map(writer.creation)
+      if Planted.isActive(.uniqueByArrival), !rivals.isEmpty { continue }
+      if creations.contains(where: { $0 < row.creation }) { continue }
+      for (key, creation) in zip(rivals, creations) {
+        let content = try writer.read(key) ?? [:]
+        try writer.hold(key, .unique, adding: [:])
+        // Its turn comes: what it collides with now may be refused by something else.
+        let place = queue[index...].firstIndex { creation < $0.creation } ?? queue.endIndex
+        queue.insert(
+          WaitingRow(sql: row.sql, key: key, content: content, creation: creation), at: place)
       }
+      try transaction.dropContent(in: .held, row.sql.shape.id, row.key)
+      try writer.write(row.key, content: row.content)
     }
-    return hasHeld
   }
 }
 
@@ -119,36 +129,5 @@ extension TableShape {
   func has(_ column: String) -> Bool {
     columns.contains { $0.name.folded == column.folded }
       || localColumns.contains { $0.folded == column.folded }
-  }
-}
-
-extension TableSQL {
-  /// Yields a row when the row with the bound key lacks its parent.
-  func orphan(_ foreignKey: TableShape.ForeignKey) -> String {
-    let key = shape.keyColumns.enumerated().map { "c.\($1.quoted) = ?\($0 + 1)" }
-    return "SELECT 1 FROM \(shape.qualifiedName) AS c WHERE \(key.joined(separator: " AND ")) "
-      + "AND \(lacksParent(foreignKey))"
-  }
-
-  /// The condition that row `c` refers to a parent which is not in its table.
-  func lacksParent(_ foreignKey: TableShape.ForeignKey) -> String {
-    let present = foreignKey.columns.map { "c.\($0.quoted) IS NOT NULL" }
-    let match = zip(foreignKey.parentColumns, foreignKey.columns)
-      .map { "p.\($0.quoted) = c.\($1.quoted)" }
-    return "\(present.joined(separator: " AND ")) AND NOT EXISTS (SELECT 1 FROM "
-      + "main.\(foreignKey.parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))"
-  }
-
-  /// Yields the keys of the rows that refer to the parent with the bound key; `nil` where they do
-  /// not refer to its primary key.
-  func children(_ foreignKey: TableShape.ForeignKey, of parent: TableShape) -> String? {
-    var matches: [String] = []
-    for (column, parentColumn) in zip(foreignKey.columns, foreignKey.parentColumns) {
-      let index = parent.keyColumns.firstIndex { $0.folded == parentColumn.folded }
-      guard let index else { return nil }
-      matches.append("\(column.quoted) = ?\(index + 1)")
-    }
-    return "SELECT \(shape.keyColumns.map(\.quoted).joined(separator: ", ")) "
-      + "FROM \(shape.qualifiedName) WHERE \(matches.joined(separator: " AND "))"
   }
 }

@@ -84,11 +84,24 @@ extension StoreTransaction {
   func restore(_ contents: [StrayWatch.RowID: StrayWatch.Content]) throws {
     if contents.isEmpty { return }
     try db.withoutTriggers {
+      // First all go: two of them may have swapped what a UNIQUE index holds.
+      for row in contents.keys {
+        guard let sql = sql.first(where: { $0.shape.id == row.table }) else { continue }
+        try remove(row, sql)
+      }
       for (row, content) in contents {
         guard let sql = sql.first(where: { $0.shape.id == row.table }) else { continue }
         try restore(row, content, sql)
       }
     }
+  }
+
+  private func remove(_ row: StrayWatch.RowID, _ sql: TableSQL) throws {
+    let delete = try statement(sql.delete)
+    _ = try TableWriter(self, sql, hasHeld: true).bind(row.key, to: delete)
+    try delete.run()
+    try dropContent(in: .held, row.table, row.key)
+    try dropContent(in: .kept, row.table, row.key)
   }
 
   private func restore(
@@ -101,14 +114,11 @@ extension StoreTransaction {
       for (index, column) in sql.shape.columns.enumerated() {
         upsert.bind(Int32(keyCount + index + 1), copy: shown[column.name] ?? .null)
       }
-      try upsert.run()
-    } else {
-      let delete = try statement(sql.delete)
-      _ = try writer.bind(row.key, to: delete)
-      try delete.run()
+      // A row that a trigger moved may be where this one belongs: the settlement decides.
+      if try upsert.runUnlessRefused() != nil {
+        try hold(row.table, row.key, .unique, content: shown)
+      }
     }
-    try dropContent(in: .held, row.table, row.key)
-    try dropContent(in: .kept, row.table, row.key)
     if let held = content.held {
       try hold(row.table, row.key, held.reason, content: held.content)
     }

@@ -10,6 +10,7 @@ final class TableWriter {
   /// Keys that were written, and keys that went, where foreign keys ask for them.
   private(set) var written: [[UInt8]] = []
   private(set) var removed: [[UInt8]] = []
+  private var hasBeenTouched = false
   private(set) var hasChanged = false
   private(set) var hasHeld: Bool
   /// Off while a snapshot is loaded, whose orphans are looked for afterwards, all at once.
@@ -32,17 +33,19 @@ final class TableWriter {
     deleteRow = try transaction.statement(sql.delete)
   }
 
-  /// Runs a statement that writes the row with this key; `false` when the table refused it.
-  private func run(_ statement: FastStatement, _ key: some ContiguousBytesLike) throws -> Bool {
-    let isAccepted = try statement.runUnlessRefused()
-    if let watch = transaction.strays, isAccepted {
+  /// Runs a statement that writes the row with this key; not `nil` when the table refused it.
+  private func run(_ statement: FastStatement, _ key: some ContiguousBytesLike) throws
+    -> HeldReason?
+  {
+    let refusal = try statement.runUnlessRefused()
+    if let watch = transaction.strays, refusal == nil {
       key.withBytes { watch.wrote(sql.shape.id, Array($0), count: statement.changeCount) }
     }
-    return isAccepted
+    return refusal.map { $0 == .unique ? .unique : .constraint }
   }
 
   private func noteWritten(_ key: some ContiguousBytesLike) {
-    hasChanged = true
+    (hasChanged, hasBeenTouched) = (true, true)
     if isReferring, recordsKeys { key.withBytes { written.append(Array($0)) } }
   }
 
@@ -51,9 +54,10 @@ final class TableWriter {
     written.append(key)
   }
 
-  func takeTouched() -> (written: [[UInt8]], removed: [[UInt8]]) {
-    defer { (written, removed) = ([], []) }
-    return (written, removed)
+  /// What was written and removed since this was last asked, and whether anything was.
+  func takeTouched() -> (written: [[UInt8]], removed: [[UInt8]], isAny: Bool) {
+    defer { (written, removed, hasBeenTouched) = ([], [], false) }
+    return (written, removed, hasBeenTouched)
   }
 
   // MARK: - Whole rows
@@ -65,16 +69,19 @@ final class TableWriter {
       upsertAll.bind(Int32(row.key.count + index + 1), row.values[source])
     }
     noteWritten(row.packedKey)
-    if try run(upsertAll, row.packedKey) { return }
+    guard let reason = try run(upsertAll, row.packedKey) else { return }
     var content: [String: Value] = [:]
     for (column, source) in zip(sql.shape.columns, order) {
       content[column.name] = row.values[source].value
     }
-    try hold(row.packedKey, .constraint, adding: content)
+    try hold(row.packedKey, reason, adding: content)
   }
 
   /// Writes the given columns of a row that may be new; the others stand at their default.
-  func write(_ key: some ContiguousBytesLike, content: [String: Value]) throws {
+  ///
+  /// - Returns: why the row is held aside instead, if it is.
+  @discardableResult
+  func write(_ key: some ContiguousBytesLike, content: [String: Value]) throws -> HeldReason? {
     noteWritten(key)
     let names = content.keys.sorted()
     let statement = try transaction.statement(sql.upsert(names))
@@ -82,8 +89,9 @@ final class TableWriter {
     for (index, name) in names.enumerated() {
       statement.bind(Int32(keyCount + index + 1), copy: content[name]!)
     }
-    guard try !run(statement, key) else { return }
-    try hold(key, .constraint, adding: content)
+    guard let reason = try run(statement, key) else { return nil }
+    try hold(key, reason, adding: content)
+    return reason
   }
 
   // MARK: - Columns
@@ -101,7 +109,8 @@ final class TableWriter {
       let content = aside.merging(named(columns, values)) { $1 }
       try forget(key)
       if let reason { return try hold(key, reason, adding: content) }
-      return try write(key, content: content)
+      try write(key, content: content)
+      return
     }
     if let reason { return try hold(key, reason, adding: named(columns, values)) }
     let statement = try updateStatement(columns)
@@ -110,12 +119,11 @@ final class TableWriter {
       value.bind(to: statement, Int32(keyCount + index + 1))
     }
     noteWritten(key)
-    if try run(statement, key) {
-      // A migration may have removed the row here without a word; a whole one brings it back.
-      if isWhole, statement.changeCount == 0 { try write(key, content: named(columns, values)) }
-      return
+    if let reason = try run(statement, key) {
+      return try hold(key, reason, adding: named(columns, values))
     }
-    try hold(key, .constraint, adding: named(columns, values))
+    // A migration may have removed the row here without a word; a whole one brings it back.
+    if isWhole, statement.changeCount == 0 { try write(key, content: named(columns, values)) }
   }
 
   private func updateStatement(_ columns: [Int]) throws -> FastStatement {
@@ -134,7 +142,7 @@ final class TableWriter {
   // MARK: - Removing and holding
 
   func remove(_ key: some ContiguousBytesLike) throws {
-    hasChanged = true
+    (hasChanged, hasBeenTouched) = (true, true)
     if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
     _ = try bind(key, to: deleteRow)
     _ = try run(deleteRow, key)

@@ -8,7 +8,7 @@ struct TableInspection {
   /// Whether the table was accepted before and only its present form is asked for.
   var isInstalled = false
 
-  private struct RawColumn {
+  struct RawColumn {
     let name: String
     let type: String
     let isNotNull: Bool
@@ -17,7 +17,7 @@ struct TableInspection {
     let isGenerated: Bool
   }
 
-  private func refuse(_ code: SchemaError.Code, _ column: String? = nil, _ message: String)
+  func refuse(_ code: SchemaError.Code, _ column: String? = nil, _ message: String)
     -> SchemaError
   {
     SchemaError(code, table: declared.name, column: column, message)
@@ -31,7 +31,6 @@ struct TableInspection {
     let rest = raw.filter { $0.keyIndex == 0 && !$0.isGenerated }
     if !isInstalled {
       try check(key: key, isWithoutRowID: isWithoutRowID)
-      try checkUnique(key: Set(key.map(\.name.folded)))
       try checkNames(rest)
     }
     let local = Set(declared.local.map(\.folded))
@@ -46,11 +45,14 @@ struct TableInspection {
         holdsLookalikes: affinity == .blob,
         formerNames: declared.formerNames(of: column.name))
     }
-    return TableShape(
+    var shape = TableShape(
       id: -1, name: declared.name, deletes: declared.deletes, keyColumns: key.map(\.name),
       keyAffinities: key.map { Affinity($0.type) }, columns: synced,
       localColumns: rest.map(\.name).filter { local.contains($0.folded) }, rules: [],
-      foreignKeys: try foreignKeys())
+      foreignKeys: try foreignKeys(
+        raw.filter { !$0.isGenerated && !local.contains($0.name.folded) }))
+    shape.uniques = try uniques(raw, in: shape)
+    return shape
   }
 
   /// - Returns: whether the table has no rowid.
@@ -123,25 +125,6 @@ struct TableInspection {
     }
   }
 
-  private func checkUnique(key: Set<String>) throws {
-    let indexes = try Row.fetchAll(
-      db,
-      sql: """
-        SELECT i.name, group_concat(x.name, char(0)) AS columns
-        FROM pragma_index_list(?, 'main') AS i, pragma_index_info(i.name, 'main') AS x
-        WHERE i."unique" AND i.origin <> 'pk' GROUP BY i.name
-        """, arguments: [declared.name])
-    for index in indexes {
-      let columns = ((index["columns"] as String?) ?? "").split(separator: "\0").map(String.init)
-      guard key.isSubset(of: columns.map(\.folded)) else {
-        throw refuse(
-          .uniqueBesideKey, columns.first,
-          "two devices can each add a row with the same value, and "
-            + "only one could stay; make the column the key, or the index a plain one")
-      }
-    }
-  }
-
   private func checkNames(_ rest: [RawColumn]) throws {
     let known = Set(rest.map(\.name.folded))
     let former = Set(declared.renamed.values.map(\.folded))
@@ -196,7 +179,7 @@ struct TableInspection {
     }
   }
 
-  private func foreignKeys() throws -> [TableShape.ForeignKey] {
+  private func foreignKeys(_ travelling: [RawColumn]) throws -> [TableShape.ForeignKey] {
     let rows = try Row.fetchAll(
       db, sql: "SELECT * FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq",
       arguments: [declared.name])
@@ -209,8 +192,12 @@ struct TableInspection {
         : try String.fetchAll(
           db, sql: "SELECT name FROM pragma_table_info(?, 'main') WHERE pk > 0 ORDER BY pk",
           arguments: [parent])
+      let columns = $0.value.map { $0["from"] as String }
       return TableShape.ForeignKey(
-        columns: $0.value.map { $0["from"] }, parent: parent, parentColumns: parentColumns)
+        columns: columns, parent: parent, parentColumns: parentColumns,
+        affinities: columns.map { name in
+          travelling.first { $0.name.folded == name.folded }.map { Affinity($0.type) }
+        })
     }
   }
 }

@@ -16,6 +16,8 @@ package struct TableShape: Hashable, Sendable {
   /// The rule of every column that ever travelled, by catalogue id.
   package var rules: [MergeRule]
   package var foreignKeys: [ForeignKey]
+  /// UNIQUE constraints and indexes that rows with different keys can collide in.
+  package var uniques: [Unique] = []
 
   package struct Column: Hashable, Sendable {
     package var name: String
@@ -32,6 +34,19 @@ package struct TableShape: Hashable, Sendable {
     package var columns: [String]
     package var parent: String
     package var parentColumns: [String]
+    /// Of the columns; `nil` for one that does not travel.
+    package var affinities: [Affinity?]
+  }
+
+  package struct Unique: Hashable, Sendable {
+    package var columns: [IndexedColumn]
+  }
+
+  package struct IndexedColumn: Hashable, Sendable {
+    package var name: String
+    package var collation: String
+    /// SQL of what it holds where nothing was written.
+    package var defaultValue: String
   }
 
   /// Whether every column merges by the last writer and none was ever dropped, and no write has to

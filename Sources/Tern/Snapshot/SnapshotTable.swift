@@ -80,8 +80,11 @@ struct SnapshotTable {
       if hasDefaults { try writer.remove(key) }
       try writer.forget(key)
     }
-    if state.isShown { return try writer.write(key, content: content) }
-    try writer.hold(key, state.isDeleted ? .deleted : .incomplete, adding: content)
+    if state.isShown {
+      try writer.write(key, content: content)
+    } else {
+      try writer.hold(key, state.isDeleted ? .deleted : .incomplete, adding: content)
+    }
   }
 
   /// What stands in the columns that do not travel, wherever the row is.

@@ -100,6 +100,18 @@ public final class SQLiteReplicaStore: ReplicaStore {
     return sealed.range
   }
 
+  /// One transaction that may seal. What it sealed may be what a row held aside was waiting for.
+  func sealing<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
+    let (result, isWaitedFor) = try transaction { transaction in
+      let last = try transaction.author(0).stored
+      let result = try body(transaction)
+      let hasSealed = try transaction.author(0).stored > last
+      return (result, try hasSealed && transaction.hasHeldRows())
+    }
+    if isWaitedFor { try settle() }
+    return result
+  }
+
   /// Looks again at every row held aside, and at what waits for the clock.
   func settle() throws {
     try transaction(withoutForeignKeys: true) { transaction in
@@ -177,7 +189,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   }
 
   public func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
-    try transaction { transaction in
+    try sealing { transaction in
       _ = try Seal.run(in: transaction)
       try Restamp(transaction).run(
         after: accepted, at: remoteID, nowMilliseconds: nowMilliseconds)
@@ -185,7 +197,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   }
 
   public func correctClock(nowMilliseconds: Int64) throws -> Int64 {
-    try transaction { transaction in
+    try sealing { transaction in
       let statement = try transaction.statement("SELECT \(NoteSQL.milliseconds)")
       _ = try statement.step()
       let offset = nowMilliseconds - statement.int64(0)

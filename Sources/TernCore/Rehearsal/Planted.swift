@@ -18,6 +18,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case removalCoversUnseen
   /// A change brings a deleted row back although the delete had seen it.
   case deleteForgotten
+  /// Of rows that collide in a UNIQUE index the first to arrive is shown.
+  case uniqueByArrival
+  /// The rows that a REPLACE removes through a UNIQUE index are not noted.
+  case replaceUnnoted
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -38,7 +42,7 @@ package enum Planted: String, CaseIterable, Sendable {
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
-    .removalCoversUnseen, .deleteForgotten,
+    .removalCoversUnseen, .deleteForgotten, .uniqueByArrival, .replaceUnnoted,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

@@ -91,14 +91,22 @@ package struct FastStatement {
     return sqlite3_changes(sqlite3_db_handle(pointer)) > 0
   }
 
-  /// Runs to the end and resets; `false` when a constraint of the app's table refused it.
-  package func runUnlessRefused() throws -> Bool {
+  /// Which constraint of the app's table refused a statement.
+  package enum Refusal: Sendable {
+    /// A UNIQUE index alone: SQLite looks at every other constraint before.
+    case unique
+    case other
+  }
+
+  /// Runs to the end and resets; `nil` unless a constraint of the app's table refused it.
+  package func runUnlessRefused() throws -> Refusal? {
     defer { reset() }
     while true {
       switch sqlite3_step(pointer) {
       case SQLITE_ROW: continue
-      case SQLITE_DONE: return true
-      case let code where code & 0xFF == SQLITE_CONSTRAINT: return false
+      case SQLITE_DONE: return nil
+      case ResultCode.SQLITE_CONSTRAINT_UNIQUE.rawValue: return .unique
+      case let code where code & 0xFF == SQLITE_CONSTRAINT: return .other
       default: throw failure()
       }
     }

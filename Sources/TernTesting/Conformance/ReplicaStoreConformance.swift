@@ -17,24 +17,39 @@ public struct ReplicaStoreConformance: Sendable {
   private static let deletes: [(table: String, rule: DeleteRule)] = [
     ("item", .deleteWins), ("kept", .updateWins), ("latest", .lastWriter),
   ]
+  /// Tables with UNIQUE beside the key, the same.
+  private static let labels: [(table: String, rule: DeleteRule)] = [
+    ("label", .deleteWins), ("keptLabel", .updateWins), ("latestLabel", .lastWriter),
+  ]
   public static let schema = SyncSchema(
     version: 3,
     tables: deletes.map {
       SyncTable(
         $0.table, merge: ["count": .counter, "high": .max, "low": .min, "tags": .set],
         deletes: $0.rule)
-    })
-  public static let tables = deletes.map {
-    MemoryTable(
-      $0.table, key: ["id"], columns: ["name", "note", "count", "high", "low", "tags"])
-  }
-  public static let creationSQL = deletes.map {
-    """
-    CREATE TABLE \($0.table) (
-      id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low,
-      tags TEXT NOT NULL DEFAULT '[]');
-    """
-  }.joined(separator: "\n")
+    } + labels.map { SyncTable($0.table, deletes: $0.rule) })
+  public static let tables =
+    deletes.map {
+      MemoryTable(
+        $0.table, key: ["id"], columns: ["name", "note", "count", "high", "low", "tags"])
+    }
+    + labels.map {
+      MemoryTable(
+        $0.table, key: ["id"], columns: ["name", "slot", "note"], uniques: [["name"], ["slot"]])
+    }
+  public static let creationSQL =
+    (deletes.map {
+      """
+      CREATE TABLE \($0.table) (
+        id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low,
+        tags TEXT NOT NULL DEFAULT '[]');
+      """
+    }
+    + labels.map {
+      """
+      CREATE TABLE \($0.table) (id TEXT NOT NULL PRIMARY KEY, name UNIQUE, slot UNIQUE, note);
+      """
+    }).joined(separator: "\n")
 
   /// One local change to a row of one of the ``tables``; key and columns by name.
   public enum Change: Hashable, Sendable {
@@ -42,6 +57,8 @@ public struct ReplicaStoreConformance: Sendable {
     case insert([String: Value], table: String = "item")
     case update([String: Value], table: String = "item")
     case delete(id: Value, table: String = "item")
+    /// An insert that removes the rows that are in its way: `INSERT OR REPLACE`.
+    case replace([String: Value], table: String = "item")
   }
 
   /// A new, empty store and the app's way of writing to its table: all changes in one transaction.
@@ -90,6 +107,9 @@ public struct ReplicaStoreConformance: Sendable {
     case .counters: try checkCounters()
     case .extremes: try checkExtremes()
     case .sets: try checkSets()
+    case .unique: try checkUnique()
+    case .swapped: try checkSwapped()
+    case .replace: try checkReplace()
     case .updateWins: try checkUpdateWins()
     case .lastDelete: try checkLastDelete()
     case .restamp: try checkRestamp()
@@ -121,6 +141,9 @@ public struct ReplicaStoreConformance: Sendable {
     case counters = "counters add in 128 bits and show what fits in 64"
     case extremes = "extremes stay, by SQLite's order over types"
     case sets = "a set keeps what somebody added and nobody who saw it took out"
+    case unique = "of rows that collide in a UNIQUE index the first is shown, until it gives way"
+    case swapped = "rows may pass unique values on to each other"
+    case replace = "rows that a REPLACE removes are deleted everywhere"
     case updateWins = "under .updateWins a change that the delete had not seen keeps the row"
     case lastDelete = "under .lastWriter the later of delete and change stays"
     case restamp = "restamping keeps winners, and times increase"

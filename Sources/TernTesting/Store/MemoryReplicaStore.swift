@@ -3,8 +3,8 @@ import Tern
 
 /// A replica that lives in memory: the same merge over dictionaries, for tests and simulations.
 ///
-/// Tables have no constraints, foreign keys or triggers, so every complete row of the state is
-/// shown. Concurrent writes are not counted, but for `.sameSequence`. Nothing survives the value; a copy of the database
+/// Tables have no constraints but UNIQUE, no foreign keys and no triggers, so every complete row of
+/// the state is shown that does not collide. Concurrent writes are not counted, but for `.sameSequence`. Nothing survives the value; a copy of the database
 /// is ``copy()``.
 ///
 /// ```swift
@@ -97,6 +97,7 @@ public final class MemoryReplicaStore: ReplicaStore {
     return try transaction { state in
       let sealed = try state.seal()
       _ = try state.takeUpDue(now: wall + state.correctionMilliseconds)
+      state.walk()
       return sealed
     }
   }
@@ -119,6 +120,7 @@ public final class MemoryReplicaStore: ReplicaStore {
       var summary = MergeSummary()
       summary.changedTables = try state.takeUpDue(now: now)
       for operation in page.operations { try state.take(operation, now: now, &summary) }
+      state.walk()
       state.places[place.remoteID] = place
       return summary
     }
@@ -147,6 +149,7 @@ public final class MemoryReplicaStore: ReplicaStore {
     try transaction { state in
       _ = try state.seal()
       try state.restamp(after: accepted, at: remoteID, nowMilliseconds: nowMilliseconds)
+      state.walk()
     }
   }
 
@@ -157,6 +160,7 @@ public final class MemoryReplicaStore: ReplicaStore {
       if abs(correction - state.correctionMilliseconds) > 1000 {
         // Notes keep the clock that they were taken under.
         _ = try state.seal()
+        state.walk()
         state.correctionMilliseconds = correction
       }
       return offset
@@ -180,7 +184,7 @@ public final class MemoryReplicaStore: ReplicaStore {
       counts.unsealedNotes = state.tables.reduce(0) { $0 + $1.notes.count }
       counts.operations = state.progress.reduce(0) { $0 + $1.log.count }
       counts.heldRows = state.tables.reduce(0) { sum, table in
-        sum + table.rows.values.count { $0.state.map { $0.isPresent && !$0.isComplete } ?? false }
+        sum + table.rows.values.count(where: \.isHeld)
       }
       counts.deferredOperations = state.deferredOperations
       counts.groupsPutAside = state.putAside.count

@@ -19,6 +19,9 @@ struct MemoryRows: Sendable {
     var shown: [Value]?
     /// What a row held that was deleted and not sealed yet.
     var gone: [Value]?
+    /// Whether it is in the state and not in its table, and whether it was when it was written here.
+    var isHeld = false
+    var wasHeld = false
   }
 
   struct Note: Sendable {

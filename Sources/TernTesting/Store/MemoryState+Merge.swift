@@ -149,6 +149,7 @@ extension MemoryRows {
     guard state != row.state else { return false }
     row.state = state
     row.shown = state.isShown ? row.content : nil
+    row.isHeld = state.isPresent && !state.isShown
     if row.shown == nil { large[key] = nil }
     rows[key] = row
     return true

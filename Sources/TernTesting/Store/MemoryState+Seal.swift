@@ -68,14 +68,14 @@ extension MemoryRows {
     _ key: [UInt8], _ columns: Set<Int>, stamp: Stamp, sequence: UInt64, authors: Authors
   ) throws -> [UInt8]? {
     var row = row(key)
-    let gone = row.gone
-    row.gone = nil
+    let (gone, wasHeld) = (row.gone, row.wasHeld)
+    (row.gone, row.wasHeld) = (nil, false)
     let change = LocalChange(
       shape: shape, key: key, stamp: stamp, sequence: sequence, authors: authors)
     var state = row.state ?? RowState(life: 0)
     var bytes = ByteWriter()
     if let shown = row.shown {
-      let isChanged = try change.write(shown, columns, to: &state, &bytes)
+      let isChanged = try change.write(shown, columns, to: &state, &bytes, wasHeld: wasHeld)
       row.shown = shape.columns.indices.map { state.computed(UInt32($0)) ?? shown[$0] }
       guard isChanged else {
         rows[key] = row
@@ -83,13 +83,13 @@ extension MemoryRows {
       }
       row.content = row.shown!
     } else {
-      // A row without its insert is absent from the table without having been deleted.
-      guard state.isShown else {
+      // A row that is held aside is absent from the table without having been deleted.
+      guard state.isShown, !row.isHeld else {
         rows[key] = row
         return nil
       }
       if shape.deletes.keepsContent, let gone {
-        _ = try change.write(gone, columns, to: &state, &bytes)
+        _ = try change.write(gone, columns, to: &state, &bytes, wasHeld: wasHeld)
         row.content = shape.columns.indices.map { state.computed(UInt32($0)) ?? gone[$0] }
       } else {
         row.content = defaults
@@ -116,9 +116,11 @@ private struct LocalChange {
 
   /// Writes columns, or the whole row where it is new.
   ///
+  /// - Parameter wasHeld: the row was held aside, so that the app wrote without its values.
   /// - Returns: whether anything differs.
   func write(
-    _ values: [Value], _ columns: Set<Int>, to state: inout RowState, _ bytes: inout ByteWriter
+    _ values: [Value], _ columns: Set<Int>, to state: inout RowState, _ bytes: inout ByteWriter,
+    wasHeld: Bool
   ) throws -> Bool {
     let isNew = !state.isPresent
     let life = isNew ? state.nextLife : state.life
@@ -128,7 +130,7 @@ private struct LocalChange {
     for index in shape.columns.indices where isNew || columns.contains(index) {
       let value = try state.write(
         values[index], to: UInt32(index), rule: shape.columns[index].rule, stamp, sequence,
-        authors, isNew: isNew)
+        authors, isNew: isNew, wasHeld: wasHeld && !isNew)
       if let value { written.append((index, value)) }
     }
     if !isNew && written.isEmpty { return false }
@@ -179,15 +181,17 @@ extension RowState {
   /// - Returns: what travels; `nil` when the column stands as it stood.
   fileprivate mutating func write(
     _ value: Value, to column: UInt32, rule: MergeRule, _ stamp: Stamp, _ sequence: UInt64,
-    _ authors: Authors, isNew: Bool
+    _ authors: Authors, isNew: Bool, wasHeld: Bool
   ) throws -> ByteWriter? {
     var writer = ByteWriter()
     if case .integer(let number) = value, rule == .counter {
-      let difference = Int128(number) - Int128(Int64(clamping: sum(of: column)))
+      let shown = wasHeld ? 0 : Int64(clamping: sum(of: column))
+      let difference = Int128(number) - Int128(shown)
       if difference == 0, !isNew { return nil }
       writer.append(wide: difference)
     } else if rule == .set {
-      let change = elements(of: column).change(to: try MemoryWriter.elements(value))
+      let change = elements(of: column)
+        .change(to: try MemoryWriter.elements(value), isComplete: !wasHeld)
       if change == nil, !isNew { return nil }
       (change ?? SetChange(added: [])).bytes.withUnsafeBytes { writer.append(.blob, bytes: $0) }
     } else {

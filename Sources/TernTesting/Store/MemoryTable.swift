@@ -6,11 +6,15 @@ public struct MemoryTable: Hashable, Sendable {
   public var keyColumns: [String]
   /// Columns beside the key, in order. Counters stand at 0 until written, the others at NULL.
   public var columns: [String]
+  /// Columns that are unique together, as by an index beside the key: values are compared by type
+  /// and bytes, but for whole numbers, and NULL never collides.
+  public var uniques: [[String]]
 
-  public init(_ name: String, key: [String], columns: [String]) {
+  public init(_ name: String, key: [String], columns: [String], uniques: [[String]] = []) {
     self.name = name
     keyColumns = key
     self.columns = columns
+    self.uniques = uniques
   }
 
   /// - Throws: ``SchemaError`` when the schema names what is not here.
@@ -22,11 +26,23 @@ public struct MemoryTable: Hashable, Sendable {
     }
     let local = Set(declared.local.map(\.folded))
     let rules = Dictionary(uniqueKeysWithValues: declared.merge.map { ($0.key.folded, $0.value) })
-    return MemoryShape(
+    var shape = MemoryShape(
       name: name, deletes: declared.deletes, keyColumns: keyColumns,
       columns: columns.filter { !local.contains($0.folded) }.map {
         MemoryShape.Column(name: $0, rule: rules[$0.folded] ?? .lastWriter)
       })
+    shape.uniques = try uniques.map { unique in
+      try unique.map { name in
+        let column = shape.columns.firstIndex { $0.name.folded == name.folded }
+        guard let column, shape.columns[column].rule == .lastWriter else {
+          throw SchemaError(
+            .uniqueBesideKey, table: self.name, column: name,
+            "only columns that travel and merge by .lastWriter can be unique")
+        }
+        return column
+      }
+    }
+    return shape
   }
 }
 
@@ -36,6 +52,8 @@ struct MemoryShape: Hashable, Sendable {
   let deletes: DeleteRule
   let keyColumns: [String]
   let columns: [Column]
+  /// Indices of columns that are unique together.
+  var uniques: [[Int]] = []
 
   struct Column: Hashable, Sendable {
     let name: String

@@ -4,7 +4,7 @@ import Tern
 public struct MemoryWriteError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     enum Reason: Sendable {
-      case unknownTable, unknownColumn, missingKey, exists, notANumber, notASet
+      case unknownTable, unknownColumn, missingKey, exists, notUnique, notANumber, notASet
     }
     let reason: Reason
 
@@ -14,6 +14,8 @@ public struct MemoryWriteError: Error, Hashable, Sendable {
     public static let missingKey = Code(reason: .missingKey)
     /// The inserted row's key is taken.
     public static let exists = Code(reason: .exists)
+    /// Another row holds the same in columns that are unique together.
+    public static let notUnique = Code(reason: .notUnique)
     /// A counter must hold a 64-bit whole number.
     public static let notANumber = Code(reason: .notANumber)
     /// A set must hold a JSON array of texts and numbers.

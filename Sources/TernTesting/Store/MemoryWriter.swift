@@ -17,6 +17,19 @@ public struct MemoryWriter {
     }
     var values = tables[index].defaults
     for (column, value) in columns { values[column] = value }
+    try checkUnique(index, key, values)
+    put(index, key, values, written: Set(values.indices))
+  }
+
+  /// Adds a row, or writes over the one with its key, and removes the rows that hold the same in
+  /// columns that are unique together: as `INSERT OR REPLACE` does.
+  ///
+  /// - Throws: ``MemoryWriteError``.
+  public mutating func replace(_ table: String, _ row: [String: Value]) throws {
+    let (index, key, columns) = try resolve(table, row)
+    var values = tables[index].defaults
+    for (column, value) in columns { values[column] = value }
+    for rival in tables[index].rivals(of: key, values) { put(index, rival, nil, written: []) }
     put(index, key, values, written: Set(values.indices))
   }
 
@@ -31,6 +44,7 @@ public struct MemoryWriter {
       values[column] = value
       changed.insert(column)
     }
+    try checkUnique(index, key, values)
     put(index, key, values, written: changed)
   }
 
@@ -43,9 +57,18 @@ public struct MemoryWriter {
     put(index, key, nil, written: [])
   }
 
+  private func checkUnique(_ index: Int, _ key: [UInt8], _ values: [Value]) throws {
+    if tables[index].rivals(of: key, values).isEmpty { return }
+    throw MemoryWriteError(.notUnique, table: tables[index].shape.name)
+  }
+
   private mutating func put(_ index: Int, _ key: [UInt8], _ values: [Value]?, written: Set<Int>) {
     var row = tables[index].row(key)
     row.gone = values == nil ? row.shown : nil
+    row.wasHeld = row.wasHeld || row.isHeld
+    // What came and went while the row was held aside says nothing of it.
+    row.isHeld = values == nil && row.wasHeld
+    if row.isHeld { (row.gone, row.wasHeld) = (nil, false) }
     row.shown = values
     tables[index].rows[key] = row
     tables[index].notes.append(.init(key: key, columns: written, milliseconds: milliseconds))

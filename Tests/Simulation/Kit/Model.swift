@@ -6,7 +6,8 @@ import Tern
 struct Model {
   struct Row: Equatable {
     var life: UInt32
-    var isDeleted: Bool
+    /// Neither deleted nor, in its unique column, behind a row that was created before.
+    var isShown: Bool
     var cells: [String: Value]
   }
 
@@ -23,6 +24,7 @@ struct Model {
   /// An insert, an update or a delete of a row; a delete is of the life that it ends.
   private struct Change {
     let isDelete: Bool
+    let isInsert: Bool
     let life: UInt32
     let time: HybridTime
     let replica: ReplicaID
@@ -66,7 +68,8 @@ struct Model {
         let isDelete = row.kind == .delete
         changes[key, default: []].append(
           Change(
-            isDelete: isDelete, life: isDelete ? row.life - 1 : row.life, time: envelope.time,
+            isDelete: isDelete, isInsert: row.kind == .insert,
+            life: isDelete ? row.life - 1 : row.life, time: envelope.time,
             replica: envelope.replica, sequence: envelope.sequence, covered: row.covered))
         for (index, column) in block.columns.enumerated()
         where index < row.values.count && row.isCarried[index] {
@@ -87,6 +90,24 @@ struct Model {
   }
 
   func rows() -> [String: Row] {
+    var rows = statedRows()
+    func created(_ key: String) -> (HybridTime, ReplicaID) {
+      changes[key]!.filter { $0.isInsert && $0.life == rows[key]!.life }
+        .map { ($0.time, $0.replica) }.max { $0 < $1 } ?? (.zero, changes[key]![0].replica)
+    }
+    let alive = rows.filter(\.value.isShown).map { (key: $0.key, created: created($0.key)) }
+    var taken: Set<Value> = []
+    for (key, _) in alive.sorted(by: {
+      $0.created == $1.created ? $0.key < $1.key : $0.created < $1.created
+    }) {
+      let place = rows[key]!.cells["u"] ?? .null
+      rows[key]!.isShown = place == .null || taken.insert(place).inserted
+    }
+    return rows
+  }
+
+  /// Rows without regard to whether they collide.
+  private func statedRows() -> [String: Row] {
     changes.reduce(into: [:]) { rows, entry in
       let life = entry.value.map(\.life).max()!
       let last = entry.value.filter { $0.life == life }
@@ -96,7 +117,7 @@ struct Model {
       let isGone = isDeleted && !deletes.keepsContent
       let current = isGone ? [] : (writes[entry.key] ?? []).filter { $0.life == life }
       let cells = Dictionary(grouping: current, by: \.column).mapValues(Self.merged)
-      rows[entry.key] = Row(life: isGone ? life + 1 : life, isDeleted: isDeleted, cells: cells)
+      rows[entry.key] = Row(life: isGone ? life + 1 : life, isShown: !isDeleted, cells: cells)
     }
   }
 

@@ -57,7 +57,7 @@ final class SimulatedDevice: @unchecked Sendable {
         sql: """
           CREATE TABLE item (
             id TEXT NOT NULL PRIMARY KEY, a TEXT, b TEXT, n INTEGER NOT NULL DEFAULT 0,
-            hi INTEGER, lo INTEGER, tags TEXT NOT NULL DEFAULT '[]');
+            hi INTEGER, lo INTEGER, tags TEXT NOT NULL DEFAULT '[]', u INTEGER UNIQUE);
           CREATE TABLE mark (transactions INTEGER NOT NULL);
           INSERT INTO mark VALUES (0)
           """)
@@ -163,12 +163,14 @@ final class SimulatedDevice: @unchecked Sendable {
     tokens += 1
     let token = "\(index).\(tokens)"
     let number = Int64.random(in: -50...50, using: &generator)
-    switch Int.random(in: 0..<12, using: &generator) {
+    let place = generator.happens(0.3) ? nil : Int.random(in: 0..<6, using: &generator)
+    switch Int.random(in: 0..<14, using: &generator) {
     case 0...1:
+      for rival in try rivals(db, key, place) { draft.deleted(rival) }
       let old = try Int64.fetchOne(db, sql: "SELECT n FROM item WHERE id = ?", arguments: [key])
       try db.execute(
-        sql: "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?, json_array(abs(?)))",
-        arguments: [key, token + "a", token + "b", number, number, number, number % 4])
+        sql: "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?, json_array(abs(?)), ?)",
+        arguments: [key, token + "a", token + "b", number, number, number, number % 4, place])
       draft.wrote(key, ["a": token + "a", "b": token + "b"], adding: number - (old ?? 0))
     case 2...3:
       try db.execute(sql: "UPDATE item SET a = ? WHERE id = ?", arguments: [token, key])
@@ -193,10 +195,25 @@ final class SimulatedDevice: @unchecked Sendable {
             SELECT json_group_array(value) FROM json_each(tags) WHERE value <> ?)
           WHERE id = ?
           """, arguments: [abs(number % 4), key])
+    case 11:
+      let rivals = try rivals(db, key, place)
+      try db.execute(
+        sql: "UPDATE OR REPLACE item SET u = ? WHERE id = ?", arguments: [place, key])
+      for rival in rivals where db.changesCount > 0 { draft.deleted(rival) }
+    case 12:
+      try db.execute(sql: "UPDATE OR IGNORE item SET u = ? WHERE id = ?", arguments: [place, key])
     default:
       try db.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [key])
       if db.changesCount > 0 { draft.deleted(key) }
     }
+  }
+}
+
+extension SimulatedDevice {
+  /// The rows that a REPLACE removes to give a key its place.
+  private func rivals(_ db: Database, _ key: String, _ place: Int?) throws -> [String] {
+    try String.fetchAll(
+      db, sql: "SELECT id FROM item WHERE u = ? AND id <> ?", arguments: [place, key])
   }
 }
 

@@ -134,7 +134,7 @@ public final class Simulation: @unchecked Sendable {
     let expected = model.rows()
     let actual = state.reduce(into: [String: Model.Row]()) { rows, row in
       rows[row.key[0].string ?? ""] = Model.Row(
-        life: row.life, isDeleted: !row.isShown, cells: row.cells.mapValues(\.value))
+        life: row.life, isShown: row.isShown, cells: row.cells.mapValues(\.value))
     }
     for key in Set(expected.keys).union(actual.keys).sorted() where expected[key] != actual[key] {
       return "INV-07: row \(key) is \(String(describing: actual[key])) and should be "
@@ -149,8 +149,9 @@ public final class Simulation: @unchecked Sendable {
         }
       }
     }
-    let alive = expected.filter { !$0.value.isDeleted }.count
-    return alive == table.count ? nil : "INV-01: \(table.count) rows are shown and \(alive) alive"
+    let shown = expected.filter(\.value.isShown).count
+    return shown == table.count
+      ? nil : "INV-01: the table has \(table.count) rows and should have \(shown)"
   }
 
   /// Every committed write is in an operation of its device, unless the device overwrote it.

@@ -1,0 +1,70 @@
+/// What notes the rows that a REPLACE removes through a UNIQUE index beside the key.
+///
+/// SQLite fires no delete trigger for them, unless `recursive_triggers` is on; a BEFORE trigger
+/// still sees them. Whether the statement replaces, fails, ignores or updates instead is not known
+/// yet. A note of a row that stays says nothing: a seal looks at what is there.
+///
+/// - Source: <https://www.sqlite.org/lang_conflict.html>
+extension NoteSQL {
+  /// Marks rows of ``goneTable`` that may have stayed. Where deleted rows are kept it marks notes
+  /// too: what was written to a row before it went has to come before its end, and notes of that
+  /// come after one of a row that stayed.
+  static let maybe = "maybe"
+
+  /// Puts such notes behind all others. A seal's scan can not: what it sorts it has read before, and
+  /// the second note of a key has to see what became of the first.
+  var moveMaybeGone: String? {
+    guard shape.deletes.keepsContent, !shape.uniques.isEmpty else { return nil }
+    return "UPDATE \(noteTable) SET rowid = rowid + (SELECT max(rowid) FROM \(noteTable)) "
+      + "WHERE m0 = '\(Self.maybe)'"
+  }
+
+  var replaceTriggers: [(name: String, sql: String)] {
+    if shape.uniques.isEmpty { return [] }
+    let indexed = Set(shape.uniques.flatMap { $0.columns.map(\.name) }).sorted()
+    return [
+      trigger("replace", "BEFORE INSERT", shape.uniques.flatMap { noteRivals($0, of: "NEW") }),
+      trigger(
+        "replace_update", "BEFORE UPDATE OF \(names(indexed))",
+        shape.uniques.flatMap { noteRivals($0, of: "OLD") }),
+    ]
+  }
+
+  /// Notes the rows that hold what the new row is about to hold.
+  ///
+  /// - Parameter row: whose key is not meant.
+  private func noteRivals(_ unique: TableShape.Unique, of row: String) -> [String] {
+    let matches = unique.columns.map {
+      "r.\($0.name.quoted) = NEW.\($0.name.quoted) COLLATE \($0.collation.quoted)"
+    }
+    let others = shape.keyColumns.map { "r.\($0.quoted) IS NOT \(row).\($0.quoted)" }
+    let rivals =
+      "FROM \(shape.name.quoted) AS r WHERE \(matches.joined(separator: " AND ")) "
+      + "AND (\(others.joined(separator: " OR ")))"
+    let keys = shape.keyColumns.map { "r.\($0.quoted)" }
+    let masks =
+      shape.deletes.keepsContent ? ["'\(Self.maybe)'"] + noColumns.dropFirst() : noColumns
+    let note =
+      "INSERT INTO \(noteTable) (\((["ms"] + maskNames + keyNames).joined(separator: ", "))) "
+      + "SELECT \(([Self.milliseconds] + masks + keys).joined(separator: ", ")) \(rivals)"
+    guard shape.deletes.keepsContent else { return [note] }
+    let names = keyNames + goneColumns.map(\.name) + [Self.maybe]
+    let values = keys + goneColumns.map { "r.\($0.column.quoted)" } + ["1"]
+    return [
+      note,
+      "DELETE FROM \(goneTable) WHERE \(Self.maybe) AND (\(keyNames.joined(separator: ", "))) IN ("
+        + "SELECT \(keys.joined(separator: ", ")) \(rivals))",
+      "INSERT INTO \(goneTable) (\(names.joined(separator: ", "))) "
+        + "SELECT \(values.joined(separator: ", ")) \(rivals)",
+    ]
+  }
+
+  /// A row that goes for certain held what it holds now, and not what a REPLACE met before.
+  var forgetMaybeGone: [String] {
+    if shape.uniques.isEmpty { return [] }
+    let match = zip(keyNames, shape.keyColumns).map { "\($0) = OLD.\($1.quoted)" }
+    return [
+      "DELETE FROM \(goneTable) WHERE \(Self.maybe) AND \(match.joined(separator: " AND "))"
+    ]
+  }
+}

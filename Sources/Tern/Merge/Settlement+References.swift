@@ -1,0 +1,229 @@
+import TernCore
+import TernDatabase
+
+/// The greatest set of rows in which every row has its parents: what was written, and what referred
+/// to rows that went, is looked at, and taken out until nothing changes.
+extension Settlement {
+  private enum Footing {
+    case stands
+    /// A parent is not in its table, and may come with ``Settlement/waiting``.
+    case leans
+    case falls
+  }
+
+  /// Holds aside the rows whose parents are missing. While rows are waiting, those count as there.
+  func holdOrphans() throws {
+    var isSettled = false
+    while !isSettled {
+      isSettled = true
+      for sql in transaction.sql {
+        guard let writer = writers[sql.shape.id] else { continue }
+        let touched = writer.takeTouched()
+        for key in touched.written { isSettled = try !fell(key, writer) && isSettled }
+        for key in touched.removed {
+          isSettled = try !holdChildren(of: key, sql.shape) && isSettled
+        }
+        if touched.isAny, writer.isReferredTo, !sql.shape.uniques.isEmpty {
+          looselyReferredTo.insert(sql.shape.id)
+        }
+      }
+      if !leaning.isEmpty { isSettled = try !settleLeaning() && isSettled }
+      isSettled =
+        try waiting.isEmpty
+        ? !holdLooseChildren() && isSettled : !settleWaiting() && isSettled
+    }
+  }
+
+  /// Holds a row aside that lacks a parent; `true` when it was.
+  private func fell(_ key: [UInt8], _ writer: TableWriter) throws -> Bool {
+    switch try footing(key, writer) {
+    case .stands: return false
+    case .leans:
+      leaning.insert(RowID(table: writer.sql.shape.id, key: key))
+      return false
+    case .falls:
+      try writer.hold(key, .parent, adding: [:])
+      return true
+    }
+  }
+
+  private func footing(_ key: [UInt8], _ writer: TableWriter) throws -> Footing {
+    var footing = Footing.stands
+    for foreignKey in writer.sql.shape.foreignKeys {
+      let statement = try transaction.statement(writer.sql.orphan(foreignKey))
+      _ = try writer.bind(key, to: statement)
+      let isMissing = try statement.step()
+      statement.reset()
+      guard isMissing else { continue }
+      if waiting.isEmpty { return .falls }
+      let content = try writer.read(key) ?? [:]
+      if try !mayCome(foreignKey, of: writer.sql.shape, key, content) { return .falls }
+      footing = .leans
+    }
+    return footing
+  }
+
+  /// Whether the parent of a row may stand in the end, as far as the key says which it is. Other
+  /// references do not decide who competes for a UNIQUE value.
+  private func mayCome(
+    _ foreignKey: TableShape.ForeignKey, of shape: TableShape, _ key: [UInt8],
+    _ content: [String: Value]
+  ) throws -> Bool {
+    guard let parent = parent(of: foreignKey), foreignKey.isExact(parent) else { return true }
+    let values = try shape.values(key, content)
+    let named = foreignKey.valuesByParent(values)
+    return waiting[RowID(table: parent.id, key: parent.packed(named))] != nil
+  }
+
+  private func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
+    transaction.sql.first { $0.shape.name.folded == foreignKey.parent.folded }?.shape
+  }
+
+  // MARK: - While rows are waiting
+
+  /// Looks again at the rows that lean on others; `true` when one fell.
+  private func settleLeaning() throws -> Bool {
+    var hasFallen = false
+    for row in leaning {
+      guard let sql = transaction.sql.first(where: { $0.shape.id == row.table }) else { continue }
+      let writer = try writer(sql)
+      switch try footing(row.key, writer) {
+      case .leans: continue
+      case .stands: break
+      case .falls:
+        try writer.hold(row.key, .parent, adding: [:])
+        hasFallen = true
+      }
+      leaning.remove(row)
+    }
+    return hasFallen
+  }
+
+  /// Takes the rows out of those that wait whose parents can not stand; `true` when there were any.
+  private func settleWaiting() throws -> Bool {
+    var hasFallen = false
+    for (id, row) in waiting where try !hasParents(row) {
+      waiting[id] = nil
+      try transaction.hold(id.table, id.key, .parent, content: row.content)
+      hasFallen = true
+    }
+    return hasFallen
+  }
+
+  private func hasParents(_ row: WaitingRow) throws -> Bool {
+    let values = try row.sql.shape.values(row.key, row.content)
+    for foreignKey in row.sql.shape.foreignKeys {
+      guard let parent = parent(of: foreignKey), foreignKey.isExact(parent) else { continue }
+      let named = foreignKey.valuesByParent(values)
+      if named.values.contains(.null) { continue }
+      let key = parent.packed(named)
+      if waiting[RowID(table: parent.id, key: key)] != nil { continue }
+      guard let sql = transaction.sql.first(where: { $0.shape.id == parent.id }),
+        try writer(sql).read(key) != nil
+      else { return false }
+    }
+    return true
+  }
+
+  // MARK: - Children
+
+  /// Holds aside the rows that refer to one that went; `true` when there were any.
+  private func holdChildren(of key: [UInt8], _ parent: TableShape) throws -> Bool {
+    var hasHeld = false
+    for sql in transaction.sql {
+      for foreignKey in sql.shape.foreignKeys
+      where foreignKey.parent.folded == parent.name.folded {
+        guard let select = sql.children(foreignKey, of: parent) else { continue }
+        let statement = try transaction.statement(select)
+        _ = try writer(sql).bind(key, to: statement)
+        hasHeld = try hold(from: statement, sql) || hasHeld
+      }
+    }
+    return hasHeld
+  }
+
+  /// The same for the rows that refer to a changed table by other columns than its key, of which no
+  /// list is kept: all of them are looked at.
+  private func holdLooseChildren() throws -> Bool {
+    if looselyReferredTo.isEmpty { return false }
+    let changed = looselyReferredTo
+    looselyReferredTo = []
+    var hasHeld = false
+    for sql in transaction.sql {
+      for foreignKey in sql.shape.foreignKeys {
+        guard let parent = parent(of: foreignKey), changed.contains(parent.id),
+          sql.children(foreignKey, of: parent) == nil
+        else { continue }
+        let statement = try transaction.statement(sql.orphans(foreignKey))
+        hasHeld = try hold(from: statement, sql) || hasHeld
+      }
+    }
+    return hasHeld
+  }
+
+  /// Looks at the rows whose keys a statement yields; `true` when one was held aside.
+  private func hold(from statement: FastStatement, _ sql: TableSQL) throws -> Bool {
+    var keys: [[UInt8]] = []
+    while try statement.step() { keys.append(statement.packedKey(sql.shape)) }
+    statement.reset()
+    let writer = try writer(sql)
+    return try keys.reduce(false) { try fell($1, writer) || $0 }
+  }
+}
+
+extension TableShape.ForeignKey {
+  /// Whether equal values are equal bytes, and name the parent by its key.
+  fileprivate func isExact(_ parent: TableShape) -> Bool {
+    guard Set(parentColumns.map(\.folded)) == Set(parent.keyColumns.map(\.folded)) else {
+      return false
+    }
+    return zip(parentColumns, affinities).allSatisfy { name, affinity in
+      let index = parent.keyColumns.firstIndex { $0.folded == name.folded }!
+      return affinity == parent.keyAffinities[index]
+    }
+  }
+
+  /// What a row with these values holds of its parent's columns.
+  fileprivate func valuesByParent(_ values: [String: Value]) -> [String: Value] {
+    Dictionary(
+      zip(parentColumns.map(\.folded), columns.map { values[$0.folded] ?? .null }),
+      uniquingKeysWith: { $1 })
+  }
+}
+
+extension TableShape {
+  /// A key of these values, by folded name.
+  fileprivate func packed(_ values: [String: Value]) -> [UInt8] {
+    PackedKey.bytes(of: keyColumns.map { values[$0.folded] ?? .null })
+  }
+}
+
+extension TableSQL {
+  /// Yields a row when the row with the bound key lacks its parent.
+  fileprivate func orphan(_ foreignKey: TableShape.ForeignKey) -> String {
+    let key = shape.keyColumns.enumerated().map { "c.\($1.quoted) = ?\($0 + 1)" }
+    return orphans(foreignKey) + " AND \(key.joined(separator: " AND "))"
+  }
+
+  /// The condition that row `c` refers to a parent which is not in its table.
+  func lacksParent(_ foreignKey: TableShape.ForeignKey) -> String {
+    let present = foreignKey.columns.map { "c.\($0.quoted) IS NOT NULL" }
+    let match = zip(foreignKey.parentColumns, foreignKey.columns)
+      .map { "p.\($0.quoted) = c.\($1.quoted)" }
+    return "\(present.joined(separator: " AND ")) AND NOT EXISTS (SELECT 1 FROM "
+      + "main.\(foreignKey.parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))"
+  }
+
+  /// Yields the keys of the rows that refer to the parent with the bound key; `nil` where they do
+  /// not refer to its primary key.
+  fileprivate func children(_ foreignKey: TableShape.ForeignKey, of parent: TableShape) -> String? {
+    var matches: [String] = []
+    for (column, parentColumn) in zip(foreignKey.columns, foreignKey.parentColumns) {
+      let index = parent.keyColumns.firstIndex { $0.folded == parentColumn.folded }
+      guard let index else { return nil }
+      matches.append("\(column.quoted) = ?\(index + 1)")
+    }
+    return "SELECT \(shape.keyColumns.map(\.quoted).joined(separator: ", ")) "
+      + "FROM \(shape.qualifiedName) WHERE \(matches.joined(separator: " AND "))"
+  }
+}

@@ -1,0 +1,89 @@
+import TernCore
+import TernDatabase
+
+/// A row of the state that only a UNIQUE index keeps out of its table.
+struct WaitingRow {
+  let sql: TableSQL
+  let key: [UInt8]
+  let content: [String: Value]
+  let creation: Creation
+}
+
+/// The order in which rows that collide in a UNIQUE index are walked: by the stamp of the insert
+/// that stands, then by key. Every replica has the same (INV-01).
+struct Creation: Comparable {
+  /// It stands in the table and in no operation: it yields to every row that others know.
+  private let isUnsynced: Bool
+  private let time: HybridTime
+  private let author: ReplicaID
+  private let key: [UInt8]
+
+  init(_ state: RowState?, key: [UInt8], authors: Authors) {
+    isUnsynced = state == nil
+    time = state?.stamp.time ?? .zero
+    author = authors.ids[Int(state?.stamp.author ?? 0)]
+    self.key = key
+  }
+
+  static func < (left: Creation, right: Creation) -> Bool {
+    if left.isUnsynced != right.isUnsynced { return right.isUnsynced }
+    if left.time != right.time { return left.time < right.time }
+    if left.author != right.author { return left.author < right.author }
+    return left.key.lexicographicallyPrecedes(right.key)
+  }
+}
+
+extension TableWriter {
+  func state(of key: [UInt8]) throws -> RowState? {
+    let read = try transaction.statement(sql.readState)
+    _ = try bind(key, to: read)
+    defer { read.reset() }
+    return try read.step() ? try transaction.state(in: read, from: 0) : nil
+  }
+
+  func creation(of key: [UInt8]) throws -> Creation {
+    Creation(try state(of: key), key: key, authors: transaction.authors)
+  }
+
+  /// The keys of the rows in the table that keep out one with this key and content.
+  func rivals(of key: [UInt8], content: [String: Value]) throws -> [[UInt8]] {
+    let values = try sql.shape.values(key, content)
+    var rivals: Set<[UInt8]> = []
+    for unique in sql.shape.uniques {
+      let names = unique.columns.map(\.name)
+      let select = try transaction.statement(
+        sql.rivals(unique, absent: names.filter { values[$0.folded] == nil }))
+      for (index, name) in names.enumerated() {
+        if let value = values[name.folded] { select.bind(Int32(index + 1), copy: value) }
+      }
+      defer { select.reset() }
+      while try select.step() { rivals.insert(select.packedKey(sql.shape)) }
+    }
+    rivals.remove(key)
+    return rivals.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+}
+
+extension TableSQL {
+  /// Yields the keys of rows that hold given values in a UNIQUE index.
+  ///
+  /// - Parameter absent: columns of which no value is bound, because they stand at their default.
+  fileprivate func rivals(_ unique: TableShape.Unique, absent: [String]) -> String {
+    let matches = unique.columns.enumerated().map { index, column in
+      let value = absent.contains(column.name) ? "(\(column.defaultValue))" : "?\(index + 1)"
+      return "\(column.name.quoted) = \(value) COLLATE \(column.collation.quoted)"
+    }
+    return "SELECT \(shape.keyColumns.map(\.quoted).joined(separator: ", ")) "
+      + "FROM \(shape.qualifiedName) WHERE \(matches.joined(separator: " AND "))"
+  }
+}
+
+extension TableShape {
+  /// The values of a row's columns, the key's included, by folded name.
+  func values(_ key: [UInt8], _ content: [String: Value]) throws -> [String: Value] {
+    var values = Dictionary(content.map { ($0.key.folded, $0.value) }, uniquingKeysWith: { $1 })
+    let keys = try key.withUnsafeBytes { try PackedKey.values($0) }
+    for (name, value) in zip(keyColumns, keys) { values[name.folded] = value }
+    return values
+  }
+}

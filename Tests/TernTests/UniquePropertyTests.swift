@@ -1,0 +1,149 @@
+import GRDB
+import Tern
+import TernTesting
+import Testing
+
+private let creation = """
+  CREATE TABLE place (
+    id TEXT NOT NULL PRIMARY KEY, name TEXT UNIQUE COLLATE NOCASE,
+    parent TEXT REFERENCES place ON DELETE SET NULL);
+  CREATE TABLE thing (
+    id TEXT NOT NULL PRIMARY KEY, place TEXT REFERENCES place ON DELETE CASCADE, slot UNIQUE, code,
+    a, b, UNIQUE (place, code), CHECK (a IS NULL OR b IS NULL OR a + b < 5)) WITHOUT ROWID;
+  """
+private let schema = SyncSchema(version: 1, tables: [SyncTable("thing"), SyncTable("place")])
+
+/// UNIQUE, foreign keys, references in circles and CHECK together.
+@Suite struct UniquePropertyTests {
+  @Test(arguments: UInt64(1)...24)
+  func `equal states give equal tables, as the rule says, in any order (INV-01)`(_ seed: UInt64)
+    throws
+  {
+    var generator = SeededGenerator(seed: seed)
+    let authors = try (1...3).map { try device($0) }
+    for _ in 0..<Int.random(in: 20...60, using: &generator) {
+      let index = Int.random(in: 0..<3, using: &generator)
+      try write(authors[index], &generator)
+      if generator.happens(0.3) { try authors[index].store.seal() }
+      if generator.happens(0.08) {
+        try authors[index].pull(from: authors[(index + 1) % 3])
+      }
+    }
+    for _ in 0..<2 {
+      for index in 0..<3 { try authors[index].pull(from: authors[(index + 1) % 3]) }
+    }
+    for device in authors { try device.pull(from: authors[0]) }
+    let operations = try authors[0].store.operations(lackedBy: .init(), maximumBytes: .max)
+    let observers = try (10...13).map { try device($0) }
+    for observer in observers { try merge(operations, into: observer, &generator) }
+    let state = try authors[0].store.canonicalState()
+    #expect(Set(state.filter(\.isShown).map(RowName.init)) == Model(state).shown)
+    for device in authors + observers { try expectEqual(device, authors[0], "place", "thing") }
+    for device in authors + observers {
+      #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
+      #expect(try device.rows("PRAGMA integrity_check") == [["ok".databaseValue]])
+    }
+  }
+
+  private func device(_ id: Int) throws -> Device {
+    try Device(schema, id: UInt64(id)) { try $0.execute(sql: creation) }
+  }
+
+  /// Merges in a random order that keeps each author's own, in pages of random length.
+  private func merge(
+    _ operations: [Tern.Operation], into device: Device, _ generator: inout SeededGenerator
+  ) throws {
+    var queues = Array(
+      Dictionary(grouping: operations, by: \.envelope.replica).sorted { $0.key < $1.key }
+        .map { $0.value[...] })
+    while !queues.isEmpty {
+      var page: [Tern.Operation] = []
+      for _ in 0..<Int.random(in: 1...6, using: &generator) where !queues.isEmpty {
+        let index = Int.random(in: queues.indices, using: &generator)
+        page.append(queues[index].removeFirst())
+        if queues[index].isEmpty { queues.remove(at: index) }
+      }
+      _ = try device.store.merge(
+        PulledPage(
+          operations: page, cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+        from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
+    }
+  }
+
+  private func write(_ device: Device, _ generator: inout SeededGenerator) throws {
+    func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
+    func some(_ text: String) -> String { generator.happens(0.2) ? "NULL" : text }
+    let (place, thing) = ("'p\(number(5))'", "'t\(number(6))'")
+    let name = some("'\(["n", "N", "m", "M", "o"][number(5)])'")
+    let clause = ["OR REPLACE", "OR IGNORE", ""][number(3)]
+    let column = ["slot", "code", "a", "b"][number(4)]
+    let sql =
+      switch number(8) {
+      case 0, 1:
+        "INSERT \(clause) INTO place VALUES (\(place), \(name), \(some("'p\(number(5))'")))"
+      case 2: "UPDATE \(clause) place SET name = \(name) WHERE id = \(place)"
+      case 3: "UPDATE place SET parent = \(some("'p\(number(5))'")) WHERE id = \(place)"
+      case 4: "DELETE FROM place WHERE id = \(place)"
+      case 5:
+        """
+        INSERT \(clause) INTO thing (id, place, slot, code)
+        VALUES (\(thing), \(some(place)), \(some("\(number(4))")), \(some("\(number(3))")))
+        """
+      case 6: "UPDATE \(clause) thing SET \(column) = \(some("\(number(4))")) WHERE id = \(thing)"
+      default: "DELETE FROM thing WHERE id = \(thing)"
+      }
+    do {
+      try device.execute(sql)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      // The app is told, and nothing is written.
+    }
+  }
+}
+
+private struct RowName: Hashable {
+  let table: String
+  let key: Value
+
+  init(_ row: CanonicalRow) { (table, key) = (row.table, row.key[0]) }
+  init(_ table: String, _ key: Value) { (self.table, self.key) = (table, key) }
+}
+
+/// The rule by its own words, over all rows at once.
+private struct Model {
+  let shown: Set<RowName>
+
+  init(_ state: [CanonicalRow]) {
+    func value(_ row: CanonicalRow, _ column: String) -> Value {
+      row.cells[column]?.value ?? .null
+    }
+    let candidates = state.filter { row in
+      guard row.life % 2 == 1, row.author != nil else { return false }
+      guard case .integer(let a) = value(row, "a"), case .integer(let b) = value(row, "b") else {
+        return true
+      }
+      return a + b < 5
+    }
+    func standing(_ rows: [CanonicalRow]) -> [CanonicalRow] {
+      let names = Set(rows.map(RowName.init))
+      let rest = rows.filter { row in
+        let parent = value(row, row.table == "place" ? "parent" : "place")
+        return parent == .null || names.contains(RowName("place", parent))
+      }
+      return rest.count == rows.count ? rest : standing(rest)
+    }
+    var taken: Set<[Value]> = []
+    let winners = standing(candidates).sorted {
+      ($0.time, $0.author!, $0.key[0]) < ($1.time, $1.author!, $1.key[0])
+    }.filter { row in
+      let name = value(row, "name").string.map { Value.string($0.uppercased()) } ?? .null
+      let places: [[Value]] = [
+        ["name", name], ["slot", value(row, "slot")],
+        ["code", value(row, "place"), value(row, "code")],
+      ].filter { !$0.contains(.null) }
+      if places.contains(where: taken.contains) { return false }
+      taken.formUnion(places)
+      return true
+    }
+    shown = Set(standing(winners).map(RowName.init))
+  }
+}
