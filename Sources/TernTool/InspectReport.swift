@@ -20,8 +20,22 @@ struct InspectReport {
       "tokens    \(server.tokens)",
     ]
     append(
-      "spaces", ["name", "position", "bytes", "tokens"],
-      server.spaces.map { [$0.name, "\($0.position)", Self.bytes($0.bytes), "\($0.tokens)"] })
+      "spaces", ["name", "position", "trimmed", "bytes", "tokens"],
+      server.spaces.map {
+        [
+          $0.name, "\($0.position)", "\($0.trimmed)", Self.bytes($0.bytes), "\($0.tokens)",
+        ]
+      })
+    append(
+      "snapshots", ["space", "up to", "parts", "bytes", ""],
+      server.spaces.flatMap { space in
+        space.snapshots.map {
+          [
+            space.name, "\($0.position)", "\($0.parts)", Self.bytes($0.bytes),
+            $0.isComplete ? "" : "being uploaded",
+          ]
+        }
+      })
     append(
       "authors", ["space", "replica", "sequence"],
       server.spaces.flatMap { space in

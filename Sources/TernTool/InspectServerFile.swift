@@ -20,8 +20,19 @@ struct InspectServerFile: Codable {
     var position: Int64
     /// The bytes of its operations.
     var bytes: Int64
+    /// Operations up to here are served no more.
+    var trimmed: Int64
     var tokens: Int
     var authors: [Author]
+    var snapshots: [Snapshot]
+  }
+
+  struct Snapshot: Codable {
+    /// Up to which position it holds everything.
+    var position: Int64
+    var isComplete: Bool
+    var parts: Int
+    var bytes: Int64
   }
 
   struct Author: Codable {
@@ -38,7 +49,7 @@ struct InspectServerFile: Codable {
       // "TSRV": what a server writes into the header of its file.
       guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == 0x5453_5256 else { return nil }
       let format = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-      guard format <= 1 else { throw InspectionError(.newerFormat, path: path) }
+      guard format <= 2 else { throw InspectionError(.newerFormat, path: path) }
       return try Self(db, path: path, format: format)
     }
     guard let read else { return nil }
@@ -54,15 +65,28 @@ struct InspectServerFile: Codable {
     let rows = try Row.fetchAll(
       db,
       sql: """
-        SELECT id, name, position, (SELECT count(*) FROM token WHERE space = space.id) AS tokens,
+        SELECT *, (SELECT count(*) FROM token WHERE space = space.id) AS tokens,
           (SELECT ifnull(sum(length(bytes)), 0) FROM operation WHERE space = space.id) AS bytes
         FROM space ORDER BY name
         """)
     spaces = try rows.map { row in
       Space(
-        name: row["name"], position: row["position"], bytes: row["bytes"], tokens: row["tokens"],
-        authors: try Self.authors(db, space: row["id"]))
+        name: row["name"], position: row["position"], bytes: row["bytes"],
+        // Format 1 has neither it nor snapshots.
+        trimmed: row["trimmed"] ?? 0, tokens: row["tokens"],
+        authors: try Self.authors(db, space: row["id"]),
+        snapshots: format < 2 ? [] : try Self.snapshots(db, space: row["id"]))
     }
+  }
+
+  private static func snapshots(_ db: Database, space: Int64) throws -> [Snapshot] {
+    try Row.fetchAll(
+      db,
+      sql: """
+        SELECT position, is_complete, parts, bytes FROM snapshot
+        WHERE space = ? AND name IS NOT NULL ORDER BY position
+        """, arguments: [space]
+    ).map { Snapshot(position: $0[0], isComplete: $0[1], parts: $0[2], bytes: $0[3]) }
   }
 
   private static func authors(_ db: Database, space: Int64) throws -> [Author] {

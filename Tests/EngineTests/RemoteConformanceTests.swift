@@ -31,6 +31,38 @@ import Testing
     }
   }
 
+  @Test(arguments: SnapshotConformance.Scenario.allCases)
+  func `snapshots in memory`(_ scenario: SnapshotConformance.Scenario) async throws {
+    let conformance = SnapshotConformance {
+      let remote = MemoryRemote(pageOperations: 5)
+      return { _ in remote }
+    }
+    try await conformance.run(scenario)
+  }
+
+  @Test(arguments: SnapshotConformance.Scenario.allCases)
+  func `snapshots over HTTP`(_ scenario: SnapshotConformance.Scenario) async throws {
+    var limits = ServerLimits()
+    limits.retention = .zero
+    try await Server.run(Server.memoryStore(seed: 1), limits: limits) { server in
+      let port = server.port
+      let conformance = SnapshotConformance { { _ in try Server.remote(port: port) } }
+      try await conformance.run(scenario)
+    }
+  }
+
+  @Test func `a folder says that it takes no snapshots`() async throws {
+    try await Share.run { share in
+      let remote = share.remote(Peer.id(1))
+      #expect(try await remote.greet().snapshot == nil)
+      let offer = SnapshotOffer(key: "k", parts: 1, cursor: nil, heads: [:])
+      let error = await #expect(throws: RemoteError.self) {
+        _ = try await remote.beginSnapshot(offer)
+      }
+      #expect(error?.code == .snapshotsUnsupported)
+    }
+  }
+
   @Test func `a remote that doubles what it holds does not pass`() async throws {
     let conformance = RemoteConformance {
       let remote = MemoryRemote()

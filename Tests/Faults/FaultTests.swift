@@ -13,7 +13,9 @@ struct FaultTests {
         try Scenario.triggers(), Scenario.checkpoints, Scenario.journal,
       ]
       #if Server
-      scenarios += [Scenario.serverOpen, try Scenario.serverPush()]
+      scenarios += [
+        Scenario.serverOpen, try Scenario.serverPush(), try Scenario.serverKeeping(),
+      ]
       #endif
       return scenarios
     }

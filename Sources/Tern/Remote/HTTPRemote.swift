@@ -81,6 +81,8 @@ extension HTTPRemote {
     static let documentBytes = 16 << 20
     /// A batch that did not shrink, and its own head.
     static let batchBytes = Batch.Limit.bytes + 64
+    /// A part of a snapshot.
+    static let partBytes = 16 << 20
   }
 
   func request(_ method: HTTPRequest.Method, _ path: String) async throws -> HTTPRequest {
@@ -114,7 +116,7 @@ extension HTTPRemote {
   }
 
   /// Turns what can go wrong on the way into the protocol's own error.
-  private func answering<Answer>(_ work: () async throws -> Answer) async throws -> Answer {
+  func answering<Answer>(_ work: () async throws -> Answer) async throws -> Answer {
     do {
       return try await work()
     } catch let error as HTTPError {

@@ -4,6 +4,7 @@ import TernNetwork
 /// A good answer of the server, not yet read.
 struct RemoteAnswer: Sendable {
   static let batchType = "application/vnd.tern.batch"
+  static let partType = "application/octet-stream"
 
   private let response: HTTPResponse
 
@@ -39,6 +40,16 @@ struct RemoteAnswer: Sendable {
     } catch {
       throw RemoteError(.unexpectedAnswer, "the server's batch can't be read: \(error)")
     }
+  }
+
+  /// A part of a snapshot, which never is empty.
+  func part() async throws -> [UInt8] {
+    try requireType(Self.partType)
+    let bytes = try await response.collect(limit: HTTPRemote.Limit.partBytes)
+    guard !bytes.isEmpty else {
+      throw RemoteError(.unexpectedAnswer, "the server's part of a snapshot is empty")
+    }
+    return bytes
   }
 
   func events() throws -> EventStream {

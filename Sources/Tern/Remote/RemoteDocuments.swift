@@ -5,8 +5,19 @@ struct GreetingDocument: Decodable {
   var position: UInt64
   /// Sequence numbers by replica id in hexadecimal.
   var heads: [String: UInt64]
+  /// Absent from a server that keeps no snapshots, as the next two.
+  var snapshot: SnapshotDocument?
+  var trimmed: UInt64?
+  var wantsSnapshot: Bool?
 
   func greeting() throws -> RemoteGreeting {
+    RemoteGreeting(
+      epoch: epoch, nowMilliseconds: now, position: position, heads: try Self.vector(heads),
+      snapshot: try snapshot?.snapshot(), trimmed: trimmed ?? 0,
+      wantsSnapshot: wantsSnapshot ?? false)
+  }
+
+  static func vector(_ heads: [String: UInt64]) throws -> VersionVector {
     var vector = VersionVector()
     for (text, sequence) in heads {
       guard let replica = ReplicaID(text) else {
@@ -14,9 +25,59 @@ struct GreetingDocument: Decodable {
       }
       vector[replica] = sequence
     }
-    return RemoteGreeting(
-      epoch: epoch, nowMilliseconds: now, position: position, heads: vector)
+    return vector
   }
+}
+
+/// The newest snapshot in a greeting.
+struct SnapshotDocument: Decodable {
+  var id: String
+  var position: UInt64
+  var cursor: String
+  var parts: Int
+  var heads: [String: UInt64]
+
+  func snapshot() throws -> RemoteSnapshot {
+    guard parts > 0 else {
+      throw RemoteError(.unexpectedAnswer, "the greeting names a snapshot without parts")
+    }
+    return RemoteSnapshot(
+      id: id, position: position, cursor: Cursor(rawValue: cursor), parts: parts,
+      heads: try GreetingDocument.vector(heads))
+  }
+}
+
+/// The JSON that offers a snapshot.
+struct OfferDocument: Encodable {
+  var key: String
+  var parts: Int
+  var cursor: String?
+  var base: Bool
+  /// Sequence, milliseconds and counter by replica id in hexadecimal.
+  var heads: [String: [Int64]]
+
+  init(_ offer: SnapshotOffer) {
+    key = offer.key
+    parts = offer.parts
+    cursor = offer.cursor?.rawValue
+    base = offer.isBase
+    let entries = offer.heads.map { replica, head in
+      let numbers = [Int64(clamping: head.sequence), head.time.milliseconds, Int64(head.time.counter)]
+      return (replica.description, numbers)
+    }
+    heads = Dictionary(uniqueKeysWithValues: entries)
+  }
+}
+
+/// The JSON that answers an offer.
+struct UploadDocument: Decodable {
+  var id: String
+  var missing: [Int]
+}
+
+/// The JSON that acknowledges a part, or that a snapshot is whole.
+struct DoneDocument: Decodable {
+  var now: Int64
 }
 
 /// The JSON that acknowledges a push.

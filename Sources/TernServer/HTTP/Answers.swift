@@ -10,13 +10,79 @@ struct GreetingDocument: Codable {
   var now: Int64?
   var position: UInt64
   var heads: [String: UInt64]
+  var snapshot: SnapshotDocument?
+  var trimmed: UInt64
+  var wantsSnapshot: Bool
 
   init(_ greeting: RemoteGreeting) {
     epoch = greeting.epoch
     now = greeting.nowMilliseconds
     position = greeting.position
-    heads = Dictionary(
-      uniqueKeysWithValues: greeting.heads.sorted.map { ($0.replica.description, $0.sequence) })
+    heads = greeting.heads.document
+    snapshot = greeting.snapshot.map { SnapshotDocument($0) }
+    trimmed = greeting.trimmed
+    wantsSnapshot = greeting.wantsSnapshot
+  }
+}
+
+extension VersionVector {
+  /// Sequence numbers by replica in hexadecimal.
+  fileprivate var document: [String: UInt64] {
+    Dictionary(uniqueKeysWithValues: sorted.map { ($0.replica.description, $0.sequence) })
+  }
+}
+
+/// The newest snapshot in a greeting.
+struct SnapshotDocument: Codable {
+  var id: String
+  var position: UInt64
+  var cursor: String
+  var parts: Int
+  var heads: [String: UInt64]
+
+  init(_ snapshot: RemoteSnapshot) {
+    id = snapshot.id
+    position = snapshot.position
+    cursor = snapshot.cursor.rawValue
+    parts = snapshot.parts
+    heads = snapshot.heads.document
+  }
+}
+
+/// What is to be uploaded, as it travels.
+struct OfferDocument: Codable {
+  var key: String
+  var parts: Int
+  var cursor: String?
+  var base: Bool?
+  /// Sequence, milliseconds and counter by replica, so that no number is over 2⁵³.
+  var heads: [String: [Int64]]
+
+  /// `nil` where a head is none.
+  var offer: SnapshotOffer? {
+    var read: [ReplicaID: SnapshotHead] = [:]
+    for (text, numbers) in heads {
+      guard let replica = ReplicaID(text), numbers.count == 3,
+        let sequence = UInt64(exactly: numbers[0]), let counter = UInt16(exactly: numbers[2]),
+        (0...HybridTime.maximumMilliseconds).contains(numbers[1])
+      else { return nil }
+      let time = HybridTime(milliseconds: numbers[1]).rawValue | UInt64(counter)
+      read[replica] = SnapshotHead(sequence: sequence, time: HybridTime(rawValue: time))
+    }
+    return SnapshotOffer(
+      key: key, parts: parts, cursor: cursor.map { Cursor(rawValue: $0) }, heads: read,
+      isBase: base ?? false)
+  }
+}
+
+/// An upload as it travels.
+struct UploadDocument: Codable {
+  var id: String
+  var missing: [Int]
+
+  init(_ upload: SnapshotUpload) {
+    id = upload.id
+    missing = upload.missing
   }
 }
 
@@ -41,6 +107,8 @@ extension HTTPField.Name {
 
 /// The content type of ``Batch``.
 let batchType = "application/vnd.tern.batch"
+/// The content type of a snapshot's part, which is opaque here.
+let partType = "application/octet-stream"
 
 extension Response {
   init(json document: some Encodable, status: HTTPResponse.Status = .ok, type: String? = nil) {

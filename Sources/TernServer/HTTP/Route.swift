@@ -9,6 +9,10 @@ enum Route: Hashable {
   case push(space: Substring)
   case pull(space: Substring)
   case events(space: Substring)
+  case beginSnapshot(space: Substring)
+  case completeSnapshot(space: Substring, id: Substring)
+  case putSnapshotPart(space: Substring, id: Substring, index: Int)
+  case snapshotPart(space: Substring, id: Substring, index: Int)
 
   /// - Throws: ``RemoteError`` with `not-found` or `method-not-allowed`.
   init(method: HTTPRequest.Method, path: String) throws(RemoteError) {
@@ -33,10 +37,26 @@ enum Route: Hashable {
     let prefix = "/v1/spaces/"
     guard path.hasPrefix(prefix) else { return [:] }
     let parts = path.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
+    if parts.count > 1, parts[1] == "snapshots" { return snapshotRoutes(parts) }
     switch (parts.count, parts.last) {
     case (1, _): return [.get: .greet(space: parts[0])]
     case (2, "operations"): return [.get: .pull(space: parts[0]), .post: .push(space: parts[0])]
     case (2, "events"): return [.get: .events(space: parts[0])]
+    default: return [:]
+    }
+  }
+
+  private static func snapshotRoutes(_ parts: [Substring]) -> [HTTPRequest.Method: Route] {
+    let space = parts[0]
+    switch parts.count {
+    case 2: return [.post: .beginSnapshot(space: space)]
+    case 3: return [.post: .completeSnapshot(space: space, id: parts[2])]
+    case 5 where parts[3] == "parts":
+      guard let index = Int(parts[4]) else { return [:] }
+      return [
+        .get: .snapshotPart(space: space, id: parts[2], index: index),
+        .put: .putSnapshotPart(space: space, id: parts[2], index: index),
+      ]
     default: return [:]
     }
   }

@@ -11,19 +11,32 @@ extension SyncResponder {
       throw RemoteError(.unsupportedMediaType, "a push has the content type \(batchType)")
     }
     let limit = service.limits.bodyBytes
+    let receipt = try await receiving(request, atMost: limit, "bodyBytes: a push") { body in
+      try await queue.write { try service.push(decode(body), to: space) }
+    }
+    return Response(json: ReceiptDocument(receipt))
+  }
+
+  /// Reads a body under its own limit and under that of all bodies, which it counts for until
+  /// `use` is done with it.
+  ///
+  /// - Parameter what: the limit's name, and what it limits.
+  func receiving<Value: Sendable>(
+    _ request: Request, atMost limit: Int, _ what: String,
+    _ use: (ByteBuffer) async throws -> Value
+  ) async throws -> Value {
+    let tooLarge = RemoteError(
+      .tooLarge, "\(what) has at most \(limit) bytes; send less at a time")
     let declared = request.headers[.contentLength].flatMap { Int($0) }
-    guard declared ?? 0 <= limit else { throw bodyTooLarge(limit) }
+    guard declared ?? 0 <= limit else { throw tooLarge }
     return try await budget.reserving(declared ?? limit) {
       let body: ByteBuffer
       do {
         body = try await request.body.collect(upTo: limit)
       } catch is NIOTooManyBytesError {
-        throw bodyTooLarge(limit)
+        throw tooLarge
       }
-      let receipt = try await queue.write {
-        try service.push(decode(body), to: space)
-      }
-      return Response(json: ReceiptDocument(receipt))
+      return try await use(body)
     }
   }
 
@@ -39,11 +52,6 @@ extension SyncResponder {
         }
       throw RemoteError(code, "the batch was refused: \(error)")
     }
-  }
-
-  private func bodyTooLarge(_ limit: Int) -> RemoteError {
-    RemoteError(
-      .tooLarge, "bodyBytes: a body has at most \(limit) bytes; push fewer operations at a time")
   }
 }
 #endif

@@ -1,5 +1,4 @@
 #if Server
-import GRDB
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -12,12 +11,15 @@ struct SyncResponder: HTTPResponder {
   typealias Context = BasicRequestContext
 
   let service: SpaceService
-  let queue = StoreQueue()
+  let queue: StoreQueue
+  let maintenance: Maintenance
   let budget: BodyBudget
   let heartbeat: Duration
 
-  init(service: SpaceService, heartbeat: Duration) {
+  init(service: SpaceService, maintenance: Maintenance, heartbeat: Duration) {
     self.service = service
+    queue = maintenance.queue
+    self.maintenance = maintenance
     self.heartbeat = heartbeat
     budget = BodyBudget(limit: service.limits.bodyBytesInFlight)
   }
@@ -35,22 +37,12 @@ struct SyncResponder: HTTPResponder {
       // Hummingbird answers and closes the connection.
       throw error
     } catch {
-      log(error, context.logger)
+      context.logger.failure("request failed", error)
       return Response(
         RemoteError(
           .unavailable, "the server could not do this now, and its log says why; try again",
           retryAfter: .seconds(5)))
     }
-  }
-
-  /// The kind of an error and SQLite's own words, which hold no values; never what a client sent.
-  private func log(_ error: any Error, _ logger: Logger) {
-    var metadata: Logger.Metadata = ["error": "\(type(of: error))"]
-    if let error = error as? DatabaseError {
-      metadata["code"] = "\(error.extendedResultCode.rawValue)"
-      metadata["message"] = "\(error.message ?? "")"
-    }
-    logger.error("request failed", metadata: metadata)
   }
 
   private func answer(_ request: Request) async throws -> Response {
@@ -66,6 +58,15 @@ struct SyncResponder: HTTPResponder {
       return try await pull(request, from: try await authorize(request, name))
     case .events(let name):
       return try await events(request, of: try await authorize(request, name))
+    case .beginSnapshot(let name):
+      return try await beginSnapshot(request, in: try await authorize(request, name))
+    case .completeSnapshot(let name, let id):
+      return try await completeSnapshot(id, in: try await authorize(request, name))
+    case .putSnapshotPart(let name, let id, let index):
+      let space = try await authorize(request, name)
+      return try await putSnapshotPart(request, index, of: id, in: space)
+    case .snapshotPart(let name, let id, let index):
+      return try await snapshotPart(index, of: id, in: try await authorize(request, name))
     }
   }
 
@@ -92,8 +93,11 @@ struct SyncResponder: HTTPResponder {
       }
       return replica
     }
-    return Response(
-      try await queue.read { try service.pull(from: space, after: cursor, excluding: excluded) })
+    let (page, renewal) = try await queue.read {
+      try service.page(of: space, after: cursor, excluding: excluded)
+    }
+    if let renewal { try await queue.write { try service.write(renewal) } }
+    return Response(page)
   }
 
   /// For a gap, where the replica should go on; asked for again, since a refusal changes nothing.

@@ -18,6 +18,8 @@ public struct TernServerApplication: Service {
   public var port: Int
   /// How often an event stream without news writes something.
   public var heartbeat: Duration = .seconds(15)
+  /// How often every space is maintained; see ``SpaceService/maintain(_:)``.
+  public var maintenanceInterval: Duration = .seconds(3600)
   public var logger: Logger
   /// Called with the port, when connections are accepted.
   public var onListening: @Sendable (Int) async -> Void = { _ in }
@@ -34,8 +36,14 @@ public struct TernServerApplication: Service {
   ///
   /// - Throws: ``ListenError`` when the address can't be had.
   public func run() async throws {
+    let maintenance = Maintenance(
+      service: service, queue: StoreQueue(), interval: maintenanceInterval, logger: logger)
     do {
-      try await application.run()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await maintenance.run() }
+        defer { group.cancelAll() }
+        try await application(maintenance).run()
+      }
     } catch let error as IOError {
       throw ListenError(host: host, port: port, reason: String(cString: strerror(error.errnoCode)))
     } catch is SocketAddressError {
@@ -54,9 +62,10 @@ public struct TernServerApplication: Service {
     try await ServiceGroup(configuration: configuration).run()
   }
 
-  private var application: Application<SyncResponder> {
+  private func application(_ maintenance: Maintenance) -> Application<SyncResponder> {
     Application(
-      responder: SyncResponder(service: service, heartbeat: heartbeat),
+      responder: SyncResponder(
+        service: service, maintenance: maintenance, heartbeat: heartbeat),
       server: .http1(configuration: .init(idleTimeout: .seconds(75))),
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port),

@@ -71,7 +71,7 @@ public struct RemoteConformance: Sendable {
 struct RemoteAuthor {
   let id: ReplicaID
   private(set) var sequence: UInt64 = 0
-  private var milliseconds: Int64 = 1_700_000_000_000
+  private(set) var milliseconds: Int64 = 1_700_000_000_000
   private var isInGroup = false
 
   init(_ number: UInt64) {

@@ -28,7 +28,10 @@ final class Server: Program {
   }
 
   func service() throws -> SpaceService {
-    SpaceService(store: try opened(), clock: ServerClock { 1_800_000_000_000 })
+    var limits = ServerLimits()
+    limits.retention = .zero
+    return SpaceService(
+      store: try opened(), clock: ServerClock { 1_800_000_000_000 }, limits: limits)
   }
 
   func settings() throws -> [String] {
@@ -47,6 +50,50 @@ extension Scenario<Server> {
   static let serverOpen = Scenario(
     name: "server-first-open", startsOpen: false, looksBeforeOpening: false, prepare: { _ in },
     makeSubject: { Server($0) }, steps: [Step(name: "open", isAtomic: false) { try $0.open() }])
+
+  /// Uploads a snapshot and trims what it stands for; a completion is two transactions.
+  static func serverKeeping() throws -> Scenario {
+    let space = SpaceName(stored: "home")
+    let peer = try Peer(2)
+    try peer.write(Catalogue.shelf("s1"), Catalogue.books(0..<40, on: "s1"))
+    let operations = try peer.page(after: VersionVector(), cursor: "1").page.operations
+    let heads = operations.map(\.envelope).reduce(into: [ReplicaID: SnapshotHead]()) {
+      $0[$1.replica] = SnapshotHead(sequence: $1.sequence, time: $1.time)
+    }
+    let part = [UInt8](repeating: 7, count: 20_000)
+    @Sendable func begin(_ server: Server) throws -> String {
+      let cursor = try server.service().pull(from: space, after: nil).cursor
+      let offer = SnapshotOffer(key: "k", parts: 1, cursor: cursor, heads: heads)
+      return try server.service().beginSnapshot(offer, in: space).id
+    }
+    return Scenario(
+      name: "server-keeping", looksBeforeOpening: false,
+      prepare: { disk in
+        let server = Server(disk)
+        try server.open()
+        _ = try server.service().push(operations, to: space)
+        server.abandon()
+      },
+      makeSubject: { Server($0) },
+      steps: [
+        Step(name: "begin") { _ = try begin($0) },
+        Step(name: "part") { server in
+          let id = try begin(server)
+          try server.service().putSnapshotPart(part, index: 0, of: id, in: space)
+        },
+        Step(name: "complete", isAtomic: false) { server in
+          let id = try server.service().greet(space).snapshot?.id ?? begin(server)
+          try server.service().completeSnapshot(id, in: space)
+        },
+      ],
+      check: { server in
+        let greeting = try server.service().greet(space)
+        guard let id = greeting.snapshot?.id, greeting.trimmed == greeting.position,
+          try server.service().snapshotPart(0, of: id, in: space) == part,
+          try server.service().push(operations, to: space).accepted == 0
+        else { throw App.NotOpen() }
+      })
+  }
 
   static func serverPush() throws -> Scenario {
     let space = SpaceName(stored: "home")

@@ -27,7 +27,18 @@ struct ProblemTests {
     Case(name: "not-found", path: "/health/x", status: 404),
     Case(name: "not-found", path: "/v1/rooms/home", status: 404),
     Case(name: "not-found", path: "/v1/spaces/home/", status: 404),
-    Case(name: "not-found", path: "/v1/spaces/home/snapshots", status: 404),
+    Case(name: "not-found", path: "/v1/spaces/home/snapshots/a/parts", status: 404),
+    Case(name: "not-found", path: "/v1/spaces/home/snapshots/a/parts/x", status: 404),
+    Case(name: "method-not-allowed", path: "/v1/spaces/home/snapshots", status: 405),
+    Case(name: "forbidden", path: "/v1/spaces/work/snapshots/a/parts/0", status: 403),
+    Case(name: "snapshot-unknown", path: "/v1/spaces/home/snapshots/a/parts/0", status: 404),
+    Case(
+      name: "snapshot-unknown", path: "/v1/spaces/home/snapshots/a", method: "POST", status: 404),
+    Case(
+      name: "malformed", path: "/v1/spaces/home/snapshots", method: "POST", body: [1], status: 400),
+    Case(
+      name: "unsupported-media-type", path: "/v1/spaces/home/snapshots/a/parts/0", method: "PUT",
+      type: "text/plain", body: [1], status: 415),
     Case(name: "method-not-allowed", path: "/health", method: "POST", status: 405),
     Case(name: "method-not-allowed", path: "/v1/spaces/home", method: "DELETE", status: 405),
     Case(name: "method-not-allowed", path: operations, method: "PUT", status: 405),

@@ -1,0 +1,65 @@
+#if Server
+import Logging
+import TernCore
+
+/// Maintains every space now and then, and one at once when an upload has left something to remove.
+///
+/// One short transaction after the other in the queue of writes, so that pushes come between them.
+struct Maintenance: Sendable {
+  let service: SpaceService
+  let queue: StoreQueue
+  let interval: Duration
+  let logger: Logger
+  /// `nil` is all spaces. What doesn't fit comes with the next round.
+  private let wanted: AsyncStream<SpaceName?>
+  private let wants: AsyncStream<SpaceName?>.Continuation
+
+  init(service: SpaceService, queue: StoreQueue, interval: Duration, logger: Logger) {
+    self.service = service
+    self.queue = queue
+    self.interval = interval
+    self.logger = logger
+    (wanted, wants) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1_000))
+  }
+
+  func ask(for space: SpaceName) { wants.yield(space) }
+
+  /// Returns when its task is cancelled.
+  func run() async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await tick() }
+      for await space in wanted {
+        do {
+          if let space {
+            try await maintain(space)
+          } else {
+            for space in try await queue.read({ try service.store.spaces() }) {
+              try await maintain(space)
+            }
+          }
+        } catch {
+          // Nothing is lost by doing it later.
+          logger.failure("maintenance failed", error)
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  private func maintain(_ space: SpaceName) async throws {
+    while !Task.isCancelled, try await queue.write({ try service.maintain(space) }) {}
+  }
+
+  private func tick() async {
+    while true {
+      do {
+        // An injected default: when a server tidies up is no part of what a simulation decides.
+        try await Task.sleep(for: interval)
+      } catch {
+        return
+      }
+      wants.yield(nil)
+    }
+  }
+}
+#endif

@@ -1,0 +1,69 @@
+#if Server
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TernCore
+
+/// The longest offer: a head for each of 10,000 replicas is less than 1 MiB.
+private let offerBytes = 4 << 20
+
+extension SyncResponder {
+  func beginSnapshot(_ request: Request, in space: SpaceName) async throws -> Response {
+    let upload = try await receiving(request, atMost: offerBytes, "an offer") { body in
+      let offer = try decode(body)
+      return try await queue.write { try service.beginSnapshot(offer, in: space) }
+    }
+    // Another upload may have given way, and its bytes are to go.
+    maintenance.ask(for: space)
+    return Response(json: UploadDocument(upload))
+  }
+
+  private func decode(_ body: ByteBuffer) throws(RemoteError) -> SnapshotOffer {
+    guard
+      let document = try? JSONDecoder().decode(
+        OfferDocument.self, from: Data(body.readableBytesView)),
+      let offer = document.offer
+    else {
+      throw RemoteError(
+        .malformed, "the offer of a snapshot is JSON with key, parts, cursor, base and heads")
+    }
+    return offer
+  }
+
+  func putSnapshotPart(_ request: Request, _ index: Int, of id: Substring, in space: SpaceName)
+    async throws -> Response
+  {
+    if let type = request.headers[.contentType], type.lowercased() != partType {
+      throw RemoteError(.unsupportedMediaType, "a part has the content type \(partType)")
+    }
+    let limit = service.limits.snapshotPartBytes
+    try await receiving(request, atMost: limit, "snapshotPartBytes: a part") { body in
+      let bytes = Array(body.readableBytesView)
+      try await queue.write {
+        try service.putSnapshotPart(bytes, index: index, of: String(id), in: space)
+      }
+    }
+    return now()
+  }
+
+  func completeSnapshot(_ id: Substring, in space: SpaceName) async throws -> Response {
+    let hasMore = try await queue.write {
+      try service.completeSnapshot(String(id), in: space)
+    }
+    if hasMore { maintenance.ask(for: space) }
+    return now()
+  }
+
+  func snapshotPart(_ index: Int, of id: Substring, in space: SpaceName) async throws -> Response {
+    let bytes = try await queue.read {
+      try service.snapshotPart(index, of: String(id), in: space)
+    }
+    return Response(
+      status: .ok, headers: [.contentType: partType],
+      body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+
+  private func now() -> Response { Response(json: ["now": service.clock.nowMilliseconds]) }
+}
+#endif
