@@ -51,18 +51,6 @@ import Testing
     }
   }
 
-  @Test func `a folder says that it takes no snapshots`() async throws {
-    try await Share.run { share in
-      let remote = share.remote(Peer.id(1))
-      #expect(try await remote.greet().snapshot == nil)
-      let offer = SnapshotOffer(key: "k", parts: 1, cursor: nil, heads: [:])
-      let error = await #expect(throws: RemoteError.self) {
-        _ = try await remote.beginSnapshot(offer)
-      }
-      #expect(error?.code == .snapshotsUnsupported)
-    }
-  }
-
   @Test func `a remote that doubles what it holds does not pass`() async throws {
     let conformance = RemoteConformance {
       let remote = MemoryRemote()

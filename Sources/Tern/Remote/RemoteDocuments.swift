@@ -62,8 +62,8 @@ struct OfferDocument: Encodable {
     cursor = offer.cursor?.rawValue
     base = offer.isBase
     let entries = offer.heads.map { replica, head in
-      let numbers = [Int64(clamping: head.sequence), head.time.milliseconds, Int64(head.time.counter)]
-      return (replica.description, numbers)
+      let sequence = Int64(clamping: head.sequence)
+      return (replica.description, [sequence, head.time.milliseconds, Int64(head.time.counter)])
     }
     heads = Dictionary(uniqueKeysWithValues: entries)
   }

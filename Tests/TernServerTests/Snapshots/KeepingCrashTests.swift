@@ -23,16 +23,13 @@ struct KeepingCrashTests {
     try service().putSnapshotPart([1], index: 0, of: id, in: .home)
 
     let reached = Mutex(0)
-    #expect(throws: Death.self) {
-      try CrashPoint.with({
-        if $0 == point {
-          reached.withLock { $0 += 1 }
-          throw Death()
-        }
-      }) {
-        try service().completeSnapshot(id, in: .home)
-      }
+    let handler: CrashPoint.Handler = { reachedPoint in
+      guard reachedPoint == point else { return }
+      reached.withLock { $0 += 1 }
+      throw Death()
     }
+    func complete() throws { try service().completeSnapshot(id, in: .home) }
+    #expect(throws: Death.self) { try CrashPoint.with(handler, complete) }
     #expect(reached.withLock { $0 } == 1)
     let left = try service().greet(.home)
     #expect((left.snapshot != nil) == (point != .serverBeforeSnapshot))

@@ -19,7 +19,8 @@ struct LiveServer {
 
   /// Runs `body` against a server, then shuts it down gracefully and waits for its end.
   static func run(
-    heartbeat: Duration = .seconds(15), limits: ServerLimits = .init(), clock: HandClock = .init(),
+    heartbeat: Duration = .seconds(15), maintenance: Duration = .seconds(3600),
+    limits: ServerLimits = .init(), clock: HandClock = .init(),
     store: (any SpaceStore)? = nil, _ body: (LiveServer) async throws -> Void
   ) async throws {
     var generator = SeededGenerator(state: 11)
@@ -30,6 +31,7 @@ struct LiveServer {
     let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
     var server = TernServerApplication(service: service, port: 0, logger: logger)
     server.heartbeat = heartbeat
+    server.maintenanceInterval = maintenance
     server.onListening = {
       continuation.yield($0)
       continuation.finish()
