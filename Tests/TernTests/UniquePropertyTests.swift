@@ -36,10 +36,14 @@ private let schema = SyncSchema(version: 1, tables: [SyncTable("thing"), SyncTab
     let operations = try authors[0].store.operations(lackedBy: .init(), maximumBytes: .max)
     let observers = try (10...13).map { try device($0) }
     for observer in observers { try merge(operations, into: observer, &generator) }
+    let newcomer = try device(20)
+    try newcomer.load(Parts(of: authors[0]))
     let state = try authors[0].store.canonicalState()
     #expect(Set(state.filter(\.isShown).map(RowName.init)) == Model(state).shown)
-    for device in authors + observers { try expectEqual(device, authors[0], "place", "thing") }
-    for device in authors + observers {
+    for device in authors + observers + [newcomer] {
+      try expectEqual(device, authors[0], "place", "thing")
+    }
+    for device in authors + observers + [newcomer] {
       #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
       #expect(try device.rows("PRAGMA integrity_check") == [["ok".databaseValue]])
     }

@@ -16,7 +16,7 @@ extension SQLiteReplicaStore {
         }
         if let summary { return summary }
       }
-      return try transaction { transaction in
+      return try sealing { transaction in
         _ = try Seal.run(in: transaction)
         var cut = try SnapshotCut(transaction, write)
         return try cut.run()
