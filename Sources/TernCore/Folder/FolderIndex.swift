@@ -60,14 +60,29 @@ package struct FolderIndex: Sendable {
     }
   }
 
-  private var authors: [ReplicaID: Author] = [:]
+  package enum Limit {
+    /// Of how many replicas a folder can hold operations: as many as one operation can name.
+    package static let replicas = Operation.Limit.seen
+  }
 
-  package init() {}
+  private var authors: [ReplicaID: Author] = [:]
+  private let replicaLimit: Int
+
+  package init(replicas: Int = Limit.replicas) {
+    replicaLimit = replicas
+  }
+
+  private func hasRoom(for replica: ReplicaID) -> Bool {
+    authors[replica] != nil || authors.count < replicaLimit
+  }
 
   // MARK: - In
 
-  package mutating func add(_ operation: Operation, at place: Place) {
+  /// - Returns: `false` for one of a replica more than the folder can have, which is left out.
+  @discardableResult
+  package mutating func add(_ operation: Operation, at place: Place) -> Bool {
     let envelope = operation.envelope
+    guard hasRoom(for: envelope.replica) else { return false }
     let new = Record(operation, at: place)
     let (replica, sequence) = (envelope.replica, envelope.sequence)
     if let known = authors[replica]?.record(sequence) {
@@ -84,6 +99,7 @@ package struct FolderIndex: Sendable {
     } else {
       authors[replica, default: Author()].early[sequence] = new
     }
+    return true
   }
 
   private mutating func extend(_ replica: ReplicaID, _ record: Record) {
@@ -142,13 +158,21 @@ package struct FolderIndex: Sendable {
 
   /// Which of the operations of a push are new here, in their order.
   ///
-  /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict` or `time-not-increasing`.
+  /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-not-increasing`, or
+  ///   `too-large` for one replica too many.
   package func new(of pushed: [Operation]) throws(RemoteError) -> [Operation] {
     var lasts: [ReplicaID: (sequence: UInt64, record: Record)] = [:]
     var new: [Operation] = []
+    var added = 0
     for operation in pushed {
       let envelope = operation.envelope
       let replica = envelope.replica
+      if lasts[replica] == nil, authors[replica] == nil,
+        authors.count + added >= replicaLimit
+      {
+        throw refusal(.tooLarge, envelope)
+      }
+      if lasts[replica] == nil, authors[replica] == nil { added += 1 }
       let last = lasts[replica] ?? authors[replica]?.chain.last.map { (head(of: replica), $0) }
       let next = (last?.sequence ?? 0) + 1
       if envelope.sequence < next || authors[replica]?.record(envelope.sequence) != nil {
@@ -173,6 +197,9 @@ package struct FolderIndex: Sendable {
       case .sequenceConflict:
         "the folder has another \(what): the database is a copy of another, and needs a replica id "
           + "of its own"
+      case .tooLarge:
+        "\(what) is of one replica more than the \(replicaLimit) that a folder can have; begin a new "
+          + "space"
       default: "\(what) is not later than the one before it"
       }
     return RemoteError(

@@ -56,6 +56,11 @@ package enum FolderListing {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
+  package static func isLink(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+  }
+
   /// Its names, and which file each leads to; `nil` where there is no folder. Links are not
   /// followed.
   ///

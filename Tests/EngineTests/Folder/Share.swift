@@ -24,11 +24,12 @@ struct Share: Sendable {
 
   func remote(
     _ writer: ReplicaID, space: String = "home", fileBytes: Int = 8 << 20,
+    replicaLimit: Int = FolderIndex.Limit.replicas,
     files: DurableFile = DurableFile(isSynced: false)
   ) -> DirectoryRemote {
     DirectoryRemote(
       url, space: space, writer: { writer }, files: files, fileBytes: fileBytes,
-      pollInterval: .milliseconds(5))
+      replicaLimit: replicaLimit, pollInterval: .milliseconds(5))
   }
 
   /// The names in the space's folder.

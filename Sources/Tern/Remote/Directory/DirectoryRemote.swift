@@ -58,6 +58,7 @@ public struct DirectoryRemote: Remote {
   package init(
     _ folder: URL, space: String, writer: @escaping @Sendable () throws -> ReplicaID,
     files: DurableFile, fileBytes: Int = SharedFolder.Limit.fileBytes,
+    replicaLimit: Int = FolderIndex.Limit.replicas,
     clock: any Clock<Duration> = .continuous, pollInterval: Duration = .seconds(2),
     executor: (any SerialExecutor)? = nil
   ) {
@@ -68,6 +69,7 @@ public struct DirectoryRemote: Remote {
     self.pollInterval = pollInterval
     self.folder = SharedFolder(
       root: root, space: space, writer: writer, files: files, fileBytes: fileBytes,
+      replicaLimit: replicaLimit,
       executor: executor ?? DatabaseExecutor(label: "tern.folder"))
   }
 

@@ -38,7 +38,8 @@ extension SharedFolder {
     for file in files.sorted(by: { $0.name < $1.name }) where numbers[file.name] != nil {
       if case .unreadable(let reason) = file.rest { return unreadable(file.name, reason) }
     }
-    return nil
+    guard let name = crowded.min() else { return nil }
+    return RemoteError(.tooLarge, "“\(name)” of space “\(space)” is left out in part: \(crowding)")
   }
 
   private struct UnreadableFile: Error {

@@ -12,6 +12,7 @@ extension SharedFolder {
       else { throw RemoteError(.tooLarge, "operations: nobody could read so many in one frame") }
       if try new.isEmpty || append(new) {
         try scan()
+        try settle(operations)
         return PushReceipt(
           nowMilliseconds: nil, position: moment.position, accepted: new.count)
       }
@@ -38,11 +39,31 @@ extension SharedFolder {
       }
       bytes += FolderFormat.frame(operations, after: check)
       try file.append(bytes, after: known?.end ?? 0)
+      settled[name] = (known?.end ?? 0) + bytes.count
       guard file.isInPlace else {
         throw RemoteError(
           .unavailable, "“\(name)” was replaced or removed while it was written")
       }
       return true
+    }
+  }
+
+  /// Makes durable what others wrote, or a process of this device that died before it could.
+  private func settle(_ operations: [Operation]) throws {
+    var numbers: Set<Int> = []
+    for operation in operations {
+      let envelope = operation.envelope
+      if let place = index.place(envelope.replica, envelope.sequence) {
+        numbers.insert(Int(place.file))
+      }
+    }
+    for file in numbers.map({ files[$0] }) where settled[file.name] ?? 0 < file.end {
+      try naming("syncing “\(file.name)”") {
+        guard try durable.settle("\(path)/\(file.name)") != nil else {
+          throw RemoteError(.unavailable, "“\(file.name)” went while it was pushed to")
+        }
+      }
+      settled[file.name] = file.end
     }
   }
 

@@ -38,10 +38,15 @@ actor SharedFolder {
   let fileBytes: Int
   private let executor: any SerialExecutor
 
-  private(set) var index = FolderIndex()
+  private(set) var index: FolderIndex
   private(set) var files: [FolderFile] = []
   private(set) var numbers: [String: Int] = [:]
   private(set) var moment = Moment()
+  /// The names of files with operations of more replicas than a folder can have.
+  private(set) var crowded: Set<String> = []
+  /// By a file's name up to where it is on the disk as durably as a push promises.
+  var settled: [String: Int] = [:]
+  private let replicaLimit: Int
   /// The frames that were read last, by what can be asked of them.
   var recent: [(place: FolderIndex.Place, operations: [OperationNumber: Operation])] = []
 
@@ -56,7 +61,7 @@ actor SharedFolder {
 
   init(
     root: String, space: String, writer: @escaping @Sendable () throws -> ReplicaID,
-    files: DurableFile, fileBytes: Int, executor: any SerialExecutor
+    files: DurableFile, fileBytes: Int, replicaLimit: Int, executor: any SerialExecutor
   ) {
     self.root = root
     self.space = space
@@ -64,6 +69,8 @@ actor SharedFolder {
     self.writer = writer
     durable = files
     self.fileBytes = fileBytes
+    self.replicaLimit = replicaLimit
+    index = FolderIndex(replicas: replicaLimit)
     self.executor = executor
   }
 
@@ -83,9 +90,11 @@ actor SharedFolder {
 
   func ignoredFiles() throws -> [DirectoryRemote.IgnoredFile] {
     try scan()
-    return files.filter { numbers[$0.name] != nil }.compactMap(\.ignored).sorted {
-      $0.name < $1.name
+    let ignored = files.filter { numbers[$0.name] != nil }.compactMap(\.ignored)
+    let over = crowded.map {
+      DirectoryRemote.IgnoredFile(name: $0, offset: 0, reason: crowding)
     }
+    return (ignored + over).sorted { $0.name < $1.name }
   }
 
   /// Reads what is new in the folder.
@@ -96,14 +105,22 @@ actor SharedFolder {
     try naming("looking at the folder") {
       let names = try list()
       if try isLost(names) { forget() }
-      for name in numbers.keys where names[name] == nil { numbers[name] = nil }
+      for name in numbers.keys where names[name] == nil {
+        (numbers[name], settled[name]) = (nil, nil)
+        crowded.remove(name)
+      }
       for name in names.keys.sorted() { try readOn(name, names[name]!) }
     }
   }
 
+  var crowding: String {
+    "it has operations of other replicas than the \(replicaLimit) that a folder can have"
+  }
+
   /// Lets the next look read everything again, and whoever watches ask again for the heads.
   func forget() {
-    (index, files, numbers, recent) = (FolderIndex(), [], [:], [])
+    (index, files, numbers, recent) = (FolderIndex(replicas: replicaLimit), [], [:], [])
+    (crowded, settled) = ([], [:])
     moment.losses += 1
     moment.position += 1
   }
@@ -124,6 +141,11 @@ actor SharedFolder {
     guard FolderListing.exists(root) else {
       throw RemoteError(
         .unreachable, "the shared folder is not there; is its disk or its share connected?")
+    }
+    // Whoever can write to the folder could lead the reader anywhere.
+    guard !FolderListing.isLink(path) else {
+      throw RemoteError(
+        .malformed, "the space's folder is a link; put a folder in its place, or share its target")
     }
     let all = try FolderListing.read(path) ?? [:]
     // What begins with a dot is on its way: it has another name when it is whole.
@@ -185,8 +207,9 @@ actor SharedFolder {
       files[number] = FolderFile(name: name, identity: identity)
       defer { files[number] = reading }
       try reading.readOn(in: file, space: space) { operation, frame in
-        index.add(operation, at: FolderIndex.Place(file: number, frame: frame))
-        isNew = true
+        let isTaken = index.add(
+          operation, at: FolderIndex.Place(file: number, frame: frame))
+        if isTaken { isNew = true } else { crowded.insert(name) }
       }
     } catch let failure as FileFailure {
       files[number].refuse(.unreadable("\(failure)"))

@@ -1,0 +1,102 @@
+#if Server
+import Foundation
+import Synchronization
+import Tern
+import Testing
+
+/// What a folder does not take, and what it does not promise too early.
+@Suite(.timeLimit(.minutes(1))) struct FolderLimitTests {
+  @Test func `replicas that are made up end at a limit, by name, and stop nobody`() async throws {
+    try await Share.run { share in
+      var (a, b, c) = (Author(1), Author(2), Author(3))
+      let (first, second) = (a.next(), b.next())
+      _ = try await share.remote(a.id, replicaLimit: 2).push([first])
+      let crowd = share.remote(b.id, replicaLimit: 2)
+      _ = try await crowd.push([second])
+      let error = await #expect(throws: RemoteError.self) { try await crowd.push([c.next()]) }
+      #expect(error?.code == .tooLarge && error?.replica == c.id)
+      #expect(error?.message.contains("2") == true)
+      let later = a.next()
+      _ = try await share.remote(a.id, replicaLimit: 2).push([later])
+
+      // Written by somebody who keeps to no limit.
+      let many = (UInt64(4)...20).map { number in
+        var author = Author(number)
+        return author.next()
+      }
+      _ = try await share.remote(Author.id(200)).push(many)
+      let reader = share.remote(Author.id(99), replicaLimit: 2)
+      let name = "\(Author.id(200))-1.tern"
+      for _ in 0..<2 {
+        let page = try await reader.pull(after: nil, excluding: Author.id(99))
+        #expect(page.operations == [first, later, second])
+        #expect(page.withheld?.code == .tooLarge && page.withheld?.message.contains(name) == true)
+      }
+      #expect(try await reader.ignoredFiles().map(\.name) == [name])
+      try share.remove(name)
+      #expect(try await reader.pull(after: nil, excluding: Author.id(99)).withheld == nil)
+    }
+  }
+
+  @Test func `a space's folder that leads elsewhere is refused by name`() async throws {
+    try await Share.run { share in
+      try await Share.run { elsewhere in
+        var a = Author(1)
+        let operations = a.next(2)
+        _ = try await elsewhere.remote(a.id).push(operations)
+        try FileManager.default.createSymbolicLink(
+          at: share.url.appending(component: "home"), withDestinationURL: elsewhere.space)
+        let remote = share.remote(a.id)
+        for call in [{ _ = try await remote.greet() }, { _ = try await remote.push(operations) }] {
+          let error = await #expect(throws: RemoteError.self) { try await call() }
+          #expect(error?.code == .malformed && error?.message.contains("link") == true)
+        }
+        #expect(try elsewhere.names() == ["\(a.id)-1.tern"])
+      }
+    }
+  }
+
+  @Test func `what another process left in a file is on the disk before it is acknowledged`()
+    async throws
+  {
+    try await Share.run { share in
+      var (a, b) = (Author(1), Author(2))
+      let operations = a.next(2)
+      // It died between its last write and its sync.
+      _ = try await share.remote(a.id).push(operations)
+      let synced = Mutex<[UInt64]>([])
+      let remote = share.remote(
+        a.id,
+        files: DurableFile(
+          isSynced: true,
+          sync: { descriptor in
+            var status = stat()
+            _ = fstat(descriptor, &status)
+            synced.withLock { $0.append(UInt64(status.st_ino)) }
+            return 0
+          }))
+      func nodes(_ urls: URL...) throws -> [UInt64] {
+        try urls.map {
+          try #require(
+            FileManager.default.attributesOfItem(atPath: $0.path)[.systemFileNumber] as? UInt64)
+        }
+      }
+      let file = share.space.appending(path: "\(a.id)-1.tern")
+      #expect(try await remote.push(operations).accepted == 0)
+      #expect(try synced.withLock { $0 } == nodes(file, share.space))
+      // Once is enough, also for what it writes itself.
+      _ = try await remote.push([a.next()])
+      #expect(try synced.withLock { $0 } == nodes(file, share.space, file))
+      _ = try await remote.push(operations)
+      #expect(try synced.withLock { $0.count } == 3)
+      // What another device's file brings is no different.
+      let others = b.next(1)
+      _ = try await share.remote(b.id).push(others)
+      _ = try await remote.push(others)
+      #expect(
+        try synced.withLock { $0.suffix(2) }
+          == nodes(share.space.appending(path: "\(b.id)-1.tern"), share.space)[...])
+    }
+  }
+}
+#endif
