@@ -59,6 +59,9 @@ struct InspectReport {
       "put aside, whole", ["replica", "sequence", "reason"],
       replica.putAside.map { [$0.replica, "\($0.sequence)", $0.reason] })
     append(
+      "copies of a database", ["replica", "from", "another one at"],
+      replica.forks.map { [$0.replica, "\($0.sequence)", $0.remote] })
+    append(
       "tables", ["name", "alive", "deleted", "held", "notes", "too large", ""],
       replica.tables.map {
         [

@@ -107,6 +107,70 @@ import Testing
     }
   }
 
+  @Test func `copies of a database that meet a device by two remotes are told, and stop nobody`()
+    async throws
+  {
+    let (first, second) = (MemoryRemote(id: "1"), MemoryRemote(id: "2"))
+    let c = try await Phone { _ in [first] }
+    let b = try await Phone { _ in [first, second] }
+    let d = try await Phone { _ in [second] }
+    for number in 1...3 {
+      try await c.execute("INSERT INTO item VALUES ('\(number)', 'one copy', 1)")
+      try await c.syncOnce()
+    }
+    try await b.engines[0].syncOnce()
+    // The other copy stopped early, with a clock that is behind, and wrote on.
+    let author = try c.replica.store.replicaID()
+    let times = first.operations.map(\.envelope.time)
+    let copies = (1...4).map { number in
+      Operation(
+        .init(
+          replica: author, sequence: UInt64(number),
+          time: HybridTime(milliseconds: times[0].milliseconds - 60_000 + Int64(number))), body: [])
+    }
+    _ = try await second.push(copies)
+    try await d.execute("INSERT INTO item VALUES ('d', 'from d', 1)")
+    try await d.syncOnce()
+    // Again and again, and each page is taken.
+    for number in 1...2 {
+      try await b.engines[1].syncOnce()
+      try await b.waitForRows(3 + number)
+      try await d.execute("INSERT INTO item VALUES ('d\(number)', 'from d', 1)")
+      try await d.syncOnce()
+    }
+    let fork = ReplicaFork(remote: "2", replica: author, sequence: 1)
+    #expect(b.engines[1].status.current.forks == [fork])
+    #expect(b.engines[1].status.current.phase == .upToDate)
+    // The copy that came first is synced by its own remote, and never mixed with the other.
+    try await c.execute("INSERT INTO item VALUES ('4', 'one copy', 1)")
+    try await c.syncOnce()
+    for engine in b.engines { try await engine.syncOnce() }
+    try await b.waitForRows(7)
+    #expect(second.operations.filter { $0.envelope.replica == author } == copies)
+    // What the other remote's devices wrote reaches the first one's.
+    try await b.engines[0].syncOnce()
+    try await c.syncOnce()
+    #expect(try c.replica.store.canonicalState() == b.replica.store.canonicalState())
+  }
+
+  @Test func `a server that was wiped, with a clock that is behind, changes no times`() async throws
+  {
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    let server = MemoryRemote(id: "server", epoch: "1", nowMilliseconds: { now })
+    let (a, b) = (try await Phone { _ in [server] }, try await Phone { _ in [server] })
+    try await a.execute("INSERT INTO item VALUES ('1', 'a', 1)")
+    try await a.syncOnce()
+    try await b.syncOnce()
+    let wiped = MemoryRemote(id: "server", epoch: "2", nowMilliseconds: { now - 86_400_000 })
+    let engine = SyncEngine(a.replica, remote: wiped)
+    let error = await #expect(throws: RemoteError.self) { try await engine.syncOnce() }
+    #expect(error?.code == .timeAhead)
+    let logs = try [a, b].map {
+      try $0.replica.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+    }
+    #expect(logs[0] == logs[1] && logs[0] == server.operations)
+  }
+
   @Test func `what a remote refuses of another author keeps back nothing else`() async throws {
     let (first, second) = (MemoryRemote(id: "1"), MemoryRemote(id: "2"))
     let c = try await Phone { _ in [first] }

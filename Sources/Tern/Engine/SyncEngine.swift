@@ -300,6 +300,7 @@ public actor SyncEngine {
     do {
       let receipt = try await remote.push(operations)
       try CrashPoint.reach(.pushAfterSend)
+      try store.noteAccepted(of: operations.heads[id], by: remote.id)
       status.update {
         $0.pushed += min(max(receipt.accepted, 0), operations.count)
         $0.lastError = session.refusal?.error
@@ -391,6 +392,7 @@ public actor SyncEngine {
       $0.deferred = counts.deferredOperations
       $0.putAside = counts.groupsPutAside
       $0.firstPutAside = counts.firstPutAside
+      $0.forks = counts.forks
       if phase == .upToDate { $0.lastError = nil }
     }
   }

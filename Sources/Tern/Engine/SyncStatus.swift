@@ -39,6 +39,8 @@ public final class SyncStatus: Observable, Sendable {
     public var putAside = 0
     /// One of those, and why.
     public var firstPutAside: OperationPutAside?
+    /// Replicas of whom a remote has other operations than are here, and takes and gives no more.
+    public var forks: [ReplicaFork] = []
     /// Why the last attempt failed; `nil` after a success.
     public var lastError: RemoteError?
     /// How far the remote's clock is ahead of this one's.

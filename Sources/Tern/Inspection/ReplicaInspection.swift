@@ -35,6 +35,8 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   public var putAside: [OperationPutAside]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [String: Int]
+  /// Replicas of whom a remote has other operations than are here; the first hundred.
+  public var forks: [ReplicaFork]
   /// The tables that Tern keeps for this replica, the largest first.
   public var storage: [Storage]
 

@@ -54,7 +54,7 @@ struct ReplicaReader {
       deferredOperations: try Int.fetchOne(
         db, sql: "SELECT count(DISTINCT id) FROM \(tables.deferred)") ?? 0,
       putAside: try putAside(),
-      conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"),
+      conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"), forks: try forks(),
       storage: try TableSizes(db: db, prefix: tables.prefix).all())
   }
 
@@ -82,6 +82,24 @@ struct ReplicaReader {
       ReplicaID(bytes: row["id"] as Data).map {
         OperationPutAside(
           replica: $0, sequence: LogID(rawValue: row["log_id"]).sequence, reason: row["reason"])
+      }
+    }
+  }
+
+  private func forks() throws -> [ReplicaFork] {
+    guard try db.tableExists(tables.fork) else { return [] }
+    return try Row.fetchAll(
+      db,
+      sql: """
+        SELECT fork.remote, author.id, fork.sequence FROM \(tables.fork) AS fork
+        JOIN \(tables.author) AS author ON author.idx = fork.author
+        ORDER BY fork.remote, fork.author LIMIT 100
+        """
+    ).compactMap { row in
+      ReplicaID(bytes: row["id"] as Data).map {
+        ReplicaFork(
+          remote: row["remote"], replica: $0,
+          sequence: UInt64(bitPattern: row["sequence"] as Int64))
       }
     }
   }

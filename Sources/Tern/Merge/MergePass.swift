@@ -15,13 +15,17 @@ final class MergePass {
   private let remoteMilliseconds: Int64
   private(set) var summary = MergeSummary()
   private var row = BodyRow()
+  /// Of the remote that the page is from.
+  private let forks: RemoteForks?
 
   init(
-    _ transaction: StoreTransaction, isCheckingBodies: Bool = false, remoteMilliseconds: Int64 = 0
+    _ transaction: StoreTransaction, isCheckingBodies: Bool = false, remoteMilliseconds: Int64 = 0,
+    forks: RemoteForks? = nil
   )
     throws
   {
     self.transaction = transaction
+    self.forks = forks
     self.isCheckingBodies = isCheckingBodies
     let isBelieved = HybridTime.believedMilliseconds.contains(remoteMilliseconds)
     self.remoteMilliseconds = isBelieved ? remoteMilliseconds : 0
@@ -41,11 +45,20 @@ final class MergePass {
     if envelope.sequence <= author.stored {
       summary.repeatedOperations += 1
       let id = LogID(author: index, sequence: envelope.sequence)
-      if try transaction.isOther(operation, than: id) { concurrency.count(.sameSequence) }
+      let isOther = try transaction.isOther(operation, than: id)
+      if isOther { concurrency.count(.sameSequence) }
+      // What was trimmed can't be compared.
+      if index != 0, envelope.sequence > author.trimmed {
+        try forks?.note(index, envelope.sequence, isOther: isOther)
+      }
       return
     }
     guard index != 0 || isOwn else {
       throw MergeError(.foreignOwn, envelope.replica, envelope.sequence)
+    }
+    if forks?.leavesOut(index) ?? false {
+      summary.leftOutOperations += 1
+      return
     }
     guard envelope.sequence == author.stored + 1 else {
       throw MergeError(.gap, envelope.replica, envelope.sequence)

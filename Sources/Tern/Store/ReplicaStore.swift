@@ -30,6 +30,9 @@ public protocol ReplicaStore: Sendable {
   /// whose time is more than five minutes ahead, of this clock and of the page's, is put aside until
   /// that is so no longer, and passed on then.
   ///
+  /// Of an author of whom the remote has another operation than is here, under one number, nothing
+  /// more is taken from that remote; ``ReplicaCounts/forks`` names it.
+  ///
   /// - Throws: ``MergeError`` for an operation that does not follow what is here.
   func merge(_ page: PulledPage, from remote: RemotePlace) throws -> MergeSummary
 
@@ -39,15 +42,21 @@ public protocol ReplicaStore: Sendable {
   /// Forgets the cursor, because the remote was wiped or restored.
   func resetPlace(_ place: RemotePlace) throws
 
-  /// ``operations(lackedBy:maximumBytes:)`` for a push to one remote. From now on that remote may hold
+  /// ``operations(lackedBy:maximumBytes:)`` for a push to one remote, without those of a replica in
+  /// ``ReplicaCounts/forks`` there. From now on that remote may hold
   /// what is returned, whatever becomes of the push, so no other remote's clock gives this
   /// replica's own operations in it new times. Costs no commit where all of them were offered before.
   func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
     -> [Operation]
 
+  /// Remembers that a remote acknowledged this replica's operations up to a sequence number. They
+  /// keep their times for good, also where the remote is wiped and its clock set back (INV-11):
+  /// others may have them. Costs no commit where that is known.
+  func noteAccepted(of sequence: UInt64, by remoteID: String) throws
+
   /// Gives this replica's operations that no remote holds, and that are more than five minutes
   /// ahead of the remote's clock, new times: after everything merged here, not before that clock.
-  /// What another remote was offered keeps its time.
+  /// What another remote was offered, or this one accepted before, keeps its time.
   ///
   /// - Parameters:
   ///   - accepted: this replica's newest sequence number at the remote.
@@ -136,6 +145,8 @@ public struct MergeSummary: Hashable, Sendable {
   public var repeatedOperations = 0
   /// Groups that can not be read, or are ahead of the clock, and are in the log alone.
   public var groupsPutAside = 0
+  /// Operations that were left out, because their author is in ``ReplicaCounts/forks``.
+  public var leftOutOperations = 0
   /// Column values that arrived and won or lost against what stood here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]
   /// Synced tables whose rows changed.
@@ -182,6 +193,8 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var largeRows: [String: Int] = [:]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]
+  /// Replicas of whom a remote has other operations than are here; the first hundred.
+  public var forks: [ReplicaFork] = []
 
   public init() {}
 }

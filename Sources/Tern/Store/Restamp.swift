@@ -16,7 +16,7 @@ struct Restamp {
 
   func run(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
     var own = try transaction.author(0)
-    var kept = try min(max(accepted, transaction.offered(toOthersThan: remoteID)), own.stored)
+    var kept = try min(max(accepted, transaction.lastFixed(at: remoteID)), own.stored)
     // A push may end within a group, which has one time.
     while try transaction.operation(LogID(author: 0, sequence: kept))?.envelope.continues ?? false {
       kept += 1

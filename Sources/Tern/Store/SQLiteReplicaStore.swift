@@ -141,7 +141,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
       let summary = try transaction.withoutStrays { transaction in
         let pass = try MergePass(
           transaction, isCheckingBodies: isCheckingBodies,
-          remoteMilliseconds: page.nowMilliseconds ?? 0)
+          remoteMilliseconds: page.nowMilliseconds ?? 0,
+          forks: RemoteForks(transaction, at: place.remoteID))
         try pass.takeUpDue()
         let skipped = Planted.isActive(.cursorEarly) && page.operations.count > 1 ? 1 : 0
         for operation in page.operations.dropLast(skipped) { try pass.take(operation) }
@@ -176,16 +177,26 @@ public final class SQLiteReplicaStore: ReplicaStore {
   public func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
     -> [Operation]
   {
-    let operations = try operations(lackedBy: heads, maximumBytes: maximumBytes)
-    if try read({ try $0.isOffered(operations, to: remoteID) }) { return operations }
+    let known = try read { transaction in
+      let operations = try transaction.operations(
+        lackedBy: heads, at: remoteID, maximumBytes: maximumBytes)
+      return try transaction.isOffered(operations, to: remoteID) ? operations : nil
+    }
+    if let known { return known }
     // Read again: another remote's clock may have given them new times in between.
     return try transaction { transaction in
-      let operations = try transaction.operations(lackedBy: heads, maximumBytes: maximumBytes)
+      let operations = try transaction.operations(
+        lackedBy: heads, at: remoteID, maximumBytes: maximumBytes)
       if try !transaction.isOffered(operations, to: remoteID) {
         try transaction.saveOffer(operations.heads[transaction.ownID], to: remoteID)
       }
       return operations
     }
+  }
+
+  public func noteAccepted(of sequence: UInt64, by remoteID: String) throws {
+    guard try read({ try $0.accepted(by: remoteID) }) < sequence else { return }
+    try transaction { try $0.saveAccepted(sequence, by: remoteID) }
   }
 
   public func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
@@ -234,6 +245,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
       counts.firstPutAside = try transaction.firstPutAside()
       if transaction.hasLargeRows { counts.largeRows = try transaction.countLargeRows() }
       counts.conflicts = try transaction.conflicts()
+      counts.forks = try transaction.forks()
       return counts
     }
   }

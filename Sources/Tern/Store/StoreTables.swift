@@ -29,6 +29,7 @@ struct StoreTables {
   var remote: String { prefix + "remote" }
   var offer: String { prefix + "offer" }
   var remoteHead: String { prefix + "remote_head" }
+  var fork: String { prefix + "fork" }
   var seen: String { prefix + "seen" }
   var conflict: String { prefix + "conflict" }
 
@@ -93,10 +94,18 @@ struct StoreTables {
       CREATE TABLE IF NOT EXISTS \(remote) (
         id TEXT PRIMARY KEY, epoch TEXT NOT NULL, cursor TEXT) WITHOUT ROWID
       """,
-      // Own operations up to this sequence may be at the remote, whatever became of the push.
+      // Own operations up to `sequence` may be at the remote, whatever became of the push; those up
+      // to `accepted` were.
       """
       CREATE TABLE IF NOT EXISTS \(offer) (
-        remote TEXT PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID
+        remote TEXT PRIMARY KEY, sequence INTEGER NOT NULL, accepted INTEGER NOT NULL DEFAULT 0)
+      WITHOUT ROWID
+      """,
+      // The first number under which a remote has another operation of an author than the log.
+      """
+      CREATE TABLE IF NOT EXISTS \(fork) (
+        remote TEXT NOT NULL, author INTEGER NOT NULL, sequence INTEGER NOT NULL,
+        PRIMARY KEY (remote, author)) WITHOUT ROWID
       """,
       // What each remote was last known to hold, of which the log may forget.
       """

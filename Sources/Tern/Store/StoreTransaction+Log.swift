@@ -85,24 +85,59 @@ extension StoreTransaction {
     return try select.step() ? select.raw(0) : 0
   }
 
+  /// What a remote with these heads lacks, without those of whom it has other operations.
+  func operations(
+    lackedBy heads: VersionVector, at remoteID: String, maximumBytes: Int
+  ) throws -> [Operation] {
+    var heads = heads
+    for author in try forks(at: remoteID).keys {
+      heads[authors.ids[Int(author)]] = VersionVector.maximumSequence
+    }
+    return try operations(lackedBy: heads, maximumBytes: maximumBytes)
+  }
+
   /// Whether the remote was offered all of this replica's own among the operations.
   func isOffered(_ operations: [Operation], to remoteID: String) throws -> Bool {
     try operations.heads[ownID] <= offered(to: remoteID)
   }
 
-  func offered(toOthersThan remoteID: String) throws -> UInt64 {
-    let select = try statement(
-      "SELECT ifnull(max(sequence), 0) FROM \(tables.offer) WHERE remote <> ?")
+  func saveOffer(_ sequence: UInt64, to remoteID: String) throws {
+    try save(sequence, "sequence", at: remoteID)
+  }
+
+  func accepted(by remoteID: String) throws -> UInt64 {
+    let select = try statement("SELECT accepted FROM \(tables.offer) WHERE remote = ?")
     select.bind(1, copy: .string(remoteID))
     defer { select.reset() }
     return try select.step() ? select.raw(0) : 0
   }
 
-  func saveOffer(_ sequence: UInt64, to remoteID: String) throws {
-    let statement = try statement("REPLACE INTO \(tables.offer) (remote, sequence) VALUES (?, ?)")
+  func saveAccepted(_ sequence: UInt64, by remoteID: String) throws {
+    try save(sequence, "accepted", at: remoteID)
+  }
+
+  private func save(_ sequence: UInt64, _ column: String, at remoteID: String) throws {
+    let statement = try statement(
+      """
+      INSERT INTO \(tables.offer) (remote, sequence, accepted) VALUES (?1, ?2, 0)
+      ON CONFLICT DO UPDATE SET \(column) = max(\(column), ?2)
+      """)
     statement.bind(1, copy: .string(remoteID))
     statement.bind(2, raw: sequence)
     try statement.run()
+  }
+
+  /// Up to which own operation none gets another time because of this remote's clock: others may
+  /// have what another remote was offered, and what this one accepted once, whatever it has now.
+  func lastFixed(at remoteID: String) throws -> UInt64 {
+    let select = try statement(
+      """
+      SELECT ifnull(max(CASE remote WHEN ? THEN accepted ELSE sequence END), 0)
+      FROM \(tables.offer)
+      """)
+    select.bind(1, copy: .string(remoteID))
+    defer { select.reset() }
+    return try select.step() ? select.raw(0) : 0
   }
 
   // MARK: - Counts

@@ -8,7 +8,8 @@ public enum Invariant: Int, Hashable, Sendable, CaseIterable {
   case acknowledgedIsStored = 3
   /// A job's effect in the database happens once.
   case effectsHappenOnce = 4
-  /// A cursor never passes an operation that is neither in the state nor visibly put aside.
+  /// A cursor never passes an operation that is neither in the state nor visibly put aside, or of a
+  /// copy that `forks` names.
   case cursorFollowsState = 5
   /// An operation is in the state whole or not at all.
   case operationsAreAtomic = 6

@@ -51,6 +51,26 @@ extension ReplicaStoreConformance {
     try requireIncreasing(after)
   }
 
+  /// A remote that was wiped has nothing, and others may have what it had.
+  func checkAccepted() throws {
+    let a = try Peer(self, 1)
+    for number in 1...3 { try a.commit(.insert(["id": .string("\(number)"), "name": "a"])) }
+    try offer(3, of: a, to: Peer.remoteID)
+    try a.store.noteAccepted(of: 2, by: Peer.remoteID)
+    // Less than what is known.
+    try a.store.noteAccepted(of: 1, by: Peer.remoteID)
+    let before = try a.all()
+    let now = before[0].envelope.time.milliseconds - Self.hour
+    try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now)
+    let after = try a.all()
+    try requireEqual(
+      .timesIncrease, Array(after.prefix(2)), Array(before.prefix(2)), "what was accepted")
+    try requireEqual(
+      .timesIncrease, after[2].envelope.time, after[1].envelope.time.next(atMilliseconds: now),
+      "the time of what was never accepted")
+    try requireIncreasing(after)
+  }
+
   /// As a push does that ends with the operation of that sequence number; 0 for one of nothing.
   private func offer(_ sequence: Int, of a: Peer, to remoteID: String) throws {
     let operations = try a.all().prefix(sequence)

@@ -117,6 +117,8 @@ public struct ReplicaStoreConformance: Sendable {
     case .offered:
       try checkOffered()
       try checkOfferWithinGroup()
+    case .accepted: try checkAccepted()
+    case .fork: try checkFork()
     case .clock: try checkClock()
     }
   }
@@ -149,6 +151,8 @@ public struct ReplicaStoreConformance: Sendable {
     case restamp = "restamping keeps winners, and times increase"
     case restampedLoser = "a restamped write that had lost stands the same everywhere"
     case offered = "what another remote was offered keeps its time"
+    case accepted = "what a remote accepted once keeps its time there, too"
+    case fork = "another operation under a number stops that author at that remote, by name"
     case clock = "a clock that is far off is corrected for"
   }
 }

@@ -119,7 +119,9 @@ public final class MemoryReplicaStore: ReplicaStore {
       let now = max(wall + state.correctionMilliseconds, isBelieved ? remote : 0)
       var summary = MergeSummary()
       summary.changedTables = try state.takeUpDue(now: now)
-      for operation in page.operations { try state.take(operation, now: now, &summary) }
+      for operation in page.operations {
+        try state.take(operation, from: place.remoteID, now: now, &summary)
+      }
       state.walk()
       state.places[place.remoteID] = place
       return summary
@@ -137,12 +139,11 @@ public final class MemoryReplicaStore: ReplicaStore {
   public func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
     -> [Operation]
   {
-    state.withLock { state in
-      let operations = state.operations(lackedBy: heads, maximumBytes: maximumBytes)
-      let own = operations.heads[state.authors.ids[0]]
-      state.offers[remoteID] = max(state.offers[remoteID] ?? 0, own)
-      return operations
-    }
+    state.withLock { $0.offer(lackedBy: heads, maximumBytes: maximumBytes, to: remoteID) }
+  }
+
+  public func noteAccepted(of sequence: UInt64, by remoteID: String) throws {
+    state.withLock { $0.accepted[remoteID] = max($0.accepted[remoteID] ?? 0, sequence) }
   }
 
   public func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
@@ -188,6 +189,7 @@ public final class MemoryReplicaStore: ReplicaStore {
       }
       counts.deferredOperations = state.deferredOperations
       counts.groupsPutAside = state.putAside.count
+      counts.forks = state.replicaForks
       if state.sameSequences > 0 { counts.conflicts[.sameSequence] = state.sameSequences }
       counts.firstPutAside = state.putAside.first.map {
         OperationPutAside(

@@ -4,19 +4,27 @@ extension MemoryState {
   /// Stores an operation, and merges its group when this completes it.
   ///
   /// - Parameter now: the later of this clock and the remote's, in milliseconds.
-  mutating func take(_ operation: Operation, now: Int64, _ summary: inout MergeSummary) throws {
+  mutating func take(
+    _ operation: Operation, from remoteID: String, now: Int64, _ summary: inout MergeSummary
+  ) throws {
     let envelope = operation.envelope
     let index = author(envelope.replica)
     let known = progress[index]
     if envelope.sequence <= known.stored {
       summary.repeatedOperations += 1
-      if known.log[Int(envelope.sequence) - 1].bytes != operation.bytes {
+      let isOther = known.log[Int(envelope.sequence) - 1].bytes != operation.bytes
+      if isOther {
         summary.conflicts[.sameSequence, default: 0] += 1
         sameSequences += 1
       }
+      if index != 0 { noteFork(index, envelope.sequence, at: remoteID, isOther: isOther) }
       return
     }
     guard index != 0 else { throw MergeError(.foreignOwn, envelope.replica, envelope.sequence) }
+    if forks[remoteID]?[index] != nil {
+      summary.leftOutOperations += 1
+      return
+    }
     guard envelope.sequence == known.stored + 1 else {
       throw MergeError(.gap, envelope.replica, envelope.sequence)
     }
@@ -39,6 +47,25 @@ extension MemoryState {
       summary.changedTables.formUnion(try mergeGroup(sequences, author: index, isInTurn: true))
     }
     if putAside.count > count { summary.groupsPutAside += 1 }
+  }
+
+  private mutating func noteFork(
+    _ author: Int, _ sequence: UInt64, at remoteID: String, isOther: Bool
+  ) {
+    let known = forks[remoteID]?[author]
+    if isOther, sequence < known ?? .max {
+      forks[remoteID, default: [:]][author] = sequence
+    } else if !isOther, sequence == known {
+      forks[remoteID]?[author] = nil
+    }
+  }
+
+  var replicaForks: [ReplicaFork] {
+    forks.sorted { $0.key < $1.key }.flatMap { remote, authors in
+      authors.sorted { $0.key < $1.key }.map { author, sequence in
+        ReplicaFork(remote: remote, replica: self.authors.ids[author], sequence: sequence)
+      }
+    }
   }
 
   private static func isFuture(_ time: HybridTime, now: Int64) -> Bool {

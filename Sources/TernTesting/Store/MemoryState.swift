@@ -13,6 +13,10 @@ struct MemoryState: Sendable {
   var places: [String: RemotePlace] = [:]
   /// Up to which own operation each remote may have.
   var offers: [String: UInt64] = [:]
+  /// Up to which own operation each remote once had.
+  var accepted: [String: UInt64] = [:]
+  /// By remote and author the first number under which the remote has another operation.
+  var forks: [String: [Int: UInt64]] = [:]
   var deferredOperations = 0
   /// Operations that came under a number that another one has.
   var sameSequences = 0
@@ -86,6 +90,19 @@ struct MemoryState: Sendable {
     return operations
   }
 
+  /// The same for a push, without those of whom the remote has other operations.
+  mutating func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String)
+    -> [Operation]
+  {
+    var heads = heads
+    for author in (forks[remoteID] ?? [:]).keys {
+      heads[authors.ids[author]] = VersionVector.maximumSequence
+    }
+    let operations = operations(lackedBy: heads, maximumBytes: maximumBytes)
+    offers[remoteID] = max(offers[remoteID] ?? 0, operations.heads[authors.ids[0]])
+    return operations
+  }
+
   /// An author's operations up to the first that waits for the clock.
   private func log(beforeFutureOf author: Int) -> ArraySlice<Operation> {
     let first = putAside.filter { $0.author == author && $0.time != nil }
@@ -100,7 +117,8 @@ struct MemoryState: Sendable {
   mutating func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws
   {
     let limit = nowMilliseconds + MemoryReplicaStore.toleratedMilliseconds
-    var fixed = Int(clamping: offers.filter { $0.key != remoteID }.values.reduce(accepted, max))
+    let known = max(accepted, self.accepted[remoteID] ?? 0)
+    var fixed = Int(clamping: offers.filter { $0.key != remoteID }.values.reduce(known, max))
     // A push may end within a group, which has one time.
     while fixed > 0, fixed < progress[0].log.count, progress[0].log[fixed - 1].envelope.continues {
       fixed += 1

@@ -1,0 +1,28 @@
+import TernCore
+
+/// A replica of whom a remote holds other operations than this database does, from one number on:
+/// two copies of its database wrote on under one id.
+///
+/// What was here first stays. Of that replica nothing more is taken from that remote, and nothing
+/// goes there; everything else is synced with it.
+public struct ReplicaFork: Hashable, Sendable, Codable {
+  /// ``Remote/id``.
+  public var remote: String
+  /// As 32 hexadecimal digits.
+  public var replica: String
+  /// The first number under which both have an operation, and not the same.
+  public var sequence: UInt64
+
+  public init(remote: String, replica: ReplicaID, sequence: UInt64) {
+    self.remote = remote
+    self.replica = replica.description
+    self.sequence = sequence
+  }
+}
+
+extension ReplicaFork: CustomStringConvertible {
+  public var description: String {
+    "\(remote) has another operation \(sequence) of replica \(replica): its database was copied; "
+      + "let all but one of the copies begin anew"
+  }
+}
