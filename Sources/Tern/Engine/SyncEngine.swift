@@ -166,6 +166,7 @@ public actor SyncEngine {
     await withDiscardingTaskGroup { group in
       for await refusal in refusals {
         group.addTask { [clock = environment.clock] in
+          // Cancellation ends the wait.
           guard (try? await clock.sleep(for: refusal.delay)) != nil else { return }
           signals.send(.mayAskAgain(refusal.number))
         }
