@@ -7,6 +7,7 @@ enum Main {
     usage: tern-bench list                              cases and their aims
            tern-bench count CASE plain|tern ROWS [FILE] runs one case, once
            tern-bench time FOLDER ROWS ROUNDS [CASE...] wall time on files in a folder
+           tern-bench snapshot FOLDER ROWS STEP         make, cut, load or again, in that order
     """
 
   static func main() throws {
@@ -27,6 +28,11 @@ enum Main {
       let named = arguments.dropFirst(4).compactMap(BenchCase.init)
       try Timing(directory: arguments[1], rows: rows, rounds: rounds)
         .run(named.isEmpty ? BenchCase.allCases : named)
+    case "snapshot" where arguments.count == 4:
+      guard let rows = Int(arguments[2]), let step = Snapshots.Step(rawValue: arguments[3]) else {
+        return fail()
+      }
+      try Snapshots(folder: arguments[1], rows: rows).run(step)
     default: fail()
     }
   }

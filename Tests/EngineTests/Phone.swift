@@ -4,7 +4,7 @@ import Tern
 
 /// A device with an engine for each of its remotes, for tests over real sockets and files.
 struct Phone {
-  let database: DatabaseQueue
+  let database: any DatabaseWriter
   let replica: Replica
   let engines: [SyncEngine]
 
@@ -18,7 +18,13 @@ struct Phone {
     }
   }
 
-  init(clockOffset: Int64 = 0, remotes: (Replica) throws -> [any Remote]) async throws {
+  /// - Parameters:
+  ///   - path: of the database; `nil` for one in memory.
+  ///   - logRetention: how long the log keeps what every remote holds.
+  init(
+    path: String? = nil, logRetention: Duration = Replica.defaultLogRetention,
+    clockOffset: Int64 = 0, remotes: (Replica) throws -> [any Remote]
+  ) async throws {
     var configuration = Configuration()
     if clockOffset != 0 {
       configuration.prepareDatabase { db in
@@ -29,17 +35,20 @@ struct Phone {
           })
       }
     }
-    database = try DatabaseQueue(configuration: configuration)
+    database =
+      try path.map { try DatabasePool(path: $0, configuration: configuration) }
+      ?? DatabaseQueue(configuration: configuration)
     try await database.write { db in
       try db.execute(
         sql: """
-          CREATE TABLE item (
+          CREATE TABLE IF NOT EXISTS item (
             id TEXT NOT NULL PRIMARY KEY, text TEXT, count INTEGER NOT NULL DEFAULT 0)
           """)
     }
     let replica = try await Replica.open(
       database,
-      schema: SyncSchema(version: 1, tables: [SyncTable("item", merge: ["count": .counter])]))
+      schema: SyncSchema(version: 1, tables: [SyncTable("item", merge: ["count": .counter])]),
+      logRetention: logRetention)
     self.replica = replica
     engines = try remotes(replica).map { remote in
       SyncEngine(

@@ -314,6 +314,13 @@ public actor SyncEngine {
         pushBytes = max(pushBytes / 2, 1)
         return try await push()
       }
+      // Of what a base stands for, the remote has no operation to compare with.
+      if error.code == .sequenceGap, error.replica == id, let sequence = error.sequence,
+        sequence <= session.heads[id]
+      {
+        confirmed = (session.epoch, session.heads[id])
+        return try await push()
+      }
       // What others wrote can't be mended here, and must not keep back what is written here.
       let refused = error.replica ?? (operations.count == 1 ? operations[0].envelope.replica : nil)
       if let refused, refused != id, operations.heads[refused] > 0,

@@ -91,6 +91,12 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     try $task.withValue(handler, operation: body)
   }
 
+  package static func with<T>(_ handler: @escaping Handler, _ body: () async throws -> T)
+    async rethrows -> T
+  {
+    try await $task.withValue(handler, operation: body)
+  }
+
   /// For the rest of this process's life.
   package static func handle(_ handler: @escaping Handler) {
     process.withLock { $0 = handler }

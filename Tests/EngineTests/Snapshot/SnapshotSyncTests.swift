@@ -1,0 +1,202 @@
+#if Server
+import Foundation
+import GRDB
+import Synchronization
+import Tern
+import TernServer
+import TernTesting
+import Testing
+
+/// A server that asks for a snapshot soon and keeps nothing for its age.
+private var limits: ServerLimits {
+  var limits = ServerLimits()
+  limits.operationsPerSnapshot = 3
+  limits.retention = .zero
+  return limits
+}
+
+@Suite(.timeLimit(.minutes(2))) struct SnapshotSyncTests {
+  private func phone(
+    _ server: Server, path: String? = nil, wrap: (any Remote) -> any Remote = { $0 }
+  ) async throws -> Phone {
+    try await Phone(path: path, logRetention: .seconds(-60)) { _ in
+      [wrap(try Server.remote(port: server.port))]
+    }
+  }
+
+  private func write(_ phone: Phone, _ ids: [String]) async throws {
+    for id in ids {
+      try await phone.execute("INSERT INTO item VALUES ('\(id)', 'text \(id)', 1)")
+      try phone.replica.store.seal()
+    }
+  }
+
+  private func names(in folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder)
+  }
+
+  private func expectEqual(_ phones: Phone...) throws {
+    let states = try phones.map { try $0.replica.store.canonicalState() }
+    for state in states { #expect(state == states[0]) }
+  }
+
+  private func greeting(_ server: Server) throws -> RemoteGreeting {
+    try server.service.greet(SpaceName(Server.space))
+  }
+
+  @Test func `INV-12: a server is given a snapshot and trims, and a new device starts from it`()
+    async throws
+  {
+    try await Server.run(Server.memoryStore(seed: 1), limits: limits) { server in
+      let a = try await phone(server)
+      try await write(a, ["1", "2", "3", "4", "5"])
+      try await a.syncOnce()
+      try await a.execute("DELETE FROM item WHERE id = '5'")
+      // The first greeting came before the operations; this one asks for a snapshot.
+      try await a.syncOnce()
+      try await a.syncOnce()
+      let greeting = try greeting(server)
+      #expect(greeting.snapshot != nil && greeting.trimmed > 0 && !greeting.wantsSnapshot)
+      #expect(try a.replica.store.counts().operations < 6)
+      let b = try await phone(server)
+      try await b.syncOnce()
+      try expectEqual(a, b)
+      #expect(try b.replica.store.hasTrimmed(lackedBy: VersionVector()))
+      try await write(b, ["6"])
+      try await b.execute("UPDATE item SET count = count + 1")
+      try await b.syncOnce()
+      try await a.syncOnce()
+      try expectEqual(a, b)
+      #expect(try await a.column("SELECT DISTINCT count FROM item") == ["2"])
+    }
+  }
+
+  @Test func `INV-02: a device that was away for too long keeps what it wrote meanwhile`()
+    async throws
+  {
+    var limits = limits
+    // Run out, the day longer included that a server waits.
+    limits.lease = .seconds(-2 * 24 * 60 * 60)
+    try await Server.run(Server.memoryStore(seed: 2), limits: limits) { server in
+      let (a, b) = (try await phone(server), try await phone(server))
+      try await write(a, ["1"])
+      try await a.syncOnce()
+      try await b.syncOnce()
+      try await b.execute(
+        "UPDATE item SET count = count + 10; INSERT INTO item VALUES ('b', 'b', 1)")
+      try await write(a, ["2", "3", "4", "5"])
+      try await a.execute("UPDATE item SET count = count + 1, text = 'a' WHERE id = '1'")
+      try await a.syncOnce()
+      try await a.syncOnce()
+      #expect(try greeting(server).trimmed > 1)
+      try await b.syncOnce()
+      try await a.syncOnce()
+      try expectEqual(a, b)
+      let sums = try await a.column("SELECT id || count || text FROM item ORDER BY id")
+      #expect(sums.first == "112a" && sums.last == "b1b" && sums.count == 6)
+    }
+  }
+
+  @Test func `a wiped server gets what no log has any more`() async throws {
+    var port = 0
+    var phone: Phone!
+    try await Server.run(Server.memoryStore(seed: 3), limits: limits) { server in
+      port = server.port
+      phone = try await self.phone(server)
+      try await write(phone, ["1", "2", "3", "4"])
+      try await phone.syncOnce()
+      try await phone.syncOnce()
+      #expect(try phone.replica.store.counts().operations == 1)
+    }
+    try await Server.run(Server.memoryStore(seed: 4), port: port, limits: limits) { server in
+      try await write(phone, ["5"])
+      try await phone.syncOnce()
+      let b = try await self.phone(server)
+      try await b.syncOnce()
+      try expectEqual(phone, b)
+      #expect(try await b.column("SELECT count(*) FROM item") == ["5"])
+      try await write(b, ["6"])
+      try await b.syncOnce()
+      try await phone.syncOnce()
+      try expectEqual(phone, b)
+    }
+  }
+
+  @Test(arguments: [CrashPoint.snapshotPartStored, .snapshotBeforeCommit])
+  func `a fetch that was cut short goes on with the part behind the last`(_ point: CrashPoint)
+    async throws
+  {
+    let folder = NSTemporaryDirectory() + "/tern-snapshot-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await Server.run(Server.memoryStore(seed: 5), limits: limits) { server in
+      let a = try await phone(server)
+      try await write(a, ["1", "2", "3", "4"])
+      try await a.execute(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+        INSERT INTO item SELECT i, hex(randomblob(30)), 1 FROM n
+        """)
+      try await a.syncOnce()
+      try await a.syncOnce()
+      let parts = try #require(try greeting(server).snapshot?.parts)
+      #expect(parts > 5)
+      let counter = Counter()
+      let b = try await phone(server, path: folder + "/app.sqlite") { Counting($0, counter) }
+      let stored = Counter()
+      await #expect(throws: Killed.self) {
+        try await CrashPoint.with({ reached in
+          guard reached == point else { return }
+          if point == .snapshotBeforeCommit || stored.next() == 3 { throw Killed() }
+        }) { try await b.syncOnce() }
+      }
+      #expect(try await b.column("SELECT count(*) FROM item") == ["0"])
+      #expect(try names(in: folder).contains { $0.hasSuffix(".parts") })
+      // As the next process finds it.
+      let again = try await phone(server, path: folder + "/app.sqlite") { Counting($0, counter) }
+      try await again.syncOnce()
+      try expectEqual(a, again)
+      #expect(counter.value == parts)
+      #expect(try !names(in: folder).contains { $0.hasSuffix(".parts") })
+    }
+  }
+}
+
+private struct Killed: Error {}
+
+private final class Counter: Sendable {
+  private let count = Atomic<Int>(0)
+  var value: Int { count.load(ordering: .relaxed) }
+  func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+}
+
+/// Counts the parts that are fetched.
+private struct Counting: Remote {
+  let remote: any Remote
+  let counter: Counter
+
+  init(_ remote: any Remote, _ counter: Counter) {
+    (self.remote, self.counter) = (remote, counter)
+  }
+
+  var id: String { remote.id }
+  func greet() async throws -> RemoteGreeting { try await remote.greet() }
+  func push(_ operations: [Tern.Operation]) async throws -> PushReceipt {
+    try await remote.push(operations)
+  }
+  func pull(after cursor: Tern.Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+    try await remote.pull(after: cursor, excluding: excluded)
+  }
+  func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }
+  func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
+    _ = counter.next()
+    return try await remote.snapshotPart(index, of: id)
+  }
+}
+
+extension Phone {
+  fileprivate func column(_ sql: String) async throws -> [String] {
+    try await database.read { try String.fetchAll($0, sql: sql) }
+  }
+}
+#endif
