@@ -22,7 +22,7 @@ struct RowEvent {
 /// What one replica makes of events: states, and the values that its table would show.
 struct RowReplica {
   static let rules: [MergeRule] = [
-    .lastWriter, .counter, .lastWriter, .max, .min, .lastWriter, .set,
+    .lastWriter, .counter, .lastWriter, .max, .min, .order, .set,
   ]
 
   /// Authors in the order in which this replica met them, which differs between replicas.
@@ -299,7 +299,7 @@ struct RowHistory {
       shown = "\(writes.reduce(Int128(0)) { $0 + read($1.bytes).wide })"
     } else if rule == .set {
       shown = expectedSet(writes.map { ($0.event, $0.bytes) })
-    } else if rule != .lastWriter {
+    } else if !rule.isLastWriter {
       let present = writes.filter { read($0.bytes).value != .null }
       let candidates = present.isEmpty ? writes : present
       winner = candidates.reduce(candidates[0]) { best, next in

@@ -183,7 +183,7 @@ struct NotedRow {
       let id = UInt32(column.id)
       let written = value(index)
       switch column.rule.kind {
-      case .lastWriter:
+      case .lastWriter, .order:
         if state.stamp(of: id) == stamp { continue }
       case .counter:
         // What was written to a row that was held aside counts once.

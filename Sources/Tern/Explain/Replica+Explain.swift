@@ -84,12 +84,18 @@ extension Replica {
 
 extension SQLiteReplicaStore {
   /// - Throws: ``RowLookupError``.
-  fileprivate func row(_ table: String, key: [Value]) throws -> (TableSQL, LoggedRow) {
-    guard let sql = sql.first(where: { $0.shape.name.folded == table.folded }) else {
+  func row(_ table: String, key: [Value]) throws -> (TableSQL, LoggedRow) {
+    let sql = try self.table(table)
+    return (sql, try LoggedRow(sql.shape, key: key))
+  }
+
+  /// - Throws: ``RowLookupError``.
+  func table(_ name: String) throws -> TableSQL {
+    guard let sql = sql.first(where: { $0.shape.name.folded == name.folded }) else {
       let names = sql.map(\.shape.name).sorted().joined(separator: ", ")
       throw RowLookupError(
-        .unknownTable, table: table, "the replica does not sync it; it syncs \(names)")
+        .unknownTable, table: name, "the replica does not sync it; it syncs \(names)")
     }
-    return (sql, try LoggedRow(sql.shape, key: key))
+    return sql
   }
 }

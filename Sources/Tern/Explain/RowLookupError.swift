@@ -1,15 +1,20 @@
 import TernCore
 
-/// Why a row can not be looked up.
+/// Why a row can not be looked up or placed.
 public struct RowLookupError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
-    package enum Reason: String, Sendable { case unknownTable, wrongKey }
+    package enum Reason: String, Sendable { case unknownTable, wrongKey, missingRow, noOrder }
     package let reason: Reason
 
     /// The schema that the replica was opened with has no such table.
     public static let unknownTable = Code(reason: .unknownTable)
     /// Another number of values than the primary key has columns, or a NULL among them.
     public static let wrongKey = Code(reason: .wrongKey)
+    /// The table does not hold the row.
+    public static let missingRow = Code(reason: .missingRow)
+    /// The table has no column of that name, or it does not merge by ``MergeRule/order``; or several
+    /// do, and none was named.
+    public static let noOrder = Code(reason: .noOrder)
   }
 
   public let code: Code

@@ -15,7 +15,7 @@ struct WriteJudge {
   func outcome(of write: LoggedWrite) -> RowExplanation.Outcome {
     if isRowDeleted { return .beaten(.deleted) }
     switch rule.kind {
-    case .lastWriter: return write.stamp == standing ? .stands : .beaten(.later)
+    case .lastWriter, .order: return write.stamp == standing ? .stands : .beaten(.later)
     case .counter: return .counts
     case .maximum, .minimum:
       if write.stamp == standing { return .stands }

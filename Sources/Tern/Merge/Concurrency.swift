@@ -49,7 +49,7 @@ final class Concurrency {
   func count(_ rule: MergeRule, _ current: Stamp, against new: Stamp) throws {
     let kind: ConflictKind
     switch rule.kind {
-    case .lastWriter: kind = .lastWriter
+    case .lastWriter, .order: kind = .lastWriter
     case .counter: kind = .counter
     case .maximum, .minimum: kind = .extreme
     // Whatever is added stays, and whatever was seen goes: nothing is lost.

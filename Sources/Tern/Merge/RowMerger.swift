@@ -119,7 +119,7 @@ final class RowMerger {
   {
     switch column.rule.kind {
     case .counter, .set: .computed(state.computed(UInt32(column.id)) ?? .null)
-    case .lastWriter, .maximum, .minimum: .inPlace(value)
+    case .lastWriter, .order, .maximum, .minimum: .inPlace(value)
     }
   }
 

@@ -15,6 +15,8 @@ public final class Replica: Sendable {
   /// The app's own database.
   public var database: any DatabaseWriter { store.database }
   package let localWrites: LocalWrites
+  /// Where the tails of order keys come from.
+  let random: @Sendable () -> UInt64
 
   /// 30 days.
   public static let defaultLogRetention = Duration.seconds(30 * 24 * 60 * 60)
@@ -54,7 +56,8 @@ public final class Replica: Sendable {
   package static func openBlocking(
     _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
     name: String = "main", durability: Durability = .powerLoss,
-    logRetention: Duration = Replica.defaultLogRetention, makeID: @escaping () -> ReplicaID
+    logRetention: Duration = Replica.defaultLogRetention,
+    random: @escaping @Sendable () -> UInt64 = Replica.drawn, makeID: @escaping () -> ReplicaID
   ) throws -> Replica {
     guard !name.isEmpty, name.utf8.allSatisfy({ 48...57 ~= $0 || 97...122 ~= $0 | 32 }) else {
       throw ReplicaError(.invalidName, "a replica's name has letters and digits only: “\(name)”")
@@ -67,13 +70,20 @@ public final class Replica: Sendable {
     let sql = try installation.install()
     let store = SQLiteReplicaStore(
       database: database, tables: tables, sql: sql, retention: logRetention)
-    return Replica(store: store)
+    return Replica(store: store, random: random)
   }
 
-  private init(store: SQLiteReplicaStore) {
+  private init(store: SQLiteReplicaStore, random: @escaping @Sendable () -> UInt64) {
     self.store = store
+    self.random = random
     localWrites = LocalWrites(tables: Set(store.sql.map(\.note.noteTable)))
     store.database.add(transactionObserver: localWrites, extent: .observerLifetime)
+  }
+
+  @Sendable package static func drawn() -> UInt64 {
+    // An injected default.
+    var generator = SystemRandomNumberGenerator()
+    return generator.next()
   }
 
   /// Writes, and seals in the same transaction: exactly one operation for everything that `body`

@@ -1,5 +1,6 @@
 import GRDB
 import TernCore
+import TernDatabase
 
 /// Reads a table's declaration from the database and refuses, by name, what can not sync.
 struct TableInspection {
@@ -165,6 +166,14 @@ struct TableInspection {
         throw refuse(
           .unsupportedRule, column.name,
           "a set is a JSON array; declare it TEXT NOT NULL DEFAULT '[]'")
+      }
+    }
+    if rule == .order {
+      let collation = db.collation(of: column.name, in: declared.name)
+      guard Affinity(column.type) == .text, collation?.folded == "binary" else {
+        throw refuse(
+          .unsupportedRule, column.name,
+          "an order sorts texts by their bytes; declare it TEXT, COLLATE BINARY")
       }
     }
     guard rule == .counter else { return }

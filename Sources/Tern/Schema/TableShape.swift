@@ -49,10 +49,10 @@ package struct TableShape: Hashable, Sendable {
     package var defaultValue: String
   }
 
-  /// Whether every column merges by the last writer and none was ever dropped, and no write has to
+  /// Whether the latest write stands in every column and none was ever dropped, and no write has to
   /// be known by its author: then a row that begins with an insert has no cells.
   package var isPlain: Bool {
-    deletes != .updateWins && columns.count == rules.count && rules.allSatisfy { $0 == .lastWriter }
+    deletes != .updateWins && columns.count == rules.count && rules.allSatisfy(\.isLastWriter)
   }
 
   /// How many integers hold a bit for every column. A column's bit is its catalogue id, so that a

@@ -6,7 +6,8 @@ public struct MergeRule: Hashable, Sendable {
     case maximum = 2
     case minimum = 3
     case set = 4
-    // 5 text and 6 order are reserved on the wire.
+    // 5 text is reserved on the wire.
+    case order = 6
   }
 
   package let kind: Kind
@@ -35,6 +36,14 @@ public struct MergeRule: Hashable, Sendable {
   /// column must be `TEXT NOT NULL`; what it shows is sorted and holds each element once.
   public static let set = MergeRule(.set)
 
+  /// Where the row stands in a list, as an ``OrderKey``: `ORDER BY` the column is the order. The
+  /// later of two moves of one row stays; rows that were moved to one spot stand beside each other,
+  /// in the same order everywhere. The column must be `TEXT`, COLLATE BINARY.
+  public static let order = MergeRule(.order)
+
+  /// Whether the latest write stands, as it was written.
+  package var isLastWriter: Bool { kind == .lastWriter || kind == .order }
+
   /// Whether an extreme gives way to another, different value.
   package func isBeaten(_ old: Value, by new: Value) -> Bool {
     if old == .null { return true }
@@ -51,6 +60,7 @@ extension MergeRule: CustomStringConvertible {
     case .maximum: "max"
     case .minimum: "min"
     case .set: "set"
+    case .order: "order"
     }
   }
 }

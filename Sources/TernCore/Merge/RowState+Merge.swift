@@ -75,7 +75,7 @@ extension RowState {
     authors: Authors
   ) throws(WireError) -> Bool {
     switch rule.kind {
-    case .lastWriter:
+    case .lastWriter, .order:
       guard stamp(of: column).map({ authors.isLess($0, new) }) ?? true else { return false }
       set(.stamped(new), of: column)
       return true
@@ -140,7 +140,7 @@ extension RowState {
     if winner != stamp || covered < rules.count {
       for (index, rule) in rules.enumerated() {
         let column = UInt32(index)
-        if rule.kind == .lastWriter {
+        if rule.isLastWriter {
           set(stamp(of: column).map { .stamped($0) } ?? .unset, of: column)
         } else if content(of: column) == nil {
           // An author with an older schema did not carry it, so the row's stamp is not its own.

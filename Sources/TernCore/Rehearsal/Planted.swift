@@ -22,6 +22,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case uniqueByArrival
   /// The rows that a REPLACE removes through a UNIQUE index are not noted.
   case replaceUnnoted
+  /// Two devices give rows at the same spot the same order key.
+  case orderTailMissing
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -42,7 +44,7 @@ package enum Planted: String, CaseIterable, Sendable {
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
-    .removalCoversUnseen, .deleteForgotten, .uniqueByArrival, .replaceUnnoted,
+    .removalCoversUnseen, .deleteForgotten, .uniqueByArrival, .replaceUnnoted, .orderTailMissing,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

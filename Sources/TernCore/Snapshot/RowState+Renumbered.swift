@@ -25,8 +25,8 @@ extension RowState.Content {
   /// Whether a column of that rule can hold it.
   package func isOf(_ kind: MergeRule.Kind) -> Bool {
     switch (self, kind) {
-    case (.unset, _), (.stamped, .lastWriter), (.counter, .counter), (.extreme, .maximum),
-      (.extreme, .minimum), (.set, .set):
+    case (.unset, _), (.stamped, .lastWriter), (.stamped, .order), (.counter, .counter),
+      (.extreme, .maximum), (.extreme, .minimum), (.set, .set):
       true
     default: false
     }
@@ -72,5 +72,5 @@ extension RowState {
 
 extension MergeRule.Kind {
   /// Whether a column that the row's insert wrote has no cell of its own.
-  fileprivate var isStampedByRow: Bool { self == .lastWriter }
+  fileprivate var isStampedByRow: Bool { self == .lastWriter || self == .order }
 }

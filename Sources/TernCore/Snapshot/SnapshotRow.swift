@@ -4,7 +4,7 @@ extension MergeRule.Kind {
   /// Whether a column's value is in its table and not in the row's state.
   package var isKeptInTable: Bool {
     switch self {
-    case .lastWriter: true
+    case .lastWriter, .order: true
     case .counter, .maximum, .minimum, .set: false
     }
   }

@@ -25,13 +25,16 @@ public struct ReplicaStoreConformance: Sendable {
     version: 3,
     tables: deletes.map {
       SyncTable(
-        $0.table, merge: ["count": .counter, "high": .max, "low": .min, "tags": .set],
+        $0.table,
+        merge: [
+          "count": .counter, "high": .max, "low": .min, "tags": .set, "place": .order,
+        ],
         deletes: $0.rule)
     } + labels.map { SyncTable($0.table, deletes: $0.rule) })
   public static let tables =
     deletes.map {
       MemoryTable(
-        $0.table, key: ["id"], columns: ["name", "note", "count", "high", "low", "tags"])
+        $0.table, key: ["id"], columns: ["name", "note", "count", "high", "low", "tags", "place"])
     }
     + labels.map {
       MemoryTable(
@@ -42,7 +45,7 @@ public struct ReplicaStoreConformance: Sendable {
       """
       CREATE TABLE \($0.table) (
         id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low,
-        tags TEXT NOT NULL DEFAULT '[]');
+        tags TEXT NOT NULL DEFAULT '[]', place TEXT);
       """
     }
     + labels.map {
@@ -110,6 +113,7 @@ public struct ReplicaStoreConformance: Sendable {
     case .unique: try checkUnique()
     case .swapped: try checkSwapped()
     case .replace: try checkReplace()
+    case .places: try checkPlaces()
     case .updateWins: try checkUpdateWins()
     case .lastDelete: try checkLastDelete()
     case .restamp: try checkRestamp()
@@ -146,6 +150,7 @@ public struct ReplicaStoreConformance: Sendable {
     case unique = "of rows that collide in a UNIQUE index the first is shown, until it gives way"
     case swapped = "rows may pass unique values on to each other"
     case replace = "rows that a REPLACE removes are deleted everywhere"
+    case places = "rows that are placed at one spot keep different keys, and the later move stays"
     case updateWins = "under .updateWins a change that the delete had not seen keeps the row"
     case lastDelete = "under .lastWriter the later of delete and change stays"
     case restamp = "restamping keeps winners, and times increase"

@@ -15,7 +15,7 @@ final class SimulatedDevice: @unchecked Sendable {
   private let executor: SeededExecutor
   private let trace: SimulationTrace
   private let wall: SimulatedWall
-  private var generator: SeededGenerator
+  var generator: SeededGenerator
   private(set) var replica: Replica
   private(set) var status: SyncStatus.Snapshot?
   private(set) var intents = Intents()
@@ -27,7 +27,7 @@ final class SimulatedDevice: @unchecked Sendable {
       version: 1,
       tables: [
         SyncTable(
-          "item", merge: ["n": .counter, "hi": .max, "lo": .min, "tags": .set],
+          "item", merge: ["n": .counter, "hi": .max, "lo": .min, "tags": .set, "pos": .order],
           deletes: plan.deletes)
       ])
   }
@@ -57,7 +57,7 @@ final class SimulatedDevice: @unchecked Sendable {
         sql: """
           CREATE TABLE item (
             id TEXT NOT NULL PRIMARY KEY, a TEXT, b TEXT, n INTEGER NOT NULL DEFAULT 0,
-            hi INTEGER, lo INTEGER, tags TEXT NOT NULL DEFAULT '[]', u INTEGER UNIQUE);
+            hi INTEGER, lo INTEGER, tags TEXT NOT NULL DEFAULT '[]', u INTEGER UNIQUE, pos TEXT);
           CREATE TABLE mark (transactions INTEGER NOT NULL);
           INSERT INTO mark VALUES (0)
           """)
@@ -69,7 +69,9 @@ final class SimulatedDevice: @unchecked Sendable {
     _ database: DatabaseQueue, _ plan: SimulationPlan, _ generator: inout SeededGenerator
   ) throws -> Replica {
     let id = ReplicaID(using: &generator)
-    return try Replica.openBlocking(database, schema: schema(plan), makeID: { id })
+    let tails = SharedGenerator(SeededGenerator(seed: generator.next()))
+    return try Replica.openBlocking(
+      database, schema: schema(plan), random: { tails.next() }, makeID: { id })
   }
 
   // MARK: - The engine
@@ -164,13 +166,19 @@ final class SimulatedDevice: @unchecked Sendable {
     let token = "\(index).\(tokens)"
     let number = Int64.random(in: -50...50, using: &generator)
     let place = generator.happens(0.3) ? nil : Int.random(in: 0..<6, using: &generator)
-    switch Int.random(in: 0..<14, using: &generator) {
+    switch Int.random(in: 0..<15, using: &generator) {
     case 0...1:
       for rival in try rivals(db, key, place) { draft.deleted(rival) }
       let old = try Int64.fetchOne(db, sql: "SELECT n FROM item WHERE id = ?", arguments: [key])
-      try db.execute(
-        sql: "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?, json_array(abs(?)), ?)",
-        arguments: [key, token + "a", token + "b", number, number, number, number % 4, place])
+      let spot = try randomPlace(db, besides: key)
+      try placing(db, &draft) {
+        let position = try replica.orderKey("item", at: spot, in: db)
+        try db.execute(
+          sql: "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?, json_array(abs(?)), ?, ?)",
+          arguments: [
+            key, token + "a", token + "b", number, number, number, number % 4, place, position.text,
+          ])
+      }
       draft.wrote(key, ["a": token + "a", "b": token + "b"], adding: number - (old ?? 0))
     case 2...3:
       try db.execute(sql: "UPDATE item SET a = ? WHERE id = ?", arguments: [token, key])
@@ -202,6 +210,13 @@ final class SimulatedDevice: @unchecked Sendable {
       for rival in rivals where db.changesCount > 0 { draft.deleted(rival) }
     case 12:
       try db.execute(sql: "UPDATE OR IGNORE item SET u = ? WHERE id = ?", arguments: [place, key])
+    case 13:
+      guard try Bool.fetchOne(db, sql: "SELECT 1 FROM item WHERE id = ?", arguments: [key]) ?? false
+      else { return }
+      let spot = try randomPlace(db, besides: key)
+      try placing(db, &draft) {
+        try replica.move("item", key: [.string(key)], to: spot, in: db)
+      }
     default:
       try db.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [key])
       if db.changesCount > 0 { draft.deleted(key) }

@@ -149,6 +149,10 @@ public final class Simulation: @unchecked Sendable {
         }
       }
     }
+    let positions = table.map { $0["pos"] as String? }
+    if Set(positions).count < positions.count {
+      return "INV-07: two rows stand at one position: \(positions.map { $0 ?? "none" }.sorted())"
+    }
     let shown = expected.filter(\.value.isShown).count
     return shown == table.count
       ? nil : "INV-01: the table has \(table.count) rows and should have \(shown)"
