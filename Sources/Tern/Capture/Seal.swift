@@ -102,6 +102,7 @@ struct Seal {
         try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
         continue
       }
+      transaction.recorder?.note(shape.id, row.packedKey, isLocal: true)
       if !isOpen { body.append(block: shape.block) }
       isOpen = true
       body.append(raw: row.encoded.bytes)

@@ -21,7 +21,8 @@ extension StoreTransaction {
       let watch = StrayWatch(restoring: recording)
       var output: T?
       try db.inSavepoint {
-        output = try merge(StoreTransaction(db, tables: tables, sql: sql, strays: watch))
+        output = try merge(
+          StoreTransaction(db, tables: tables, sql: sql, strays: watch, recorder: recorder))
         return watch.found.isEmpty || round == Self.roundLimit ? .commit : .rollback
       }
       if watch.found.isEmpty || round == Self.roundLimit { return output! }
@@ -108,6 +109,7 @@ extension StoreTransaction {
     _ row: StrayWatch.RowID, _ content: StrayWatch.Content, _ sql: TableSQL
   ) throws {
     let writer = try TableWriter(self, sql, hasHeld: true)
+    recorder?.note(row.table, row.key, isLocal: false)
     if let shown = content.shown {
       let upsert = try statement(sql.upsertAll)
       let keyCount = try writer.bind(row.key, to: upsert)

@@ -46,6 +46,7 @@ final class TableWriter {
 
   private func noteWritten(_ key: some ContiguousBytesLike) {
     (hasChanged, hasBeenTouched) = (true, true)
+    transaction.recorder?.note(sql.shape.id, key, isLocal: false)
     if isReferring, recordsKeys { key.withBytes { written.append(Array($0)) } }
   }
 
@@ -143,6 +144,7 @@ final class TableWriter {
 
   func remove(_ key: some ContiguousBytesLike) throws {
     (hasChanged, hasBeenTouched) = (true, true)
+    transaction.recorder?.note(sql.shape.id, key, isLocal: false)
     if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
     _ = try bind(key, to: deleteRow)
     _ = try run(deleteRow, key)

@@ -14,6 +14,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
   let sql: [TableSQL]
   /// How long operations stay in the log that every remote holds.
   let retention: Duration
+  /// Told after each commit.
+  let changes = ChangeRelay()
   /// Yields whether something is noted, or was put aside until now.
   private let news: String
   /// Whether any table has a foreign key, and the version of the schema of which that is known.
@@ -39,14 +41,16 @@ public final class SQLiteReplicaStore: ReplicaStore {
   func transaction<T>(
     withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
   ) throws -> T {
-    try database.writeWithoutTransaction { db in
+    let recorder = changes.isHeard ? ChangeRecorder() : nil
+    let output = try database.writeWithoutTransaction { db in
       let isSuspended = try withoutForeignKeys && enforcesForeignKeys(db)
       // Not possible inside a transaction, so it comes before, and back whatever happens.
       if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
       let result = Result {
         var output: T?
         try db.inTransaction(.immediate) {
-          output = try body(StoreTransaction(db, tables: tables, sql: sql))
+          output = try body(
+            StoreTransaction(db, tables: tables, sql: sql, recorder: recorder))
           return .commit
         }
         return output!
@@ -54,6 +58,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
       if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = ON") }
       return try result.get()
     }
+    if let recorder { try changes.tell(recorder.changes(in: sql)) }
+    return output
   }
 
   /// Switching them off makes SQLite prepare every statement again, so databases that have none

@@ -26,10 +26,16 @@ final class StoreTransaction {
   private var scratch = ByteWriter()
   /// Where the app has triggers on synced tables: what a merge wrote, to know what they wrote.
   let strays: StrayWatch?
+  /// Where somebody listens: which rows changed.
+  let recorder: ChangeRecorder?
 
-  init(_ db: Database, tables: StoreTables, sql: [TableSQL], strays: StrayWatch? = nil) throws {
+  init(
+    _ db: Database, tables: StoreTables, sql: [TableSQL], strays: StrayWatch? = nil,
+    recorder: ChangeRecorder? = nil
+  ) throws {
     self.db = db
     self.strays = strays
+    self.recorder = recorder
     self.tables = tables
     self.sql = sql
     let author: FastStatement
