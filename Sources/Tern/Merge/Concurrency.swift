@@ -9,9 +9,11 @@ final class Concurrency {
   /// By the arriving author: the time up to which it had seen another.
   private var seenTimes: [UInt32: [UInt32: HybridTime]] = [:]
   private(set) var counts: [ConflictKind: Int] = [:]
+  let losses: Losses
 
   init(_ transaction: StoreTransaction) {
     self.transaction = transaction
+    losses = Losses(transaction)
   }
 
   /// Takes in what an operation's author says that it had merged.
@@ -42,23 +44,29 @@ final class Concurrency {
     counts[kind, default: 0] += 1
   }
 
-  func count(_ kind: ConflictKind, _ current: Stamp, against new: Stamp) throws {
-    if try isConcurrent(current, with: new) { count(kind) }
+  /// - Returns: whether the two writes are concurrent.
+  @discardableResult
+  func count(_ kind: ConflictKind, _ current: Stamp, against new: Stamp) throws -> Bool {
+    guard try isConcurrent(current, with: new) else { return false }
+    count(kind)
+    return true
   }
 
-  func count(_ rule: MergeRule, _ current: Stamp, against new: Stamp) throws {
+  /// - Returns: whether the two writes are concurrent, where the rule lets one lose.
+  func count(_ rule: MergeRule, _ current: Stamp, against new: Stamp) throws -> Bool {
     let kind: ConflictKind
     switch rule.kind {
     case .lastWriter, .order: kind = .lastWriter
     case .counter: kind = .counter
     case .maximum, .minimum: kind = .extreme
     // Whatever is added stays, and whatever was seen goes: nothing is lost.
-    case .set: return
+    case .set: return false
     }
-    try count(kind, current, against: new)
+    return try count(kind, current, against: new)
   }
 
   func save() throws {
+    try losses.finish()
     for (kind, count) in counts {
       let statement = try transaction.statement(
         """

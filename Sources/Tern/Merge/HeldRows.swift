@@ -102,7 +102,7 @@ extension StoreTransaction {
     return keys
   }
 
-  private static func bytes(of content: [String: Value]) -> [UInt8] {
+  static func bytes(of content: [String: Value]) -> [UInt8] {
     var writer = ByteWriter()
     for (name, value) in content.sorted(by: { $0.key < $1.key }) {
       writer.append(string: name)
@@ -111,7 +111,7 @@ extension StoreTransaction {
     return writer.bytes
   }
 
-  private static func readContent(_ buffer: UnsafeRawBufferPointer) throws -> [String: Value] {
+  static func readContent(_ buffer: UnsafeRawBufferPointer) throws -> [String: Value] {
     var reader = ByteReader(buffer)
     var content: [String: Value] = [:]
     while !reader.isAtEnd {

@@ -6,7 +6,7 @@ import TernDatabase
 final class RowMerger {
   let writer: TableWriter
   private let transaction: StoreTransaction
-  private let shape: TableShape
+  let shape: TableShape
   private let isPlain: Bool
   private let read: FastStatement
   private let insert: FastStatement
@@ -14,6 +14,8 @@ final class RowMerger {
   /// Of the operation that is merged.
   private var turn = Turn(0)
   private var columns: [Int] = []
+  /// Columns of the row that its author and another wrote at once, and of which one lost.
+  private var met: [MetColumn] = []
   private var values: [ProjectedValue] = []
 
   /// How a block's columns map to this table's.
@@ -67,13 +69,12 @@ final class RowMerger {
     var state = old ?? RowState(life: 0)
     let isInsert = row.kind == .insert && !mapping.isReplay
     if mapping.isReplay, old == nil || row.kind == .delete { return }
-    var metInsert: Stamp?
+    var metInsert: (stamp: Stamp, isConcurrent: Bool)?
     if isInsert, let old, old.isComplete, old.life == row.life {
-      metInsert = old.stamp
-      try concurrency.count(.sameKey, old.stamp, against: stamp)
+      metInsert = (old.stamp, try concurrency.count(.sameKey, old.stamp, against: stamp))
     }
     if let old, old.life != row.life, !shape.deletes.keepsContent {
-      try countLives(row, old, stamp, concurrency)
+      try countLives(row, old, stamp, mapping, concurrency)
     }
     let change = RowChange(
       kind: isInsert ? .insert : row.kind == .delete ? .delete : .update, life: row.life,
@@ -83,8 +84,9 @@ final class RowMerger {
     try mergeColumns(row, into: &state, stamp, mapping, concurrency, metInsert: metInsert)
     if isInsert { state.finishInsert(stamp, rules: shape.rules, authors: transaction.authors) }
     state.settle(shape.deletes, after: change, authors: transaction.authors)
+    if !met.isEmpty { try keepLosers(among: met, row, state, stamp, concurrency.losses) }
     guard state != old else { return }
-    if shape.deletes.keepsContent { try countKept(row, old, state, stamp, concurrency) }
+    if shape.deletes.keepsContent { try countKept(row, old, state, stamp, mapping, concurrency) }
     bindKey(row, to: put)
     try transaction.run(put, state: state, keyCount: row.key.count)
     try project(row, effect, state, old)
@@ -92,8 +94,9 @@ final class RowMerger {
 
   private func mergeColumns(
     _ row: BodyRow, into state: inout RowState, _ stamp: Stamp, _ mapping: Mapping,
-    _ concurrency: Concurrency, metInsert: Stamp?
+    _ concurrency: Concurrency, metInsert: (stamp: Stamp, isConcurrent: Bool)?
   ) throws {
+    met.removeAll(keepingCapacity: true)
     columns.removeAll(keepingCapacity: true)
     values.removeAll(keepingCapacity: true)
     for (source, target) in mapping.targets.enumerated() where source < row.values.count {
@@ -101,8 +104,15 @@ final class RowMerger {
       let column = shape.columns[target]
       let id = UInt32(column.id)
       // Two inserts that met count once, as a row.
-      if let current = state.stamp(of: id), current != metInsert {
-        try concurrency.count(column.rule, current, against: stamp)
+      if let current = state.stamp(of: id) {
+        let isInsert = current == metInsert?.stamp
+        let isConcurrent =
+          try isInsert
+          ? metInsert!.isConcurrent : concurrency.count(column.rule, current, against: stamp)
+        if isConcurrent, column.rule.isLastWriter {
+          met.append(
+            MetColumn(target: target, source: source, standing: current, isInsert: isInsert))
+        }
       }
       guard
         try state.mergeColumn(
@@ -155,26 +165,46 @@ final class RowMerger {
   }
 
   private func countKept(
-    _ row: BodyRow, _ old: RowState?, _ state: RowState, _ stamp: Stamp, _ concurrency: Concurrency
+    _ row: BodyRow, _ old: RowState?, _ state: RowState, _ stamp: Stamp, _ mapping: Mapping,
+    _ concurrency: Concurrency
   ) throws {
     guard let old, old.life == state.life else { return }
     if row.kind == .delete ? old.isPresent && state.isPresent : old.isDeleted && state.isPresent {
       concurrency.count(.updateWins)
     } else if let deletion = old.presence?.deletion, old.isDeleted, row.kind != .delete {
-      try concurrency.count(.deleteWins, deletion, against: stamp)
+      if try concurrency.count(.deleteWins, deletion, against: stamp) {
+        try keepLate(row, mapping, stamp, deletion: deletion, concurrency.losses)
+      }
+    } else if row.kind == .delete, old.isPresent, state.isDeleted,
+      let loser = try latest(of: old, concurrentWith: stamp, concurrency)
+    {
+      concurrency.count(.deleteWins)
+      try keepDeleted(row, stamp, loser: loser, concurrency.losses)
     }
   }
 
   private func countLives(
-    _ row: BodyRow, _ old: RowState, _ stamp: Stamp, _ concurrency: Concurrency
+    _ row: BodyRow, _ old: RowState, _ stamp: Stamp, _ mapping: Mapping,
+    _ concurrency: Concurrency
   ) throws {
     if row.kind == .delete, old.isAlive, old.life + 1 == row.life {
-      let latest = shape.columns.compactMap { old.stamp(of: UInt32($0.id)) }
-      if try latest.contains(where: { try concurrency.isConcurrent($0, with: stamp) }) {
+      if let loser = try latest(of: old, concurrentWith: stamp, concurrency) {
         concurrency.count(.deleteWins)
+        try keepDeleted(row, stamp, loser: loser, concurrency.losses)
       }
     } else if row.kind != .delete, !old.isAlive, row.life + 1 == old.life {
-      try concurrency.count(.deleteWins, old.stamp, against: stamp)
+      if try concurrency.count(.deleteWins, old.stamp, against: stamp) {
+        try keepLate(row, mapping, stamp, deletion: old.stamp, concurrency.losses)
+      }
     }
+  }
+
+  /// The latest write to a row that the author of another had not seen.
+  private func latest(
+    of old: RowState, concurrentWith stamp: Stamp, _ concurrency: Concurrency
+  ) throws -> Stamp? {
+    try shape.columns.compactMap { old.stamp(of: UInt32($0.id)) }
+      .filter { try concurrency.isConcurrent($0, with: stamp) }
+      .max { transaction.authors.isLess($0, $1) }
   }
 }

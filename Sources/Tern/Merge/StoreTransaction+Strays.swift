@@ -22,7 +22,9 @@ extension StoreTransaction {
       var output: T?
       try db.inSavepoint {
         output = try merge(
-          StoreTransaction(db, tables: tables, sql: sql, strays: watch, recorder: recorder))
+          StoreTransaction(
+            db, tables: tables, sql: sql, strays: watch, recorder: recorder,
+            inboxLimits: inboxLimits))
         return watch.found.isEmpty || round == Self.roundLimit ? .commit : .rollback
       }
       if watch.found.isEmpty || round == Self.roundLimit { return output! }

@@ -32,17 +32,18 @@ public final class Replica: Sendable {
   ///   - durability: what a commit that returned survives; set on the writer and checked.
   ///   - logRetention: how long operations stay in the log that every remote holds; as long can a
   ///     row's history be told.
+  ///   - inbox: how much of what concurrent writes lost is kept: ``inbox()``.
   /// - Throws: ``SchemaError`` for a table that can not sync, ``ReplicaError``, what the migrator
   ///   throws, and `DatabaseError`.
   public static func open(
     _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
     name: String = "main", durability: Durability = .powerLoss,
-    logRetention: Duration = Replica.defaultLogRetention
+    logRetention: Duration = Replica.defaultLogRetention, inbox: InboxLimits = InboxLimits()
   ) async throws -> Replica {
     try await BlockingWork.shared.run {
       try openBlocking(
         database, schema: schema, migrator: migrator, name: name, durability: durability,
-        logRetention: logRetention,
+        logRetention: logRetention, inbox: inbox,
         makeID: {
           // An injected default.
           var generator = SystemRandomNumberGenerator()
@@ -51,12 +52,12 @@ public final class Replica: Sendable {
     }
   }
 
-  /// ``open(_:schema:migrator:name:durability:)`` on the caller's thread, with the identifiers'
-  /// source given.
+  /// ``open(_:schema:migrator:name:durability:logRetention:inbox:)`` on the caller's thread, with the
+  /// sources of identifiers and random numbers given.
   package static func openBlocking(
     _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
     name: String = "main", durability: Durability = .powerLoss,
-    logRetention: Duration = Replica.defaultLogRetention,
+    logRetention: Duration = Replica.defaultLogRetention, inbox: InboxLimits = InboxLimits(),
     random: @escaping @Sendable () -> UInt64 = Replica.drawn, makeID: @escaping () -> ReplicaID
   ) throws -> Replica {
     guard !name.isEmpty, name.utf8.allSatisfy({ 48...57 ~= $0 || 97...122 ~= $0 | 32 }) else {
@@ -69,7 +70,7 @@ public final class Replica: Sendable {
     try installation.prepare(for: migrator)
     let sql = try installation.install()
     let store = SQLiteReplicaStore(
-      database: database, tables: tables, sql: sql, retention: logRetention)
+      database: database, tables: tables, sql: sql, retention: logRetention, inboxLimits: inbox)
     return Replica(store: store, random: random)
   }
 

@@ -16,14 +16,17 @@ public final class SQLiteReplicaStore: ReplicaStore {
   let retention: Duration
   /// Told after each commit.
   let changes = ChangeRelay()
+  private let inboxLimits: InboxLimits
   /// Yields whether something is noted, or was put aside until now.
   private let news: String
   /// Whether any table has a foreign key, and the version of the schema of which that is known.
   private let foreignKeys = Mutex<(schemaVersion: Int64, isAny: Bool)?>(nil)
 
   init(
-    database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL], retention: Duration
+    database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL], retention: Duration,
+    inboxLimits: InboxLimits
   ) {
+    self.inboxLimits = inboxLimits
     let noted = sql.map { "EXISTS (SELECT 1 FROM \($0.note.noteTable))" }
     let due = """
       EXISTS (
@@ -50,7 +53,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
         var output: T?
         try db.inTransaction(.immediate) {
           output = try body(
-            StoreTransaction(db, tables: tables, sql: sql, recorder: recorder))
+            StoreTransaction(
+              db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits))
           return .commit
         }
         return output!

@@ -32,6 +32,7 @@ struct StoreTables {
   var fork: String { prefix + "fork" }
   var seen: String { prefix + "seen" }
   var conflict: String { prefix + "conflict" }
+  var inbox: String { prefix + "inbox" }
 
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
@@ -117,6 +118,13 @@ struct StoreTables {
       CREATE TABLE IF NOT EXISTS \(seen) (
         author INTEGER NOT NULL, other INTEGER NOT NULL, sequence INTEGER NOT NULL,
         PRIMARY KEY (author, other)) WITHOUT ROWID
+      """,
+      // Values that lost, by column name; authors by their index.
+      """
+      CREATE TABLE IF NOT EXISTS \(inbox) (
+        id INTEGER PRIMARY KEY, tbl INTEGER NOT NULL, key BLOB NOT NULL, kind TEXT NOT NULL,
+        content BLOB NOT NULL, loser INTEGER NOT NULL, loser_time INTEGER NOT NULL,
+        winner INTEGER NOT NULL, winner_time INTEGER NOT NULL, found_ms INTEGER NOT NULL)
       """,
       """
       CREATE TABLE IF NOT EXISTS \(conflict) (

@@ -28,12 +28,14 @@ final class StoreTransaction {
   let strays: StrayWatch?
   /// Where somebody listens: which rows changed.
   let recorder: ChangeRecorder?
+  let inboxLimits: InboxLimits
 
   init(
     _ db: Database, tables: StoreTables, sql: [TableSQL], strays: StrayWatch? = nil,
-    recorder: ChangeRecorder? = nil
+    recorder: ChangeRecorder? = nil, inboxLimits: InboxLimits = InboxLimits()
   ) throws {
     self.db = db
+    self.inboxLimits = inboxLimits
     self.strays = strays
     self.recorder = recorder
     self.tables = tables

@@ -1,0 +1,92 @@
+import Foundation
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Reads the inbox through GRDB, so that observations know what they look at.
+struct Inbox {
+  let db: Database
+  let tables: StoreTables
+  let sql: [TableSQL]
+
+  /// The newest first; entries of tables that do not sync any more are left out.
+  func entries() throws -> [InboxEntry] {
+    try Row.fetchAll(
+      db,
+      sql: """
+        SELECT i.*, l.id AS loser_id, w.id AS winner_id FROM \(tables.inbox) AS i
+        JOIN \(tables.author) AS l ON l.idx = i.loser JOIN \(tables.author) AS w ON w.idx = i.winner
+        ORDER BY i.id DESC
+        """
+    ).compactMap(entry)
+  }
+
+  /// - Returns: `nil` for a table or columns that do not sync any more.
+  private func entry(_ row: Row) throws -> InboxEntry? {
+    let id: Int64 = row["tbl"]
+    guard let shape = sql.first(where: { $0.shape.id == id })?.shape else { return nil }
+    guard let kind = ConflictKind(rawValue: row["kind"]) else { return nil }
+    let key = try Array(row["key"] as Data).withUnsafeBytes { try PackedKey.values($0) }
+    let content = try Array(row["content"] as Data).withUnsafeBytes {
+      try StoreTransaction.readContent($0)
+    }
+    let values = shape.present(content)
+    if values.isEmpty { return nil }
+    return InboxEntry(
+      id: row["id"], table: shape.name, key: key, kind: kind, values: values,
+      loser: try stamp(row, "loser"), winner: try stamp(row, "winner"),
+      found: Date(timeIntervalSince1970: Double(row["found_ms"] as Int64) / 1000))
+  }
+
+  private func stamp(_ row: Row, _ name: String) throws -> WriteStamp {
+    guard let author = ReplicaID(bytes: row["\(name)_id"] as Data) else {
+      throw ReplicaError(.damaged, "table \(tables.author) holds an id that is none")
+    }
+    let time = HybridTime(rawValue: UInt64(bitPattern: row["\(name)_time"] as Int64))
+    return WriteStamp(author: author, time: time, isOwn: row[name] == 0)
+  }
+}
+
+extension StoreTransaction {
+  /// Takes an entry out of the inbox.
+  ///
+  /// - Throws: ``InboxError`` when it is not there.
+  func removeFromInbox(_ entry: InboxEntry) throws {
+    let inbox = Inbox(db: db, tables: tables, sql: sql)
+    guard try inbox.entries().contains(entry) else {
+      throw InboxError(
+        .missingEntry, "the inbox does not hold the entry any more; read it again")
+    }
+    let delete = try statement("DELETE FROM \(tables.inbox) WHERE id = ?")
+    delete.bind(1, entry.id)
+    try delete.run()
+    try db.notifyChanges(in: Table(tables.inbox))
+  }
+
+  /// Writes an entry's values as the app would: into the row, or with what is kept of it as a new one.
+  ///
+  /// - Throws: ``InboxError``, and `DatabaseError` for what the table refuses.
+  func restore(_ entry: InboxEntry) throws {
+    guard let sql = sql.first(where: { $0.shape.name.folded == entry.table.folded }) else {
+      throw InboxError(.missingTable, "table “\(entry.table)” does not sync any more")
+    }
+    let key = PackedKey.bytes(of: entry.key)
+    let writer = try TableWriter(self, sql, hasHeld: true)
+    guard try !isHeld(sql.shape.id, key) else {
+      throw InboxError(
+        .heldAside,
+        "the row is held aside, because a constraint refuses it or its parent is missing; see to "
+          + "that first: Replica.explain says what it is")
+    }
+    let isThere = try writer.read(key) != nil
+    let kept = isThere ? nil : try storedContent(in: .kept, sql.shape.id, key)
+    let content = (kept.map(sql.shape.present) ?? [:]).merging(entry.values) { $1 }
+    let names = content.keys.sorted()
+    let write = try statement(isThere ? sql.update(names) : sql.upsert(names))
+    for (index, value) in (entry.key + names.map { content[$0]! }).enumerated() {
+      write.bind(Int32(index + 1), copy: value)
+    }
+    try write.run()
+    try notifyChanges(in: sql.shape)
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import TernCore
+
+/// What one write lost against a concurrent one, in one row.
+public struct InboxEntry: Hashable, Sendable, Identifiable {
+  /// In the order in which they were found; an id is given again only after its entry went.
+  public let id: Int64
+  /// As the schema names it.
+  public let table: String
+  /// A value for each column of the primary key, in its order.
+  public let key: [Value]
+  /// What decided: `.lastWriter`, `.sameKey`, or `.deleteWins` for changes that a delete covers.
+  public let kind: ConflictKind
+  /// The losing values by column. Where a delete that came removed the row, all that it held.
+  public let values: [String: Value]
+  /// Who wrote them.
+  public let loser: WriteStamp
+  /// Whose write stands, or stood when this was found.
+  public let winner: WriteStamp
+  /// When the two met here, by this device's clock, to the millisecond.
+  public let found: Date
+}
+
+/// How much the conflict inbox keeps. The oldest go first, when something is added.
+public struct InboxLimits: Hashable, Sendable {
+  /// The most entries.
+  public var entries: Int
+  /// The most bytes of all their values together.
+  public var bytes: Int
+  /// How long one is kept at least while the others allow it.
+  public var age: Duration
+
+  /// - Parameters:
+  ///   - entries: 0 keeps nothing.
+  ///   - age: 90 days unless told.
+  public init(entries: Int = 1000, bytes: Int = 16 << 20, age: Duration = .seconds(90 * 86400)) {
+    self.entries = max(0, entries)
+    self.bytes = max(0, bytes)
+    self.age = age
+  }
+}
+
+/// Why an entry can not be restored or dismissed.
+public struct InboxError: Error, Hashable, Sendable {
+  public struct Code: Hashable, Sendable {
+    package enum Reason: String, Sendable { case missingEntry, missingTable, heldAside }
+    package let reason: Reason
+
+    /// It was restored, dismissed, or too old.
+    public static let missingEntry = Code(reason: .missingEntry)
+    /// The schema does not have the table, or none of the entry's columns, any more.
+    public static let missingTable = Code(reason: .missingTable)
+    /// The row is in the state and not in its table, because something refuses it.
+    public static let heldAside = Code(reason: .heldAside)
+  }
+
+  public let code: Code
+  /// What is wrong and the way out.
+  public let message: String
+
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}
+
+extension InboxError: CustomStringConvertible {
+  public var description: String { message }
+}
+
+extension InboxError: AdvisingError {
+  /// What is in the inbox or in the table has to change first.
+  public var advice: FailureAdvice { .permanent }
+}

@@ -1,0 +1,76 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+extension Replica {
+  /// What concurrent writes lost here, the newest first.
+  ///
+  /// ```swift
+  /// for entry in try await replica.inbox() {
+  ///   print(entry.table, entry.key, entry.values, "lost against", entry.winner)
+  /// }
+  /// ```
+  ///
+  /// An entry is made in the transaction that merged, on the device where the two writes met: other
+  /// devices have inboxes of their own. It stays until it is restored or dismissed, and within
+  /// ``InboxLimits``.
+  ///
+  /// - Throws: `DatabaseError`.
+  public func inbox() async throws -> [InboxEntry] {
+    let store = store
+    return try await BlockingWork.shared.run {
+      try store.database.read { try store.inbox(in: $0) }
+    }
+  }
+
+  /// ``inbox()`` in a transaction of the app's, also for a `ValueObservation`.
+  ///
+  /// ```swift
+  /// let inbox = ValueObservation.tracking { db in try replica.inbox(in: db) }
+  /// ```
+  ///
+  /// - Throws: `DatabaseError`.
+  public func inbox(in db: Database) throws -> [InboxEntry] {
+    try store.inbox(in: db)
+  }
+
+  /// Writes what an entry lost into its row as a new write of this device, and takes the entry out of
+  /// the inbox, in one transaction.
+  ///
+  /// A row that is not there is inserted with the entry's values, and with what is kept of it where
+  /// the table keeps what is deleted; its other columns get their defaults.
+  ///
+  /// - Throws: ``InboxError`` for an entry that is gone or a row that is held aside, and
+  ///   `DatabaseError` where the table refuses the row, e.g. because its parent is deleted: the entry
+  ///   then stays.
+  public func restore(_ entry: InboxEntry) async throws {
+    let store = store
+    try await BlockingWork.shared.run { try store.restore(entry) }
+    localWrites.tell()
+  }
+
+  /// Takes an entry out of the inbox.
+  ///
+  /// - Throws: ``InboxError`` for one that is gone; `DatabaseError`.
+  public func dismiss(_ entry: InboxEntry) async throws {
+    let store = store
+    try await BlockingWork.shared.run { try store.transaction { try $0.removeFromInbox(entry) } }
+  }
+}
+
+extension SQLiteReplicaStore {
+  func inbox(in db: Database) throws -> [InboxEntry] {
+    try Inbox(db: db, tables: tables, sql: sql).entries()
+  }
+
+  /// ``Replica/restore(_:)`` on the caller's thread.
+  package func restore(_ entry: InboxEntry) throws {
+    // A seal of its own for what was written before: a restored write is one operation.
+    try seal()
+    try transaction { transaction in
+      try transaction.removeFromInbox(entry)
+      try transaction.restore(entry)
+      _ = try Seal.run(in: transaction)
+    }
+  }
+}
