@@ -150,7 +150,11 @@ struct Installation {
     try installTriggers(db, sql)
     for (change, sql) in zip(changes, sql) where change.isNewTable { try adopt(db, sql) }
     let transaction = try StoreTransaction(db, tables: tables, sql: sql)
-    _ = try Seal.run(in: transaction)
+    let sealed = try Seal.run(in: transaction)
+    // An undo must not take away what was there before.
+    for sequence in sealed where changes.contains(where: \.isNewTable) {
+      try transaction.markUndone(sequence)
+    }
     try transaction.withoutStrays { try $0.replayWaiting() }
     return sql
   }

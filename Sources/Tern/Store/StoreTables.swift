@@ -33,6 +33,7 @@ struct StoreTables {
   var seen: String { prefix + "seen" }
   var conflict: String { prefix + "conflict" }
   var inbox: String { prefix + "inbox" }
+  var undone: String { prefix + "undone" }
 
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
@@ -118,6 +119,11 @@ struct StoreTables {
       CREATE TABLE IF NOT EXISTS \(seen) (
         author INTEGER NOT NULL, other INTEGER NOT NULL, sequence INTEGER NOT NULL,
         PRIMARY KEY (author, other)) WITHOUT ROWID
+      """,
+      // Own operations that no undo is about.
+      """
+      CREATE TABLE IF NOT EXISTS \(undone) (
+        sequence INTEGER PRIMARY KEY, is_undo INTEGER NOT NULL)
       """,
       // Values that lost, by column name; authors by their index.
       """

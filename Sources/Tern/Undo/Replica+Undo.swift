@@ -1,0 +1,51 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+extension Replica {
+  /// Takes back this device's last operation that was not taken back yet, as a new operation that
+  /// merges like any other.
+  ///
+  /// ```swift
+  /// if let undone = try await replica.undo() {
+  ///   for row in undone.rows { print(row.table, row.key, row.action, row.left) }
+  /// }
+  /// ```
+  ///
+  /// Each column gets the value that it had before, where what the operation wrote still stands; a
+  /// column that was written since, by whomever, is left alone and reported. Counters get the
+  /// opposite difference, and sets the opposite changes. What was inserted is deleted, unless it was
+  /// changed since; what was deleted comes back with all columns that travel. Extremes stay. Another
+  /// call takes back the operation before; undoing is not itself undone.
+  ///
+  /// Seals what was written first. An operation is what one ``write(_:)`` did, or everything between two
+  /// seals. Rows that were there before their table began to sync are never taken away.
+  ///
+  /// Cost: one pass over the log's bytes; of more than 8 rows, every operation is decoded.
+  ///
+  /// - Returns: what was taken back; `nil` when the log has no further operation of this device.
+  /// - Throws: `DatabaseError` for what the tables refuse, e.g. a row that others refer to, with
+  ///   nothing taken back; ``ReplicaError``.
+  public func undo() async throws -> UndoneOperation? {
+    let store = store
+    let undone = try await BlockingWork.shared.run { try store.undo() }
+    if undone != nil { localWrites.tell() }
+    return undone
+  }
+}
+
+extension SQLiteReplicaStore {
+  /// ``Replica/undo()`` on the caller's thread.
+  package func undo() throws -> UndoneOperation? {
+    try seal()
+    return try transaction { transaction in
+      _ = try Seal.run(in: transaction)
+      guard let target = try transaction.undoTarget() else { return nil }
+      let undone = try UndoPass(transaction, target).run()
+      try transaction.markUndone(target.sequence)
+      let sealed = try Seal.run(in: transaction)
+      for sequence in sealed { try transaction.markUndone(sequence, isUndo: true) }
+      return undone
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import TernCore
+
+/// What a row held before an operation, from earlier operations of the log.
+struct RowBefore {
+  /// The life that the operation was about.
+  let life: UInt32
+  /// Whether any write of this life is known.
+  private(set) var isKnown = false
+  private var latest: [Int: (stamp: Stamp, value: Value)] = [:]
+  private var sums: [Int: Int128] = [:]
+  private var extremes: [Int: Value] = [:]
+  private var sets: [Int: ElementSet] = [:]
+
+  init(life: UInt32) {
+    self.life = life
+  }
+
+  mutating func add(
+    _ change: LoggedChange, _ shape: TableShape, _ stamp: Stamp, sequence: UInt64,
+    _ authors: Authors
+  ) {
+    guard change.life == life, change.kind != .delete else { return }
+    isKnown = true
+    for (target, content) in change.columns {
+      switch content {
+      case .difference(let number): sums[target, default: 0] &+= number
+      case .set(let difference):
+        _ = sets[target, default: ElementSet()]
+          .apply(difference, by: authors.ids[Int(stamp.author)], Turn(sequence))
+      case .value(let value):
+        let rule = shape.columns[target].rule
+        if rule.isLastWriter {
+          let isLater = latest[target].map { authors.isLess($0.stamp, stamp) } ?? true
+          if isLater { latest[target] = (stamp, value) }
+        } else if extremes[target].map({ rule.isBeaten($0, by: value) }) ?? true {
+          extremes[target] = value
+        }
+      }
+    }
+  }
+
+  /// The latest value of a column that the last writer decides, if the log holds all that was written
+  /// after `time`; otherwise a later one may be missing.
+  func latest(_ target: Int, after time: HybridTime) -> Value? {
+    latest[target].flatMap { $0.stamp.time > time ? $0.value : nil }
+  }
+
+  /// From all writes; `nil` for a column that was not written.
+  func value(of target: Int) -> Value? {
+    latest[target]?.value ?? sums[target].map { .integer(Int64(clamping: $0)) }
+      ?? extremes[target] ?? sets[target]?.json
+  }
+}

@@ -1,0 +1,168 @@
+import TernCore
+
+/// Decides what taking one row back means: what to write, and what to leave alone.
+struct UndoRow {
+  let id: StrayWatch.RowID
+  let sql: TableSQL
+  let key: [Value]
+  let changes: [LoggedChange]
+  let before: RowBefore
+  let state: RowState?
+  /// As it stands in its table, local columns included.
+  let shown: [String: Value]?
+  let isHeld: Bool
+  /// What is kept of it while it is deleted.
+  let kept: [String: Value]?
+  /// Up to which the log may lack operations; zero where it holds all.
+  let trimmedTime: HybridTime
+  let target: UndoTarget
+  let authors: Authors
+
+  enum Write {
+    case delete
+    case update([String: Value])
+    case insert([String: Value])
+  }
+
+  private var shape: TableShape { sql.shape }
+  private var isTrimmed: Bool { trimmedTime > .zero }
+
+  func plan() -> (write: Write?, report: UndoneOperation.Row) {
+    if changes.last?.kind == .delete { return bringBack() }
+    let written = changes.flatMap(\.columns)
+    guard let state, let shown, state.isPresent, isSameRow(state) else {
+      return leave(written, isHeld ? .heldAside : .changedSince)
+    }
+    if changes[0].kind == .insert, !before.isKnown {
+      // In a log that was trimmed, a row that was written whole looks like one that began.
+      if isTrimmed { return leave(written, .forgotten) }
+      let isTouched =
+        written.contains { !stands($0.target, $0.content, state, shown) }
+        || shape.columns.contains { isOthers(state.stamp(of: UInt32($0.id))) }
+      return isTouched
+        ? leave(written, .changedSince)
+        : (.delete, report(.removed, columns: Set(written.map { name($0.target) })))
+    }
+    return restore(written, state, shown)
+  }
+
+  // MARK: - What stands
+
+  private func isUndo(_ stamp: Stamp) -> Bool {
+    stamp.author == 0 && target.undoTimes.contains(stamp.time)
+  }
+
+  /// Whether it is the row of the operation, or one that an undo brought back.
+  private func isSameRow(_ state: RowState) -> Bool {
+    state.life == before.life || isUndo(state.stamp)
+  }
+
+  /// Whether what the operation wrote is what stands, or stands again.
+  private func stands(
+    _ column: Int, _ content: LoggedChange.Content, _ state: RowState, _ shown: [String: Value]
+  ) -> Bool {
+    guard let stamp = state.stamp(of: UInt32(shape.columns[column].id)) else { return false }
+    if stamp == target.stamp { return true }
+    guard isUndo(stamp) else { return false }
+    // An undo also writes what others had written before the operation that it took back.
+    if case .value(let value) = content { return shown[name(column)] == value }
+    return true
+  }
+
+  private func isOthers(_ stamp: Stamp?) -> Bool {
+    stamp.map { $0 != target.stamp && !isUndo($0) } ?? false
+  }
+
+  // MARK: - Columns
+
+  private func restore(
+    _ written: [(target: Int, content: LoggedChange.Content)], _ state: RowState,
+    _ shown: [String: Value]
+  ) -> (write: Write?, report: UndoneOperation.Row) {
+    var content: [String: Value] = [:]
+    var left: [String: UndoneOperation.Reason] = [:]
+    for (column, written) in written {
+      let name = name(column)
+      switch written {
+      case .difference(let number): content[name] = difference(number, from: shown[name])
+      case .set(let change): content[name] = opposite(of: change, column, state)
+      case .value where !shape.columns[column].rule.isLastWriter: left[name] = .extreme
+      case .value where !stands(column, written, state, shown): left[name] = .changedSince
+      case .value:
+        if let value = before.latest(column, after: trimmedTime) {
+          content[name] = value
+        } else {
+          left[name] = .forgotten
+        }
+      }
+    }
+    let action = content.isEmpty ? UndoneOperation.Row.Action.left : .restored
+    return (
+      content.isEmpty ? nil : .update(content),
+      report(action, columns: Set(content.keys), left: left)
+    )
+  }
+
+  private func difference(_ number: Int128, from shown: Value?) -> Value {
+    guard case .integer(let sum)? = shown else { return .integer(Int64(clamping: 0 &- number)) }
+    return .integer(Int64(clamping: Int128(sum) &- number))
+  }
+
+  /// What was added goes, unless somebody else added it too; what was taken out comes back.
+  private func opposite(of change: SetChange, _ column: Int, _ state: RowState) -> Value {
+    let elements = state.elements(of: UInt32(shape.columns[column].id))
+    var wanted = Set(elements.elements)
+    for entry in elements.entries
+    where change.added.contains(entry.element) && entry.additions.sequences.count == 1
+      && entry.additions[authors.ids[0]] > 0
+    {
+      wanted.remove(entry.element)
+    }
+    wanted.formUnion(change.removed.map(\.element))
+    var set = ElementSet()
+    _ = set.apply(SetChange(added: wanted.sorted()), by: authors.ids[0], Turn(1))
+    return set.json
+  }
+
+  // MARK: - Whole rows
+
+  private func bringBack() -> (write: Write?, report: UndoneOperation.Row) {
+    let all = shape.columns.indices
+    guard let state, isDeleted(state) else {
+      return leave(all.map { ($0, .value(.null)) }, .changedSince)
+    }
+    var content = kept.map(shape.present) ?? [:]
+    for column in all {
+      if let value = before.value(of: column) { content[name(column)] = value }
+    }
+    guard kept != nil || before.isKnown && !isTrimmed else {
+      return leave(all.map { ($0, .value(.null)) }, .forgotten)
+    }
+    return (.insert(content), report(.broughtBack, columns: Set(content.keys)))
+  }
+
+  /// By the operation, and by nobody later.
+  private func isDeleted(_ state: RowState) -> Bool {
+    if state.isDeleted { return state.presence?.deletion == target.stamp }
+    return !state.isAlive && state.life == before.life + 1 && state.stamp == target.stamp
+  }
+
+  // MARK: - The report
+
+  private func name(_ column: Int) -> String { shape.columns[column].name }
+
+  private func leave(
+    _ columns: [(target: Int, content: LoggedChange.Content)], _ reason: UndoneOperation.Reason
+  ) -> (write: Write?, report: UndoneOperation.Row) {
+    let left = Dictionary(columns.map { (name($0.target), reason) }) { first, _ in first }
+    return (nil, report(.left, columns: [], left: left))
+  }
+
+  private func report(
+    _ action: UndoneOperation.Row.Action, columns: Set<String>,
+    left: [String: UndoneOperation.Reason] = [:]
+  ) -> UndoneOperation.Row {
+    UndoneOperation.Row(
+      table: shape.name, key: key, action: action, columns: columns, left: left)
+  }
+}
