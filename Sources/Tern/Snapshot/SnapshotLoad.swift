@@ -39,7 +39,7 @@ final class SnapshotLoad {
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = true }
     try noteOrphans()
     try transaction.replayDeferred(pass)
-    for id in tail {
+    for id in tail where !Planted.isActive(.snapshotTailLost) {
       guard let operation = try transaction.operation(id) else { continue }
       try transaction.dropFromLog(id)
       try pass.take(operation, isOwn: id.author == 0)
@@ -170,7 +170,9 @@ final class SnapshotLoad {
       guard try any.step() else { continue }
       any.reset()
       hadStates.insert(sql.shape.id)
-      try transaction.statement(sql.markStates).run()
+      try transaction.statement(
+        Planted.isActive(.snapshotKeepsOld) ? sql.anyState : sql.markStates
+      ).run()
     }
   }
 

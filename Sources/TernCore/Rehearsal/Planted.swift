@@ -24,6 +24,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case replaceUnnoted
   /// Two devices give rows at the same spot the same order key.
   case orderTailMissing
+  /// What the log has and a loaded snapshot lacks is not merged again.
+  case snapshotTailLost
+  /// States that a loaded snapshot does not have stay.
+  case snapshotKeepsOld
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -45,6 +49,7 @@ package enum Planted: String, CaseIterable, Sendable {
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .deleteForgotten, .uniqueByArrival, .replaceUnnoted, .orderTailMissing,
+    .snapshotTailLost, .snapshotKeepsOld,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

@@ -123,7 +123,10 @@ package struct SyncSession: Sendable {
     case (.pushing, .hadNothingToPush(let needsBase)):
       if announced > pulledUpTo { return pull() }
       return cut(needsBase: needsBase) ?? listen()
-    case (.loading, .loadedSnapshot): return pull()
+    case (.loading, .loadedSnapshot):
+      // The snapshot may be of a greeting from before the remote was restored, and its cursor too.
+      isAtBeginning = false
+      return pull()
     case (.cutting, .cutSnapshot): return isBaseCut ? greet() : push()
     case (.pushing, .hadNothingButRefused(let error, let jitter)):
       refuse(error, isOfOwn: false, jitter)

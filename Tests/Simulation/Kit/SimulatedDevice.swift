@@ -1,4 +1,5 @@
 #if Server && Rehearsal
+import Foundation
 import GRDB
 import Tern
 import TernDatabase
@@ -71,7 +72,9 @@ final class SimulatedDevice: @unchecked Sendable {
     let id = ReplicaID(using: &generator)
     let tails = SharedGenerator(SeededGenerator(seed: generator.next()))
     return try Replica.openBlocking(
-      database, schema: schema(plan), random: { tails.next() }, makeID: { id })
+      database, schema: schema(plan),
+      logRetention: plan.trims ? .seconds(-200_000) : Replica.defaultLogRetention,
+      random: { tails.next() }, makeID: { id })
   }
 
   // MARK: - The engine
@@ -107,6 +110,11 @@ final class SimulatedDevice: @unchecked Sendable {
         trace.note("device \(index) killed while opening")
       }
     }
+  }
+
+  func logged() throws -> [Tern.Operation] {
+    try database.read { try Data.fetchAll($0, sql: "SELECT bytes FROM grdb_tern_main_log") }
+      .map { try Tern.Operation(bytes: Array($0)) }
   }
 
   var isUpToDate: Bool {

@@ -19,6 +19,10 @@ final class SimulatedServer: @unchecked Sendable {
   private var partitioned: Set<Int> = []
   var isFaulty = true
   private(set) var violation: String?
+  /// Everything that was ever accepted, where the server itself forgets.
+  private var accepted: [ReplicaID: [UInt64: Operation]] = [:]
+  /// What a device's log holds: a base stands for operations that were never pushed.
+  var logged: (Int) throws -> [Operation] = { _ in [] }
 
   /// The real time at the simulation's beginning: 2026-01-01.
   static let epochMilliseconds: Int64 = 1_767_225_600_000
@@ -30,12 +34,19 @@ final class SimulatedServer: @unchecked Sendable {
     generator = SeededGenerator(seed: seed)
     space = try SpaceName("home")
     store = MemorySpaceStore(using: &generator)
-    service = Self.service(store, clock)
+    service = Self.service(store, clock, plan)
   }
 
-  private static func service(_ store: MemorySpaceStore, _ clock: VirtualClock) -> SpaceService {
+  private static func service(
+    _ store: MemorySpaceStore, _ clock: VirtualClock, _ plan: SimulationPlan
+  ) -> SpaceService {
     var limits = ServerLimits()
     limits.pageOperations = 7
+    if plan.trims {
+      limits.operationsPerSnapshot = 5
+      limits.retention = .zero
+      if plan.endsLeases { limits.lease = .seconds(-172_800) }
+    }
     return SpaceService(
       store: store, clock: ServerClock { epochMilliseconds + clock.milliseconds }, limits: limits)
   }
@@ -47,6 +58,7 @@ final class SimulatedServer: @unchecked Sendable {
     while clock.milliseconds < end {
       try await clock.sleep(for: .milliseconds(Int.random(in: 200...3000, using: &generator)))
       if plan.partitions { flipPartition() }
+      if plan.trims { try? perform { _ = try $0.service.maintain($0.space) } }
       if generator.happens(plan.serverCrashes * 5) { crash() }
       if plan.restoresServer, generator.happens(0.1) {
         if let old = backup {
@@ -80,7 +92,7 @@ final class SimulatedServer: @unchecked Sendable {
   /// The process dies: what it did not commit is gone, and so is every connection.
   private func crash() {
     trace.note("server crashed")
-    service = Self.service(store, clock)
+    service = Self.service(store, clock, plan)
     endStreams { _ in true }
   }
 
@@ -145,6 +157,9 @@ final class SimulatedServer: @unchecked Sendable {
   func greet() throws -> RemoteGreeting { try service.greet(space) }
 
   func push(_ operations: [Operation]) throws -> PushReceipt {
+    // Before, since a crash can follow the commit; what is refused comes again.
+    let known = store.summary(of: space).heads
+    record(operations.filter { $0.envelope.sequence > known[$0.envelope.replica] })
     let receipt = try service.push(operations, to: space)
     let heads = store.summary(of: space).heads
     for operation in operations
@@ -157,6 +172,35 @@ final class SimulatedServer: @unchecked Sendable {
 
   func pull(after cursor: Cursor?, excluding excluded: ReplicaID) throws -> PulledPage {
     try service.pull(from: space, after: cursor, excluding: excluded)
+  }
+
+  private func record(_ operations: [Operation]) {
+    for operation in operations {
+      accepted[operation.envelope.replica, default: [:]][operation.envelope.sequence] = operation
+    }
+  }
+
+  // MARK: - Snapshots
+
+  func snapshotPart(_ index: Int, of id: String) throws -> [UInt8] {
+    try service.snapshotPart(index, of: id, in: space)
+  }
+
+  func beginSnapshot(_ offer: SnapshotOffer, by device: Int) throws -> SnapshotUpload {
+    let upload = try service.beginSnapshot(offer, in: space)
+    if offer.isBase { record(try logged(device)) }
+    return upload
+  }
+
+  func putSnapshotPart(_ bytes: [UInt8], index: Int, of id: String) throws {
+    try service.putSnapshotPart(bytes, index: index, of: id, in: space)
+  }
+
+  func completeSnapshot(_ id: String) throws {
+    _ = try service.completeSnapshot(id, in: space)
+    trace.note("snapshot complete")
+    let position = store.summary(of: space).position
+    for id in streams.keys.sorted() { streams[id]?.yield(position) }
   }
 
   // MARK: - Event streams
@@ -181,16 +225,23 @@ final class SimulatedServer: @unchecked Sendable {
     }
   }
 
-  /// Everything that the server holds, in its order.
   /// The newest operation of each replica.
   func held() throws -> VersionVector {
-    try operations().reduce(into: VersionVector()) { held, operation in
+    if plan.trims { return try greet().heads }
+    return try operations().reduce(into: VersionVector()) { held, operation in
       let envelope = operation.envelope
       held[envelope.replica] = max(held[envelope.replica], envelope.sequence)
     }
   }
 
+  /// Everything that the server holds or has a snapshot for, each author's in its order.
   func operations() throws -> [Operation] {
+    if plan.trims {
+      let held = try held()
+      return accepted.keys.sorted().flatMap { author in
+        accepted[author]!.filter { $0.key <= held[author] }.sorted { $0.key < $1.key }.map(\.value)
+      }
+    }
     var operations: [Operation] = []
     var cursor: Cursor?
     while true {
@@ -223,5 +274,28 @@ struct SimulatedRemote: Remote {
   }
 
   func positions() -> AsyncThrowingStream<UInt64, any Error> { server.positions(device) }
+
+  func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
+    try await server.request(device, "fetch part \(index)") {
+      try $0.snapshotPart(index, of: id)
+    }
+  }
+
+  func beginSnapshot(_ offer: SnapshotOffer) async throws -> SnapshotUpload {
+    let device = device
+    return try await server.request(device, offer.isBase ? "offer a base" : "offer a snapshot") {
+      try $0.beginSnapshot(offer, by: device)
+    }
+  }
+
+  func putSnapshotPart(_ bytes: [UInt8], index: Int, of id: String) async throws {
+    try await server.request(device, "put part \(index)") {
+      try $0.putSnapshotPart(bytes, index: index, of: id)
+    }
+  }
+
+  func completeSnapshot(_ id: String) async throws {
+    try await server.request(device, "complete a snapshot") { try $0.completeSnapshot(id) }
+  }
 }
 #endif

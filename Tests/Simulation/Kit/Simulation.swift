@@ -47,6 +47,7 @@ public final class Simulation: @unchecked Sendable {
     }
     self.generator = generator
     (self.plan, self.executor, self.trace, self.server) = (plan, executor, trace, server)
+    server.logged = { [devices] in try devices[$0].logged() }
   }
 
   private func run() throws -> Outcome {
@@ -55,7 +56,7 @@ public final class Simulation: @unchecked Sendable {
 
   private func reach(_ point: CrashPoint) throws {
     guard server.isFaulty, !isOver else { return }
-    let isServer = point == .serverBeforeCommit || point == .serverAfterCommit
+    let isServer = point.rawValue.hasPrefix("server")
     if generator.happens(isServer ? plan.serverCrashes : plan.crashes) {
       trace.note("crash at \(point.rawValue)")
       throw CancellationError()

@@ -19,6 +19,10 @@ struct SimulationPlan {
   let serverCrashes: Double
   let wipesServer: Bool
   let restoresServer: Bool
+  /// Logs keep nothing for its age, and snapshots stand for what is trimmed.
+  let trims: Bool
+  /// The server waits for no reader before it trims.
+  let endsLeases: Bool
   /// Milliseconds that each device's clock is ahead.
   let clockOffsets: [Int64]
 
@@ -41,6 +45,8 @@ struct SimulationPlan {
       let limit: Int64 = generator.happens(0.5) ? 2_000 : 86_400_000
       return Int64.random(in: -limit...limit, using: &generator)
     }
+    trims = generator.happens(0.4)
+    endsLeases = generator.happens(0.5)
     deletes = [.deleteWins, .updateWins, .lastWriter].randomElement(using: &generator)!
   }
 }
