@@ -77,8 +77,11 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       path: "Benchmarks/TernBench", swiftSettings: strict),
+    .target(
+      name: "EditingTraces", dependencies: ["CZlib"], path: "Tests/EditingTraces",
+      swiftSettings: strict),
     .testTarget(
-      name: "TernCoreTests", dependencies: ["TernCore", "TernTesting", "FuzzKit"],
+      name: "TernCoreTests", dependencies: ["TernCore", "TernTesting", "FuzzKit", "EditingTraces"],
       swiftSettings: strict),
     .target(
       name: "FuzzKit", dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],

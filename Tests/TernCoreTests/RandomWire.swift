@@ -37,6 +37,25 @@ struct RandomWire {
     return Set(values.compactMap(ElementSet.element)).sorted()
   }
 
+  mutating func textChange() -> TextChange {
+    let texts: [String] = ["", "a", "été", "🐦\u{0}"]
+    if Bool.random(using: &generator) {
+      return .initial(Array(texts.randomElement(using: &generator)!.utf8))
+    }
+    var sequence = TextSequence()
+    for turn in 1...3 {
+      var edits = TextEdits(count: TextEdits.count(of: sequence.text))
+      let start = Int.random(in: 0...edits.count, using: &generator)
+      let end = Int.random(in: start...edits.count, using: &generator)
+      edits.replace(start..<end, with: texts.randomElement(using: &generator)!)
+      let made = sequence.edit(edits.delta) ?? TextEdit()
+      if turn == 3 { return .edit(made) }
+      let author = ReplicaID(high: 0, low: UInt64(turn))
+      _ = sequence.apply(.edit(made), by: author, UInt64(turn))
+    }
+    return .edit(TextEdit())
+  }
+
   mutating func setChange() -> SetChange {
     let replicas = (0..<3).map { _ in ReplicaID(using: &generator) }
     let removed = elements().map { element in
@@ -102,6 +121,8 @@ struct RandomWire {
       if column.rule == 1 {
         let wide = Int128(integer()) &* Int128(integer()) &* 3
         writer.append(wide: wide)
+      } else if column.rule == 5 {
+        textChange().bytes.withUnsafeBytes { writer.append(.blob, bytes: $0) }
       } else if column.rule == 4 {
         setChange().bytes.withUnsafeBytes { writer.append(.blob, bytes: $0) }
       } else {

@@ -155,10 +155,10 @@ import Testing
     #expect(throws: Never.self) { try row(.insert, life: 1, [9] + one) }
     expect(.malformed) { try row(.update, life: 1, [9, 2]) }  // a bit beyond the columns
     let wide = [7] + [UInt8](repeating: 0xFF, count: 15) + [0x7F]
-    for rule: UInt8 in [0, 2, 3, 4] {
+    for rule: UInt8 in [0, 2, 3, 4, 5, 6] {
       expect(.malformed) { try row(.insert, life: 1, rules: [rule], [9] + wide) }
     }
-    for rule: UInt8 in [1, 5] {
+    for rule: UInt8 in [1, 7] {
       #expect(throws: Never.self) { try row(.insert, life: 1, rules: [rule], [9] + wide) }
     }
     expect(.malformed) {

@@ -24,6 +24,7 @@ extension StoreTransaction {
 
   func forgetNotes(_ sql: TableSQL) throws {
     try statement(sql.deleteNotes).run()
+    try forgetSplices(sql)
     if sql.shape.deletes.keepsContent { try statement(sql.deleteGone).run() }
   }
 }

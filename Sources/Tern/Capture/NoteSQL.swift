@@ -78,7 +78,7 @@ struct NoteSQL {
           "update", "AFTER UPDATE OF \(names(shape.columns.map(\.name)))",
           [note("NEW", masks: changedColumns)]))
     }
-    let guarded = shape.columns.filter { $0.rule == .counter || $0.rule == .set }
+    let guarded = shape.columns.filter { [.counter, .set, .text].contains($0.rule) }
     if !guarded.isEmpty { triggers.append(contentsOf: guards(guarded)) }
     if !Planted.isActive(.replaceUnnoted) { triggers.append(contentsOf: replaceTriggers) }
     return triggers
@@ -139,14 +139,19 @@ struct NoteSQL {
     let refusals = columns.map { column in
       let value = "NEW.\(column.name.quoted)"
       let (what, isRefused) =
-        column.rule == .counter
-        ? (
-          "counter \(column.name) must hold a 64-bit whole number", "typeof(\(value)) <> 'integer'"
-        )
-        : (
-          "set \(column.name) must hold a JSON array of texts and numbers",
-          SetText.isRefused(value)
-        )
+        switch column.rule.kind {
+        case .counter:
+          (
+            "counter \(column.name) must hold a 64-bit whole number",
+            "typeof(\(value)) <> 'integer'"
+          )
+        case .text: ("text \(column.name) must hold a text", "typeof(\(value)) <> 'text'")
+        default:
+          (
+            "set \(column.name) must hold a JSON array of texts and numbers",
+            SetText.isRefused(value)
+          )
+        }
       let literal = "'" + "tern: the \(what)".replacing("'", with: "''") + "'"
       return "SELECT RAISE(ABORT, \(literal)) WHERE \(isRefused)"
     }

@@ -15,6 +15,7 @@ struct NotedRow {
   /// The row change as it goes into the body; valid after a ``change(from:)`` that was not `nil`.
   private(set) var encoded = ByteWriter()
   private var keyWriter = ByteWriter()
+  private var isOverLimit = false
   private var changed: [Bool]
   /// Keys of rows that came and went between two seals.
   private var passing: Set<[UInt8]> = []
@@ -34,6 +35,8 @@ struct NotedRow {
   var exists: Bool { scan.int64(stateColumn + 5) == 1 }
   /// It was deleted, and its values are those that it held.
   private var isGone: Bool { scan.int64(stateColumn + 5) == 2 }
+  /// No operation can hold the row's change.
+  var isTooLarge: Bool { isOverLimit || encoded.count > Operation.Limit.rowBytes }
   var packedKey: [UInt8] { keyWriter.bytes }
 
   var key: [Value] {
@@ -72,6 +75,7 @@ struct NotedRow {
     self.sequence = sequence
     lost.removeAll(keepingCapacity: true)
     encoded.removeAll()
+    isOverLimit = false
     switch (old.flatMap { $0.isPresent ? $0 : nil }, exists) {
     case (nil, false):
       // A row that came without a note, by a migration, and went with one.
@@ -137,6 +141,11 @@ struct NotedRow {
         change.bytes.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
         continue
       }
+      if column.rule == .text {
+        let change = try textChange(of: index, in: &state, isNew: true)!
+        change.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
+        continue
+      }
       encoded.append(value(index))
       _ = try state.mergeColumn(
         UInt32(column.id), rule: column.rule, value: value(index), stamp: stamp,
@@ -167,10 +176,37 @@ struct NotedRow {
     return change
   }
 
+  /// Brings a text to what its column says.
+  ///
+  /// - Parameter isBlind: whether the app wrote it without the text that it had.
+  private mutating func textChange(
+    of index: Int, in state: inout RowState, isBlind: Bool = false, isNew: Bool = false
+  ) throws -> [UInt8]? {
+    let column = shape.columns[index]
+    let id = UInt32(column.id)
+    // Only a migration can have left something else than a text there.
+    guard case .text(let bytes) = value(index).value else {
+      return isNew ? TextChange.initial([]).bytes : nil
+    }
+    let written = Array(String(decoding: bytes, as: UTF8.self).utf8)
+    let deltas =
+      isNew ? [] : try transaction.splices(of: keyWriter.bytes, column.id, shape.id)
+    let change = try state.write(
+      .init(written, deltas: deltas, isBlind: isBlind, isNew: isNew), to: id, stamp: stamp,
+      sequence: sequence,
+      authors: authors)
+    if let change, !change.isWithinLimits { isOverLimit = true }
+    if let shown = state.text(of: id)?.shown, shown != bytes {
+      lost.append((column.name, .text(shown)))
+    }
+    return change?.bytes
+  }
+
   /// What travels of a column, where that is not its value.
   private enum Difference {
     case number(Int128)
-    case set([UInt8])
+    /// Of a set or a text.
+    case change([UInt8])
   }
 
   private mutating func updated(_ alive: RowState, wasHeld: Bool) throws -> RowState? {
@@ -200,7 +236,13 @@ struct NotedRow {
         continue
       case .set:
         guard let change = try change(of: index, in: &state, isComplete: !wasHeld) else { continue }
-        differences.append((index, .set(change.bytes)))
+        differences.append((index, .change(change.bytes)))
+        changed[index] = true
+        count += 1
+        continue
+      case .text:
+        guard let change = try textChange(of: index, in: &state, isBlind: wasHeld) else { continue }
+        differences.append((index, .change(change)))
         changed[index] = true
         count += 1
         continue
@@ -244,7 +286,7 @@ struct NotedRow {
     for index in shape.columns.indices where changed[index] {
       switch differences.first(where: { $0.index == index })?.difference {
       case .number(let difference): encoded.append(wide: difference)
-      case .set(let change): change.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
+      case .change(let change): change.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
       case nil: encoded.append(value(index))
       }
     }

@@ -98,7 +98,7 @@ struct Seal {
         continue
       }
       // No peer would take it, nor anything behind it.
-      if row.encoded.count > Operation.Limit.rowBytes || state.lastLife > BodyLimit.life {
+      if row.isTooLarge || state.lastLife > BodyLimit.life {
         try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
         continue
       }

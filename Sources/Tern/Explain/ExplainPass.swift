@@ -161,7 +161,9 @@ extension ExplainPass {
     let judge = WriteJudge(
       rule: column.rule, isRowDeleted: standing.deletion != nil, standing: written.standing,
       value: standing.state?.computed(UInt32(column.id)),
-      elements: standing.state?.elements(of: UInt32(column.id)) ?? ElementSet(), authors: authors)
+      elements: standing.state?.elements(of: UInt32(column.id)) ?? ElementSet(),
+      // One that is damaged makes the next seal or merge say so.
+      text: try? standing.state?.text(of: UInt32(column.id))?.sequence(), authors: authors)
     let against = standing.deletion == nil ? written.winner : deletes.winner
     return RowExplanation.Column(
       name: column.name, rule: column.rule, value: standing.value(of: column),

@@ -3,7 +3,9 @@ import TernCore
 /// Why a row can not be looked up or placed.
 public struct RowLookupError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
-    package enum Reason: String, Sendable { case unknownTable, wrongKey, missingRow, noOrder }
+    package enum Reason: String, Sendable {
+      case unknownTable, wrongKey, missingRow, noOrder, notAText
+    }
     package let reason: Reason
 
     /// The schema that the replica was opened with has no such table.
@@ -15,6 +17,8 @@ public struct RowLookupError: Error, Hashable, Sendable {
     /// The table has no column of that name, or it does not merge by ``MergeRule/order``; or several
     /// do, and none was named.
     public static let noOrder = Code(reason: .noOrder)
+    /// The table has no such column, or one of another rule than `.text`.
+    public static let notAText = Code(reason: .notAText)
   }
 
   public let code: Code

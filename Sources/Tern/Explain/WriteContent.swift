@@ -8,6 +8,8 @@ public enum WriteContent: Hashable, Sendable {
   case difference(Int128)
   /// Of a set: the elements that were added and those that were taken out, each in SQLite's order.
   case set(added: [Value], removed: [Value])
+  /// Of a text: the runs that were inserted, and how many Unicode scalars were removed.
+  case text(inserted: [String], removed: Int)
 }
 
 extension WriteContent {
@@ -17,6 +19,8 @@ extension WriteContent {
     if rule == MergeRule.Kind.set.rawValue {
       let change = try SetChange(value.content)
       self = .set(added: change.added, removed: change.removed.map(\.element))
+    } else if rule == MergeRule.Kind.text.rawValue {
+      self = .text(try TextChange(value.content))
     } else if rule != MergeRule.Kind.counter.rawValue, let value = value.value {
       self = .value(value)
     } else if let number = value.wide {
@@ -27,12 +31,31 @@ extension WriteContent {
   }
 }
 
+extension WriteContent {
+  private static func text(_ change: TextChange) -> WriteContent {
+    switch change {
+    case .initial(let text):
+      return .text(
+        inserted: text.isEmpty ? [] : [String(decoding: text, as: UTF8.self)], removed: 0)
+    case .edit(let edit):
+      var start = 0
+      let inserted = edit.inserted.map { run in
+        defer { start += Int(run.byteCount) }
+        let end = start + Int(run.byteCount)
+        return String(decoding: edit.text[start..<end], as: UTF8.self)
+      }
+      return .text(inserted: inserted, removed: edit.removed.reduce(0) { $0 + Int($1.count) })
+    }
+  }
+}
+
 extension WriteContent: CustomStringConvertible {
   public var description: String {
     switch self {
     case .value(let value): "\(value)"
     case .difference(let number): number < 0 ? "\(number)" : "+\(number)"
     case .set(let added, let removed): "added \(added), took out \(removed)"
+    case .text(let inserted, let removed): "inserted \(inserted), removed \(removed) scalars"
     }
   }
 }

@@ -10,6 +10,8 @@ struct WriteJudge {
   let value: Value?
   /// What the set holds, where the rule makes one.
   let elements: ElementSet
+  /// The text, where the rule makes one.
+  let text: TextSequence?
   let authors: Authors
 
   func outcome(of write: LoggedWrite) -> RowExplanation.Outcome {
@@ -24,7 +26,20 @@ struct WriteJudge {
       }
       return .beaten(.extreme)
     case .set: return outcome(ofChange: write)
+    case .text: return outcome(ofEdit: write)
     }
+  }
+
+  /// An edit that only removes counts for good.
+  private func outcome(ofEdit write: LoggedWrite) -> RowExplanation.Outcome {
+    guard case .text(let inserted, let removed) = write.content, let text, !inserted.isEmpty,
+      removed == 0
+    else { return .counts }
+    let author = authors.ids[Int(write.stamp.author)]
+    let isShown =
+      text.shows(author, write.sequence)
+      || inserted.count == 1 && text.shows(initial: Array(inserted[0].utf8))
+    return isShown ? .counts : .beaten(.removed)
   }
 
   private func outcome(ofChange write: LoggedWrite) -> RowExplanation.Outcome {

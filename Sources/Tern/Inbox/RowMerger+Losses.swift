@@ -68,7 +68,7 @@ extension RowMerger {
       let column = shape.columns[target]
       switch column.rule.kind {
       // What travels of these is a difference to what is gone.
-      case .counter, .set: continue
+      case .counter, .set, .text: continue
       case .lastWriter, .order, .maximum, .minimum: values[column.name] = row.values[source].value
       }
     }

@@ -60,7 +60,7 @@ final class Concurrency {
     case .counter: kind = .counter
     case .maximum, .minimum: kind = .extreme
     // Whatever is added stays, and whatever was seen goes: nothing is lost.
-    case .set: return false
+    case .set, .text: return false
     }
     return try count(kind, current, against: new)
   }

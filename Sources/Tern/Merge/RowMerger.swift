@@ -128,7 +128,7 @@ final class RowMerger {
     -> ProjectedValue
   {
     switch column.rule.kind {
-    case .counter, .set: .computed(state.computed(UInt32(column.id)) ?? .null)
+    case .counter, .set, .text: .computed(state.computed(UInt32(column.id)) ?? .null)
     case .lastWriter, .order, .maximum, .minimum: .inPlace(value)
     }
   }

@@ -148,7 +148,9 @@ struct Installation {
     try db.execute(sql: "UPDATE \(tables.table) SET is_synced = 0 WHERE id NOT IN (\(ids))")
     let sql = changes.map { TableSQL(shape: $0.shape, prefix: tables.prefix) }
     try installTriggers(db, sql)
-    for (change, sql) in zip(changes, sql) where change.isNewTable { try adopt(db, sql) }
+    for (change, sql) in zip(changes, sql) {
+      if change.isNewTable { try adopt(db, sql) } else { try adopt(db, change.newTexts, of: sql) }
+    }
     let transaction = try StoreTransaction(db, tables: tables, sql: sql)
     let sealed = try Seal.run(in: transaction)
     // An undo must not take away what was there before.
@@ -219,6 +221,24 @@ struct Installation {
       $0.name.hasPrefix("m") && $0.name != "ms"
     }
     if masks.count != note.shape.maskCount { try db.execute(sql: "DROP TABLE \(note.noteTable)") }
+  }
+
+  /// Notes the rows that hold something in a new column. Every device has what the migration put there,
+  /// and editing it has to find it.
+  private func adopt(_ db: Database, _ texts: [TableShape.Column], of sql: TableSQL) throws {
+    let note = sql.note
+    for column in texts {
+      let masks = note.maskNames.indices.map { word in
+        column.id / TableShape.maskBits == word ? "\(1 << (column.id % TableShape.maskBits))" : "0"
+      }
+      let keys = sql.shape.keyColumns.map(\.quoted)
+      try db.execute(
+        sql: """
+          INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
+          SELECT \(([NoteSQL.milliseconds] + masks + keys).joined(separator: ", "))
+          FROM \(sql.shape.qualifiedName) WHERE \(column.name.quoted) <> ''
+          """)
+    }
   }
 
   /// Notes every row that was there before the table was synced.

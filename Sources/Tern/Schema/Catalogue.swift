@@ -11,6 +11,8 @@ struct Catalogue {
     var shape: TableShape
     /// The table was not synced before, and its rows are to be adopted.
     var isNewTable: Bool
+    /// Texts that were not merged before, and whose content is to be adopted.
+    var newTexts: [TableShape.Column] = []
   }
 
   func register(_ inspected: TableShape) throws -> Change {
@@ -44,11 +46,13 @@ struct Catalogue {
         arguments: [shape.name, key, Int(shape.deletes.kind.rawValue)])
       shape.id = db.lastInsertedRowID
     }
-    try registerColumns(of: &shape)
-    return Change(shape: shape, isNewTable: !wasSynced)
+    let new = try registerColumns(of: &shape)
+    let texts = shape.columns.filter { $0.rule == .text && new.contains($0.id) }
+    return Change(shape: shape, isNewTable: !wasSynced, newTexts: texts)
   }
 
-  private func registerColumns(of shape: inout TableShape) throws {
+  /// - Returns: the ids of columns that were not known.
+  private func registerColumns(of shape: inout TableShape) throws -> Set<Int> {
     for column in shape.columns {
       for former in column.formerNames where !shape.has(former) {
         try db.execute(
@@ -97,5 +101,6 @@ struct Catalogue {
         ])
     }
     shape.rules = rules
+    return Set(rows.count..<rules.count)
   }
 }

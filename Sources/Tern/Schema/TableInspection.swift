@@ -176,6 +176,15 @@ struct TableInspection {
           "an order sorts texts by their bytes; declare it TEXT, COLLATE BINARY")
       }
     }
+    if rule == .text {
+      guard Affinity(column.type) == .text, column.isNotNull,
+        column.defaultValue == nil || column.defaultValue == "''"
+      else {
+        throw refuse(
+          .unsupportedRule, column.name,
+          "a text that merges is never NULL; declare it TEXT NOT NULL DEFAULT ''")
+      }
+    }
     guard rule == .counter else { return }
     // With another default every device would count the default as its own addition.
     guard Affinity(column.type) == .integer, column.isNotNull,

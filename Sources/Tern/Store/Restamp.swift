@@ -106,6 +106,7 @@ extension RowState {
       case .counter(let sum, old): state.cells[index].content = .counter(sum, new)
       case .extreme(let value, old): state.cells[index].content = .extreme(value, new)
       case .set(let elements, old): state.cells[index].content = .set(elements, new)
+      case .text(let cell, old): state.cells[index].content = .text(cell, new)
       case .presence(let presence):
         state.cells[index].content = .presence(presence.restamped(from: old, to: new))
       default: break

@@ -26,6 +26,7 @@ struct StoreTables {
   var deferred: String { prefix + "deferred" }
   var aside: String { prefix + "aside" }
   var large: String { prefix + "large" }
+  var splice: String { prefix + "splice" }
   var remote: String { prefix + "remote" }
   var offer: String { prefix + "offer" }
   var remoteHead: String { prefix + "remote_head" }
@@ -92,6 +93,13 @@ struct StoreTables {
         tbl INTEGER NOT NULL, key BLOB NOT NULL, masks BLOB NOT NULL, PRIMARY KEY (tbl, key)
       ) WITHOUT ROWID
       """,
+      // What drafts did to texts, until the seal.
+      """
+      CREATE TABLE IF NOT EXISTS \(splice) (
+        id INTEGER PRIMARY KEY, tbl INTEGER NOT NULL, col INTEGER NOT NULL, key BLOB NOT NULL,
+        delta BLOB NOT NULL)
+      """,
+      "CREATE INDEX IF NOT EXISTS \(splice)_row ON \(splice) (tbl, key, col)",
       """
       CREATE TABLE IF NOT EXISTS \(remote) (
         id TEXT PRIMARY KEY, epoch TEXT NOT NULL, cursor TEXT) WITHOUT ROWID

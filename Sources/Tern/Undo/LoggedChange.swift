@@ -13,10 +13,12 @@ struct LoggedChange {
     case value(Value)
     case difference(Int128)
     case set(SetChange)
+    case text(TextChange)
 
     init(_ value: WireValue, _ rule: MergeRule) throws(WireError) {
       switch rule.kind {
       case .set: self = .set(try SetChange(value.content))
+      case .text: self = .text(try TextChange(value.content))
       case .counter: self = .difference(value.wide ?? 0)
       case .lastWriter, .order, .maximum, .minimum: self = .value(value.value ?? .null)
       }

@@ -10,6 +10,7 @@ struct RowBefore {
   private var sums: [Int: Int128] = [:]
   private var extremes: [Int: Value] = [:]
   private var sets: [Int: ElementSet] = [:]
+  private var texts: [Int: TextSequence] = [:]
 
   init(life: UInt32) {
     self.life = life
@@ -27,6 +28,9 @@ struct RowBefore {
       case .set(let difference):
         _ = sets[target, default: ElementSet()]
           .apply(difference, by: authors.ids[Int(stamp.author)], Turn(sequence))
+      case .text(let edit):
+        _ = texts[target, default: TextSequence()]
+          .apply(edit, by: authors.ids[Int(stamp.author)], sequence)
       case .value(let value):
         let rule = shape.columns[target].rule
         if rule.isLastWriter {
@@ -48,6 +52,6 @@ struct RowBefore {
   /// From all writes; `nil` for a column that was not written.
   func value(of target: Int) -> Value? {
     latest[target]?.value ?? sums[target].map { .integer(Int64(clamping: $0)) }
-      ?? extremes[target] ?? sets[target]?.json
+      ?? extremes[target] ?? sets[target]?.json ?? texts[target].map { .text($0.text) }
   }
 }

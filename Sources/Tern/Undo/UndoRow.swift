@@ -86,6 +86,10 @@ struct UndoRow {
       switch written {
       case .difference(let number): content[name] = difference(number, from: shown[name])
       case .set(let change): content[name] = opposite(of: change, column, state)
+      // A text goes back to what all others had made of it, unless somebody went on with it.
+      case .text where !stands(column, written, state, shown): left[name] = .changedSince
+      case .text where trimmedTime > .zero: left[name] = .forgotten
+      case .text: content[name] = before.value(of: column) ?? .text([])
       case .value where !shape.columns[column].rule.isLastWriter: left[name] = .extreme
       case .value where !stands(column, written, state, shown): left[name] = .changedSince
       case .value:

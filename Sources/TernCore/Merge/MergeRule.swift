@@ -6,7 +6,7 @@ public struct MergeRule: Hashable, Sendable {
     case maximum = 2
     case minimum = 3
     case set = 4
-    // 5 text is reserved on the wire.
+    case text = 5
     case order = 6
   }
 
@@ -36,6 +36,11 @@ public struct MergeRule: Hashable, Sendable {
   /// column must be `TEXT NOT NULL`; what it shows is sorted and holds each element once.
   public static let set = MergeRule(.set)
 
+  /// A text that every device edits, character by character: what somebody inserted stays, whole
+  /// and in its place, until somebody who saw it removes it. The column must be `TEXT NOT NULL`; it
+  /// holds the plain text. Devices write the whole column, or a ``TextDraft``'s edits.
+  public static let text = MergeRule(.text)
+
   /// Where the row stands in a list, as an ``OrderKey``: `ORDER BY` the column is the order. The
   /// later of two moves of one row stays; rows that were moved to one spot stand beside each other,
   /// in the same order everywhere. The column must be `TEXT`, COLLATE BINARY.
@@ -61,6 +66,7 @@ extension MergeRule: CustomStringConvertible {
     case .minimum: "min"
     case .set: "set"
     case .order: "order"
+    case .text: "text"
     }
   }
 }

@@ -112,7 +112,8 @@ extension RowState {
   private var stamps: [Stamp] {
     cells.compactMap { cell in
       switch cell.content {
-      case .stamped(let stamp), .counter(_, let stamp), .extreme(_, let stamp), .set(_, let stamp):
+      case .stamped(let stamp), .counter(_, let stamp), .extreme(_, let stamp), .set(_, let stamp),
+        .text(_, let stamp):
         stamp
       case .unset, .presence: nil
       }

@@ -68,8 +68,8 @@ extension RowState {
   /// - Parameter turn: of the operation, by which a set knows its additions.
   /// - Returns: whether the column's value in the table changes: to the written value for
   ///   `.lastWriter`, to ``Content`` for the other rules.
-  /// - Throws: ``WireError`` for a counter's difference that is no number, or a set's change that
-  ///   can not be read.
+  /// - Throws: ``WireError`` for a counter's difference that is no number, or a set's or a
+  ///   text's change that can not be read.
   package mutating func mergeColumn(
     _ column: UInt32, rule: MergeRule, value: WireValue, stamp new: Stamp, turn: Turn,
     authors: Authors
@@ -102,6 +102,11 @@ extension RowState {
       guard value.tag == .blob else { throw WireError(.malformed, "set") }
       return apply(
         try SetChange(value.content), to: column, stamp: new, turn: turn, authors: authors)
+    case .text:
+      guard value.tag == .blob else { throw WireError(.malformed, "text") }
+      return try apply(
+        TextChange(value.content), to: column, stamp: new, sequence: turn.sequence,
+        authors: authors)
     }
   }
 
@@ -118,7 +123,7 @@ extension RowState {
     return hasChanged
   }
 
-  private func latest(of column: UInt32, _ new: Stamp, _ authors: Authors) -> Stamp {
+  func latest(of column: UInt32, _ new: Stamp, _ authors: Authors) -> Stamp {
     stamp(of: column).map { authors.isLess($0, new) ? new : $0 } ?? new
   }
 

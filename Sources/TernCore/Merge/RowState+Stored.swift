@@ -8,6 +8,7 @@ extension RowState {
     case extreme = 3
     case set = 4
     case presence = 5
+    case text = 6
   }
 
   /// Appends the stored form of the cells; nothing for none.
@@ -32,6 +33,10 @@ extension RowState {
         writer.append(varint: column | StoredKind.set.rawValue)
         elements.append(to: &writer)
         writer.append(stamp: stamp)
+      case .text(let cell, let stamp):
+        writer.append(varint: column | StoredKind.text.rawValue)
+        cell.append(to: &writer)
+        writer.append(stamp: stamp)
       case .presence(let presence):
         writer.append(varint: column | StoredKind.presence.rawValue)
         presence.append(to: &writer)
@@ -40,7 +45,11 @@ extension RowState {
   }
 
   /// Reads the stored form of cells.
-  package static func readCells(_ buffer: UnsafeRawBufferPointer) throws(WireError) -> [Cell] {
+  ///
+  /// - Parameter isTrusted: whether they were written here.
+  package static func readCells(_ buffer: UnsafeRawBufferPointer, isTrusted: Bool = true)
+    throws(WireError) -> [Cell]
+  {
     var reader = ByteReader(buffer)
     var cells: [Cell] = []
     while !reader.isAtEnd {
@@ -55,6 +64,7 @@ extension RowState {
         case .counter: .counter(try reader.value("sum").wide ?? 0, try reader.stamp())
         case .extreme: .extreme(try reader.value("extreme").value ?? .null, try reader.stamp())
         case .set: .set(try ElementSet(&reader), try reader.stamp())
+        case .text: .text(try TextCell(&reader, isTrusted: isTrusted), try reader.stamp())
         case .presence: .presence(try Presence(&reader))
         }
       cells.append(Cell(column: column, content: content))

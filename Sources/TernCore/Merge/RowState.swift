@@ -29,6 +29,8 @@ package struct RowState: Hashable, Sendable {
     case extreme(Value, Stamp)
     /// The elements, and the greatest stamp that changed them.
     indirect case set(ElementSet, Stamp)
+    /// The text, and the greatest stamp that changed it.
+    case text(TextCell, Stamp)
     /// Of the row and no column: see ``Presence``.
     indirect case presence(Presence)
   }
@@ -54,7 +56,8 @@ package struct RowState: Hashable, Sendable {
   package func stamp(of column: UInt32) -> Stamp? {
     switch content(of: column) {
     case .unset, .presence: nil
-    case .stamped(let stamp), .extreme(_, let stamp), .counter(_, let stamp), .set(_, let stamp):
+    case .stamped(let stamp), .extreme(_, let stamp), .counter(_, let stamp), .set(_, let stamp),
+      .text(_, let stamp):
       stamp
     case nil: column < covered && stamp != .zero ? stamp : nil
     }
@@ -71,6 +74,7 @@ package struct RowState: Hashable, Sendable {
     case .counter(let sum, _): .integer(Int64(clamping: sum))
     case .extreme(let value, _): value
     case .set(let elements, _): elements.json
+    case .text(let cell, _): .text(cell.shown)
     case .stamped, .unset, .presence, nil: nil
     }
   }

@@ -171,7 +171,7 @@ package struct BodyReader {
   }
 
   /// A counter's difference is a number. One beyond 64 bits is for counters, and for rules that
-  /// this version does not know. A set's change is read here and again where it is merged, so that
+  /// this version does not know. A set's or a text's change is read here and again where it is merged, so that
   /// no row before it is merged in vain.
   private mutating func readValue(of column: BodyBlock.Column) throws(WireError) -> WireValue {
     let value = try reader.value("value")
@@ -180,6 +180,9 @@ package struct BodyReader {
     } else if column.rule == MergeRule.Kind.set.rawValue {
       guard value.tag == .blob else { throw WireError(.malformed, "set") }
       _ = try SetChange(value.content)
+    } else if column.rule == MergeRule.Kind.text.rawValue {
+      guard value.tag == .blob else { throw WireError(.malformed, "text") }
+      _ = try TextChange(value.content)
     } else if value.tag == .integer128, MergeRule.Kind(rawValue: column.rule) != nil {
       throw WireError(.malformed, "value")
     }

@@ -16,6 +16,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case noteLost
   /// A removal from a set covers additions that its author had not seen.
   case removalCoversUnseen
+  /// Texts inserted beside one element stand in the order in which they came.
+  case textByArrival
+  /// What is removed from a text takes along what somebody else inserted behind it.
+  case removalTakesNeighbour
   /// A change brings a deleted row back although the delete had seen it.
   case deleteForgotten
   /// Of rows that collide in a UNIQUE index the first to arrive is shown.
@@ -48,8 +52,8 @@ package enum Planted: String, CaseIterable, Sendable {
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
-    .removalCoversUnseen, .deleteForgotten, .uniqueByArrival, .replaceUnnoted, .orderTailMissing,
-    .snapshotTailLost, .snapshotKeepsOld,
+    .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
+    .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

@@ -12,6 +12,7 @@ extension RowState.Content {
     case .counter(let sum, let stamp): return .counter(sum, try renumbered(stamp))
     case .extreme(let value, let stamp): return .extreme(value, try renumbered(stamp))
     case .set(let elements, let stamp): return .set(elements, try renumbered(stamp))
+    case .text(let cell, let stamp): return .text(cell, try renumbered(stamp))
     case .presence(var presence):
       var writes: [UInt32: UInt64] = [:]
       for (author, sequence) in presence.writes { writes[try number(author)] = sequence }
@@ -26,7 +27,7 @@ extension RowState.Content {
   package func isOf(_ kind: MergeRule.Kind) -> Bool {
     switch (self, kind) {
     case (.unset, _), (.stamped, .lastWriter), (.stamped, .order), (.counter, .counter),
-      (.extreme, .maximum), (.extreme, .minimum), (.set, .set):
+      (.extreme, .maximum), (.extreme, .minimum), (.set, .set), (.text, .text):
       true
     default: false
     }

@@ -5,7 +5,7 @@ extension MergeRule.Kind {
   package var isKeptInTable: Bool {
     switch self {
     case .lastWriter, .order: true
-    case .counter, .maximum, .minimum, .set: false
+    case .counter, .maximum, .minimum, .set, .text: false
     }
   }
 }
@@ -67,7 +67,8 @@ extension ByteReader {
     row.values = Array(repeating: nil, count: block.columns.count)
     guard row.state.isAlive else { return }
     if row.state.stamp != .zero { row.state.covered = UInt32(block.columns.count) }
-    row.state.cells = try RowState.readCells(try bytes(count("cells"), "cells"))
+    row.state.cells = try RowState.readCells(
+      try bytes(count("cells"), "cells"), isTrusted: false)
     try check(row.state.cells, of: block, authors: authors)
     for (index, column) in block.columns.enumerated() {
       let kind = MergeRule.Kind(rawValue: column.rule)

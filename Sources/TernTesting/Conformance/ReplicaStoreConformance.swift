@@ -28,13 +28,15 @@ public struct ReplicaStoreConformance: Sendable {
         $0.table,
         merge: [
           "count": .counter, "high": .max, "low": .min, "tags": .set, "place": .order,
+          "body": .text,
         ],
         deletes: $0.rule)
     } + labels.map { SyncTable($0.table, deletes: $0.rule) })
   public static let tables =
     deletes.map {
       MemoryTable(
-        $0.table, key: ["id"], columns: ["name", "note", "count", "high", "low", "tags", "place"])
+        $0.table, key: ["id"],
+        columns: ["name", "note", "count", "high", "low", "tags", "place", "body"])
     }
     + labels.map {
       MemoryTable(
@@ -45,7 +47,8 @@ public struct ReplicaStoreConformance: Sendable {
       """
       CREATE TABLE \($0.table) (
         id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low,
-        tags TEXT NOT NULL DEFAULT '[]', place TEXT);
+        tags TEXT NOT NULL DEFAULT '[]', place TEXT,
+        body TEXT NOT NULL DEFAULT '');
       """
     }
     + labels.map {
@@ -114,6 +117,7 @@ public struct ReplicaStoreConformance: Sendable {
     case .swapped: try checkSwapped()
     case .replace: try checkReplace()
     case .places: try checkPlaces()
+    case .texts: try checkTexts()
     case .updateWins: try checkUpdateWins()
     case .lastDelete: try checkLastDelete()
     case .restamp: try checkRestamp()
@@ -151,6 +155,7 @@ public struct ReplicaStoreConformance: Sendable {
     case swapped = "rows may pass unique values on to each other"
     case replace = "rows that a REPLACE removes are deleted everywhere"
     case places = "rows that are placed at one spot keep different keys, and the later move stays"
+    case texts = "a text keeps every insertion whole, and what nobody removed who saw it"
     case updateWins = "under .updateWins a change that the delete had not seen keeps the row"
     case lastDelete = "under .lastWriter the later of delete and change stays"
     case restamp = "restamping keeps winners, and times increase"

@@ -39,6 +39,7 @@ struct MemoryRows: Sendable {
       switch column.rule {
       case .counter: 0
       case .set: "[]"
+      case .text: ""
       default: .null
       }
     }

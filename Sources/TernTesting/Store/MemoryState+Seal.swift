@@ -194,6 +194,14 @@ extension RowState {
         .change(to: try MemoryWriter.elements(value), isComplete: !wasHeld)
       if change == nil, !isNew { return nil }
       (change ?? SetChange(added: [])).bytes.withUnsafeBytes { writer.append(.blob, bytes: $0) }
+    } else if rule == .text, case .text(let bytes) = value {
+      // Merges the change as well.
+      let change = try write(
+        TextWrite(bytes, isNew: isNew), to: column, stamp: stamp, sequence: sequence,
+        authors: authors)
+      guard let change else { return nil }
+      change.bytes.withUnsafeBytes { writer.append(.blob, bytes: $0) }
+      return writer
     } else {
       if !isNew, case .extreme(let old, _) = content(of: column), old == value { return nil }
       writer.append(value)

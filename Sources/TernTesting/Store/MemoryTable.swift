@@ -4,7 +4,8 @@ import Tern
 public struct MemoryTable: Hashable, Sendable {
   public var name: String
   public var keyColumns: [String]
-  /// Columns beside the key, in order. Counters stand at 0 until written, the others at NULL.
+  /// Columns beside the key, in order. Counters stand at 0 until written, texts at the
+  /// empty text, sets at `[]`, the others at NULL.
   public var columns: [String]
   /// Columns that are unique together, as by an index beside the key: values are compared by type
   /// and bytes, but for whole numbers, and NULL never collides.

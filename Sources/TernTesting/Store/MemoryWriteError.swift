@@ -4,7 +4,8 @@ import Tern
 public struct MemoryWriteError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     enum Reason: Sendable {
-      case unknownTable, unknownColumn, missingKey, exists, notUnique, notANumber, notASet
+      case unknownTable, unknownColumn, missingKey, exists, notUnique, notANumber, notASet,
+        notAText
     }
     let reason: Reason
 
@@ -18,6 +19,8 @@ public struct MemoryWriteError: Error, Hashable, Sendable {
     public static let notUnique = Code(reason: .notUnique)
     /// A counter must hold a 64-bit whole number.
     public static let notANumber = Code(reason: .notANumber)
+    /// A text that merges must hold valid UTF-8.
+    public static let notAText = Code(reason: .notAText)
     /// A set must hold a JSON array of texts and numbers.
     public static let notASet = Code(reason: .notASet)
   }

@@ -103,6 +103,9 @@ public struct MemoryWriter {
           throw MemoryWriteError(.notASet, table: table, column: name)
         }
       }
+      if shape.columns[column].rule == .text, value.string == nil {
+        throw MemoryWriteError(.notAText, table: table, column: name)
+      }
       return (column, value)
     }
     return (index, tables[index].packed(key), columns)

@@ -22,13 +22,13 @@ final class Arena: Sendable {
     version: 3,
     tables: [
       SyncTable(
-        "item", merge: ["count": .counter, "high": .max, "low": .min, "tags": .set]),
+        "item", merge: ["count": .counter, "high": .max, "low": .min, "tags": .set, "body": .text]),
       SyncTable("part", deletes: .updateWins),
     ])
   private static let creation = """
     CREATE TABLE item (
       id TEXT NOT NULL PRIMARY KEY, name, note, count INTEGER NOT NULL DEFAULT 0, high, low,
-      tags TEXT NOT NULL DEFAULT '[]');
+      tags TEXT NOT NULL DEFAULT '[]', body TEXT NOT NULL DEFAULT '');
     CREATE TABLE part (
       item TEXT NOT NULL REFERENCES item (id), number INTEGER NOT NULL, weight REAL,
       flag INTEGER CHECK (flag IN (0, 1)), PRIMARY KEY (item, number)) WITHOUT ROWID;
@@ -50,8 +50,8 @@ final class Arena: Sendable {
     try origin.write { db in
       try db.execute(
         sql: """
-          INSERT INTO item VALUES (?1, 'kept', 'as it is', 3, 4, -0.0, '["a"]'),
-            ('1', 'Dune', NULL, 1, 2, 3, '["b","c"]')
+          INSERT INTO item VALUES (?1, 'kept', 'as it is', 3, 4, -0.0, '["a"]', 'kept'),
+            ('1', 'Dune', NULL, 1, 2, 3, '["b","c"]', 'begun')
           """, arguments: [Self.honestKey])
       try db.execute(
         sql: "INSERT INTO part VALUES (?, 1, 0.5, 1)", arguments: [Self.honestKey])
@@ -74,9 +74,11 @@ final class Arena: Sendable {
     try database.write { try $0.execute(sql: creation) }
     let replica = try open(database, as: 2)
     for sql in [
-      #"INSERT INTO item VALUES ('1', 'Emma', 'n', 5, 7, 1, '["b","d"]'), ('2', 'x', 1.5, 0, 1, 2, '[]')"#,
+      #"INSERT INTO item VALUES ('1', 'Emma', 'n', 5, 7, 1, '["b","d"]', 'begun'), ('2', 'x', 1.5, 0, 1, 2, '[]', '')"#,
       "INSERT INTO part VALUES ('1', 1, 2.5, 1), ('9', 2, NULL, 0)",
       #"UPDATE item SET tags = '["d",7.5]', count = count + 3 WHERE id = '1'"#,
+      "UPDATE item SET body = 'be' || body || 'é' WHERE id = '1'",
+      "UPDATE item SET body = 'begé' WHERE id = '1'", "UPDATE item SET body = 'x' || body",
       "UPDATE item SET name = NULL, high = 9", "DELETE FROM item WHERE id = '1'",
       "INSERT INTO item (id, name) VALUES ('1', 'again')", "DELETE FROM part",
     ] {

@@ -32,6 +32,8 @@ extension ByteWriter {
     for (index, value) in row.values.enumerated() where row.isCarried[index] {
       if block.columns[index].rule == 4, let change = try? SetChange(value.content) {
         change.bytes.withUnsafeBytes { append(.blob, bytes: $0) }
+      } else if block.columns[index].rule == 5, let change = try? TextChange(value.content) {
+        change.bytes.withUnsafeBytes { append(.blob, bytes: $0) }
       } else {
         append(value)
       }

@@ -141,9 +141,20 @@ struct Model {
     case 2: return writes.map(\.value).filter { $0 != .null }.max() ?? .null
     case 3: return writes.map(\.value).filter { $0 != .null }.min() ?? .null
     case 4: return mergedSet(writes)
+    case 5: return mergedText(writes)
     default:
       return writes.max { ($0.time, $0.replica) < ($1.time, $1.replica) }!.value
     }
+  }
+
+  private static func mergedText(_ writes: [Write]) -> Value {
+    let changes = writes.map { write in
+      guard case .blob(let bytes) = write.value,
+        let change = bytes.withUnsafeBytes({ try? TextChange($0) })
+      else { preconditionFailure("an operation carries a text's change that can't be read") }
+      return (write.replica, write.sequence, change)
+    }
+    return .string(ModelText(changes).text)
   }
 
   /// An element is there when some addition of it is covered by no removal.

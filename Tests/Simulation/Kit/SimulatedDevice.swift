@@ -28,7 +28,10 @@ final class SimulatedDevice: @unchecked Sendable {
       version: 1,
       tables: [
         SyncTable(
-          "item", merge: ["n": .counter, "hi": .max, "lo": .min, "tags": .set, "pos": .order],
+          "item",
+          merge: [
+            "n": .counter, "hi": .max, "lo": .min, "tags": .set, "pos": .order, "body": .text,
+          ],
           deletes: plan.deletes)
       ])
   }
@@ -58,7 +61,8 @@ final class SimulatedDevice: @unchecked Sendable {
         sql: """
           CREATE TABLE item (
             id TEXT NOT NULL PRIMARY KEY, a TEXT, b TEXT, n INTEGER NOT NULL DEFAULT 0,
-            hi INTEGER, lo INTEGER, tags TEXT NOT NULL DEFAULT '[]', u INTEGER UNIQUE, pos TEXT);
+            hi INTEGER, lo INTEGER, tags TEXT NOT NULL DEFAULT '[]', u INTEGER UNIQUE, pos TEXT,
+            body TEXT NOT NULL DEFAULT '');
           CREATE TABLE mark (transactions INTEGER NOT NULL);
           INSERT INTO mark VALUES (0)
           """)
@@ -174,7 +178,7 @@ final class SimulatedDevice: @unchecked Sendable {
     let token = "\(index).\(tokens)"
     let number = Int64.random(in: -50...50, using: &generator)
     let place = generator.happens(0.3) ? nil : Int.random(in: 0..<6, using: &generator)
-    switch Int.random(in: 0..<15, using: &generator) {
+    switch Int.random(in: 0..<18, using: &generator) {
     case 0...1:
       for rival in try rivals(db, key, place) { draft.deleted(rival) }
       let old = try Int64.fetchOne(db, sql: "SELECT n FROM item WHERE id = ?", arguments: [key])
@@ -182,9 +186,10 @@ final class SimulatedDevice: @unchecked Sendable {
       try placing(db, &draft) {
         let position = try replica.orderKey("item", at: spot, in: db)
         try db.execute(
-          sql: "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?, json_array(abs(?)), ?, ?)",
+          sql: "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?, json_array(abs(?)), ?, ?, ?)",
           arguments: [
             key, token + "a", token + "b", number, number, number, number % 4, place, position.text,
+            generator.happens(0.5) ? "" : "(\(token))",
           ])
       }
       draft.wrote(key, ["a": token + "a", "b": token + "b"], adding: number - (old ?? 0))
@@ -225,6 +230,8 @@ final class SimulatedDevice: @unchecked Sendable {
       try placing(db, &draft) {
         try replica.move("item", key: [.string(key)], to: spot, in: db)
       }
+    case 14: try editPlainly(db, key, "<\(token)>")
+    case 15...16: try editDraft(db, key, "[\(token)]")
     default:
       try db.execute(sql: "DELETE FROM item WHERE id = ?", arguments: [key])
       if db.changesCount > 0 { draft.deleted(key) }
@@ -237,6 +244,29 @@ extension SimulatedDevice {
   private func rivals(_ db: Database, _ key: String, _ place: Int?) throws -> [String] {
     try String.fetchAll(
       db, sql: "SELECT id FROM item WHERE u = ? AND id <> ?", arguments: [place, key])
+  }
+
+  /// Inserts a token, or takes some letters, in one statement that any program could run.
+  private func editPlainly(_ db: Database, _ key: String, _ token: String) throws {
+    let place = Int.random(in: 0...60, using: &generator)
+    let (inserted, removed) = generator.happens(0.7) ? (token, 0) : ("", 7)
+    try db.execute(
+      sql: """
+        UPDATE item SET body = substr(body, 1, ?1) || ?2 || substr(body, ?1 + ?3 + 1) WHERE id = ?4
+        """, arguments: [place, inserted, removed, key])
+  }
+
+  /// Types at one place and takes something away at another.
+  private func editDraft(_ db: Database, _ key: String, _ token: String) throws {
+    guard var draft = try replica.draft(of: "body", in: "item", key: [.string(key)], from: db)
+    else { return }
+    let place = Int.random(in: 0...draft.count, using: &generator)
+    for (index, letter) in token.enumerated() { draft.insert(String(letter), at: place + index) }
+    if generator.happens(0.4) {
+      let start = Int.random(in: 0...draft.count, using: &generator)
+      draft.remove(start..<min(draft.count, start + 5))
+    }
+    try replica.save(&draft, in: db)
   }
 }
 

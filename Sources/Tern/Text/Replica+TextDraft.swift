@@ -1,0 +1,130 @@
+import Foundation
+import GRDB
+import TernCore
+import TernDatabase
+
+extension Replica {
+  /// A draft of what a `.text` column holds; `nil` where the table shows no such row.
+  ///
+  /// ```swift
+  /// var draft = try await database.read { db in
+  ///   try replica.draft(of: "body", in: "note", key: ["1"], from: db)
+  /// }
+  /// ```
+  ///
+  /// - Parameter key: a value for each column of the primary key, in its order.
+  /// - Throws: ``RowLookupError`` for what is no `.text` column of a synced table or a key of another
+  ///   width, and `DatabaseError`.
+  public func draft(of column: String, in table: String, key: [Value], from db: Database) throws
+    -> TextDraft?
+  {
+    let place = try place(column, table, key)
+    guard let text = try place.text(key, db) else { return nil }
+    return TextDraft(
+      String(decoding: text, as: UTF8.self), table: place.sql.shape.name,
+      column: place.column.name, key: key)
+  }
+
+  /// Writes a draft's text to its column, and the edits beside it, in the app's own transaction: both or
+  /// neither.
+  ///
+  /// What the column came to hold since the draft was made, by a merge or any other write, stays: the
+  /// edits go on top of it, and the draft has the text of both afterwards. It has no edits left then, and
+  /// can be edited on. Where the transaction is rolled back, begin again from a draft made before it.
+  ///
+  /// ```swift
+  /// if var draft = try await database.read({ db in
+  ///   try replica.draft(of: "body", in: "note", key: ["1"], from: db)
+  /// }) {
+  ///   draft.insert("Call me Ishmael.", at: 0)
+  ///   let edited = draft
+  ///   draft = try await database.write { db in
+  ///     var draft = edited
+  ///     try replica.save(&draft, in: db)
+  ///     return draft
+  ///   }
+  ///   print(draft.text)
+  /// }
+  /// ```
+  ///
+  /// - Returns: whether the row is there; a draft of one that went is left as it is.
+  /// - Throws: ``RowLookupError``, and `DatabaseError`, also where the table refuses the text.
+  @discardableResult
+  public func save(_ draft: inout TextDraft, in db: Database) throws -> Bool {
+    let place = try place(draft.column, draft.table, draft.key)
+    guard let current = try place.text(draft.key, db) else { return false }
+    var moved = draft
+    moved.rebase(onto: current)
+    let delta = moved.delta
+    if !delta.isEmpty {
+      moved.saved()
+      try place.write(moved.base, delta, draft.key, tables: store.tables, db)
+    }
+    draft = moved
+    return true
+  }
+
+  private func place(_ column: String, _ table: String, _ key: [Value]) throws -> TextPlace {
+    let (sql, _) = try store.row(table, key: key)
+    guard
+      let found = sql.shape.columns.first(where: {
+        $0.name.folded == column.folded && $0.rule == .text
+      })
+    else {
+      throw RowLookupError(
+        .notAText, table: sql.shape.name,
+        "the schema has no .text column “\(column)”; name one, or give the column that rule")
+    }
+    return TextPlace(sql: sql, column: found)
+  }
+}
+
+/// A `.text` column of a synced table.
+private struct TextPlace {
+  let sql: TableSQL
+  let column: TableShape.Column
+
+  private var match: String {
+    sql.shape.keyColumns.map { "\($0.quoted) = ?" }.joined(separator: " AND ")
+  }
+
+  /// In valid UTF-8; `nil` for no row.
+  func text(_ key: [Value], _ db: Database) throws -> [UInt8]? {
+    let row = try Row.fetchOne(
+      db,
+      sql: "SELECT CAST(\(column.name.quoted) AS BLOB) FROM \(sql.shape.qualifiedName) "
+        + "WHERE \(match)",
+      arguments: StatementArguments(key.map(\.databaseValue)))
+    guard let row else { return nil }
+    let bytes: Data = row[0] ?? Data()
+    return Array(String(decoding: bytes, as: UTF8.self).utf8)
+  }
+
+  /// Through GRDB, so that its observers are told.
+  func write(
+    _ text: [UInt8], _ delta: TextDelta, _ key: [Value], tables: StoreTables, _ db: Database
+  ) throws {
+    try db.execute(
+      sql: "UPDATE \(sql.shape.qualifiedName) SET \(column.name.quoted) = CAST(? AS TEXT) "
+        + "WHERE \(match)",
+      // As bytes, since a text may have U+0000.
+      arguments: StatementArguments([Data(text).databaseValue] + key.map(\.databaseValue)))
+    try db.execute(
+      sql: "INSERT INTO \(tables.splice) (tbl, col, key, delta) VALUES (?, ?, ?, ?)",
+      arguments: [
+        sql.shape.id, column.id, Data(PackedKey.bytes(of: key)), Data(delta.stored),
+      ])
+  }
+}
+
+extension Value {
+  fileprivate var databaseValue: DatabaseValue {
+    switch self {
+    case .null: .null
+    case .integer(let number): number.databaseValue
+    case .real(let number): number.databaseValue
+    case .text(let bytes): String(decoding: bytes, as: UTF8.self).databaseValue
+    case .blob(let bytes): Data(bytes).databaseValue
+    }
+  }
+}

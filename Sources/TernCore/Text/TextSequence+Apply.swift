@@ -1,0 +1,280 @@
+extension TextSequence {
+  /// Takes in a change of one operation; a repeated one inserts nothing.
+  ///
+  /// What it removes and stands beside has to be here: a change that came before what its author had
+  /// seen waits, and is taken in behind it. So the result does not depend on the order in which
+  /// authors' changes come (INV-01).
+  /// - Returns: whether the text changed.
+  package mutating func apply(_ change: TextChange, by author: ReplicaID, _ sequence: UInt64)
+    -> Bool
+  {
+    switch change {
+    case .initial(let text):
+      guard takeInitial(text) else { return false }
+      _ = takeWaiting()
+      return true
+    case .edit(let edit):
+      let entry = Waiting(author: author, sequence: sequence, edit: edit)
+      let isBehind = waiting.contains { $0.author == author && $0.sequence == sequence }
+      guard !isBehind, isReady(edit) else {
+        add(entry)
+        return false
+      }
+      let hasChanged = take(entry)
+      let hasFollowed = takeWaiting()
+      return hasChanged || hasFollowed
+    }
+  }
+
+  private mutating func add(_ entry: Waiting) {
+    let place = waiting.firstIndex {
+      (entry.author, entry.sequence) < ($0.author, $0.sequence)
+    }
+    waiting.insert(entry, at: place ?? waiting.endIndex)
+  }
+
+  private func isReady(_ edit: TextEdit) -> Bool {
+    for removal in edit.removed {
+      var last = removal.first
+      last.offset += removal.count - 1
+      if rank(last) == nil { return false }
+    }
+    return edit.inserted.allSatisfy { $0.parent.map { rank($0) != nil } ?? true }
+  }
+
+  /// One that comes free can free another.
+  private mutating func takeWaiting() -> Bool {
+    var hasChanged = false
+    var isMoving = !waiting.isEmpty
+    while isMoving {
+      isMoving = false
+      var left: [Waiting] = []
+      for entry in waiting {
+        let isBehind =
+          left.last.map { $0.author == entry.author && $0.sequence == entry.sequence } ?? false
+        if !isBehind, isReady(entry.edit) {
+          if take(entry) { hasChanged = true }
+          isMoving = true
+        } else {
+          left.append(entry)
+        }
+      }
+      waiting = left
+    }
+    return hasChanged
+  }
+
+  // MARK: - Inserting
+
+  private mutating func takeInitial(_ text: [UInt8]) -> Bool {
+    if text.isEmpty { return false }
+    let author = authorIndex(ContentName.of(text))
+    guard authors[Int(author)].operations.first?.sequence != 0 else { return false }
+    prepareIndex()
+    let count = scalarCount(text)
+    makeRoom(author, 0, count: UInt32(count))
+    insert(author, rank: 0, count: UInt32(count), bytes: text[...], parent: Self.start)
+    return true
+  }
+
+  private mutating func take(_ entry: Waiting) -> Bool {
+    prepareIndex()
+    var hasChanged = false
+    // Before the removals: an element of its own is none that it could remove.
+    let author = authorIndex(entry.author)
+    let known = authors[Int(author)].place(of: entry.sequence)
+    let operations = authors[Int(author)].operations
+    let isKnown = known < operations.count && operations[known].sequence == entry.sequence
+    let ranks = entry.edit.removed.map { rank($0.first)! }
+    for (found, removal) in zip(ranks, entry.edit.removed) {
+      if remove(found.author, found.rank, count: removal.count) { hasChanged = true }
+    }
+    if isKnown || entry.edit.inserted.isEmpty { return hasChanged }
+    let total = entry.edit.inserted.reduce(0) { $0 + $1.count }
+    var number = makeRoom(author, entry.sequence, count: total)
+    var start = 0
+    for insertion in entry.edit.inserted {
+      var parent = Self.start
+      if let id = insertion.parent {
+        let found = rank(id)!
+        parent = Link(author: found.author, rank: found.rank, isBefore: insertion.isBefore)
+      }
+      let end = start + Int(insertion.byteCount)
+      insert(
+        author, rank: number, count: insertion.count, bytes: entry.edit.text[start..<end],
+        parent: parent)
+      number += insertion.count
+      start = end
+    }
+    return true
+  }
+
+  /// Numbers an operation's elements. One that was put aside comes behind later ones of its author,
+  /// whose numbers move.
+  /// - Returns: the first number.
+  @discardableResult
+  private mutating func makeRoom(_ author: Int32, _ sequence: UInt64, count: UInt32) -> UInt32 {
+    let entry = authors[Int(author)]
+    let place = entry.place(of: sequence)
+    let first = place < entry.operations.count ? entry.operations[place].first : entry.count
+    if first < entry.count {
+      if first > 0 { split(index!.place(author, first - 1), behind: first - 1) }
+      for place in pieces.indices.dropFirst() {
+        if pieces[place].author == author, pieces[place].rank >= first {
+          pieces[place].rank += count
+        }
+        if pieces[place].parent.author == author, pieces[place].parent.rank >= first {
+          pieces[place].parent.rank += count
+        }
+      }
+      for later in place..<entry.operations.count {
+        authors[Int(author)].operations[later].first += count
+      }
+    }
+    authors[Int(author)].operations.insert((sequence, first), at: place)
+    authors[Int(author)].count += count
+    if first < entry.count { index = TextIndex((pieces, authors)) }
+    return first
+  }
+
+  private mutating func insert(
+    _ author: Int32, rank: UInt32, count: UInt32, bytes: ArraySlice<UInt8>, parent: Link
+  ) {
+    var beside = index!.place(parent.author, parent.rank)
+    if goesOn(beside, author, rank, parent) {
+      pieces[Int(beside)].count += count
+      pieces[Int(beside)].byteCount += Int32(bytes.count)
+      return buffer.append(contentsOf: bytes)
+    }
+    let place = Int32(pieces.count)
+    pieces.append(
+      Piece(
+        author: author, rank: rank, count: count, byteStart: Int32(buffer.count),
+        byteCount: Int32(bytes.count), isRemoved: false, parent: parent))
+    buffer.append(contentsOf: bytes)
+    // The parent has to end its piece, or to begin it.
+    if parent.isBefore {
+      if pieces[Int(beside)].rank < parent.rank {
+        split(beside, behind: parent.rank - 1)
+        beside = index!.place(parent.author, parent.rank)
+      }
+    } else if beside > 0, parent.rank < pieces[Int(beside)].last {
+      split(beside, behind: parent.rank)
+    }
+    let siblings = index!.siblings(of: place, parent, (pieces, authors))
+    if let before = siblings.before, !Planted.isActive(.textByArrival) {
+      link(place, behind: lastDescendant(before))
+    } else if let after = siblings.after {
+      link(place, behind: pieces[Int(firstDescendant(after))].previous)
+    } else {
+      link(place, behind: parent.isBefore ? pieces[Int(beside)].previous : beside)
+    }
+    index!.add(place, (pieces, authors))
+  }
+
+  /// Whether new elements lengthen a piece: typing that goes on.
+  private func goesOn(_ place: Int32, _ author: Int32, _ rank: UInt32, _ parent: Link) -> Bool {
+    let piece = pieces[Int(place)]
+    return place > 0 && !parent.isBefore && piece.author == author && piece.last == parent.rank
+      && rank == piece.last + 1 && !piece.isRemoved
+      && Int(piece.byteStart) + Int(piece.byteCount) == buffer.count
+      && index!.firstChild(parent) == nil
+  }
+
+  private mutating func link(_ place: Int32, behind previous: Int32) {
+    let next = pieces[Int(previous)].next
+    pieces[Int(place)].previous = previous
+    pieces[Int(place)].next = next
+    pieces[Int(previous)].next = place
+    if next >= 0 { pieces[Int(next)].previous = place } else { lastPiece = place }
+  }
+
+  private func lastDescendant(_ place: Int32) -> Int32 {
+    var place = place
+    while true {
+      let piece = pieces[Int(place)]
+      let link = Link(author: piece.author, rank: piece.last, isBefore: false)
+      guard let child = index!.lastChild(link) else { return place }
+      place = child
+    }
+  }
+
+  private func firstDescendant(_ place: Int32) -> Int32 {
+    var place = place
+    while true {
+      let piece = pieces[Int(place)]
+      let link = Link(author: piece.author, rank: piece.rank, isBefore: true)
+      guard let child = index!.firstChild(link) else { return place }
+      place = child
+    }
+  }
+
+  // MARK: - Pieces
+
+  mutating func prepareIndex() {
+    if index == nil { index = TextIndex((pieces, authors)) }
+  }
+
+  /// Makes two pieces of one.
+  private mutating func split(_ place: Int32, behind rank: UInt32) {
+    let piece = pieces[Int(place)]
+    guard place > 0, rank >= piece.rank, rank < piece.last else { return }
+    let count = rank - piece.rank + 1
+    var rest = piece
+    rest.rank = rank + 1
+    rest.count = piece.count - count
+    rest.parent = Link(author: piece.author, rank: rank, isBefore: false)
+    if !piece.isRemoved {
+      let bytes = byteCount(of: piece, first: Int(count))
+      rest.byteStart += Int32(bytes)
+      rest.byteCount -= Int32(bytes)
+      pieces[Int(place)].byteCount = Int32(bytes)
+    }
+    pieces[Int(place)].count = count
+    let new = Int32(pieces.count)
+    pieces.append(rest)
+    link(new, behind: place)
+    index!.add(new, (pieces, authors))
+  }
+
+  /// How many bytes the first elements of a piece have.
+  func byteCount(of piece: Piece, first count: Int) -> Int {
+    if piece.byteCount == piece.count { return count }
+    var (left, place) = (count, Int(piece.byteStart))
+    let end = place + Int(piece.byteCount)
+    while place < end {
+      if buffer[place] & 0xC0 != 0x80 {
+        if left == 0 { break }
+        left -= 1
+      }
+      place += 1
+    }
+    return place - Int(piece.byteStart)
+  }
+
+  private mutating func remove(_ author: Int32, _ rank: UInt32, count: UInt32) -> Bool {
+    var hasChanged = false
+    var rank = rank
+    let end = rank + count
+    while rank < end {
+      var place = index!.place(author, rank)
+      if !pieces[Int(place)].isRemoved {
+        if pieces[Int(place)].rank < rank {
+          split(place, behind: rank - 1)
+          place = index!.place(author, rank)
+        }
+        split(place, behind: end - 1)
+        pieces[Int(place)].isRemoved = true
+        pieces[Int(place)].byteCount = 0
+        hasChanged = true
+        let next = Int(pieces[Int(place)].next)
+        if Planted.isActive(.removalTakesNeighbour), next > 0, pieces[next].author != author {
+          pieces[next].isRemoved = true
+          pieces[next].byteCount = 0
+        }
+      }
+      rank = pieces[Int(place)].last + 1
+    }
+    return hasChanged
+  }
+}
