@@ -73,7 +73,7 @@ let package = Package(
     .executableTarget(
       name: "tern-bench",
       dependencies: [
-        "Tern", "TernCore", "TernDatabase", "TernTesting",
+        "Tern", "TernCore", "TernDatabase", "TernTesting", "EditingTraces",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       path: "Benchmarks/TernBench", swiftSettings: strict),

@@ -6,6 +6,7 @@ enum Main {
   private static let usage = """
     usage: tern-bench list                              cases and their aims
            tern-bench count CASE plain|tern ROWS [FILE] runs one case, once
+           tern-bench text EDITS each|once              a paper, so many edits a transaction
            tern-bench time FOLDER ROWS ROUNDS [CASE...] wall time on files in a folder
            tern-bench snapshot FOLDER ROWS STEP         make, cut, load or again, in that order
     """
@@ -23,6 +24,9 @@ enum Main {
       else { return fail() }
       let path = arguments.count == 5 ? arguments[4] : nil
       measure(try bench.prepare(isSynced: isSynced, path: path, rows: BenchRow.make(rows)))
+    case "text" where arguments.count == 3:
+      guard let edits = Int(arguments[1]), edits > 0 else { return fail() }
+      try TextBench().run(edits: edits, isSealing: arguments[2] == "each")
     case "time" where arguments.count >= 4:
       guard let rows = Int(arguments[2]), let rounds = Int(arguments[3]) else { return fail() }
       let named = arguments.dropFirst(4).compactMap(BenchCase.init)

@@ -158,15 +158,7 @@ package struct BodyReader {
   private mutating func readKey(_ row: inout BodyRow, count: Int) throws(WireError) {
     row.key.removeAll(keepingCapacity: true)
     let start = reader.offset
-    for _ in 0..<count {
-      let value = try reader.value("key")
-      // Equal keys are equal bytes: a whole number travels as an integer.
-      let isWhole = value.tag == .real && Int64(exactly: Double(bitPattern: value.bits)) != nil
-      guard value.tag != .null, value.tag != .integer128, !isWhole else {
-        throw WireError(.malformed, "key")
-      }
-      row.key.append(value)
-    }
+    for _ in 0..<count { row.key.append(try reader.keyValue()) }
     row.packedKey = UnsafeRawBufferPointer(rebasing: reader.buffer[start..<reader.offset])
   }
 
@@ -202,5 +194,17 @@ package struct BodyReader {
     if count % 8 != 0, let last = mask.last, last >> (count % 8) != 0 {
       throw WireError(.malformed, "mask")
     }
+  }
+}
+
+extension ByteReader {
+  /// One value of a key. Equal keys are equal bytes: a whole number travels as an integer.
+  mutating func keyValue() throws(WireError) -> WireValue {
+    let value = try value("key")
+    let isWhole = value.tag == .real && Int64(exactly: Double(bitPattern: value.bits)) != nil
+    guard value.tag != .null, value.tag != .integer128, !isWhole else {
+      throw WireError(.malformed, "key")
+    }
+    return value
   }
 }

@@ -62,7 +62,7 @@ extension ByteReader {
     if header & 1 == 1 { row.state.stamp = try checkedStamp(authors) }
     let start = offset
     row.key.removeAll(keepingCapacity: true)
-    for _ in block.keyColumns { row.key.append(try value("key")) }
+    for _ in block.keyColumns { row.key.append(try keyValue()) }
     row.packedKey = UnsafeRawBufferPointer(rebasing: buffer[start..<offset])
     row.values = Array(repeating: nil, count: block.columns.count)
     guard row.state.isAlive else { return }
@@ -73,14 +73,16 @@ extension ByteReader {
     for (index, column) in block.columns.enumerated() {
       let kind = MergeRule.Kind(rawValue: column.rule)
       if kind?.isKeptInTable ?? true, row.state.stamp(of: UInt32(index)) != nil {
-        row.values[index] = try value("value")
+        let value = try value("value")
+        guard value.tag != .integer128 else { throw WireError(.malformed, "value") }
+        row.values[index] = value
       }
     }
   }
 
   private mutating func checkedStamp(_ authors: Int) throws(WireError) -> Stamp {
     let stamp = try stamp()
-    guard stamp.author < authors, stamp != .zero else { throw WireError(.malformed, "stamp") }
+    guard stamp.author < authors, stamp.isPossible else { throw WireError(.malformed, "stamp") }
     return stamp
   }
 
@@ -95,11 +97,50 @@ extension ByteReader {
         guard author < authors else { throw WireError(.malformed, "author") }
         return author
       }
-      if case .presence = cell.content { continue }
+      guard cell.content.stamps.allSatisfy(\.isPossible) else {
+        throw WireError(.malformed, "cell's stamp")
+      }
+      if case .presence = cell.content {
+        guard block.deletes != DeleteRule.deleteWins.kind.rawValue else {
+          throw WireError(.malformed, "presence")
+        }
+        continue
+      }
+      if case .set(let elements, _) = cell.content, !elements.isInOrder {
+        throw WireError(.malformed, "elements' order")
+      }
       guard Int(cell.column) < block.columns.count else { throw WireError(.malformed, "cell") }
       let kind = MergeRule.Kind(rawValue: block.columns[Int(cell.column)].rule)
       guard let kind else { continue }
       guard cell.content.isOf(kind) else { throw WireError(.malformed, "cell's rule") }
+    }
+  }
+}
+
+extension Stamp {
+  /// Whether a clock can have given it.
+  fileprivate var isPossible: Bool {
+    time > .zero && time.milliseconds <= HybridTime.maximumMilliseconds
+  }
+}
+
+extension RowState.Content {
+  fileprivate var stamps: [Stamp] {
+    switch self {
+    case .unset: []
+    case .stamped(let stamp), .counter(_, let stamp), .extreme(_, let stamp), .set(_, let stamp),
+      .text(_, let stamp):
+      [stamp]
+    case .presence(let presence): [presence.lastWrite, presence.deletion].compactMap { $0 }
+    }
+  }
+}
+
+extension ElementSet {
+  /// As every set that was made here is.
+  fileprivate var isInOrder: Bool {
+    [entries, early].allSatisfy { entries in
+      zip(entries, entries.dropFirst()).allSatisfy { $0.element < $1.element }
     }
   }
 }

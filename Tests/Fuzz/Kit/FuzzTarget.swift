@@ -18,7 +18,8 @@ public struct FuzzTarget: Sendable {
   public let run: @Sendable (_ bytes: [UInt8]) throws -> Outcome
 
   public static let all: [FuzzTarget] = [
-    .batch, .operation, .body, .text, .apply, .events, .problem, .form, .job, .date, .identifier,
+    .batch, .operation, .body, .text, .apply, .snapshot, .events, .problem, .form, .job, .date,
+    .identifier,
   ]
 }
 
