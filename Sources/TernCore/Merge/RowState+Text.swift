@@ -64,13 +64,15 @@ extension RowState {
   private static func edit(
     _ text: inout TextSequence, _ shown: [UInt8], _ write: TextWrite
   ) -> TextEdit? {
+    // A row that was noted twice comes twice, with the same deltas: its elements must not be made
+    // again under the same ids.
+    if shown == write.written { return nil }
     if !write.deltas.isEmpty, let delta = TextEdits.combined(write.deltas, on: shown),
       delta.applied(to: shown) == write.written,
       let edit = text.edit(delta), TextChange.edit(edit).isWithinLimits
     {
       return edit
     }
-    if shown == write.written { return nil }
     let edit = text.edit(TextDelta(from: shown, to: write.written))
     guard let edit, !TextChange.edit(edit).isWithinLimits else { return edit }
     return text.edit(TextDelta(replacing: shown, by: write.written))
