@@ -1,4 +1,5 @@
 import GRDB
+import Synchronization
 import Tern
 import TernTesting
 import Testing
@@ -60,11 +61,10 @@ private struct ListDevices {
   }
 }
 
-private final class TailSource: @unchecked Sendable {
-  // Sendable, because one thread runs each test.
-  private var generator: SeededGenerator
-  init(_ generator: SeededGenerator) { self.generator = generator }
-  func next() -> UInt64 { generator.next() }
+private final class TailSource: Sendable {
+  private let generator: Mutex<SeededGenerator>
+  init(_ generator: SeededGenerator) { self.generator = Mutex(generator) }
+  func next() -> UInt64 { generator.withLock { $0.next() } }
 }
 
 extension Device {

@@ -127,11 +127,19 @@ public actor SyncEngine {
 
   private func followLocalWrites(_ signals: SyncSignals) async {
     for await _ in environment.localWrites() {
-      // An operation for each commit, whether there is a remote to take it or not. What fails here
-      // fails again, and is reported, in the push that follows.
-      _ = try? store.seal()
+      // An operation for each commit, whether there is a remote to take it or not.
+      sealWritten()
       // In every other phase a push is on its way.
       if session.phase == .listening { signals.send(.localWrite) }
+    }
+  }
+
+  /// Perhaps no push follows that would meet the error again.
+  private func sealWritten() {
+    do {
+      try store.seal()
+    } catch {
+      status.update { $0.lastError = remoteError(error) }
     }
   }
 
@@ -141,7 +149,7 @@ public actor SyncEngine {
       // An error here is met again, and reported, by the push that follows the next signal.
       if session.phase == .listening, (try? store.hasNews()) ?? true {
         // Perhaps no push follows, because the remote refuses them.
-        if session.refusal != nil { _ = try? store.seal() }
+        if session.refusal != nil { sealWritten() }
         signals.send(.localWrite)
       }
     }
@@ -290,9 +298,15 @@ public actor SyncEngine {
     let operations = try store.offer(
       lackedBy: heads, maximumBytes: pushBytes, to: remote.id)
     if operations.isEmpty {
-      guard let refusal = notCarried.min(by: { $0.key < $1.key })?.value else {
-        return .hadNothingToPush(needsBase: try store.hasTrimmed(lackedBy: heads))
+      let lacksTrimmed = try store.hasTrimmed(lackedBy: heads)
+      var refusal = notCarried.min(by: { $0.key < $1.key })?.value
+      if refusal == nil, lacksTrimmed, !remote.keepsSnapshots {
+        refusal = RemoteError(
+          .snapshotsUnsupported,
+          "the remote lacks operations that this device's log no longer has, and keeps no snapshots; "
+            + "a device that has them can bring them, otherwise begin another space")
       }
+      guard let refusal else { return .hadNothingToPush(needsBase: lacksTrimmed) }
       return .hadNothingButRefused(refusal, jitter: environment.jitter())
     }
     try report(.syncing)

@@ -118,12 +118,13 @@ struct ExplainPass {
 // MARK: - The explanation
 
 extension ExplainPass {
-  var explanation: RowExplanation {
+  /// - Throws: ``WireError`` where the database is damaged.
+  func explanation() throws -> RowExplanation {
     let shape = row.shape
     return RowExplanation(
       table: shape.name, key: row.key, life: standing.state?.life ?? 0,
       standing: standing.standing, deleteRule: shape.deletes,
-      columns: standing.state == nil ? [] : shape.columns.indices.map(column),
+      columns: standing.state == nil ? [] : try shape.columns.indices.map(column),
       deletes: deletes.all.map { delete in
         RowExplanation.Delete(
           stamp: authors.stamp(delete.stamp), sequence: delete.sequence,
@@ -156,14 +157,14 @@ extension ExplainPass {
     return stamp == deletion ? .stands : .counts
   }
 
-  private func column(_ index: Int) -> RowExplanation.Column {
+  private func column(_ index: Int) throws -> RowExplanation.Column {
     let (column, written) = (row.shape.columns[index], columns[index])
+    let text = try standing.state?.text(of: UInt32(column.id))?.sequence()
     let judge = WriteJudge(
       rule: column.rule, isRowDeleted: standing.deletion != nil, standing: written.standing,
       value: standing.state?.computed(UInt32(column.id)),
       elements: standing.state?.elements(of: UInt32(column.id)) ?? ElementSet(),
-      // One that is damaged makes the next seal or merge say so.
-      text: try? standing.state?.text(of: UInt32(column.id))?.sequence(), authors: authors)
+      text: text, authors: authors)
     let against = standing.deletion == nil ? written.winner : deletes.winner
     return RowExplanation.Column(
       name: column.name, rule: column.rule, value: standing.value(of: column),

@@ -36,7 +36,7 @@ extension Replica {
     return try await Self.reading.run {
       var pass = ExplainPass(row, standing, limit: limit)
       try store.read { try pass.read($0) }
-      return pass.explanation
+      return try pass.explanation()
     }
   }
 

@@ -72,11 +72,7 @@ final class StrayWatch {
         "SELECT count(*), \(keys) FROM \(sql.note.noteTable) GROUP BY \(keys)")
       defer { notes.reset() }
       while try notes.step() {
-        var key = ByteWriter()
-        for index in sql.shape.keyColumns.indices {
-          key.append(key: notes.value(Int32(index + 1)))
-        }
-        let row = RowID(table: sql.shape.id, key: key.bytes)
+        let row = RowID(table: sql.shape.id, key: notes.packedKey(sql.shape, from: 1))
         if writes[row] != Int(notes.int64(0)) { strays.insert(row) }
       }
     }

@@ -3,6 +3,8 @@ import TernNetwork
 import class Foundation.JSONEncoder
 
 extension HTTPRemote {
+  public var keepsSnapshots: Bool { true }
+
   public func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
     try await answering {
       try await exchange(request(.get, path(index, of: id))).part()

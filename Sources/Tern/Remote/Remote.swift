@@ -27,6 +27,9 @@ public protocol Remote: Sendable {
 
   // MARK: - Snapshots, which a remote need not have
 
+  /// Whether it keeps snapshots; the calls below are made of one that does.
+  var keepsSnapshots: Bool { get }
+
   /// One part of a whole snapshot, byte for byte as it was put.
   ///
   /// - Throws: ``RemoteError``, with `snapshot-unknown` once newer ones took its place;
@@ -56,6 +59,8 @@ public protocol Remote: Sendable {
 }
 
 extension Remote {
+  public var keepsSnapshots: Bool { false }
+
   public func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
     throw noSnapshots
   }

@@ -1,4 +1,5 @@
 import TernCore
+import TernDatabase
 
 extension TableShape {
   /// Whether the table holds a key as it is.
@@ -45,5 +46,14 @@ extension UnsafeRawBufferPointer {
       if skipDigits() == 0 { return false }
     }
     return rest.allSatisfy(isSpace)
+  }
+}
+
+extension FastStatement {
+  /// The key that the statement yields, from a column on.
+  func packedKey(_ shape: TableShape, from column: Int32 = 0) -> [UInt8] {
+    var key = ByteWriter()
+    for index in shape.keyColumns.indices { key.append(key: value(column + Int32(index))) }
+    return key.bytes
   }
 }

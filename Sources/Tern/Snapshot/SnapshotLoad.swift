@@ -14,6 +14,7 @@ final class SnapshotLoad {
   private var rows = 0
   /// The heading's authors, with their index here.
   private var authors: [(id: ReplicaID, index: UInt32)] = []
+  private var heads = VersionVector()
   /// By table: whether a state was there before.
   private var hadStates: Set<Int64> = []
 
@@ -26,6 +27,7 @@ final class SnapshotLoad {
 
   func run() throws -> SnapshotSummary {
     let heading = try readHeading()
+    heads = heading.heads
     try check(heading)
     for author in heading.authors {
       authors.append((author.id, transaction.authors.add(author.id)))
@@ -86,6 +88,9 @@ final class SnapshotLoad {
         case .operations:
           while !reader.isAtEnd {
             let (waiting, operation) = try WaitingOperation.read(&reader, authors)
+            guard waiting.id.sequence <= heads[operation.envelope.replica] else {
+              throw WireError(.malformed, "an operation behind the heads")
+            }
             try transaction.take(waiting, operation)
           }
         case .end:
@@ -110,7 +115,6 @@ final class SnapshotLoad {
         "the snapshot has schema version \(heading.schemaVersion), this app "
           + "\(transaction.schemaVersion); update the app")
     }
-    let heads = heading.heads
     for (index, id) in transaction.authors.ids.enumerated() {
       let row = try transaction.author(UInt32(index))
       if index == 0, heads[id] > row.stored { throw MergeError(.foreignOwn, id, row.stored + 1) }
@@ -127,15 +131,15 @@ final class SnapshotLoad {
   ///
   /// - Returns: operations of the log that come after.
   private func takeHeads(_ heading: SnapshotHeading) throws -> [LogID] {
-    let heads = heading.heads
+    let held = Dictionary(uniqueKeysWithValues: heading.authors.map { ($0.id, $0) })
     var tail: [LogID] = []
     for (index, id) in transaction.authors.ids.enumerated() {
       let index = UInt32(index)
       var row = try transaction.author(index)
       tail += try transaction.logIDs(of: index, after: heads[id])
-      let author = heading.authors.first { $0.id == id }
+      let time = held[id]?.time ?? .zero
       let isBehind = row.stored < heads[id]
-      (row.stored, row.merged, row.time) = (heads[id], heads[id], author?.time ?? .zero)
+      (row.stored, row.merged, row.time) = (heads[id], heads[id], time)
       try transaction.save(row, of: index)
       if isBehind {
         try transaction.forgetLog(of: index, upTo: heads[id])
@@ -154,6 +158,9 @@ final class SnapshotLoad {
         throw WireError(.malformed, "seen")
       }
       let sequence = try reader.varint("seen")
+      guard 1...VersionVector.maximumSequence ~= sequence else {
+        throw WireError(.malformed, "seen")
+      }
       let index = authors[Int(author)].index
       if index != 0 {
         try pass.noteSeen(VersionVector([authors[Int(other)].id: sequence]), by: index)

@@ -62,12 +62,3 @@ extension StoreTransaction {
     }
   }
 }
-
-extension FastStatement {
-  /// The key that the statement yields in its first columns.
-  func packedKey(_ shape: TableShape) -> [UInt8] {
-    var key = ByteWriter()
-    for index in shape.keyColumns.indices { key.append(key: value(Int32(index))) }
-    return key.bytes
-  }
-}

@@ -88,6 +88,15 @@ extension StoreTransaction {
     return found.sorted { $0.key < $1.key }.map(\.value)
   }
 
+  /// Whether every operation of a group is in the log.
+  private func holds(_ group: LogGroup) throws -> Bool {
+    let count = try statement("SELECT count(*) FROM \(tables.log) WHERE id >= ? AND id <= ?")
+    count.bind(1, LogID(author: group.author, sequence: group.sequences.lowerBound).rawValue)
+    count.bind(2, LogID(author: group.author, sequence: group.sequences.upperBound).rawValue)
+    defer { count.reset() }
+    return try count.step() && Int(count.int64(0)) == group.sequences.count
+  }
+
   /// Takes one in from a snapshot.
   func take(_ waiting: WaitingOperation, _ operation: Operation) throws {
     let delete = try statement("DELETE FROM \(tables.log) WHERE id = ?")
@@ -96,9 +105,10 @@ extension StoreTransaction {
     try appendToLog(operation, author: waiting.id.author)
     for part in waiting.parts { try putOff(part, of: waiting.id) }
     if let aside = waiting.aside {
+      let group = LogGroup(author: waiting.id.author, sequences: aside.first...waiting.id.sequence)
+      guard try holds(group) else { throw WireError(.malformed, "a group that is put aside") }
       try putAside(
-        LogGroup(author: waiting.id.author, sequences: aside.first...waiting.id.sequence),
-        until: aside.isFuture ? operation.envelope.time : nil, aside.reason)
+        group, until: aside.isFuture ? operation.envelope.time : nil, aside.reason)
     }
   }
 }

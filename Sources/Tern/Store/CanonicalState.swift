@@ -18,10 +18,9 @@ extension StoreTransaction {
     let writer = try TableWriter(self, sql, hasHeld: true)
     while try select.step() {
       guard let state = try state(in: select, from: keyCount) else { continue }
-      var packed = ByteWriter()
-      for index in 0..<keyCount { packed.append(key: select.value(index)) }
-      let shown = try writer.read(packed.bytes)
-      let held = shown == nil ? try writer.aside(packed.bytes) : nil
+      let packed = select.packedKey(shape)
+      let shown = try writer.read(packed)
+      let held = shown == nil ? try writer.aside(packed) : nil
       rows.append(
         CanonicalRow(
           table: shape.name, key: (0..<keyCount).compactMap { select.value($0).value },

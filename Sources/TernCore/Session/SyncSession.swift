@@ -217,8 +217,10 @@ package struct SyncSession: Sendable {
       loaded = snapshot?.id
       phase = .loading
       return .loadSnapshot(snapshot!)
-    // Another device has given it one meanwhile, or will.
-    case (_, .cutting) where !isBaseCut && !error.isTransient: return pullOrListen()
+    case (_, .cutting) where !error.isTransient:
+      // Where it only would have liked one, another device has given it one meanwhile, or will.
+      if isBaseCut { refuse(error, isOfOwn: false, jitter) }
+      return pullOrListen()
     case (_, .pushing) where error.refusesPushAlone:
       // Before a pull that may fail too.
       refuse(error, isOfOwn: true, jitter)

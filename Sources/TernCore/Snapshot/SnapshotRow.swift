@@ -100,8 +100,10 @@ extension ByteReader {
       guard cell.content.stamps.allSatisfy(\.isPossible) else {
         throw WireError(.malformed, "cell's stamp")
       }
-      if case .presence = cell.content {
-        guard block.deletes != DeleteRule.deleteWins.kind.rawValue else {
+      if case .presence(let presence) = cell.content {
+        guard block.deletes != DeleteRule.deleteWins.kind.rawValue,
+          presence.writes.values.allSatisfy({ 1...VersionVector.maximumSequence ~= $0 })
+        else {
           throw WireError(.malformed, "presence")
         }
         continue

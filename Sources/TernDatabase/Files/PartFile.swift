@@ -104,22 +104,7 @@ package final class PartFile {
   }
 
   private func read(_ count: Int, at offset: Int) throws -> [UInt8] {
-    var failure: FileFailure?
-    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      while filled < count {
-        let read = pread(
-          descriptor, buffer.baseAddress! + filled, count - filled, off_t(offset + filled))
-        if read == 0 { return }
-        if read > 0 {
-          filled += read
-        } else if errno != EINTR {
-          failure = FileFailure("reading a file")
-          return
-        }
-      }
-    }
-    if let failure { throw failure }
-    return bytes
+    try ReadFile.read(count, at: offset, of: descriptor, DurableFile.fromDisk)
   }
 
   private func write(_ bytes: [UInt8], at offset: Int) throws {

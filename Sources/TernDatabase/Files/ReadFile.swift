@@ -28,6 +28,12 @@ package final class ReadFile {
   ///
   /// - Throws: ``FileFailure``.
   package func read(_ count: Int, at offset: Int) throws -> [UInt8] {
+    try Self.read(count, at: offset, of: descriptor, read)
+  }
+
+  static func read(
+    _ count: Int, at offset: Int, of descriptor: CInt, _ read: DurableFile.Read
+  ) throws -> [UInt8] {
     var failure: FileFailure?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {

@@ -18,6 +18,8 @@ struct MemorySnapshot {
 }
 
 extension MemoryRemote {
+  public var keepsSnapshots: Bool { true }
+
   /// As a server's `snapshotPartBytes`.
   static let partBytes = 16 << 20
   /// How many uploads are waited for, and how many whole snapshots stay.

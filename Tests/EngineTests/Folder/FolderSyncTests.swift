@@ -93,6 +93,30 @@ import Testing
     }
   }
 
+  @Test func `an emptied folder is told to lack what the log has no longer, and is read on`()
+    async throws
+  {
+    try await Share.run { share in
+      let a = try await Phone(logRetention: .seconds(-60)) { [share.remote($0)] }
+      for number in 1...4 {
+        try await a.execute("INSERT INTO item VALUES ('\(number)', 'a', 1)")
+        try a.replica.store.seal()
+      }
+      try await a.syncOnce()
+      #expect(try a.replica.store.counts().operations == 1)
+      for name in try share.names() {
+        try FileManager.default.removeItem(atPath: share.space.appending(component: name).path)
+      }
+      let b = try await Phone { [share.remote($0)] }
+      try await b.execute("INSERT INTO item VALUES ('b', 'b', 1)")
+      try await b.syncOnce()
+      let error = await #expect(throws: RemoteError.self) { try await a.syncOnce() }
+      #expect(error?.code == .snapshotsUnsupported)
+      #expect(
+        try await a.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 5)
+    }
+  }
+
   @Test func `what a folder loses is brought back by who has it`() async throws {
     try await Share.run { share in
       let (a, b, c) = (

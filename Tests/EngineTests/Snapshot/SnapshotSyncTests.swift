@@ -180,6 +180,7 @@ private struct Counting: Remote {
   }
 
   var id: String { remote.id }
+  var keepsSnapshots: Bool { remote.keepsSnapshots }
   func greet() async throws -> RemoteGreeting { try await remote.greet() }
   func push(_ operations: [Tern.Operation]) async throws -> PushReceipt {
     try await remote.push(operations)

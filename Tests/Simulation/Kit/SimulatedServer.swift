@@ -58,6 +58,7 @@ final class SimulatedServer: @unchecked Sendable {
     while clock.milliseconds < end {
       try await clock.sleep(for: .milliseconds(Int.random(in: 200...3000, using: &generator)))
       if plan.partitions { flipPartition() }
+      // A server that dies in it was crashed by that, and comes again.
       if plan.trims { try? perform { _ = try $0.service.maintain($0.space) } }
       if generator.happens(plan.serverCrashes * 5) { crash() }
       if plan.restoresServer, generator.happens(0.1) {
@@ -258,6 +259,7 @@ struct SimulatedRemote: Remote {
   let server: SimulatedServer
   let device: Int
   var id: String { "simulated" }
+  var keepsSnapshots: Bool { true }
 
   func greet() async throws -> RemoteGreeting {
     try await server.request(device, "greet") { try $0.greet() }

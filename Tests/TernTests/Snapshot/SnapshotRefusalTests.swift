@@ -38,6 +38,53 @@ import Testing
     #expect(try b.column("SELECT id FROM shelf ORDER BY 1") == ["1", "2", "3"])
   }
 
+  @Test func `INV-06: what no device cuts is refused, and changes nothing`() throws {
+    let author = SnapshotHeading.Author(
+      id: ReplicaID(high: 0, low: 7), sequence: 3, time: HybridTime(milliseconds: 5))
+    func part(_ kind: SnapshotPart.Kind, _ write: (inout ByteWriter) -> Void) throws -> [UInt8] {
+      var writer = ByteWriter()
+      writer.append(byte: kind.rawValue)
+      write(&writer)
+      return try SnapshotPart.encoded(writer.bytes)
+    }
+    let heading = try part(.heading) {
+      SnapshotHeading(schemaVersion: 1, authors: [author]).append(to: &$0)
+    }
+    let end = try part(.end) { $0.append(varint: 0) }
+    func waiting(_ sequence: UInt64, first: UInt64) throws -> [UInt8] {
+      let operation = Operation(
+        .init(replica: author.id, sequence: sequence, time: author.time), body: [9])
+      return try part(.operations) {
+        $0.append(varint: 0)
+        $0.append(varint: UInt64(operation.bytes.count))
+        $0.append(raw: operation.bytes)
+        $0.append(varint: 0)
+        $0.append(byte: 1)
+        $0.append(varint: first)
+        $0.append(string: "made up")
+      }
+    }
+    let seen = try part(.seen) {
+      $0.append(varint: 0)
+      $0.append(varint: 0)
+      $0.append(varint: .max)
+    }
+    let b = try Shelf.device(2)
+    try b.execute("INSERT INTO shelf VALUES ('3', 'mine')")
+    try b.store.seal()
+    let before = try b.store.canonicalState()
+    for middle in [seen, try waiting(4, first: 4), try waiting(3, first: 1)] {
+      let source = Parts()
+      source.parts = [heading, middle, end]
+      #expect(throws: WireError.self) { try b.load(source) }
+      #expect(try b.store.canonicalState() == before)
+    }
+    let honest = Parts()
+    honest.parts = [heading, try waiting(3, first: 3), end]
+    try b.load(honest)
+    #expect(try b.store.counts().groupsPutAside == 1)
+  }
+
   @Test func `a newer schema's snapshot is refused, and an older one's is taken`() throws {
     let old = try Device(SyncSchema(version: 1, tables: [SyncTable("shelf")]), id: 1) {
       try $0.execute(sql: Shelf.creation)
