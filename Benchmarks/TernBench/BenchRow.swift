@@ -1,3 +1,4 @@
+import GRDB
 import TernCore
 import TernDatabase
 import TernTesting
@@ -12,17 +13,28 @@ struct BenchRow {
   let d: WireValue
 
   static let table = """
-    CREATE TABLE item (id TEXT NOT NULL PRIMARY KEY, a TEXT, b INTEGER, c REAL, d TEXT)
+    CREATE TABLE IF NOT EXISTS item (id TEXT NOT NULL PRIMARY KEY, a TEXT, b INTEGER, c REAL, d TEXT)
     """
 
-  static func make(_ count: Int) -> [BenchRow] {
-    var generator = SeededGenerator(seed: 1)
+  static func make(_ count: Int, seed: UInt64 = 1) -> [BenchRow] {
+    var generator = SeededGenerator(seed: seed)
+    let (a, d) = (text("a title of a few words"), text("and a longer remark about the item"))
     return (0..<count).map { _ in
       BenchRow(
-        id: text(uuid(&generator)), a: text("a title of a few words"),
-        b: WireValue(.integer, bits: generator.next() >> 40),
-        c: WireValue(.real, bits: Double.random(in: 0..<1, using: &generator).bitPattern),
-        d: text("and a longer remark about the item"))
+        id: text(uuid(&generator)), a: a, b: WireValue(.integer, bits: generator.next() >> 40),
+        c: WireValue(.real, bits: Double.random(in: 0..<1, using: &generator).bitPattern), d: d)
+    }
+  }
+
+  /// Every so many-th row of a table, of which only ``bindChange(to:)`` can be asked.
+  static func fetch(_ db: Database, every step: Int) throws -> [BenchRow] {
+    let rows = try Row.fetchAll(
+      db, sql: "SELECT id, b FROM item WHERE rowid % ? = 0", arguments: [max(1, step)])
+    return rows.map { row in
+      BenchRow(
+        id: text(row[0]), a: WireValue(.null),
+        b: WireValue(.integer, bits: UInt64(bitPattern: row[1])), c: WireValue(.null),
+        d: WireValue(.null))
     }
   }
 

@@ -8,6 +8,10 @@ enum Main {
            tern-bench count CASE plain|tern ROWS [FILE] runs one case, once
            tern-bench text EDITS each|once              a paper, so many edits a transaction
            tern-bench time FOLDER ROWS ROUNDS [CASE...] wall time on files in a folder
+           tern-bench wire ROWS                         bytes of a one-column change, as pushed
+           tern-bench file FOLDER ROWS                  pages of a file, acknowledged and trimmed
+           tern-bench stand FILE ROWS                   makes a file with so many rows
+           tern-bench among FILE CASE ROWS              runs one case on such a file, once
            tern-bench snapshot FOLDER ROWS STEP         make, cut, load or again, in that order
     """
 
@@ -32,6 +36,20 @@ enum Main {
       let named = arguments.dropFirst(4).compactMap(BenchCase.init)
       try Timing(directory: arguments[1], rows: rows, rounds: rounds)
         .run(named.isEmpty ? BenchCase.allCases : named)
+    case "wire" where arguments.count == 2:
+      guard let rows = Int(arguments[1]) else { return fail() }
+      try WireSize(rows: rows).run()
+    case "file" where arguments.count == 3:
+      guard let rows = Int(arguments[2]) else { return fail() }
+      try FileSize(folder: arguments[1], rows: rows).run()
+    case "stand" where arguments.count == 3:
+      guard let rows = Int(arguments[2]) else { return fail() }
+      try Standing(path: arguments[1]).make(rows: rows)
+    case "among" where arguments.count == 4:
+      guard let bench = Standing.Case(rawValue: arguments[2]), let rows = Int(arguments[3]) else {
+        return fail()
+      }
+      measure(try Standing(path: arguments[1]).prepare(bench, rows: rows))
     case "snapshot" where arguments.count == 4:
       guard let rows = Int(arguments[2]), let step = Snapshots.Step(rawValue: arguments[3]) else {
         return fail()

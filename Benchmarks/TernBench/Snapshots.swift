@@ -29,10 +29,7 @@ struct Snapshots {
 
   private func replica(_ name: String, _ id: UInt64) throws -> Replica {
     let database = try DatabasePool(path: "\(folder)/\(name).sqlite")
-    try database.write {
-      try $0.execute(
-        sql: BenchRow.table.replacing("CREATE TABLE", with: "CREATE TABLE IF NOT EXISTS"))
-    }
+    try database.write { try $0.execute(sql: BenchRow.table) }
     return try Replica.openBlocking(
       database, schema: SyncSchema(version: 1, tables: [SyncTable("item")]),
       makeID: { ReplicaID(high: 0, low: id) })

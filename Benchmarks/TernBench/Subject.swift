@@ -5,7 +5,7 @@ import Tern
 struct Subject {
   let database: any DatabaseWriter
   let replica: Replica?
-  let rows: [BenchRow]
+  var rows: [BenchRow]
 
   static let rowsPerTransaction = 1000
   private static let insertSQL = "INSERT INTO item VALUES (?1, ?2, ?3, ?4, ?5)"
@@ -21,13 +21,18 @@ struct Subject {
     self.rows = rows
     try database.write { try $0.execute(sql: BenchRow.table) }
     if isSynced {
-      replica = try Replica.openBlocking(
-        database, schema: SyncSchema(version: 1, tables: [SyncTable("item")]),
-        makeID: { ReplicaID(high: 0, low: replicaID) })
+      replica = try Self.open(database, replicaID: replicaID)
     } else {
       replica = nil
       try Durability.powerLoss.apply(to: database)
     }
+  }
+
+  /// What everybody holds leaves the log at once.
+  static func open(_ database: any DatabaseWriter, replicaID: UInt64) throws -> Replica {
+    try Replica.openBlocking(
+      database, schema: SyncSchema(version: 1, tables: [SyncTable("item")]), logRetention: .zero,
+      makeID: { ReplicaID(high: 0, low: replicaID) })
   }
 
   // MARK: - Statements through the C API, 1,000 rows a transaction
@@ -73,6 +78,17 @@ struct Subject {
     }
   }
 
+  /// Changes one column of each row, in a transaction and an operation of its own.
+  func updateOneByOne() throws {
+    for row in rows {
+      try replica?.store.write { db in
+        let statement = try FastStatement(db, Self.updateSQL)
+        row.bindChange(to: statement)
+        try statement.run()
+      }
+    }
+  }
+
   /// Each row through `Replica.write`: sealed in its own transaction.
   func insertOneByOneSealedInside() throws {
     for row in rows { try replica?.store.write { try Self.insert(row, $0) } }
@@ -82,6 +98,20 @@ struct Subject {
     let statement = try db.cachedStatement(sql: insertSQL)
     try statement.execute(
       arguments: [row.id.string, row.a.string, row.b.int64, row.c.double, row.d.string])
+  }
+
+  // MARK: - Remotes
+
+  /// A remote holds everything that was written so far.
+  func acknowledge() throws {
+    guard let store = replica?.store else { return }
+    try store.trim(heldBy: store.versionVector(), at: "bench")
+  }
+
+  /// What is pushed: every operation so far, in one batch.
+  func batch() throws -> Batch {
+    guard let store = replica?.store else { return Batch([]) }
+    return Batch(try store.operations(lackedBy: VersionVector(), maximumBytes: .max))
   }
 
   // MARK: - Merging

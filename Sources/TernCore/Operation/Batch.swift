@@ -18,6 +18,13 @@ public struct Batch: Hashable, Sendable {
 
   private static let magic: [UInt8] = Array("TRN1".utf8)
 
+  private enum Compression: UInt8 {
+    case none = 0
+    case zlib = 1
+    /// After ``UUIDPacking``: the packed length, and a zlib stream of that.
+    case packed = 2
+  }
+
   public func encoded() -> [UInt8] {
     var content = ByteWriter()
     content.reserve(operations.reduce(0) { $0 + $1.bytes.count + 4 })
@@ -25,12 +32,19 @@ public struct Batch: Hashable, Sendable {
       content.append(varint: UInt64(operation.bytes.count))
       content.append(raw: operation.bytes)
     }
-    let compressed = content.bytes.withUnsafeBytes { Deflate.compress($0) }
+    var (form, compressed) = (Compression.packed, [UInt8]?.none)
+    let packed = content.bytes.withUnsafeBytes { UUIDPacking.pack($0) }
+    if let packed { compressed = packed.withUnsafeBytes { Deflate.compress($0) } }
+    if compressed == nil {
+      compressed = content.bytes.withUnsafeBytes { Deflate.compress($0) }
+      form = compressed == nil ? .none : .zlib
+    }
     var writer = ByteWriter()
     writer.append(raw: Self.magic)
-    writer.append(byte: compressed == nil ? 0 : 1)
+    writer.append(byte: form.rawValue)
     writer.append(varint: UInt64(operations.count))
     writer.append(varint: UInt64(content.count))
+    if form == .packed { writer.append(varint: UInt64(packed!.count)) }
     writer.append(raw: compressed ?? content.bytes)
     return writer.bytes
   }
@@ -48,25 +62,37 @@ public struct Batch: Hashable, Sendable {
     guard try reader.bytes(4, "batch").elementsEqual(magic) else {
       throw WireError(.unsupportedVersion, "batch")
     }
-    let compression = try reader.byte("compression")
+    guard let compression = Compression(rawValue: try reader.byte("compression")) else {
+      throw WireError(.unsupportedVersion, "compression")
+    }
     let count = try reader.varint("operation count")
     let length = try reader.varint("content length")
     guard count <= Limit.operations, length <= Limit.bytes else {
       throw WireError(.tooLarge, "batch")
     }
-    let rest = try reader.bytes(reader.remaining, "content")
-    switch compression {
-    case 0:
+    if compression == .none {
+      let rest = try reader.bytes(reader.remaining, "content")
       guard length == rest.count else { throw WireError(.malformed, "content length") }
       return try split(rest, count: Int(count))
-    case 1:
-      let content = try Deflate.expand(rest, count: Int(length))
-      return try content.withUnsafeBytes { buffer in
-        Result { () throws(WireError) in try split(buffer, count: Int(count)) }
-      }.get()
-    default:
-      throw WireError(.unsupportedVersion, "compression")
     }
+    let content = try expand(&reader, compression, count: Int(length))
+    return try content.withUnsafeBytes { buffer in
+      Result { () throws(WireError) in try split(buffer, count: Int(count)) }
+    }.get()
+  }
+
+  private static func expand(
+    _ reader: inout ByteReader, _ compression: Compression, count: Int
+  ) throws(WireError) -> [UInt8] {
+    guard compression == .packed else {
+      return try Deflate.expand(reader.bytes(reader.remaining, "content"), count: count)
+    }
+    // Packing makes each UUID shorter by more than its place takes.
+    let packedCount = try reader.varint("packed length")
+    guard packedCount < count else { throw WireError(.malformed, "packed length") }
+    let packed = try Deflate.expand(
+      reader.bytes(reader.remaining, "content"), count: Int(packedCount))
+    return try UUIDPacking.unpack(packed, count: count)
   }
 
   private static func split(_ content: UnsafeRawBufferPointer, count: Int) throws(WireError)

@@ -68,6 +68,17 @@ enum WireSamples {
 
   static func batches() -> [[UInt8]] {
     let all = operations()
-    return [Batch([]).encoded(), Batch([all[1]]).encoded(), Batch(all).encoded()]
+    let uuids = ["6f1c2a9e-0b7d-4c55-9d3e-a1b2c3d4e5f6", "6F1C2A9E-0B7D-4C55-9D3E-A1B2C3D4E5F6"]
+    let known = uuids.enumerated().map { index, key in
+      let (number, item) = (UInt64(index + 1), tables[0])
+      return Operation(
+        .init(
+          replica: ReplicaID(high: 1, low: 2), sequence: number,
+          time: HybridTime(rawValue: 1_700_000_000_000 << 16 + number)),
+        body: block(item, [(.insert, 1, packed([.string(key), "", "", 1, nil, nil]))]))
+    }
+    return [
+      Batch([]).encoded(), Batch([all[1]]).encoded(), Batch(all).encoded(), Batch(known).encoded(),
+    ]
   }
 }

@@ -1,0 +1,59 @@
+import GRDB
+import Tern
+
+/// A synced table with many rows in a file, and what a few more cost there.
+struct Standing {
+  let path: String
+
+  enum Case: String, CaseIterable {
+    case open
+    case insertSealed = "insert-sealed"
+    case updateSealed = "update-sealed"
+    case mergeNew = "merge-new"
+  }
+
+  /// Makes the file, which what is measured then runs on a copy of.
+  func make(rows: Int) throws {
+    let subject = try Subject(isSynced: true, path: path, rows: [])
+    for (index, first) in stride(from: 0, to: rows, by: 10_000).enumerated() {
+      var page = subject
+      page.rows = BenchRow.make(min(10_000, rows - first), seed: UInt64(index + 100))
+      try page.insert(sealing: true)
+      // In the log there is no more than what was written since an exchange.
+      try page.acknowledge()
+    }
+    try subject.database.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+  }
+
+  /// Sets up the work over so many rows.
+  func prepare(_ bench: Case, rows count: Int) throws -> () throws -> Void {
+    let rows = BenchRow.make(count, seed: 1)
+    switch bench {
+    case .open:
+      let database = try DatabasePool(path: path)
+      return { _ = try Subject.open(database, replicaID: 1) }
+    case .insertSealed:
+      let subject = try Subject(isSynced: true, path: path, rows: rows)
+      return { try subject.insert(sealing: true) }
+    case .updateSealed:
+      var subject = try Subject(isSynced: true, path: path, rows: [])
+      subject.rows = try some(count, subject.database)
+      return { [subject] in try subject.update(sealing: true) }
+    case .mergeNew:
+      let author = try Subject(isSynced: true, path: nil, rows: rows, replicaID: 2)
+      try author.insert(sealing: true)
+      let (subject, pages) = (
+        try Subject(isSynced: true, path: path, rows: []), try author.pages()
+      )
+      return { try subject.merge(pages) }
+    }
+  }
+
+  /// Rows from all over the table.
+  private func some(_ count: Int, _ database: any DatabaseWriter) throws -> [BenchRow] {
+    try database.read { db in
+      let all = try Int.fetchOne(db, sql: "SELECT max(rowid) FROM item")!
+      return Array(try BenchRow.fetch(db, every: all / count).prefix(count))
+    }
+  }
+}
