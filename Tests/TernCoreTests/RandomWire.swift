@@ -78,13 +78,13 @@ struct RandomWire {
 
   mutating func body() -> [UInt8] {
     var writer = ByteWriter()
-    for _ in 0..<Int.random(in: 0...3, using: &generator) {
+    for number in 0..<Int.random(in: 0...3, using: &generator) {
       let keys = Int.random(in: 1...3, using: &generator)
       let rules = (0..<Int.random(in: 0...20, using: &generator)).map { _ in
         UInt8.random(in: 0...6, using: &generator)
       }
       let block = BodyBlock(
-        table: "tábla", deletes: UInt8.random(in: 0...2, using: &generator),
+        table: "tábla\(number)", deletes: UInt8.random(in: 0...2, using: &generator),
         keyColumns: (0..<keys).map { "k\($0)" },
         columns: rules.enumerated().map { .init(name: "c\($0)", rule: $1) })
       writer.append(block: block)

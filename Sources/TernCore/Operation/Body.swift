@@ -81,8 +81,15 @@ package struct BodyRow {
 }
 
 /// Reads a body block by block and row by row, without copying values.
+///
+/// A body names a table once, and changes a set or a text of a row once in a life: the elements of two
+/// changes would share their ids, and what they make would depend on the way by which they came.
 package struct BodyReader {
   private var reader: ByteReader
+  /// Tables that were named, by folded name.
+  private var tables: Set<String> = []
+  /// In the present block: sets and texts that were changed, by life, column and key.
+  private var changed: Set<[UInt8]> = []
 
   package init(_ body: UnsafeRawBufferPointer) {
     reader = ByteReader(body)
@@ -100,6 +107,8 @@ package struct BodyReader {
   package mutating func nextBlock() throws(WireError) -> BodyBlock? {
     if reader.isAtEnd { return nil }
     let table = try reader.string("table name")
+    guard tables.insert(table.folded).inserted else { throw WireError(.malformed, "table twice") }
+    changed.removeAll(keepingCapacity: true)
     let deletes = try reader.byte("delete rule")
     // It says how rows are to be read.
     guard DeleteRule.Kind(rawValue: deletes) != nil else {
@@ -152,7 +161,23 @@ package struct BodyReader {
       }
     case .update: try readMasked(&row, columns: block.columns)
     }
+    if kind != .delete { try noteChanges(row, of: block) }
     return true
+  }
+
+  private mutating func noteChanges(_ row: BodyRow, of block: BodyBlock) throws(WireError) {
+    for (index, column) in block.columns.enumerated() where row.isCarried[index] {
+      guard
+        column.rule == MergeRule.Kind.set.rawValue || column.rule == MergeRule.Kind.text.rawValue
+      else { continue }
+      var name = ByteWriter()
+      name.append(varint: UInt64(row.life))
+      name.append(varint: UInt64(index))
+      name.append(raw: row.packedKey)
+      guard changed.insert(name.bytes).inserted else {
+        throw WireError(.malformed, "column changed twice")
+      }
+    }
   }
 
   private mutating func readKey(_ row: inout BodyRow, count: Int) throws(WireError) {

@@ -90,6 +90,39 @@ import Testing
     for (what, bytes) in cases { #expect(refusal(bytes) != nil, "\(what)") }
   }
 
+  /// Both would make the element (author, sequence, 0), and which one counts would depend on what the
+  /// first waits for.
+  @Test func `an operation that changes one text twice can be read by nobody`() {
+    func error(
+      _ rows: [(key: UInt8, life: UInt32, column: UInt8)], tables: [String] = ["note"]
+    ) -> WireError? {
+      var writer = ByteWriter()
+      for table in tables {
+        writer.append(
+          block: BodyBlock(
+            table: table, keyColumns: ["id"],
+            columns: [
+              .init(name: "a", rule: MergeRule.Kind.text.rawValue),
+              .init(name: "b", rule: MergeRule.Kind.text.rawValue),
+            ]))
+        for row in rows {
+          writer.append(row: .update, life: row.life)
+          writer.append(Value.blob([row.key]))
+          writer.append(byte: 1 << row.column)
+          writer.append(Value.blob(edit(text: [65 + row.key])))
+        }
+        writer.appendEndOfBlock()
+      }
+      let envelope = Operation.Envelope(
+        replica: RowReplica.id(1), sequence: 1, time: HybridTime(milliseconds: 1))
+      return Operation(envelope, body: writer.bytes).bodyError()
+    }
+    #expect(error([(1, 1, 0), (2, 1, 0), (1, 1, 1), (1, 3, 0)]) == nil)
+    #expect(error([(1, 1, 0), (2, 1, 0), (1, 1, 0)])?.code == .malformed)
+    #expect(error([(1, 1, 0)], tables: ["note", "other"]) == nil)
+    #expect(error([(1, 1, 0)], tables: ["note", "Note"])?.code == .malformed)
+  }
+
   @Test func `edits that name what never was wait, and cost nobody anything`() throws {
     var replica = TextSequence()
     let (a, b) = (RowReplica.id(1), RowReplica.id(2))

@@ -40,6 +40,23 @@ struct Forger {
     }
   }
 
+  /// One row of which a column is changed by two changes, each in a blob.
+  mutating func twice(rule: MergeRule.Kind, _ changes: [UInt8]...) -> Operation {
+    write { writer in
+      writer.append(
+        block: BodyBlock(
+          table: "item", keyColumns: ["id"],
+          columns: [.init(name: "several", rule: rule.rawValue)]))
+      for change in changes {
+        writer.append(row: .update, life: 1)
+        writer.append(raw: Forger.packed("forged"))
+        writer.append(byte: 1)
+        writer.append(raw: Forger.packed(.blob(change)))
+      }
+      writer.appendEndOfBlock()
+    }
+  }
+
   static func packed(_ values: Value...) -> [UInt8] {
     var writer = ByteWriter()
     for value in values { writer.append(value) }

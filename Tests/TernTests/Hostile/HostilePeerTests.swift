@@ -40,6 +40,21 @@ import Testing
     Unreadable(testDescription: "a length beyond the body", field: "value") {
       $0.row([0xFD, 0xFF, 0xFF, 0xFF, 0x7F])
     },
+    Unreadable(testDescription: "a table in two blocks", field: "table twice") {
+      $0.write { writer in
+        for name in ["item", "ITEM"] {
+          writer.append(block: BodyBlock(table: name, keyColumns: ["id"], columns: []))
+          writer.appendEndOfBlock()
+        }
+      }
+    },
+    Unreadable(testDescription: "a set changed twice", field: "column changed twice") {
+      $0.twice(rule: .set, SetChange(added: ["a"]).bytes, SetChange(added: ["b"]).bytes)
+    },
+    Unreadable(testDescription: "a text changed twice", field: "column changed twice") {
+      $0.twice(
+        rule: .text, TextChange.initial([65]).bytes, TextChange.initial([66]).bytes)
+    },
   ]
 
   @Test(arguments: ReplicaStoreKind.allCases, unreadable)
