@@ -17,17 +17,11 @@ struct InspectCommand: AsyncParsableCommand {
 
   func run() async throws {
     if let server = try InspectServerFile(path: file) {
-      print(json ? try Self.json(server) : InspectReport(server).text)
+      print(json ? try ToolJSON.text(server) : InspectReport(server).text)
     } else {
       let file = try DatabaseFileInspection(path: file)
-      print(json ? try Self.json(file) : InspectReport(file).text)
+      print(json ? try ToolJSON.text(file) : InspectReport(file).text)
     }
-  }
-
-  private static func json(_ document: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(document), as: UTF8.self)
   }
 }
 #endif

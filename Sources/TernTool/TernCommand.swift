@@ -7,6 +7,8 @@ struct TernCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tern",
     abstract: "The sync server of Tern, and tools for it.",
-    subcommands: [ServeCommand.self, TokenCommand.self, InspectCommand.self])
+    subcommands: [
+      ServeCommand.self, TokenCommand.self, InspectCommand.self, DoctorCommand.self,
+    ])
 }
 #endif

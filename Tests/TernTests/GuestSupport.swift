@@ -68,4 +68,5 @@ func expectEqual(
   for table in tables {
     #expect(try a.exactly(table) == b.exactly(table), sourceLocation: location)
   }
+  for device in [a, b] { try expectHealthy(device, location: location) }
 }

@@ -1,9 +1,8 @@
 import Foundation
 import GRDB
+import TernDatabase
 
-/// Reads a database file and changes nothing in it.
-///
-/// Only where a log lies there without its index, as in a copy, SQLite makes the index beside it.
+/// Reads a database file and makes or changes nothing, there or beside it.
 package struct ReadOnlyFile {
   let path: String
 
@@ -11,15 +10,18 @@ package struct ReadOnlyFile {
     self.path = path
   }
 
+  /// One read, as of one moment.
+  ///
   /// - Throws: ``InspectionError``, also for what `body` throws.
   package func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-    try checkHeader()
+    let isWAL = try checkHeader()
     do {
-      var configuration = Configuration()
-      configuration.readonly = true
-      configuration.busyMode = .timeout(5)
-      let queue = try DatabaseQueue(path: name, configuration: configuration)
-      return try queue.read(body)
+      // With a log and no index SQLite would make the index, and behind a transaction that was cut
+      // off it would put the file right: that is done to a copy.
+      if isWAL ? exists("-wal") && !exists("-shm") : try isCutOff() {
+        return try readCopy(body)
+      }
+      return try read(isWAL && !exists("-wal") ? immutable : path, isReadOnly: true, body)
     } catch let error as InspectionError {
       throw error
     } catch {
@@ -27,10 +29,25 @@ package struct ReadOnlyFile {
     }
   }
 
+  private func read<Value>(
+    _ name: String, isReadOnly: Bool, _ body: (Database) throws -> Value
+  ) throws -> Value {
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    configuration.busyMode = .timeout(5)
+    let queue = try DatabaseQueue(path: name, configuration: configuration)
+    let value = try queue.read(body)
+    try queue.close()
+    return value
+  }
+
+  private func exists(_ suffix: String) -> Bool {
+    FileManager.default.fileExists(atPath: path + suffix)
+  }
+
   /// Beside a file in WAL mode even a reader makes a log and an index, and can't remove them. Where
   /// there is no log the file is whole, and is read as one that nobody changes.
-  private var name: String {
-    guard !FileManager.default.fileExists(atPath: path + "-wal") else { return path }
+  private var immutable: String {
     let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#%"))
     let absolute = URL(fileURLWithPath: path).path
     guard let escaped = absolute.addingPercentEncoding(withAllowedCharacters: allowed) else {
@@ -39,7 +56,33 @@ package struct ReadOnlyFile {
     return "file:\(escaped)?immutable=1"
   }
 
-  private func checkHeader() throws {
+  /// Whether a process died in a transaction, and left its journal.
+  private func isCutOff() throws -> Bool {
+    guard exists("-journal") else { return false }
+    do {
+      _ = try read(path, isReadOnly: true) {
+        try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_master")
+      }
+      return false
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
+      return true
+    }
+  }
+
+  /// In the system's folder for temporary files, as long as the read lasts.
+  private func readCopy<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    let files = FileManager.default
+    let folder = try TemporaryCopy()
+    let copy = "\(folder.path)/\(URL(fileURLWithPath: path).lastPathComponent)"
+    for suffix in ["", "-wal", "-journal"] where exists(suffix) {
+      try files.copyItem(atPath: path + suffix, toPath: copy + suffix)
+      try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy + suffix)
+    }
+    return try read(copy, isReadOnly: false, body)
+  }
+
+  /// - Returns: whether the file is in WAL mode.
+  private func checkHeader() throws -> Bool {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
       throw InspectionError(.absent, path: path)
@@ -49,8 +92,29 @@ package struct ReadOnlyFile {
     }
     defer { try? handle.close() }
     let magic = Data("SQLite format 3\0".utf8)
-    guard try handle.read(upToCount: magic.count) == magic else {
+    // Byte 18 is the version that a writer needs, of which 2 is WAL.
+    let header = try handle.read(upToCount: 20) ?? Data()
+    guard header.starts(with: magic) else {
       throw InspectionError(.notADatabase, path: path)
     }
+    return header.count == 20 && header[18] == 2
+  }
+}
+
+/// A folder that goes with its object.
+private final class TemporaryCopy {
+  let path: String
+
+  init() throws {
+    var template = Array((NSTemporaryDirectory() + "/tern-read-XXXXXX").utf8CString)
+    guard mkdtemp(&template) != nil else {
+      throw POSIXError(.init(rawValue: errno) ?? .EIO)
+    }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit {
+    // The system empties its temporary folder.
+    try? FileManager.default.removeItem(atPath: path)
   }
 }

@@ -66,43 +66,13 @@ struct Installation {
 
   /// The tables that are captured now, as far as they still fit what was installed.
   private func installedSQL(_ db: Database) throws -> [TableSQL] {
-    let rows = try Row.fetchAll(
-      db, sql: "SELECT id, name, key, deletes FROM \(tables.table) WHERE is_synced")
-    return try rows.compactMap { row in
-      let id: Int64 = row["id"]
-      let columns = try Row.fetchAll(
-        db,
-        sql: "SELECT id, name, rule, is_present FROM \(tables.column) WHERE tbl = ? ORDER BY id",
-        arguments: [id])
-      let named = columns.map { column in
-        (
-          name: column["name"] as String,
-          rule: MergeRule(.init(rawValue: column["rule"]) ?? .lastWriter),
-          isPresent: column["is_present"] as Bool
-        )
+    try InstalledTable.all(db, tables).filter(\.isSynced).compactMap { table in
+      do {
+        return try table.sql(db, prefix: tables.prefix)
+      } catch is SchemaError {
+        // It is refused by its name where the schema is checked.
+        return nil
       }
-      let all = try Row.fetchAll(
-        db, sql: "SELECT name, pk, hidden FROM pragma_table_xinfo(?, 'main')",
-        arguments: [row["name"] as String])
-      let local = Set(
-        all.filter { $0["pk"] == 0 }.map { $0["name"] as String }
-          .filter { name in !named.contains { $0.isPresent && $0.name.folded == name.folded } })
-      let merge = named.filter { $0.isPresent && $0.rule != .lastWriter }
-      let declared = SyncTable(
-        row["name"], merge: Dictionary(uniqueKeysWithValues: merge.map { ($0.name, $0.rule) }),
-        deletes: DeleteRule(.init(rawValue: row["deletes"]) ?? .deleteWins), local: local)
-      guard
-        var shape = try? TableInspection(db: db, declared: declared, isInstalled: true).shape()
-      else { return nil }
-      guard shape.catalogueKey == row["key"] else { return nil }
-      shape.id = id
-      shape.rules = named.map(\.rule)
-      for index in shape.columns.indices {
-        let name = shape.columns[index].name.folded
-        guard let found = named.firstIndex(where: { $0.name.folded == name }) else { return nil }
-        shape.columns[index].id = found
-      }
-      return TableSQL(shape: shape, prefix: tables.prefix)
     }
   }
 

@@ -140,7 +140,7 @@ extension RowState.Content {
 
 extension ElementSet {
   /// As every set that was made here is.
-  fileprivate var isInOrder: Bool {
+  package var isInOrder: Bool {
     [entries, early].allSatisfy { entries in
       zip(entries, entries.dropFirst()).allSatisfy { $0.element < $1.element }
     }

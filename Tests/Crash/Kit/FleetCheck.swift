@@ -23,7 +23,7 @@ struct FleetCheck {
     for (name, replica) in replicas {
       violations += try replica.database.read { db in
         try model.violations(in: db).map { "\(name): \($0)" }
-          + String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
+          + DatabaseDiagnosis(db).findings.map { "\(name): \($0)" }
       }
       if try replica.store.counts().heldRows > 0 { violations.append("\(name) holds rows aside") }
       if try replica.store.versionVector() != vector {

@@ -128,7 +128,18 @@ public final class Simulation: @unchecked Sendable {
       if states[device] != states[0] { return "INV-01: states of 0 and \(device) differ" }
       if tables[device] != tables[0] { return "INV-01: tables of 0 and \(device) differ" }
     }
-    return checkModel(model, states[0], tables[0]) ?? checkIntents(model)
+    return try checkModel(model, states[0], tables[0]) ?? checkIntents(model) ?? checkFiles()
+  }
+
+  /// Nothing that a file shows is broken.
+  private func checkFiles() throws -> String? {
+    for device in devices {
+      let diagnosis = try device.database.read { try DatabaseDiagnosis($0) }
+      if let finding = diagnosis.findings.first {
+        return "\(finding.invariant): the file of device \(device.index): \(finding)"
+      }
+    }
+    return nil
   }
 
   private func checkModel(_ model: Model, _ state: [CanonicalRow], _ table: [Row]) -> String? {

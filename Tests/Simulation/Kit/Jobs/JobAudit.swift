@@ -19,6 +19,9 @@ struct JobAudit {
       try checkItems(db)
       try checkEffects(db)
       try checkFiles(db)
+      if let finding = try DatabaseDiagnosis(db).findings.first {
+        ledger.fail(.effectsHappenOnce, "the file: \(finding)")
+      }
     }
   }
 

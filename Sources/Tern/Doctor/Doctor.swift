@@ -1,0 +1,144 @@
+import Foundation
+import GRDB
+import TernCore
+import TernDatabase
+import TernJobs
+
+/// Looks through a database for what its replicas and its jobs promise, in one read.
+struct Doctor {
+  let db: Database
+  let findings: Findings
+
+  init(_ db: Database, _ findings: Findings) {
+    self.db = db
+    self.findings = findings
+  }
+
+  /// - Parameter path: of the file, for what is beside it; `nil` for the database alone.
+  func run(path: String?, files: URL?) throws {
+    try checkIntegrity()
+    let names = try replicaNames()
+    var synced: [String: String] = [:]
+    for name in names {
+      findings.replica = name
+      if let path { try checkParts(path, name) }
+      let store = StoreDoctor(db, StoreTables(name: name), findings)
+      let transaction = try store.open()
+      for table in store.syncedTables {
+        if let other = synced.updateValue(name, forKey: table.folded) {
+          try findings.add(
+            .sharedTable, "replica \(other) syncs the table too", at: .init(table: table))
+        }
+      }
+      if let transaction { try check(transaction) }
+    }
+    findings.replica = nil
+    let jobs = JobDiagnosis(db, findings)
+    let isWorking = try path.map { try JobDiagnosis.isWorking($0) }
+    let hasJobs = try jobs.run(isWorking: isWorking)
+    if hasJobs, let path {
+      try jobs.checkFiles(database: path, folder: files, isWorking: isWorking ?? true)
+    }
+    guard !names.isEmpty || hasJobs else {
+      throw InspectionError(.noReplica, path: path ?? db.filename)
+    }
+  }
+
+  private func replicaNames() throws -> [String] {
+    let suffix = "_replica"
+    return try String.fetchAll(
+      db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ? ORDER BY name",
+      arguments: ["\(StoreTables.commonPrefix)*\(suffix)"]
+    ).map { String($0.dropFirst(StoreTables.commonPrefix.count).dropLast(suffix.count)) }
+  }
+
+  private func check(_ transaction: StoreTransaction) throws {
+    let noted = try transaction.sql.map { try NotedKeys($0, transaction) }
+    let count = noted.reduce(0) { $0 + $1.count }
+    if count > 0 {
+      try findings.add(.notes, "\(count) writes are in no operation yet")
+    }
+    try attempt { try RemoteDoctor(transaction, findings).run() }
+    try attempt { try WaitingDoctor(transaction, findings).run() }
+    try attempt { try LogDoctor(transaction, findings, noted).run() }
+    for (sql, noted) in zip(transaction.sql, noted) {
+      let place = DatabaseFinding.Place(table: sql.shape.name)
+      try attempt(place) { try StateDoctor(transaction, sql, findings, noted).run() }
+      try attempt(place) { try OrderDoctor(transaction, sql, findings).run() }
+    }
+    try attempt { try HeldDoctor(transaction, findings, noted).run() }
+  }
+
+  /// One part of the look: what stops it is told, and the next part begins.
+  private func attempt(_ place: DatabaseFinding.Place = .init(), _ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+      // A collation or a function that only the app has.
+      try findings.add(
+        .unchecked, "SQLite says: \(error.message ?? "\(error.resultCode)")", at: place)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+      try findings.add(.integrity, "SQLite says: \(error.message ?? "corrupt")", at: place)
+    } catch let error as WireError {
+      try findings.add(.stateDamaged, "something can not be read: \(error)", at: place)
+    }
+  }
+
+  // MARK: - The file
+
+  private func checkIntegrity() throws {
+    try attempt {
+      let errors = try String.fetchAll(db, sql: "PRAGMA integrity_check(100)")
+      for error in errors where error != "ok" {
+        try findings.add(.integrity, "SQLite says: \(error)")
+      }
+    }
+    try attempt {
+      let rows = try Row.fetchCursor(db, sql: "PRAGMA foreign_key_check")
+      while let row = try rows.next() {
+        let (table, parent): (String, String) = (row["table"], row["parent"])
+        let rowID = (row["rowid"] as Int64?).map { " \($0)" } ?? ""
+        try findings.add(
+          .references, "row\(rowID) refers to a row of \(parent) that is not there",
+          at: .init(table: table))
+      }
+    }
+  }
+
+  private func checkParts(_ path: String, _ name: String) throws {
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let begin = "\(URL(fileURLWithPath: path).lastPathComponent)-\(StoreTables(name: name).prefix)"
+    for file in try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+    where file.hasPrefix(begin) && file.hasSuffix(".parts") {
+      try findings.add(
+        .leftoverParts, "parts of a snapshot that was not fetched to its end are beside it",
+        at: .init(name: file))
+    }
+  }
+}
+
+/// The rows of one table that were written and not sealed: their tables may differ from the state.
+struct NotedKeys {
+  private static let limit = 100_000
+  let count: Int
+  private let keys: Set<[UInt8]>
+
+  init(_ sql: TableSQL, _ transaction: StoreTransaction) throws {
+    count = try transaction.count(sql.note.noteTable)
+    guard (1...Self.limit).contains(count) else {
+      keys = []
+      return
+    }
+    let names = sql.note.keyNames.joined(separator: ", ")
+    let select = try transaction.statement("SELECT \(names) FROM \(sql.note.noteTable)")
+    defer { select.reset() }
+    var keys: Set<[UInt8]> = []
+    while try select.step() { keys.insert(select.packedKey(sql.shape)) }
+    self.keys = keys
+  }
+
+  /// So many that they are not looked at one by one.
+  var isOver: Bool { count > Self.limit }
+
+  func contains(_ key: [UInt8]) -> Bool { isOver || keys.contains(key) }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import GRDB
+import TernCore
+
+/// A table's declaration in a database in memory, to ask SQLite whether it would take a row.
+struct TableTrial {
+  private let queue: DatabaseQueue
+  private let shape: TableShape
+
+  /// `nil` for a declaration that needs something which only the app has.
+  init?(_ shape: TableShape, _ db: Database) throws {
+    let sql = try String.fetchOne(
+      db,
+      sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE",
+      arguments: [shape.name])
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    queue = try DatabaseQueue(configuration: configuration)
+    self.shape = shape
+    do {
+      try queue.write { try $0.execute(sql: sql ?? "") }
+      guard try queue.read({ try $0.tableExists(shape.name) }) else { return nil }
+    } catch is DatabaseError {
+      return nil
+    }
+  }
+
+  /// Whether a constraint other than a foreign key refuses the row; `nil` where a function or a
+  /// collation of the app's decides.
+  func refuses(_ key: [Value], _ content: [String: Value]) throws -> Bool? {
+    let names = shape.keyColumns + content.keys.sorted()
+    let values = key + content.keys.sorted().map { content[$0] ?? .null }
+    let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
+    let sql =
+      "INSERT OR ABORT INTO \(shape.name.quoted) (\(names.map(\.quoted).joined(separator: ", "))) "
+      + "VALUES (\(places))"
+    do {
+      try queue.inTransaction { db in
+        try db.execute(sql: sql, arguments: StatementArguments(values.map(\.databaseValue)))
+        return .rollback
+      }
+      return false
+    } catch let error as DatabaseError {
+      return error.resultCode == .SQLITE_CONSTRAINT ? true : nil
+    }
+  }
+}
+
+extension Value {
+  fileprivate var databaseValue: DatabaseValue {
+    switch self {
+    case .null: .null
+    case .integer(let number): number.databaseValue
+    case .real(let number): number.databaseValue
+    case .text(let bytes): String(decoding: bytes, as: UTF8.self).databaseValue
+    case .blob(let bytes): Data(bytes).databaseValue
+    }
+  }
+}

@@ -1,0 +1,61 @@
+extension DiagnosisCheck {
+  private static let reload =
+    "bring what this device alone has to safety, open a new database with the app, and let it load "
+    + "everything from a remote"
+
+  /// What to do, in the imperative.
+  package var remedy: String {
+    switch self {
+    case .integrity:
+      "copy the file, restore it from a backup or with `sqlite3 FILE .recover`, and look again"
+    case .references:
+      "write the parents that are missing, or delete these rows, with the app closed"
+    case .newerFormat: "update the app or this program, and look again"
+    case .olderFormat:
+      "sync it with the Tern that made it, then drop the tables that it names and open it anew"
+    case .leftoverParts:
+      "let the app sync, which goes on with it; or remove the file while the app is closed"
+    case .storeTable, .catalogue, .authors, .logGap, .logDamaged, .logMismatch, .logTime,
+      .logGroup, .stateDamaged, .stateForm, .stateAhead, .asideLost, .deferredLost, .logBeyond:
+      Self.reload
+    case .sharedTable: "take the table out of one replica's schema and open that one again"
+    case .identity, .copied:
+      "keep one copy; of every other one, or of a restored one, " + Self.reload
+    case .clock: "open it with the app, and set this device's clock right before it writes"
+    case .cursor: "let the app forget the remote's cursor, or " + Self.reload
+    case .fork: "let all but one of the copies begin anew"
+    case .inbox: "dismiss the entry in the app's inbox"
+    case .tableGone: "put the table back, or open it with a schema that does not name it"
+    case .tableChanged, .columnGone, .triggerMissing, .triggerStale, .triggerLeft:
+      "open it with the app, which puts its triggers in place; then write again what was written "
+        + "meanwhile"
+    case .notes: "open it with the app, whose next sync seals them"
+    case .splice: "open it with the app and write the text again"
+    case .largeRows: "make these rows shorter, and keep large content in files"
+    case .logBody, .deferredKnown: "open it with the app, which merges what it can read now"
+    case .aside: "wait until the clock is there, or update the app"
+    case .deferred: "update the app"
+    case .rowMissing: "insert the row again with the app, or delete it there and insert it anew"
+    case .rowUnwanted: "open it with the app and delete the row, or write it to bring it back"
+    case .rowUnsynced: "open it with the app and write the row, so that it is noted"
+    case .columnDiffers, .writtenDiffers:
+      "open it with the app and write the column with the value that is right"
+    case .heldStray, .keptStray: "open it with the app and let it sync, and look again"
+    case .heldStands: "open it with the app, which looks again at every row held aside"
+    case .held: "see to what keeps them out: `tern explain` names it for a row"
+    case .orderLong: "move the row beside its neighbour with `Replica.move`"
+    case .orderText: "move a row beside them with `Replica.move`, which gives them keys"
+    case .orderDouble: "move a row between them with `Replica.move`; until then sort by the key too"
+    case .unchecked: "open it with the app, let it sync, and look again"
+    case .jobState: "remove the job with the app and enqueue it anew"
+    case .jobCount: "open it with the app, and tell Tern's makers"
+    case .jobPart: "remove the row while the app is closed"
+    case .jobAbandoned: "run a worker, which takes it up again"
+    case .jobStuck: "retry or remove it, or run a worker that has a handler for its kind"
+    case .jobFileMissing: "restore the file from a backup, or remove the job and enqueue it anew"
+    case .jobFileLeft: "open the queue with the app, which sweeps it"
+    case .gateClosed: "wait until it reopens"
+    case .gateForever: "set the device's clock right and run a worker; or delete the gate's row"
+    }
+  }
+}

@@ -1,0 +1,102 @@
+/// What a diagnosis looks at. The raw values are printed and stay as they are.
+package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
+  // The file.
+  case integrity = "sqlite-integrity"
+  case references = "sqlite-references"
+  case newerFormat = "newer-format"
+  case olderFormat = "older-format"
+  case leftoverParts = "leftover-parts"
+  // A replica's own tables.
+  case storeTable = "store-table"
+  case catalogue
+  case sharedTable = "shared-table"
+  case identity
+  case copied
+  case authors
+  case clock
+  case cursor
+  case fork
+  case inbox
+  // Capture.
+  case tableGone = "table-gone"
+  case tableChanged = "table-changed"
+  case columnGone = "column-gone"
+  case triggerMissing = "trigger-missing"
+  case triggerStale = "trigger-stale"
+  case triggerLeft = "trigger-left"
+  case notes
+  case splice
+  case largeRows = "large-rows"
+  // The log.
+  case logGap = "log-gap"
+  case logBeyond = "log-beyond"
+  case logDamaged = "log-damaged"
+  case logMismatch = "log-mismatch"
+  case logTime = "log-time"
+  case logGroup = "log-group"
+  case logBody = "log-body"
+  case asideLost = "aside-lost"
+  case aside
+  case deferredLost = "deferred-lost"
+  case deferredKnown = "deferred-known"
+  case deferred
+  // The state and what the tables make of it.
+  case stateDamaged = "state-damaged"
+  case stateForm = "state-form"
+  case stateAhead = "state-ahead"
+  case rowMissing = "row-missing"
+  case rowUnwanted = "row-unwanted"
+  case rowUnsynced = "row-unsynced"
+  case columnDiffers = "column-differs"
+  case writtenDiffers = "written-differs"
+  case heldStray = "held-stray"
+  case heldStands = "held-reason"
+  case held
+  case keptStray = "kept-stray"
+  case orderLong = "order-long"
+  case orderText = "order-text"
+  case orderDouble = "order-double"
+  case unchecked
+  // Jobs.
+  case jobState = "job-state"
+  case jobCount = "job-count"
+  case jobPart = "job-part"
+  case jobAbandoned = "job-abandoned"
+  case jobStuck = "job-stuck"
+  case jobFileMissing = "job-file-missing"
+  case jobFileLeft = "job-file-left"
+  case gateClosed = "gate-closed"
+  case gateForever = "gate-forever"
+
+  package var isRemark: Bool {
+    switch self {
+    case .leftoverParts, .fork, .notes, .largeRows, .aside, .deferred, .held, .orderText,
+      .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft, .gateClosed:
+      true
+    default: false
+    }
+  }
+
+  package var invariant: String {
+    switch self {
+    case .references, .catalogue, .stateDamaged, .stateForm, .rowMissing, .rowUnwanted,
+      .columnDiffers, .writtenDiffers, .heldStray, .heldStands, .held, .keptStray, .unchecked:
+      "INV-01"
+    case .integrity, .storeTable, .tableGone, .tableChanged, .columnGone, .triggerMissing,
+      .triggerStale, .triggerLeft, .notes, .rowUnsynced:
+      "INV-02"
+    case .jobPart, .jobFileMissing, .jobAbandoned: "INV-04"
+    case .authors, .cursor, .fork, .logGap, .logBeyond, .asideLost, .deferredLost, .deferredKnown,
+      .stateAhead:
+      "INV-05"
+    case .logDamaged, .logMismatch, .logGroup, .logBody, .leftoverParts: "INV-06"
+    case .inbox, .splice, .orderText, .orderDouble: "INV-07"
+    case .sharedTable: "INV-08"
+    case .newerFormat, .olderFormat, .aside, .deferred, .jobState, .jobStuck, .gateClosed,
+      .gateForever:
+      "INV-09"
+    case .largeRows, .orderLong, .jobCount, .jobFileLeft: "INV-10"
+    case .identity, .copied, .clock, .logTime: "INV-11"
+    }
+  }
+}

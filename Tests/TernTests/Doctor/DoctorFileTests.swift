@@ -1,0 +1,105 @@
+import Foundation
+import GRDB
+import Tern
+import TernDatabase
+import Testing
+
+/// The look changes nothing, whatever state the file is in.
+struct DoctorFileTests {
+  private func content(_ folder: String) throws -> [String: Data] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    return Dictionary(
+      uniqueKeysWithValues: try names.filter { !$0.hasSuffix("-shm") }.map {
+        ($0, try Data(contentsOf: URL(filePath: "\(folder)/\($0)")))
+      })
+  }
+
+  @Test(arguments: ["DELETE", "WAL"])
+  func `a file in use is read beside its writer`(_ journal: String) throws {
+    let patient = try Patient()
+    try patient.device.database.writeWithoutTransaction {
+      try $0.execute(sql: "PRAGMA journal_mode = \(journal)")
+    }
+    try patient.fill()
+    let before = try content(patient.folder)
+    #expect(try patient.findings() == [])
+    #expect(try content(patient.folder) == before)
+    try patient.device.execute("UPDATE shelf SET name = 'still written'")
+    #expect(try patient.remarks().contains("notes"))
+  }
+
+  /// As a process leaves it that is killed, and as a copy is taken from one that runs.
+  @Test func `a log without its index is read, and nothing is made beside it`() throws {
+    let patient = try Patient()
+    try patient.device.database.writeWithoutTransaction {
+      try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+    }
+    try patient.fill()
+    let copies = patient.folder + "/copies"
+    try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: true)
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(
+        atPath: patient.path + suffix, toPath: copies + "/copy.sqlite" + suffix)
+    }
+    let before = try content(copies)
+    // A folder that nobody may write to is read too.
+    try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: copies)
+    let diagnosis = try DatabaseDiagnosis(path: copies + "/copy.sqlite")
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: copies)
+    #expect(diagnosis.findings == [])
+    #expect(try DatabaseFileInspection(path: copies + "/copy.sqlite").replicas.count == 1)
+    #expect(try content(copies) == before)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: copies).count == 2)
+  }
+
+  @Test func `a transaction that was cut off is left as it is`() throws {
+    let patient = try Patient()
+    try patient.fill()
+    let copies = patient.folder + "/copies"
+    try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: true)
+    try patient.device.database.writeWithoutTransaction { db in
+      // So that changes reach the file before the commit.
+      try db.execute(sql: "PRAGMA cache_size = 1; PRAGMA cache_spill = 1")
+      try db.inTransaction {
+        try db.execute(sql: "UPDATE shelf SET name = hex(zeroblob(100000))")
+        for suffix in ["", "-journal"] {
+          try FileManager.default.copyItem(
+            atPath: patient.path + suffix, toPath: copies + "/copy.sqlite" + suffix)
+        }
+        return .rollback
+      }
+    }
+    let before = try content(copies)
+    #expect(try DatabaseDiagnosis(path: copies + "/copy.sqlite").findings == [])
+    #expect(try content(copies) == before)
+  }
+
+  @Test func `what is no database of Tern's is refused by name`() throws {
+    let patient = try Patient()
+    func failure(_ path: String) -> InspectionError.Code? {
+      do {
+        _ = try DatabaseDiagnosis(path: path)
+        return nil
+      } catch {
+        return (error as? InspectionError)?.code
+      }
+    }
+    #expect(failure(patient.folder + "/absent") == .absent)
+    #expect(failure(patient.folder) == .unreadable)
+    try Data("text".utf8).write(to: URL(filePath: patient.folder + "/text"))
+    #expect(failure(patient.folder + "/text") == .notADatabase)
+    let plain = try DatabaseQueue(path: patient.folder + "/plain")
+    try plain.write { try $0.execute(sql: "CREATE TABLE t (x)") }
+    #expect(failure(patient.folder + "/plain") == .noReplica)
+  }
+
+  @Test func `a diagnosis is the same as JSON`() throws {
+    let patient = try Patient()
+    try patient.fill()
+    try patient.harm("DELETE FROM book; INSERT INTO tag VALUES ('new', 'unseen')")
+    let diagnosis = try patient.diagnosis()
+    #expect(diagnosis.findings.count == 2)
+    let json = try JSONEncoder().encode(diagnosis)
+    #expect(try JSONDecoder().decode(DatabaseDiagnosis.self, from: json) == diagnosis)
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import GRDB
+import Tern
+import Testing
+
+/// What waits is told, and is no finding.
+struct DoctorRemarkTests {
+  @Test func `writes that are not sealed are counted`() throws {
+    let patient = try Patient()
+    try patient.fill()
+    try patient.device.execute("UPDATE shelf SET name = 'x'; INSERT INTO tag VALUES ('n', 'n')")
+    let diagnosis = try patient.diagnosis()
+    #expect(diagnosis.findings == [])
+    #expect(diagnosis.remarks.map(\.what) == ["3 writes are in no operation yet"])
+  }
+
+  @Test func `rows held aside are counted by reason, and a reason that fell is found`() throws {
+    let patient = try Patient()
+    try patient.fill()
+    try patient.device.execute("DELETE FROM book; DELETE FROM shelf WHERE id = 's'")
+    try patient.peer.execute(
+      """
+      INSERT INTO book (id, title, shelf) VALUES ('held', 'Ubik', 's'); DELETE FROM book WHERE id = '1';
+      INSERT INTO tag VALUES ('late', 'same')
+      """)
+    try patient.device.execute("INSERT INTO tag VALUES ('early', 'same')")
+    try meet(patient.device, patient.peer)
+    let heldBy = try patient.device.column("SELECT reason FROM grdb_tern_main_held ORDER BY 1")
+    #expect(heldBy == ["parent", "unique"])
+    #expect(try patient.findings() == [])
+    #expect(try patient.remarks() == ["held", "held"])
+    for other in ["constraint", "incomplete"] {
+      try patient.harm("UPDATE grdb_tern_main_held SET reason = '\(other)' WHERE tbl = 3")
+      #expect(try patient.findings() == ["held-reason"])
+      try patient.harm("UPDATE grdb_tern_main_held SET reason = 'unique' WHERE tbl = 3")
+    }
+    try patient.harm("UPDATE grdb_tern_main_held SET reason = 'unique' WHERE tbl = 2")
+    #expect(try patient.findings() == ["held-reason"])
+    try patient.harm("UPDATE grdb_tern_main_held SET reason = 'because' WHERE tbl = 2")
+    #expect(try patient.findings() == ["held-stray"])
+  }
+
+  @Test func `a row that CHECK refuses stays held, as SQLite says itself`() throws {
+    let patient = try Patient()
+    let lenient = try Device(Patient.schema, id: 3) {
+      try $0.execute(
+        sql: Patient.creation.replacing("CHECK (title <> 'forbidden')", with: ""))
+    }
+    try lenient.execute("INSERT INTO book (id, title) VALUES ('1', 'forbidden')")
+    try meet(patient.device, lenient)
+    #expect(try patient.device.column("SELECT reason FROM grdb_tern_main_held") == ["constraint"])
+    #expect(try patient.findings() == [])
+    #expect(try patient.remarks() == ["held"])
+  }
+
+  @Test func `what waits for an upgrade or can not be read is named with the reason`() throws {
+    let patient = try Patient()
+    let newer = try Device(
+      SyncSchema(version: 4, tables: [SyncTable("shelf", deletes: .updateWins), SyncTable("map")]),
+      id: 4
+    ) {
+      try $0.execute(
+        sql: """
+          CREATE TABLE shelf (id TEXT NOT NULL PRIMARY KEY, name TEXT, colour TEXT);
+          CREATE TABLE map (id TEXT NOT NULL PRIMARY KEY)
+          """)
+    }
+    try newer.execute("INSERT INTO shelf VALUES ('s', 'hall', 'red'); INSERT INTO map VALUES ('m')")
+    try meet(patient.device, newer)
+    #expect(try patient.findings() == [])
+    #expect(try patient.remarks() == ["deferred"])
+    try patient.peer.execute("INSERT INTO shelf VALUES ('p', 'hall')")
+    try patient.peer.store.seal()
+    try patient.device.merge(patient.peer.operationsWithBadEnd().all)
+    #expect(try patient.findings() == [])
+    #expect(Set(try patient.remarks()) == ["deferred", "aside"])
+  }
+
+  @Test func `remotes that disagree, and parts on their way, are named`() throws {
+    let patient = try Patient()
+    try patient.fill()
+    try patient.harm("INSERT INTO grdb_tern_main_fork VALUES ('stick', 1, 1)")
+    try Data("part".utf8).write(
+      to: URL(filePath: patient.folder + "/app.sqlite-grdb_tern_main_123.parts"))
+    let diagnosis = try patient.diagnosis()
+    #expect(diagnosis.findings == [])
+    #expect(Set(diagnosis.remarks.map(\.check)) == ["fork", "leftover-parts"])
+    #expect(diagnosis.remarks.compactMap(\.place.name).contains("stick"))
+  }
+
+  @Test func `places in a list that are no keys, doubled or too long are told`() throws {
+    let patient = try Patient()
+    try patient.fill()
+    try patient.device.execute(
+      "INSERT INTO book (id, place) VALUES ('a', 'V.k3XbQ0'), ('b', 'somewhere')")
+    try patient.device.store.seal()
+    #expect(try patient.findings() == [])
+    #expect(Set(try patient.remarks()) == ["order-double", "order-text"])
+    let long = String(repeating: "V.k3XbQ0", count: 9)
+    try patient.device.execute("UPDATE book SET place = '\(long)' WHERE id = 'b'")
+    try patient.device.store.seal()
+    #expect(try patient.findings() == ["order-long"])
+  }
+
+  @Test func `rows too large to travel are counted`() throws {
+    let patient = try Patient()
+    try patient.fill()
+    try patient.device.execute("UPDATE shelf SET name = hex(zeroblob(8 << 20))")
+    try patient.device.store.seal()
+    #expect(try patient.findings() == [])
+    #expect(try patient.remarks() == ["large-rows"])
+  }
+}
