@@ -9,6 +9,7 @@ struct TernCommand: AsyncParsableCommand {
     abstract: "The sync server of Tern, and tools for it.",
     subcommands: [
       ServeCommand.self, TokenCommand.self, InspectCommand.self, DoctorCommand.self,
+      ExplainCommand.self, HistoryCommand.self,
     ])
 }
 #endif

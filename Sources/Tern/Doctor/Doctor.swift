@@ -17,7 +17,7 @@ struct Doctor {
   /// - Parameter path: of the file, for what is beside it; `nil` for the database alone.
   func run(path: String?, files: URL?) throws {
     try checkIntegrity()
-    let names = try replicaNames()
+    let names = try StoreTables.replicas(in: db)
     var synced: [String: String] = [:]
     for name in names {
       findings.replica = name
@@ -42,14 +42,6 @@ struct Doctor {
     guard !names.isEmpty || hasJobs else {
       throw InspectionError(.noReplica, path: path ?? db.filename)
     }
-  }
-
-  private func replicaNames() throws -> [String] {
-    let suffix = "_replica"
-    return try String.fetchAll(
-      db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ? ORDER BY name",
-      arguments: ["\(StoreTables.commonPrefix)*\(suffix)"]
-    ).map { String($0.dropFirst(StoreTables.commonPrefix.count).dropLast(suffix.count)) }
   }
 
   private func check(_ transaction: StoreTransaction) throws {

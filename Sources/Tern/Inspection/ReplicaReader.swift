@@ -18,14 +18,8 @@ struct ReplicaReader {
 
   /// Every replica in the database, by name.
   static func all(in db: Database, path: String) throws -> [ReplicaInspection] {
-    let suffix = "replica"
-    let names = try String.fetchAll(
-      db,
-      sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ? ORDER BY name",
-      arguments: ["\(StoreTables.commonPrefix)*_\(suffix)"])
-    return try names.compactMap { table in
-      let name = table.dropFirst(StoreTables.commonPrefix.count).dropLast(suffix.count + 1)
-      return try ReplicaReader(db, path: path, name: String(name)).inspection()
+    try StoreTables.replicas(in: db).compactMap {
+      try ReplicaReader(db, path: path, name: $0).inspection()
     }
   }
 
