@@ -89,13 +89,14 @@ struct TableInspection {
       throw refuse(
         .noPrimaryKey, nil,
         "rows need an identity that every device agrees on; declare a primary key, "
-          + "e.g. id TEXT NOT NULL PRIMARY KEY holding a UUID")
+          + "e.g. id TEXT NOT NULL PRIMARY KEY holding a UUID, or call "
+          + "db.rekeyForSync(\"\(declared.name)\") in a migration")
     }
     if key.count == 1, !isWithoutRowID, first.type.folded == "integer" {
       throw refuse(
         .integerRowIDKey, first.name,
-        "two devices would give the same number to different rows; "
-          + "rebuild the table in a migration with a TEXT or BLOB key holding a UUID")
+        "two devices would give the same number to different rows; give it a TEXT or BLOB key "
+          + "holding a UUID: call db.rekeyForSync(\"\(declared.name)\") in a migration")
     }
     for column in key {
       if !column.isNotNull && !isWithoutRowID {
