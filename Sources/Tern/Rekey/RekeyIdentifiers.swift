@@ -10,10 +10,10 @@ public struct RekeyIdentifiers: Sendable {
     let condition: String?
   }
   let derivation: Derivation?
-  let random: @Sendable () -> UUID
+  let draw: @Sendable () -> UUID
 
   /// A random UUID for each row: no two devices give the same one.
-  public static let random = RekeyIdentifiers(derivation: nil, random: { drawn() })
+  public static let random = RekeyIdentifiers(derivation: nil, draw: { drawn() })
 
   /// A UUID made of a row's content: rows with the same values in `columns` get the same one on
   /// every device, so that devices which hold the same rows have each of them once after syncing.
@@ -41,7 +41,7 @@ public struct RekeyIdentifiers: Sendable {
   ) -> RekeyIdentifiers {
     RekeyIdentifiers(
       derivation: Derivation(columns: columns, namespace: namespace, condition: condition),
-      random: { drawn() })
+      draw: { drawn() })
   }
 
   private static func drawn() -> UUID {
@@ -50,8 +50,8 @@ public struct RekeyIdentifiers: Sendable {
   }
 
   /// The same, with the source of random identifiers given.
-  package func drawing(_ random: @escaping @Sendable () -> UUID) -> RekeyIdentifiers {
-    RekeyIdentifiers(derivation: derivation, random: random)
+  package func drawing(_ draw: @escaping @Sendable () -> UUID) -> RekeyIdentifiers {
+    RekeyIdentifiers(derivation: derivation, draw: draw)
   }
 }
 

@@ -123,7 +123,7 @@ struct RekeyMap {
 
   private func identifier(of row: Row, _ identifiers: RekeyIdentifiers) throws -> UUID {
     guard let derivation = identifiers.derivation, row[1] as Bool? ?? false else {
-      return identifiers.random()
+      return identifiers.draw()
     }
     let values = (2..<row.count).map { row[$0] as DatabaseValue }
     for (column, value) in zip(derivation.columns, values) where value.isNull {
