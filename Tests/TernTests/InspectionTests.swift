@@ -101,8 +101,8 @@ struct InspectionTests {
       try device.execute("DELETE FROM shelf")
       try meet(device, other)
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
-      #expect(replica.heldAside == ["parent": 1])
-      #expect(replica.tables.first { $0.name == "book" }?.heldAside == ["parent": 1])
+      #expect(replica.heldAside == ["orphaned": 1])
+      #expect(replica.tables.first { $0.name == "book" }?.heldAside == ["orphaned": 1])
     }
   }
 

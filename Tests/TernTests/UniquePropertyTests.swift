@@ -42,6 +42,11 @@ private let schema = SyncSchema(version: 1, tables: [SyncTable("thing"), SyncTab
     #expect(Set(state.filter(\.isShown).map(RowName.init)) == Model(state).shown)
     for device in authors + observers + [newcomer] {
       try expectEqual(device, authors[0], "place", "thing")
+      // The inbox is no part of the state, and yet what waits for a deleted parent follows from it.
+      let listed = try device.database.read { try device.replica.inbox(in: $0) }
+        .filter { $0.kind == .parentDeleted }
+      #expect(listed.count == Set(listed.map(\.key)).count)
+      #expect(Set(listed.map { RowName($0.table, $0.key[0]) }) == Model(state).orphans)
     }
     for device in authors + observers + [newcomer] {
       #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
@@ -115,6 +120,8 @@ private struct RowName: Hashable {
 /// The rule by its own words, over all rows at once.
 private struct Model {
   let shown: Set<RowName>
+  /// Rows that refer to a deleted one.
+  let orphans: Set<RowName>
 
   init(_ state: [CanonicalRow]) {
     func value(_ row: CanonicalRow, _ column: String) -> Value {
@@ -127,10 +134,16 @@ private struct Model {
       }
       return a + b < 5
     }
+    func parent(_ row: CanonicalRow) -> Value {
+      value(row, row.table == "place" ? "parent" : "place")
+    }
+    let deleted = Set(state.filter { $0.life % 2 == 0 }.map(RowName.init))
+    orphans = Set(
+      candidates.filter { deleted.contains(RowName("place", parent($0))) }.map(RowName.init))
     func standing(_ rows: [CanonicalRow]) -> [CanonicalRow] {
       let names = Set(rows.map(RowName.init))
       let rest = rows.filter { row in
-        let parent = value(row, row.table == "place" ? "parent" : "place")
+        let parent = parent(row)
         return parent == .null || names.contains(RowName("place", parent))
       }
       return rest.count == rows.count ? rest : standing(rest)

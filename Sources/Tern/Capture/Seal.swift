@@ -127,6 +127,7 @@ struct Seal {
     _ row: NotedRow, _ shownAgain: inout Set<[UInt8]>, _ shape: TableShape
   ) throws {
     try transaction.dropContent(in: .held, shape.id, row.packedKey)
+    try Losses(transaction).dropOrphan(shape.id, row.packedKey)
     shownAgain.insert(row.packedKey)
   }
 

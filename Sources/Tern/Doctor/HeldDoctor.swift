@@ -102,7 +102,7 @@ struct HeldDoctor {
     let key = try row.key.withUnsafeBytes { try PackedKey.values($0) }
     switch reason {
     case .incomplete: return !row.state.isComplete
-    case .parent:
+    case .parent, .orphaned:
       guard row.state.isComplete else { return false }
       let logged = try LoggedRow(shape, key: key)
       return try !transaction.missingParents(of: logged, content: row.content).isEmpty
@@ -111,7 +111,7 @@ struct HeldDoctor {
       if try !row.writer.rivals(of: row.key, content: row.content).isEmpty { return true }
       // A rival that came before it can be held aside itself, because its parent lost a place.
       let others = try transaction.statement(
-        "SELECT 1 FROM \(tables.held) WHERE tbl = ? AND reason = 'parent' LIMIT 1")
+        "SELECT 1 FROM \(tables.held) WHERE tbl = ? AND reason IN ('parent', 'orphaned') LIMIT 1")
       others.bind(1, shape.id)
       defer { others.reset() }
       return try others.step()

@@ -30,7 +30,8 @@ struct StandingRow {
     aside = content?.held.map { sql.shape.present($0.content) }
     heldReason = content?.held?.reason
     missingParents =
-      heldReason == .parent ? try transaction.missingParents(of: row, content: aside ?? [:]) : []
+      heldReason == .parent || heldReason == .orphaned
+      ? try transaction.missingParents(of: row, content: aside ?? [:]) : []
     rivals =
       heldReason == .unique ? try transaction.rivals(of: row, sql, content: aside ?? [:]) : []
     isTooLarge = try transaction.isTooLarge(row.packedKey, of: sql.shape.id)
@@ -47,9 +48,7 @@ struct StandingRow {
 
   /// The delete by which the row is deleted.
   var deletion: Stamp? {
-    guard let state else { return nil }
-    if state.isDeleted { return state.presence?.deletion }
-    return state.isAlive ? nil : state.stamp
+    state?.deletion
   }
 
   /// The life whose writes made the row: of a deleted one, that which ended.
@@ -62,7 +61,7 @@ struct StandingRow {
     if let deletion { return .deleted(authors.stamp(deletion)) }
     switch heldReason {
     case .constraint: return .heldAside(.constraint)
-    case .parent: return .heldAside(.parent(missingParents))
+    case .parent, .orphaned: return .heldAside(.parent(missingParents))
     case .unique: return .heldAside(.unique(rivals))
     case .incomplete: return .heldAside(.incomplete)
     case .deleted, nil: return shown == nil ? .missing : .shown
@@ -90,6 +89,14 @@ struct StandingRow {
   enum Survivor {
     case stamp(Stamp)
     case operation(LogID)
+  }
+}
+
+extension RowState {
+  /// The delete by which the row is deleted.
+  var deletion: Stamp? {
+    if isDeleted { return presence?.deletion }
+    return isAlive ? nil : stamp
   }
 }
 

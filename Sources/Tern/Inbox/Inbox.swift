@@ -62,31 +62,4 @@ extension StoreTransaction {
     try delete.run()
     try db.notifyChanges(in: Table(tables.inbox))
   }
-
-  /// Writes an entry's values as the app would: into the row, or with what is kept of it as a new one.
-  ///
-  /// - Throws: ``InboxError``, and `DatabaseError` for what the table refuses.
-  func restore(_ entry: InboxEntry) throws {
-    guard let sql = sql.first(where: { $0.shape.name.folded == entry.table.folded }) else {
-      throw InboxError(.missingTable, "table “\(entry.table)” does not sync any more")
-    }
-    let key = PackedKey.bytes(of: entry.key)
-    let writer = try TableWriter(self, sql, hasHeld: true)
-    guard try !isHeld(sql.shape.id, key) else {
-      throw InboxError(
-        .heldAside,
-        "the row is held aside, because a constraint refuses it or its parent is missing; see to "
-          + "that first: Replica.explain says what it is")
-    }
-    let isThere = try writer.read(key) != nil
-    let kept = isThere ? nil : try storedContent(in: .kept, sql.shape.id, key)
-    let content = (kept.map(sql.shape.present) ?? [:]).merging(entry.values) { $1 }
-    let names = content.keys.sorted()
-    let write = try statement(isThere ? sql.update(names) : sql.upsert(names))
-    for (index, value) in (entry.key + names.map { content[$0]! }).enumerated() {
-      write.bind(Int32(index + 1), copy: value)
-    }
-    try write.run()
-    try notifyChanges(in: sql.shape)
-  }
 }

@@ -9,7 +9,8 @@ public struct InboxEntry: Hashable, Sendable, Identifiable {
   public let table: String
   /// A value for each column of the primary key, in its order.
   public let key: [Value]
-  /// What decided: `.lastWriter`, `.sameKey`, or `.deleteWins` for changes that a delete covers.
+  /// What decided: `.lastWriter`, `.sameKey`, `.deleteWins` for changes that a delete covers, or
+  /// `.parentDeleted` for a row that is not shown because one that it refers to is deleted.
   public let kind: ConflictKind
   /// The losing values by column. Where a delete that came removed the row, all that it held.
   public let values: [String: Value]
@@ -43,15 +44,21 @@ public struct InboxLimits: Hashable, Sendable {
 /// Why an entry can not be restored or dismissed.
 public struct InboxError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
-    package enum Reason: String, Sendable { case missingEntry, missingTable, heldAside }
+    package enum Reason: String, Sendable {
+      case missingEntry, missingTable, missingRow, heldAside, parentDeleted
+    }
     package let reason: Reason
 
     /// It was restored, dismissed, or too old.
     public static let missingEntry = Code(reason: .missingEntry)
     /// The schema does not have the table, or none of the entry's columns, any more.
     public static let missingTable = Code(reason: .missingTable)
+    /// There is no row with the key to restore into.
+    public static let missingRow = Code(reason: .missingRow)
     /// The row is in the state and not in its table, because something refuses it.
     public static let heldAside = Code(reason: .heldAside)
+    /// What the row refers to is deleted, and the row can not be without it.
+    public static let parentDeleted = Code(reason: .parentDeleted)
   }
 
   public let code: Code

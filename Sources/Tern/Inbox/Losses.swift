@@ -5,7 +5,7 @@ import TernDatabase
 /// Puts what concurrent writes lost into the inbox, in the merge's own transaction.
 final class Losses {
   private let transaction: StoreTransaction
-  private var hasAdded = false
+  private var hasChanged = false
 
   init(_ transaction: StoreTransaction) {
     self.transaction = transaction
@@ -19,7 +19,7 @@ final class Losses {
     _ values: [String: Value], loser: Stamp, winner: Stamp
   ) throws {
     if values.isEmpty || !isKeeping { return }
-    hasAdded = true
+    hasChanged = true
     let insert = try transaction.statement(
       """
       INSERT INTO \(transaction.tables.inbox)
@@ -41,9 +41,38 @@ final class Losses {
     }
   }
 
+  /// Takes out what was listed of a child before: it is listed anew as it is now.
+  func dropOrphan(_ table: Int64, _ key: [UInt8]) throws {
+    let delete = try transaction.statement(
+      "DELETE FROM \(transaction.tables.inbox) WHERE kind = ? AND tbl = ? AND key = ?")
+    try key.withUnsafeBytes { key in
+      delete.bind(1, copy: .string(ConflictKind.parentDeleted.rawValue))
+      delete.bind(2, table)
+      delete.bind(3, blob: key)
+      try delete.run()
+    }
+    if delete.changeCount > 0 {
+      try transaction.db.notifyChanges(in: Table(transaction.tables.inbox))
+    }
+  }
+
+  /// Takes out the children that are not held aside for a deleted parent any more.
+  func dropStaleOrphans() throws {
+    let (inbox, held) = (transaction.tables.inbox, transaction.tables.held)
+    let delete = try transaction.statement(
+      """
+      DELETE FROM \(inbox) WHERE kind = ? AND NOT EXISTS (
+        SELECT 1 FROM \(held) AS h WHERE h.tbl = \(inbox).tbl AND h.key = \(inbox).key
+        AND h.reason = '\(HeldReason.orphaned)')
+      """)
+    delete.bind(1, copy: .string(ConflictKind.parentDeleted.rawValue))
+    try delete.run()
+    if delete.changeCount > 0 { hasChanged = true }
+  }
+
   /// Keeps the limits, and tells observers.
   func finish() throws {
-    guard hasAdded else { return }
+    guard hasChanged else { return }
     let inbox = transaction.tables.inbox
     let limits = transaction.inboxLimits
     let trim = try transaction.statement(

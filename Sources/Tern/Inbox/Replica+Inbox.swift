@@ -34,18 +34,32 @@ extension Replica {
     try store.inbox(in: db)
   }
 
-  /// Writes what an entry lost into its row as a new write of this device, and takes the entry out of
-  /// the inbox, in one transaction.
+  /// Writes what an entry lost into its row as a new write of this device, and takes the entry out
+  /// of the inbox, in one transaction.
   ///
   /// A row that is not there is inserted with the entry's values, and with what is kept of it where
   /// the table keeps what is deleted; its other columns get their defaults.
   ///
-  /// - Throws: ``InboxError`` for an entry that is gone or a row that is held aside, and
-  ///   `DatabaseError` where the table refuses the row, e.g. because its parent is deleted: the entry
-  ///   then stays.
+  /// A child of a deleted parent is shown again: without the parent where its foreign key declares
+  /// `SET NULL` or `SET DEFAULT`, and otherwise with it, where the parent's table keeps what is
+  /// deleted.
+  ///
+  /// - Throws: ``InboxError`` for an entry that is gone, a row that is held aside or a parent of
+  ///   which nothing is kept, and `DatabaseError` where the table refuses the row: the entry then
+  ///   stays.
   public func restore(_ entry: InboxEntry) async throws {
     let store = store
     try await BlockingWork.shared.run { try store.restore(entry) }
+    localWrites.tell()
+  }
+
+  /// Writes what an entry lost into another row of its table: for edits to a key that was changed
+  /// meanwhile, into the row under its new key.
+  ///
+  /// - Throws: as ``restore(_:)``, and ``InboxError/Code/missingRow`` where there is no such row.
+  public func restore(_ entry: InboxEntry, into key: [Value]) async throws {
+    let store = store
+    try await BlockingWork.shared.run { try store.restore(entry, into: key) }
     localWrites.tell()
   }
 
@@ -64,13 +78,20 @@ extension SQLiteReplicaStore {
   }
 
   /// ``Replica/restore(_:)`` on the caller's thread.
-  package func restore(_ entry: InboxEntry) throws {
+  package func restore(_ entry: InboxEntry, into key: [Value]? = nil) throws {
     // A seal of its own for what was written before: a restored write is one operation.
     try seal()
-    try transaction { transaction in
+    let isChild = entry.kind == .parentDeleted && key == nil
+    let isWaitedFor = try transaction(withoutForeignKeys: isChild) { transaction in
       try transaction.removeFromInbox(entry)
-      try transaction.restore(entry)
+      if isChild {
+        try transaction.restoreChild(entry)
+      } else {
+        try transaction.restore(entry, into: key)
+      }
       _ = try Seal.run(in: transaction)
+      return try transaction.hasHeldRows()
     }
+    if isWaitedFor { try settle() }
   }
 }

@@ -27,7 +27,7 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   public var waitingNotes: Int
   public var tables: [Table]
   /// Rows that are in the state and not in their table, by reason: `constraint`, `unique`,
-  /// `parent` or `incomplete`.
+  /// `parent` (which has not come), `orphaned` (of one that is deleted) or `incomplete`.
   public var heldAside: [String: Int]
   /// Operations with tables or columns that this schema does not have.
   public var deferredOperations: Int

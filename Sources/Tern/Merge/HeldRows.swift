@@ -8,6 +8,8 @@ enum HeldReason: String {
   case constraint
   /// A row that it refers to is not in its table.
   case parent
+  /// A row that it refers to is deleted.
+  case orphaned
   /// A row that was created earlier holds the same in a UNIQUE index.
   case unique
   /// Columns arrived before the insert that they belong to.
@@ -93,9 +95,13 @@ extension StoreTransaction {
   }
 
   /// The keys of the rows held aside of one table.
-  func heldKeys(_ table: Int64) throws -> [[UInt8]] {
-    let statement = try statement("SELECT key FROM \(tables.held) WHERE tbl = ? ORDER BY key")
+  ///
+  /// - Parameter reason: for which they are; `nil` for any.
+  func heldKeys(_ table: Int64, _ reason: HeldReason? = nil) throws -> [[UInt8]] {
+    let statement = try statement(
+      "SELECT key FROM \(tables.held) WHERE tbl = ?1 AND reason = ifnull(?2, reason) ORDER BY key")
     statement.bind(1, table)
+    statement.bind(2, copy: reason.map { .string($0.rawValue) } ?? .null)
     defer { statement.reset() }
     var keys: [[UInt8]] = []
     while try statement.step() { keys.append(Array(statement.blob(0))) }

@@ -47,6 +47,14 @@ extension Settlement {
     }
   }
 
+  /// Whether a row in its table refers to one that is not.
+  func lacksParent(_ key: [UInt8], _ writer: TableWriter) throws -> Bool {
+    switch try footing(key, writer) {
+    case .stands: false
+    case .leans, .falls: true
+    }
+  }
+
   private func footing(_ key: [UInt8], _ writer: TableWriter) throws -> Footing {
     var footing = Footing.stands
     for foreignKey in writer.sql.shape.foreignKeys {
@@ -77,6 +85,34 @@ extension Settlement {
 
   private func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
     transaction.sql.first { $0.shape.name.folded == foreignKey.parent.folded }?.shape
+  }
+
+  /// A reference by key to a row that is not in its table.
+  struct MissingReference {
+    let foreignKey: TableShape.ForeignKey
+    let parent: TableSQL
+    let key: [UInt8]
+    /// The delete by which it is not there; `nil` where it never came, or is held aside itself.
+    let deletion: Stamp?
+  }
+
+  func missingReferences(of key: [UInt8], _ content: [String: Value], _ shape: TableShape) throws
+    -> [MissingReference]
+  {
+    let values = try shape.values(key, content)
+    return try shape.foreignKeys.compactMap { foreignKey in
+      let named = foreignKey.valuesByParent(values)
+      guard let parent = parent(of: foreignKey), foreignKey.isExact(parent),
+        !named.values.contains(.null),
+        let sql = transaction.sql.first(where: { $0.shape.id == parent.id })
+      else { return nil }
+      let key = parent.packed(named)
+      let writer = try writer(sql)
+      if try writer.read(key) != nil { return nil }
+      return MissingReference(
+        foreignKey: foreignKey, parent: sql, key: key, deletion: try writer.state(of: key)?.deletion
+      )
+    }
   }
 
   // MARK: - While rows are waiting

@@ -23,13 +23,23 @@ final class Settlement {
   var leaning: Set<RowID> = []
   /// Tables that rows of other tables refer to by other columns than the key, once they changed.
   var looselyReferredTo: Set<Int64> = []
+  let losses: Losses
+  /// Whether rows were held aside before the merge.
+  let hadHeld: Bool
+  /// Rows that are held aside now because a parent is deleted, and were not before.
+  var newOrphans = 0
 
-  init(_ transaction: StoreTransaction, writers: [Int64: TableWriter]) throws {
+  init(
+    _ transaction: StoreTransaction, writers: [Int64: TableWriter], losses: Losses, hadHeld: Bool
+  ) throws {
     self.transaction = transaction
     self.writers = writers
+    self.losses = losses
+    self.hadHeld = hadHeld
   }
 
   func run() throws -> [Int64: TableWriter] {
+    let known = try knownOrphans()
     if try transaction.hasHeldRows() {
       for sql in transaction.sql { try showHeld(sql) }
     }
@@ -39,6 +49,7 @@ final class Settlement {
       waiting.removeAll()
     }
     try holdOrphans()
+    try listOrphans(known)
     return writers
   }
 

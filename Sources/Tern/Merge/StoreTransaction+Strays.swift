@@ -73,7 +73,7 @@ extension StoreTransaction {
     return contents
   }
 
-  private func heldReason(_ row: StrayWatch.RowID) throws -> HeldReason? {
+  func heldReason(_ row: StrayWatch.RowID) throws -> HeldReason? {
     let select = try statement("SELECT reason FROM \(tables.held) WHERE tbl = ? AND key = ?")
     defer { select.reset() }
     return try row.key.withUnsafeBytes { key in

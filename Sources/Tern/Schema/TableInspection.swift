@@ -216,7 +216,7 @@ struct TableInspection {
         columns: columns, parent: parent, parentColumns: parentColumns,
         affinities: columns.map { name in
           travelling.first { $0.name.folded == name.folded }.map { Affinity($0.type) }
-        })
+        }, onDelete: $0.value[0]["on_delete"])
     }
   }
 }

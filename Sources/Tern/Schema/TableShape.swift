@@ -36,6 +36,8 @@ package struct TableShape: Hashable, Sendable {
     package var parentColumns: [String]
     /// Of the columns; `nil` for one that does not travel.
     package var affinities: [Affinity?]
+    /// What is declared for children of a parent that is deleted, in SQLite's words.
+    package var onDelete = "NO ACTION"
   }
 
   package struct Unique: Hashable, Sendable {

@@ -169,6 +169,8 @@ public enum ConflictKind: String, Hashable, Sendable, CaseIterable, Codable {
   case updateWins
   /// Both inserted a row with the same key; it became one.
   case sameKey
+  /// One deleted a row that the other referred to; what refers to it is not shown.
+  case parentDeleted
   /// Another operation came under an author's number that is taken: of a copy of a database, or of
   /// a peer that tells one remote this and another that. The first to arrive stayed.
   case sameSequence

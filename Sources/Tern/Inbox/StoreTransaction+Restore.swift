@@ -1,0 +1,136 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Restoring what an inbox entry holds, as writes of this device.
+extension StoreTransaction {
+  /// Writes an entry's values as the app would: into the row, or with what is kept of it as a new
+  /// one.
+  ///
+  /// - Parameter other: the key of the row to write to, where it is another one.
+  /// - Throws: ``InboxError``, and `DatabaseError` for what the table refuses.
+  func restore(_ entry: InboxEntry, into other: [Value]?) throws {
+    let sql = try restorable(entry)
+    let values = other ?? entry.key
+    let key = PackedKey.bytes(of: values)
+    let writer = try TableWriter(self, sql, hasHeld: true)
+    guard try !isHeld(sql.shape.id, key) else {
+      throw InboxError(
+        .heldAside,
+        "the row is held aside, because a constraint refuses it or its parent is missing; see to "
+          + "that first: Replica.explain says what it is")
+    }
+    let isThere = try writer.read(key) != nil
+    guard isThere || other == nil else {
+      throw InboxError(
+        .missingRow,
+        "table “\(entry.table)” has no row with the given key; restore into one that is there")
+    }
+    let kept = isThere ? nil : try storedContent(in: .kept, sql.shape.id, key)
+    let content = (kept.map(sql.shape.present) ?? [:]).merging(entry.values) { $1 }
+    let names = content.keys.sorted()
+    try write(
+      isThere ? sql.update(names) : sql.upsert(names), values + names.map { content[$0]! }, sql)
+  }
+
+  private func restorable(_ entry: InboxEntry) throws -> TableSQL {
+    guard let sql = sql.first(where: { $0.shape.name.folded == entry.table.folded }) else {
+      throw InboxError(.missingTable, "table “\(entry.table)” does not sync any more")
+    }
+    return sql
+  }
+
+  private func write(_ statement: String, _ values: [Value], _ sql: TableSQL) throws {
+    let write = try self.statement(statement)
+    for (index, value) in values.enumerated() { write.bind(Int32(index + 1), copy: value) }
+    try write.run()
+    try notifyChanges(in: sql.shape)
+  }
+
+  // MARK: - Children of deleted parents
+
+  /// Shows a child of a deleted parent again: as its foreign key declares, without the parent, or
+  /// with the parent where something is kept of that. Foreign keys are off.
+  func restoreChild(_ entry: InboxEntry) throws {
+    let sql = try restorable(entry)
+    let key = PackedKey.bytes(of: entry.key)
+    guard try heldReason(StrayWatch.RowID(table: sql.shape.id, key: key)) == .orphaned,
+      let held = try storedContent(in: .held, sql.shape.id, key)
+    else {
+      throw InboxError(
+        .missingEntry, "the row does not wait for a deleted parent any more; dismiss the entry")
+    }
+    let content = sql.shape.present(held)
+    let settlement = try Settlement(self, writers: [:], losses: Losses(self), hadHeld: true)
+    let missing = try settlement.missingReferences(of: key, content, sql.shape)
+    for reference in missing where !reference.foreignKey.isReleased {
+      try bringBack(reference, settlement)
+    }
+    let writer = try settlement.writer(sql)
+    try dropContent(in: .held, sql.shape.id, key)
+    // As a merge would: what stands in the state is no write of anybody's.
+    try db.withoutTriggers {
+      guard try writer.write(key, content: content) == nil else {
+        throw InboxError(
+          .heldAside,
+          "a constraint of the table refuses the row, or another row has its place; see to that "
+            + "first: Replica.explain says what it is")
+      }
+    }
+    for reference in missing where reference.foreignKey.isReleased {
+      try release(reference.foreignKey, entry.key, sql)
+    }
+    try notifyChanges(in: sql.shape)
+    guard try !settlement.lacksParent(key, writer) else {
+      throw InboxError(
+        .parentDeleted, "the row refers to more rows that are not there; insert those first")
+    }
+  }
+
+  /// Does what ON DELETE SET NULL or SET DEFAULT says, as a write of this device.
+  private func release(
+    _ foreignKey: TableShape.ForeignKey, _ key: [Value], _ sql: TableSQL
+  ) throws {
+    let assignments = try foreignKey.columns.map { column in
+      let declared =
+        foreignKey.onDelete == "SET DEFAULT"
+        ? try String.fetchOne(
+          db, sql: "SELECT dflt_value FROM pragma_table_xinfo(?, 'main') WHERE name = ?",
+          arguments: [sql.shape.name, column]) : nil
+      return "\(column.quoted) = \(declared.map { "(\($0))" } ?? "NULL")"
+    }
+    let match = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
+    try write(
+      "UPDATE \(sql.shape.qualifiedName) SET \(assignments.joined(separator: ", ")) "
+        + "WHERE \(match.joined(separator: " AND "))", key, sql)
+  }
+
+  /// Inserts a deleted parent with what is kept of it.
+  private func bringBack(_ reference: Settlement.MissingReference, _ settlement: Settlement) throws
+  {
+    let sql = reference.parent
+    guard reference.deletion != nil,
+      let kept = try storedContent(in: .kept, sql.shape.id, reference.key)
+    else {
+      throw InboxError(
+        .parentDeleted,
+        "the row in “\(sql.shape.name)” that it refers to is deleted, and nothing is kept of it; "
+          + "insert that again, and this one is shown by itself")
+    }
+    let content = sql.shape.present(kept)
+    let names = content.keys.sorted()
+    let key = try reference.key.withUnsafeBytes { try PackedKey.values($0) }
+    try write(sql.upsert(names), key + names.map { content[$0]! }, sql)
+    guard try !settlement.lacksParent(reference.key, settlement.writer(sql)) else {
+      throw InboxError(
+        .parentDeleted,
+        "the row in “\(sql.shape.name)” that it refers to lacks its own parent; insert that "
+          + "first")
+    }
+  }
+}
+
+extension TableShape.ForeignKey {
+  /// Whether a child stays without its parent, as it was declared.
+  fileprivate var isReleased: Bool { ["SET NULL", "SET DEFAULT"].contains(onDelete) }
+}
