@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Tern
 import Testing
@@ -69,4 +70,18 @@ func expectEqual(
     #expect(try a.exactly(table) == b.exactly(table), sourceLocation: location)
   }
   for device in [a, b] { try expectHealthy(device, location: location) }
+}
+
+/// Runs the `sqlite3` program; returns what it prints.
+func sqlite3(_ path: String, _ statements: [String]) throws -> String {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
+  process.arguments = [path] + statements
+  let pipe = Pipe()
+  process.standardOutput = pipe
+  try process.run()
+  let output = pipe.fileHandleForReading.readDataToEndOfFile()
+  process.waitUntilExit()
+  #expect(process.terminationStatus == 0)
+  return String(decoding: output, as: UTF8.self)
 }

@@ -163,17 +163,3 @@ private func migrator(_ rows: String = "", isRekeying: Bool = true) -> DatabaseM
     #expect(seconds[1] < seconds[0] * 30, "\(seconds)")
   }
 }
-
-/// What the program prints.
-private func sqlite3(_ path: String, _ statements: [String]) throws -> String {
-  let process = Process()
-  process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
-  process.arguments = [path] + statements
-  let pipe = Pipe()
-  process.standardOutput = pipe
-  try process.run()
-  let output = pipe.fileHandleForReading.readDataToEndOfFile()
-  process.waitUntilExit()
-  #expect(process.terminationStatus == 0)
-  return String(decoding: output, as: UTF8.self)
-}
