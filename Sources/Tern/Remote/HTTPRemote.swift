@@ -35,8 +35,14 @@ public struct HTTPRemote: Remote {
   }
 
   public func push(_ operations: [Operation]) async throws -> PushReceipt {
+    try await push(operations, basis: nil)
+  }
+
+  public func push(_ operations: [Operation], basis: PushBasis?) async throws -> PushReceipt {
     try await answering {
-      var request = try await request(.post, "/operations")
+      let cursor = basis?.cursor.map { "&basis=" + Self.escaped($0.rawValue) } ?? ""
+      let query = basis.map { "?replica=\($0.replica)" + cursor } ?? ""
+      var request = try await request(.post, "/operations" + query)
       request.headers["Content-Type"] = RemoteAnswer.batchType
       request.body = .bytes(Batch(operations).encoded())
       // The server acknowledges operations that it has already.
@@ -47,9 +53,15 @@ public struct HTTPRemote: Remote {
 
   public func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage
   {
+    try await pull(after: cursor, by: excluded, isAcknowledged: false)
+  }
+
+  public func pull(after cursor: Cursor?, by replica: ReplicaID, isAcknowledged: Bool) async throws
+    -> PulledPage
+  {
     try await answering {
       let after = cursor.map { "&after=" + Self.escaped($0.rawValue) } ?? ""
-      let query = "?excluding=\(excluded)" + after
+      let query = "?excluding=\(replica)" + after + (isAcknowledged ? "&acknowledging=1" : "")
       return try await exchange(request(.get, "/operations" + query)).page()
     }
   }

@@ -32,6 +32,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case snapshotTailLost
   /// States that a loaded snapshot does not have stay.
   case snapshotKeepsOld
+  /// Every deleted row is forgotten once some may be.
+  case tombstoneForgotten
+  /// Who is behind the horizon pushes what it wrote without what others forgot.
+  case horizonIgnored
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -54,6 +58,7 @@ package enum Planted: String, CaseIterable, Sendable {
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
+    .tombstoneForgotten, .horizonIgnored,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

@@ -50,6 +50,8 @@ public struct ServerLimits: Hashable, Sendable {
   public var leasesPerSpace = Operation.Limit.seen
   /// How long operations are served at least, whoever has them.
   public var retention = Duration.seconds(30 * 24 * 3600)
+  /// Whether the space has a horizon, below which devices forget what was deleted.
+  public var hasHorizon = true
   /// The most operations that lose their bytes in one transaction.
   public var trimmedOperations = 1_000
   /// About how many bytes are removed in one transaction.

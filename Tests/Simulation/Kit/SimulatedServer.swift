@@ -18,6 +18,8 @@ final class SimulatedServer: @unchecked Sendable {
   private var nextStream = 0
   private var partitioned: Set<Int> = []
   var isFaulty = true
+  /// Devices that were told that they are behind the horizon.
+  var behind: Set<Int> = []
   private(set) var violation: String?
   /// Everything that was ever accepted, where the server itself forgets.
   private var accepted: [ReplicaID: [UInt64: Operation]] = [:]
@@ -45,7 +47,9 @@ final class SimulatedServer: @unchecked Sendable {
     if plan.trims {
       limits.operationsPerSnapshot = 5
       limits.retention = .zero
-      if plan.endsLeases { limits.lease = .seconds(-172_800) }
+      limits.hasHorizon = plan.hasHorizon
+      // With a day for the lateness of notes: three seconds, or none.
+      if plan.endsLeases { limits.lease = .seconds(plan.hasHorizon ? -86_397 : -172_800) }
     }
     return SpaceService(
       store: store, clock: ServerClock { epochMilliseconds + clock.milliseconds }, limits: limits)
@@ -157,11 +161,11 @@ final class SimulatedServer: @unchecked Sendable {
 
   func greet() throws -> RemoteGreeting { try service.greet(space) }
 
-  func push(_ operations: [Operation]) throws -> PushReceipt {
+  func push(_ operations: [Operation], basis: PushBasis? = nil) throws -> PushReceipt {
     // Before, since a crash can follow the commit; what is refused comes again.
     let known = store.summary(of: space).heads
     record(operations.filter { $0.envelope.sequence > known[$0.envelope.replica] })
-    let receipt = try service.push(operations, to: space)
+    let receipt = try service.push(operations, to: space, basis: basis)
     let heads = store.summary(of: space).heads
     for operation in operations
     where heads[operation.envelope.replica] < operation.envelope.sequence {
@@ -171,8 +175,11 @@ final class SimulatedServer: @unchecked Sendable {
     return receipt
   }
 
-  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) throws -> PulledPage {
-    try service.pull(from: space, after: cursor, excluding: excluded)
+  func pull(
+    after cursor: Cursor?, excluding excluded: ReplicaID, isAcknowledged: Bool = false
+  ) throws -> PulledPage {
+    try service.pull(
+      from: space, after: cursor, excluding: excluded, isAcknowledged: isAcknowledged)
   }
 
   private func record(_ operations: [Operation]) {

@@ -57,7 +57,7 @@ struct RefusedFileTests {
   func newer() throws {
     try openStore(path).close()
     let queue = try DatabaseQueue(path: path)
-    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 3") }
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 4") }
     _ = try queue.writeWithoutTransaction {
       try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE")
     }

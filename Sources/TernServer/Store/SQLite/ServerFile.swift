@@ -8,7 +8,7 @@ import Foundation
 struct ServerFile {
   /// "TSRV", in the file's application id.
   static let applicationID: Int32 = 0x5453_5256
-  static let formatVersion: Int32 = 2
+  static let formatVersion: Int32 = 3
 
   let path: String
 

@@ -1,8 +1,8 @@
 #if Server
 import GRDB
 
-/// The tables of a server's data file, format 2. A new file and one of format 1 that was brought
-/// forward are the same.
+/// The tables of a server's data file, format 3. A new file and one of an older format that was
+/// brought forward are the same.
 enum ServerSchema {
   /// Makes a store in an empty database.
   ///
@@ -11,6 +11,7 @@ enum ServerSchema {
   static func create(_ db: Database, epoch: String) throws {
     try db.execute(sql: tables)
     try db.execute(sql: snapshotTables)
+    try db.execute(sql: horizonColumns)
     try db.execute(sql: "INSERT INTO store (epoch) VALUES (?)", arguments: [epoch])
     try db.execute(sql: "PRAGMA application_id = \(ServerFile.applicationID)")
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
@@ -18,8 +19,10 @@ enum ServerSchema {
 
   /// Brings a store of an older format forward, in the caller's transaction.
   static func upgrade(_ db: Database) throws {
-    guard try Int32.fetchOne(db, sql: "PRAGMA user_version") == 1 else { return }
-    try db.execute(sql: snapshotTables)
+    let version = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    guard version < ServerFile.formatVersion else { return }
+    if version == 1 { try db.execute(sql: snapshotTables) }
+    try db.execute(sql: horizonColumns)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -102,6 +105,15 @@ enum ServerSchema {
       at_ms INTEGER NOT NULL,
       PRIMARY KEY (space, position)
     ) STRICT, WITHOUT ROWID;
+    """
+
+  /// What format 3 has more. A floor of 0 is none.
+  private static let horizonColumns = """
+    ALTER TABLE space ADD COLUMN horizon_time INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE space ADD COLUMN horizon_floor INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE space ADD COLUMN next_time INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE space ADD COLUMN next_floor INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE lease ADD COLUMN acknowledged INTEGER NOT NULL DEFAULT 0;
     """
 }
 #endif
