@@ -22,7 +22,7 @@ struct Standing {
       // In the log there is no more than what was written since an exchange.
       try page.acknowledge()
     }
-    try subject.database.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+    _ = try subject.database.writeWithoutTransaction { try $0.checkpoint(.truncate) }
   }
 
   /// Sets up the work over so many rows.

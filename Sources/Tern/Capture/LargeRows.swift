@@ -89,12 +89,7 @@ extension StoreTransaction {
   }
 
   private func isShown(_ key: [UInt8], _ sql: TableSQL) throws -> Bool {
-    let read = try statement(sql.readState)
-    for (index, value) in try unpacked(key).enumerated() {
-      read.bind(Int32(index + 1), copy: value)
-    }
-    defer { read.reset() }
-    return try read.step() ? try state(in: read, from: 0)?.isShown ?? false : false
+    try state(of: unpacked(key), sql)?.isShown ?? false
   }
 
   private func forgetLargeRow(_ key: [UInt8], of table: Int64) throws {

@@ -4,6 +4,7 @@ import TernDatabase
 /// The current row of a seal's scan: its note, its state and its values, made into one row change.
 struct NotedRow {
   private let shape: TableShape
+  private let keyCount: Int
   private let scan: FastStatement
   private let stamp: Stamp
   private let authors: Authors
@@ -15,6 +16,9 @@ struct NotedRow {
   /// The row change as it goes into the body; valid after a ``change(from:)`` that was not `nil`.
   private(set) var encoded = ByteWriter()
   private var keyWriter = ByteWriter()
+  /// The key's values and the note's masks, until the scan's next step.
+  private(set) var keyValues: [WireValue] = []
+  private(set) var masks: [Int64] = []
   private var isOverLimit = false
   private var changed: [Bool]
   /// Keys of rows that came and went between two seals.
@@ -28,7 +32,8 @@ struct NotedRow {
     self.stamp = stamp
     self.transaction = transaction
     authors = transaction.authors
-    stateColumn = Int32(1 + shape.maskCount + shape.keyColumns.count)
+    keyCount = shape.keyColumns.count
+    stateColumn = Int32(1 + shape.maskCount + keyCount)
     changed = Array(repeating: false, count: shape.columns.count)
   }
 
@@ -40,10 +45,8 @@ struct NotedRow {
   var packedKey: [UInt8] { keyWriter.bytes }
 
   var key: [Value] {
-    shape.keyColumns.indices.map { scan.value(Int32(1 + shape.maskCount + $0)).value! }
+    keyValues.map { $0.value! }
   }
-
-  var masks: [Int64] { (0..<shape.maskCount).map { scan.int64(Int32(1 + $0)) } }
 
   private func value(_ column: Int) -> WireValue {
     scan.value(stateColumn + 6 + Int32(column))
@@ -55,13 +58,18 @@ struct NotedRow {
   private func isMasked(_ column: Int) -> Bool {
     let id = shape.columns[column].id
     let (word, bit) = id.quotientAndRemainder(dividingBy: TableShape.maskBits)
-    return scan.int64(Int32(1 + word)) >> Int64(bit) & 1 == 1
+    return masks[word] >> Int64(bit) & 1 == 1
   }
 
   mutating func readKey() {
     keyWriter.removeAll()
-    for index in shape.keyColumns.indices {
-      keyWriter.append(key: scan.value(Int32(1 + shape.maskCount + index)))
+    masks.removeAll(keepingCapacity: true)
+    keyValues.removeAll(keepingCapacity: true)
+    for index in 0..<shape.maskCount { masks.append(scan.int64(Int32(1 + index))) }
+    for index in 0..<keyCount {
+      let value = scan.value(Int32(1 + shape.maskCount + index))
+      keyWriter.append(key: value)
+      keyValues.append(value)
     }
   }
 

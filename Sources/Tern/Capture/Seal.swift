@@ -70,28 +70,38 @@ struct Seal {
   private mutating func sealTable(_ index: Int) throws {
     let sql = transaction.sql[index]
     let shape = sql.shape
-    let (masks, keys) = (shape.maskCount, shape.keyColumns.count)
     if transaction.hasLargeRows { try transaction.noteLargeRowsAgain(sql) }
     if let move = sql.note.moveMaybeGone { try transaction.statement(move).run() }
     let scan = try transaction.statement(sql.scanNotes)
-    let put = try transaction.statement(sql.putState)
+    var states = try StateBatch(transaction, sql)
     defer { scan.reset() }
     var row = NotedRow(shape: shape, scan: scan, stamp: stamp, in: transaction)
     var isOpen = false
     var scanned = 0
+    var known = KnownNotes(shape, hasHeld: hasHeld)
     /// Keys that were held aside until this seal.
     var shownAgain: Set<[UInt8]> = []
     while try scan.step() {
       scanned += 1
       if Planted.isActive(.noteLost), (scanned + Int(time.milliseconds)) % 5 == 0 { continue }
-      let old = try transaction.state(in: scan, from: row.stateColumn)
       row.readKey()
+      if known.contains(row) { continue }
+      let hash = row.packedKey.withUnsafeBytes { KeyHash.of($0) }
+      let old: RowState?
+      if states.mayHold(hash) {
+        // The scan met the row as it was before.
+        try states.flush()
+        old = try transaction.state(of: row.key, sql)
+      } else {
+        old = try transaction.state(in: scan, from: row.stateColumn)
+      }
       // A row that is held aside is absent from its table without having been deleted.
       let isHeld = hasHeld ? try transaction.isHeld(shape.id, row.packedKey) : false
       if isHeld, !row.exists { continue }
       // Each of its notes was written without what was held.
       let wasHeld = isHeld || hasHeld && shownAgain.contains(row.packedKey)
       let changed = try row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)
+      known.insert(row)
       guard let state = changed else {
         if isHeld { try showAgain(row, &shownAgain, shape) }
         restore(row.lost, of: row, in: index)
@@ -106,8 +116,7 @@ struct Seal {
       if !isOpen { body.append(block: shape.block) }
       isOpen = true
       body.append(raw: row.encoded.bytes)
-      for key in 0..<keys { put.bind(Int32(key + 1), scan.value(Int32(1 + masks + key))) }
-      try transaction.run(put, state: state, keyCount: keys)
+      try states.put(state, key: row.keyValues, hash: hash)
       if isHeld { try showAgain(row, &shownAgain, shape) }
       if row.exists, old?.isDeleted ?? false {
         try transaction.dropContent(in: .kept, shape.id, row.packedKey)
@@ -120,6 +129,7 @@ struct Seal {
         try cut(continues: true)
       }
     }
+    try states.flush()
     if isOpen { body.appendEndOfBlock() }
   }
 

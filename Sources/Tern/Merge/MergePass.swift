@@ -131,11 +131,14 @@ final class MergePass {
       } else {
         try transaction.putOff(.init(block), of: id)
       }
-      while try reader.nextRow(&row, of: block) {
-        guard let target, let mapping, try holds(row, of: block, id, found?.1) else { continue }
-        try target.merge(
-          row, stamp: stamp, turn: turn, mapping: mapping, concurrency: concurrency)
+      let context = mapping.map {
+        RowMerger.Context(stamp: stamp, turn: turn, mapping: $0, concurrency: concurrency)
       }
+      while try reader.nextRow(&row, of: block) {
+        guard let target, let context, try holds(row, of: block, id, target) else { continue }
+        try target.merge(&row, context)
+      }
+      if let target, let context { try target.finish(context) }
     }
   }
 
@@ -168,22 +171,24 @@ final class MergePass {
       }
       let hasNews = isWholeBlock || mapping?.targets.contains { $0 != nil } ?? false
       while try reader.nextRow(&row, of: block) {
-        guard hasNews, let (merger, shape) = found, let mapping,
-          try holds(row, of: block, id, shape)
+        guard hasNews, let (merger, _) = found, let mapping,
+          try holds(row, of: block, id, merger)
         else { continue }
         try merger.merge(
-          row, stamp: stamp, turn: Turn(sequence: id.sequence, settled: 0), mapping: mapping,
-          concurrency: concurrency)
+          &row,
+          .init(
+            stamp: stamp, turn: Turn(sequence: id.sequence, settled: 0), mapping: mapping,
+            concurrency: concurrency, isInGroup: false))
       }
     }
     return known
   }
 
   /// Whether a row's key can stand in its table; puts the block's key column off where it can not.
-  private func holds(_ row: BodyRow, of block: BodyBlock, _ id: LogID, _ shape: TableShape?) throws
+  private func holds(_ row: BodyRow, of block: BodyBlock, _ id: LogID, _ merger: RowMerger) throws
     -> Bool
   {
-    if shape?.holds(row.key) ?? false { return true }
+    if merger.shape.holds(row.key) { return true }
     try transaction.putOff(.init(block, block.keyColumns[0]), of: id)
     return false
   }

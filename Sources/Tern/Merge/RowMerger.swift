@@ -11,6 +11,10 @@ final class RowMerger {
   private let read: FastStatement
   private let insert: FastStatement
   private let put: FastStatement
+  private var insertMany: FastStatement?
+  private var new = NewRows()
+  /// Rows that one statement writes.
+  private let batchRows: Int
   /// Of the operation that is merged.
   private var turn = Turn(0)
   private var columns: [Int] = []
@@ -36,28 +40,99 @@ final class RowMerger {
     read = try transaction.statement(sql.readState)
     insert = try transaction.statement(sql.insertState)
     put = try transaction.statement(sql.putState)
+    // Where the app has triggers, each write is counted.
+    batchRows = transaction.strays == nil ? sql.batchRows : 1
   }
 
-  func merge(
-    _ row: BodyRow, stamp: Stamp, turn: Turn, mapping: Mapping, concurrency: Concurrency
-  ) throws {
+  /// What the rows of a block have in common.
+  struct Context {
+    let stamp: Stamp
+    let turn: Turn
+    let mapping: Mapping
+    let concurrency: Concurrency
+    /// The block is merged with the rest of its group, so that ``finish(_:)`` follows its last row.
+    var isInGroup = true
+  }
+
+  /// - Parameter row: may be another one afterwards, to be read into.
+  func merge(_ row: inout BodyRow, _ context: Context) throws {
+    turn = context.turn
+    if isPlain, row.kind == .insert, context.isInGroup, batchRows > 1 {
+      let isFirst = new.isFirst(row, context.stamp)
+      if isFirst, context.mapping.order != nil {
+        new.take(&row)
+        if new.count == batchRows { try mergeNew(context) }
+        return
+      }
+    }
+    try finish(context)
+    try mergeOne(row, context)
+  }
+
+  /// Merges what is left of a block.
+  func finish(_ context: Context) throws {
+    if new.count == 0 { return }
+    for index in 0..<new.count { try mergeOne(new.rows[index], context) }
+    new.removeAll()
+  }
+
+  private func mergeOne(_ row: BodyRow, _ context: Context) throws {
     // Most rows are new: inserting tells so without a search before it.
-    if row.kind == .insert, isPlain, let order = mapping.order {
+    if row.kind == .insert, isPlain, let order = context.mapping.order {
       bindKey(row, to: insert)
-      let state = RowState.inserted(life: row.life, stamp: stamp, columnCount: shape.rules.count)
+      let state = inserted(row, context)
       if try transaction.run(insert, state: state, keyCount: row.key.count) {
         return try writer.writeAll(row, order: order)
       }
     }
-    bindKey(row, to: read)
-    let old = try read.step() ? try transaction.state(in: read, from: 0) : nil
-    read.reset()
-    self.turn = turn
-    try mergeSlowly(row, old, stamp, mapping, concurrency)
+    try mergeSlowly(
+      row, try state(of: row), context.stamp, context.mapping, context.concurrency)
   }
 
-  private func bindKey(_ row: BodyRow, to statement: FastStatement) {
-    for (index, value) in row.key.enumerated() { statement.bind(Int32(index + 1), value) }
+  private func mergeNew(_ context: Context) throws {
+    let order = context.mapping.order!
+    let statement = try insertMany ?? transaction.statement(writer.sql.insertStates)
+    insertMany = statement
+    let keyCount = shape.keyColumns.count
+    for index in 0..<new.count {
+      let offset = Int32(index * (keyCount + 5))
+      bindKey(new.rows[index], to: statement, behind: offset)
+      statement.bind(
+        offset + Int32(keyCount), life: new.rows[index].life, stamp: context.stamp,
+        covered: UInt32(shape.rules.count), cells: .init(start: nil, count: 0))
+    }
+    try statement.run()
+    if statement.changeCount == new.count {
+      try writer.writeAll(new.rows[..<new.count], order: order)
+    } else {
+      for index in 0..<new.count {
+        let row = new.rows[index]
+        let old = try state(of: row)
+        // The group has not brought it before, so a state like this is the one just written.
+        if old == inserted(row, context) {
+          try writer.writeAll(row, order: order)
+        } else {
+          try mergeSlowly(row, old, context.stamp, context.mapping, context.concurrency)
+        }
+      }
+    }
+    new.removeAll()
+  }
+
+  private func inserted(_ row: BodyRow, _ context: Context) -> RowState {
+    .inserted(life: row.life, stamp: context.stamp, columnCount: shape.rules.count)
+  }
+
+  private func state(of row: BodyRow) throws -> RowState? {
+    bindKey(row, to: read)
+    defer { read.reset() }
+    return try read.step() ? try transaction.state(in: read, from: 0) : nil
+  }
+
+  private func bindKey(_ row: BodyRow, to statement: FastStatement, behind offset: Int32 = 0) {
+    for (index, value) in row.key.enumerated() {
+      statement.bind(offset + Int32(index + 1), value)
+    }
   }
 
   // MARK: - Every other case

@@ -18,6 +18,7 @@ final class TableWriter {
   let isReferring: Bool
   let isReferredTo: Bool
   private let upsertAll: FastStatement
+  private var upsertAllRows: FastStatement?
   private let deleteRow: FastStatement
   private var updates: [[Int]: FastStatement] = [:]
 
@@ -76,6 +77,29 @@ final class TableWriter {
       content[column.name] = row.values[source].value
     }
     try hold(row.packedKey, reason, adding: content)
+  }
+
+  /// The same for ``TableSQL/batchRows`` rows at once, or for each where the table refuses one.
+  func writeAll(_ rows: ArraySlice<BodyRow>, order: [Int]) throws {
+    let statement = try upsertAllRows ?? transaction.statement(sql.upsertAllRows)
+    upsertAllRows = statement
+    var parameter: Int32 = 1
+    for row in rows {
+      for key in row.key {
+        statement.bind(parameter, key)
+        parameter += 1
+      }
+      for source in order {
+        statement.bind(parameter, row.values[source])
+        parameter += 1
+      }
+    }
+    // It undoes itself whole.
+    if try statement.runUnlessRefused() != nil {
+      for row in rows { try writeAll(row, order: order) }
+      return
+    }
+    for row in rows { noteWritten(row.packedKey) }
   }
 
   /// Writes the given columns of a row that may be new; the others stand at their default.

@@ -177,24 +177,24 @@ final class StoreTransaction {
       covered: UInt32(truncatingIfNeeded: statement.int64(column + 3)), cells: cells)
   }
 
+  /// The state of a row; `nil` where there is none.
+  func state(of key: [Value], _ sql: TableSQL) throws -> RowState? {
+    let read = try statement(sql.readState)
+    for (index, value) in key.enumerated() { read.bind(Int32(index + 1), copy: value) }
+    defer { read.reset() }
+    return try read.step() ? try state(in: read, from: 0) : nil
+  }
+
   /// Binds a state behind a key of `keyCount` values and runs the statement.
   ///
   /// - Returns: whether a row changed; inserting changes none where a state stands already.
   @discardableResult
   func run(_ statement: FastStatement, state: RowState, keyCount: Int) throws -> Bool {
-    let first = Int32(keyCount)
-    statement.bind(first + 1, Int64(state.life))
-    statement.bind(first + 2, raw: state.stamp.time.rawValue)
-    statement.bind(first + 3, Int64(state.stamp.author))
-    statement.bind(first + 4, Int64(state.covered))
-    if state.cells.isEmpty {
-      statement.bindNull(first + 5)
-      return try statement.runCounting()
-    }
     scratch.removeAll()
-    state.appendCells(to: &scratch)
-    return try scratch.bytes.withUnsafeBytes { bytes in
-      statement.bind(first + 5, blob: bytes)
+    if !state.cells.isEmpty { state.appendCells(to: &scratch) }
+    return try scratch.bytes.withUnsafeBytes { cells in
+      statement.bind(
+        Int32(keyCount), life: state.life, stamp: state.stamp, covered: state.covered, cells: cells)
       return try statement.runCounting()
     }
   }

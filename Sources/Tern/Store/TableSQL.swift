@@ -20,6 +20,14 @@ final class TableSQL: Sendable {
   let putState: String
   /// Writes every column that travels of a row, new or not.
   let upsertAll: String
+  /// The same for ``batchRows`` rows, bound one behind the other: a statement costs thousands of
+  /// instructions before its first row, where a trigger makes SQLite keep what each page held before it
+  /// even more.
+  let insertStates: String
+  let putStates: String
+  let upsertAllRows: String
+  /// Fewer for wide tables, and 1 for those where it is not worth it.
+  let batchRows: Int
   let delete: String
   /// Columns: a number, those that travel, local ones.
   let read: String
@@ -39,6 +47,11 @@ final class TableSQL: Sendable {
     insertState = builder.insertState
     putState = builder.putState
     upsertAll = builder.upsert(shape.columns.map(\.name))
+    let width = shape.keyColumns.count + max(shape.columns.count, 5)
+    batchRows = width > 100 ? 1 : min(32, 800 / width)
+    insertStates = builder.insertStates(batchRows)
+    putStates = builder.putStates(batchRows)
+    upsertAllRows = builder.upsert(shape.columns.map(\.name), rows: batchRows)
     delete = builder.delete
     read = builder.read
     readGone = builder.readGone
@@ -69,6 +82,13 @@ private struct Builder {
 
   private func parameters(_ count: Int, from first: Int = 1) -> [String] {
     (first..<first + count).map { "?\($0)" }
+  }
+
+  /// Of so many rows with so many values each.
+  private func rows(_ count: Int, of width: Int) -> String {
+    (0..<count).map { row in
+      "(\(parameters(width, from: row * width + 1).joined(separator: ", ")))"
+    }.joined(separator: ", ")
   }
 
   var scanNotes: String {
@@ -117,19 +137,26 @@ private struct Builder {
   }
 
   var insertState: String {
-    "INSERT INTO \(note.rowTable) VALUES (\(parameters(keyCount + 5).joined(separator: ", "))) "
-      + "ON CONFLICT DO NOTHING"
+    "INSERT INTO \(note.rowTable) VALUES \(rows(1, of: keyCount + 5)) ON CONFLICT DO NOTHING"
+  }
+
+  /// IGNORE, because with ON CONFLICT a NULL could still end the statement, and SQLite would keep all
+  /// pages as they were before it.
+  func insertStates(_ count: Int) -> String {
+    "INSERT OR IGNORE INTO \(note.rowTable) VALUES \(rows(count, of: keyCount + 5))"
   }
 
   /// Without triggers, foreign keys and other indices SQLite replaces with one search, where an
   /// UPDATE takes three.
-  var putState: String {
-    "REPLACE INTO \(note.rowTable) VALUES (\(parameters(keyCount + 5).joined(separator: ", ")))"
+  var putState: String { putStates(1) }
+
+  func putStates(_ count: Int) -> String {
+    "REPLACE INTO \(note.rowTable) VALUES \(rows(count, of: keyCount + 5))"
   }
 
-  func upsert(_ columns: [String]) -> String {
+  func upsert(_ columns: [String], rows count: Int = 1) -> String {
     let names = (shape.keyColumns + columns).map(\.quoted).joined(separator: ", ")
-    let values = parameters(keyCount + columns.count).joined(separator: ", ")
+    let values = rows(count, of: keyCount + columns.count)
     let action =
       columns.isEmpty
       ? "NOTHING"
@@ -139,7 +166,7 @@ private struct Builder {
     // OR ABORT, because the table's own conflict clauses could end the merge's transaction or leave
     // the row out in silence.
     return
-      "INSERT OR ABORT INTO \(table) (\(names)) VALUES (\(values)) ON CONFLICT (\(key)) DO \(action)"
+      "INSERT OR ABORT INTO \(table) (\(names)) VALUES \(values) ON CONFLICT (\(key)) DO \(action)"
   }
 
   func update(_ columns: [String]) -> String {

@@ -144,6 +144,13 @@ extension [UInt8] {
     if count > self.count - start { return nil }
     return withUnsafeBufferPointer { bytes in
       var (place, left) = (start, count)
+      let words = UnsafeRawBufferPointer(bytes)
+      while left >= 8, place + 8 <= words.count {
+        let word = words.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+        // The bytes that go on with a scalar have their top bit set and the next one clear.
+        left -= 8 - (word & ~(word << 1) & 0x8080_8080_8080_8080).nonzeroBitCount
+        place += 8
+      }
       while place < bytes.count {
         if bytes[place] & 0xC0 != 0x80 {
           if left == 0 { return place }

@@ -153,18 +153,28 @@ package struct FastStatement {
 
   /// The value of a column, valid until the next step.
   package func value(_ column: Int32) -> WireValue {
-    switch sqlite3_column_type(pointer, column) {
+    // One look for the column, instead of one each for its type, bytes and length. Nobody else uses
+    // the connection meanwhile, so the value needs no protection.
+    let value = sqlite3_column_value(pointer, column)
+    switch sqlite3_value_type(value) {
     case SQLITE_INTEGER:
-      let number = sqlite3_column_int64(pointer, column)
+      let number = sqlite3_value_int64(value)
       return WireValue(number < 0 ? .negative : .integer, bits: UInt64(bitPattern: number))
-    case SQLITE_FLOAT:
-      return WireValue(.real, bits: sqlite3_column_double(pointer, column).bitPattern)
+    case SQLITE_FLOAT: return WireValue(.real, bits: sqlite3_value_double(value).bitPattern)
     case SQLITE_TEXT:
-      let start = sqlite3_column_text(pointer, column)
-      let count = Int(sqlite3_column_bytes(pointer, column))
-      return WireValue(.text, content: UnsafeRawBufferPointer(start: start, count: count))
-    case SQLITE_BLOB: return WireValue(.blob, content: blob(column))
+      let start = sqlite3_value_text(value)
+      return WireValue(.text, content: content(start, of: value))
+    case SQLITE_BLOB:
+      let start = sqlite3_value_blob(value)
+      return WireValue(.blob, content: content(start, of: value))
     default: return WireValue(.null)
     }
+  }
+
+  private func content(_ start: UnsafeRawPointer?, of value: OpaquePointer?)
+    -> UnsafeRawBufferPointer
+  {
+    let count = start == nil ? 0 : Int(sqlite3_value_bytes(value))
+    return UnsafeRawBufferPointer(start: start, count: count)
   }
 }
