@@ -16,11 +16,12 @@ enum BenchCase: String, CaseIterable {
   /// The ratio to the plain table that the design aims at.
   var aim: Double? {
     switch self {
-    case .insert: 1.6
-    case .insertSealed: 2.6
-    case .update: 1.7
-    case .updateSealed: 2.8
-    case .mergeNew: 3
+    case .insert: 1.55
+    case .insertSealed: 2.5
+    case .update: 1.65
+    case .updateSealed: 2.7
+    case .mergeNew: 2.5
+    case .mergeRepeated: 0.5
     default: nil
     }
   }
