@@ -14,11 +14,12 @@ struct RemoteDoctor {
   func run() throws {
     try checkCursors()
     try checkOwn()
-    try checkNames()
-    for fork in try transaction.forks() {
-      try findings.add(
-        .fork, "the remote has another operation than is here",
-        at: .init(author: fork.replica, sequence: fork.sequence, name: fork.remote))
+    if try checkNames() {
+      for fork in try transaction.forks() {
+        try findings.add(
+          .fork, "the remote has another operation than is here",
+          at: .init(author: fork.replica, sequence: fork.sequence, name: fork.remote))
+      }
     }
     try checkInbox()
     try checkSplices()
@@ -65,7 +66,8 @@ struct RemoteDoctor {
   }
 
   /// Authors are known by their number.
-  private func checkNames() throws {
+  private func checkNames() throws -> Bool {
+    var isKnown = true
     let count = transaction.authors.ids.count
     let columns = [
       (tables.remoteHead, "author"), (tables.fork, "author"), (tables.seen, "author"),
@@ -76,10 +78,12 @@ struct RemoteDoctor {
         "SELECT count(*) FROM \(table) WHERE \(column) NOT BETWEEN 0 AND \(count - 1)")
       defer { select.reset() }
       guard try select.step(), select.int64(0) > 0 else { continue }
+      isKnown = false
       try findings.add(
         .authors, "\(select.int64(0)) rows name replicas that are not known",
         at: .init(table: table, column: column))
     }
+    return isKnown
   }
 
   private func checkInbox() throws {

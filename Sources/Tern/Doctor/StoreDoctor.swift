@@ -19,7 +19,10 @@ final class StoreDoctor {
 
   /// - Returns: `nil` where nothing further can be read.
   func open() throws -> StoreTransaction? {
-    guard let format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)") else {
+    guard
+      let format = try Int.fetchOne(
+        db, sql: "SELECT CAST(format AS INTEGER) FROM \(tables.replica)")
+    else {
       // Its first opening did not end.
       return nil
     }
@@ -30,54 +33,21 @@ final class StoreDoctor {
           + "is a Tern for \(StoreTables.format)")
       return nil
     }
-    guard try checkTables(tables.creation), try checkAuthors() else { return nil }
+    guard try TableForms(findings).check(tables.creation, in: db), try checkAuthors() else {
+      return nil
+    }
     let sql = try installed()
     let statements = sql.flatMap { $0.note.tables + $0.gone }
-    guard try checkTables(statements) else { return nil }
+    guard try TableForms(findings).check(statements, in: db) else { return nil }
     try checkTriggers(sql)
     return try StoreTransaction(db, tables: tables, sql: sql)
-  }
-
-  // MARK: - Tables
-
-  /// Compares the columns with those that the statements would make.
-  private func checkTables(_ creation: [String]) throws -> Bool {
-    let expected = try Self.columns(creation)
-    var isWhole = true
-    for (table, columns) in expected.sorted(by: { $0.key < $1.key }) {
-      let present = try Self.columns(of: table, db)
-      if present == columns { continue }
-      isWhole = false
-      try findings.add(
-        .storeTable, present.isEmpty ? "Tern's table is gone" : "Tern's table has other columns",
-        at: .init(table: table))
-    }
-    return isWhole
-  }
-
-  private static func columns(_ creation: [String]) throws -> [String: [String]] {
-    try DatabaseQueue().write { db in
-      for statement in creation { try db.execute(sql: statement) }
-      let names = try String.fetchAll(
-        db, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
-      return Dictionary(
-        uniqueKeysWithValues: try names.map { ($0, try columns(of: $0, db)) })
-    }
-  }
-
-  private static func columns(of table: String, _ db: Database) throws -> [String] {
-    try String.fetchAll(
-      db,
-      sql: """
-        SELECT name || ' ' || type || ' ' || "notnull" || ' ' || pk
-        FROM pragma_table_info(?, 'main') ORDER BY name
-        """, arguments: [table])
   }
 
   // MARK: - Authors
 
   private func checkAuthors() throws -> Bool {
-    let replicas = try Row.fetchAll(db, sql: "SELECT id, last_time FROM \(tables.replica)")
+    let replicas = try Row.fetchAll(
+      db, sql: "SELECT id, last_time, schema_version FROM \(tables.replica)")
     let authors = try Row.fetchAll(db, sql: "SELECT * FROM \(tables.author) ORDER BY idx")
     let ids = authors.map { ($0["id"] as Data?).flatMap { ReplicaID(bytes: $0) } }
     guard replicas.count == 1, authors.map({ $0["idx"] as Int64 }) == Array(0..<Int64(ids.count)),
@@ -88,6 +58,10 @@ final class StoreDoctor {
     }
     if (replicas[0]["id"] as Data?) != (authors[0]["id"] as Data?) {
       try findings.add(.identity, "the replica's id is not that of its own operations")
+    }
+    guard UInt32(exactly: replicas[0]["schema_version"] as Int64) != nil else {
+      try findings.add(.catalogue, "the schema's version is none")
+      return false
     }
     let last = HybridTime(rawValue: UInt64(bitPattern: replicas[0]["last_time"] as Int64))
     for (row, id) in zip(authors, ids) {

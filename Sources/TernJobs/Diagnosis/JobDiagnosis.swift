@@ -18,17 +18,14 @@ package struct JobDiagnosis {
   /// - Returns: whether there is a queue that this Tern can read.
   package func run(isWorking: Bool? = nil) throws -> Bool {
     guard try db.tableExists(JobTables.queue),
-      let format = try Int.fetchOne(db, sql: "SELECT format FROM \(JobTables.queue)")
+      let format = try Int.fetchOne(
+        db, sql: "SELECT CAST(format AS INTEGER) FROM \(JobTables.queue)")
     else { return false }
     guard format <= JobTables.format else {
       try findings.add(.newerFormat, "the job queue has format \(format)")
       return true
     }
-    for table in [JobTables.job, JobTables.checkpoint, JobTables.file, JobTables.gate]
-    where try !db.tableExists(table) {
-      try findings.add(.storeTable, "Tern's table is gone", at: .init(table: table))
-      return true
-    }
+    guard try TableForms(findings).check(JobTables.creation, in: db) else { return true }
     try checkJobs(isWorking)
     try checkParts()
     try checkGates(isWorking)

@@ -26,6 +26,10 @@ struct DoctorDamageTests {
     // A replica's own tables.
     ("DROP TABLE grdb_tern_main_undone", ["store-table"]),
     ("ALTER TABLE grdb_tern_main_row_3 ADD COLUMN more", ["store-table"]),
+    ("UPDATE grdb_tern_main_author SET stored = 'many' WHERE idx = 1", ["store-table"]),
+    ("UPDATE grdb_tern_main_row_2 SET cells = 'text' WHERE k0 = '1'", ["store-table"]),
+    ("UPDATE grdb_tern_main_replica SET schema_version = -1", ["catalogue"]),
+    ("INSERT INTO grdb_tern_main_fork VALUES ('r', 99, 1)", ["authors"]),
     ("UPDATE grdb_tern_main_replica SET format = 99", ["newer-format"]),
     ("UPDATE grdb_tern_main_replica SET format = 1", ["older-format"]),
     ("UPDATE grdb_tern_main_column SET rule = 99 WHERE tbl = 3", ["newer-format"]),
@@ -68,7 +72,10 @@ struct DoctorDamageTests {
     ("UPDATE grdb_tern_main_row_2 SET cells = x'FF' WHERE k0 = '1'", ["state-damaged"]),
     ("UPDATE grdb_tern_main_row_2 SET life = -1 WHERE k0 = '1'", ["state-damaged"]),
     ("UPDATE grdb_tern_main_row_3 SET covered = 1", ["state-form"]),
-    ("UPDATE grdb_tern_main_row_2 SET cells = cells || cells WHERE k0 = '1'", ["state-form"]),
+    (
+      "UPDATE grdb_tern_main_row_2 SET cells = CAST(cells || cells AS BLOB) WHERE k0 = '1'",
+      ["state-form"]
+    ),
     ("UPDATE grdb_tern_main_row_1 SET time = time + (1 << 40) WHERE k0 = 's'", ["state-ahead"]),
     ("UPDATE grdb_tern_main_row_1 SET author = 9 WHERE k0 = 's'", ["state-ahead"]),
     // The tables.

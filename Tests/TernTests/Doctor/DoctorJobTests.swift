@@ -54,6 +54,7 @@ struct DoctorJobTests {
   private static let damages: [(sql: String, found: [String], remarks: [String])] = [
     ("UPDATE grdb_tern_job SET state = 9 WHERE id = 2", ["job-state"], []),
     ("UPDATE grdb_tern_job SET failures = -1 WHERE id = 2", ["job-state"], []),
+    ("UPDATE grdb_tern_job SET state = 'done' WHERE id = 2", ["store-table"], []),
     ("UPDATE grdb_tern_jobqueue SET unfinished = 7", ["job-count"], []),
     ("UPDATE grdb_tern_jobqueue SET format = 9", ["newer-format"], []),
     ("DROP TABLE grdb_tern_jobgate", ["store-table"], []),
