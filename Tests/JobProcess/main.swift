@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Tern
 
-// A process of its own for the tests of the queue: `JobProcess DATABASE enqueue|work`.
+// A process of its own for the tests of the queue: `JobProcess DATABASE enqueue|work|drain`.
 
 struct Errand: Job {
   static let kind = "errand"
@@ -25,7 +25,7 @@ case "enqueue":
     try queue.enqueue(Errand(name: "child"), files: [file], in: db)
   }
   say("enqueued")
-case "work":
+case let mode where mode == "work" || mode == "drain":
   let worker = JobWorker(queue) {
     $0.handle(Errand.self) { _, _ in
       say("working")
@@ -34,9 +34,9 @@ case "work":
     }
   }
   do {
-    try await worker.run()
+    try await mode == "work" ? worker.run() : worker.drain()
   } catch let error as JobQueueError {
     say(error.code == .workerRunning ? "refused" : "\(error)")
   }
-default: fatalError("usage: JobProcess DATABASE enqueue|work")
+default: fatalError("usage: JobProcess DATABASE enqueue|work|drain")
 }

@@ -19,11 +19,18 @@ package final class FileLock: Sendable {
   /// - Throws: ``FileFailure``.
   package static func attempt(_ path: String) throws -> FileLock? {
     let lock = try opened(path)
-    while flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
-      if errno == EWOULDBLOCK { return nil }
+    return try lock.attempt() ? lock : nil
+  }
+
+  /// Takes the lock of a file that is open, unless somebody else has it.
+  ///
+  /// - Throws: ``FileFailure``.
+  package func attempt() throws -> Bool {
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      if errno == EWOULDBLOCK { return false }
       if errno != EINTR { throw FileFailure("locking a file") }
     }
-    return lock
+    return true
   }
 
   /// ``attempt(_:)`` that waits, blocking the thread.
@@ -35,7 +42,10 @@ package final class FileLock: Sendable {
     return lock
   }
 
-  private static func opened(_ path: String) throws -> FileLock {
+  /// A lock that nobody holds yet by this value.
+  ///
+  /// - Throws: ``FileFailure``.
+  package static func opened(_ path: String) throws -> FileLock {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw FileFailure("opening a lock file") }
     return FileLock(descriptor: descriptor)

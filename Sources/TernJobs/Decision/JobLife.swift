@@ -7,12 +7,15 @@ package struct JobLife: Hashable, Sendable {
   package private(set) var failures: Int
   /// Attempts in a row that reached nobody.
   package private(set) var unreached: Int
+  /// Attempts in a row that ended with their process.
+  package private(set) var deaths: Int
 
   /// A service that says no and to come back at once is not asked in a circle.
   package static let shortestGate = Duration.seconds(1)
 
-  package init(state: JobState, failures: Int = 0, unreached: Int = 0) {
+  package init(state: JobState, failures: Int = 0, unreached: Int = 0, deaths: Int = 0) {
     (self.state, self.failures, self.unreached) = (state, failures, unreached)
+    self.deaths = deaths
   }
 
   package enum Event: Hashable, Sendable {
@@ -23,12 +26,16 @@ package struct JobLife: Hashable, Sendable {
     /// The worker ends, and the attempt with it.
     case shutDown
     /// The process that ran it is dead.
-    case processDied
+    ///
+    /// - Parameter limit: after so many in a row it is not tried again.
+    case processDied(limit: Int)
     /// No handler knows its kind, or something of it can not be read.
     case unusable
     case failed(FailureAdvice, Circumstances)
     /// Somebody wants it tried afresh, or a handler for its kind is there.
     case revived
+    /// Nobody wants it any more.
+    case cancelled
   }
 
   /// What surrounds a failure.
@@ -74,23 +81,29 @@ package struct JobLife: Hashable, Sendable {
       return .none
     case (.running, .checkpoint):
       // Progress was made: what failed before is no sign of what comes.
-      (failures, unreached) = (0, 0)
+      (failures, unreached, deaths) = (0, 0, 0)
       return .none
     case (.running, .succeeded):
       state = .done
       return .none
-    case (.running, .processDied):
+    case (.running, .processDied(let limit)):
       if Planted.isActive(.crashBurnsAttempt) { failures += 1 }
-      state = .waiting
-      return .wait(.zero)
+      deaths += 1
+      state = deaths < limit ? .waiting : .parked
+      return state == .waiting ? .wait(.zero) : .none
     case (.running, .shutDown):
-      state = .waiting
+      (state, deaths) = (.waiting, 0)
       return .wait(.zero)
     case (.running, .failed(let advice, let circumstances)):
+      deaths = 0
       return fail(advice, circumstances)
     case (.failed, .revived), (.parked, .revived):
-      (state, failures, unreached) = (.waiting, 0, 0)
+      (state, failures, unreached, deaths) = (.waiting, 0, 0, 0)
       return .wait(.zero)
+    case (.waiting, .cancelled), (.running, .cancelled), (.failed, .cancelled),
+      (.parked, .cancelled):
+      state = .cancelled
+      return .none
     default:
       preconditionFailure("job: \(event) can not happen while \(state)")
     }

@@ -21,10 +21,12 @@ package struct JobDiagnosis {
       let format = try Int.fetchOne(
         db, sql: "SELECT CAST(format AS INTEGER) FROM \(JobTables.queue)")
     else { return false }
-    guard format <= JobTables.format else {
+    if format > JobTables.format {
       try findings.add(.newerFormat, "the job queue has format \(format)")
       return true
     }
+    // Opening it says what to do.
+    if format < JobTables.format { return false }
     guard try TableForms(findings).check(JobTables.creation, in: db) else { return true }
     try checkJobs(isWorking)
     try checkParts()
@@ -40,13 +42,15 @@ package struct JobDiagnosis {
     var unfinished = 0
     let rows = try Row.fetchCursor(
       db,
-      sql: "SELECT id, kind, state, starts, failures, unreached, reason FROM \(JobTables.job)")
+      sql: """
+        SELECT id, kind, state, starts, failures, unreached, deaths, reason FROM \(JobTables.job)
+        """)
     while let row = try rows.next() {
       let place = place(row["id"])
       let state = (row["state"] as Int?).flatMap(JobState.init)
-      if state != .done { unfinished += 1 }
+      if state.map({ !$0.hasEnded }) ?? true { unfinished += 1 }
       guard let state, (row["starts"] as Int) >= 0, (row["failures"] as Int) >= 0,
-        (row["unreached"] as Int) >= 0
+        (row["unreached"] as Int) >= 0, (row["deaths"] as Int) >= 0
       else {
         try findings.add(.jobState, "its state or its counts are none", at: place)
         continue
@@ -63,22 +67,27 @@ package struct JobDiagnosis {
     let counted = try Int.fetchOne(db, sql: "SELECT unfinished FROM \(JobTables.queue)")
     if counted != unfinished {
       try findings.add(
-        .jobCount, "the queue counts \(counted ?? 0) jobs that are not done, and has \(unfinished)")
+        .jobCount,
+        "the queue counts \(counted ?? 0) jobs that have not ended, and has \(unfinished)")
     }
   }
 
   /// What belongs to a job goes with it.
   private func checkParts() throws {
-    for (table, what) in [(JobTables.checkpoint, "checkpoint"), (JobTables.file, "file")] {
+    let parts = [
+      (JobTables.checkpoint, "checkpoint"), (JobTables.file, "file"), (JobTables.error, "failure"),
+    ]
+    for (table, what) in parts {
       let rows = try Row.fetchCursor(
         db,
         sql: """
-          SELECT p.job, p.name FROM \(table) AS p LEFT JOIN \(JobTables.job) AS j ON j.id = p.job
-          WHERE j.id IS NULL OR j.state = \(JobState.done.rawValue)
+          SELECT p.job FROM \(table) AS p
+          WHERE NOT EXISTS (
+            SELECT 1 FROM \(JobTables.job) WHERE id = p.job AND NOT (\(JobTables.hasEnded)))
           """)
       while let row = try rows.next() {
         try findings.add(
-          .jobPart, "a \(what) is of a job that is done or gone", at: place(row["job"]))
+          .jobPart, "a \(what) is of a job that has ended or is gone", at: place(row["job"]))
       }
     }
     let kinds = Set([CheckpointKind.step, .value, .deadline].map(\.rawValue))

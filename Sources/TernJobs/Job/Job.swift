@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Durable work that a handler does, once or several times until it succeeds, in this process or
@@ -22,11 +23,24 @@ public protocol Job: Codable, Sendable {
   static var service: String? { get }
   /// How often, and when, what failed is tried again. The default is ``RetryPolicy/standard``.
   static var retry: RetryPolicy { get }
+  /// Of the payload's coding; raise it when values that were stored before can't be decoded any
+  /// more. The default is 1.
+  static var version: Int { get }
+  /// Reads what an older version of the app stored.
+  ///
+  /// - Parameter version: less than ``version``, at least 1.
+  /// - Throws: anything, and the job is parked with that as its reason. The default throws.
+  static func migrate(_ payload: Data, from version: Int) throws -> Self
 }
 
 extension Job {
   public static var service: String? { nil }
   public static var retry: RetryPolicy { .standard }
+  public static var version: Int { 1 }
+
+  public static func migrate(_ payload: Data, from version: Int) throws -> Self {
+    throw JobFailure(.permanent, "\(kind) has no way to read version \(version)")
+  }
 }
 
 /// Names a job in its database: given in the order of enqueueing, and never again.

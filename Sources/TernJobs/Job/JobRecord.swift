@@ -10,12 +10,18 @@ public enum JobState: Int, Hashable, Sendable, Codable, CaseIterable {
   /// Its attempts are used up, or no further one would help; it stays until it is retried or
   /// removed.
   case failed = 3
-  /// No handler knows its kind, or its payload can not be read. It comes back by itself when a
-  /// worker with a handler for its kind starts.
+  /// No handler knows its kind, or its payload can not be read: it comes back by itself when a
+  /// worker with a handler for its kind starts. Or its process died each time that it ran
+  /// (``JobLimits/deaths``): it waits until somebody retries it.
   case parked = 4
+  /// By call. Nothing more happens to it.
+  case cancelled = 5
 
   /// Whether nothing more happens to the job in this run of a worker, until somebody retries it.
   public var isStuck: Bool { self == .failed || self == .parked }
+
+  /// Whether nothing more happens to the job, ever.
+  public var hasEnded: Bool { self == .done || self == .cancelled }
 }
 
 /// What a database holds of a job, without its payload.
@@ -39,6 +45,10 @@ public struct JobRecord: Hashable, Sendable, Identifiable {
   public let message: String?
   /// Why it failed, was parked or last had to wait, in a sentence.
   public let reason: String?
+  /// The greater goes first.
+  public let priority: Int
+  /// What it is unique by among the jobs of its kind, while it has not ended.
+  public let uniqueKey: String?
   public let enqueuedAt: Date
 }
 
@@ -49,6 +59,15 @@ public struct JobGate: Hashable, Sendable {
   public let reopensAt: Date
   /// The job that is trying.
   public let probe: JobID?
+}
+
+/// A failure of a job: an attempt that ended in an error, or with its process.
+public struct JobError: Hashable, Sendable {
+  /// Which start of the job it was, from 1.
+  public let start: Int
+  public let at: Date
+  /// In a sentence, without content.
+  public let reason: String
 }
 
 /// All jobs of a database, and the closed gates that they wait for, at one moment.

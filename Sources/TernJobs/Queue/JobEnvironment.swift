@@ -12,8 +12,13 @@ public struct JobEnvironment: Sendable {
   public var jitter: @Sendable () -> Double
   /// Draws a number for a file's name.
   public var makeID: @Sendable () -> UInt64
-  /// How often to look whether another process wrote to the database.
+  /// How often to look whether another process wrote to the database, where the system can't tell.
   public var pollInterval: Duration
+  /// How often to look at the wall clock, which somebody may have set, where the system tells of
+  /// other processes.
+  public var clockInterval: Duration
+  /// Whether the system is asked to tell of files that others write; not where time is virtual.
+  package var watchesFiles = true
   /// The waits of jobs that reached nobody; with no route to anywhere, its limit.
   public var unreached: Backoff
   /// How long a gate is closed when the service did not say.
@@ -31,7 +36,7 @@ public struct JobEnvironment: Sendable {
     wallClock: @escaping @Sendable () -> Duration = { .seconds(Date().timeIntervalSince1970) },
     jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
     makeID: @escaping @Sendable () -> UInt64 = { .random(in: 0...UInt64.max) },
-    pollInterval: Duration = .seconds(1),
+    pollInterval: Duration = .seconds(1), clockInterval: Duration = .seconds(30),
     unreached: Backoff = Backoff(base: .seconds(1), limit: .seconds(60)),
     gateDelay: Duration = .seconds(30), longestGate: Duration = .seconds(86_400),
     executor: (any SerialExecutor)? = nil, fileExecutor: (any SerialExecutor)? = nil
@@ -41,6 +46,7 @@ public struct JobEnvironment: Sendable {
     self.jitter = jitter
     self.makeID = makeID
     self.pollInterval = pollInterval
+    self.clockInterval = clockInterval
     self.unreached = unreached
     self.gateDelay = gateDelay
     self.longestGate = longestGate

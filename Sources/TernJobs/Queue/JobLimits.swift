@@ -2,8 +2,10 @@
 public struct JobLimits: Hashable, Sendable {
   /// Of one job's JSON.
   public var payloadBytes = 1 << 20
-  /// Jobs that are not done: waiting, running, failed and parked.
+  /// Jobs that have not ended: waiting, running, failed and parked.
   public var jobs = 10_000
+  /// Of what a job is unique by, in UTF-8.
+  public var keyBytes = 1000
   public var fileBytes = 256 << 20
   public var filesPerJob = 32
   /// Steps, values and deadlines of one job.
@@ -12,8 +14,14 @@ public struct JobLimits: Hashable, Sendable {
   public var checkpointBytes = 1 << 20
   /// Characters of messages and reasons; longer ones are cut.
   public var messageLength = 500
-  /// How many jobs that are done are kept, the newest, for who looks.
+  /// How many jobs that are done or cancelled are kept, the newest, for who looks.
   public var keptDone = 100
+  /// How long those are kept at most; looked at when a job ends. By default for ever.
+  public var keptFor: Duration?
+  /// What is kept of a job's failures, the newest.
+  public var errorsPerJob = 50
+  /// How many processes in a row may die of a job before it is parked.
+  public var deaths = 5
 
   public init() {}
 }

@@ -7,12 +7,21 @@ extension JobQueue {
   /// Adds a job in the caller's transaction: it is there when that commits, with all else that the
   /// transaction wrote, or not at all. Outside of a transaction it is one by itself.
   ///
-  /// - Parameter files: what ``attach(copyOf:as:)`` made; the job's from the commit on.
-  /// - Throws: ``JobQueueError`` `.payloadTooLarge`, `.tooManyJobs`, `.tooManyFiles`,
+  /// - Parameters:
+  ///   - priority: of the jobs that are due the greatest goes first, however long others wait.
+  ///   - delay: not before that much time has passed.
+  ///   - unique: what becomes of it when there is such a job already.
+  ///   - files: what ``attach(copyOf:as:)`` made; the job's from the commit on. What a job that is
+  ///     skipped was given stays the caller's.
+  /// - Returns: the new job's id, or that of the one that stands for it.
+  /// - Throws: ``JobQueueError`` `.payloadTooLarge`, `.keyTooLong`, `.tooManyJobs`, `.tooManyFiles`,
   ///   `.duplicateFile`, `.fileInUse`, `.notInstalled`; `EncodingError`; `DatabaseError`. Nothing
   ///   of the job is written then, and the transaction can go on.
   @discardableResult
-  public func enqueue<J: Job>(_ job: J, files: [JobFile] = [], in db: Database) throws -> JobID {
+  public func enqueue<J: Job>(
+    _ job: J, priority: Int = 0, after delay: Duration = .zero, unique: JobUniqueness? = nil,
+    files: [JobFile] = [], in db: Database
+  ) throws -> JobID {
     let payload = try JobCoding.encode(job)
     guard payload.count <= limits.payloadBytes else {
       throw JobQueueError(
@@ -20,13 +29,31 @@ extension JobQueue {
         "a \(J.kind) has \(payload.count) bytes, and the limit is \(limits.payloadBytes); put "
           + "large content into a file")
     }
+    if let count = unique?.key.utf8.count, count > limits.keyBytes {
+      throw JobQueueError(
+        .keyTooLong,
+        "a \(J.kind) is unique by \(count) bytes, and the limit is \(limits.keyBytes); take a "
+          + "shorter key")
+    }
+    let now = environment.now
+    let new = NewJob(
+      kind: J.kind, service: J.service, payload: payload, version: J.version, priority: priority,
+      key: unique?.key, ready: delay > .zero ? environment.time(after: delay) : now)
     var id = JobID(rawValue: 0)
     var given: [JobFile] = []
     do {
       try db.inSavepoint {
         let rows = try JobRows(db, limits: limits)
-        id = try rows.insert(
-          kind: J.kind, service: J.service, payload: payload, at: environment.now)
+        switch try rows.standIn(of: new, unique) {
+        case .skipped(let other)?:
+          id = other
+          return .commit
+        case .replaced(let other)?:
+          id = other
+          folder.unlink(try rows.replace(id, by: new, at: now), afterCommitOf: db)
+          try db.notifyChanges(in: Table(JobTables.job))
+        case nil: id = try rows.insert(new, at: now)
+        }
         for file in files {
           try take(file, for: id, rows)
           given.append(file)
@@ -107,6 +134,24 @@ extension JobQueue {
           .diskFull, "there is no room for the file “\(name)”; free some", underlyingError: failure)
         : JobQueueError(
           .fileFailed, "the file “\(name)” could not be stored", underlyingError: failure)
+    }
+  }
+}
+
+extension JobRows {
+  fileprivate enum StandIn {
+    case skipped(JobID)
+    case replaced(JobID)
+  }
+
+  /// The job that makes a new one needless, or that becomes it.
+  fileprivate func standIn(of new: NewJob, _ unique: JobUniqueness?) throws -> StandIn? {
+    switch unique {
+    case .skip(let key)?:
+      try underWay(new.kind, key: key, in: [.waiting, .running, .parked]).map(StandIn.skipped)
+    case .replace(let key)?:
+      try underWay(new.kind, key: key, in: [.waiting, .parked]).map(StandIn.replaced)
+    case nil: nil
     }
   }
 }

@@ -11,14 +11,29 @@ extension JobQueue {
     return try Row.fetchAll(db, sql: "\(Self.selection) ORDER BY id").map(JobRecord.init)
   }
 
-  /// - Returns: `nil` for a job that was removed, or was done before the newest
-  ///   ``JobLimits/keptDone``.
+  /// - Returns: `nil` for a job that was removed, or that ended and is kept no longer: see
+  ///   ``JobLimits/keptDone`` and ``JobLimits/keptFor``.
   /// - Throws: as ``records(in:)``.
   public func record(_ id: JobID, in db: Database) throws -> JobRecord? {
     _ = try JobRows(db, limits: limits)
     return try Row.fetchOne(
       db, sql: "\(Self.selection) WHERE id = ?", arguments: [id.rawValue]
     ).map(JobRecord.init)
+  }
+
+  /// How a job's attempts failed, the oldest first, at most ``JobLimits/errorsPerJob``. Those of one
+  /// that is done or cancelled are gone.
+  ///
+  /// - Throws: as ``records(in:)``.
+  public func errors(of id: JobID, in db: Database) throws -> [JobError] {
+    try JobRows(db, limits: limits).errors(of: id)
+  }
+
+  /// What ``pause(_:in:)`` holds.
+  ///
+  /// - Throws: as ``records(in:)``.
+  public func pauses(in db: Database) throws -> JobPauses {
+    try JobRows(db, limits: limits).pauses()
   }
 
   /// The services that asked for a pause and that jobs wait for, by name.
@@ -77,17 +92,52 @@ extension JobQueue {
     return count
   }
 
+  /// Ends a job that has not ended, waiting or running; it stays as `.cancelled`, without its
+  /// payload and files. The caller's transaction decides. A handler that runs is cancelled once the
+  /// worker sees it, in another process within its poll interval, and nothing that it stores from
+  /// the commit on is taken: its checkpoints throw ``JobQueueError`` `.notRunning`.
+  ///
+  /// - Returns: whether there was such a job.
+  /// - Throws: as ``records(in:)``.
+  @discardableResult
+  public func cancel(_ id: JobID, in db: Database) throws -> Bool {
+    try changing(id, in: db) { rows, found in
+      if found.life.state.hasEnded { return false }
+      folder.unlink(try rows.cancel(id, found, at: environment.now), afterCommitOf: db)
+      return true
+    }
+  }
+
+  /// Starts no job, or none of a kind, until it is resumed, in any process. Those that run are not
+  /// disturbed. The caller's transaction decides.
+  ///
+  /// - Parameter kind: ``Job/kind``, `nil` for all.
+  /// - Throws: as ``records(in:)``.
+  public func pause(_ kind: String? = nil, in db: Database) throws {
+    try JobRows(db, limits: limits).pause(kind ?? "", at: environment.now)
+    try db.notifyChanges(in: Table(JobTables.job))
+  }
+
+  /// Takes back the ``pause(_:in:)`` of the same kind, or of all.
+  ///
+  /// - Throws: as ``records(in:)``.
+  public func resume(_ kind: String? = nil, in db: Database) throws {
+    try JobRows(db, limits: limits).resume(kind ?? "")
+    try db.notifyChanges(in: Table(JobTables.job))
+  }
+
   /// Removes a job, whatever its state, with its files. The caller's transaction decides. A handler
-  /// that runs is told at its next checkpoint, by ``JobQueueError`` `.notRunning`.
+  /// that runs is cancelled, as by ``cancel(_:in:)``.
   ///
   /// - Returns: whether there was such a job.
   /// - Throws: as ``records(in:)``.
   @discardableResult
   public func remove(_ id: JobID, in db: Database) throws -> Bool {
     try changing(id, in: db) { rows, found in
-      if found.life.state != .done { try rows.removeUnfinished() }
+      if !found.life.state.hasEnded { try rows.removeUnfinished() }
       try rows.tell(found.service, .ended(id))
       try rows.dropCheckpoints(of: id)
+      try rows.dropErrors(of: id)
       folder.unlink(try rows.dropFiles(of: id), afterCommitOf: db)
       try db.execute(sql: "DELETE FROM \(JobTables.job) WHERE id = ?", arguments: [id.rawValue])
       return true
@@ -112,7 +162,7 @@ extension JobQueue {
 
   private static let selection = """
     SELECT id, kind, nullif(service, '') AS service, state, since_ms, ready_ms, starts, failures,
-      progress, message, reason, enqueued_ms FROM \(JobTables.job)
+      progress, message, reason, priority, unique_key, enqueued_ms FROM \(JobTables.job)
     """
 }
 
@@ -125,6 +175,7 @@ extension JobRecord {
       state: JobState(rawValue: row["state"]) ?? .parked, since: date("since_ms"),
       readyAt: date("ready_ms"), starts: row["starts"], failures: row["failures"],
       progress: row["progress"], message: row["message"], reason: row["reason"],
+      priority: row["priority"], uniqueKey: row["unique_key"],
       enqueuedAt: date("enqueued_ms"))
   }
 }

@@ -23,6 +23,8 @@ public final class JobQueue: Sendable {
   let folder: JobFolder
   /// The kernel's lock that one worker holds.
   let lockPath: String
+  /// Empty for a database in memory.
+  private let path: String
   /// Tells of jobs that were committed in this process.
   let arrivals = LocalWrites(tables: [JobTables.job])
   let copying: BlockingWork
@@ -89,7 +91,7 @@ public final class JobQueue: Sendable {
         database.add(transactionObserver: TemporaryFolder(root), extent: .databaseLifetime)
       }
       return JobQueue(
-        database, limits, environment, durability, folder,
+        database, limits, environment, durability, folder, path: path,
         lockPath: path.isEmpty ? "\(root)/worker.lock" : path + "-jobs.lock")
     } catch let error as DatabaseError {
       throw error
@@ -103,7 +105,7 @@ public final class JobQueue: Sendable {
 
   private init(
     _ database: any DatabaseWriter, _ limits: JobLimits, _ environment: JobEnvironment,
-    _ durability: Durability, _ folder: JobFolder, lockPath: String
+    _ durability: Durability, _ folder: JobFolder, path: String, lockPath: String
   ) {
     self.database = database
     self.limits = limits
@@ -111,8 +113,29 @@ public final class JobQueue: Sendable {
     self.durability = durability
     self.folder = folder
     self.lockPath = lockPath
+    self.path = path
     copying = BlockingWork(executor: environment.fileExecutor)
     database.add(transactionObserver: arrivals, extent: .observerLifetime)
+  }
+
+  /// Tells when somebody may have committed to the database.
+  ///
+  /// - Returns: `nil` where the system does not.
+  func fileEvents() -> AsyncStream<Void>? {
+    guard environment.watchesFiles, !path.isEmpty else { return nil }
+    let url = URL(filePath: path)
+    return FileWatch.events(
+      in: url.deletingLastPathComponent().path(percentEncoded: false),
+      names: [url.lastPathComponent, url.lastPathComponent + "-wal"])
+  }
+
+  /// Tells when a worker may have let the lock go, by its end or by that of its process.
+  func lockEvents() -> AsyncStream<Void>? {
+    guard environment.watchesFiles else { return nil }
+    let url = URL(filePath: lockPath)
+    return FileWatch.events(
+      in: url.deletingLastPathComponent().path(percentEncoded: false),
+      names: [url.lastPathComponent])
   }
 }
 

@@ -4,7 +4,8 @@ import TernCore
 public struct JobQueueError: Error, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
-      case notInstalled, newerFormat, workerRunning, payloadTooLarge, tooManyJobs
+      case notInstalled, newerFormat, olderFormat, workerRunning, payloadTooLarge, tooManyJobs
+      case keyTooLong
       case fileTooLarge, tooManyFiles, duplicateFile, fileInUse, noSuchFile, diskFull, fileFailed
       case folderInUse
       case tooManyCheckpoints, checkpointTooLarge, duplicateStep, unreadable, notRunning
@@ -15,10 +16,14 @@ public struct JobQueueError: Error, Sendable {
     public static let notInstalled = Code(reason: .notInstalled)
     /// A newer Tern made the queue's tables.
     public static let newerFormat = Code(reason: .newerFormat)
+    /// A Tern before the first release made the queue's tables.
+    public static let olderFormat = Code(reason: .olderFormat)
     /// Another worker, of this process or another, works on the same database.
     public static let workerRunning = Code(reason: .workerRunning)
     /// Over ``JobLimits/payloadBytes``.
     public static let payloadTooLarge = Code(reason: .payloadTooLarge)
+    /// Over ``JobLimits/keyBytes``.
+    public static let keyTooLong = Code(reason: .keyTooLong)
     /// ``JobLimits/jobs`` that are not done are there already.
     public static let tooManyJobs = Code(reason: .tooManyJobs)
     /// Over ``JobLimits/fileBytes``.
@@ -45,7 +50,7 @@ public struct JobQueueError: Error, Sendable {
     public static let duplicateStep = Code(reason: .duplicateStep)
     /// What an earlier attempt stored is not of the type that is asked for. The job is parked.
     public static let unreadable = Code(reason: .unreadable)
-    /// The job was removed, or another attempt has it.
+    /// The job was removed or cancelled, or another attempt has it.
     public static let notRunning = Code(reason: .notRunning)
   }
 

@@ -19,7 +19,8 @@ extension JobRows {
       starts == claim.start
     else {
       throw JobQueueError(
-        .notRunning, "job \(claim.id) was removed, or another attempt has it; end this one")
+        .notRunning,
+        "job \(claim.id) was removed or cancelled, or another attempt has it; end this one")
     }
     return (life, service)
   }
@@ -27,10 +28,10 @@ extension JobRows {
   // MARK: - Checkpoints
 
   func checkpoint(_ kind: CheckpointKind, _ name: String, of claim: Claim) throws -> Data? {
-    try Data.fetchOne(
-      db,
-      sql: "SELECT content FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ? AND name = ?",
-      arguments: [claim.id.rawValue, kind.rawValue, name])
+    try row(
+      "SELECT content FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ? AND name = ?",
+      [claim.id.rawValue, kind.rawValue, name]
+    )?[0]
   }
 
   func storeCheckpoint(
@@ -69,9 +70,9 @@ extension JobRows {
     let before = life
     _ = life.handle(.checkpoint)
     if life != before {
-      try db.execute(
-        sql: "UPDATE \(JobTables.job) SET failures = ?, unreached = ? WHERE id = ?",
-        arguments: [life.failures, life.unreached, claim.id.rawValue])
+      try run(
+        "UPDATE \(JobTables.job) SET failures = ?, unreached = ?, deaths = ? WHERE id = ?",
+        [life.failures, life.unreached, life.deaths, claim.id.rawValue])
     }
     return try tell(service, .passed(claim.id))
   }
@@ -120,27 +121,44 @@ extension JobRows {
       try tell(service, .limited(since: now, until: until))
     }
     try store(life, of: claim.id, since: now, ready: ready, reason: end.reason)
-    return life.state == .done ? try clear(claim.id, at: now) : []
+    if let reason = end.reason { try note(reason, start: claim.start, of: claim.id, at: now) }
+    if life.state != .done { return [] }
+    return try clear(claim.id, at: now)
   }
 
-  /// What nobody needs of a job that is done. Those that were done after now, because the clock was
+  /// Nothing more is to happen to a job. A handler that runs is told at its next checkpoint, and by
+  /// cancellation.
+  ///
+  /// - Returns: paths of files to unlink.
+  func cancel(_ job: JobID, _ found: Found, at now: WallTime) throws -> [String] {
+    var life = found.life
+    _ = life.handle(.cancelled)
+    try tell(found.service, .ended(job))
+    try store(life, of: job, since: now)
+    return try clear(job, at: now)
+  }
+
+  /// What nobody needs of a job that has ended. Those that ended after now, because the clock was
   /// set back since, are older than this one.
   private func clear(_ job: JobID, at now: WallTime) throws -> [String] {
     try removeUnfinished()
     try dropCheckpoints(of: job)
-    try db.execute(
-      sql: "UPDATE \(JobTables.job) SET payload = x'' WHERE id = ?", arguments: [job.rawValue])
-    try db.execute(
-      sql: """
-        UPDATE \(JobTables.job) SET since_ms = ? - 1
-        WHERE state = \(JobState.done.rawValue) AND since_ms > ?
-        """, arguments: [now.milliseconds, now.milliseconds])
-    try db.execute(
-      sql: """
-        DELETE FROM \(JobTables.job) WHERE id IN (
-          SELECT id FROM \(JobTables.job) WHERE state = \(JobState.done.rawValue)
-          ORDER BY since_ms DESC, id DESC LIMIT -1 OFFSET ?)
-        """, arguments: [limits.keptDone])
+    try dropErrors(of: job)
+    try run("UPDATE \(JobTables.job) SET payload = x'' WHERE id = ?", [job.rawValue])
+    try run(
+      "UPDATE \(JobTables.job) SET since_ms = ? - 1 WHERE \(JobTables.hasEnded) AND since_ms > ?",
+      [now.milliseconds, now.milliseconds])
+    try run(
+      """
+      DELETE FROM \(JobTables.job) WHERE id IN (
+        SELECT id FROM \(JobTables.job) WHERE \(JobTables.hasEnded)
+        ORDER BY since_ms DESC, id DESC LIMIT -1 OFFSET ?)
+      """, [limits.keptDone])
+    if let longest = limits.keptFor {
+      try run(
+        "DELETE FROM \(JobTables.job) WHERE \(JobTables.hasEnded) AND since_ms < ?",
+        [WallTime(notAfter: now.duration - longest).milliseconds])
+    }
     return try dropFiles(of: job)
   }
 }

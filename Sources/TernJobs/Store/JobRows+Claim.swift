@@ -10,17 +10,21 @@ extension JobRows {
     // Nobody watched the network since the last run.
     try wakeUnreached(at: now)
     for job in try ids(state: .running) where !Planted.isActive(.claimForgotten) {
-      guard var life = try life(job)?.life else { continue }
-      _ = life.handle(.processDied)
+      guard case (var life, let start, _)? = try life(job) else { continue }
+      _ = life.handle(.processDied(limit: limits.deaths))
+      let isParked = life.state == .parked
       // Its place in the order stays.
-      try store(life, of: job, since: now)
+      try store(
+        life, of: job, since: now,
+        reason: isParked ? "its process died \(life.deaths) times in a row while it ran" : nil)
+      try note("the process died", start: start, of: job, at: now)
     }
     try db.execute(sql: "UPDATE \(JobTables.gate) SET probe = NULL WHERE probe IS NOT NULL")
     for job in try ids(state: .parked) {
       guard var life = try life(job)?.life,
         let kind = try String.fetchOne(
           db, sql: "SELECT kind FROM \(JobTables.job) WHERE id = ?", arguments: [job.rawValue]),
-        kinds.contains(kind)
+        kinds.contains(kind), life.deaths < limits.deaths
       else { continue }
       _ = life.handle(.revived)
       try store(life, of: job, since: now, ready: now)
@@ -39,9 +43,10 @@ extension JobRows {
     let now = now.milliseconds
     try db.execute(
       sql: """
-        UPDATE \(JobTables.job) SET ready_ms = ? + max(ready_ms - since_ms, 0), since_ms = ?
+        UPDATE \(JobTables.job) SET since_ms = ?, ready_ms =
+          CASE due WHEN 1 THEN min(ready_ms, ?) ELSE ? + max(ready_ms - since_ms, 0) END
         WHERE state = \(JobState.waiting.rawValue) AND since_ms > ?
-        """, arguments: [now, now, now])
+        """, arguments: [now, now, now, now])
     try db.execute(
       sql: """
         UPDATE \(JobTables.gate) SET reopens_ms = ? + reopens_ms - since_ms, since_ms = ?
@@ -58,49 +63,66 @@ extension JobRows {
         """, arguments: [now.milliseconds])
   }
 
-  /// One row for each service that jobs wait for, found by the index alone.
+  /// One row for each service and kind that jobs are due of, found by the index alone.
   private func heads() throws -> [ClaimChoice.Head] {
     var heads: [ClaimChoice.Head] = []
-    let columns = "SELECT service, ready_ms, id FROM \(JobTables.job)"
-    let order = "ORDER BY service, ready_ms, id LIMIT 1"
-    let waiting = "state = \(JobState.waiting.rawValue)"
-    var row = try Row.fetchOne(db, sql: "\(columns) WHERE \(waiting) \(order)")
-    while let found = row {
-      let service: String = found["service"]
+    let columns = "SELECT service, kind, priority, ready_ms, id FROM \(JobTables.job)"
+    let order = "ORDER BY service, kind, priority DESC, ready_ms, id LIMIT 1"
+    let isDue = JobTables.isDue
+    var found = try row("\(columns) WHERE \(isDue) \(order)")
+    while let head = found {
+      let (service, kind): (String, String) = (head[0], head[1])
       heads.append(
         ClaimChoice.Head(
-          job: JobID(rawValue: found["id"]), service: service.isEmpty ? nil : service,
-          ready: WallTime(milliseconds: found["ready_ms"])))
-      row = try Row.fetchOne(
-        db, sql: "\(columns) WHERE \(waiting) AND service > ? \(order)", arguments: [service])
+          job: JobID(rawValue: head[4]), kind: kind, service: service.isEmpty ? nil : service,
+          priority: head[2], ready: WallTime(milliseconds: head[3])))
+      found = try row(
+        "\(columns) WHERE \(isDue) AND (service, kind) > (?, ?) \(order)", [service, kind])
     }
     return heads
   }
 
+  /// Lets those in whose time has come.
+  ///
+  /// - Returns: when the next one's time comes.
+  private func admit(at now: WallTime) throws -> WallTime? {
+    func next() throws -> WallTime? {
+      let found = try row("SELECT min(ready_ms) FROM \(JobTables.job) WHERE \(JobTables.isLater)")
+      return (found?[0] as Int64?).map(WallTime.init(milliseconds:))
+    }
+    guard let first = try next(), first <= now else { return try next() }
+    try run(
+      "UPDATE \(JobTables.job) SET due = 1 WHERE \(JobTables.isLater) AND ready_ms <= ?",
+      [now.milliseconds])
+    return try next()
+  }
+
   /// Claims the next job that can run, parking on the way what can not be read.
   func claim(_ handlers: JobHandlers, at now: WallTime) throws -> Claimed {
+    let next = try admit(at: now)
+    let pauses = try pauses()
     while true {
-      let decision = ClaimChoice.decide(try heads(), gates: try gates(), now: now)
+      let decision = ClaimChoice.decide(
+        try heads(), gates: try gates(), pauses: pauses, next: next, now: now)
       guard case .claim(let job, let probeOf) = decision else {
         guard case .wait(let until) = decision else { preconditionFailure("\(decision)") }
         return .nothing(until: until)
       }
-      let row = try Row.fetchOne(
-        db,
-        sql: """
-          SELECT kind, payload, starts, enqueued_ms, (SELECT id FROM \(JobTables.queue)) AS queue
-          FROM \(JobTables.job) WHERE id = ?
-          """, arguments: [job.rawValue])!
+      let row = try row(
+        """
+        SELECT kind, payload, version, starts, enqueued_ms,
+          (SELECT id FROM \(JobTables.queue)) AS queue
+        FROM \(JobTables.job) WHERE id = ?
+        """, [job.rawValue])!
       let kind: String = row["kind"]
       var life = try life(job)!.life
       do {
-        let (work, retry) = try handlers.prepare(kind, row["payload"])
+        let (work, retry) = try handlers.prepare(kind, row["payload"], version: row["version"])
         _ = life.handle(.claimed)
         try store(life, of: job, since: now)
         let start = row["starts"] + 1
-        try db.execute(
-          sql: "UPDATE \(JobTables.job) SET starts = ? WHERE id = ?",
-          arguments: [start, job.rawValue])
+        try run(
+          "UPDATE \(JobTables.job) SET starts = ? WHERE id = ?", [start, job.rawValue])
         try tell(probeOf, .claimed(job))
         return .job(
           Claim(
@@ -110,11 +132,13 @@ extension JobRows {
       } catch let unusable as Unusable {
         _ = life.handle(.unusable)
         try store(life, of: job, since: now, reason: unusable.reason)
+        try note(unusable.reason, start: row["starts"], of: job, at: now)
       }
     }
   }
 
-  /// When the first job can run that waits for a time or a gate, and not for the network.
+  /// When the first job can run that waits for a time or a gate, and neither for the network nor to
+  /// be resumed.
   func nextReached(at now: WallTime) throws -> WallTime? {
     try Int64.fetchOne(
       db,
@@ -122,13 +146,21 @@ extension JobRows {
         SELECT min(max(j.ready_ms, coalesce(g.reopens_ms, j.ready_ms)))
         FROM \(JobTables.job) AS j LEFT JOIN \(JobTables.gate) AS g ON g.service = j.service
         WHERE j.state = \(JobState.waiting.rawValue) AND (j.unreached = 0 OR g.reopens_ms > ?)
+          AND NOT EXISTS (SELECT 1 FROM \(JobTables.pause) AS p WHERE p.kind IN ('', j.kind))
         """, arguments: [now.milliseconds]
     ).map(WallTime.init)
   }
 
+  /// Which start of which job runs, as the database has it.
+  func running() throws -> [JobID: Int] {
+    let found = try rows(
+      "SELECT id, starts FROM \(JobTables.job) WHERE state = \(JobState.running.rawValue)")
+    return Dictionary(uniqueKeysWithValues: found.map { (JobID(rawValue: $0[0]), $0[1]) })
+  }
+
   private func files(of job: JobID) throws -> [String: String] {
-    let rows = try Row.fetchAll(
-      db, sql: "SELECT name, path FROM \(JobTables.file) WHERE job = ?", arguments: [job.rawValue])
+    let rows = try rows(
+      "SELECT name, path FROM \(JobTables.file) WHERE job = ?", [job.rawValue])
     return Dictionary(uniqueKeysWithValues: rows.map { ($0["name"], $0["path"]) })
   }
 }

@@ -19,78 +19,126 @@ struct JobRows {
   // MARK: - Jobs
 
   /// What is new counts against the limit.
-  func insert(kind: String, service: String?, payload: Data, at now: WallTime) throws -> JobID {
+  func insert(_ job: NewJob, at now: WallTime) throws -> JobID {
     try addUnfinished()
-    try db.execute(
-      sql: """
-        INSERT INTO \(JobTables.job) (kind, service, payload, state, since_ms, ready_ms, starts,
-          failures, unreached, enqueued_ms) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?)
-        """,
-      arguments: [
-        kind, service ?? "", payload, JobState.waiting.rawValue, now.milliseconds,
-        now.milliseconds, now.milliseconds,
+    try run(
+      """
+      INSERT INTO \(JobTables.job) (kind, service, payload, version, state, since_ms, ready_ms, due,
+        priority, unique_key, starts, failures, unreached, deaths, enqueued_ms)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?)
+      """,
+      [
+        job.kind, job.service ?? "", job.payload, job.version, JobState.waiting.rawValue,
+        now.milliseconds, job.ready.milliseconds, job.ready <= now, job.priority, job.key,
+        now.milliseconds,
       ])
     return JobID(rawValue: db.lastInsertedRowID)
   }
 
+  /// Makes a job that waits or is parked another one, with the same id.
+  ///
+  /// - Returns: the paths of files that no job has any more.
+  func replace(_ id: JobID, by job: NewJob, at now: WallTime) throws -> [String] {
+    try dropCheckpoints(of: id)
+    try dropErrors(of: id)
+    // Idempotency keys hold the time of enqueueing: others' services must not take it for the old.
+    try run(
+      """
+      UPDATE \(JobTables.job) SET service = ?, payload = ?, version = ?, state = ?, since_ms = ?,
+        ready_ms = ?, due = ?, priority = ?, failures = 0, unreached = 0, deaths = 0,
+        enqueued_ms = max(enqueued_ms + 1, ?), progress = NULL, message = NULL, reason = NULL
+      WHERE id = ?
+      """,
+      [
+        job.service ?? "", job.payload, job.version, JobState.waiting.rawValue, now.milliseconds,
+        job.ready.milliseconds, job.ready <= now, job.priority, now.milliseconds, id.rawValue,
+      ])
+    return try dropFiles(of: id)
+  }
+
+  /// A job of a kind and key in one of some states, the first that was enqueued.
+  func underWay(_ kind: String, key: String, in states: [JobState]) throws -> JobID? {
+    let found = try rows(
+      """
+      SELECT id, state FROM \(JobTables.job) WHERE unique_key = ? AND kind = ?
+        AND unique_key IS NOT NULL AND \(JobTables.isUnderWay) ORDER BY id
+      """, [key, kind])
+    return found.first { row in states.contains { $0.rawValue == row[1] } }.map {
+      JobID(rawValue: $0[0])
+    }
+  }
+
   private func addUnfinished() throws {
-    try db.execute(
-      sql: "UPDATE \(JobTables.queue) SET unfinished = unfinished + 1 WHERE unfinished < ?",
-      arguments: [Planted.isActive(.limitIgnored) ? .max : limits.jobs])
+    try run(
+      "UPDATE \(JobTables.queue) SET unfinished = unfinished + 1 WHERE unfinished < ?",
+      [Planted.isActive(.limitIgnored) ? .max : limits.jobs])
     if db.changesCount == 0 {
       throw JobQueueError(
         .tooManyJobs,
-        "the queue holds \(limits.jobs) jobs that are not done; let them run or remove some")
+        "the queue holds \(limits.jobs) jobs that have not ended; let them run or remove some")
     }
   }
 
   func removeUnfinished() throws {
-    try db.execute(sql: "UPDATE \(JobTables.queue) SET unfinished = unfinished - 1")
+    try run("UPDATE \(JobTables.queue) SET unfinished = unfinished - 1")
   }
 
   typealias Found = (life: JobLife, starts: Int, service: String?)
 
   func life(_ job: JobID) throws -> Found? {
     guard
-      let row = try Row.fetchOne(
-        db,
-        sql: """
-          SELECT state, failures, unreached, starts, nullif(service, '') AS service
-          FROM \(JobTables.job) WHERE id = ?
-          """, arguments: [job.rawValue]),
+      let row = try row(
+        """
+        SELECT state, failures, unreached, deaths, starts, nullif(service, '') AS service
+        FROM \(JobTables.job) WHERE id = ?
+        """, [job.rawValue]),
       let state = JobState(rawValue: row["state"])
     else { return nil }
-    let life = JobLife(state: state, failures: row["failures"], unreached: row["unreached"])
+    let life = JobLife(
+      state: state, failures: row["failures"], unreached: row["unreached"], deaths: row["deaths"])
     return (life, row["starts"], row["service"])
   }
 
   /// - Parameter ready: `nil` leaves it, and with it the job's place in the order, as it is; but
-  ///   what was ready once is not to wait because the clock was set back since.
+  ///   what was ready once is due, and is not to wait because the clock was set back since.
   func store(
     _ life: JobLife, of job: JobID, since: WallTime, ready: WallTime? = nil, reason: String? = nil
   ) throws {
-    try db.execute(
-      sql: """
-        UPDATE \(JobTables.job) SET state = ?, failures = ?, unreached = ?, since_ms = ?,
-          ready_ms = coalesce(?, min(ready_ms, ?)), reason = ? WHERE id = ?
-        """,
-      arguments: [
-        life.state.rawValue, life.failures, life.unreached, since.milliseconds,
-        ready?.milliseconds, since.milliseconds, reason?.cut(to: limits.messageLength),
-        job.rawValue,
+    try run(
+      """
+      UPDATE \(JobTables.job) SET state = ?, failures = ?, unreached = ?, deaths = ?, since_ms = ?,
+        ready_ms = coalesce(?, min(ready_ms, ?)), due = ?, reason = ? WHERE id = ?
+      """,
+      [
+        life.state.rawValue, life.failures, life.unreached, life.deaths, since.milliseconds,
+        ready?.milliseconds, since.milliseconds, ready.map { $0 <= since } ?? true,
+        reason?.cut(to: limits.messageLength), job.rawValue,
       ])
+  }
+
+  // MARK: - Statements
+
+  /// A statement that SQLite reads once.
+  func run(_ sql: String, _ arguments: StatementArguments = []) throws {
+    try db.cachedStatement(sql: sql).execute(arguments: arguments)
+  }
+
+  func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
+    try Row.fetchOne(db.cachedStatement(sql: sql), arguments: arguments)
+  }
+
+  func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
+    try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments)
   }
 
   // MARK: - Gates
 
   func gate(_ service: String) throws -> GateLife? {
-    try Row.fetchOne(
-      db, sql: "SELECT * FROM \(JobTables.gate) WHERE service = ?", arguments: [service]
-    ).map(GateLife.init)
+    try row("SELECT * FROM \(JobTables.gate) WHERE service = ?", [service]).map(GateLife.init)
   }
 
   func gates() throws -> [String: GateLife] {
-    let rows = try Row.fetchAll(db, sql: "SELECT * FROM \(JobTables.gate)")
+    let rows = try rows("SELECT * FROM \(JobTables.gate)")
     return Dictionary(uniqueKeysWithValues: rows.map { ($0["service"], GateLife($0)) })
   }
 
@@ -131,20 +179,57 @@ struct JobRows {
     return false
   }
 
+  // MARK: - Pauses
+
+  func pauses() throws -> JobPauses {
+    let kinds = try rows("SELECT kind FROM \(JobTables.pause)").map { $0[0] as String }
+    return JobPauses(all: kinds.contains(""), kinds: Set(kinds.filter { !$0.isEmpty }))
+  }
+
+  func pause(_ kind: String, at now: WallTime) throws {
+    try run(
+      "INSERT INTO \(JobTables.pause) VALUES (?, ?) ON CONFLICT DO NOTHING",
+      [kind, now.milliseconds])
+  }
+
+  func resume(_ kind: String) throws {
+    try run("DELETE FROM \(JobTables.pause) WHERE kind = ?", [kind])
+  }
+
   // MARK: - What belongs to a job
+
+  /// Keeps the newest of a job's failures.
+  func note(_ reason: String, start: Int, of job: JobID, at now: WallTime) throws {
+    try run(
+      "INSERT INTO \(JobTables.error) (job, start, at_ms, reason) VALUES (?, ?, ?, ?)",
+      [job.rawValue, start, now.milliseconds, reason.cut(to: limits.messageLength)])
+    try run(
+      """
+      DELETE FROM \(JobTables.error) WHERE id IN (
+        SELECT id FROM \(JobTables.error) WHERE job = ? ORDER BY id DESC LIMIT -1 OFFSET ?)
+      """, [job.rawValue, limits.errorsPerJob])
+  }
+
+  func errors(of job: JobID) throws -> [JobError] {
+    try rows(
+      "SELECT start, at_ms, reason FROM \(JobTables.error) WHERE job = ? ORDER BY id",
+      [job.rawValue]
+    ).map { JobError(start: $0[0], at: WallTime(milliseconds: $0[1]).date, reason: $0[2]) }
+  }
+
+  func dropErrors(of job: JobID) throws {
+    try run("DELETE FROM \(JobTables.error) WHERE job = ?", [job.rawValue])
+  }
 
   /// - Returns: the paths of files that no job has any more.
   func dropFiles(of job: JobID) throws -> [String] {
-    let paths = try String.fetchAll(
-      db, sql: "SELECT path FROM \(JobTables.file) WHERE job = ?", arguments: [job.rawValue])
-    try db.execute(
-      sql: "DELETE FROM \(JobTables.file) WHERE job = ?", arguments: [job.rawValue])
-    return paths
+    let paths = try rows("SELECT path FROM \(JobTables.file) WHERE job = ?", [job.rawValue])
+    if !paths.isEmpty { try run("DELETE FROM \(JobTables.file) WHERE job = ?", [job.rawValue]) }
+    return paths.map { $0[0] }
   }
 
   func dropCheckpoints(of job: JobID) throws {
-    try db.execute(
-      sql: "DELETE FROM \(JobTables.checkpoint) WHERE job = ?", arguments: [job.rawValue])
+    try run("DELETE FROM \(JobTables.checkpoint) WHERE job = ?", [job.rawValue])
   }
 
   func addFile(_ path: String, as name: String, to job: JobID) throws {
@@ -160,6 +245,17 @@ struct JobRows {
       sql: "INSERT INTO \(JobTables.file) (job, name, path) VALUES (?, ?, ?)",
       arguments: [job.rawValue, name, path])
   }
+}
+
+/// What a job's row is made of.
+struct NewJob {
+  let kind: String
+  let service: String?
+  let payload: Data
+  let version: Int
+  let priority: Int
+  let key: String?
+  let ready: WallTime
 }
 
 extension GateLife {

@@ -28,6 +28,34 @@ extension JobContext {
     try await step(name, isolation: isolation, { _ in try await work() }, commit: commit)
   }
 
+  /// A step whose work is cancelled when it takes too long. That counts as an attempt unless the
+  /// network was away or changed meanwhile.
+  ///
+  /// - Parameter limit: by the clock of the queue's environment; work that does not heed its
+  ///   cancellation is waited for all the same.
+  /// - Throws: as the other, and ``JobFailure`` when the time is over.
+  public func step<R: Codable & Sendable>(
+    _ name: String, within limit: Duration, isolation: isolated (any Actor)? = #isolation,
+    _ work: @escaping @Sendable () async throws -> R,
+    commit: @Sendable (Database, R) throws -> Void = { _, _ in }
+  ) async throws -> R {
+    let clock = worker.queue.environment.clock
+    return try await step(
+      name, isolation: isolation,
+      { _ in
+        try await withThrowingTaskGroup(of: R.self) { group in
+          group.addTask { try await work() }
+          group.addTask {
+            try await clock.sleep(for: limit)
+            throw JobFailure(
+              .interrupted(isLocal: false), "the step “\(name)” took longer than \(limit)")
+          }
+          defer { group.cancelAll() }
+          return try await group.next()!
+        }
+      }, commit: commit)
+  }
+
   /// A step whose only result is that it was done.
   ///
   /// - Throws: as the others.

@@ -7,7 +7,8 @@ public struct JobHandlers: Sendable {
 
   private struct Handler: Sendable {
     let retry: RetryPolicy
-    let prepare: @Sendable (Data) throws -> Work
+    let version: Int
+    let prepare: @Sendable (Data, Int) throws -> Work
   }
 
   private var handlers: [String: Handler] = [:]
@@ -23,22 +24,28 @@ public struct JobHandlers: Sendable {
     _ type: J.Type, _ body: @escaping @Sendable (J, JobContext) async throws -> Void
   ) {
     precondition(handlers[J.kind] == nil, "two handlers are registered for jobs “\(J.kind)”")
-    handlers[J.kind] = Handler(retry: J.retry) { payload in
-      let job = try JobCoding.decode(J.self, payload)
+    handlers[J.kind] = Handler(retry: J.retry, version: J.version) { payload, version in
+      let job =
+        version < J.version
+        ? try J.migrate(payload, from: version) : try JobCoding.decode(J.self, payload)
       return { try await body(job, $0) }
     }
   }
 
   var kinds: Set<String> { Set(handlers.keys) }
 
-  package func prepare(_ kind: String, _ payload: Data) throws(Unusable) -> (
+  package func prepare(_ kind: String, _ payload: Data, version: Int) throws(Unusable) -> (
     work: Work, retry: RetryPolicy
   ) {
     guard let handler = handlers[kind] else {
       throw Unusable(reason: "this app has no handler for jobs “\(kind)”")
     }
+    guard version <= handler.version else {
+      throw Unusable(
+        reason: "a newer version of this app enqueued it (\(kind) \(version)); update the app")
+    }
     do {
-      return (try handler.prepare(payload), handler.retry)
+      return (try handler.prepare(payload, version), handler.retry)
     } catch {
       throw Unusable(
         reason: "its payload can not be read as a “\(kind)”: \(FailureText.of(error))")

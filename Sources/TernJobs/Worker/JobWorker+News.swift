@@ -3,24 +3,22 @@ import TernCore
 
 /// What happens outside of the worker and matters to it.
 extension JobWorker {
-  /// Commits of other processes are found by looking.
-  ///
-  /// - Parameter seen: the database's version before the worker looked at it first.
-  func followOtherProcesses(since seen: Int64?) async {
+  /// The system tells of commits, this process's own among them.
+  func followOtherProcesses(by events: AsyncStream<Void>) async {
+    for await _ in events {
+      await lookForCommits()
+      // Many commits in a row are one piece of news. Cancelled, the stream ends.
+      try? await queue.environment.clock.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// - Parameter isTold: whether the system tells of others' commits.
+  func lookNowAndThen(isTold: Bool) async {
     let environment = queue.environment
-    var version = seen
+    let interval = isTold ? environment.clockInterval : environment.pollInterval
     // The sleep throws when the run is cancelled, and then this ends.
-    while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
-      do {
-        let now = try await dataVersion()
-        if now != version {
-          try await tellObservers()
-          news?.yield()
-        }
-        version = now
-      } catch {
-        return Task.isCancelled ? () : fail(error)
-      }
+    while (try? await environment.clock.sleep(for: interval)) != nil {
+      if !isTold { await lookForCommits() }
       // The wall clock can have been set, ahead or back, while the other slept.
       let now = environment.now
       if nextAt.map({ $0 <= now }) ?? false || now < latest {
@@ -29,6 +27,18 @@ extension JobWorker {
         // Also while all slots are busy and nobody looks for jobs.
         latest = now
       }
+    }
+  }
+
+  private func lookForCommits() async {
+    do {
+      let now = try await dataVersion()
+      guard now != seen else { return }
+      seen = now
+      try await tellObservers()
+      news?.yield()
+    } catch {
+      if !Task.isCancelled { fail(error) }
     }
   }
 

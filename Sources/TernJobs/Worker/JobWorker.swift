@@ -12,13 +12,16 @@ import TernDatabase
 /// ```
 ///
 /// One worker works on a database at a time, whatever the process; a kernel lock sees to it, so a
-/// dead one is not waited for. Jobs are started in the order in which they became ready.
+/// dead one is not waited for. Jobs are started by priority, and among equals in the order in which
+/// they became ready.
 public actor JobWorker {
   let queue: JobQueue
   let handlers: JobHandlers
   private let concurrency: Int
   let path: any NetworkPathSource
   private var running = 0
+  /// Tell the attempts that run to end, because their job is not theirs any more.
+  private var recalls: [JobID: (start: Int, tell: AsyncStream<Void>.Continuation)] = [:]
   /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count as
   /// running until it does.
   private var refused: [JobID: any Error] = [:]
@@ -28,6 +31,8 @@ public actor JobWorker {
   /// The latest time seen, to notice a clock that is set back.
   var latest = WallTime(milliseconds: .min)
   private(set) var nextAt: WallTime?
+  /// The database's version as the worker looked last.
+  var seen: Int64?
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     queue.environment.executor.asUnownedSerialExecutor()
@@ -54,9 +59,20 @@ public actor JobWorker {
   /// Works until the task is cancelled, and returns then, with what ran free for the next run at no
   /// cost in attempts. It can be called again.
   ///
+  /// - Parameter standby: waits while another worker works on the database, and takes over, within
+  ///   milliseconds on Linux, when that ends or its process dies.
   /// - Throws: ``JobQueueError`` `.workerRunning` and `.notInstalled`, and the `DatabaseError` that
   ///   ended the work. Nothing is lost then: the next run frees what this one had.
-  public func run() async throws { try await work(patience: nil) }
+  public func run(standby: Bool = false) async throws {
+    let lock: FileLock
+    if standby {
+      guard let free = try await awaitLock() else { return }
+      lock = free
+    } else {
+      lock = try takeLock()
+    }
+    try await work(lock, patience: nil)
+  }
 
   /// Works until nothing can run: every job is done, failed, parked, or waits for a time, a gate or
   /// the network. For commands and tests.
@@ -65,14 +81,13 @@ public actor JobWorker {
   ///   the call, as often as that may be; never for the network. By default for none.
   /// - Throws: as ``run()``; `CancellationError`.
   public func drain(waiting patience: Duration = .zero) async throws {
-    try await work(patience: queue.environment.countdown(patience))
+    try await work(takeLock(), patience: queue.environment.countdown(patience))
     try Task.checkCancellation()
   }
 
   /// - Parameter patience: what is left of it; what becomes ready later is not waited for. `nil` to
   ///   wait for ever.
-  private func work(patience: (@Sendable () -> Duration)?) async throws {
-    let lock = try takeLock()
+  private func work(_ lock: FileLock, patience: (@Sendable () -> Duration)?) async throws {
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.news, failure, nextAt) = (news, nil, nil)
@@ -80,9 +95,11 @@ public actor JobWorker {
     await withDiscardingTaskGroup { group in
       do {
         // Waits, as all that follows does, while the app has suspended the database.
-        let version = try await dataVersion()
+        let events = queue.fileEvents()
+        seen = try await dataVersion()
         group.addTask { for await _ in arrivals { news.yield() } }
-        group.addTask { await self.followOtherProcesses(since: version) }
+        if let events { group.addTask { await self.followOtherProcesses(by: events) } }
+        group.addTask { await self.lookNowAndThen(isTold: events != nil) }
         group.addTask { await self.followPath() }
         try await write { try $0.recover(kinds: handlers.kinds, at: queue.environment.now) }
         try await loop(&group, stream, patience)
@@ -96,14 +113,41 @@ public actor JobWorker {
   }
 
   private func takeLock() throws -> FileLock {
+    if let lock = try usingLock({ try FileLock.attempt(queue.lockPath) }) { return lock }
+    throw JobQueueError(
+      .workerRunning, "another worker works on this database; one does at a time")
+  }
+
+  /// - Returns: `nil` when the task is cancelled first.
+  private func awaitLock() async throws -> FileLock? {
+    let environment = queue.environment
+    // Kept open: each closing would be an event.
+    let lock = try usingLock { try FileLock.opened(queue.lockPath) }
+    let events = queue.lockEvents()
+    var iterator = events?.makeAsyncIterator()
+    var pauses: [Duration] = []
+    while !Task.isCancelled {
+      if try usingLock({ try lock.attempt() }) { return lock }
+      if pauses.isEmpty, iterator != nil {
+        _ = await iterator?.next(isolation: self)
+        // A dying process closes the file a moment before the kernel lets the lock go.
+        pauses = [.zero, .milliseconds(1), .milliseconds(4), .milliseconds(16)]
+      } else {
+        let pause = pauses.isEmpty ? environment.pollInterval : pauses.removeFirst()
+        // Cancelled, the loop ends.
+        try? await environment.clock.sleep(for: pause)
+      }
+    }
+    return nil
+  }
+
+  private func usingLock<T>(_ body: () throws -> T) throws -> T {
     do {
-      if let lock = try FileLock.attempt(queue.lockPath) { return lock }
+      return try body()
     } catch {
       throw JobQueueError(
         .fileFailed, "the worker's lock file can not be used", underlyingError: error)
     }
-    throw JobQueueError(
-      .workerRunning, "another worker works on this database; one does at a time")
   }
 
   /// Ends the run with an error that is not a handler's.
@@ -123,7 +167,9 @@ public actor JobWorker {
       if let failure { throw failure }
       for claim in try await claims() {
         running += 1
-        group.addTask { await self.attempt(claim) }
+        let (recalled, tell) = AsyncStream.makeStream(of: Void.self)
+        recalls[claim.id] = (claim.start, tell)
+        group.addTask { await self.attempt(claim, recalled) }
       }
       if let patience, running == refused.count, try await isIdle(patience) {
         guard let refusal = refused.min(by: { $0.key < $1.key }) else { return }
@@ -149,21 +195,33 @@ public actor JobWorker {
     let now = environment.now
     let isSetBack = now < latest
     latest = now
-    if free == 0, !isSetBack { return [] }
-    let (claims, until) = try await write { rows -> ([Claim], WallTime?) in
+    if free == 0, !isSetBack {
+      recall(try await read { try $0.running() })
+      return []
+    }
+    let (claims, until, standing) = try await write { rows -> Look in
       if isSetBack { try rows.mendTimes(at: now) }
+      let standing = recalls.isEmpty ? [:] : try rows.running()
       var claims: [Claim] = []
       while claims.count < free {
         switch try rows.claim(handlers, at: now) {
         case .job(let claim): claims.append(claim)
-        case .nothing(let until): return (claims, until)
+        case .nothing(let until): return (claims, until, standing)
         }
       }
-      return (claims, nil)
+      return (claims, nil, standing)
     }
     nextAt = until
+    recall(standing)
     if !claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
     return claims
+  }
+
+  private typealias Look = (claims: [Claim], until: WallTime?, standing: [JobID: Int])
+
+  /// Cancels the attempts whose job was removed, cancelled, or is somebody else's.
+  private func recall(_ standing: [JobID: Int]) {
+    for (job, attempt) in recalls where standing[job] != attempt.start { attempt.tell.yield() }
   }
 
   /// Until something happened, or the next job's time has come.
@@ -187,12 +245,25 @@ public actor JobWorker {
   // MARK: - One attempt
 
   /// Off the actor, so that a handler blocks nobody.
-  private nonisolated func attempt(_ claim: Claim) async {
+  private nonisolated func attempt(_ claim: Claim, _ recalled: AsyncStream<Void>) async {
     let before = path.path
     let context = JobContext(claim: claim, worker: self)
     let end: AttemptEnd
     do {
-      try await claim.work(context)
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        group.addTask {
+          try await claim.work(context)
+          return true
+        }
+        group.addTask {
+          for await _ in recalled { throw CancellationError() }
+          return false
+        }
+        // The one that waits to be recalled ends before the handler only when the worker is
+        // cancelled, and then the handler says what that means.
+        while let isDone = try await group.next(), !isDone {}
+        group.cancelAll()
+      }
       end = AttemptEnd(event: .succeeded, reason: nil)
     } catch {
       end = self.end(of: claim, error, pathBefore: before)
@@ -230,7 +301,7 @@ public actor JobWorker {
       // A wait for the database that was cancelled leaves the job to the next run.
       failure = failure ?? error
     }
-    refused[claim.id] = nil
+    (refused[claim.id], recalls[claim.id]) = (nil, nil)
     running -= 1
     news?.yield()
   }

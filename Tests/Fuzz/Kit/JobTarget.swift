@@ -25,7 +25,7 @@ extension FuzzTarget {
       handlers.handle(SampleJob.self) { _, _ in }
       let payload = Data(bytes)
       do throws(Unusable) {
-        _ = try handlers.prepare(SampleJob.kind, payload)
+        _ = try handlers.prepare(SampleJob.kind, payload, version: 1)
       } catch {
         try require(error.reason.utf8.count < 4096, "a reason is as long as a payload")
         return .refused

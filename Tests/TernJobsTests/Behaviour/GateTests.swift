@@ -127,7 +127,7 @@ import Testing
       { rig, _ in if rig.seconds < 25 { throw Failure(.limited(delay: .seconds(10))) } },
       { rig, _, _ in
         let notes = rig.notes()
-        #expect(notes[0...1] == ["0 try 1", "0 try 2"])
+        #expect(Set(notes[0...1]) == ["0 try 1", "0 try 2"])
         #expect(
           notes[2...] == ["10 try 1", "20 try 1", "30 try 1", "30 did 1", "30 try 2", "30 did 2"])
       })

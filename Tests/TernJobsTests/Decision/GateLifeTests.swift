@@ -48,14 +48,20 @@ import Testing
 @Suite struct ClaimChoiceTests {
   private func time(_ milliseconds: Int64) -> WallTime { WallTime(milliseconds: milliseconds) }
 
-  private func head(_ id: Int64, _ service: String?, _ ready: Int64) -> ClaimChoice.Head {
-    ClaimChoice.Head(job: JobID(rawValue: id), service: service, ready: time(ready))
+  private func head(
+    _ id: Int64, _ service: String?, _ ready: Int64, kind: String = "k", priority: Int = 0
+  ) -> ClaimChoice.Head {
+    ClaimChoice.Head(
+      job: JobID(rawValue: id), kind: kind, service: service, priority: priority,
+      ready: time(ready))
   }
 
   private func decide(
-    _ heads: ClaimChoice.Head..., gates: [String: GateLife] = [:], now: Int64 = 50
+    _ heads: ClaimChoice.Head..., gates: [String: GateLife] = [:], pauses: JobPauses = .init(),
+    next: Int64? = nil, now: Int64 = 50
   ) -> ClaimChoice.Decision {
-    ClaimChoice.decide(heads, gates: gates, now: time(now))
+    ClaimChoice.decide(
+      heads, gates: gates, pauses: pauses, next: next.map(time), now: time(now))
   }
 
   private func gate(until: Int64, probe: Int64? = nil) -> GateLife {
@@ -67,14 +73,20 @@ import Testing
     #expect(decide(head(2, "a", 10), head(1, nil, 10)) == .claim(JobID(rawValue: 1), probeOf: nil))
   }
 
+  @Test func `the greatest priority goes first, but not past a gate or a pause`() {
+    let (low, high) = (head(1, "a", 10), head(2, "b", 20, kind: "h", priority: 1))
+    #expect(decide(low, high) == .claim(high.job, probeOf: nil))
+    #expect(decide(low, high, gates: ["b": gate(until: 80)]) == .claim(low.job, probeOf: nil))
+    #expect(decide(low, high, pauses: JobPauses(kinds: ["h"])) == .claim(low.job, probeOf: nil))
+    #expect(decide(low, high, pauses: JobPauses(all: true), next: 70) == .wait(until: time(70)))
+  }
+
   @Test func `with nobody ready it waits for the first time that matters`() {
     #expect(decide() == .wait(until: nil))
-    #expect(decide(head(1, "a", 70), head(2, nil, 60)) == .wait(until: time(60)))
-    #expect(
-      decide(head(1, "a", 10), head(2, "b", 90), gates: ["a": gate(until: 80)])
-        == .wait(until: time(80)))
-    #expect(
-      decide(head(1, "a", 95), gates: ["a": gate(until: 80)]) == .wait(until: time(95)))
+    #expect(decide(next: 60) == .wait(until: time(60)))
+    let gates = ["a": gate(until: 80)]
+    #expect(decide(head(1, "a", 10), gates: gates, next: 90) == .wait(until: time(80)))
+    #expect(decide(head(1, "a", 10), gates: gates, next: 70) == .wait(until: time(70)))
   }
 
   @Test func `a gate holds its own service only, and lets one probe pass in time`() {

@@ -72,10 +72,22 @@ import Testing
   }
 
   @Test func `death and shutdown cost nothing and wait for nothing`() {
-    for event in [JobLife.Event.processDied, .shutDown] {
+    for event in [JobLife.Event.processDied(limit: 5), .shutDown] {
       var life = running(failures: 2, unreached: 1)
       #expect(life.handle(event) == .wait(.zero))
-      #expect(life == JobLife(state: .waiting, failures: 2, unreached: 1))
+      let deaths = event == .shutDown ? 0 : 1
+      #expect(life == JobLife(state: .waiting, failures: 2, unreached: 1, deaths: deaths))
+    }
+  }
+
+  @Test func `deaths in a row park a job, and any other end forgets them`() {
+    var life = JobLife(state: .running, deaths: 3)
+    #expect(life.handle(.processDied(limit: 4)) == .none)
+    #expect(life.state == .parked)
+    for event in [JobLife.Event.shutDown, .failed(.unreachable, steady), .failed(.failed, steady)] {
+      var life = JobLife(state: .running, deaths: 3)
+      _ = life.handle(event)
+      #expect(life.deaths == 0)
     }
   }
 

@@ -170,12 +170,15 @@ import Testing
     }
   }
 
-  @Test func `a queue of a newer format is refused by name`() throws {
+  @Test(arguments: [(1, .olderFormat), (3, .newerFormat)] as [(Int, JobQueueError.Code)])
+  func `a queue of another format is refused by name`(_ format: Int, _ code: JobQueueError.Code)
+    throws
+  {
     try Rig.run { rig in
       _ = try rig.open()
-      try rig.write { try $0.execute(sql: "UPDATE grdb_tern_jobqueue SET format = 2") }
+      try rig.write { try $0.execute(sql: "UPDATE grdb_tern_jobqueue SET format = \(format)") }
       let error = #expect(throws: JobQueueError.self) { _ = try rig.open() }
-      #expect(error?.code == .newerFormat)
+      #expect(error?.code == code)
     }
   }
 }

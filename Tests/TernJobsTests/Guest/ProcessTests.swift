@@ -22,8 +22,10 @@ private struct Errand: Job {
       var configuration = Configuration()
       configuration.busyMode = .timeout(10)
       database = try DatabasePool(path: path, configuration: configuration)
-      queue = try await JobQueue.open(
-        database, environment: JobEnvironment(pollInterval: .milliseconds(20)))
+      // What is found, the system told.
+      let environment = JobEnvironment(
+        pollInterval: .seconds(3600), clockInterval: .seconds(3600))
+      queue = try await JobQueue.open(database, environment: environment)
     }
 
     func start(_ mode: String) throws -> ChildProcess {
@@ -99,6 +101,47 @@ private struct Errand: Job {
       #expect(record?.state == .done)
       #expect(record?.starts == 2)
       #expect(record?.failures == 0)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `a worker on standby takes over when the other ends or dies`(_ isKilled: Bool) async throws {
+    try await inFolder { app in
+      let id = try await app.database.write { db in
+        try app.queue.enqueue(Errand(name: "parent"), in: db)
+      }
+      let child = try app.start("drain")
+      #expect(line(of: child) == "working\n")
+      try await withThrowingDiscardingTaskGroup { group in
+        let worker = app.worker()
+        group.addTask { try await worker.run(standby: true) }
+        if isKilled { child.kill() }
+        child.endInput()
+        #expect(child.wait() == (isKilled ? SIGKILL : 0))
+        let next = try await app.database.write { db in
+          try app.queue.enqueue(Errand(name: "next"), in: db)
+        }
+        for try await now in app.queue.updates
+        where now.records.first(where: { $0.id == next })?.state == .done { break }
+        group.cancelAll()
+      }
+      let record = try await app.database.read { try app.queue.record(id, in: $0) }
+      #expect(record?.state == .done && record?.failures == 0)
+      #expect(record?.starts == (isKilled ? 2 : 1))
+    }
+  }
+
+  @Test func `standing by ends with its task, while the other works on`() async throws {
+    try await inFolder { app in
+      try await app.worker().run {
+        let other = Task { try await app.worker().run(standby: true) }
+        other.cancel()
+        try await other.value
+        _ = try await app.database.write { db in
+          try app.queue.enqueue(Errand(name: "a"), in: db)
+        }
+        #expect(try await app.waitForDone() != nil)
+      }
     }
   }
 

@@ -48,7 +48,7 @@ final class Rig: @unchecked Sendable {
   var seconds: Double { clock.now.offset / .seconds(1) }
 
   var environment: JobEnvironment {
-    JobEnvironment(
+    var environment = JobEnvironment(
       clock: clock,
       wallClock: { [clock, self] in
         .seconds(1_000_000) + clock.now.offset + skew.withLock { $0 }
@@ -60,6 +60,8 @@ final class Rig: @unchecked Sendable {
           return id
         }
       }, pollInterval: pollInterval, executor: executor, fileExecutor: executor)
+    environment.watchesFiles = false
+    return environment
   }
 
   func sleep(_ seconds: Double) async throws { try await clock.sleep(for: .seconds(seconds)) }

@@ -74,7 +74,7 @@ struct JobAudit {
       db, sql: "SELECT job, count(*) FROM grdb_tern_jobfile GROUP BY job")
     let owned = Dictionary(uniqueKeysWithValues: counts.map { ($0[0] as Int64, $0[1] as Int) })
     for (id, entry) in ledger.entries.sorted(by: { $0.key < $1.key }) {
-      let isAlive = ledger.rows[id].map { $0.state != .done } ?? false
+      let isAlive = ledger.rows[id].map { !$0.hasEnded } ?? false
       if owned[id, default: 0] != (isAlive ? entry.files.count : 0) {
         ledger.fail(
           .effectsHappenOnce, "job \(id) has \(owned[id, default: 0]) files, not \(entry.files)")

@@ -60,10 +60,10 @@ extension JobLedger {
     let claimed = commit.after.values.filter {
       $0.state == .running && commit.before[$0.id]?.state == .waiting
     }
-    guard let last = claimed.max(by: { ($0.ready, $0.id) < ($1.ready, $1.id) }) else { return }
+    guard let last = claimed.max(by: { $0.place < $1.place }) else { return }
     for row in commit.after.values.sorted(by: { $0.id < $1.id })
-    where row.state == .waiting && commit.gatesBefore[row.service] == nil
-      && commit.before[row.id] == row && (row.ready, row.id) < (last.ready, last.id)
+    where row.state == .waiting && row.isDue && commit.gatesBefore[row.service] == nil
+      && !commit.pauses.hold(row.kind) && commit.before[row.id] == row && row.place < last.place
     {
       fail(.drains, "job \(last.id) passed job \(row.id), which was ready before it")
     }
@@ -71,7 +71,7 @@ extension JobLedger {
 
   func checkLimits(_ db: Database, _ commit: JobCommit) throws {
     let limits = plan.limits
-    let done = commit.after.values.filter { $0.state == .done }.count
+    let done = commit.after.values.filter(\.hasEnded).count
     if done > limits.keptDone {
       fail(.limitsHold, "\(done) done jobs are kept, of \(limits.keptDone)")
     }
@@ -84,15 +84,15 @@ extension JobLedger {
     }
     for (table, limit) in [
       ("grdb_tern_jobcheckpoint", limits.checkpointsPerJob),
-      ("grdb_tern_jobfile", limits.filesPerJob),
+      ("grdb_tern_jobfile", limits.filesPerJob), ("grdb_tern_joberror", limits.errorsPerJob),
     ] {
       let cursor = try Row.fetchCursor(
         try db.cachedStatement(sql: "SELECT job, count(*) FROM \(table) GROUP BY job"))
       while let row = try cursor.next() {
         let (job, count): (Int64, Int) = (row[0], row[1])
         if count > limit { fail(.limitsHold, "job \(job) has \(count) rows in \(table)") }
-        if commit.after[job].map({ $0.state == .done }) ?? true {
-          fail(.limitsHold, "\(table) keeps rows of job \(job), which is done or gone")
+        if commit.after[job]?.hasEnded ?? true {
+          fail(.limitsHold, "\(table) keeps rows of job \(job), which has ended or is gone")
         }
       }
     }

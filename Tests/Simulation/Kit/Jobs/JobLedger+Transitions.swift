@@ -11,13 +11,16 @@ extension JobLedger {
       "job \(id) \(old.map { "\($0.state)" } ?? "new") → \(new.map(describe) ?? "gone")")
     guard let new else { return checkRemoval(old!, commit) }
     guard let old else { return checkArrival(new, commit) }
+    if commit.draft.replaced[id] != nil { return checkReplacement(old, new, commit) }
     switch (old.state, new.state) {
+    case (.done, .done) where old.since > now && new.since == now - 1: break
+    case (.cancelled, .cancelled) where old.since > now && new.since == now - 1: break
+    case (_, .cancelled) where !old.hasEnded && commit.draft.cancelled.contains(id): break
     case (.waiting, .running): checkClaim(old, new, commit)
     case (.waiting, .parked): checkParking(new, commit)
     case (.waiting, .waiting): checkChangedWait(old, new, commit)
     case (.running, .running): checkProgress(old, new, commit)
     case (.running, _): checkEnd(old, new, commit)
-    case (.done, .done) where old.since > now && new.since == now - 1: break
     case (.failed, .waiting), (.parked, .waiting): checkRevival(old, new, commit)
     default: fail(.drains, "job \(id) went from \(old.state) to \(new.state)")
     }
@@ -32,22 +35,39 @@ extension JobLedger {
     if commit.draft.enqueued[new.id] == nil {
       fail(.effectsHappenOnce, "job \(new.id) is there, and nobody enqueued it")
     }
-    if new.state != .waiting || new.failures != 0 || new.starts != 0 {
+    if new.starts != 0 { fail(.drains, "the new job \(new.id) was started \(new.starts) times") }
+    checkFresh(new, commit)
+  }
+
+  private func checkReplacement(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
+    if old.state != .waiting && old.state != .parked {
+      fail(.effectsHappenOnce, "job \(old.id), \(old.state), was replaced")
+    }
+    checkFresh(new, commit)
+  }
+
+  private func checkFresh(_ new: JobRow, _ commit: JobCommit) {
+    let ready = commit.draft.ready[new.id] ?? now
+    if new.state != .waiting || new.failures != 0 || new.deaths != 0
+      || !(0...1).contains(new.ready - ready)
+    {
       fail(.drains, "the new job \(new.id) is \(describe(new))")
     }
   }
 
   private func checkRemoval(_ old: JobRow, _ commit: JobCommit) {
     if commit.draft.removed.contains(old.id) { return }
-    let kept = commit.after.values.filter { $0.state == .done }
-    if old.state == .running, kept.count >= plan.limits.keptDone {
+    let kept = commit.after.values.filter(\.hasEnded)
+    let isGoneAtOnce =
+      kept.count >= plan.limits.keptDone && kept.allSatisfy { ($0.since, $0.id) > (now, old.id) }
+    if commit.draft.cancelled.contains(old.id), !old.hasEnded, isGoneAtOnce { return }
+    if old.state == .running, isGoneAtOnce {
       // Done, and gone at once because nothing is kept.
-      let isOldest = kept.allSatisfy { ($0.since, $0.id) > (now, old.id) }
-      if isOldest, entries[old.id]?.attempt?.end?.kind == .succeeded { return finish(old.id) }
+      if entries[old.id]?.attempt?.end?.kind == .succeeded { return finish(old.id) }
     }
     // What was done later than now, by a clock that went back since, is the oldest.
     let since = old.since > now ? now - 1 : old.since
-    guard old.state == .done, kept.count >= plan.limits.keptDone,
+    guard old.hasEnded, kept.count >= plan.limits.keptDone,
       kept.allSatisfy({ ($0.since, $0.id) > (since, old.id) })
     else { return fail(.effectsHappenOnce, "job \(old.id), \(old.state), is gone") }
   }
@@ -73,8 +93,7 @@ extension JobLedger {
       fail(.drains, "job \(id) was started, and its failures are \(new.failures)")
     }
     // A clock that was set back is noticed, and waits are mended, as the next job is looked for.
-    let isMended = old.since > new.since && new.ready - new.since == max(old.ready - old.since, 0)
-    if new.ready != old.ready, !isMended {
+    if new.ready != old.ready, !isMended(old, new), !(old.isDue && keepsPlace(old, new)) {
       fail(.drains, "the wait of job \(id) changed from \(old) to \(new)")
     }
     if new.ready > new.since {
@@ -82,6 +101,9 @@ extension JobLedger {
     }
     if !commit.process.kinds.contains(new.kind) {
       fail(.drains, "job \(id) was started without a handler for \(new.kind)")
+    }
+    if commit.pauses.hold(new.kind) {
+      fail(.drains, "job \(id) was started, and \(new.kind) is paused")
     }
     if let gate = commit.gatesBefore[new.service] {
       if let probe = gate.probe {
@@ -107,11 +129,13 @@ extension JobLedger {
   }
 
   private func checkRevival(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
-    let isRevived = old.state == .parked && commit.process.kinds.contains(old.kind)
+    let isRevived =
+      old.state == .parked && old.deaths < plan.limits.deaths
+      && commit.process.kinds.contains(old.kind)
     guard commit.draft.retried.contains(old.id) || isRevived else {
       return fail(.drains, "job \(old.id), \(old.state), came back by itself")
     }
-    if new.failures != 0 || new.unreached != 0 || new.ready > now {
+    if new.failures != 0 || new.unreached != 0 || new.deaths != 0 || new.ready > now {
       fail(.drains, "job \(old.id) came back as \(describe(new))")
     }
   }
@@ -120,6 +144,10 @@ extension JobLedger {
   /// with the wall clock.
   private func checkChangedWait(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
     let id = old.id
+    if new.isDue != old.isDue, !new.isDue || new.ready > now {
+      return fail(.drains, "job \(id) is due at the wrong time: \(describe(new))")
+    }
+    if new.isDue, !old.isDue, new.since == old.since, new.ready == old.ready { return }
     if entries[id]?.triedIn != commit.process.run, new.failures == old.failures,
       new.unreached == 0, old.unreached > 0, new.ready <= now
     {
@@ -136,10 +164,18 @@ extension JobLedger {
       entries[id]?.wokenAt = generation
       return
     }
-    let isMended =
-      old.since > new.since && new.ready - new.since == max(old.ready - old.since, 0)
-      && new.failures == old.failures && new.unreached == old.unreached
-    if !isMended { fail(.drains, "the wait of job \(id) changed to \(describe(new))") }
+    let isSame = new.failures == old.failures && new.unreached == old.unreached
+    if !isSame || !isMended(old, new) {
+      fail(.drains, "the wait of job \(id) changed to \(describe(new))")
+    }
+  }
+
+  /// After the clock was set back a wait begins anew, and what is due stays so.
+  private func isMended(_ old: JobRow, _ new: JobRow) -> Bool {
+    guard old.since > new.since else { return false }
+    return old.isDue
+      ? new.ready == min(old.ready, new.since)
+      : new.ready - new.since == max(old.ready - old.since, 0)
   }
 
   private func checkProgress(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
@@ -179,8 +215,9 @@ extension JobLedger {
   }
 
   private func checkFreed(_ old: JobRow, _ new: JobRow, _ why: String) {
-    if new.state != .waiting || new.failures != old.failures || new.unreached != old.unreached
-      || !keepsPlace(old, new)
+    let isParked = old.deaths + 1 >= plan.limits.deaths
+    if new.state != (isParked ? .parked : .waiting) || new.failures != old.failures
+      || new.unreached != old.unreached || new.deaths != old.deaths + 1 || !keepsPlace(old, new)
     {
       fail(
         .drains, "after \(why) job \(old.id), failures \(old.failures), is \(describe(new))")

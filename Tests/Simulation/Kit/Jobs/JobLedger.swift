@@ -20,6 +20,7 @@ final class JobLedger: @unchecked Sendable {
   /// What the database held after the last commit.
   private(set) var rows: [Int64: JobRow] = [:]
   private(set) var gates: [String: GateRow] = [:]
+  private(set) var pauses = JobPauses()
   var timing = JobTiming()
   /// How often the wall clock was set.
   private var jumps = 0
@@ -45,10 +46,10 @@ final class JobLedger: @unchecked Sendable {
   var unfinished: [JobRow] {
     rows.values.filter { row in
       switch row.state {
-      case .done, .failed: false
+      case .done, .failed, .cancelled: false
       case .waiting, .running: true
       case .parked:
-        entries[row.id]?.work.isReadable == true
+        entries[row.id]?.work.isReadable == true && row.deaths < plan.limits.deaths
           && entries[row.id]?.storedAsText.values.contains(true) != true
       }
     }.sorted { $0.id < $1.id }
@@ -63,15 +64,22 @@ final class JobLedger: @unchecked Sendable {
   func commit(_ db: Database, _ draft: JobDraft, by process: JobProcess) throws {
     let after = try JobRow.all(db)
     let gatesAfter = try GateRow.all(db)
+    let pausesAfter = try JobPauses.all(db)
     for (id, enqueued) in draft.enqueued.sorted(by: { $0.key < $1.key }) {
       entries[id] = JobEntry(work: enqueued.work, files: enqueued.files)
       trace.note("job \(id) enqueued, \(enqueued.work.token) with \(enqueued.files.count) files")
       if plan.processCount > 1 { timing.becomesVisible(id, at: clock.milliseconds + 1000) }
     }
+    for (id, replaced) in draft.replaced.sorted(by: { $0.key < $1.key }) {
+      let triedIn = entries[id]?.triedIn ?? 0
+      entries[id] = JobEntry(work: replaced.work, files: replaced.files)
+      entries[id]?.triedIn = triedIn
+      trace.note("job \(id) replaced by \(replaced.work.token)")
+    }
     limited = []
     let commit = JobCommit(
-      before: rows, after: after, gatesBefore: gates, gatesAfter: gatesAfter, draft: draft,
-      process: process)
+      before: rows, after: after, gatesBefore: gates, gatesAfter: gatesAfter, pauses: pauses,
+      draft: draft, process: process)
     for id in Set(rows.keys).union(after.keys).sorted() { check(id, commit) }
     for (id, checkpoint) in draft.checkpoints.sorted(by: { $0.key < $1.key }) {
       try store(checkpoint, of: id, db, commit)
@@ -80,7 +88,15 @@ final class JobLedger: @unchecked Sendable {
     checkOrder(commit)
     try checkLimits(db, commit)
     timing.committed(commit, now: clock.milliseconds, wall: now, concurrency: plan.concurrency)
-    (rows, gates) = (after, gatesAfter)
+    let delay: Int64 = plan.processCount > 1 ? 1000 : 0
+    for id in draft.replaced.keys where delay > 0 {
+      timing.becomesVisible(id, at: clock.milliseconds + delay)
+    }
+    if pauses != pausesAfter {
+      trace.note("paused: \(pausesAfter.all ? "all" : "\(pausesAfter.kinds.sorted())")")
+      timing.resumes(at: clock.milliseconds + delay)
+    }
+    (rows, gates, pauses) = (after, gatesAfter, pausesAfter)
   }
 
   private func store(
@@ -113,8 +129,10 @@ final class JobLedger: @unchecked Sendable {
   /// A handler begins to run.
   func begin(_ id: Int64, _ process: JobProcess) {
     guard rows[id]?.state == .running, entries[id]?.attempt?.run == process.run else {
-      // Removed between the claim and now.
-      if rows[id] != nil { fail(.effectsHappenOnce, "job \(id) runs, and nobody claimed it") }
+      // Removed or cancelled between the claim and now.
+      if rows[id].map({ $0.state != .cancelled }) ?? false {
+        fail(.effectsHappenOnce, "job \(id) runs, and nobody claimed it")
+      }
       return
     }
     trace.note("job \(id) begins")
@@ -126,8 +144,8 @@ final class JobLedger: @unchecked Sendable {
     guard !process.isDead, entries[id]?.attempt?.run == process.run else { return }
     trace.note("job \(id) ends: \(end.kind)\(end.wasCancelled ? ", cancelled" : "")")
     entries[id]?.attempt?.end = end
-    // Removed as it ran, it had its slot until now.
-    if rows[id] == nil { timing.block(until: clock.milliseconds) }
+    // Removed or cancelled as it ran, it had its slot until now.
+    if rows[id].map({ $0.state == .cancelled }) ?? true { timing.block(until: clock.milliseconds) }
   }
 
   /// What is left of a deadline holds over attempts and processes.
@@ -160,6 +178,8 @@ struct JobCommit {
   let after: [Int64: JobRow]
   let gatesBefore: [String: GateRow]
   let gatesAfter: [String: GateRow]
+  /// What held before it.
+  let pauses: JobPauses
   let draft: JobDraft
   let process: JobProcess
 }

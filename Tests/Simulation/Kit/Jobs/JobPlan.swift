@@ -35,6 +35,11 @@ struct JobPlan {
   let removals: Bool
   let retries: Bool
   let oversized: Bool
+  let priorities: Bool
+  let delays: Bool
+  let cancellations: Bool
+  let uniques: Bool
+  let holds: Bool
 
   init(using generator: inout SeededGenerator) {
     processCount = generator.oneIn(3) ? 2 : 1
@@ -50,6 +55,8 @@ struct JobPlan {
     limits.checkpointBytes = 200
     limits.payloadBytes = 1500
     limits.messageLength = 20
+    limits.deaths = Int.random(in: 2...5, using: &generator)
+    limits.errorsPerJob = 3
     self.limits = limits
     func swarm(_ limit: Double) -> Double {
       generator.happens(0.5) ? Double.random(in: 0...limit, using: &generator) : 0
@@ -73,6 +80,11 @@ struct JobPlan {
     removals = generator.happens(0.3)
     retries = generator.happens(0.5)
     oversized = generator.happens(0.3)
+    priorities = generator.happens(0.4)
+    delays = generator.happens(0.4)
+    cancellations = generator.happens(0.3)
+    uniques = generator.happens(0.4)
+    holds = generator.happens(0.3)
   }
 }
 #endif

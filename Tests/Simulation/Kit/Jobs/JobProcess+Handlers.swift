@@ -122,7 +122,7 @@ extension JobProcess {
   private func checkFiles(_ context: JobContext) throws {
     try checkAlive()
     let id = context.id.rawValue
-    guard let entry = world.ledger.entries[id], world.ledger.rows[id] != nil else { return }
+    guard let entry = world.ledger.entries[id], !isGone(id) else { return }
     for (name, content) in entry.files.sorted(by: { $0.key < $1.key }) {
       let url = try? context.file(name)
       let found = url.flatMap { try? Data(contentsOf: $0) }
@@ -130,6 +130,11 @@ extension JobProcess {
         world.ledger.fail(.effectsHappenOnce, "job \(id), running, does not find its file \(name)")
       }
     }
+  }
+
+  /// Somebody removed or cancelled it as it ran.
+  private func isGone(_ id: Int64) -> Bool {
+    world.ledger.rows[id].map { $0.state == .cancelled } ?? true
   }
 
   // MARK: - Ends
@@ -148,7 +153,7 @@ extension JobProcess {
     case .checkpointTooLarge where work.steps.contains { $0.padding > 0 }: break
     case .tooManyCheckpoints, .tooManyFiles: break
     case .noSuchFile where releasesUnknown(work, id): break
-    case .notRunning where world.ledger.rows[id] == nil: break
+    case .notRunning where isGone(id): break
     default:
       if !isDead { world.ledger.fail(.limitsHold, "job \(id) was refused: \(error)") }
     }

@@ -52,10 +52,11 @@ final class JobProcess: @unchecked Sendable {
           """)
     }
     let shared = SharedGenerator(SeededGenerator(seed: generator.next()))
-    let environment = JobEnvironment(
+    var environment = JobEnvironment(
       clock: world.clock, wallClock: { world.wall.now }, jitter: { shared.fraction() },
       makeID: { shared.next() }, gateDelay: JobWorld.gateDelay, longestGate: .seconds(60),
       executor: world.executor, fileExecutor: world.executor)
+    environment.watchesFiles = false
     disk = CrashedDisk(files: world.filesPath, shadow: "\(world.folder)/shadow-\(number)")
     let before = disk.sessions()
     queue = try JobQueue.openBlocking(
@@ -69,6 +70,9 @@ final class JobProcess: @unchecked Sendable {
     self.generator = generator
     watch.process = self
     database.add(transactionObserver: watch, extent: .databaseLifetime)
+    if !world.isFaulty, world.ledger.pauses != JobPauses() {
+      try database.write(queue.resumeEverything)
+    }
   }
 
   // MARK: - Life

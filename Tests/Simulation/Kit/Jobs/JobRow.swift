@@ -14,11 +14,21 @@ struct JobRow: Equatable {
   let starts: Int
   let failures: Int
   let unreached: Int
+  let priority: Int
+  /// Its time has come.
+  let isDue: Bool
+  let deaths: Int
+  let key: String?
+
+  var hasEnded: Bool { state.hasEnded }
+  /// The smallest goes first.
+  var place: (Int, Int64, Int64) { (-priority, ready, id) }
 
   static func all(_ db: Database) throws -> [Int64: JobRow] {
     let statement = try db.cachedStatement(
       sql: """
-        SELECT id, kind, service, state, since_ms, ready_ms, starts, failures, unreached
+        SELECT id, kind, service, state, since_ms, ready_ms, starts, failures, unreached, priority,
+          due, deaths, unique_key
         FROM grdb_tern_job
         """)
     var rows: [Int64: JobRow] = [:]
@@ -26,7 +36,8 @@ struct JobRow: Equatable {
     while let row = try cursor.next() {
       rows[row[0]] = JobRow(
         id: row[0], kind: row[1], service: row[2], state: JobState(rawValue: row[3])!,
-        since: row[4], ready: row[5], starts: row[6], failures: row[7], unreached: row[8])
+        since: row[4], ready: row[5], starts: row[6], failures: row[7], unreached: row[8],
+        priority: row[9], isDue: row[10], deaths: row[11], key: row[12])
     }
     return rows
   }
@@ -46,6 +57,14 @@ struct GateRow: Equatable {
       gates[row[0]] = GateRow(since: row[1], reopens: row[2], probe: row[3])
     }
     return gates
+  }
+}
+
+extension JobPauses {
+  static func all(_ db: Database) throws -> JobPauses {
+    let statement = try db.cachedStatement(sql: "SELECT kind FROM grdb_tern_jobpause")
+    let kinds = try Set(String.fetchAll(statement))
+    return JobPauses(all: kinds.contains(""), kinds: kinds.subtracting([""]))
   }
 }
 
@@ -113,7 +132,11 @@ struct JobDraft {
 
   var enqueued: [Int64: (work: JobWork, files: [String: String])] = [:]
   var checkpoints: [Int64: Checkpoint] = [:]
+  var replaced: [Int64: (work: JobWork, files: [String: String])] = [:]
+  /// Until when those that are new or replaced are not to start, by the time that is stored.
+  var ready: [Int64: Int64] = [:]
   var removed: Set<Int64> = []
+  var cancelled: Set<Int64> = []
   var retried: Set<Int64> = []
 }
 #endif

@@ -7,6 +7,8 @@ struct JobTiming {
   private var ready: [Int64: Int64] = [:]
   /// When a service's gate changed last, or reopens.
   private var gates: [String: Int64] = [:]
+  /// When a kind, or all, may have been resumed last.
+  private var resumed: Int64 = 0
   /// Nothing could be started before: no worker, no free slot, a locked database.
   private var blocked: Int64 = 0
   private var runs: Set<Int> = []
@@ -15,6 +17,8 @@ struct JobTiming {
 
   /// Another process wrote it: the worker looks once a second.
   mutating func becomesVisible(_ id: Int64, at time: Int64) { ready[id] = time }
+
+  mutating func resumes(at time: Int64) { resumed = max(resumed, time) }
 
   mutating func runBegan(_ run: Int, now: Int64) {
     if runs.isEmpty { block(until: now) }
@@ -59,7 +63,7 @@ struct JobTiming {
 
   func lateness(of row: JobRow, now: Int64) -> Int64? {
     guard let ready = ready[row.id] else { return nil }
-    return now - max(ready, gates[row.service] ?? 0, blocked)
+    return now - max(ready, gates[row.service] ?? 0, blocked, resumed)
   }
 }
 #endif

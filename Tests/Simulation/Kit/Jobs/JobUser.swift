@@ -28,6 +28,10 @@ final class JobUser: @unchecked Sendable {
           try await enqueue()
         } else if plan.removals, generator.oneIn(4) {
           try remove()
+        } else if plan.cancellations, generator.oneIn(3) {
+          try cancel()
+        } else if plan.holds, generator.oneIn(3) {
+          try hold()
         } else if plan.retries {
           try retry()
         }
@@ -75,12 +79,12 @@ final class JobUser: @unchecked Sendable {
         // Taken back within the transaction, and everything with it: the files are free when that
         // ends.
         try db.inSavepoint {
-          _ = try enqueue(work, kind, files, db)
+          _ = try enqueue(work, kind, files, placement(), db)
           return .rollback
         }
         try enqueueForGood(work, kind, [], [:], db)
       case 2:
-        _ = try enqueue(work, kind, files, db)
+        _ = try enqueue(work, kind, files, placement(), db)
         throw ChangedMind()
       default: try enqueueForGood(work, kind, files, contents, db)
       }
@@ -91,8 +95,20 @@ final class JobUser: @unchecked Sendable {
     _ work: JobWork, _ kind: Int, _ files: [JobFile], _ contents: [String: String], _ db: Database
   ) throws {
     let before = try unfinished(db)
+    let placement = placement()
+    let standIn = try standIn(kind, placement.unique, db)
     do {
-      let id = try enqueue(work, kind, files, db)
+      let id = try enqueue(work, kind, files, placement, db)
+      process.draft.ready[id.rawValue] = ledger.now + Int64(placement.delay) * 1000
+      if let standIn {
+        if id.rawValue != standIn {
+          ledger.fail(.effectsHappenOnce, "job \(id) is there, and \(standIn) has its key")
+        }
+        guard case .replace? = placement.unique else { return }
+        try db.execute(sql: "DELETE FROM effect WHERE job = ?", arguments: [id.rawValue])
+        process.draft.replaced[id.rawValue] = (work, contents)
+        return
+      }
       try db.execute(
         sql: "INSERT INTO item VALUES (?, ?)", arguments: [id.rawValue, work.token])
       process.draft.enqueued[id.rawValue] = (work, contents)
@@ -113,20 +129,59 @@ final class JobUser: @unchecked Sendable {
     }
   }
 
+  private struct Placement {
+    var priority = 0
+    /// In seconds.
+    var delay = 0
+    var unique: JobUniqueness?
+  }
+
+  private func placement() -> Placement {
+    var placement = Placement()
+    if plan.priorities { placement.priority = Int.random(in: -1...1, using: &generator) }
+    if plan.delays, generator.oneIn(3) {
+      placement.delay = Int.random(in: 1...20, using: &generator)
+    }
+    if plan.uniques, generator.oneIn(2) {
+      let key = "k\(Int.random(in: 0...1, using: &generator))"
+      placement.unique = generator.oneIn(2) ? .skip(key) : .replace(key)
+    }
+    return placement
+  }
+
+  private static let kinds = [Scan.name, Upload.name, Translate.name, Index.name]
+
+  /// The job that is there already and makes a new one needless, or becomes it.
+  private func standIn(_ kind: Int, _ unique: JobUniqueness?, _ db: Database) throws -> Int64? {
+    let (key, states): (String, [JobState]) =
+      switch unique {
+      case .skip(let key)?: (key, [.waiting, .running, .parked])
+      case .replace(let key)?: (key, [.waiting, .parked])
+      case nil: ("", [])
+      }
+    return try JobRow.all(db).values.filter {
+      $0.key == key && $0.kind == Self.kinds[kind] && states.contains($0.state)
+    }.map(\.id).min()
+  }
+
   private func enqueue(
-    _ work: JobWork, _ kind: Int, _ files: [JobFile], _ db: Database
+    _ work: JobWork, _ kind: Int, _ files: [JobFile], _ place: Placement, _ db: Database
   ) throws -> JobID {
-    let jobs = process.queue
+    func enqueue(_ job: some Job) throws -> JobID {
+      try process.queue.enqueue(
+        job, priority: place.priority, after: .seconds(place.delay), unique: place.unique,
+        files: files, in: db)
+    }
     return switch kind {
-    case 0: try jobs.enqueue(SimulatedJob<Scan>(work: work), files: files, in: db)
-    case 1: try jobs.enqueue(SimulatedJob<Upload>(work: work), files: files, in: db)
-    case 2: try jobs.enqueue(SimulatedJob<Translate>(work: work), files: files, in: db)
-    default: try jobs.enqueue(SimulatedJob<Index>(work: work), files: files, in: db)
+    case 0: try enqueue(SimulatedJob<Scan>(work: work))
+    case 1: try enqueue(SimulatedJob<Upload>(work: work))
+    case 2: try enqueue(SimulatedJob<Translate>(work: work))
+    default: try enqueue(SimulatedJob<Index>(work: work))
     }
   }
 
   private func unfinished(_ db: Database) throws -> Int {
-    try JobRow.all(db).values.filter { $0.state != .done }.count
+    try JobRow.all(db).values.filter { !$0.hasEnded }.count
   }
 
   private func checkRefusal(_ error: JobQueueError, _ work: JobWork, _ files: [JobFile]) {
@@ -153,6 +208,28 @@ final class JobUser: @unchecked Sendable {
     }
   }
 
+  private func cancel() throws {
+    guard let id = ledger.rows.keys.sorted().randomElement(using: &generator) else { return }
+    try process.database.write { db in
+      if try process.queue.cancel(JobID(rawValue: id), in: db) {
+        process.draft.cancelled.insert(id)
+      }
+    }
+  }
+
+  /// Pauses a kind, or all, or resumes what is paused.
+  private func hold() throws {
+    let kind = generator.oneIn(4) ? nil : Self.kinds.randomElement(using: &generator)!
+    try process.database.write { db in
+      let isHeld = ledger.pauses.all || !ledger.pauses.kinds.isEmpty
+      if isHeld, generator.oneIn(2) {
+        try process.queue.resumeEverything(in: db)
+      } else {
+        try process.queue.pause(kind, in: db)
+      }
+    }
+  }
+
   private func retry() throws {
     let ids = ledger.rows.values.filter { $0.state == .failed || $0.state == .parked }.map(\.id)
     guard let id = ids.sorted().randomElement(using: &generator) else { return }
@@ -161,6 +238,14 @@ final class JobUser: @unchecked Sendable {
         process.draft.retried.insert(id)
       }
     }
+  }
+}
+
+extension JobQueue {
+  func resumeEverything(in db: Database) throws {
+    let pauses = try pauses(in: db)
+    if pauses.all { try resume(in: db) }
+    for kind in pauses.kinds.sorted() { try resume(kind, in: db) }
   }
 }
 

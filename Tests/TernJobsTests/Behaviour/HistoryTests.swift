@@ -1,0 +1,180 @@
+import Foundation
+import GRDB
+import Tern
+import TernTesting
+import Testing
+
+/// What is kept of failures and of what has ended, and who is not tried again.
+@Suite struct HistoryTests {
+  @Test func `a failed job has the whole history of its errors, until it is done`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          if rig.seconds < 100 { throw JobFailure(.failed, "attempt \(context.attempt)") }
+        }
+      }
+      try rig.live(worker, until: 20)
+      #expect(try rig.record(queue, id).state == .failed)
+      let errors = try rig.database.read { try queue.errors(of: id, in: $0) }
+      #expect(errors.map(\.reason) == (1...4).map { "attempt \($0)" })
+      #expect(errors.map(\.start) == [1, 2, 3, 4])
+      let start = Date(timeIntervalSince1970: 1_000_000)
+      #expect(errors.map { $0.at.timeIntervalSince(start) } == [0, 1, 3, 7])
+      try rig.perform { try await rig.sleep(100) }
+      // A retry keeps them: it may fail again.
+      try rig.write { _ = try queue.retry(id, in: $0) }
+      #expect(try rig.database.read { try queue.errors(of: id, in: $0) }.count == 4)
+      try rig.drain(worker)
+      #expect(try rig.record(queue, id).state == .done)
+      #expect(try rig.database.read { try queue.errors(of: id, in: $0) } == [])
+    }
+  }
+
+  @Test func `INV-10: only the newest errors of a job are kept`() throws {
+    try Rig.run { rig in
+      rig.limits.errorsPerJob = 3
+      let queue = try rig.open()
+      let (a, b) = (try rig.enqueue(queue, Patient()), try rig.enqueue(queue, Tidy(name: "b")))
+      let worker = JobWorker(queue) {
+        $0.handle(Patient.self) { _, _ in throw Failure(.failed) }
+        $0.handle(Tidy.self) { _, _ in throw Failure(.permanent) }
+      }
+      try rig.live(worker, until: 200)
+      #expect(try rig.database.read { try queue.errors(of: a, in: $0) }.map(\.start) == [2, 3, 4])
+      #expect(try rig.database.read { try queue.errors(of: b, in: $0) }.map(\.start) == [1])
+      try rig.write { _ = try queue.remove(a, in: $0) }
+      #expect(try rig.database.read { try queue.errors(of: a, in: $0) } == [])
+    }
+  }
+
+  @Test
+  func `INV-09: a job that ends its process five times in a row is parked until it is retried`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      let lives = try rig.enqueue(queue, Tidy(name: "b"))
+      func dying() throws -> JobRecord {
+        // As a process leaves it that dies while both run, the second of them after a step.
+        try rig.write { db in
+          try db.execute(
+            sql: "UPDATE grdb_tern_job SET state = 1, starts = starts + 1 WHERE state = 0")
+          try db.execute(
+            sql: "UPDATE grdb_tern_job SET deaths = 0 WHERE id = ?", arguments: [lives.rawValue])
+        }
+        try rig.drain(JobWorker(queue, concurrency: 1) { _ in })
+        let record = try rig.record(queue, id)
+        try rig.write { try $0.execute(sql: "UPDATE grdb_tern_job SET state = 0 WHERE deaths < 5") }
+        return record
+      }
+      for _ in 1...4 { _ = try dying() }
+      #expect(try rig.record(queue, id).state == .waiting)
+      let record = try dying()
+      #expect(record.state == .parked)
+      #expect(record.reason == "its process died 5 times in a row while it ran")
+      let errors = try rig.database.read { try queue.errors(of: id, in: $0) }
+      #expect(errors.filter { $0.reason == "the process died" }.map(\.start) == [1, 2, 3, 4, 5])
+      let worker = JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } }
+      try rig.drain(worker)
+      #expect(rig.notes() == ["0 b"], "a handler alone brings it not back")
+      try rig.write { _ = try queue.retry(id, in: $0) }
+      try rig.drain(worker)
+      #expect(rig.notes() == ["0 a"])
+    }
+  }
+
+  @Test func `INV-10: what has ended is kept for a while, and only the newest`() throws {
+    try Rig.run { rig in
+      rig.limits.keptFor = .seconds(60)
+      rig.limits.keptDone = 3
+      let queue = try rig.open()
+      let worker = JobWorker(queue) { $0.handle(Tidy.self) { _, _ in } }
+      func kept() throws -> [Int64] { try rig.database.read(queue.records).map(\.id.rawValue) }
+      for name in ["1", "2", "3"] { _ = try rig.enqueue(queue, Tidy(name: name)) }
+      try rig.drain(worker)
+      let fourth = try rig.enqueue(queue, Tidy(name: "4"))
+      try rig.write { _ = try queue.cancel(fourth, in: $0) }
+      #expect(try kept() == [2, 3, 4])
+      try rig.perform { try await rig.sleep(61) }
+      _ = try rig.enqueue(queue, Tidy(name: "5"))
+      try rig.drain(worker)
+      #expect(try kept() == [5])
+    }
+  }
+
+  // MARK: - Payloads and time
+
+  private struct Old: Job {
+    static let kind = "page"
+    var page: String
+  }
+
+  private struct New: Job {
+    static let kind = "page"
+    static let version = 3
+    var number: Int
+
+    static func migrate(_ payload: Data, from version: Int) throws -> New {
+      let old = try JSONDecoder().decode(Old.self, from: payload)
+      guard let number = Int(old.page) else { throw JobFailure(.permanent, "no number") }
+      return New(number: number * 10 + version)
+    }
+  }
+
+  @Test func `an older payload is migrated, and a newer one parked until the app is updated`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      _ = try rig.enqueue(queue, Old(page: "7"))
+      let damaged = try rig.enqueue(queue, Old(page: "x"))
+      _ = try rig.enqueue(queue, New(number: 5))
+      try rig.drain(
+        JobWorker(queue) { $0.handle(New.self) { job, _ in rig.note("\(job.number)") } })
+      #expect(rig.notes() == ["0 71", "0 5"])
+      #expect(try rig.record(queue, damaged).state == .parked)
+      #expect(try rig.record(queue, damaged).reason?.hasSuffix("no number") == true)
+      let newer = try rig.enqueue(queue, New(number: 6))
+      try rig.drain(JobWorker(queue) { $0.handle(Old.self) { job, _ in rig.note(job.page) } })
+      let record = try rig.record(queue, newer)
+      #expect(record.state == .parked)
+      #expect(record.reason?.contains("newer version of this app") == true)
+      #expect(rig.notes() == ["0 x"])
+      try rig.drain(
+        JobWorker(queue) { $0.handle(New.self) { job, _ in rig.note("\(job.number)") } })
+      #expect(rig.notes() == ["0 6"])
+    }
+  }
+
+  @Test func `a step that takes too long is cancelled, and counts`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          let length = context.attempt == 1 ? 100.0 : 1.0
+          let result = try await context.step("slow", within: .seconds(5)) {
+            do {
+              try await rig.sleep(length)
+            } catch {
+              rig.note("cancelled")
+              throw error
+            }
+            return 3
+          } commit: { db, result in
+            try db.execute(sql: "INSERT INTO book VALUES (?)", arguments: ["\(result)"])
+          }
+          rig.note("\(result)")
+        }
+      }
+      try rig.live(worker, until: 20)
+      #expect(rig.notes() == ["5 cancelled", "7 3"])
+      #expect(try rig.titles() == ["3"])
+      let record = try rig.record(queue, id)
+      #expect(record.state == .done && record.starts == 2)
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import GRDB
+import Tern
+import Testing
+
+/// What decides when a job starts beside its service: priority, delay, pauses.
+@Suite struct PriorityTests {
+  private func tidying(_ queue: JobQueue, _ rig: Rig, at once: Int = 1) -> JobWorker {
+    JobWorker(queue, concurrency: once) {
+      $0.handle(Tidy.self) { job, _ in
+        rig.note(job.name)
+        try await rig.sleep(1)
+      }
+      $0.handle(Scan.self) { job, _ in rig.note("scan \(job.shelf)") }
+    }
+  }
+
+  @Test func `INV-09: the greatest priority goes first, and equals in the order of readiness`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      try rig.write { db in
+        for (name, priority) in [("a", 0), ("b", -5), ("c", 7), ("d", 7), ("e", 0)] {
+          try queue.enqueue(Tidy(name: name), priority: priority, in: db)
+        }
+        try queue.enqueue(Scan(shelf: "s"), priority: 1, in: db)
+      }
+      try rig.drain(tidying(queue, rig))
+      #expect(rig.notes() == ["0 c", "1 d", "2 scan s", "2 a", "3 e", "4 b"])
+    }
+  }
+
+  @Test(arguments: DatabaseKind.allCases)
+  func `INV-09: a delayed job starts at its time, also after a restart`(_ kind: DatabaseKind) throws
+  {
+    try Rig.run(kind) { rig in
+      let queue = try rig.open()
+      try rig.write { db in
+        try queue.enqueue(Tidy(name: "late"), priority: 9, after: .seconds(60), in: db)
+        try queue.enqueue(Tidy(name: "soon"), after: .milliseconds(2500), in: db)
+        try queue.enqueue(Tidy(name: "now"), after: .seconds(-5), in: db)
+      }
+      try rig.drain(tidying(queue, rig))
+      #expect(rig.notes() == ["0 now"])
+      try rig.live(tidying(queue, rig), until: 10)
+      #expect(rig.notes() == ["2.5 soon"])
+      try rig.live(tidying(try rig.open(), rig), until: 70)
+      #expect(rig.notes() == ["60 late"])
+    }
+  }
+
+  @Test func `INV-09: the clock is set back, and a delay is not longer for it`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      _ = try rig.write { try queue.enqueue(Tidy(name: "late"), after: .seconds(60), in: $0) }
+      rig.skew.withLock { $0 = .seconds(-1_000) }
+      try rig.live(tidying(queue, rig), until: 100)
+      #expect(rig.notes() == ["60 late"])
+    }
+  }
+
+  @Test func `delayed jobs are not looked at until their time comes`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      try rig.write { db in
+        for number in 0..<1000 {
+          try queue.enqueue(Tidy(name: "\(number)"), after: .seconds(1000), in: db)
+        }
+        try queue.enqueue(Tidy(name: "now"), in: db)
+      }
+      // What the worker asks is answered from the indices alone.
+      let plans = try rig.database.read { db in
+        try [
+          "SELECT min(ready_ms) FROM grdb_tern_job WHERE state = 0 AND due = 0",
+          """
+          SELECT service, kind, priority, ready_ms, id FROM grdb_tern_job
+          WHERE state = 0 AND due = 1 AND (service, kind) > ('', '')
+          ORDER BY service, kind, priority DESC, ready_ms, id LIMIT 1
+          """,
+        ].map { try String.fetchAll(db, sql: "EXPLAIN QUERY PLAN \($0)", adapter: detail).joined() }
+      }
+      #expect(plans[0].contains("USING INDEX grdb_tern_joblater"))
+      #expect(plans[1].contains("USING INDEX grdb_tern_jobdue ((service,kind)>"))
+      #expect(!plans[1].contains("TEMP B-TREE"))
+      try rig.drain(tidying(queue, rig))
+      #expect(rig.notes() == ["0 now"])
+    }
+  }
+
+  private var detail: any RowAdapter { SuffixRowAdapter(fromIndex: 3) }
+
+  @Test func `a kind, and the whole queue, are paused over restarts and resumed`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      try rig.write { db in
+        try queue.pause("tidy", in: db)
+        try queue.pause("tidy", in: db)
+        try queue.enqueue(Tidy(name: "a"), in: db)
+        try queue.enqueue(Tidy(name: "b"), after: .seconds(2), in: db)
+        try queue.enqueue(Scan(shelf: "s"), in: db)
+      }
+      // Nor does `drain` wait for what is paused.
+      try rig.drain(tidying(queue, rig), waiting: .seconds(100))
+      #expect(rig.notes() == ["0 scan s"])
+      #expect(try rig.database.read(queue.pauses) == JobPauses(kinds: ["tidy"]))
+      try rig.write { db in
+        try queue.pause(in: db)
+        try queue.resume("tidy", in: db)
+        try queue.enqueue(Scan(shelf: "t"), in: db)
+      }
+      let isHeld = "SELECT DISTINCT is_paused FROM grdb_tern_jobs"
+      #expect(try rig.database.read { try Bool.fetchAll($0, sql: isHeld) } == [true])
+      try rig.perform {
+        try await tidying(try rig.open(), rig).run {
+          try await rig.sleep(5)
+          try rig.write { try queue.resume(in: $0) }
+          try await rig.sleep(5)
+        }
+      }
+      #expect(rig.notes() == ["5 a", "6 scan t", "6 b"])
+    }
+  }
+}
