@@ -82,6 +82,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TernCoreTests", dependencies: ["TernCore", "TernTesting", "FuzzKit", "EditingTraces"],
+      exclude: ["Fixtures"],
       swiftSettings: strict),
     .target(
       name: "FuzzKit", dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
@@ -96,6 +97,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TernTests", dependencies: ["Tern", "TernTesting", "TestProcesses"],
+      exclude: ["Fixtures"],
       swiftSettings: strict),
     .testTarget(
       name: "TernServerTests", dependencies: ["TernCore", "TernServer", "TernTool"],

@@ -1,0 +1,121 @@
+#if Server
+import Foundation
+import GRDB
+import TernCore
+import Testing
+
+@testable import TernServer
+
+// Foundation on Linux brings an `Operation` of its own.
+private typealias Operation = TernCore.Operation
+
+/// A server's data as it was written when the format was frozen. The file is never made again: a
+/// change that fails here makes a new format, and still has to open this one.
+@Suite struct ServerFixtureTests {
+  enum Origin: CaseIterable {
+    /// The file that is kept.
+    case kept
+    /// What today's code makes in its place.
+    case made
+  }
+
+  private static let kept = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../Fixtures/v1/server.tern").standardized.path
+  private static let token = "tern_5af84745c544212be863a73cfb0d17566bfb77d8d9cb20efe303d621dfb697f5"
+
+  /// Two spaces: one with a snapshot, operations before it trimmed, leases and an upload that did not
+  /// end; one with a group that continues.
+  private static func make(_ path: String) throws {
+    let store = try openStore(path, seed: 3)
+    var generator = SeededGenerator(state: 5)
+    var limits = ServerLimits()
+    limits.retention = .zero
+    let service = SpaceService(
+      store: store, clock: ServerClock { 1_700_000_000_000 }, limits: limits)
+    #expect(try service.createToken(for: .home, using: &generator) == token)
+    var (ada, bob) = (Author(1), Author(2))
+    _ = try service.push(ada.write(count: 3), to: .home)
+    _ = try service.push([bob.write("one")], to: .home)
+    try service.upload(SnapshotOffer("kept", at: service.end(), of: [ada, bob], parts: 2))
+    try maintain(service)
+    _ = try service.push([bob.write("two"), ada.write("four")], to: .home)
+    _ = try service.pull(
+      from: .home, after: service.end(), excluding: ada.replica)
+    let offer = SnapshotOffer("begun", at: try service.end(), of: [ada, bob], parts: 2)
+    let upload = try service.beginSnapshot(offer, in: .home)
+    try service.putSnapshotPart([7], index: 1, of: upload.id, in: .home)
+    var eve = Author(3)
+    _ = try service.push([eve.write("half", continues: true)], to: .work)
+    try store.close()
+  }
+
+  /// Until the formats are frozen nothing is kept.
+  static var origins: [Origin] {
+    FileManager.default.fileExists(atPath: kept) ? Origin.allCases : [.made]
+  }
+
+  private func withCopy(_ origin: Origin, _ body: (String) throws -> Void) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("server.tern")
+    switch origin {
+    case .kept: try FileManager.default.copyItem(atPath: Self.kept, toPath: path)
+    case .made: try Self.make(path)
+    }
+    try body(path)
+  }
+
+  @Test(arguments: ServerFixtureTests.origins)
+  func `it is opened, read and goes on`(_ origin: Origin) throws {
+    try withCopy(origin) { path in
+      for _ in 0..<2 {
+        let store = try openStore(path, seed: 77)
+        let service = SpaceService(store: store, clock: ServerClock { 1_700_000_100_000 })
+        try service.authorize(Self.token, for: .home)
+        let greeting = try service.greet(.home)
+        #expect(greeting.trimmed == 4)
+        let snapshot = try #require(greeting.snapshot)
+        #expect(
+          try (0..<2).map { try service.snapshotPart($0, of: snapshot.id, in: .home) }
+            == (0..<2).map { Array("kept \($0)".utf8) })
+        let page = try service.pull(from: .home, after: snapshot.cursor)
+        #expect(
+          page.operations.prefix(2).map { "\($0.envelope.replica.short) \($0.envelope.sequence)" }
+            == ["0002 2", "0001 4"])
+        #expect(
+          page.operations.first.map { Array($0.bytes[$0.bodyOffset...]) } == Array("two".utf8))
+        #expect(refusal { _ = try service.pull(from: .home, after: nil) } != nil)
+        try store.close()
+      }
+      let store = try openStore(path)
+      let service = SpaceService(store: store, clock: ServerClock { 1_700_000_100_000 })
+      let next = Operation(
+        .init(
+          replica: Author(1).replica, sequence: 5, time: HybridTime(milliseconds: 2_000_000)),
+        body: Array("five".utf8))
+      #expect(try service.push([next], to: .home).accepted == 1)
+      #expect(try service.greet(.home).position == 7)
+      // The rest of the group that had begun, and no other.
+      var eve = Author(3)
+      _ = eve.write(continues: true)
+      var other = eve
+      #expect(refusal { _ = try service.push([other.write()], to: .work) } != nil)
+      #expect(try service.push([eve.fragment()], to: .work).accepted == 1)
+      try store.close()
+    }
+  }
+
+  /// Writes the file where there is none: `TERN_MAKE_FIXTURES=1`.
+  @Test(.enabled(if: ProcessInfo.processInfo.environment["TERN_MAKE_FIXTURES"] != nil))
+  func `the file is made once`() throws {
+    // Refuses to overwrite.
+    try #require(!FileManager.default.fileExists(atPath: Self.kept))
+    // Elsewhere, because a log and its index stay beside a file in WAL mode.
+    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.kept) }
+  }
+}
+
+extension ReplicaID {
+  /// Its last four digits.
+  fileprivate var short: String { String(description.suffix(4)) }
+}
+#endif

@@ -1,0 +1,176 @@
+import Foundation
+import GRDB
+import Tern
+import Testing
+
+/// A database as it was written when the format was frozen. The file is never made again: a change
+/// that fails here makes a new format, and still has to open this one.
+@Suite struct StoredFixtureTests {
+  /// Where a database comes from.
+  enum Origin: CaseIterable {
+    /// The file that is kept.
+    case kept
+    /// What today's code makes in its place.
+    case made
+  }
+
+  private static let kept = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../Fixtures/v1").standardized.path
+
+  /// Until the formats are frozen nothing is kept.
+  static var origins: [Origin] {
+    FileManager.default.fileExists(atPath: kept + "/replica.sqlite") ? Origin.allCases : [.made]
+  }
+
+  private func withCopy(_ origin: Origin, _ body: (String) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "tern-stored-\(ProcessInfo.processInfo.globallyUniqueString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    switch origin {
+    case .kept: try FileManager.default.copyItem(atPath: Self.kept, toPath: folder)
+    case .made:
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try await StoredSpecimen.make(in: folder)
+    }
+    try await body(folder + "/replica.sqlite")
+  }
+
+  private func parts(beside path: String) throws -> Parts {
+    let folder = URL(filePath: path).deletingLastPathComponent()
+    let parts = Parts()
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    for index in 0..<names.filter({ $0.hasSuffix(".part") }).count {
+      parts.parts.append(
+        Array(try Data(contentsOf: folder.appending(path: "snapshot-\(index).part"))))
+    }
+    #expect(parts.parts.count >= 7)
+    return parts
+  }
+
+  private func rows(_ db: Database, _ table: String) throws -> [String] {
+    let columns = try db.columns(in: table).map { "quote(\"\($0.name)\")" }
+    return try String.fetchAll(
+      db, sql: "SELECT \(columns.joined(separator: " || ' ' || ")) FROM \(table) ORDER BY 1")
+  }
+
+  private func expectTables(_ db: Database) throws {
+    #expect(try rows(db, "shelf") == ["'t' 'roof'", "'w' 'west'"])
+    #expect(try rows(db, "tag") == ["'early' 'same'", "'x' 'read'"])
+    #expect(try rows(db, "loan") == ["'1' 1 'Ada'", "'9' 1 NULL"])
+    let books = try Row.fetchAll(db, sql: "SELECT * FROM book")
+    #expect(books.count == 1)
+    #expect(books.first?["id"] == "2" && books.first?["title"] == "Emma")
+    #expect(books.first?["body"] == "Emma Woodhouse")
+    #expect((books.first?["place"] as String?).flatMap { OrderKey($0) } != nil)
+  }
+
+  @Test(arguments: StoredFixtureTests.origins)
+  func `it is read, and nothing in it is broken`(_ origin: Origin) async throws {
+    try await withCopy(origin) { path in
+      let diagnosis = try DatabaseDiagnosis(path: path)
+      #expect(diagnosis.findings.map { "\($0)" } == [])
+      #expect(
+        Set(diagnosis.remarks.map(\.check)) == [
+          "notes", "held", "deferred", "aside", "job-stuck", "gate-closed",
+        ])
+      let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
+      #expect(replica.id == StoredSpecimen.own.description && replica.schemaVersion == 2)
+      #expect(replica.remotes.map(\.id) == ["folder", "https://example.org/spaces/home", "peer"])
+      #expect(replica.heldAside == ["constraint": 1, "orphaned": 1, "unique": 1])
+      #expect(replica.deferredOperations == 1 && replica.putAside.count == 1)
+      #expect(replica.waitingNotes == 1)
+      #expect(Int64(replica.log.operations) < replica.authors.reduce(0) { $0 + $1.stored })
+      let row = try DatabaseFileRow(path: path, table: "tag", key: ["x"])
+      #expect(try row.explanation().standing == .shown)
+    }
+  }
+
+  @Test(arguments: StoredFixtureTests.origins)
+  func `it is opened, and ends equal with a device that is new`(_ origin: Origin) async throws {
+    try await withCopy(origin) { path in
+      let device = try StoredSpecimen.open(DatabaseQueue(path: path))
+      #expect(try device.store.replicaID() == StoredSpecimen.own)
+      try await device.database.read { try expectTables($0) }
+      let inbox = try await device.replica.inbox()
+      #expect(Set(inbox.map(\.table)).isSuperset(of: ["book"]))
+      #expect(inbox.contains { $0.values["title"] == "Dune I" })
+      let counts = try device.store.counts()
+      // Opening sealed what was noted.
+      #expect(counts.unsealedNotes == 0)
+      #expect(counts.heldRows == 3 && counts.deferredOperations == 1 && counts.groupsPutAside == 1)
+      #expect(try device.store.hasTrimmed(lackedBy: VersionVector()))
+      let fresh = try StoredSpecimen.open(DatabaseQueue(), id: 9)
+      // As it was cut before the last write.
+      try fresh.load(parts(beside: path))
+      try fresh.pull(from: device)
+      try expectEqual(device, fresh, "shelf", "tag", "loan")
+      try fresh.execute(
+        """
+        UPDATE book SET scans = scans + 1, tags = json_insert(tags, '$[#]', 'new'),
+          body = body || '!' WHERE id = '2';
+        INSERT INTO shelf VALUES ('s', 'again'); DELETE FROM tag WHERE id = 'early'
+        """)
+      try device.execute("UPDATE book SET title = 'Emma!' WHERE id = '2'")
+      try meet(device, fresh)
+      try expectEqual(device, fresh, "shelf", "tag", "loan")
+      #expect(
+        try device.column("SELECT title || scans || tags || body FROM book WHERE id = '2'")
+          == ["Emma!2[\"new\"]Emma Woodhouse!"])
+      #expect(try device.column("SELECT id FROM book ORDER BY id") == ["2", "held"])
+      #expect(try device.column("SELECT id FROM tag ORDER BY id") == ["late", "x"])
+    }
+  }
+
+  @Test(arguments: StoredFixtureTests.origins)
+  func `its jobs go on`(_ origin: Origin) async throws {
+    try await withCopy(origin) { path in
+      let database = try DatabaseQueue(path: path)
+      let queue = try await JobQueue.open(database)
+      let records = try await database.read { try queue.records(in: $0) }
+      #expect(records.map(\.state) == [.done, .failed, .waiting, .waiting])
+      #expect(records[1].reason == "the photo shows no page")
+      let failed = records[1].id
+      try await database.write { db in
+        try db.execute(sql: "UPDATE grdb_tern_jobgate SET since_ms = 0, reopens_ms = 1")
+        try db.execute(sql: "UPDATE grdb_tern_job SET ready_ms = 0 WHERE state = 0")
+        try queue.retry(failed, in: db)
+      }
+      let seen = Seen()
+      let worker = JobWorker(queue, concurrency: 1) {
+        $0.handle(StoredSpecimen.Scan.self) { job, context in
+          let length = try await context.step("look") { 0 }
+          let photo =
+            job.shelf == "failed"
+            ? String(decoding: try Data(contentsOf: context.file("photo")), as: UTF8.self) : ""
+          await seen.add("\(job.shelf) \(length) \(photo)")
+        }
+      }
+      try await worker.drain()
+      // What the first two had stored is there; the last had not begun.
+      #expect(await seen.lines.sorted() == ["failed 6 photo", "limited 7 ", "waiting 0 "])
+      #expect(try DatabaseDiagnosis(path: path).findings == [])
+    }
+  }
+
+  private actor Seen {
+    private(set) var lines: [String] = []
+    func add(_ line: String) { lines.append(line) }
+  }
+
+  /// Writes the files where there are none: `TERN_MAKE_FIXTURES=1`.
+  @Test(.enabled(if: ProcessInfo.processInfo.environment["TERN_MAKE_FIXTURES"] != nil))
+  func `the files are made once`() async throws {
+    // Refuses to overwrite.
+    try #require(!FileManager.default.fileExists(atPath: Self.kept + "/replica.sqlite"))
+    // Elsewhere, because the folder of the jobs' files knows by its path whose it is.
+    try await withCopy(.made) { path in
+      try FileManager.default.createDirectory(atPath: Self.kept, withIntermediateDirectories: true)
+      let folder = URL(filePath: path).deletingLastPathComponent().path
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder)
+      where !name.hasSuffix("-jobs.lock") {
+        try FileManager.default.copyItem(
+          atPath: "\(folder)/\(name)", toPath: "\(Self.kept)/\(name)")
+      }
+    }
+  }
+}
