@@ -69,10 +69,14 @@ package struct SyncSession: Sendable {
   /// The newest position that the remote has told of, and the one up to which all is pulled.
   package private(set) var announced: UInt64 = 0
   private var pulledUpTo: UInt64 = 0
+  /// Its position at the greeting. One that is less is of a remote that lost what it held then.
+  private var greetedAt: UInt64 = 0
   private var positionAtPull: UInt64 = 0
   private var restampsInARow = 0
   /// The cursor was forgotten, and no page has come since.
   private var isAtBeginning = false
+  /// The remote became another since the greeting: it may have lost what it held then.
+  private var mustGreet = false
   /// The remote's newest, and whether it would like a newer one.
   private var snapshot: RemoteSnapshot?
   private var wantsSnapshot = false
@@ -106,10 +110,12 @@ package struct SyncSession: Sendable {
     case (_, .failed(let error, let jitter)): return fail(error, jitter)
     case (.greeting, .greeted(let greeting, let knownEpoch)):
       refusal = nil
+      mustGreet = false
       heads = greeting.heads
       epoch = greeting.epoch
       horizon = greeting.horizon
       announced = greeting.position
+      greetedAt = greeting.position
       (snapshot, wantsSnapshot) = (greeting.snapshot, greeting.wantsSnapshot)
       (loaded, rejoined, isBaseCut) = (nil, nil, false)
       pulledUpTo = 0
@@ -120,7 +126,7 @@ package struct SyncSession: Sendable {
       return push()
     case (.resetting, .didReset):
       isAtBeginning = true
-      return push()
+      return mustGreet ? greet() : push()
     case (.pushing, .pushed(let sent, let receipt)):
       restampsInARow = 0
       for (replica, sequence) in sent.sequences { heads[replica] = max(heads[replica], sequence) }
@@ -148,6 +154,7 @@ package struct SyncSession: Sendable {
       pulledUpTo = max(pulledUpTo, positionAtPull)
       return pushOrListen()
     case (.listening, .localWrite): return pushOrListen()
+    case (.listening, .remotePosition(let position)) where position < greetedAt: return greet()
     case (.listening, .remotePosition(let position)):
       // Only now is everything known to work, the event stream too.
       if refusal == nil { backoff.reset() }
@@ -216,8 +223,10 @@ package struct SyncSession: Sendable {
       phase = .restamping
       return .restamp(nowMilliseconds: error.nowMilliseconds ?? 0)
     // A remote that does not know the beginning either is asked again only after a wait.
-    case (.cursorUnknown, .pulling) where !isAtBeginning:
+    case (.cursorUnknown, .pulling) where !isAtBeginning,
+      (.cursorUnknown, .cutting) where !isAtBeginning:
       phase = .resetting
+      mustGreet = true
       return .resetCursor(epoch: epoch)
     case (.snapshotNeeded, .pulling) where snapshot != nil && snapshot?.id != loaded:
       loaded = snapshot?.id
@@ -230,7 +239,8 @@ package struct SyncSession: Sendable {
     case (_, .cutting) where !error.isTransient:
       // Where it only would have liked one, another device has given it one meanwhile, or will.
       if isBaseCut { refuse(error, isOfOwn: false, jitter) }
-      return pullOrListen()
+      // What was written here while it was on its way told nobody.
+      return refusal?.isOfOwn ?? false ? pullOrListen() : push()
     case (_, .pushing) where error.refusesPushAlone:
       // Before a pull that may fail too.
       refuse(error, isOfOwn: true, jitter)

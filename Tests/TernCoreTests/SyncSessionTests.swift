@@ -1,0 +1,73 @@
+import Testing
+
+@testable import TernCore
+
+@Suite struct SyncSessionTests {
+  /// Up to date with a remote that holds what `own` wrote up to 3.
+  private func listening(_ own: ReplicaID, wantsSnapshot: Bool = false) -> SyncSession {
+    var session = SyncSession()
+    var greeting = RemoteGreeting(
+      epoch: "first", nowMilliseconds: 0, position: 3, heads: VersionVector([own: 3]))
+    greeting.wantsSnapshot = wantsSnapshot
+    #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .pull)
+    #expect(session.handle(.pulled(VersionVector(), hasMore: false)) == .push)
+    return session
+  }
+
+  /// Simulation, seed 21: the server was wiped between a push and the pull that followed, and its
+  /// event stream had not been opened yet, so that nothing else told of it.
+  @Test func `a cursor that the remote does not know is followed by a greeting`() {
+    let own = ReplicaID(high: 0, low: 1)
+    var session = listening(own)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .listen)
+    #expect(session.handle(.remotePosition(4)) == .pull)
+    let unknown = RemoteError(.cursorUnknown, "wiped")
+    #expect(session.handle(.failed(unknown, jitter: 0)) == .resetCursor(epoch: "first"))
+    #expect(session.handle(.didReset) == .greet)
+    let now = RemoteGreeting(
+      epoch: "second", nowMilliseconds: 0, position: 0, heads: VersionVector())
+    let reset = session.handle(.greeted(now, knownEpoch: "first"))
+    #expect(reset == .resetCursor(epoch: "second"))
+    // It lacks what it held before.
+    #expect(session.heads == VersionVector())
+    #expect(session.handle(.didReset) == .push)
+  }
+
+  /// Simulation, seed 60: nobody pushed what was written while a snapshot was on its way that the
+  /// remote then did not want, since another device had given it one.
+  @Test func `a snapshot that is refused is followed by a push`() {
+    var session = listening(ReplicaID(high: 0, low: 1), wantsSnapshot: true)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .cutSnapshot(isBase: false))
+    let refused = RemoteError(.sequenceConflict, "there is a newer one")
+    #expect(session.handle(.failed(refused, jitter: 0)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .listen)
+  }
+
+  /// Simulation, seed 430: the server was wiped behind the last request before the event stream was
+  /// opened, and another device had given it a snapshot to begin from.
+  @Test func `a position before that of the greeting is followed by a greeting`() {
+    var session = listening(ReplicaID(high: 0, low: 1))
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .listen)
+    #expect(session.handle(.remotePosition(3)) == .listen)
+    #expect(session.handle(.remotePosition(2)) == .greet)
+  }
+
+  /// Simulation, seed 589: the device offered what its log no longer has to a server that was put
+  /// back to before all of it, with the cursor of before, again and again.
+  @Test func `a base with a cursor that the remote does not know is cut again without it`() {
+    var session = listening(ReplicaID(high: 0, low: 1))
+    #expect(session.handle(.hadNothingToPush(needsBase: true)) == .cutSnapshot(isBase: true))
+    let unknown = RemoteError(.cursorUnknown, "restored")
+    #expect(session.handle(.failed(unknown, jitter: 0)) == .resetCursor(epoch: "first"))
+    #expect(session.handle(.didReset) == .greet)
+    let now = RemoteGreeting(
+      epoch: "first", nowMilliseconds: 0, position: 0, heads: VersionVector())
+    #expect(session.handle(.greeted(now, knownEpoch: "first")) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: true)) == .cutSnapshot(isBase: true))
+    // Not for ever: a remote that does not know the beginning either is left alone.
+    #expect(session.handle(.failed(unknown, jitter: 0)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: true)) == .listen)
+    #expect(session.refusal?.error.code == .cursorUnknown)
+  }
+}
