@@ -53,6 +53,29 @@ extension Device {
 }
 
 @Suite struct InboxTests {
+  /// Simulation, seed 659: the first start of a new release kept more than it was allowed.
+  @Test func `INV-10: what an upgrade replays keeps the inbox's limit`() throws {
+    let note = "CREATE TABLE note (id TEXT NOT NULL PRIMARY KEY, text TEXT)"
+    let wide = SyncSchema(version: 2, tables: schema().tables + [SyncTable("note")])
+    let (b, c) = (try device(2), try device(3))
+    for newer in [b, c] { try newer.database.write { try $0.execute(sql: note) } }
+    let (newB, newC) = (
+      try Device(b.database, wide, id: 2, inbox: InboxLimits()),
+      try Device(c.database, wide, id: 3, inbox: InboxLimits())
+    )
+    try newB.commit("INSERT INTO note VALUES ('1', '-'), ('2', '-'), ('3', '-')")
+    try meet(newB, newC)
+    try newB.commit("UPDATE note SET text = 'b'")
+    try newC.commit("UPDATE note SET text = 'c'")
+    let a = try device(1, limits: InboxLimits(entries: 1))
+    try meet(a, newB)
+    try meet(a, newC)
+    #expect(try a.entries.isEmpty)
+    try a.database.write { try $0.execute(sql: note) }
+    let upgraded = try Device(a.database, wide, id: 1, inbox: InboxLimits(entries: 1))
+    #expect(try upgraded.entries.count == 1)
+  }
+
   @Test func `of two writes at once the loser is kept where the two met, with who wrote both`()
     async throws
   {

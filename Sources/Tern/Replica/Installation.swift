@@ -7,6 +7,8 @@ struct Installation {
   let database: any DatabaseWriter
   let schema: SyncSchema
   let tables: StoreTables
+  /// What an upgrade replays may lose to what is here.
+  let inboxLimits: InboxLimits
   let makeID: () -> ReplicaID
 
   /// Seals what is noted and takes the triggers away, so that migrations meet the tables as the
@@ -121,7 +123,8 @@ struct Installation {
     for (change, sql) in zip(changes, sql) {
       if change.isNewTable { try adopt(db, sql) } else { try adopt(db, change.newTexts, of: sql) }
     }
-    let transaction = try StoreTransaction(db, tables: tables, sql: sql)
+    let transaction = try StoreTransaction(
+      db, tables: tables, sql: sql, inboxLimits: inboxLimits)
     let sealed = try Seal.run(in: transaction)
     // An undo must not take away what was there before.
     for sequence in sealed where changes.contains(where: \.isNewTable) {

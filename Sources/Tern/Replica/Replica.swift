@@ -66,7 +66,7 @@ public final class Replica: Sendable {
     try durability.apply(to: database)
     let tables = StoreTables(name: name)
     let installation = Installation(
-      database: database, schema: schema, tables: tables, makeID: makeID)
+      database: database, schema: schema, tables: tables, inboxLimits: inbox, makeID: makeID)
     try installation.prepare(for: migrator)
     let sql = try installation.install()
     let store = SQLiteReplicaStore(
