@@ -28,7 +28,8 @@ struct Seal {
   private init(_ transaction: StoreTransaction, noteMilliseconds: Int64) throws {
     self.transaction = transaction
     let wall = noteMilliseconds + transaction.correctionMilliseconds
-    time = transaction.lastTime.next(atMilliseconds: wall)
+    let last = Planted.isActive(.timeFromClockAlone) ? .zero : transaction.lastTime
+    time = last.next(atMilliseconds: wall)
     stamp = Stamp(time: time, author: 0)
     author = try transaction.author(0)
     firstSequence = author.stored + 1

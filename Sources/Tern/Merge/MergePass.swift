@@ -134,7 +134,10 @@ final class MergePass {
       let context = mapping.map {
         RowMerger.Context(stamp: stamp, turn: turn, mapping: $0, concurrency: concurrency)
       }
+      var count = 0
       while try reader.nextRow(&row, of: block) {
+        count += 1
+        if Planted.isActive(.rowLeftOut), count == 2 { continue }
         guard let target, let context, try holds(row, of: block, id, target) else { continue }
         try target.merge(&row, context)
       }

@@ -36,6 +36,18 @@ package enum Planted: String, CaseIterable, Sendable {
   case tombstoneForgotten
   /// Who is behind the horizon pushes what it wrote without what others forgot.
   case horizonIgnored
+  /// A token opens every space.
+  case tokenOpensAll
+  /// Of the rows of an operation the second is not merged.
+  case rowLeftOut
+  /// What this schema version does not have is forgotten.
+  case deferredForgotten
+  /// A page of a pull has as many operations as there are.
+  case pageUnlimited
+  /// An operation's time is the clock's, whatever the time of the one before.
+  case timeFromClockAlone
+  /// A server trims what a replica with a lease has not pulled.
+  case leaseIgnored
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -59,6 +71,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
     .tombstoneForgotten, .horizonIgnored,
+    .tokenOpensAll, .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone,
+    .leaseIgnored,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

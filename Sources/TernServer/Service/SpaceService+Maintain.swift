@@ -20,7 +20,7 @@ extension SpaceService {
       let before = try transaction.trimmed
       if let kept = try transaction.snapshots().first(where: \.isComplete)?.position {
         let horizon = alive.map(\.position).min() ?? kept
-        let end = min(kept, horizon, retained)
+        let end = min(kept, Planted.isActive(.leaseIgnored) ? kept : horizon, retained)
         if end > before { try transaction.trim(through: end) }
       }
       if limits.hasHorizon { try moveHorizon(alive, transaction) }

@@ -36,7 +36,7 @@ extension SpaceService {
     let position = place?.position ?? 0
     let stored = try store.page(
       of: space, after: position, excluding: excluded, contentBytes: limits.pageBytes,
-      operations: limits.pageOperations)
+      operations: Planted.isActive(.pageUnlimited) ? .max : limits.pageOperations)
     let known = SpaceCursor(epoch: store.epoch, position: position, chain: stored.chainBefore)
     guard position <= stored.head, place == nil || place == known else { throw unknown() }
     guard position >= stored.trimmed else { throw trimmed(position, stored.trimmed) }

@@ -3,7 +3,7 @@ import GRDB
 import Tern
 import TernTesting
 
-/// One run of 2 to 5 replicas and a server in this process, everything decided by a seed.
+/// One run of a script in this process: replicas, servers, and what goes wrong between them.
 public final class Simulation: @unchecked Sendable {
   // Sendable, because only the seeded executor's one thread ever touches it.
   public struct Outcome: Equatable, Sendable {
@@ -14,40 +14,48 @@ public final class Simulation: @unchecked Sendable {
     public var operations: Int
   }
 
-  private let seed: UInt64
+  let script: SimulationScript
+  let servers: [SimulatedServer]
+  let devices: [SimulatedDevice]
   private let clock = VirtualClock()
   private let executor: SeededExecutor
   private let trace: SimulationTrace
-  private let plan: SimulationPlan
-  private let server: SimulatedServer
-  private let devices: [SimulatedDevice]
-  private var generator: SeededGenerator
-  private var isOver = false
+  /// What decides where processes die.
+  private var generators: [SeededGenerator]
+  private var isFaulty = true
   private var hasEnded = false
   /// How every device stood when the quiet time was over, if that was too short.
-  private var undrained: String?
+  private(set) var undrained: String?
   private var failure: (any Error)?
 
   /// Runs one seed on the calling thread.
   public static func run(seed: UInt64, isPrinting: Bool = false) throws -> Outcome {
-    try Simulation(seed: seed, isPrinting: isPrinting).run()
+    try run(SimulationScript(seed: seed), isPrinting: isPrinting)
   }
 
-  private init(seed: UInt64, isPrinting: Bool) throws {
-    self.seed = seed
-    var generator = SeededGenerator(seed: seed)
-    let plan = SimulationPlan(using: &generator)
-    let executor = SeededExecutor(seed: generator.next())
+  /// Runs a script on the calling thread.
+  package static func run(_ script: SimulationScript, isPrinting: Bool = false) throws -> Outcome {
+    try Simulation(script, isPrinting: isPrinting).run()
+  }
+
+  private init(_ script: SimulationScript, isPrinting: Bool) throws {
+    self.script = script
+    let (clock, executor) = (clock, SeededExecutor(seed: script.seed))
     let trace = SimulationTrace(clock: clock, isPrinting: isPrinting)
-    let server = try SimulatedServer(
-      plan: plan, clock: clock, trace: trace, seed: generator.next())
-    devices = try (0..<plan.deviceCount).map {
-      try SimulatedDevice(
-        $0, server: server, executor: executor, trace: trace, seed: generator.next())
+    let servers = try script.servers.map {
+      try SimulatedServer($0, script: script, clock: clock, trace: trace)
     }
-    self.generator = generator
-    (self.plan, self.executor, self.trace, self.server) = (plan, executor, trace, server)
-    server.logged = { [devices] in try devices[$0].logged() }
+    devices = try script.devices.map {
+      try SimulatedDevice(
+        $0, script, servers: servers, clock: clock, executor: executor, trace: trace)
+    }
+    generators = [script.generator(2), script.generator(3)]
+    (self.executor, self.trace, self.servers) = (executor, trace, servers)
+    for server in servers {
+      server.logged = { [devices] index in
+        try devices.first { $0.index == index }?.logged() ?? []
+      }
+    }
   }
 
   private func run() throws -> Outcome {
@@ -55,9 +63,10 @@ public final class Simulation: @unchecked Sendable {
   }
 
   private func reach(_ point: CrashPoint) throws {
-    guard server.isFaulty, !isOver else { return }
+    guard isFaulty else { return }
     let isServer = point.rawValue.hasPrefix("server")
-    if generator.happens(isServer ? plan.serverCrashes : plan.crashes) {
+    let rate = script.rates[isServer ? .serverCrash : .deviceCrash] ?? 0
+    if generators[isServer ? 1 : 0].happens(rate) {
       trace.note("crash at \(point.rawValue)")
       throw CancellationError()
     }
@@ -69,35 +78,56 @@ public final class Simulation: @unchecked Sendable {
     let isFinished = executor.run(clock) { hasEnded }
     task.cancel()
     if let failure { throw failure }
+    defer {
+      // Servers and devices know each other, and many worlds are run in one process.
+      for server in servers { server.logged = { _ in [] } }
+    }
     return Outcome(
       violation: isFinished ? try check() : "INV-09: nothing can happen any more",
-      events: trace.count, digest: trace.digest, operations: try server.operations().count)
+      events: trace.count, digest: trace.digest,
+      operations: try script.spaces.reduce(0) { try $0 + operations(in: $1).count })
   }
 
   private func live() async {
     defer { hasEnded = true }
-    let end = Int64(plan.busySeconds) * 1000
     do {
       try await withThrowingDiscardingTaskGroup { group in
-        for device in devices { group.addTask { try await device.runEngine() } }
+        for device in devices { group.addTask { try await device.run() } }
         try await withThrowingDiscardingTaskGroup { users in
-          for device in devices { users.addTask { try await device.runUser(until: end) } }
-          users.addTask { try await self.server.run(until: end) }
+          for device in devices {
+            users.addTask {
+              try await device.runUser { index in self.devices.first { $0.index == index } }
+            }
+          }
+          for server in servers { users.addTask { try await server.run() } }
+          // However few steps there are: what is on its way may still meet a fault.
+          try await clock.sleep(for: .milliseconds(SimulationScript.busyMilliseconds))
         }
-        server.heal()
-        let deadline = clock.milliseconds + Int64(plan.quietSeconds) * 1000
-        while clock.milliseconds < deadline, try !isAgreed() {
-          try await clock.sleep(for: .seconds(1))
-        }
-        trace.note("quiet")
-        if try !isAgreed() { undrained = devices.map(\.summary).joined(separator: "; ") }
-        isOver = true
+        try await quieten()
         group.cancelAll()
       }
     } catch {
       failure = error
-      isOver = true
     }
+  }
+
+  /// Nothing goes wrong any more, and everything must drain (INV-09).
+  private func quieten() async throws {
+    trace.note("faults end")
+    isFaulty = false
+    for server in servers { server.heal() }
+    var seconds = 0
+    let deadline = clock.milliseconds + SimulationScript.quietSeconds * 1000
+    while clock.milliseconds < deadline, try !isAgreed() {
+      // A copy is found out at a greeting, and has one whenever its app is started.
+      for device in devices where seconds % 60 == 0 && device.isCopied { device.kill() }
+      seconds += 1
+      try await clock.sleep(for: .seconds(1))
+      for device in devices where device.isRefused { device.beginAnew() }
+      for device in devices where device.waitsForUpgrade { device.upgrade() }
+    }
+    trace.note("quiet")
+    if try !isAgreed() { undrained = devices.map(\.summary).joined(separator: "; ") }
   }
 
   private func isAgreed() throws -> Bool {
@@ -107,98 +137,30 @@ public final class Simulation: @unchecked Sendable {
       }
     }
     // A server that was wiped just now is one that no device has looked at yet.
-    let held = try server.held()
-    return try devices.allSatisfy { try $0.replica.store.versionVector() == held }
-  }
-
-  // MARK: - Checkers
-
-  private func check() throws -> String? {
-    if let violation = server.violation { return violation }
-    if let undrained {
-      return "INV-09: after \(plan.quietSeconds) quiet seconds not all is drained: \(undrained)"
-    }
-    let model = try Model(server.operations(), deletes: plan.deletes)
-    if let violation = model.violation { return violation }
-    let horizon = try horizon(of: devices)
-    let states = try devices.map { try $0.replica.store.canonicalState().above(horizon) }
-    let tables = try devices.map { device in
-      try device.database.read { try Row.fetchAll($0, sql: "SELECT * FROM item ORDER BY id") }
-    }
-    for device in devices.indices.dropFirst() {
-      if let rows = difference(of: states[0], states[device]) {
-        return "INV-01: states of 0 and \(device) differ: \(rows)"
-      }
-      if tables[device] != tables[0] { return "INV-01: tables of 0 and \(device) differ" }
-    }
-    return try checkModel(model, above: horizon, states[0], tables[0]) ?? checkIntents(model)
-      ?? checkFiles()
-  }
-
-  /// Nothing that a file shows is broken.
-  private func checkFiles() throws -> String? {
     for device in devices {
-      let diagnosis = try device.database.read { try DatabaseDiagnosis($0) }
-      if let finding = diagnosis.findings.first {
-        return "\(finding.invariant): the file of device \(device.index): \(finding)"
+      let merged = try device.replica.store.versionVector()
+      for server in servers where device.place.servers.contains(server.index) {
+        guard try server.held(in: device.place.space) == merged else { return false }
       }
     }
-    return nil
+    return true
   }
 
-  private func checkModel(
-    _ model: Model, above horizon: HybridTime, _ state: [CanonicalRow], _ table: [Row]
-  ) -> String? {
-    let expected = model.rows(above: horizon)
-    let actual = state.reduce(into: [String: Model.Row]()) { rows, row in
-      rows[row.key[0].string ?? ""] = Model.Row(
-        life: row.life, isShown: row.isShown, isDeleted: row.deletion != nil,
-        cells: row.cells.mapValues(\.value))
-    }
-    for key in Set(expected.keys).union(actual.keys).sorted() where expected[key] != actual[key] {
-      return "INV-07: row \(key) is \(String(describing: actual[key])) and should be "
-        + "\(String(describing: expected[key]))"
-    }
-    for row in table {
-      let key: String = row["id"]
-      for (column, value) in expected[key]?.cells ?? [:] {
-        let shown: DatabaseValue = row[column]
-        if "\(shown)" != "\(value)".replacing("'", with: "\""), "\(shown)" != "\(value)" {
-          return "INV-01: \(key).\(column) shows \(shown) and its state is \(value)"
-        }
+  /// Everything that the servers hold of a space or have a snapshot for, each author's in its order.
+  func operations(in space: Int) throws -> [Operation] {
+    var operations: [ReplicaID: [UInt64: Operation]] = [:]
+    var held = VersionVector()
+    for server in servers {
+      for (author, known) in try server.operations(in: space) {
+        operations[author, default: [:]].merge(known) { $1 }
+      }
+      for (author, head) in try server.held(in: space).sequences {
+        held[author] = max(held[author], head)
       }
     }
-    let positions = table.map { $0["pos"] as String? }
-    if Set(positions).count < positions.count {
-      return "INV-07: two rows stand at one position: \(positions.map { $0 ?? "none" }.sorted())"
+    return operations.keys.sorted().flatMap { author in
+      operations[author]!.filter { $0.key <= held[author] }.sorted { $0.key < $1.key }.map(\.value)
     }
-    let shown = expected.filter(\.value.isShown).count
-    return shown == table.count
-      ? nil : "INV-01: the table has \(table.count) rows and should have \(shown)"
-  }
-
-  /// Every committed write is in an operation of its device, unless the device overwrote it.
-  private func checkIntents(_ model: Model) -> String? {
-    for device in devices {
-      guard let id = try? device.replica.store.replicaID() else { return "INV-02: no replica" }
-      for (key, texts) in device.intents.texts {
-        for (column, text) in texts
-        where model.texts[id]?[key]?.contains(text) != true
-          && !server.excuses(device.index, key, model)
-        {
-          return "INV-02: device \(device.index) committed \(key).\(column) = \(text), which no "
-            + "operation carries"
-        }
-      }
-      for (key, sum) in device.intents.sums where !device.intents.deletedKeys.contains(key) {
-        let carried = model.sums[id]?[key] ?? 0
-        if carried != sum, !server.excuses(device.index, key, model) {
-          return "INV-02: device \(device.index) added \(sum) to \(key).n and its operations carry "
-            + "\(carried)"
-        }
-      }
-    }
-    return nil
   }
 }
 #endif

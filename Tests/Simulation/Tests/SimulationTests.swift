@@ -4,34 +4,47 @@ import Testing
 import TernCore
 
 @Suite(.serialized) struct SimulationTests {
-  @Test func `a thousand seeds keep every invariant, and every twentieth repeats`() throws {
-    var operations = 0
-    for seed in UInt64(1)...1000 {
-      let outcome = try Simulation.run(seed: seed)
-      try #require(outcome.violation == nil, "script/sim \(seed)")
-      operations += outcome.operations
-      if seed % 20 == 0 { #expect(try Simulation.run(seed: seed) == outcome) }
+  /// Of these failed once, each by what a comment at its mending says: 21, 60, 430, 589.
+  @Test func `2000 seeds keep every invariant, and every twentieth repeats`() throws {
+    let outcomes = try SeedSweep.run(
+      1...2000, until: { $0.violation != nil },
+      { seed in
+        let outcome = try Simulation.run(seed: seed)
+        if seed % 20 == 0 { #expect(try Simulation.run(seed: seed) == outcome, "seed \(seed)") }
+        return outcome
+      })
+    if outcomes.last?.violation != nil {
+      Issue.record("\(try FailingSeed.describe(UInt64(outcomes.count)))")
     }
-    print("1000 seeds, \(operations) operations, no violation")
+    let operations = outcomes.reduce(0) { $0 + $1.operations }
+    // The worlds are not empty ones.
+    #expect(operations > 10 * outcomes.count)
+    print("\(outcomes.count) seeds, \(operations) operations")
   }
 
-  /// The server was wiped when everybody was done, and nobody had noticed when the world ended; a
-  /// letter was replaced by itself, in a row that was noted twice.
-  @Test(arguments: [756, 877, 942] as [UInt64])
-  func `a seed that failed once keeps every invariant`(_ seed: UInt64) throws {
-    #expect(try Simulation.run(seed: seed).violation == nil)
+  /// A server that was put back to before all that a device's log no longer has.
+  @Test func `a script that failed once keeps every invariant`() throws {
+    let script = try SimulationScript(
+      text: """
+        simulation 589
+        keys 3
+        deletes updateWins
+        device 0 space 0 servers 0 version 2 clock 0
+        rate deviceCrash 0.0041672158681911875
+        rate answerLost 0.12164054069840693
+        condition trims
+        4976 server 0 backUp 3901236159
+        5143 device 0 write 2072850305
+        7127 device 0 write 3813665815
+        18868 server 0 restore 3162269393
+        """)
+    #expect(try Simulation.run(script).violation == nil)
   }
 
   @Test(arguments: Planted.ofSync)
   func `a planted bug is caught within a thousand seeds`(_ bug: Planted) throws {
-    let caught = try Planted.with(bug) { () -> (UInt64, String)? in
-      for seed in UInt64(1)...1000 {
-        if let violation = try Simulation.run(seed: seed).violation { return (seed, violation) }
-      }
-      return nil
-    }
-    let (seed, violation) = try #require(caught)
-    print("\(bug.rawValue) caught by seed \(seed): \(violation)")
+    let caught = try #require(try PlantedTable.firstCatch(of: bug))
+    print("\(bug.rawValue) caught by seed \(caught.seed): \(caught.violation)")
   }
 }
 #endif

@@ -4,40 +4,84 @@ import SimulationKit
 import TernCore
 
 // Replays seeds: one prints a line an event; a range prints a line a violation. With a planted
-// bug's name behind it a range ends at the first seed that catches the bug.
-let words = CommandLine.arguments.dropFirst()
-let isOfJobs = words.first == "jobs"
-let bugs = isOfJobs ? Planted.ofJobs : Planted.ofSync
+// bug's name behind it a range ends at the first seed that catches the bug. A file is a script.
+var words = Array(CommandLine.arguments.dropFirst())
 let bug = words.compactMap(Planted.init(rawValue:)).first
-let seeds = words.compactMap(UInt64.init)
-guard let first = seeds.first, let last = seeds.dropFirst().first ?? seeds.first, first <= last
-else {
-  let names = bugs.map(\.rawValue).joined(separator: "|")
-  print("usage: tern-sim [jobs] SEED [LAST] [\(names)]")
-  exit(2)
+words.removeAll { $0 == bug?.rawValue }
+switch words.first {
+case "jobs": exit(try replayJobs(words.dropFirst().compactMap(UInt64.init), bug))
+case "bugs": try PlantedTable.rewrite(words.dropFirst().first ?? "Docs/Testing.md")
+case "shrink": exit(try shrink(words.dropFirst().compactMap(UInt64.init), bug))
+case let path? where UInt64(path) == nil:
+  let script = try SimulationScript(text: String(contentsOfFile: path, encoding: .utf8))
+  let outcome = try Planted.with(bug) { try Simulation.run(script, isPrinting: true) }
+  print(outcome.violation ?? "no violation")
+  exit((outcome.violation == nil) == (bug == nil) ? 0 : 1)
+default: exit(try replay(words.compactMap(UInt64.init), bug))
 }
-let isPrinting = first == last
-var (failures, count) = (0, 0)
-try Planted.with(bug) {
-  for seed in first...last where bug == nil || failures == 0 {
-    let violation: String?
-    if isOfJobs {
-      let outcome = try JobSimulation.run(seed: seed, isPrinting: isPrinting)
-      violation = outcome.violation
-      count += outcome.jobs
-    } else {
-      let outcome = try Simulation.run(seed: seed, isPrinting: isPrinting)
-      violation = outcome.violation
-      count += outcome.operations
-    }
-    guard let violation else { continue }
-    failures += 1
-    print("seed \(seed): \(violation)")
+
+func range(_ seeds: [UInt64]) -> ClosedRange<UInt64> {
+  guard let first = seeds.first, let last = seeds.dropFirst().first ?? seeds.first, first <= last
+  else {
+    print("usage: tern-sim [jobs|shrink] SEED [LAST] [BUG], tern-sim SCRIPT [BUG], tern-sim bugs")
+    print("bugs: \(Planted.allCases.map(\.rawValue).joined(separator: ", "))")
+    exit(2)
   }
+  return first...last
 }
-print(
-  "\(last - first + 1) seeds, \(count) \(isOfJobs ? "jobs" : "operations"), \(failures) violations")
-exit((failures == 0) == (bug == nil) ? 0 : 1)
+
+func replay(_ seeds: [UInt64], _ bug: Planted?) throws -> Int32 {
+  let seeds = range(seeds)
+  let outcomes = try SeedSweep.run(
+    seeds, bug: bug, until: { bug != nil && $0.violation != nil },
+    { seed in
+      let outcome = try Simulation.run(seed: seed, isPrinting: seeds.count == 1)
+      if let violation = outcome.violation { show("seed \(seed): \(violation)") }
+      return outcome
+    })
+  return report(
+    outcomes.map(\.violation), bug,
+    "\(outcomes.reduce(0) { $0 + $1.operations }) operations")
+}
+
+func replayJobs(_ seeds: [UInt64], _ bug: Planted?) throws -> Int32 {
+  let seeds = range(seeds)
+  let outcomes = try SeedSweep.run(
+    seeds, bug: bug, until: { bug != nil && $0.violation != nil },
+    { seed in
+      let outcome = try JobSimulation.run(seed: seed, isPrinting: seeds.count == 1)
+      if let violation = outcome.violation { show("seed \(seed): \(violation)") }
+      return outcome
+    })
+  return report(
+    outcomes.map(\.violation), bug, "\(outcomes.reduce(0) { $0 + $1.jobs }) jobs")
+}
+
+/// At once, also into a pipe.
+func show(_ line: String) {
+  print(line)
+  fflush(nil)
+}
+
+func report(_ violations: [String?], _ bug: Planted?, _ count: String) -> Int32 {
+  let failures = violations.count { $0 != nil }
+  print("\(violations.count) seeds, \(count), \(failures) violations")
+  return (failures == 0) == (bug == nil) ? 0 : 1
+}
+
+/// Prints the smallest script that fails as the first of these seeds that does.
+func shrink(_ seeds: [UInt64], _ bug: Planted?) throws -> Int32 {
+  let seeds = range(seeds)
+  let outcomes = try SeedSweep.run(
+    seeds, bug: bug, until: { $0 != nil }, { try Simulation.run(seed: $0).violation })
+  guard let violation = outcomes.last, violation != nil else {
+    print("\(outcomes.count) seeds, no violation")
+    return 1
+  }
+  let seed = seeds.lowerBound + UInt64(outcomes.count - 1)
+  print(try Planted.with(bug) { try FailingSeed.describe(seed) })
+  return 0
+}
 #else
 print("tern-sim: build with --traits Server,Rehearsal")
 #endif

@@ -4,9 +4,9 @@ import Tern
 /// What a device's user wrote and was told is committed, kept apart from Tern: the side of the
 /// model that sees a lost note.
 struct Intents {
-  /// The newest text written to a column, by key; none after a delete of the row.
+  /// The newest text written to a column, by table and key; none after a delete of the row.
   private(set) var texts: [String: [String: String]] = [:]
-  /// The sum of what was added to a counter, by key; keys that were deleted here are left out,
+  /// The sum of what was added to a counter, by table and key; keys that were deleted here are left out,
   /// because a delete before the seal takes its differences along.
   private(set) var sums: [String: Int64] = [:]
   private(set) var deletedKeys: Set<String> = []
@@ -16,12 +16,18 @@ struct Intents {
     fileprivate enum Write {
       case wrote(String, [String: String], Int64)
       case deleted(String)
+      case cleared(String, String)
     }
     fileprivate var writes: [Write] = []
 
     mutating func wrote(_ key: String, _ texts: [String: String], adding sum: Int64 = 0) {
       writes.append(.wrote(key, texts, sum))
     }
+
+    /// A column that a REPLACE left out stands at its default again.
+    mutating func cleared(_ key: String, _ column: String) { writes.append(.cleared(key, column)) }
+
+    mutating func append(_ more: Draft) { writes += more.writes }
 
     mutating func deleted(_ key: String) { writes.append(.deleted(key)) }
 
@@ -31,6 +37,7 @@ struct Intents {
         case .wrote(let key, let texts, let sum):
           "\(key)\(texts.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()) +\(sum)"
         case .deleted(let key): "\(key) deleted"
+        case .cleared(let key, let column): "\(key) \(column) cleared"
         }
       }.joined(separator: ", ")
     }
@@ -45,6 +52,7 @@ struct Intents {
       case .deleted(let key):
         texts[key] = nil
         deletedKeys.insert(key)
+      case .cleared(let key, let column): texts[key]?[column] = nil
       }
     }
   }

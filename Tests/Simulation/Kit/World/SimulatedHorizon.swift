@@ -5,17 +5,21 @@ import TernTesting
 
 // The horizon: what a device says of what it has, and how states are compared that forgot rows.
 
-extension SimulationPlan {
-  /// A server that lost its horizon takes what others forgot the deletes of (Guide, "Known limits").
-  var hasHorizon: Bool { trims && !wipesServer && !restoresServer }
+extension SimulationScript {
+  /// A server that lost its horizon takes what others forgot the deletes of, a copy has what another
+  /// forgot, and two servers have two of them (Guide, "Known limits").
+  var hasHorizon: Bool {
+    conditions.contains(.trims) && servers.count == 1
+      && !steps.contains { $0.kind == .wipe || $0.kind.copiesFile }
+  }
 }
 
 extension SimulatedRemote {
   func push(_ operations: [Operation], basis: PushBasis?) async throws -> PushReceipt {
-    let device = device
-    return try await server.request(device, "push \(operations.count)") { server in
+    let (device, space) = (device, space)
+    return try await request("push \(operations.count)") { server in
       do {
-        return try server.push(operations, basis: basis)
+        return try server.push(operations, to: space, basis: basis)
       } catch let error as RemoteError where error.code == .snapshotNeeded {
         server.noteBehind(device)
         throw error
@@ -26,8 +30,10 @@ extension SimulatedRemote {
   func pull(after cursor: Cursor?, by replica: ReplicaID, isAcknowledged: Bool) async throws
     -> PulledPage
   {
-    try await server.request(device, isAcknowledged ? "pull, acknowledging" : "pull") {
-      try $0.pull(after: cursor, excluding: replica, isAcknowledged: isAcknowledged)
+    let space = space
+    return try await request(isAcknowledged ? "pull, acknowledging" : "pull") {
+      try $0.pull(
+        from: space, after: cursor, excluding: replica, isAcknowledged: isAcknowledged)
     }
   }
 }
@@ -55,9 +61,9 @@ extension Simulation {
 /// The first row that differs, in both; `nil` where all are equal.
 func difference(of left: [CanonicalRow], _ right: [CanonicalRow]) -> String? {
   if left == right { return nil }
-  let keys = Set((left + right).map(\.key)).map { "\($0)" }.sorted()
-  for key in keys {
-    let (mine, other) = (left.first { "\($0.key)" == key }, right.first { "\($0.key)" == key })
+  func name(_ row: CanonicalRow) -> String { "\(row.table) \(row.key)" }
+  for key in Set((left + right).map(name)).sorted() {
+    let (mine, other) = (left.first { name($0) == key }, right.first { name($0) == key })
     if mine != other { return "\(String(describing: mine)) and \(String(describing: other))" }
   }
   return "their order"

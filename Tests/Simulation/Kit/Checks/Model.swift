@@ -2,7 +2,7 @@
 import Tern
 
 /// What the merged state must be, computed from all operations at once and without Tern's merge:
-/// for each row the greatest life, for each column of that life the rule's own definition.
+/// for each row, by table and key, the greatest life, for each column of that life the rule's own definition.
 struct Model {
   struct Row: Equatable {
     var life: UInt32
@@ -33,12 +33,13 @@ struct Model {
     let covered: VersionVector
   }
 
+  /// Of the table `item`; the others have the default.
   private let deletes: DeleteRule
   private var writes: [String: [Write]] = [:]
   private var changes: [String: [Change]] = [:]
-  /// By author and key: the sum of the differences that its operations carry.
+  /// By author, table and key: the sum of the differences that its operations carry.
   private(set) var sums: [ReplicaID: [String: Int64]] = [:]
-  /// By author and key: every text that its operations carry.
+  /// By author, table and key: every text that its operations carry.
   private(set) var texts: [ReplicaID: [String: Set<String>]] = [:]
   private var times: [ReplicaID: HybridTime] = [:]
   private var continuing: Set<ReplicaID> = []
@@ -65,7 +66,7 @@ struct Model {
     var row = BodyRow()
     try operation.forEachBlock { block, reader in
       while try reader.nextRow(&row, of: block) {
-        let key = row.key[0].value?.string ?? ""
+        let key = "\(block.table)/\(row.key[0].value?.string ?? "")"
         let isDelete = row.kind == .delete
         changes[key, default: []].append(
           Change(
@@ -110,10 +111,11 @@ struct Model {
   /// Rows without regard to whether they collide.
   private func statedRows() -> [String: Row] {
     changes.reduce(into: [:]) { rows, entry in
+      let deletes = entry.key.hasPrefix("item/") ? deletes : .deleteWins
       let life = entry.value.map(\.life).max()!
       let last = entry.value.filter { $0.life == life }
       let (ends, written) = (last.filter(\.isDelete), last.filter { !$0.isDelete })
-      let isDeleted = !ends.isEmpty && written.allSatisfy { isCovered($0, by: ends) }
+      let isDeleted = !ends.isEmpty && written.allSatisfy { isCovered($0, by: ends, deletes) }
       // Where nothing is kept, a deleted row is in the life behind its last.
       let isGone = isDeleted && !deletes.keepsContent
       let current = isGone ? [] : (writes[entry.key] ?? []).filter { $0.life == life }
@@ -130,7 +132,7 @@ struct Model {
 
   func life(of key: String) -> UInt32 { changes[key]?.map(\.life).max() ?? 0 }
 
-  private func isCovered(_ write: Change, by ends: [Change]) -> Bool {
+  private func isCovered(_ write: Change, by ends: [Change], _ deletes: DeleteRule) -> Bool {
     ends.contains { end in
       switch deletes.kind {
       case .deleteWins: true

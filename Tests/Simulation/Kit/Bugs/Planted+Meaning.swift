@@ -1,0 +1,48 @@
+#if Server && Rehearsal
+import TernCore
+
+extension Planted {
+  /// For the table in Docs/Testing.md. Whoever plants a bug says here what is wrong with it.
+  package var meaning: String {
+    switch self {
+    case .acknowledgeBeforeCommit: "the server answers a push before its commit"
+    case .unstableTieBreak:
+      "equal times are ordered by something that differs between replicas"
+    case .cursorEarly: "the cursor moves past an operation that was not merged"
+    case .counterCountedTwice: "a merged difference is added twice"
+    case .noteLost: "a seal removes notes that it did not read"
+    case .removalCoversUnseen: "a removal from a set takes what its author had not seen"
+    case .textByArrival:
+      "texts inserted at one place stand in the order in which they came"
+    case .removalTakesNeighbour:
+      "what is removed from a text takes along what another inserted behind it"
+    case .deleteForgotten: "a change brings a row back that the delete had seen"
+    case .uniqueByArrival:
+      "of rows that collide in a UNIQUE index the first to arrive is shown"
+    case .replaceUnnoted: "what a REPLACE removes through a UNIQUE index is not noted"
+    case .orderTailMissing: "two devices give rows at one spot the same key"
+    case .snapshotTailLost:
+      "what the log has and a loaded snapshot lacks is not merged again"
+    case .snapshotKeepsOld: "states that a loaded snapshot does not have stay"
+    case .tombstoneForgotten: "every deleted row is forgotten once some may be"
+    case .horizonIgnored:
+      "who is behind the horizon pushes what it wrote without what others forgot"
+    case .tokenOpensAll: "a token opens every space"
+    case .rowLeftOut: "of the rows of an operation the second is not merged"
+    case .deferredForgotten: "what this schema version does not have is forgotten"
+    case .pageUnlimited: "a page of a pull has as many operations as there are"
+    case .timeFromClockAlone:
+      "an operation's time is the clock's, whatever the time of the one before"
+    case .leaseIgnored: "a server trims what a replica with a lease has not pulled"
+    case .stepResultApart: "a step's rows are committed apart from its result"
+    case .fileUnlinkedBeforeCommit: "a file goes before the commit that gives it up"
+    case .sweepForgotten: "what a dead process left in the folder of files stays"
+    case .gateIgnored: "jobs start although their gate is closed"
+    case .crashBurnsAttempt: "a process's death counts as a failed attempt"
+    case .claimForgotten: "what a dead process ran is not freed"
+    case .retryAtOnce: "a failed attempt is followed by the next without a wait"
+    case .limitIgnored: "a queue takes more jobs than its limit"
+    }
+  }
+}
+#endif

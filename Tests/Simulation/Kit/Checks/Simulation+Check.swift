@@ -1,0 +1,170 @@
+#if Server && Rehearsal
+import GRDB
+import Tern
+import TernTesting
+
+/// What must hold when all is quiet.
+extension Simulation {
+  func check() throws -> String? {
+    for device in devices { device.checkPair() }
+    if let violation = servers.firstNonNil(\.violation) ?? devices.firstNonNil(\.violation) {
+      return violation
+    }
+    if let undrained {
+      return "INV-09: after \(SimulationScript.quietSeconds) quiet seconds not all is drained: "
+        + undrained
+    }
+    for space in script.spaces {
+      if let violation = try check(space) { return violation }
+    }
+    return try checkLimits() ?? checkFiles()
+  }
+
+  /// Nothing that a file shows is broken.
+  private func checkFiles() throws -> String? {
+    for device in devices {
+      let diagnosis = try device.database.read { try DatabaseDiagnosis($0) }
+      // What an upgrade replays is not always in the one form (seeds 32 and 48), though it means the
+      // same: states are compared by what they mean.
+      let findings = diagnosis.findings.filter {
+        !(script.hasNewVersion && $0.check == "state-form")
+      }
+      if let finding = findings.first {
+        return "\(finding.invariant): the file of device \(device.index): \(finding)"
+      }
+    }
+    return nil
+  }
+
+  private func check(_ space: Int) throws -> String? {
+    let devices = devices.filter { $0.place.space == space }
+    let operations = try operations(in: space)
+    let ids = devices.reduce(into: Set()) { $0.formUnion($1.ids) }
+    if let stranger = operations.first(where: { !ids.contains($0.envelope.replica) }) {
+      return "INV-08: space \(space) holds operations of \(stranger.envelope.replica), which is of "
+        + "none of its devices"
+    }
+    let model = try Model(operations, deletes: script.deletes)
+    if let violation = model.violation { return violation }
+    let horizon = try horizon(of: devices)
+    let newest = devices.map(\.file.version).max() ?? 1
+    for version in 1...2 {
+      let equals = devices.filter { $0.file.version == version }
+      guard let first = equals.first else { continue }
+      let state = try first.replica.store.canonicalState().above(horizon)
+      let tables = try first.tables()
+      for other in equals.dropFirst() {
+        let others = try other.replica.store.canonicalState().above(horizon)
+        if let rows = difference(of: state, others) {
+          return "INV-01: states of \(first.index) and \(other.index) differ: \(rows)"
+        }
+        if try other.tables() != tables {
+          return "INV-01: tables of \(first.index) and \(other.index) differ"
+        }
+      }
+      if version == newest, let violation = check(state, tables, model.rows(above: horizon)) {
+        return violation
+      }
+    }
+    return checkIntents(devices, model)
+  }
+
+  private func check(
+    _ state: [CanonicalRow], _ tables: [String: [Row]], _ expected: [String: Model.Row]
+  ) -> String? {
+    let actual = state.reduce(into: [String: Model.Row]()) { rows, row in
+      rows["\(row.table)/\(row.key[0].string ?? "")"] = Model.Row(
+        life: row.life, isShown: row.isShown, isDeleted: row.deletion != nil,
+        cells: row.cells.mapValues(\.value))
+    }
+    for key in Set(expected.keys).union(actual.keys).sorted() where expected[key] != actual[key] {
+      return "INV-07: row \(key) is \(String(describing: actual[key])) and should be "
+        + "\(String(describing: expected[key]))"
+    }
+    for (table, rows) in tables.sorted(by: { $0.key < $1.key }) {
+      for row in rows {
+        let key = "\(table)/\(row["id"] as String)"
+        for (column, value) in expected[key]?.cells ?? [:] {
+          let shown: DatabaseValue = row[column]
+          if "\(shown)" != "\(value)".replacing("'", with: "\""), "\(shown)" != "\(value)" {
+            return "INV-01: \(key).\(column) shows \(shown) and its state is \(value)"
+          }
+        }
+      }
+      let count = expected.count { $0.key.hasPrefix("\(table)/") && $0.value.isShown }
+      if count != rows.count {
+        return "INV-01: table \(table) has \(rows.count) rows and should have \(count)"
+      }
+    }
+    let positions = (tables["item"] ?? []).map { $0["pos"] as String? }
+    return Set(positions).count == positions.count
+      ? nil
+      : "INV-07: two rows stand at one position: \(positions.map { $0 ?? "none" }.sorted())"
+  }
+
+  /// Every committed write is in an operation of its device, unless the device overwrote it.
+  private func checkIntents(_ devices: [SimulatedDevice], _ model: Model) -> String? {
+    for device in devices {
+      guard let id = try? device.replica.store.replicaID() else { return "INV-02: no replica" }
+      let intents = device.file.intents
+      for (key, texts) in intents.texts {
+        for (column, text) in texts
+        where model.texts[id]?[key]?.contains(text) != true && !isExcused(device, key, model) {
+          return "INV-02: device \(device.index) committed \(key).\(column) = \(text), which no "
+            + "operation carries"
+        }
+      }
+      for (key, sum) in intents.sums where !intents.deletedKeys.contains(key) {
+        let carried = model.sums[id]?[key] ?? 0
+        if carried != sum, !isExcused(device, key, model) {
+          return "INV-02: device \(device.index) added \(sum) to \(key) and its operations carry "
+            + "\(carried)"
+        }
+      }
+    }
+    return nil
+  }
+
+  private func isExcused(_ device: SimulatedDevice, _ key: String, _ model: Model) -> Bool {
+    servers.contains { $0.excuses(device.index, key, model) }
+  }
+
+  private func checkLimits() throws -> String? {
+    let limit = SimulatedFile.inboxLimits(script).entries
+    for device in devices {
+      let entries = try device.database.unsafeRead {
+        try Int.fetchOne($0, sql: "SELECT count(*) FROM grdb_tern_main_inbox") ?? 0
+      }
+      if entries > limit { return "INV-10: device \(device.index) keeps \(entries) lost values" }
+    }
+    for (device, count) in servers.flatMap(\.quietRequests) where count > Self.requestLimit {
+      return "INV-09: device \(device) sent \(count) requests while all was quiet"
+    }
+    return nil
+  }
+
+  /// Many times what any device needs to drain.
+  private static let requestLimit = 1000
+}
+
+extension SimulatedDevice {
+  /// Every row of every synced table.
+  fileprivate func tables() throws -> [String: [Row]] {
+    let names = file.version == 1 ? ["item", "pair"] : ["item", "pair", "tally"]
+    return try database.unsafeRead { db in
+      try names.reduce(into: [:]) {
+        $0[$1] = try Row.fetchAll(db, sql: "SELECT * FROM \($1) ORDER BY id")
+      }
+    }
+  }
+}
+
+extension Sequence {
+  fileprivate func firstNonNil<T>(_ value: (Element) -> T?) -> T? {
+    for element in self {
+      if let found = value(element) { return found }
+    }
+    return nil
+  }
+}
+#endif

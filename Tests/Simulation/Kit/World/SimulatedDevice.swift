@@ -1,0 +1,237 @@
+#if Server && Rehearsal
+import Foundation
+import GRDB
+import Tern
+import TernDatabase
+import TernTesting
+
+/// A device: a real database, a user who writes plain SQL, and an app with an engine for each of
+/// its servers that is killed now and then. One thread runs everything here.
+final class SimulatedDevice: @unchecked Sendable {
+  // Sendable, because only the seeded executor's one thread ever touches it.
+  let place: SimulationScript.Device
+  let script: SimulationScript
+  let trace: SimulationTrace
+  let clock: VirtualClock
+  let wall: SimulatedWall
+  private let servers: [SimulatedServer]
+  private let executor: SeededExecutor
+  /// What its engines and its next starts draw from.
+  private var generator: SeededGenerator
+  var file: SimulatedFile
+  private(set) var replica: Replica
+  /// Of the app.
+  private var release: Int
+  private var engines: [SyncEngine] = []
+  private var ending: AsyncStream<Void>.Continuation?
+  private var backup: SimulatedFile?
+  private var pending: FileChange?
+  /// Whether its file was ever put back, or is, or was made, another device's.
+  private(set) var isCopied = false
+  /// Every id that it had.
+  private(set) var ids: Set<ReplicaID>
+  var tokens = 0
+  private(set) var violation: String?
+
+  private enum FileChange {
+    case restored
+    case cloned(SimulatedDevice)
+    case emptied
+  }
+
+  var index: Int { place.index }
+  var database: DatabaseQueue { file.database }
+
+  init(
+    _ place: SimulationScript.Device, _ script: SimulationScript, servers: [SimulatedServer],
+    clock: VirtualClock, executor: SeededExecutor, trace: SimulationTrace
+  ) throws {
+    self.place = place
+    self.script = script
+    self.servers = servers.filter { place.servers.contains($0.index) }
+    self.clock = clock
+    self.executor = executor
+    self.trace = trace
+    generator = script.generator(UInt64(100 + place.index))
+    wall = SimulatedWall(clock: clock, offset: place.clock)
+    release = place.version
+    file = try SimulatedFile(wall)
+    replica = try file.open(release, script, &generator)
+    ids = [try replica.store.replicaID()]
+  }
+
+  var remotes: [SimulatedRemote] {
+    servers.map { SimulatedRemote(server: $0, device: index, space: place.space) }
+  }
+
+  // MARK: - The app
+
+  /// Runs the app until the simulation is over; whenever it dies, it starts anew.
+  func run() async throws {
+    while !Task.isCancelled {
+      await runProcess()
+      if Task.isCancelled { return }
+      trace.note("device \(index) killed")
+      checkPair()
+      try await reopen()
+    }
+  }
+
+  /// Until one of the engines dies, or all are killed.
+  private func runProcess() async {
+    let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    ending = end
+    engines = remotes.map(engine)
+    await withDiscardingTaskGroup { group in
+      for engine in engines {
+        group.addTask {
+          await engine.run()
+          end.finish()
+        }
+      }
+      for await _ in ends {}
+      group.cancelAll()
+    }
+    engines = []
+  }
+
+  private func engine(_ remote: SimulatedRemote) -> SyncEngine {
+    let replica = replica
+    let jitter = SharedGenerator(SeededGenerator(seed: generator.next()))
+    let isAlone = servers.count == 1
+    return SyncEngine(
+      store: replica.store, remote: remote,
+      environment: SyncEnvironment(
+        clock: clock, jitter: { jitter.fraction() },
+        localWrites: { replica.localWrites.stream() },
+        didMerge: { if !isAlone { replica.localWrites.tell() } }, pollInterval: .seconds(5),
+        executor: executor))
+  }
+
+  func kill() { ending?.finish() }
+
+  /// Starts anew after a while, however often it dies on the way.
+  private func reopen() async throws {
+    while true {
+      try await clock.sleep(for: .milliseconds(Int.random(in: 1...2000, using: &generator)))
+      try changeFile()
+      do {
+        replica = try file.open(release, script, &generator)
+        ids.insert(try replica.store.replicaID())
+        return
+      } catch is CancellationError {
+        trace.note("device \(index) killed while opening")
+      }
+    }
+  }
+
+  // MARK: - Its file
+
+  func backUp() throws { backup = try file.copied(to: wall) }
+
+  func restore() {
+    guard backup != nil else { return }
+    pending = .restored
+    kill()
+  }
+
+  func clone(_ other: SimulatedDevice) {
+    pending = .cloned(other)
+    kill()
+  }
+
+  func upgrade() {
+    release = 2
+    kill()
+  }
+
+  /// The user deletes what a server said is a copy, and begins anew.
+  func beginAnew() {
+    pending = .emptied
+    kill()
+  }
+
+  private func changeFile() throws {
+    defer { pending = nil }
+    switch pending {
+    case .restored?:
+      file = try backup!.copied(to: wall)
+      isCopied = true
+    case .cloned(let other)?:
+      file = try other.file.copied(to: wall)
+      release = max(release, file.version)
+      isCopied = true
+      other.isCopied = true
+    case .emptied?:
+      file = try SimulatedFile(wall)
+      isCopied = false
+    case nil: return
+    }
+    trace.note("device \(index) \(pending.map { "\($0)".prefix(while: { $0 != "(" }) } ?? "")")
+  }
+
+  // MARK: - How it stands
+
+  var isUpToDate: Bool {
+    engines.count == servers.count
+      && engines.allSatisfy {
+        let now = $0.status.current
+        return now.phase == .upToDate && now.waiting == 0
+      }
+  }
+
+  /// Whether a server told it that its file is a copy.
+  var isRefused: Bool {
+    guard isCopied, pending == nil, let own = try? replica.store.replicaID() else { return false }
+    return engines.contains {
+      guard let error = $0.status.current.lastError else { return false }
+      return error.code == .sequenceConflict && error.replica == own
+        || error.code == .local && error.message.contains("this database never made")
+    }
+  }
+
+  /// Whether it waits, by name, for the app's next release: to load the snapshot of a newer one.
+  var waitsForUpgrade: Bool {
+    release == 1 && pending == nil
+      && engines.contains {
+        $0.status.current.lastError?.message.contains("update the app") ?? false
+      }
+  }
+
+  func logged() throws -> [Tern.Operation] {
+    try database.unsafeRead {
+      try Data.fetchAll($0, sql: "SELECT bytes FROM grdb_tern_main_log")
+    }.map { try Tern.Operation(bytes: Array($0)) }
+  }
+
+  /// For a violation's text.
+  var summary: String {
+    let mine = (try? replica.store.versionVector().sorted.map { "\($0.sequence)" }) ?? []
+    let unsealed = (try? replica.store.counts().unsealedNotes) ?? -1
+    let states = engines.map { engine in
+      let now = engine.status.current
+      return "\(now.phase.rawValue), waiting \(now.waiting), "
+        + (now.lastError.map { "\($0)" } ?? "no error")
+    }
+    return "device \(index) \(states.joined(separator: " and ")), unsealed \(unsealed), merged "
+      + mine.joined(separator: "/")
+  }
+
+  /// Both rows of a pair are always written in one transaction, and so are both or neither here.
+  func checkPair() {
+    do {
+      let isTorn = try database.unsafeRead { db in
+        try db.integer(
+          """
+          SELECT count(*) NOT IN (0, 2) OR max(x) IS NOT min(x) FROM pair
+          """)
+      }
+      if isTorn != 0 { note("INV-06: device \(index) shows half of a transaction") }
+    } catch {
+      note("failed: \(error)")
+    }
+  }
+
+  func note(_ violation: String) { self.violation = self.violation ?? violation }
+}
+#endif

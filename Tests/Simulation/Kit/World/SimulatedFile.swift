@@ -1,0 +1,100 @@
+#if Server && Rehearsal
+import GRDB
+import Tern
+import TernTesting
+
+/// A device's database file, and what its user knows to be in it.
+struct SimulatedFile {
+  let database: DatabaseQueue
+  /// Of the app's schema.
+  var version = 1
+  var intents = Intents()
+
+  /// The tables of the app's first release.
+  init(_ wall: SimulatedWall) throws {
+    database = try Self.queue(wall)
+    try database.write { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE item (
+            id TEXT NOT NULL PRIMARY KEY, a TEXT, b TEXT, n INTEGER NOT NULL DEFAULT 0,
+            hi INTEGER, lo INTEGER, tags TEXT NOT NULL DEFAULT '[]', u INTEGER UNIQUE, pos TEXT,
+            body TEXT NOT NULL DEFAULT '');
+          CREATE TABLE pair (id TEXT NOT NULL PRIMARY KEY, x TEXT);
+          CREATE TABLE mark (transactions INTEGER NOT NULL);
+          INSERT INTO mark VALUES (0)
+          """)
+    }
+  }
+
+  private init(_ database: DatabaseQueue, _ version: Int, _ intents: Intents) {
+    (self.database, self.version, self.intents) = (database, version, intents)
+  }
+
+  /// All that is committed, in a file of its own.
+  func copied(to wall: SimulatedWall) throws -> SimulatedFile {
+    let copy = try Self.queue(wall)
+    try database.backup(to: copy)
+    return SimulatedFile(copy, version, intents)
+  }
+
+  private static func queue(_ wall: SimulatedWall) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.prepareDatabase { db in
+      db.add(
+        function: DatabaseFunction("julianday", argumentCount: 0) { _ in
+          2440587.5 + (Double(wall.milliseconds) + 0.5) / 86_400_000
+        })
+    }
+    return try DatabaseQueue(configuration: configuration)
+  }
+
+  // MARK: - The app's releases
+
+  /// Opens the file as a release of the app does, which brings it to its own version.
+  mutating func open(
+    _ release: Int, _ script: SimulationScript, _ generator: inout SeededGenerator
+  ) throws -> Replica {
+    let id = ReplicaID(using: &generator)
+    let tails = SharedGenerator(SeededGenerator(seed: generator.next()))
+    let keepsLog = !script.conditions.contains(.trims)
+    let replica = try Replica.openBlocking(
+      database, schema: Self.schema(release, script),
+      migrator: version < release ? Self.migrator : nil,
+      logRetention: keepsLog ? Replica.defaultLogRetention : .seconds(-200_000),
+      inbox: Self.inboxLimits(script), random: { tails.next() }, makeID: { id })
+    version = max(version, release)
+    return replica
+  }
+
+  static func inboxLimits(_ script: SimulationScript) -> InboxLimits {
+    script.conditions.contains(.smallInbox) ? InboxLimits(entries: 3) : InboxLimits()
+  }
+
+  private static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("2") { db in
+      try db.execute(
+        sql: """
+          ALTER TABLE item ADD COLUMN c TEXT;
+          CREATE TABLE tally (id TEXT NOT NULL PRIMARY KEY, m INTEGER NOT NULL DEFAULT 0)
+          """)
+    }
+    return migrator
+  }
+
+  private static func schema(_ version: Int, _ script: SimulationScript) -> SyncSchema {
+    let tables = [
+      SyncTable(
+        "item",
+        merge: [
+          "n": .counter, "hi": .max, "lo": .min, "tags": .set, "pos": .order, "body": .text,
+        ],
+        deletes: script.deletes),
+      SyncTable("pair"),
+      SyncTable("tally", merge: ["m": .counter]),
+    ]
+    return SyncSchema(version: UInt32(version), tables: version == 1 ? Array(tables[..<2]) : tables)
+  }
+}
+#endif

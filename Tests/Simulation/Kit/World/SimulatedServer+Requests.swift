@@ -1,0 +1,141 @@
+#if Server && Rehearsal
+import Tern
+import TernServer
+import TernTesting
+
+/// Requests, and the network before them.
+extension SimulatedServer {
+  /// Carries one request over the network, which may lose it, lose the answer, or carry it twice.
+  /// The server looks at the token first, as it does over HTTP.
+  func request<T: Sendable>(
+    _ device: Int, _ name: String, for space: Int, with token: String?,
+    _ body: @escaping @Sendable (SimulatedServer) throws -> T
+  ) async throws -> T {
+    let request: @Sendable (SimulatedServer) throws -> T = { server in
+      try server.service.authorize(token, for: Self.name(of: space))
+      return try body(server)
+    }
+    if !isFaulty { quietRequests[device, default: 0] += 1 }
+    try await travel(device)
+    if isCut(device) || happens(.requestLost, device) {
+      trace.note("device \(device) \(name): request lost")
+      throw RemoteError(.unreachable, "request lost")
+    }
+    if happens(.requestRepeated, device) {
+      // Carried again later, after whatever else happens until then.
+      let delay = Int64.random(in: 10...4000, using: &network[device]!)
+      late.append((clock.milliseconds + delay, { _ = try? request($0) }))
+    }
+    let result = Result { try perform(request) }
+    let answered = (try? result.get()) != nil
+    trace.note("device \(device) \(name) at \(index): \(answered ? "done" : "refused")")
+    try await travel(device)
+    if isCut(device) || happens(.answerLost, device) {
+      trace.note("device \(device) \(name): answer lost")
+      throw RemoteError(.unreachable, "answer lost")
+    }
+    return try result.get()
+  }
+
+  private func travel(_ device: Int) async throws {
+    let time = Int.random(in: 1...80, using: &network[device]!)
+    try await clock.sleep(for: .milliseconds(time))
+    let due = late.filter { $0.at <= clock.milliseconds }
+    late.removeAll { $0.at <= clock.milliseconds }
+    isRepeating = true
+    for request in due { request.body(self) }
+    isRepeating = false
+  }
+
+  private func happens(_ rate: SimulationScript.Rate, _ device: Int) -> Bool {
+    isFaulty && network[device]!.happens(script.rates[rate] ?? 0)
+  }
+
+  func perform<T>(_ body: (SimulatedServer) throws -> T) throws -> T {
+    do {
+      return try body(self)
+    } catch let error as RemoteError {
+      throw error
+    } catch {
+      crash()
+      throw RemoteError(.unreachable, "the server died")
+    }
+  }
+
+  // MARK: - What the service does, and whether it may
+
+  func greet(_ space: Int) throws -> RemoteGreeting { try service.greet(Self.name(of: space)) }
+
+  func push(_ operations: [Operation], to space: Int, basis: PushBasis? = nil) throws
+    -> PushReceipt
+  {
+    let name = Self.name(of: space)
+    // Before, since a crash can follow the commit; what is refused comes again.
+    let known = store.summary(of: name).heads
+    let new = operations.filter { $0.envelope.sequence > known[$0.envelope.replica] }
+    if operations.count <= limits.batchOperations { record(new, in: space) }
+    let receipt = try service.push(operations, to: name, basis: basis)
+    if operations.count > limits.batchOperations {
+      violation = violation ?? "INV-10: a push of \(operations.count) operations was taken"
+    }
+    let heads = store.summary(of: name).heads
+    for operation in operations
+    where heads[operation.envelope.replica] < operation.envelope.sequence {
+      violation = violation ?? "INV-03: a push was acknowledged that the server does not hold"
+    }
+    publish(receipt.position, in: space)
+    return receipt
+  }
+
+  func pull(
+    from space: Int, after cursor: Cursor?, excluding excluded: ReplicaID,
+    isAcknowledged: Bool = false
+  ) throws -> PulledPage {
+    do {
+      let page = try service.pull(
+        from: Self.name(of: space), after: cursor, excluding: excluded,
+        isAcknowledged: isAcknowledged)
+      if page.operations.count > limits.pageOperations {
+        violation = violation ?? "INV-10: a page has \(page.operations.count) operations"
+      }
+      return page
+    } catch let error as RemoteError where error.code == .snapshotNeeded {
+      // Whoever has pulled holds the horizon back, where nothing ends that.
+      // Operations that a base stands for are served to nobody.
+      let isAbove = keepsLeases && cursor != nil && !isRepeating && !hasBase
+      if !script.conditions.contains(.trims) || isAbove {
+        violation = violation ?? "INV-12: a replica has to rejoin that is above the horizon"
+      }
+      throw error
+    }
+  }
+
+  // MARK: - Snapshots
+
+  func snapshotPart(_ index: Int, of id: String, in space: Int) throws -> [UInt8] {
+    try service.snapshotPart(index, of: id, in: Self.name(of: space))
+  }
+
+  func beginSnapshot(_ offer: SnapshotOffer, by device: Int, in space: Int) throws
+    -> SnapshotUpload
+  {
+    let upload = try service.beginSnapshot(offer, in: Self.name(of: space))
+    if offer.isBase {
+      hasBase = true
+      record(try logged(device), in: space)
+    }
+    return upload
+  }
+
+  func putSnapshotPart(_ bytes: [UInt8], index: Int, of id: String, in space: Int) throws {
+    try service.putSnapshotPart(bytes, index: index, of: id, in: Self.name(of: space))
+  }
+
+  func completeSnapshot(_ id: String, in space: Int) throws {
+    let name = Self.name(of: space)
+    _ = try service.completeSnapshot(id, in: name)
+    trace.note("snapshot complete")
+    publish(store.summary(of: name).position, in: space)
+  }
+}
+#endif

@@ -1,0 +1,217 @@
+#if Server && Rehearsal
+import Tern
+import TernServer
+import TernTesting
+
+/// A server of a simulation, and what it does without being asked. One thread runs everything here.
+final class SimulatedServer: @unchecked Sendable {
+  // Sendable, because only the seeded executor's one thread ever touches it.
+  let index: Int
+  let script: SimulationScript
+  let clock: VirtualClock
+  let trace: SimulationTrace
+  let limits: ServerLimits
+  var store: MemorySpaceStore
+  var service: SpaceService
+  private var backup: MemorySpaceStore?
+  private var generator: SeededGenerator
+  private(set) var tokens: [Int: String] = [:]
+  /// What each device's messages meet on their way.
+  var network: [Int: SeededGenerator] = [:]
+  var late: [(at: Int64, body: (SimulatedServer) -> Void)] = []
+  /// Whether it was ever offered one.
+  var hasBase = false
+  /// While messages of before are taken again.
+  var isRepeating = false
+  private var streams: [Int: (device: Int, PositionStream.Continuation)] = [:]
+  private var nextStream = 0
+  private var cutOff: Set<Int> = []
+  var isFaulty = true
+  /// Devices that were told that they are behind the horizon.
+  var behind: Set<Int> = []
+  var violation: String?
+  /// Requests of each device since all faults ended.
+  var quietRequests: [Int: Int] = [:]
+  /// Everything that was ever accepted, by space, where the server itself forgets.
+  private var accepted: [Int: [ReplicaID: [UInt64: Operation]]] = [:]
+  /// What a device's log holds: a base stands for operations that were never pushed.
+  var logged: (Int) throws -> [Operation] = { _ in [] }
+
+  typealias PositionStream = AsyncThrowingStream<UInt64, any Error>
+
+  /// The real time at the simulation's beginning: 2026-01-01.
+  static let epochMilliseconds: Int64 = 1_767_225_600_000
+
+  init(_ index: Int, script: SimulationScript, clock: VirtualClock, trace: SimulationTrace) throws {
+    self.index = index
+    self.script = script
+    self.clock = clock
+    self.trace = trace
+    generator = script.generator(UInt64(200 + index))
+    var limits = ServerLimits()
+    limits.pageOperations = 7
+    if script.conditions.contains(.smallBatches) { limits.batchOperations = 3 }
+    if script.conditions.contains(.trims) {
+      limits.operationsPerSnapshot = 5
+      limits.retention = .zero
+      limits.hasHorizon = script.hasHorizon
+      // With a day for the lateness of notes: three seconds, or none.
+      if script.conditions.contains(.endsLeases) {
+        limits.lease = .seconds(script.hasHorizon ? -86_397 : -172_800)
+      }
+    }
+    self.limits = limits
+    store = MemorySpaceStore(using: &generator)
+    service = Self.service(store, clock, limits)
+    for device in script.devices {
+      network[device.index] = script.generator(UInt64(10_000 + index * 1000 + device.index))
+    }
+    try makeTokens()
+  }
+
+  private static func service(
+    _ store: MemorySpaceStore, _ clock: VirtualClock, _ limits: ServerLimits
+  ) -> SpaceService {
+    SpaceService(
+      store: store, clock: ServerClock { epochMilliseconds + clock.milliseconds }, limits: limits)
+  }
+
+  static func name(of space: Int) -> SpaceName {
+    guard let name = try? SpaceName("space-\(space)") else {
+      preconditionFailure("a simulated space has a name that is none")
+    }
+    return name
+  }
+
+  private func makeTokens() throws {
+    for space in script.spaces {
+      tokens[space] = try service.createToken(for: Self.name(of: space), using: &generator)
+    }
+  }
+
+  /// Whether nothing makes it forget who has pulled up to where.
+  var keepsLeases: Bool {
+    !script.conditions.contains(.endsLeases)
+      && !script.steps.contains { [.wipe, .restore].contains($0.kind) || $0.kind.copiesFile }
+  }
+
+  // MARK: - What happens to it
+
+  func run() async throws {
+    for step in script.steps(of: .server(index)) {
+      let wait = step.at - clock.milliseconds
+      if wait > 0 { try await clock.sleep(for: .milliseconds(wait)) }
+      try take(step)
+    }
+  }
+
+  private func take(_ step: SimulationScript.Step) throws {
+    switch step.kind {
+    case .cut(let device): flip(device)
+    case .maintain:
+      // A server that dies in it was crashed by that, and comes again.
+      for space in script.spaces {
+        try? perform { _ = try $0.service.maintain(Self.name(of: space)) }
+      }
+    case .crash: crash()
+    case .backUp: backup = MemorySpaceStore(copying: store)
+    case .restore:
+      guard let old = backup else { return }
+      trace.note("server \(index) restored from a backup")
+      store = MemorySpaceStore(copying: old)
+      crash()
+    case .wipe:
+      trace.note("server \(index) wiped")
+      backup = nil
+      store = MemorySpaceStore(using: &generator)
+      crash()
+      try makeTokens()
+    default: preconditionFailure("no step of a server: \(step.kind)")
+    }
+  }
+
+  private func flip(_ device: Int) {
+    if cutOff.remove(device) == nil {
+      cutOff.insert(device)
+      endStreams { $0 == device }
+    }
+    trace.note(
+      "device \(device) \(isCut(device) ? "cut off from" : "connected to") server \(index)")
+  }
+
+  /// The process dies: what it did not commit is gone, and so is every connection.
+  func crash() {
+    trace.note("server \(index) crashed")
+    service = Self.service(store, clock, limits)
+    endStreams { _ in true }
+  }
+
+  func heal() {
+    isFaulty = false
+    cutOff = []
+  }
+
+  func isCut(_ device: Int) -> Bool { isFaulty && cutOff.contains(device) }
+
+  // MARK: - What it holds
+
+  func record(_ operations: [Operation], in space: Int) {
+    for operation in operations {
+      let envelope = operation.envelope
+      accepted[space, default: [:]][envelope.replica, default: [:]][envelope.sequence] = operation
+    }
+  }
+
+  /// The newest operation of each replica.
+  func held(in space: Int) throws -> VersionVector {
+    try service.greet(Self.name(of: space)).heads
+  }
+
+  /// Everything that the server was given, by author and number.
+  func operations(in space: Int) throws -> [ReplicaID: [UInt64: Operation]] {
+    if script.conditions.contains(.trims) { return accepted[space] ?? [:] }
+    var operations: [ReplicaID: [UInt64: Operation]] = [:]
+    var cursor: Cursor?
+    while true {
+      let page = try service.pull(from: Self.name(of: space), after: cursor)
+      for operation in page.operations {
+        let envelope = operation.envelope
+        operations[envelope.replica, default: [:]][envelope.sequence] = operation
+      }
+      cursor = page.cursor
+      if !page.hasMore { return operations }
+    }
+  }
+
+  // MARK: - Event streams
+
+  func positions(for device: Int, in space: Int) -> PositionStream {
+    PositionStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      if isCut(device) {
+        continuation.finish(throwing: RemoteError(.unreachable, "cut off"))
+        return
+      }
+      nextStream += 1
+      let id = nextStream
+      streams[id] = (device, continuation)
+      continuation.onTermination = { [weak self] _ in self?.streams[id] = nil }
+      continuation.yield(store.summary(of: Self.name(of: space)).position)
+    }
+  }
+
+  /// Tells every stream of a space that it grew.
+  func publish(_ position: UInt64, in space: Int) {
+    let listening = Set(script.devices.filter { $0.space == space }.map(\.index))
+    for id in streams.keys.sorted() {
+      if let (device, stream) = streams[id], listening.contains(device) { stream.yield(position) }
+    }
+  }
+
+  private func endStreams(where matches: (Int) -> Bool) {
+    for id in streams.keys.sorted() {
+      guard let (device, stream) = streams[id], matches(device) else { continue }
+      stream.finish(throwing: RemoteError(.unreachable, "the connection was cut"))
+    }
+  }
+}
+#endif
