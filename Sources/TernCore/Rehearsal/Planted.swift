@@ -64,6 +64,12 @@ package enum Planted: String, CaseIterable, Sendable {
   case limitIgnored
   /// What a dead process left in the folder of files stays.
   case sweepForgotten
+  /// Jobs of a kind are started although it is paused.
+  case pauseIgnored
+  /// Jobs are started in the order in which they became ready alone.
+  case priorityIgnored
+  /// A job that is replaced keeps what its steps stored.
+  case replacedInPart
 
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
@@ -76,7 +82,8 @@ package enum Planted: String, CaseIterable, Sendable {
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
-    .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten,
+    .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
+    .priorityIgnored, .replacedInPart,
   ]
 
   #if Rehearsal

@@ -19,7 +19,8 @@ package struct ClaimChoice: Hashable, Sendable {
     }
 
     func goes(before other: Head) -> Bool {
-      (-priority, ready, job) < (-other.priority, other.ready, other.job)
+      if Planted.isActive(.priorityIgnored) { return (ready, job) < (other.ready, other.job) }
+      return (-priority, ready, job) < (-other.priority, other.ready, other.job)
     }
   }
 
@@ -36,7 +37,7 @@ package struct ClaimChoice: Hashable, Sendable {
   ) -> Decision {
     var best: (head: Head, isProbe: Bool)?
     var next = next
-    for head in heads where !pauses.hold(head.kind) {
+    for head in heads where !pauses.hold(head.kind) || Planted.isActive(.pauseIgnored) {
       var isProbe = false
       let gate = Planted.isActive(.gateIgnored) ? nil : head.service.flatMap { gates[$0] }
       switch gate?.admission(at: now) {

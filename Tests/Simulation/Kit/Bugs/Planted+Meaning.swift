@@ -42,6 +42,9 @@ extension Planted {
     case .claimForgotten: "what a dead process ran is not freed"
     case .retryAtOnce: "a failed attempt is followed by the next without a wait"
     case .limitIgnored: "a queue takes more jobs than its limit"
+    case .pauseIgnored: "jobs of a kind start although it is paused"
+    case .priorityIgnored: "jobs start in the order in which they became ready alone"
+    case .replacedInPart: "a job that is replaced keeps what its steps stored"
     }
   }
 }
