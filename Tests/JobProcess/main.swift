@@ -25,6 +25,8 @@ case "enqueue":
     try queue.enqueue(Errand(name: "child"), files: [file], in: db)
   }
   say("enqueued")
+  // A process that goes on: its end would be an event as well.
+  _ = FileHandle.standardInput.readDataToEndOfFile()
 case let mode where mode == "work" || mode == "drain":
   let worker = JobWorker(queue) {
     $0.handle(Errand.self) { _, _ in

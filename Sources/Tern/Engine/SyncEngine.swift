@@ -279,7 +279,7 @@ public actor SyncEngine {
   /// and while much comes and goes. All that the greeting knew of is merged by then.
   private func trim() throws {
     // What it refuses may have to be issued again, on top of a snapshot that is older than all this.
-    if session.refusal?.isOfOwn ?? false { return }
+    if session.horizon > .zero, session.refusal?.isOfOwn ?? false { return }
     if session.horizon > forgottenUpTo {
       try store.forgetDeleted(upTo: session.horizon, at: remote.id)
       forgottenUpTo = session.horizon

@@ -5,6 +5,7 @@ import Synchronization
 /// to them. Other processes are found by looking.
 package final class LocalWrites: TransactionObserver, Sendable {
   private let tables: Set<String>
+  private let onCommit: @Sendable () -> Void
   private let state = Mutex(State())
 
   private struct State {
@@ -13,8 +14,10 @@ package final class LocalWrites: TransactionObserver, Sendable {
     var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
   }
 
-  package init(tables: Set<String>) {
+  /// - Parameter onCommit: called after each such commit, on the database's queue.
+  package init(tables: Set<String>, onCommit: @escaping @Sendable () -> Void = {}) {
     self.tables = tables
+    self.onCommit = onCommit
   }
 
   /// One element a commit, coalesced while nobody looks.
@@ -47,7 +50,9 @@ package final class LocalWrites: TransactionObserver, Sendable {
       defer { state.hasInserted = false }
       return state.hasInserted
     }
-    if hasInserted { tell() }
+    guard hasInserted else { return }
+    tell()
+    onCommit()
   }
 
   /// As if something had been inserted and committed.

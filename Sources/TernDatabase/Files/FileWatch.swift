@@ -1,22 +1,40 @@
 import Dispatch
 import Foundation
 
-/// Tells when files of one folder may have been written or closed, by whatever process. It needs no
-/// file to be there, and follows one that is made anew.
+/// Tells when files of one folder were touched or closed, by whatever process. It needs no file to be
+/// there, and follows one that is made anew.
 ///
-/// An event is a hint and may come without a change.
+/// An event is a hint and may come without a change. That a database's file is written tells nothing:
+/// in WAL mode a commit is seen by others only after its last write.
 package enum FileWatch {
+  package enum Event {
+    /// By ``touch(_:)``.
+    case touched
+    /// By who had it open for writing, or by the death of that process.
+    case closed
+  }
+
+  /// Tells those who watch a file, where there is one.
+  package static func touch(_ path: String) {
+    // Where there is no file nobody watches it, and one that can't be touched is looked at in time.
+    _ = utimensat(AT_FDCWD, path, nil, 0)
+  }
+
   /// One element for all that happened since the last one was taken, until the reader's task is
   /// cancelled or the stream is let go.
   ///
-  /// - Parameter names: of the files, without their folder.
-  /// - Returns: `nil` where the system can't watch this folder, or no more of them. On Apple's
+  /// It ends as well when the folder goes.
+  ///
+  /// - Returns: `nil` where the system can't watch the file's folder, or no more of them. On Apple's
   ///   systems that is always so, for now: who follows files there looks at intervals.
-  package static func events(in folder: String, names: Set<String>) -> AsyncStream<Void>? {
+  package static func events(_ event: Event, of path: String) -> AsyncStream<Void>? {
+    let url = URL(filePath: path)
+    let name = url.lastPathComponent
+    let folder = url.deletingLastPathComponent().path(percentEncoded: false)
     #if os(Linux)
     let descriptor = inotify_init1(CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
-    let mask = UInt32(IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_DELETE)
+    let mask = UInt32(event == .touched ? IN_ATTRIB : IN_CLOSE_WRITE)
     guard inotify_add_watch(descriptor, folder, mask) >= 0 else {
       close(descriptor)
       return nil
@@ -27,7 +45,11 @@ package enum FileWatch {
       nonisolated(unsafe) let source = DispatchSource.makeReadSource(
         fileDescriptor: descriptor, queue: queue)
       source.setEventHandler {
-        if isAny(of: names, in: descriptor) { continuation.yield() }
+        switch news(of: name, in: descriptor) {
+        case .some(true): continuation.yield()
+        case .some(false): break
+        case nil: continuation.finish()
+        }
       }
       source.setCancelHandler { close(descriptor) }
       source.activate()
@@ -40,8 +62,10 @@ package enum FileWatch {
 
   #if os(Linux)
   /// Reads all events that are there.
-  private static func isAny(of names: Set<String>, in descriptor: CInt) -> Bool {
-    var isFound = false
+  ///
+  /// - Returns: whether one is of the file; `nil` when no more will come.
+  private static func news(of file: String, in descriptor: CInt) -> Bool? {
+    var (isFound, isOver) = (false, false)
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
       while true {
         let count = read(descriptor, buffer.baseAddress, buffer.count)
@@ -51,13 +75,14 @@ package enum FileWatch {
           let event = buffer.load(fromByteOffset: offset, as: inotify_event.self)
           offset += MemoryLayout<inotify_event>.size
           let name = buffer.baseAddress!.advanced(by: offset).assumingMemoryBound(to: CChar.self)
-          // Without a name the kernel's queue ran over, or the folder itself is gone.
-          isFound = isFound || event.len == 0 || names.contains(String(cString: name))
+          // Without a name it is the folder's own, or the kernel's queue ran over.
+          isFound = isFound || event.len == 0 || String(cString: name) == file
+          isOver = isOver || event.mask & UInt32(IN_IGNORED) != 0
           offset += Int(event.len)
         }
       }
     }
-    return isFound
+    return isOver ? nil : isFound
   }
   #endif
 }

@@ -20,7 +20,7 @@ package struct ClaimChoice: Hashable, Sendable {
 
     func goes(before other: Head) -> Bool {
       if Planted.isActive(.priorityIgnored) { return (ready, job) < (other.ready, other.job) }
-      return (-priority, ready, job) < (-other.priority, other.ready, other.job)
+      return (other.priority, ready, job) < (priority, other.ready, other.job)
     }
   }
 

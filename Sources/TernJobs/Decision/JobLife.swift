@@ -76,8 +76,11 @@ package struct JobLife: Hashable, Sendable {
     case (.waiting, .claimed):
       state = .running
       return .none
-    case (.waiting, .unusable), (.running, .unusable):
+    case (.waiting, .unusable):
       state = .parked
+      return .none
+    case (.running, .unusable):
+      (state, deaths) = (.parked, 0)
       return .none
     case (.running, .checkpoint):
       // Progress was made: what failed before is no sign of what comes.

@@ -14,8 +14,8 @@ public struct JobEnvironment: Sendable {
   public var makeID: @Sendable () -> UInt64
   /// How often to look whether another process wrote to the database, where the system can't tell.
   public var pollInterval: Duration
-  /// How often to look at the wall clock, which somebody may have set, where the system tells of
-  /// other processes.
+  /// How often to look where the system tells of other processes: at the wall clock, which somebody
+  /// may have set, and for what was written by other means than a queue.
   public var clockInterval: Duration
   /// Whether the system is asked to tell of files that others write; not where time is virtual.
   package var watchesFiles = true

@@ -94,8 +94,8 @@ extension JobQueue {
 
   /// Ends a job that has not ended, waiting or running; it stays as `.cancelled`, without its
   /// payload and files. The caller's transaction decides. A handler that runs is cancelled once the
-  /// worker sees it, in another process within its poll interval, and nothing that it stores from
-  /// the commit on is taken: its checkpoints throw ``JobQueueError`` `.notRunning`.
+  /// worker sees it, and nothing that it stores from the commit on is taken: its checkpoints throw
+  /// ``JobQueueError`` `.notRunning`. A step's own commit can't end its job so: that throws there.
   ///
   /// - Returns: whether there was such a job.
   /// - Throws: as ``records(in:)``.
@@ -114,16 +114,27 @@ extension JobQueue {
   /// - Parameter kind: ``Job/kind``, `nil` for all.
   /// - Throws: as ``records(in:)``.
   public func pause(_ kind: String? = nil, in db: Database) throws {
-    try JobRows(db, limits: limits).pause(kind ?? "", at: environment.now)
-    try db.notifyChanges(in: Table(JobTables.job))
+    let now = environment.now
+    try holding(kind, in: db) { try $0.pause($1, at: now) }
   }
 
   /// Takes back the ``pause(_:in:)`` of the same kind, or of all.
   ///
   /// - Throws: as ``records(in:)``.
   public func resume(_ kind: String? = nil, in db: Database) throws {
-    try JobRows(db, limits: limits).resume(kind ?? "")
-    try db.notifyChanges(in: Table(JobTables.job))
+    try holding(kind, in: db) { try $0.resume($1) }
+  }
+
+  private func holding(
+    _ kind: String?, in db: Database, _ body: (JobRows, String) throws -> Void
+  ) throws {
+    precondition(kind != "", "a kind has a name; without one the whole queue is meant")
+    // Outside of a transaction the commit is that of the savepoint, and tells of the change.
+    try db.inSavepoint {
+      try body(JobRows(db, limits: limits), kind ?? "")
+      try db.notifyChanges(in: Table(JobTables.job))
+      return .commit
+    }
   }
 
   /// Removes a job, whatever its state, with its files. The caller's transaction decides. A handler

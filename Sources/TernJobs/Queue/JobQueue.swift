@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import TernCore
 import TernDatabase
 
@@ -23,10 +24,10 @@ public final class JobQueue: Sendable {
   let folder: JobFolder
   /// The kernel's lock that one worker holds.
   let lockPath: String
-  /// Empty for a database in memory.
-  private let path: String
   /// Tells of jobs that were committed in this process.
-  let arrivals = LocalWrites(tables: [JobTables.job])
+  let arrivals: LocalWrites
+  /// Starts of jobs whose end could not be written in this process, which lives.
+  let leftBehind = Mutex<[JobID: Int]>([:])
   let copying: BlockingWork
   /// Why some of what dead processes left could not be removed as this was opened. Nothing depends
   /// on it, and the next opening tries again.
@@ -91,7 +92,7 @@ public final class JobQueue: Sendable {
         database.add(transactionObserver: TemporaryFolder(root), extent: .databaseLifetime)
       }
       return JobQueue(
-        database, limits, environment, durability, folder, path: path,
+        database, limits, environment, durability, folder,
         lockPath: path.isEmpty ? "\(root)/worker.lock" : path + "-jobs.lock")
     } catch let error as DatabaseError {
       throw error
@@ -105,7 +106,7 @@ public final class JobQueue: Sendable {
 
   private init(
     _ database: any DatabaseWriter, _ limits: JobLimits, _ environment: JobEnvironment,
-    _ durability: Durability, _ folder: JobFolder, path: String, lockPath: String
+    _ durability: Durability, _ folder: JobFolder, lockPath: String
   ) {
     self.database = database
     self.limits = limits
@@ -113,29 +114,17 @@ public final class JobQueue: Sendable {
     self.durability = durability
     self.folder = folder
     self.lockPath = lockPath
-    self.path = path
+    // The worker of another process looks at the database when its lock file is touched.
+    arrivals = LocalWrites(tables: [JobTables.job]) { FileWatch.touch(lockPath) }
     copying = BlockingWork(executor: environment.fileExecutor)
     database.add(transactionObserver: arrivals, extent: .observerLifetime)
   }
 
-  /// Tells when somebody may have committed to the database.
+  /// Of the lock file: touched by queues that committed, closed by a worker's end or its process's.
   ///
-  /// - Returns: `nil` where the system does not.
-  func fileEvents() -> AsyncStream<Void>? {
-    guard environment.watchesFiles, !path.isEmpty else { return nil }
-    let url = URL(filePath: path)
-    return FileWatch.events(
-      in: url.deletingLastPathComponent().path(percentEncoded: false),
-      names: [url.lastPathComponent, url.lastPathComponent + "-wal"])
-  }
-
-  /// Tells when a worker may have let the lock go, by its end or by that of its process.
-  func lockEvents() -> AsyncStream<Void>? {
-    guard environment.watchesFiles else { return nil }
-    let url = URL(filePath: lockPath)
-    return FileWatch.events(
-      in: url.deletingLastPathComponent().path(percentEncoded: false),
-      names: [url.lastPathComponent])
+  /// - Returns: `nil` where the system does not tell.
+  func events(_ event: FileWatch.Event) -> AsyncStream<Void>? {
+    environment.watchesFiles ? FileWatch.events(event, of: lockPath) : nil
   }
 }
 

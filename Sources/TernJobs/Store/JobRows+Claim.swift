@@ -6,11 +6,18 @@ extension JobRows {
   /// Frees what a dead process ran, lets parked jobs whose kind has a handler and those that
   /// reached nobody try again, and mends times that lie in the future because the clock was set
   /// back.
-  func recover(kinds: Set<String>, at now: WallTime) throws {
+  ///
+  /// - Parameter left: starts of jobs that run no more, though their process lives.
+  func recover(kinds: Set<String>, leftBehind left: [JobID: Int], at now: WallTime) throws {
     // Nobody watched the network since the last run.
     try wakeUnreached(at: now)
     for job in try ids(state: .running) where !Planted.isActive(.claimForgotten) {
       guard case (var life, let start, _)? = try life(job) else { continue }
+      if left[job] == start {
+        _ = life.handle(.shutDown)
+        try store(life, of: job, since: now)
+        continue
+      }
       _ = life.handle(.processDied(limit: limits.deaths))
       let isParked = life.state == .parked
       // Its place in the order stays.

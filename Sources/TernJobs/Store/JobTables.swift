@@ -15,6 +15,7 @@ enum JobTables {
   /// For the app to look at; everything else is the queue's own.
   static let view = "grdb_tern_jobs"
 
+  /// The payload is last, so that who looks at the rest of a row reads no more of it.
   /// `job.service` is empty for no service. A waiting job is `due` once its time has come. The order
   /// of claiming is (priority, ready_ms, id) among those of one service and kind, so that retried
   /// and new jobs take turns. `queue.unfinished` counts what has not ended. `pause.kind` is empty for
@@ -28,14 +29,14 @@ enum JobTables {
     """
     CREATE TABLE IF NOT EXISTS \(job) (
       id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, service TEXT NOT NULL,
-      payload BLOB NOT NULL, state INTEGER NOT NULL, since_ms INTEGER NOT NULL,
+      state INTEGER NOT NULL, since_ms INTEGER NOT NULL,
       ready_ms INTEGER NOT NULL, starts INTEGER NOT NULL, failures INTEGER NOT NULL,
       unreached INTEGER NOT NULL, enqueued_ms INTEGER NOT NULL, progress REAL, message TEXT,
       reason TEXT, priority INTEGER NOT NULL, due INTEGER NOT NULL, deaths INTEGER NOT NULL,
-      version INTEGER NOT NULL, unique_key TEXT)
+      version INTEGER NOT NULL, unique_key TEXT, payload BLOB NOT NULL)
     """,
     index("due", "service, kind, priority DESC, ready_ms, id", isDue),
-    index("later", "ready_ms", isLater),
+    index("later", "ready_ms, service", isLater),
     index("running", "id", "state = \(JobState.running.rawValue)"),
     index("ended", "since_ms, id", hasEnded),
     index("parked", "id", "state = \(JobState.parked.rawValue)"),

@@ -3,7 +3,7 @@ import TernCore
 
 /// What happens outside of the worker and matters to it.
 extension JobWorker {
-  /// The system tells of commits, this process's own among them.
+  /// Queues tell of commits, this process's own among them.
   func followOtherProcesses(by events: AsyncStream<Void>) async {
     for await _ in events {
       await lookForCommits()
@@ -12,13 +12,14 @@ extension JobWorker {
     }
   }
 
-  /// - Parameter isTold: whether the system tells of others' commits.
+  /// - Parameter isTold: whether the system tells of commits by others' queues.
   func lookNowAndThen(isTold: Bool) async {
     let environment = queue.environment
     let interval = isTold ? environment.clockInterval : environment.pollInterval
     // The sleep throws when the run is cancelled, and then this ends.
     while (try? await environment.clock.sleep(for: interval)) != nil {
-      if !isTold { await lookForCommits() }
+      // What another program wrote, not by a queue, tells nobody.
+      await lookForCommits()
       // The wall clock can have been set, ahead or back, while the other slept.
       let now = environment.now
       if nextAt.map({ $0 <= now }) ?? false || now < latest {

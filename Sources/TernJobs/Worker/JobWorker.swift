@@ -95,13 +95,17 @@ public actor JobWorker {
     await withDiscardingTaskGroup { group in
       do {
         // Waits, as all that follows does, while the app has suspended the database.
-        let events = queue.fileEvents()
+        let events = queue.events(.touched)
         seen = try await dataVersion()
         group.addTask { for await _ in arrivals { news.yield() } }
         if let events { group.addTask { await self.followOtherProcesses(by: events) } }
         group.addTask { await self.lookNowAndThen(isTold: events != nil) }
         group.addTask { await self.followPath() }
-        try await write { try $0.recover(kinds: handlers.kinds, at: queue.environment.now) }
+        let left = queue.leftBehind.withLock { $0 }
+        try await write {
+          try $0.recover(kinds: handlers.kinds, leftBehind: left, at: queue.environment.now)
+        }
+        queue.leftBehind.withLock { $0 = [:] }
         try await loop(&group, stream, patience)
       } catch {
         failure = failure ?? error
@@ -123,22 +127,27 @@ public actor JobWorker {
     let environment = queue.environment
     // Kept open: each closing would be an event.
     let lock = try usingLock { try FileLock.opened(queue.lockPath) }
-    let events = queue.lockEvents()
-    var iterator = events?.makeAsyncIterator()
-    var pauses: [Duration] = []
-    while !Task.isCancelled {
-      if try usingLock({ try lock.attempt() }) { return lock }
-      if pauses.isEmpty, iterator != nil {
-        _ = await iterator?.next(isolation: self)
-        // A dying process closes the file a moment before the kernel lets the lock go.
-        pauses = [.zero, .milliseconds(1), .milliseconds(4), .milliseconds(16)]
-      } else {
-        let pause = pauses.isEmpty ? environment.pollInterval : pauses.removeFirst()
-        // Cancelled, the loop ends.
-        try? await environment.clock.sleep(for: pause)
+    let events = queue.events(.closed)
+    let interval = events == nil ? environment.pollInterval : environment.clockInterval
+    let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      defer { group.cancelAll() }
+      if let events { group.addTask { for await _ in events { news.yield() } } }
+      group.addTask {
+        // The sleep throws when the task is cancelled, and then this ends.
+        while (try? await environment.clock.sleep(for: interval)) != nil { news.yield() }
       }
+      var iterator = stream.makeAsyncIterator()
+      repeat {
+        // A dying process closes the file a moment before the kernel lets the lock go.
+        for pause in [0, 1, 4, 16, 64] {
+          // Cancelled, the loop ends.
+          if pause > 0 { try? await environment.clock.sleep(for: .milliseconds(pause)) }
+          if try usingLock({ try lock.attempt() }) { return lock }
+        }
+      } while await iterator.next(isolation: self) != nil && !Task.isCancelled
+      return nil
     }
-    return nil
   }
 
   private func usingLock<T>(_ body: () throws -> T) throws -> T {
@@ -167,7 +176,8 @@ public actor JobWorker {
       if let failure { throw failure }
       for claim in try await claims() {
         running += 1
-        let (recalled, tell) = AsyncStream.makeStream(of: Void.self)
+        let (recalled, tell) = AsyncStream.makeStream(
+          of: Void.self, bufferingPolicy: .bufferingNewest(1))
         recalls[claim.id] = (claim.start, tell)
         group.addTask { await self.attempt(claim, recalled) }
       }
@@ -295,13 +305,17 @@ public actor JobWorker {
   private func finish(_ claim: Claim, _ end: AttemptEnd, pathBefore: NetworkPath) async {
     do {
       let stored = try await storePersistently(end, of: claim, pathBefore: pathBefore)
+      (refused[claim.id], recalls[claim.id]) = (nil, nil)
       try CrashPoint.reach(.jobAfterFinishCommit)
       try await wakeUnreached(after: stored)
     } catch {
       // A wait for the database that was cancelled leaves the job to the next run.
       failure = failure ?? error
+      if recalls[claim.id]?.start == claim.start {
+        (refused[claim.id], recalls[claim.id]) = (nil, nil)
+        queue.leftBehind.withLock { $0[claim.id] = claim.start }
+      }
     }
-    (refused[claim.id], recalls[claim.id]) = (nil, nil)
     running -= 1
     news?.yield()
   }

@@ -9,7 +9,7 @@ import Testing
   private var limits: ServerLimits {
     var limits = ServerLimits()
     limits.operationsPerSnapshot = 3
-    limits.retention = .zero
+    (limits.retention, limits.hasHorizon) = (.zero, true)
     return limits
   }
 

@@ -144,6 +144,28 @@ import Testing
     }
   }
 
+  @Test func `INV-09: a run that ends while the database is suspended is no death of its jobs`()
+    throws
+  {
+    try suspending(["a"]) { rig, queue, ids in
+      let worker = JobWorker(queue) { $0.handle(Tidy.self) { _, _ in try await rig.sleep(2) } }
+      for _ in 1...queue.limits.deaths {
+        try rig.perform {
+          try await worker.run {
+            try await rig.sleep(1)
+            Suspension.begin()
+            try await rig.sleep(4)
+          }
+        }
+        Suspension.end()
+        #expect(try rig.record(queue, ids[0]).state == .running)
+      }
+      try rig.drain(worker)
+      let record = try rig.record(queue, ids[0])
+      #expect(record.state == .done && record.starts == queue.limits.deaths + 1)
+    }
+  }
+
   @Test func `a run that is cancelled while it waits for the database to begin returns`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

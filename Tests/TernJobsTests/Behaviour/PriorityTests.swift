@@ -20,7 +20,7 @@ import Testing
     try Rig.run { rig in
       let queue = try rig.open()
       try rig.write { db in
-        for (name, priority) in [("a", 0), ("b", -5), ("c", 7), ("d", 7), ("e", 0)] {
+        for (name, priority) in [("a", 0), ("b", Int.min), ("c", Int.max), ("d", .max), ("e", 0)] {
           try queue.enqueue(Tidy(name: name), priority: priority, in: db)
         }
         try queue.enqueue(Scan(shelf: "s"), priority: 1, in: db)
@@ -113,11 +113,18 @@ import Testing
       try rig.perform {
         try await tidying(try rig.open(), rig).run {
           try await rig.sleep(5)
-          try rig.write { try queue.resume(in: $0) }
+          // Also outside of a transaction.
+          try rig.resume(queue)
           try await rig.sleep(5)
         }
       }
       #expect(rig.notes() == ["5 a", "6 scan t", "6 b"])
     }
+  }
+}
+
+extension Rig {
+  fileprivate func resume(_ queue: JobQueue) throws {
+    try database.writeWithoutTransaction { try queue.resume(in: $0) }
   }
 }

@@ -70,10 +70,11 @@ private struct Errand: Job {
       try await app.worker().run {
         let child = try app.start("enqueue")
         #expect(line(of: child) == "enqueued\n")
-        child.endInput()
-        #expect(child.wait() == 0)
+        // While the child lives on, and closes nothing.
         let done = try await app.waitForDone()
         #expect(done?.message == "child: from afar")
+        child.endInput()
+        #expect(child.wait() == 0)
       }
     }
   }
@@ -135,12 +136,12 @@ private struct Errand: Job {
     try await inFolder { app in
       try await app.worker().run {
         let other = Task { try await app.worker().run(standby: true) }
-        other.cancel()
-        try await other.value
         _ = try await app.database.write { db in
           try app.queue.enqueue(Errand(name: "a"), in: db)
         }
         #expect(try await app.waitForDone() != nil)
+        other.cancel()
+        try await other.value
       }
     }
   }

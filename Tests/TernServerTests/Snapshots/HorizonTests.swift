@@ -10,7 +10,9 @@ struct HorizonTests {
   private let eve = Author(3).replica
 
   private func service(_ test: StoreUnderTest) -> SpaceService {
-    test.service { ($0.retention, $0.lease) = (.zero, .seconds(10 * 24 * 3600)) }
+    test.service {
+      ($0.retention, $0.lease, $0.hasHorizon) = (.zero, .seconds(10 * 24 * 3600), true)
+    }
   }
 
   /// Pushes so many and gives the cursor behind them.
@@ -141,7 +143,7 @@ struct HorizonTests {
 
   @Test("a space can go without", arguments: StoreKind.allCases)
   func without(kind: StoreKind) throws {
-    let service = try kind.open().service { ($0.retention, $0.hasHorizon) = (.zero, false) }
+    let service = try kind.open().service { $0.retention = .zero }
     var ada = Author(1)
     _ = try settled(service, &ada)
     #expect(try service.greet(.home).horizon == .zero)

@@ -21,7 +21,7 @@ struct JobRow: Equatable {
   let key: String?
 
   var hasEnded: Bool { state.hasEnded }
-  /// The smallest goes first.
+  /// The smallest goes first. The simulation's priorities are small.
   var place: (Int, Int64, Int64) { (-priority, ready, id) }
 
   static func all(_ db: Database) throws -> [Int64: JobRow] {
