@@ -20,8 +20,9 @@ package final class PathRelay: Sendable {
   package func change(hasRoute: Bool) {
     state.withLock { state in
       state.path = NetworkPath(hasRoute: hasRoute, generation: state.path.generation + 1)
-      // Inside the lock, so that no reader gets an older path after a newer one.
-      for reader in state.readers.values { reader.yield(state.path) }
+      // Inside the lock, so that no reader gets an older path after a newer one; in the order in which
+      // they came, so that a simulation repeats.
+      for (_, reader) in state.readers.sorted(by: { $0.key < $1.key }) { reader.yield(state.path) }
     }
   }
 

@@ -57,7 +57,9 @@ package final class LocalWrites: TransactionObserver, Sendable {
 
   /// As if something had been inserted and committed.
   package func tell() {
-    for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
+    // In the order in which they came, so that a simulation repeats.
+    let listeners = state.withLock { $0.listeners.sorted { $0.key < $1.key } }
+    for (_, listener) in listeners { listener.yield() }
   }
 
   package func databaseDidRollback(_ db: Database) {

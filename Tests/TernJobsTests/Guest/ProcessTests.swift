@@ -135,11 +135,17 @@ private struct Errand: Job {
   @Test func `standing by ends with its task, while the other works on`() async throws {
     try await inFolder { app in
       try await app.worker().run {
-        let other = Task { try await app.worker().run(standby: true) }
+        // Who is done with a job has the lock.
         _ = try await app.database.write { db in
           try app.queue.enqueue(Errand(name: "a"), in: db)
         }
         #expect(try await app.waitForDone() != nil)
+        let other = Task { try await app.worker().run(standby: true) }
+        let next = try await app.database.write { db in
+          try app.queue.enqueue(Errand(name: "b"), in: db)
+        }
+        for try await now in app.queue.updates
+        where now.records.first(where: { $0.id == next })?.state == .done { break }
         other.cancel()
         try await other.value
       }
