@@ -30,30 +30,17 @@ struct TableTrial {
   func refuses(_ key: [Value], _ content: [String: Value]) throws -> Bool? {
     let names = shape.keyColumns + content.keys.sorted()
     let values = key + content.keys.sorted().map { content[$0] ?? .null }
-    let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
     let sql =
       "INSERT OR ABORT INTO \(shape.name.quoted) (\(names.map(\.quoted).joined(separator: ", "))) "
-      + "VALUES (\(places))"
+      + "VALUES (\(values.map(\.mark).joined(separator: ", ")))"
     do {
       try queue.inTransaction { db in
-        try db.execute(sql: sql, arguments: StatementArguments(values.map(\.databaseValue)))
+        try db.execute(sql: sql, arguments: StatementArguments(values.map(\.bound)))
         return .rollback
       }
       return false
     } catch let error as DatabaseError {
       return error.resultCode == .SQLITE_CONSTRAINT ? true : nil
-    }
-  }
-}
-
-extension Value {
-  fileprivate var databaseValue: DatabaseValue {
-    switch self {
-    case .null: .null
-    case .integer(let number): number.databaseValue
-    case .real(let number): number.databaseValue
-    case .text(let bytes): String(decoding: bytes, as: UTF8.self).databaseValue
-    case .blob(let bytes): Data(bytes).databaseValue
     }
   }
 }

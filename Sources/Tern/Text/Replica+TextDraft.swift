@@ -84,8 +84,8 @@ private struct TextPlace {
   let sql: TableSQL
   let column: TableShape.Column
 
-  private var match: String {
-    sql.shape.keyColumns.map { "\($0.quoted) = ?" }.joined(separator: " AND ")
+  private func match(_ key: [Value]) -> String {
+    zip(sql.shape.keyColumns, key).map { "\($0.quoted) = \($1.mark)" }.joined(separator: " AND ")
   }
 
   /// In valid UTF-8; `nil` for no row.
@@ -93,8 +93,8 @@ private struct TextPlace {
     let row = try Row.fetchOne(
       db,
       sql: "SELECT CAST(\(column.name.quoted) AS BLOB) FROM \(sql.shape.qualifiedName) "
-        + "WHERE \(match)",
-      arguments: StatementArguments(key.map(\.databaseValue)))
+        + "WHERE \(match(key))",
+      arguments: StatementArguments(key.map(\.bound)))
     guard let row else { return nil }
     let bytes: Data = row[0] ?? Data()
     return Array(String(decoding: bytes, as: UTF8.self).utf8)
@@ -106,25 +106,13 @@ private struct TextPlace {
   ) throws {
     try db.execute(
       sql: "UPDATE \(sql.shape.qualifiedName) SET \(column.name.quoted) = CAST(? AS TEXT) "
-        + "WHERE \(match)",
+        + "WHERE \(match(key))",
       // As bytes, since a text may have U+0000.
-      arguments: StatementArguments([Data(text).databaseValue] + key.map(\.databaseValue)))
+      arguments: StatementArguments([Data(text).databaseValue] + key.map(\.bound)))
     try db.execute(
       sql: "INSERT INTO \(tables.splice) (tbl, col, key, delta) VALUES (?, ?, ?, ?)",
       arguments: [
         sql.shape.id, column.id, Data(PackedKey.bytes(of: key)), Data(delta.stored),
       ])
-  }
-}
-
-extension Value {
-  fileprivate var databaseValue: DatabaseValue {
-    switch self {
-    case .null: .null
-    case .integer(let number): number.databaseValue
-    case .real(let number): number.databaseValue
-    case .text(let bytes): String(decoding: bytes, as: UTF8.self).databaseValue
-    case .blob(let bytes): Data(bytes).databaseValue
-    }
   }
 }

@@ -17,7 +17,9 @@ package struct BodyBlock: Hashable, Sendable {
   /// The author's rule for deletes; a raw byte, because peers may be newer.
   package var deletes: UInt8
   package var keyColumns: [String]
-  package var columns: [Column]
+  package let columns: [Column]
+  /// Indices of the columns whose changes name elements.
+  package let elementColumns: [Int]
 
   package init(
     table: String, deletes: UInt8 = DeleteRule.deleteWins.kind.rawValue, keyColumns: [String],
@@ -27,6 +29,8 @@ package struct BodyBlock: Hashable, Sendable {
     self.deletes = deletes
     self.keyColumns = keyColumns
     self.columns = columns
+    let kinds = [MergeRule.Kind.set.rawValue, MergeRule.Kind.text.rawValue]
+    elementColumns = columns.indices.filter { kinds.contains(columns[$0].rule) }
   }
 }
 
@@ -166,10 +170,7 @@ package struct BodyReader {
   }
 
   private mutating func noteChanges(_ row: BodyRow, of block: BodyBlock) throws(WireError) {
-    for (index, column) in block.columns.enumerated() where row.isCarried[index] {
-      guard
-        column.rule == MergeRule.Kind.set.rawValue || column.rule == MergeRule.Kind.text.rawValue
-      else { continue }
+    for index in block.elementColumns where row.isCarried[index] {
       var name = ByteWriter()
       name.append(varint: UInt64(row.life))
       name.append(varint: UInt64(index))

@@ -44,17 +44,15 @@ extension JobRows {
         "“\(name)” has \(content.count) bytes, and the limit is \(limits.checkpointBytes); put "
           + "large content into a file")
     }
-    try db.execute(
-      sql: """
-        INSERT INTO \(JobTables.checkpoint) (job, kind, name, content) VALUES (?, ?, ?, ?)
-        ON CONFLICT DO UPDATE SET content = excluded.content
-        WHERE kind <> \(CheckpointKind.step.rawValue)
-        """,
-      arguments: [claim.id.rawValue, kind.rawValue, name, content])
+    try run(
+      """
+      INSERT INTO \(JobTables.checkpoint) (job, kind, name, content) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET content = excluded.content
+      WHERE kind <> \(CheckpointKind.step.rawValue)
+      """, [claim.id.rawValue, kind.rawValue, name, content])
     if db.changesCount == 0 { throw JobQueueError.duplicateStep(name, of: claim.id) }
-    let count = try Int.fetchOne(
-      db, sql: "SELECT count(*) FROM \(JobTables.checkpoint) WHERE job = ?",
-      arguments: [claim.id.rawValue])!
+    let count: Int = try row(
+      "SELECT count(*) FROM \(JobTables.checkpoint) WHERE job = ?", [claim.id.rawValue])![0]
     guard count <= limits.checkpointsPerJob else {
       throw JobQueueError(
         .tooManyCheckpoints,
@@ -79,19 +77,17 @@ extension JobRows {
 
   func report(_ progress: Double?, _ message: String?, of claim: Claim) throws {
     _ = try running(claim)
-    try db.execute(
-      sql: "UPDATE \(JobTables.job) SET progress = ?, message = ? WHERE id = ?",
-      arguments: [progress, message?.cut(to: limits.messageLength), claim.id.rawValue])
+    try run(
+      "UPDATE \(JobTables.job) SET progress = ?, message = ? WHERE id = ?",
+      [progress, message?.cut(to: limits.messageLength), claim.id.rawValue])
   }
 
   /// - Returns: the path of the file that the job does not have any more.
   func dropFile(_ name: String, of claim: Claim) throws -> String? {
-    let path = try String.fetchOne(
-      db, sql: "SELECT path FROM \(JobTables.file) WHERE job = ? AND name = ?",
-      arguments: [claim.id.rawValue, name])
-    if let path {
-      try db.execute(sql: "DELETE FROM \(JobTables.file) WHERE path = ?", arguments: [path])
-    }
+    let found = try row(
+      "SELECT path FROM \(JobTables.file) WHERE job = ? AND name = ?", [claim.id.rawValue, name])
+    guard let path: String = found?[0] else { return nil }
+    try run("DELETE FROM \(JobTables.file) WHERE path = ?", [path])
     return path
   }
 

@@ -26,11 +26,11 @@ extension JobRows {
         reason: isParked ? "its process died \(life.deaths) times in a row while it ran" : nil)
       try note("the process died", start: start, of: job, at: now)
     }
-    try db.execute(sql: "UPDATE \(JobTables.gate) SET probe = NULL WHERE probe IS NOT NULL")
+    try run("UPDATE \(JobTables.gate) SET probe = NULL WHERE probe IS NOT NULL")
     for job in try ids(state: .parked) {
       guard var life = try life(job)?.life,
-        let kind = try String.fetchOne(
-          db, sql: "SELECT kind FROM \(JobTables.job) WHERE id = ?", arguments: [job.rawValue]),
+        let kind: String = try row(
+          "SELECT kind FROM \(JobTables.job) WHERE id = ?", [job.rawValue])?[0],
         kinds.contains(kind), life.deaths < limits.deaths
       else { continue }
       _ = life.handle(.revived)
@@ -40,34 +40,33 @@ extension JobRows {
   }
 
   private func ids(state: JobState) throws -> [JobID] {
-    try Int64.fetchAll(
-      db, sql: "SELECT id FROM \(JobTables.job) WHERE state = \(state.rawValue) ORDER BY id"
-    ).map(JobID.init)
+    try rows("SELECT id FROM \(JobTables.job) WHERE state = \(state.rawValue) ORDER BY id")
+      .map { JobID(rawValue: $0[0]) }
   }
 
   /// When the wall clock went back, nobody waits longer than was meant.
   func mendTimes(at now: WallTime) throws {
     let now = now.milliseconds
-    try db.execute(
-      sql: """
-        UPDATE \(JobTables.job) SET since_ms = ?, ready_ms =
-          CASE due WHEN 1 THEN min(ready_ms, ?) ELSE ? + max(ready_ms - since_ms, 0) END
-        WHERE state = \(JobState.waiting.rawValue) AND since_ms > ?
-        """, arguments: [now, now, now, now])
-    try db.execute(
-      sql: """
-        UPDATE \(JobTables.gate) SET reopens_ms = ? + reopens_ms - since_ms, since_ms = ?
-        WHERE since_ms > ?
-        """, arguments: [now, now, now])
+    try run(
+      """
+      UPDATE \(JobTables.job) SET since_ms = ?, ready_ms =
+        CASE due WHEN 1 THEN min(ready_ms, ?) ELSE ? + max(ready_ms - since_ms, 0) END
+      WHERE state = \(JobState.waiting.rawValue) AND since_ms > ?
+      """, [now, now, now, now])
+    try run(
+      """
+      UPDATE \(JobTables.gate) SET reopens_ms = ? + reopens_ms - since_ms, since_ms = ?
+      WHERE since_ms > ?
+      """, [now, now, now])
   }
 
   /// Another network may be there: whoever reached nobody may try at once.
   func wakeUnreached(at now: WallTime) throws {
-    try db.execute(
-      sql: """
-        UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0
-        WHERE state = \(JobState.waiting.rawValue) AND unreached > 0
-        """, arguments: [now.milliseconds])
+    try run(
+      """
+      UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0
+      WHERE state = \(JobState.waiting.rawValue) AND unreached > 0
+      """, [now.milliseconds])
   }
 
   /// One row for each service and kind that jobs are due of, found by the index alone.

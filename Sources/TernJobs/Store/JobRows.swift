@@ -160,19 +160,15 @@ struct JobRows {
     let gate = GateLife.after(event, before)
     if gate == before { return false }
     guard let gate else {
-      try db.execute(
-        sql: "DELETE FROM \(JobTables.gate) WHERE service = ?", arguments: [service])
+      try run("DELETE FROM \(JobTables.gate) WHERE service = ?", [service])
       return true
     }
-    try db.execute(
-      sql: """
-        INSERT INTO \(JobTables.gate) (service, since_ms, reopens_ms, probe) VALUES (?, ?, ?, ?)
-        ON CONFLICT DO UPDATE SET since_ms = excluded.since_ms, reopens_ms = excluded.reopens_ms,
-          probe = excluded.probe
-        """,
-      arguments: [
-        service, gate.since.milliseconds, gate.reopens.milliseconds, gate.probe?.rawValue,
-      ])
+    try run(
+      """
+      INSERT INTO \(JobTables.gate) (service, since_ms, reopens_ms, probe) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET since_ms = excluded.since_ms, reopens_ms = excluded.reopens_ms,
+        probe = excluded.probe
+      """, [service, gate.since.milliseconds, gate.reopens.milliseconds, gate.probe?.rawValue])
     return false
   }
 
@@ -230,17 +226,17 @@ struct JobRows {
   }
 
   func addFile(_ path: String, as name: String, to job: JobID) throws {
-    let names = try String.fetchAll(
-      db, sql: "SELECT name FROM \(JobTables.file) WHERE job = ?", arguments: [job.rawValue])
+    let names = try rows("SELECT name FROM \(JobTables.file) WHERE job = ?", [job.rawValue])
+      .map { $0[0] as String }
     guard !names.contains(name) else {
       throw JobQueueError(.duplicateFile, "job \(job) has a file “\(name)” already")
     }
     guard names.count < limits.filesPerJob else {
       throw JobQueueError(.tooManyFiles, "a job has no more than \(limits.filesPerJob) files")
     }
-    try db.execute(
-      sql: "INSERT INTO \(JobTables.file) (job, name, path) VALUES (?, ?, ?)",
-      arguments: [job.rawValue, name, path])
+    try run(
+      "INSERT INTO \(JobTables.file) (job, name, path) VALUES (?, ?, ?)",
+      [job.rawValue, name, path])
   }
 }
 
