@@ -49,7 +49,7 @@ struct InspectServerFile: Codable {
       // "TSRV": what a server writes into the header of its file.
       guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == 0x5453_5256 else { return nil }
       let format = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-      guard format <= 3 else { throw InspectionError(.newerFormat, path: path) }
+      guard format <= 4 else { throw InspectionError(.newerFormat, path: path) }
       return try Self(db, path: path, format: format)
     }
     guard let read else { return nil }

@@ -91,8 +91,8 @@ struct NotedRow {
         if !isNotedAsGone { passing.insert(keyWriter.bytes) }
         return nil
       }
-      return deleted(RowState(life: transaction.firstLife))
-    case (nil, true): return try inserted(life: old?.nextLife ?? transaction.firstLife)
+      return deleted(RowState(life: 1))
+    case (nil, true): return try inserted(life: old?.nextLife ?? 1)
     // Written and then deleted: what is kept of the row includes what was written last.
     case (let alive?, false) where isGone && !isNotedAsGone:
       return try updated(alive, wasHeld: wasHeld)

@@ -27,8 +27,6 @@ public actor SyncEngine {
   private var notCarried: [ReplicaID: RemoteError] = [:]
   /// The space's position when the log was last trimmed.
   private var trimmedAt: UInt64?
-  /// The horizon that the store was told of last.
-  private var forgottenUpTo = HybridTime.zero
   private var isBusy = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -112,7 +110,7 @@ public actor SyncEngine {
     isBusy = true
     session = SyncSession(backoff: environment.backoff)
     pushBytes = environment.pushBytes
-    (trimmedAt, forgottenUpTo) = (nil, .zero)
+    trimmedAt = nil
     if Task.isCancelled {
       end()
       return false
@@ -252,12 +250,9 @@ public actor SyncEngine {
       try store.restamp(after: accepted, at: remote.id, nowMilliseconds: now)
       return .didRestamp
     case .pull: return try await pull()
-    case .loadSnapshot(let snapshot, let isRejoining):
+    case .loadSnapshot(let snapshot):
       try report(.syncing)
-      let accepted = session.heads[try store.replicaID()]
-      let leftOut = try await snapshots.load(
-        snapshot, epoch: session.epoch, reissuingAfter: isRejoining ? accepted : nil)
-      status.update { $0.leftOut += leftOut }
+      try await snapshots.load(snapshot, epoch: session.epoch)
       environment.didMerge()
       return .loadedSnapshot
     case .cutSnapshot(let isBase):
@@ -275,15 +270,8 @@ public actor SyncEngine {
     SnapshotExchange(store: store, remote: remote, path: environment.snapshotPath)
   }
 
-  /// Forgets what every remote holds, and what was deleted below the horizon: after each greeting,
-  /// and while much comes and goes. All that the greeting knew of is merged by then.
+  /// Forgets what every remote holds: after each greeting, and while much comes and goes.
   private func trim() throws {
-    // What it refuses may have to be issued again, on top of a snapshot that is older than all this.
-    if session.horizon > .zero, session.refusal?.isOfOwn ?? false { return }
-    if session.horizon > forgottenUpTo {
-      try store.forgetDeleted(upTo: session.horizon, at: remote.id)
-      forgottenUpTo = session.horizon
-    }
     let position = session.announced
     if let trimmedAt, (trimmedAt..<trimmedAt + 1000).contains(position) { return }
     trimmedAt = position
@@ -307,9 +295,8 @@ public actor SyncEngine {
     try store.seal()
     var heads = try headsToConfirm()
     for replica in notCarried.keys { heads[replica] = VersionVector.maximumSequence }
-    var operations = try store.offer(
+    let operations = try store.offer(
       lackedBy: heads, maximumBytes: pushBytes, to: remote.id)
-    let id = try store.replicaID()
     if operations.isEmpty {
       let lacksTrimmed = try store.hasTrimmed(lackedBy: heads)
       var refusal = notCarried.min(by: { $0.key < $1.key })?.value
@@ -319,17 +306,14 @@ public actor SyncEngine {
           "the remote lacks operations that this device's log no longer has, and keeps no snapshots; "
             + "a device that has them can bring them, otherwise begin another space")
       }
-      guard let refusal else {
-        if !lacksTrimmed { try store.noteNothingToPush(of: session.heads[id], to: remote.id) }
-        return .hadNothingToPush(needsBase: lacksTrimmed)
-      }
+      guard let refusal else { return .hadNothingToPush(needsBase: lacksTrimmed) }
       return .hadNothingButRefused(refusal, jitter: environment.jitter())
     }
     try report(.syncing)
-    let basis = try basis(of: &operations, by: id)
+    let id = try store.replicaID()
     try CrashPoint.reach(.pushBeforeSend)
     do {
-      let receipt = try await remote.push(operations, basis: basis)
+      let receipt = try await remote.push(operations)
       try CrashPoint.reach(.pushAfterSend)
       try store.noteAccepted(of: operations.heads[id], by: remote.id)
       status.update {
@@ -367,18 +351,6 @@ public actor SyncEngine {
     }
   }
 
-  /// What was here when the operations were written, of which those stay for which that is the same.
-  private func basis(of operations: inout [Operation], by id: ReplicaID) throws -> PushBasis? {
-    let standing = try store.standing(at: remote.id)
-    let isOwn = operations[0].envelope.replica == id
-    if !standing.isSole {
-      operations = Array(operations.prefix { ($0.envelope.replica == id) == isOwn })
-      // Its author may never have had anything of this remote's.
-      if !isOwn { return nil }
-    }
-    return PushBasis(replica: id, cursor: standing.basis)
-  }
-
   /// What the remote holds, less its newest operation of this replica where that may be someone
   /// else's: a copy of this database has the same id and counts on, and so can a peer that lies. It
   /// is pushed again, and acknowledged only if it is the same.
@@ -400,8 +372,7 @@ public actor SyncEngine {
     let place = try store.place(at: remote.id)
     do {
       let page = try await remote.pull(
-        after: place?.cursor, by: store.replicaID(),
-        isAcknowledged: store.standing(at: remote.id).isAcknowledged)
+        after: place?.cursor, excluding: store.replicaID())
       guard !page.hasMore || page.cursor != place?.cursor else {
         // The same page would come again and again.
         throw RemoteError(.unexpectedAnswer, "the remote says that there is more, where it was")

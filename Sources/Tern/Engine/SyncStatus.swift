@@ -33,9 +33,6 @@ public final class SyncStatus: Observable, Sendable {
     public var heldAside = 0
     /// Rows that are too large to travel, by table: make them shorter.
     public var largeRows: [String: Int] = [:]
-    /// Changes of this device that were not pushed before it fell behind the remote's horizon, to rows
-    /// that are gone: what can be kept of them is in the inbox.
-    public var leftOut = 0
     /// Operations that wait, in part, for a newer schema.
     public var deferred = 0
     /// Groups of operations that can not be read, or whose time has to come first, and wait whole.

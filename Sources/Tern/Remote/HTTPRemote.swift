@@ -35,14 +35,8 @@ public struct HTTPRemote: Remote {
   }
 
   public func push(_ operations: [Operation]) async throws -> PushReceipt {
-    try await push(operations, basis: nil)
-  }
-
-  public func push(_ operations: [Operation], basis: PushBasis?) async throws -> PushReceipt {
     try await answering {
-      let cursor = basis?.cursor.map { "&basis=" + Self.escaped($0.rawValue) } ?? ""
-      let query = basis.map { "?replica=\($0.replica)" + cursor } ?? ""
-      var request = try await request(.post, "/operations" + query)
+      var request = try await request(.post, "/operations")
       request.headers["Content-Type"] = RemoteAnswer.batchType
       request.body = .bytes(Batch(operations).encoded())
       // The server acknowledges operations that it has already.
@@ -53,15 +47,9 @@ public struct HTTPRemote: Remote {
 
   public func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage
   {
-    try await pull(after: cursor, by: excluded, isAcknowledged: false)
-  }
-
-  public func pull(after cursor: Cursor?, by replica: ReplicaID, isAcknowledged: Bool) async throws
-    -> PulledPage
-  {
     try await answering {
       let after = cursor.map { "&after=" + Self.escaped($0.rawValue) } ?? ""
-      let query = "?excluding=\(replica)" + after + (isAcknowledged ? "&acknowledging=1" : "")
+      let query = "?excluding=\(excluded)" + after
       return try await exchange(request(.get, "/operations" + query)).page()
     }
   }

@@ -22,24 +22,6 @@ public protocol Remote: Sendable {
   /// - Throws: ``RemoteError``, `CancellationError`.
   func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage
 
-  // MARK: - The horizon, which a remote need not have
-
-  /// ``push(_:)``, of operations whose authors had everything that `basis` says; `nil` where nobody
-  /// knows. A remote that has no horizon need not look at it.
-  ///
-  /// - Throws: ``RemoteError``, with `snapshot-needed` where somebody may have forgotten, below the
-  ///   horizon, what these authors lacked; `CancellationError`.
-  func push(_ operations: [Operation], basis: PushBasis?) async throws -> PushReceipt
-
-  /// ``pull(after:excluding:)``; with `isAcknowledged`, whatever `replica` pushes from now on was
-  /// written with everything before the cursor.
-  ///
-  /// - Throws: ``RemoteError``, `CancellationError`.
-  func pull(after cursor: Cursor?, by replica: ReplicaID, isAcknowledged: Bool) async throws
-    -> PulledPage
-
-  // MARK: - News
-
   /// The space's newest position, now and whenever it grows, until the connection ends.
   func positions() -> AsyncThrowingStream<UInt64, any Error>
 
@@ -77,16 +59,6 @@ public protocol Remote: Sendable {
 }
 
 extension Remote {
-  public func push(_ operations: [Operation], basis: PushBasis?) async throws -> PushReceipt {
-    try await push(operations)
-  }
-
-  public func pull(after cursor: Cursor?, by replica: ReplicaID, isAcknowledged: Bool) async throws
-    -> PulledPage
-  {
-    try await pull(after: cursor, excluding: replica)
-  }
-
   public var keepsSnapshots: Bool { false }
 
   public func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {

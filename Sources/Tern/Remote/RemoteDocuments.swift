@@ -9,23 +9,12 @@ struct GreetingDocument: Decodable {
   var snapshot: SnapshotDocument?
   var trimmed: UInt64?
   var wantsSnapshot: Bool?
-  /// Milliseconds and counter; absent while there is none.
-  var horizon: [Int64]?
 
   func greeting() throws -> RemoteGreeting {
-    try RemoteGreeting(
-      epoch: epoch, nowMilliseconds: now, position: position, heads: Self.vector(heads),
-      snapshot: snapshot?.snapshot(), trimmed: trimmed ?? 0,
-      wantsSnapshot: wantsSnapshot ?? false, horizon: Self.time(horizon))
-  }
-
-  private static func time(_ numbers: [Int64]?) throws -> HybridTime {
-    guard let numbers else { return .zero }
-    guard numbers.count == 2, HybridTime.believedMilliseconds.contains(numbers[0]),
-      let counter = UInt16(exactly: numbers[1])
-    else { throw RemoteError(.unexpectedAnswer, "the greeting's horizon is no time that can be") }
-    return HybridTime(
-      rawValue: HybridTime(milliseconds: numbers[0]).rawValue | UInt64(counter))
+    RemoteGreeting(
+      epoch: epoch, nowMilliseconds: now, position: position, heads: try Self.vector(heads),
+      snapshot: try snapshot?.snapshot(), trimmed: trimmed ?? 0,
+      wantsSnapshot: wantsSnapshot ?? false)
   }
 
   static func vector(_ heads: [String: UInt64]) throws -> VersionVector {

@@ -57,7 +57,7 @@ extension Installation {
     }
     let id = Data(makeID().bytes)
     try db.execute(
-      sql: "INSERT INTO \(tables.replica) VALUES (1, ?, ?, 0, ?, 0, 0, NULL, 0)",
+      sql: "INSERT INTO \(tables.replica) VALUES (1, ?, ?, 0, ?, 0)",
       arguments: [StoreTables.format, id, version])
     try db.execute(
       sql: "INSERT INTO \(tables.author) (idx, id, stored, merged, announced, time) "

@@ -25,17 +25,13 @@ extension SQLiteReplicaStore {
   }
 
   public func loadSnapshot(
-    from place: RemotePlace?, reissuingAfter accepted: UInt64?,
-    _ part: (_ index: Int) throws -> [UInt8]?
+    from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary {
     try withoutActuallyEscaping(part) { part in
       try transaction(withoutForeignKeys: true) { transaction in
         _ = try Seal.run(in: transaction)
-        let kept = try accepted.map { try transaction.lastKept(accepted: $0, at: place?.remoteID) }
-        let summary = try transaction.withoutStrays {
-          try SnapshotLoad($0, reissuingAfter: kept, part).run()
-        }
-        if let place { try transaction.save(place, reissuedAfter: kept) }
+        let summary = try transaction.withoutStrays { try SnapshotLoad($0, part).run() }
+        if let place { try transaction.save(place) }
         try CrashPoint.reach(.snapshotBeforeCommit)
         return summary
       }

@@ -39,9 +39,7 @@ struct SnapshotCut {
       let time = try transaction.time(ofMerged: UInt32(index), row)
       authors.append(.init(id: id, sequence: row.merged, time: time))
     }
-    let heading = SnapshotHeading(
-      schemaVersion: transaction.schemaVersion, horizon: transaction.horizon,
-      lifeFloor: transaction.lifeFloor, authors: authors)
+    let heading = SnapshotHeading(schemaVersion: transaction.schemaVersion, authors: authors)
     let numbers = Dictionary(
       uniqueKeysWithValues: heading.authors.enumerated().map { ($1.id, UInt32($0)) })
     places = transaction.authors.ids.map { numbers[$0] }

@@ -4,7 +4,7 @@ import TernCore
 public struct SnapshotError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
-      case unsupported, largeRows, incomplete, schemaMismatch, lacksOperations, offeredElsewhere
+      case unsupported, largeRows, incomplete, schemaMismatch, lacksOperations
     }
     package let reason: Reason
 
@@ -19,9 +19,6 @@ public struct SnapshotError: Error, Hashable, Sendable {
     public static let schemaMismatch = Code(reason: .schemaMismatch)
     /// Operations are in this replica's state that the snapshot lacks and the log no longer has.
     public static let lacksOperations = Code(reason: .lacksOperations)
-    /// Operations of this replica have to be issued again, and another remote may have them as they
-    /// are.
-    public static let offeredElsewhere = Code(reason: .offeredElsewhere)
   }
 
   public let code: Code
@@ -52,12 +49,9 @@ public struct SnapshotSummary: Hashable, Sendable {
   public var parts: Int
   /// Of a loaded one: operations of this replica's log that it lacked, merged again on top.
   public var mergedAgain: Int
-  /// Of those, changes to rows that are gone, which were issued again without them.
-  public var leftOut: Int
 
   package init(
-    _ heading: SnapshotHeading, rows: Int = 0, parts: Int = 0, mergedAgain: Int = 0,
-    leftOut: Int = 0
+    _ heading: SnapshotHeading, rows: Int = 0, parts: Int = 0, mergedAgain: Int = 0
   ) {
     heads = heading.authors.reduce(into: [:]) {
       $0[$1.id] = SnapshotHead(sequence: $1.sequence, time: $1.time)
@@ -65,7 +59,6 @@ public struct SnapshotSummary: Hashable, Sendable {
     self.rows = rows
     self.parts = parts
     self.mergedAgain = mergedAgain
-    self.leftOut = leftOut
   }
 
   public var versionVector: VersionVector { VersionVector(heads.mapValues(\.sequence)) }

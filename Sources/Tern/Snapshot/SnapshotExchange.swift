@@ -13,17 +13,11 @@ struct SnapshotExchange {
 
   /// Fetches what is not here yet, and puts the snapshot in the place of the state; or, where that
   /// has all of it, only moves the cursor.
-  ///
-  /// - Parameter accepted: see ``ReplicaStore/loadSnapshot(from:reissuingAfter:_:)``.
-  /// - Returns: how many row changes were left out.
-  func load(
-    _ snapshot: RemoteSnapshot, epoch: String, reissuingAfter accepted: UInt64?
-  ) async throws -> Int {
+  func load(_ snapshot: RemoteSnapshot, epoch: String) async throws {
     let place = RemotePlace(remoteID: remote.id, epoch: epoch, cursor: snapshot.cursor)
     let merged = try store.versionVector()
-    if accepted == nil, !snapshot.heads.sequences.isEmpty, merged.covers(snapshot.heads) {
-      try store.resetPlace(place)
-      return 0
+    if !snapshot.heads.sequences.isEmpty, merged.covers(snapshot.heads) {
+      return try store.resetPlace(place)
     }
     let file = try path.map { try PartFile($0, key: snapshot.id) } ?? PartFile()
     while file.count < snapshot.parts {
@@ -31,18 +25,14 @@ struct SnapshotExchange {
       try file.append(part)
       try CrashPoint.reach(.snapshotPartStored)
     }
-    let summary: SnapshotSummary
     do {
-      summary = try store.loadSnapshot(from: place, reissuingAfter: accepted) {
-        try file.part($0)
-      }
+      _ = try store.loadSnapshot(from: place) { try file.part($0) }
     } catch {
       // Whatever is wrong with it, here or there, the next attempt fetches it again.
       if error is WireError || error is SnapshotError { file.remove() }
       throw error
     }
     file.remove()
-    return summary.leftOut
   }
 
   // MARK: - To the remote

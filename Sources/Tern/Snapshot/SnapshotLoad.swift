@@ -5,14 +5,11 @@ import TernDatabase
 /// memory are one part, and the keys of rows that went or lack their parents.
 ///
 /// What the snapshot lacks and the log has, this replica's own operations first, is merged again on
-/// top, as it is or issued anew. Rows that are equal already are not written, and local columns
-/// stay.
+/// top. Rows that are equal already are not written, and local columns stay.
 final class SnapshotLoad {
   private let transaction: StoreTransaction
   private let pass: MergePass
   private let part: (Int) throws -> [UInt8]?
-  /// This replica's own operations behind it are issued anew.
-  private let accepted: UInt64?
   private var nextPart = 0
   private var rows = 0
   /// The heading's authors, with their index here.
@@ -21,16 +18,10 @@ final class SnapshotLoad {
   /// By table: whether a state was there before.
   private var hadStates: Set<Int64> = []
 
-  /// - Parameters:
-  ///   - accepted: up to where own operations stay as they are; `nil` for all.
-  ///   - part: by its number, from 0; `nil` behind the last.
-  init(
-    _ transaction: StoreTransaction, reissuingAfter accepted: UInt64?,
-    _ part: @escaping (Int) throws -> [UInt8]?
-  ) throws {
+  /// - Parameter part: by its number, from 0; `nil` behind the last.
+  init(_ transaction: StoreTransaction, _ part: @escaping (Int) throws -> [UInt8]?) throws {
     self.transaction = transaction
     self.part = part
-    self.accepted = accepted
     pass = try MergePass(transaction)
   }
 
@@ -42,9 +33,6 @@ final class SnapshotLoad {
       authors.append((author.id, transaction.authors.add(author.id)))
     }
     let tail = try takeHeads(heading)
-    transaction.horizon = heading.horizon
-    transaction.lifeFloor = max(transaction.lifeFloor, heading.lifeFloor)
-    try transaction.saveHorizon()
     try transaction.forgetWaiting()
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = false }
     try markStates()
@@ -53,25 +41,13 @@ final class SnapshotLoad {
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = true }
     try noteOrphans()
     try transaction.replayDeferred(pass)
-    let leftOut = try mergeAgain(tail)
-    try pass.finish()
-    return SnapshotSummary(
-      heading, rows: rows, parts: nextPart, mergedAgain: tail.count, leftOut: leftOut)
-  }
-
-  /// - Returns: row changes that were left out.
-  private func mergeAgain(_ tail: [LogID]) throws -> Int {
-    let reissue = Reissue(transaction, pass)
     for id in tail where !Planted.isActive(.snapshotTailLost) {
-      guard var operation = try transaction.operation(id) else { continue }
+      guard let operation = try transaction.operation(id) else { continue }
       try transaction.dropFromLog(id)
-      if id.author == 0, let accepted, id.sequence > accepted {
-        operation = try reissue.issued(operation)
-      }
       try pass.take(operation, isOwn: id.author == 0)
     }
-    try reissue.finish()
-    return reissue.leftOut
+    try pass.finish()
+    return SnapshotSummary(heading, rows: rows, parts: nextPart, mergedAgain: tail.count)
   }
 
   // MARK: - Parts

@@ -37,23 +37,6 @@ extension TableSQL {
       "SELECT \(keys) FROM \(note.rowTable) WHERE life < 0 \(after) ORDER BY \(keys) LIMIT 1000"
   }
 
-  /// Keys of deleted states, behind the bound one if there is one bound; the parameter after the
-  /// key's is the latest time.
-  func deletedKeys(isFirst: Bool, limit: Int) -> String {
-    let parameters = note.keyNames.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
-    let after = isFirst ? "" : "AND (\(keys)) > (\(parameters))"
-    return """
-      SELECT \(keys) FROM \(note.rowTable)
-      WHERE life & 1 = 0 AND time <= ?\(note.keyNames.count + 1) \(after)
-      ORDER BY \(keys) LIMIT \(limit)
-      """
-  }
-
-  var dropState: String {
-    let match = note.keyNames.enumerated().map { "\($1) = ?\($0 + 1)" }
-    return "DELETE FROM \(note.rowTable) WHERE \(match.joined(separator: " AND "))"
-  }
-
   /// The keys of rows that lack a parent.
   func orphans(_ foreignKey: TableShape.ForeignKey) -> String {
     let key = shape.keyColumns.map { "c.\($0.quoted)" }

@@ -26,8 +26,7 @@ extension StoreTransaction {
           table: shape.name, key: (0..<keyCount).compactMap { select.value($0).value },
           life: state.life, time: state.stamp.time,
           author: state.stamp == .zero ? nil : authors.ids[Int(state.stamp.author)],
-          cells: cells(state, shape, values: shown ?? held ?? [:]), isShown: shown != nil,
-          deletion: state.deletionTime))
+          cells: cells(state, shape, values: shown ?? held ?? [:]), isShown: shown != nil))
     }
     return rows
   }

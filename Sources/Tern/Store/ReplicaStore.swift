@@ -84,24 +84,6 @@ public protocol ReplicaStore: Sendable {
   /// Whether operations that a remote with these heads lacks are not in the log any more.
   func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool
 
-  /// What was here when that which a remote lacks was written.
-  func standing(at remoteID: String) throws -> RemoteStanding
-
-  /// Remembers that a remote lacks nothing that is here, and holds this replica's own operations up
-  /// to a sequence number. Costs no commit where that makes no difference.
-  func noteNothingToPush(of sequence: UInt64, to remoteID: String) throws
-
-  /// Forgets what was deleted up to a time, rows and what is kept of them: from now on a remote
-  /// gives nothing that was written without those deletes. Rows of these keys that are inserted
-  /// later count as new ones.
-  ///
-  /// Does nothing while groups are put aside, and on a replica that ever had another remote. In
-  /// transactions of about a thousand rows; what a crash leaves goes at the next horizon.
-  func forgetDeleted(upTo horizon: HybridTime, at remoteID: String) throws
-
-  /// Up to when deleted rows may be forgotten here; zero at first.
-  func horizon() throws -> HybridTime
-
   /// Seals, and hands out the whole merged state in parts, as of one moment (INV-06): rows, what
   /// waits for an upgrade or the clock, and up to where every replica's operations are in it. In
   /// memory are one part and one row.
@@ -113,55 +95,30 @@ public protocol ReplicaStore: Sendable {
   /// lacks again on top, and moves the remote's cursor, in one transaction (INV-05, INV-06).
   ///
   /// - Parameters:
-  ///   - accepted: where the remote told this replica that it is behind the horizon, up to which of
-  ///     its own operations the remote holds. Those behind it are issued again, as if they were
-  ///     written now: under their numbers, with new times, and without changes to rows that are
-  ///     gone, which go to the inbox.
   ///   - part: by its number from 0, and `nil` behind the last; may be asked from the beginning again.
   /// - Throws: ``SnapshotError``, ``WireError``, ``MergeError`` where it holds more of this replica
   ///   than this replica made, and what `part` throws.
-  func loadSnapshot(
-    from place: RemotePlace?, reissuingAfter accepted: UInt64?,
-    _ part: (_ index: Int) throws -> [UInt8]?
-  ) throws -> SnapshotSummary
+  func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?) throws
+    -> SnapshotSummary
 
   /// The merged state in a form that is equal between replicas with the same operations (INV-01).
   func canonicalState() throws -> [CanonicalRow]
 }
 
-/// A store need not trim its log or know snapshots. One that leaves out what is about the horizon
-/// holds it back for everybody, and forgets nothing.
+/// A store need not trim its log or know snapshots.
 extension ReplicaStore {
   public func trim(heldBy heads: VersionVector, at remoteID: String) throws {}
 
   public func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool { false }
 
-  public func standing(at remoteID: String) throws -> RemoteStanding { RemoteStanding() }
-
-  public func noteNothingToPush(of sequence: UInt64, to remoteID: String) throws {}
-
-  public func forgetDeleted(upTo horizon: HybridTime, at remoteID: String) throws {}
-
-  public func horizon() throws -> HybridTime { .zero }
-
   public func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
     throw SnapshotError(.unsupported, "this store can not cut snapshots; let another device do it")
   }
 
-  public func loadSnapshot(
-    from place: RemotePlace?, reissuingAfter accepted: UInt64?,
-    _ part: (_ index: Int) throws -> [UInt8]?
-  ) throws -> SnapshotSummary {
-    throw SnapshotError(.unsupported, "this store can not load snapshots; use SQLiteReplicaStore")
-  }
-}
-
-extension ReplicaStore {
-  /// ``loadSnapshot(from:reissuingAfter:_:)`` where nothing has to be issued again.
   public func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?)
     throws -> SnapshotSummary
   {
-    try loadSnapshot(from: place, reissuingAfter: nil, part)
+    throw SnapshotError(.unsupported, "this store can not load snapshots; use SQLiteReplicaStore")
   }
 }
 
@@ -273,12 +230,10 @@ public struct CanonicalRow: Hashable, Sendable {
   public var cells: [String: CanonicalCell]
   /// Whether the row stands in its table.
   public var isShown: Bool
-  /// When it was deleted last; `nil` for a row that is alive.
-  public var deletion: HybridTime?
 
   public init(
     table: String, key: [Value], life: UInt32, time: HybridTime, author: ReplicaID?,
-    cells: [String: CanonicalCell], isShown: Bool, deletion: HybridTime? = nil
+    cells: [String: CanonicalCell], isShown: Bool
   ) {
     self.table = table
     self.key = key
@@ -287,15 +242,6 @@ public struct CanonicalRow: Hashable, Sendable {
     self.author = author
     self.cells = cells
     self.isShown = isShown
-    self.deletion = deletion
-  }
-}
-
-extension [CanonicalRow] {
-  /// The same without rows that were deleted up to a horizon, which some replicas have forgotten:
-  /// what is equal between replicas with the same operations (INV-01).
-  public func above(_ horizon: HybridTime) -> [CanonicalRow] {
-    filter { $0.deletion.map { $0 > horizon } ?? true }
   }
 }
 

@@ -16,7 +16,7 @@ final class StoreSQL: Sendable {
     readReplica = """
       SELECT last_time, schema_version, correction_ms, EXISTS (SELECT 1 FROM \(prefix)large),
         EXISTS (SELECT 1 FROM \(prefix)aside WHERE due_ms IS NOT NULL),
-        EXISTS (SELECT 1 FROM \(prefix)aside), horizon, life_floor
+        EXISTS (SELECT 1 FROM \(prefix)aside)
       FROM \(prefix)replica
       """
     readAuthors = """

@@ -3,7 +3,7 @@ import TernCore
 /// The tables that a replica keeps in the app's database, beside one note table and one row table
 /// for each synced table (``NoteSQL``).
 struct StoreTables {
-  static let format = 4
+  static let format = 5
   static let commonPrefix = "grdb_tern_"
 
   /// `grdb_tern_` and the replica's name.
@@ -36,8 +36,7 @@ struct StoreTables {
   var inbox: String { prefix + "inbox" }
   var undone: String { prefix + "undone" }
 
-  /// One statement a table. Deleted rows up to `replica.horizon` may be forgotten here, as
-  /// `horizon_remote` allowed, and none of them was in a life beyond `life_floor`. `log.id` is the author's index shifted by 40 bits, plus the sequence;
+  /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
   /// `aside.due_ms` is when this clock will have come near its time, where that is what it waits for.
   var creation: [String] {
@@ -45,9 +44,7 @@ struct StoreTables {
       """
       CREATE TABLE IF NOT EXISTS \(replica) (
         one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, id BLOB NOT NULL,
-        last_time INTEGER NOT NULL, schema_version INTEGER NOT NULL, correction_ms INTEGER NOT NULL,
-        horizon INTEGER NOT NULL DEFAULT 0, horizon_remote TEXT,
-        life_floor INTEGER NOT NULL DEFAULT 0)
+        last_time INTEGER NOT NULL, schema_version INTEGER NOT NULL, correction_ms INTEGER NOT NULL)
       """,
       """
       CREATE TABLE IF NOT EXISTS \(author) (
@@ -103,12 +100,9 @@ struct StoreTables {
         delta BLOB NOT NULL)
       """,
       "CREATE INDEX IF NOT EXISTS \(splice)_row ON \(splice) (tbl, key, col)",
-      // Own operations up to `sealed` may have been written without what is before `cursor`, and with
-      // all that is before `basis`.
       """
       CREATE TABLE IF NOT EXISTS \(remote) (
-        id TEXT PRIMARY KEY, epoch TEXT NOT NULL, cursor TEXT, basis TEXT,
-        sealed INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID
+        id TEXT PRIMARY KEY, epoch TEXT NOT NULL, cursor TEXT) WITHOUT ROWID
       """,
       // Own operations up to `sequence` may be at the remote, whatever became of the push; those up
       // to `accepted` were.

@@ -56,6 +56,28 @@ extension StoreTransaction {
 
   // MARK: - Remotes
 
+  func place(at remoteID: String) throws -> RemotePlace? {
+    let select = try statement("SELECT epoch, cursor FROM \(tables.remote) WHERE id = ?")
+    select.bind(1, copy: .string(remoteID))
+    defer { select.reset() }
+    guard try select.step() else { return nil }
+    return RemotePlace(
+      remoteID: remoteID, epoch: select.value(0).value?.string ?? "",
+      cursor: select.value(1).value?.string.map(Cursor.init(rawValue:)))
+  }
+
+  func save(_ place: RemotePlace) throws {
+    let statement = try statement(
+      """
+      INSERT INTO \(tables.remote) (id, epoch, cursor) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET epoch = excluded.epoch, cursor = excluded.cursor
+      """)
+    statement.bind(1, copy: .string(place.remoteID))
+    statement.bind(2, copy: .string(place.epoch))
+    statement.bind(3, copy: place.cursor.map { .string($0.rawValue) } ?? .null)
+    try statement.run()
+  }
+
   func offered(to remoteID: String) throws -> UInt64 {
     let select = try statement("SELECT sequence FROM \(tables.offer) WHERE remote = ?")
     select.bind(1, copy: .string(remoteID))

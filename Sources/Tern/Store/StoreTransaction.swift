@@ -19,10 +19,6 @@ final class StoreTransaction {
   var hasAside: Bool
   /// Whether groups are put aside until the clock comes near their time.
   var hasFuture: Bool
-  /// Deleted rows up to then may be forgotten here.
-  var horizon: HybridTime
-  /// The last life of any of them: the next row of a key that is unknown begins behind it.
-  var lifeFloor: UInt32
   /// Whether rows are held aside, once that was looked up.
   var heldRows: Bool?
   /// The row of author 0, as stored.
@@ -56,8 +52,6 @@ final class StoreTransaction {
       hasLargeRows = replica.int64(3) != 0
       hasFuture = replica.int64(4) != 0
       hasAside = replica.int64(5) != 0
-      horizon = HybridTime(rawValue: replica.raw(6))
-      lifeFloor = UInt32(truncatingIfNeeded: replica.int64(7))
       replica.reset()
       guard try author.step() else { throw gone }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {

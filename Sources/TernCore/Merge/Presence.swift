@@ -28,11 +28,6 @@ extension RowState {
   package var isDeleted: Bool { presence?.isDeleted ?? false }
   /// Whether the row is there for the app: created, in this life, and not deleted.
   package var isPresent: Bool { isAlive && !isDeleted }
-  /// Of the latest delete, of a row that is deleted.
-  package var deletionTime: HybridTime? {
-    if !isAlive { return stamp.time }
-    return isDeleted ? presence?.deletion?.time : nil
-  }
   /// Whether the row can stand in its table.
   package var isShown: Bool { isComplete && !isDeleted }
   /// The greatest life that the row's changes have named.

@@ -61,15 +61,11 @@ package enum CrashPoint: String, CaseIterable, Sendable {
   case snapshotPartStored = "snapshot.part-stored"
   /// A snapshot is in the place of the state, and the transaction is still open.
   case snapshotBeforeCommit = "snapshot.before-commit"
-  /// Some rows below the horizon are forgotten, and others are still there.
-  case forgetBetween = "horizon.forget-between"
 
   /// Those that every replica and its server reach.
   package static let ofSync = allCases.filter { point in
-    [ofJobs, ofScan, ofServerKeeping, ofSnapshots, ofHorizon].allSatisfy { !$0.contains(point) }
+    [ofJobs, ofScan, ofServerKeeping, ofSnapshots].allSatisfy { !$0.contains(point) }
   }
-  /// Those of a replica that forgets what was deleted.
-  package static let ofHorizon = [forgetBetween]
   /// Those that a server reaches beside its requests to push and pull.
   package static let ofServerKeeping = allCases.filter {
     $0.rawValue.hasPrefix("server-keeping.")

@@ -32,10 +32,6 @@ package enum Planted: String, CaseIterable, Sendable {
   case snapshotTailLost
   /// States that a loaded snapshot does not have stay.
   case snapshotKeepsOld
-  /// Every deleted row is forgotten once some may be.
-  case tombstoneForgotten
-  /// Who is behind the horizon pushes what it wrote without what others forgot.
-  case horizonIgnored
   /// A token opens every space.
   case tokenOpensAll
   /// Of the rows of an operation the second is not merged.
@@ -76,7 +72,6 @@ package enum Planted: String, CaseIterable, Sendable {
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
-    .tombstoneForgotten, .horizonIgnored,
     .tokenOpensAll, .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone,
     .leaseIgnored,
   ]

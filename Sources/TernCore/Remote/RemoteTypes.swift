@@ -14,15 +14,10 @@ public struct RemoteGreeting: Hashable, Sendable {
   public var trimmed: UInt64
   /// Whether the remote would like a newer snapshot to be cut.
   public var wantsSnapshot: Bool
-  /// Who has everything up to ``position`` meets no operation any more whose author lacked one of
-  /// this time or before: what was deleted until then can be forgotten. Zero where the remote can't
-  /// say so.
-  public var horizon: HybridTime
 
   public init(
     epoch: String, nowMilliseconds: Int64?, position: UInt64, heads: VersionVector,
-    snapshot: RemoteSnapshot? = nil, trimmed: UInt64 = 0, wantsSnapshot: Bool = false,
-    horizon: HybridTime = .zero
+    snapshot: RemoteSnapshot? = nil, trimmed: UInt64 = 0, wantsSnapshot: Bool = false
   ) {
     self.epoch = epoch
     self.nowMilliseconds = nowMilliseconds
@@ -31,22 +26,6 @@ public struct RemoteGreeting: Hashable, Sendable {
     self.snapshot = snapshot
     self.trimmed = trimmed
     self.wantsSnapshot = wantsSnapshot
-    self.horizon = horizon
-  }
-}
-
-/// What the authors of pushed operations had when they wrote them: by this a remote tells who is
-/// behind its horizon.
-public struct PushBasis: Hashable, Sendable {
-  /// Who pushes.
-  public var replica: ReplicaID
-  /// Everything before it was there; `nil` where it was forgotten, and the remote goes by what the
-  /// replica acknowledged last.
-  public var cursor: Cursor?
-
-  public init(replica: ReplicaID, cursor: Cursor?) {
-    self.replica = replica
-    self.cursor = cursor
   }
 }
 

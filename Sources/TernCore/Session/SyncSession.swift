@@ -51,9 +51,7 @@ package struct SyncSession: Sendable {
     case push
     case restamp(nowMilliseconds: Int64)
     case pull
-    /// - Parameter isRejoining: whether what is not pushed is behind the remote's horizon, and has to
-    ///   be issued again.
-    case loadSnapshot(RemoteSnapshot, isRejoining: Bool)
+    case loadSnapshot(RemoteSnapshot)
     case cutSnapshot(isBase: Bool)
     case listen
     case wait(Duration)
@@ -63,8 +61,6 @@ package struct SyncSession: Sendable {
   /// What the remote is known to hold.
   package private(set) var heads = VersionVector()
   package private(set) var epoch = ""
-  /// The remote's, when it greeted.
-  package private(set) var horizon = HybridTime.zero
   private var backoff: Backoff
   /// The newest position that the remote has told of, and the one up to which all is pulled.
   package private(set) var announced: UInt64 = 0
@@ -82,7 +78,6 @@ package struct SyncSession: Sendable {
   private var wantsSnapshot = false
   /// What was tried since the greeting, and is not tried again before the next.
   private var loaded: String?
-  private var rejoined: String?
   private var isBaseCut = false
   /// Everything else goes on beside it, until all begins again.
   package private(set) var refusal: Refusal?
@@ -113,11 +108,10 @@ package struct SyncSession: Sendable {
       mustGreet = false
       heads = greeting.heads
       epoch = greeting.epoch
-      horizon = greeting.horizon
       announced = greeting.position
       greetedAt = greeting.position
       (snapshot, wantsSnapshot) = (greeting.snapshot, greeting.wantsSnapshot)
-      (loaded, rejoined, isBaseCut) = (nil, nil, false)
+      (loaded, isBaseCut) = (nil, false)
       pulledUpTo = 0
       if let knownEpoch, knownEpoch != greeting.epoch {
         phase = .resetting
@@ -231,11 +225,7 @@ package struct SyncSession: Sendable {
     case (.snapshotNeeded, .pulling) where snapshot != nil && snapshot?.id != loaded:
       loaded = snapshot?.id
       phase = .loading
-      return .loadSnapshot(snapshot!, isRejoining: false)
-    case (.snapshotNeeded, .pushing) where snapshot != nil && snapshot?.id != rejoined:
-      rejoined = snapshot?.id
-      phase = .loading
-      return .loadSnapshot(snapshot!, isRejoining: true)
+      return .loadSnapshot(snapshot!)
     case (_, .cutting) where !error.isTransient:
       // Where it only would have liked one, another device has given it one meanwhile, or will.
       if isBaseCut { refuse(error, isOfOwn: false, jitter) }

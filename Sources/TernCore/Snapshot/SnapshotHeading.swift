@@ -17,25 +17,13 @@ package struct SnapshotHeading: Hashable, Sendable {
   }
 
   package var schemaVersion: UInt32
-  /// Rows that were deleted up to then may be left out.
-  package var horizon: HybridTime
-  /// The last life of any of those.
-  package var lifeFloor: UInt32
   /// By id, ascending.
   package var authors: [Author]
 
-  package init(
-    schemaVersion: UInt32, horizon: HybridTime = .zero, lifeFloor: UInt32 = 0, authors: [Author]
-  ) {
+  package init(schemaVersion: UInt32, authors: [Author]) {
     self.schemaVersion = schemaVersion
-    self.horizon = horizon
-    self.lifeFloor = lifeFloor
     self.authors = authors.sorted { $0.id < $1.id }
   }
-
-  /// Of rows that went beyond it the deletes stay, so that no peer brings new rows near the end of
-  /// their lives.
-  package static let greatestFloor: UInt32 = 1000
 
   package var heads: VersionVector {
     VersionVector(Dictionary(uniqueKeysWithValues: authors.map { ($0.id, $0.sequence) }))
@@ -43,8 +31,6 @@ package struct SnapshotHeading: Hashable, Sendable {
 
   package func append(to writer: inout ByteWriter) {
     writer.append(varint: UInt64(schemaVersion))
-    writer.append(fixed: horizon.rawValue)
-    writer.append(varint: UInt64(lifeFloor))
     writer.append(varint: UInt64(authors.count))
     for author in authors {
       writer.append(replica: author.id)
@@ -58,14 +44,6 @@ package struct SnapshotHeading: Hashable, Sendable {
       throw WireError(.malformed, "schema version")
     }
     schemaVersion = version
-    horizon = HybridTime(rawValue: try reader.fixed(UInt64.self, "horizon"))
-    guard horizon.milliseconds <= HybridTime.maximumMilliseconds else {
-      throw WireError(.malformed, "horizon")
-    }
-    guard let floor = UInt32(exactly: try reader.varint("floor of lives")),
-      floor & 1 == 0, floor <= Self.greatestFloor
-    else { throw WireError(.malformed, "floor of lives") }
-    lifeFloor = floor
     authors = []
     let count = try reader.count("author count")
     guard count <= SnapshotPart.Limit.authors else { throw WireError(.tooLarge, "author count") }

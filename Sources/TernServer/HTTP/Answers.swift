@@ -13,8 +13,6 @@ struct GreetingDocument: Codable {
   var snapshot: SnapshotDocument?
   var trimmed: UInt64
   var wantsSnapshot: Bool
-  /// Milliseconds and counter, so that no number is over 2⁵³.
-  var horizon: [Int64]?
 
   init(_ greeting: RemoteGreeting) {
     epoch = greeting.epoch
@@ -24,8 +22,6 @@ struct GreetingDocument: Codable {
     snapshot = greeting.snapshot.map { SnapshotDocument($0) }
     trimmed = greeting.trimmed
     wantsSnapshot = greeting.wantsSnapshot
-    let time = greeting.horizon
-    horizon = time > .zero ? [time.milliseconds, Int64(time.counter)] : nil
   }
 }
 

@@ -11,11 +11,8 @@ extension SyncResponder {
       throw RemoteError(.unsupportedMediaType, "a push has the content type \(batchType)")
     }
     let limit = service.limits.bodyBytes
-    let basis = try replica(request, "replica").map {
-      PushBasis(replica: $0, cursor: cursor(request, "basis"))
-    }
     let receipt = try await receiving(request, atMost: limit, "bodyBytes: a push") { body in
-      try await queue.write { try service.push(decode(body), to: space, basis: basis) }
+      try await queue.write { try service.push(decode(body), to: space) }
     }
     return Response(json: ReceiptDocument(receipt))
   }

@@ -86,28 +86,18 @@ struct SyncResponder: HTTPResponder {
   }
 
   private func pull(_ request: Request, from space: SpaceName) async throws -> Response {
-    let cursor = cursor(request, "after")
-    let excluded = try replica(request, "excluding")
-    let isAcknowledged = request.uri.queryParameters["acknowledging"] == "1"
-    let (page, renewal) = try await queue.read {
-      try service.page(
-        of: space, after: cursor, excluding: excluded, isAcknowledged: isAcknowledged)
-    }
-    if let renewal { try await queue.write { try service.write(renewal) } }
-    return Response(page)
-  }
-
-  func cursor(_ request: Request, _ name: Substring) -> Cursor? {
-    request.uri.queryParameters[name].map { Cursor(rawValue: String($0)) }
-  }
-
-  func replica(_ request: Request, _ name: Substring) throws -> ReplicaID? {
-    try request.uri.queryParameters[name].map { text in
+    let cursor = request.uri.queryParameters["after"].map { Cursor(rawValue: String($0)) }
+    let excluded = try request.uri.queryParameters["excluding"].map { text in
       guard let replica = ReplicaID(text) else {
-        throw RemoteError(.malformed, "\(name) names a replica by its 32 hexadecimal digits")
+        throw RemoteError(.malformed, "excluding names a replica by its 32 hexadecimal digits")
       }
       return replica
     }
+    let (page, renewal) = try await queue.read {
+      try service.page(of: space, after: cursor, excluding: excluded)
+    }
+    if let renewal { try await queue.write { try service.write(renewal) } }
+    return Response(page)
   }
 
   /// For a gap, where the replica should go on; asked for again, since a refusal changes nothing.

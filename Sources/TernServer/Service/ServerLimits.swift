@@ -50,9 +50,6 @@ public struct ServerLimits: Hashable, Sendable {
   public var leasesPerSpace = Operation.Limit.seen
   /// How long operations are served at least, whoever has them.
   public var retention = Duration.seconds(30 * 24 * 3600)
-  /// Whether spaces get a horizon, below which devices forget what was deleted. Not by default: what
-  /// is not safe with it yet stands in the server's documentation. A horizon that a space has stays.
-  public var hasHorizon = false
   /// The most operations that lose their bytes in one transaction.
   public var trimmedOperations = 1_000
   /// About how many bytes are removed in one transaction.

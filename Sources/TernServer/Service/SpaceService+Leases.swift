@@ -4,24 +4,15 @@ import TernCore
 extension SpaceService {
   /// Notes that a replica has merged everything up to `position`; what is returned has to be
   /// written down before the replica is answered.
-  ///
-  /// - Parameter isAcknowledged: whether it has pushed everything that it wrote before.
-  func renew(
-    _ replica: ReplicaID, at position: UInt64, isAcknowledged: Bool, in space: SpaceName
-  ) throws -> LeaseRenewal? {
-    let written = try store.lease(of: replica, in: space)
-    let noted = leases[space, replica]
-    let acknowledged = max(written?.acknowledged ?? 0, noted?.acknowledged ?? 0)
+  func renew(_ replica: ReplicaID, at position: UInt64, in space: SpaceName) throws -> LeaseRenewal?
+  {
     let renewal = LeaseRenewal(
       replica: replica, space: space,
-      lease: Lease(
-        position: position,
-        acknowledged: isAcknowledged ? position : min(acknowledged, position),
-        milliseconds: clock.nowMilliseconds))
-    guard let written,
+      lease: Lease(position: position, milliseconds: clock.nowMilliseconds))
+    guard let written = try store.lease(of: replica, in: space),
       renewal.lease.milliseconds - written.milliseconds < LeaseBook.lateness.milliseconds,
       // Back behind what may be written at any moment: the device's database was put back.
-      position >= max(written.position, noted?.position ?? 0),
+      position >= max(written.position, leases[space, replica]?.position ?? 0),
       leases.note(renewal)
     else { return renewal }
     return nil

@@ -3,8 +3,7 @@ import TernCore
 
 extension SpaceService {
   /// Does what can wait, in one short transaction: writes down leases, lets go of old uploads,
-  /// trims what a snapshot stands for and every reader has, moves the horizon, and removes the bytes
-  /// of all that.
+  /// trims what a snapshot stands for and every reader has, and removes the bytes of all that.
   ///
   /// To be called for every space now and then, an hour apart or so, as ``TernServerApplication``
   /// does; a space where nobody does is never trimmed but after an upload.
@@ -23,7 +22,6 @@ extension SpaceService {
         let end = min(kept, Planted.isActive(.leaseIgnored) ? kept : horizon, retained)
         if end > before { try transaction.trim(through: end) }
       }
-      if limits.hasHorizon { try moveHorizon(alive, transaction) }
       let trims = try transaction.removeTrimmed(
         operations: limits.trimmedOperations, contentBytes: limits.trimmedBytes)
       let drops = try transaction.removeDropped(contentBytes: limits.trimmedBytes)

@@ -5,27 +5,22 @@ extension SpaceService {
   /// Operations that follow `cursor` in the space's order, from the first when it is `nil`, without
   /// those of `excluded`, which holds the horizon back from here on.
   ///
-  /// - Parameter isAcknowledged: whether `excluded` has pushed everything that it wrote before it
-  ///   had all up to `cursor`, and gets operations from nowhere else.
   /// - Throws: ``RemoteError`` with `cursor-unknown` when the cursor is not of this history: the
   ///   store was wiped, or restored from a backup that is older than the cursor; with
   ///   `snapshot-needed` when operations after it are served no more; with `too-many-replicas`.
   public func pull(
-    from space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID? = nil,
-    isAcknowledged: Bool = false
+    from space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID? = nil
   )
     throws -> PulledPage
   {
-    let (page, renewal) = try page(
-      of: space, after: cursor, excluding: excluded, isAcknowledged: isAcknowledged)
+    let (page, renewal) = try page(of: space, after: cursor, excluding: excluded)
     if let renewal { try write(renewal) }
     return page
   }
 
   /// The page, and what has to be written down before it is given out.
   func page(
-    of space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID?,
-    isAcknowledged: Bool = false
+    of space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID?
   ) throws -> (page: PulledPage, renewal: LeaseRenewal?) {
     let place = try cursor.map { cursor in
       guard let place = SpaceCursor(cursor), place.epoch == store.epoch else {
@@ -46,9 +41,7 @@ extension SpaceService {
       operations: try stored.operations.map { try Operation(bytes: $0) }, cursor: next.cursor,
       hasMore: stored.end < stored.head, nowMilliseconds: clock.nowMilliseconds)
     guard let excluded, stored.head > 0 else { return (page, nil) }
-    let renewal = try renew(
-      excluded, at: position, isAcknowledged: isAcknowledged, in: space)
-    return (page, renewal)
+    return (page, try renew(excluded, at: position, in: space))
   }
 
   private func unknown() -> RemoteError {

@@ -5,15 +5,9 @@ extension SpaceService {
   /// Stores operations in their order; when it returns they are durable, and listeners were told.
   ///
   /// All or nothing. An operation that the space has already is acknowledged again.
-  ///
-  /// - Parameter basis: what their authors had when they wrote them; `nil` where nobody knows, which
-  ///   a space with a horizon refuses.
   /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-ahead`,
-  ///   `time-not-increasing`, `snapshot-needed`, `too-large`, `too-many-spaces`,
-  ///   `too-many-replicas`.
-  public func push(_ operations: [Operation], to space: SpaceName, basis: PushBasis? = nil) throws
-    -> PushReceipt
-  {
+  ///   `time-not-increasing`, `too-large`, `too-many-spaces`, `too-many-replicas`.
+  public func push(_ operations: [Operation], to space: SpaceName) throws -> PushReceipt {
     guard operations.count <= limits.batchOperations else {
       throw RemoteError(
         .tooLarge,
@@ -32,10 +26,7 @@ extension SpaceService {
         var admission = try prepare(pushed, in: transaction, now: now)
         for new in pushed { try admission.offer(new) }
         let admitted = admission.admitted
-        if !admitted.isEmpty {
-          try admit(admitted, on: basis, in: space, transaction)
-          try transaction.append(admitted, heads: admission.heads)
-        }
+        if !admitted.isEmpty { try transaction.append(admitted, heads: admission.heads) }
         try CrashPoint.reach(.serverBeforeCommit)
         return PushReceipt(
           nowMilliseconds: now, position: transaction.position + UInt64(admitted.count),

@@ -144,10 +144,6 @@ extension SpaceService {
     whole.position = transaction.position + 1
     whole.cursor = SpaceCursor(epoch: store.epoch, position: whole.position, chain: chain).cursor
     try transaction.trim(through: whole.position)
-    // It brought operations of any time.
-    var horizon = try transaction.horizon
-    horizon.next = nil
-    try transaction.set(horizon)
     return whole
   }
 

@@ -31,8 +31,7 @@ public struct SpaceService: Sendable {
     return RemoteGreeting(
       epoch: store.epoch, nowMilliseconds: clock.nowMilliseconds, position: summary.position,
       heads: summary.heads, snapshot: snapshot, trimmed: summary.trimmed,
-      wantsSnapshot: summary.position - (snapshot?.position ?? 0) > limits.operationsPerSnapshot,
-      horizon: summary.horizon.reached.time)
+      wantsSnapshot: summary.position - (snapshot?.position ?? 0) > limits.operationsPerSnapshot)
   }
 
   /// The newest position of a space, now and whenever it grows. A slow reader gets only the last.

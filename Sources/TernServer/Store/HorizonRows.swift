@@ -5,38 +5,13 @@ import TernCore
 public struct Lease: Hashable, Sendable {
   /// What it asked to pull after, and so has.
   public var position: UInt64
-  /// Whatever it pushes from now on was written with everything up to here; at most ``position``.
-  public var acknowledged: UInt64
   /// When it did: the server's clock, milliseconds since 1970.
   public var milliseconds: Int64
 
-  public init(position: UInt64, acknowledged: UInt64 = 0, milliseconds: Int64) {
+  public init(position: UInt64, milliseconds: Int64) {
     self.position = position
-    self.acknowledged = acknowledged
     self.milliseconds = milliseconds
   }
-}
-
-/// From where on nobody needs to know what was deleted before.
-public struct SpaceHorizon: Hashable, Sendable {
-  /// One that all are asked to come to.
-  public struct Step: Hashable, Sendable {
-    /// Every operation of this time or before is at or before ``floor``.
-    public var time: HybridTime
-    public var floor: UInt64
-
-    public init(time: HybridTime, floor: UInt64) {
-      self.time = time
-      self.floor = floor
-    }
-  }
-
-  /// All with a lease have it; zero where there is none yet.
-  public var reached = Step(time: .zero, floor: 0)
-  /// What is waited for.
-  public var next: Step?
-
-  public init() {}
 }
 
 /// Says that everything up to a position was stored by a time.
@@ -63,10 +38,6 @@ public protocol HorizonRows: AnyObject {
   /// and at least of one, so that no transaction is long. Their places, numbers and digests stay for
   /// ever. Returns whether there are more.
   func removeTrimmed(operations: Int, contentBytes: Int) throws -> Bool
-
-  var horizon: SpaceHorizon { get throws }
-
-  func set(_ horizon: SpaceHorizon) throws
 
   func leases() throws -> [ReplicaID: Lease]
 

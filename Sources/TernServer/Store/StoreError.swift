@@ -3,13 +3,17 @@
 /// Why a data file could not be opened. The file was not changed.
 public struct StoreError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
-    private enum Reason { case notServerFile, newerFormat, inaccessible, damaged, inUse }
+    private enum Reason {
+      case notServerFile, newerFormat, olderFormat, inaccessible, damaged, inUse
+    }
     private let reason: Reason
 
     /// The file is something else than a Tern server's data.
     public static let notServerFile = Code(reason: .notServerFile)
     /// A newer version of Tern made or upgraded the file.
     public static let newerFormat = Code(reason: .newerFormat)
+    /// A Tern from before its first release made the file, in a form that is not brought forward.
+    public static let olderFormat = Code(reason: .olderFormat)
     /// The file can't be read, made or written.
     public static let inaccessible = Code(reason: .inaccessible)
     /// The file lacks what every server file has.

@@ -10,19 +10,16 @@ public struct SpaceSummary: Hashable, Sendable {
   /// The newest that is whole, with its heads.
   public var snapshot: StoredSnapshot?
   public var snapshotHeads: VersionVector
-  public var horizon: SpaceHorizon
 
   public init(
     position: UInt64 = 0, heads: VersionVector = .init(), trimmed: UInt64 = 0,
-    snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init(),
-    horizon: SpaceHorizon = .init()
+    snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init()
   ) {
     self.position = position
     self.heads = heads
     self.trimmed = trimmed
     self.snapshot = snapshot
     self.snapshotHeads = snapshotHeads
-    self.horizon = horizon
   }
 }
 

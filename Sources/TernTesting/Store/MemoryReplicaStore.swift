@@ -4,10 +4,9 @@ import Tern
 /// A replica that lives in memory: the same merge over dictionaries, for tests and simulations.
 ///
 /// Tables have no constraints but UNIQUE, no foreign keys and no triggers, so every complete row of
-/// the state is shown that does not collide. Concurrent writes are not counted, but for `.sameSequence`.
-/// It neither cuts nor loads snapshots, and forgets nothing that was deleted: a device that has one is
-/// taken for one that holds the horizon back. Nothing survives the value; a copy of the database is
-/// ``copy()``.
+/// the state is shown that does not collide. Concurrent writes are not counted, but for
+/// `.sameSequence`. It neither cuts nor loads snapshots. Nothing survives the value; a copy of the
+/// database is ``copy()``.
 ///
 /// ```swift
 /// let store = try MemoryReplicaStore(

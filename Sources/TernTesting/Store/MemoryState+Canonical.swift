@@ -10,8 +10,7 @@ extension MemoryState {
           table: table.shape.name, key: try table.unpacked(key), life: state.life,
           time: state.stamp.time,
           author: state.stamp == .zero ? nil : authors.ids[Int(state.stamp.author)],
-          cells: cells(state, table.shape, row.content), isShown: row.shown != nil,
-          deletion: state.deletionTime)
+          cells: cells(state, table.shape, row.content), isShown: row.shown != nil)
       }
     }
   }

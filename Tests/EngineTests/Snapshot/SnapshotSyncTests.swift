@@ -196,7 +196,7 @@ private struct Counting: Remote {
 }
 
 extension Phone {
-  func column(_ sql: String) async throws -> [String] {
+  fileprivate func column(_ sql: String) async throws -> [String] {
     try await database.read { try String.fetchAll($0, sql: sql) }
   }
 }

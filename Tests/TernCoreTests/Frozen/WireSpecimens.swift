@@ -112,7 +112,7 @@ enum WireSpecimens {
     var writer = ByteWriter()
     writer.append(byte: SnapshotPart.Kind.heading.rawValue)
     SnapshotHeading(
-      schemaVersion: 3, horizon: time(), lifeFloor: 2,
+      schemaVersion: 3,
       authors: [
         .init(id: a, sequence: 8, time: time(2)), .init(id: b, sequence: 9, time: time(1)),
       ]

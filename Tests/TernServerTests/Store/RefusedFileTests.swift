@@ -53,16 +53,31 @@ struct RefusedFileTests {
     try expectRefusal(.notServerFile)
   }
 
-  @Test("a newer format is refused and untouched")
-  func newer() throws {
-    try openStore(path).close()
+  @Test("a format that is newer, or that is not brought forward, is refused and untouched")
+  func formats() throws {
+    for (version, code) in [(5, StoreError.Code.newerFormat), (3, .olderFormat)] {
+      try setVersion(version)
+      try expectRefusal(code)
+    }
+  }
+
+  @Test("format 2 is brought forward")
+  func older() throws {
+    try setVersion(2)
+    let epoch = try openStore(path).epoch
+    try setVersion(4)
+    #expect(try openStore(path).epoch == epoch)
+  }
+
+  /// In the file's own header, where a server looks first.
+  private func setVersion(_ version: Int) throws {
+    if !FileManager.default.fileExists(atPath: path) { try openStore(path).close() }
     let queue = try DatabaseQueue(path: path)
-    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 4") }
-    _ = try queue.writeWithoutTransaction {
-      try String.fetchOne($0, sql: "PRAGMA journal_mode = DELETE")
+    try queue.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA user_version = \(version)")
+      _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE")
     }
     try queue.close()
-    try expectRefusal(.newerFormat)
   }
 
   @Test("a folder is refused")

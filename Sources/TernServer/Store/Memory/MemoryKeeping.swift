@@ -15,7 +15,6 @@ struct MemoryKeeping {
   var emptied: UInt64 = 0
   var leases: [ReplicaID: Lease] = [:]
   var marks: [PositionMark] = []
-  var horizon = SpaceHorizon()
 
   /// The least position first; of equal ones always in the same order.
   var rows: [StoredSnapshot] {
@@ -64,10 +63,6 @@ extension MemorySpaceTransaction {
   var trimmed: UInt64 { keeping.trimmed }
 
   func trim(through position: UInt64) { keeping.trimmed = max(keeping.trimmed, position) }
-
-  var horizon: SpaceHorizon { keeping.horizon }
-
-  func set(_ horizon: SpaceHorizon) { keeping.horizon = horizon }
 
   func leases() -> [ReplicaID: Lease] { keeping.leases }
 

@@ -22,8 +22,7 @@ struct MemorySpace {
     return SpaceSummary(
       position: position, heads: VersionVector(heads.mapValues(\.sequence)),
       trimmed: keeping.trimmed, snapshot: newest?.row,
-      snapshotHeads: VersionVector((newest?.heads ?? [:]).mapValues(\.sequence)),
-      horizon: keeping.horizon)
+      snapshotHeads: VersionVector((newest?.heads ?? [:]).mapValues(\.sequence)))
   }
 
   func position(of key: OperationKey) -> UInt64? { positions[key].map { UInt64($0) + 1 } }

@@ -42,7 +42,7 @@ public final class SQLiteSpaceStore: SpaceStore {
       let held = try newest.map { try SnapshotHeads.fetch(db, space: row.id, snapshot: $0.id) }
       return SpaceSummary(
         position: row.position, heads: heads, trimmed: row.trimmed, snapshot: newest,
-        snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)), horizon: row.horizon)
+        snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)))
     }
   }
 

@@ -46,37 +46,14 @@ extension SQLiteSpaceTransaction {
   }
 }
 
-// MARK: - The horizon, leases and marks
+// MARK: - Leases and marks
 
 extension SQLiteSpaceTransaction {
-  var horizon: SpaceHorizon {
-    get throws {
-      let statement = try db.cachedStatement(
-        sql: "SELECT \(SpaceHorizon.columns) FROM space WHERE id = ?")
-      return try Row.fetchOne(statement, arguments: [id]).map { SpaceHorizon($0, from: 0) }
-        ?? SpaceHorizon()
-    }
-  }
-
-  func set(_ horizon: SpaceHorizon) throws {
-    let next = horizon.next ?? .init(time: .zero, floor: 0)
-    try db.execute(
-      sql: """
-        UPDATE space SET horizon_time = ?, horizon_floor = ?, next_time = ?, next_floor = ?
-        WHERE id = ?
-        """,
-      arguments: [
-        Int64(horizon.reached.time.rawValue), Int64(horizon.reached.floor),
-        Int64(next.time.rawValue), Int64(next.floor), id,
-      ])
-  }
-
   func leases() throws -> [ReplicaID: Lease] {
     var leases: [ReplicaID: Lease] = [:]
     let rows = try Row.fetchCursor(
-      db, sql: "SELECT position, acknowledged, at_ms, replica FROM lease WHERE space = ?",
-      arguments: [id])
-    while let row = try rows.next() { leases[try ReplicaID(stored: row[3])] = Lease(row) }
+      db, sql: "SELECT position, at_ms, replica FROM lease WHERE space = ?", arguments: [id])
+    while let row = try rows.next() { leases[try ReplicaID(stored: row[2])] = Lease(row) }
     return leases
   }
 
@@ -87,12 +64,12 @@ extension SQLiteSpaceTransaction {
     }
     let statement = try db.cachedStatement(
       sql: """
-        INSERT INTO lease (space, replica, position, acknowledged, at_ms) VALUES (?, ?, ?, ?, ?)
+        INSERT INTO lease (space, replica, position, at_ms) VALUES (?, ?, ?, ?)
         ON CONFLICT (space, replica) DO UPDATE SET position = excluded.position,
-          acknowledged = excluded.acknowledged, at_ms = excluded.at_ms
+          at_ms = excluded.at_ms
         """)
     try statement.execute(arguments: [
-      id, replica.data, Int64(lease.position), Int64(lease.acknowledged), lease.milliseconds,
+      id, replica.data, Int64(lease.position), lease.milliseconds,
     ])
   }
 
@@ -120,7 +97,7 @@ extension SQLiteSpaceStore {
     try pool.read { db in
       let statement = try db.cachedStatement(
         sql: """
-          SELECT lease.position, acknowledged, at_ms FROM space JOIN lease ON lease.space = space.id
+          SELECT lease.position, at_ms FROM space JOIN lease ON lease.space = space.id
           WHERE space.name = ? AND replica = ?
           """)
       return try Row.fetchOne(statement, arguments: [space.text, replica.data]).map { Lease($0) }
@@ -137,9 +114,7 @@ extension SQLiteSpaceStore {
 
 extension Lease {
   fileprivate init(_ row: Row) {
-    self.init(
-      position: UInt64(row[0] as Int64), acknowledged: UInt64(row[1] as Int64),
-      milliseconds: row[2])
+    self.init(position: UInt64(row[0] as Int64), milliseconds: row[1])
   }
 }
 #endif

@@ -8,7 +8,9 @@ import Foundation
 struct ServerFile {
   /// "TSRV", in the file's application id.
   static let applicationID: Int32 = 0x5453_5256
-  static let formatVersion: Int32 = 3
+  static let formatVersion: Int32 = 4
+  /// Its snapshots have another heading than those before and after, under the same name.
+  private static let unreadableVersion: Int32 = 3
 
   let path: String
 
@@ -78,6 +80,12 @@ struct ServerFile {
         .newerFormat,
         "\(path) has format \(version) and this version of Tern knows up to \(formatVersion); "
           + "update Tern")
+    }
+    guard version != unreadableVersion else {
+      throw StoreError(
+        .olderFormat,
+        "\(path) has format \(version), which a Tern before its first release had for a while; "
+          + "serve a new file, to which the devices bring what they have")
     }
   }
 

@@ -1,7 +1,7 @@
 #if Server
 import GRDB
 
-/// The tables of a server's data file, format 3. A new file and one of an older format that was
+/// The tables of a server's data file, format 4. A new file and one of an older format that was
 /// brought forward are the same.
 enum ServerSchema {
   /// Makes a store in an empty database.
@@ -11,7 +11,6 @@ enum ServerSchema {
   static func create(_ db: Database, epoch: String) throws {
     try db.execute(sql: tables)
     try db.execute(sql: snapshotTables)
-    try db.execute(sql: horizonColumns)
     try db.execute(sql: "INSERT INTO store (epoch) VALUES (?)", arguments: [epoch])
     try db.execute(sql: "PRAGMA application_id = \(ServerFile.applicationID)")
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
@@ -21,8 +20,8 @@ enum ServerSchema {
   static func upgrade(_ db: Database) throws {
     let version = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
     guard version < ServerFile.formatVersion else { return }
+    // Format 2 has them, and is otherwise the same.
     if version == 1 { try db.execute(sql: snapshotTables) }
-    try db.execute(sql: horizonColumns)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -105,15 +104,6 @@ enum ServerSchema {
       at_ms INTEGER NOT NULL,
       PRIMARY KEY (space, position)
     ) STRICT, WITHOUT ROWID;
-    """
-
-  /// What format 3 has more. A floor of 0 is none.
-  private static let horizonColumns = """
-    ALTER TABLE space ADD COLUMN horizon_time INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE space ADD COLUMN horizon_floor INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE space ADD COLUMN next_time INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE space ADD COLUMN next_floor INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE lease ADD COLUMN acknowledged INTEGER NOT NULL DEFAULT 0;
     """
 }
 #endif

@@ -8,31 +8,14 @@ struct SpaceRow {
   let id: Int64
   let position: UInt64
   let trimmed: UInt64
-  let horizon: SpaceHorizon
 
   static func fetch(_ db: Database, name: SpaceName) throws -> SpaceRow? {
     let statement = try db.cachedStatement(
-      sql: "SELECT id, position, trimmed, \(SpaceHorizon.columns) FROM space WHERE name = ?")
+      sql: "SELECT id, position, trimmed FROM space WHERE name = ?")
     return try Row.fetchOne(statement, arguments: [name.text]).map {
       SpaceRow(
-        id: $0[0], position: UInt64($0[1] as Int64), trimmed: UInt64($0[2] as Int64),
-        horizon: SpaceHorizon($0, from: 3))
+        id: $0[0], position: UInt64($0[1] as Int64), trimmed: UInt64($0[2] as Int64))
     }
-  }
-}
-
-extension SpaceHorizon {
-  static let columns = "horizon_time, horizon_floor, next_time, next_floor"
-
-  init(_ row: Row, from column: Int) {
-    self.init()
-    func step(_ column: Int) -> Step {
-      Step(
-        time: HybridTime(rawValue: UInt64(row[column] as Int64)),
-        floor: UInt64(row[column + 1] as Int64))
-    }
-    reached = step(column)
-    next = step(column + 2).floor > 0 ? step(column + 2) : nil
   }
 }
 

@@ -24,9 +24,6 @@ extension Planted {
     case .snapshotTailLost:
       "what the log has and a loaded snapshot lacks is not merged again"
     case .snapshotKeepsOld: "states that a loaded snapshot does not have stay"
-    case .tombstoneForgotten: "every deleted row is forgotten once some may be"
-    case .horizonIgnored:
-      "who is behind the horizon pushes what it wrote without what others forgot"
     case .tokenOpensAll: "a token opens every space"
     case .rowLeftOut: "of the rows of an operation the second is not merged"
     case .deferredForgotten: "what this schema version does not have is forgotten"

@@ -8,7 +8,6 @@ struct Model {
     var life: UInt32
     /// Neither deleted nor, in its unique column, behind a row that was created before.
     var isShown: Bool
-    var isDeleted = false
     var cells: [String: Value]
   }
 
@@ -120,17 +119,9 @@ struct Model {
       let isGone = isDeleted && !deletes.keepsContent
       let current = isGone ? [] : (writes[entry.key] ?? []).filter { $0.life == life }
       let cells = Dictionary(grouping: current, by: \.column).mapValues(Self.merged)
-      rows[entry.key] = Row(
-        life: isGone ? life + 1 : life, isShown: !isDeleted, isDeleted: isDeleted, cells: cells)
+      rows[entry.key] = Row(life: isGone ? life + 1 : life, isShown: !isDeleted, cells: cells)
     }
   }
-
-  /// Of the latest delete of a row.
-  func deletion(of key: String) -> HybridTime? {
-    changes[key]?.filter(\.isDelete).map(\.time).max()
-  }
-
-  func life(of key: String) -> UInt32 { changes[key]?.map(\.life).max() ?? 0 }
 
   private func isCovered(_ write: Change, by ends: [Change], _ deletes: DeleteRule) -> Bool {
     ends.contains { end in

@@ -46,15 +46,14 @@ extension Simulation {
     }
     let model = try Model(operations, deletes: script.deletes)
     if let violation = model.violation { return violation }
-    let horizon = try horizon(of: devices)
     let newest = devices.map(\.file.version).max() ?? 1
     for version in 1...2 {
       let equals = devices.filter { $0.file.version == version }
       guard let first = equals.first else { continue }
-      let state = try first.replica.store.canonicalState().above(horizon)
+      let state = try first.replica.store.canonicalState()
       let tables = try first.tables()
       for other in equals.dropFirst() {
-        let others = try other.replica.store.canonicalState().above(horizon)
+        let others = try other.replica.store.canonicalState()
         if let rows = difference(of: state, others) {
           return "INV-01: states of \(first.index) and \(other.index) differ: \(rows)"
         }
@@ -62,7 +61,7 @@ extension Simulation {
           return "INV-01: tables of \(first.index) and \(other.index) differ"
         }
       }
-      if version == newest, let violation = check(state, tables, model.rows(above: horizon)) {
+      if version == newest, let violation = check(state, tables, model.rows()) {
         return violation
       }
     }
@@ -74,8 +73,7 @@ extension Simulation {
   ) -> String? {
     let actual = state.reduce(into: [String: Model.Row]()) { rows, row in
       rows["\(row.table)/\(row.key[0].string ?? "")"] = Model.Row(
-        life: row.life, isShown: row.isShown, isDeleted: row.deletion != nil,
-        cells: row.cells.mapValues(\.value))
+        life: row.life, isShown: row.isShown, cells: row.cells.mapValues(\.value))
     }
     for key in Set(expected.keys).union(actual.keys).sorted() where expected[key] != actual[key] {
       return "INV-07: row \(key) is \(String(describing: actual[key])) and should be "
@@ -108,25 +106,20 @@ extension Simulation {
       guard let id = try? device.replica.store.replicaID() else { return "INV-02: no replica" }
       let intents = device.file.intents
       for (key, texts) in intents.texts {
-        for (column, text) in texts
-        where model.texts[id]?[key]?.contains(text) != true && !isExcused(device, key, model) {
+        for (column, text) in texts where model.texts[id]?[key]?.contains(text) != true {
           return "INV-02: device \(device.index) committed \(key).\(column) = \(text), which no "
             + "operation carries"
         }
       }
       for (key, sum) in intents.sums where !intents.deletedKeys.contains(key) {
         let carried = model.sums[id]?[key] ?? 0
-        if carried != sum, !isExcused(device, key, model) {
+        if carried != sum {
           return "INV-02: device \(device.index) added \(sum) to \(key) and its operations carry "
             + "\(carried)"
         }
       }
     }
     return nil
-  }
-
-  private func isExcused(_ device: SimulatedDevice, _ key: String, _ model: Model) -> Bool {
-    servers.contains { $0.excuses(device.index, key, model) }
   }
 
   private func checkLimits() throws -> String? {
@@ -145,6 +138,17 @@ extension Simulation {
 
   /// Many times what any device needs to drain.
   private static let requestLimit = 1000
+}
+
+/// The first row that differs, in both; `nil` where all are equal.
+private func difference(of left: [CanonicalRow], _ right: [CanonicalRow]) -> String? {
+  if left == right { return nil }
+  func name(_ row: CanonicalRow) -> String { "\(row.table) \(row.key)" }
+  for key in Set((left + right).map(name)).sorted() {
+    let (mine, other) = (left.first { name($0) == key }, right.first { name($0) == key })
+    if mine != other { return "\(String(describing: mine)) and \(String(describing: other))" }
+  }
+  return "their order"
 }
 
 extension SimulatedDevice {

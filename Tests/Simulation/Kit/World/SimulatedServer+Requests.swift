@@ -66,15 +66,13 @@ extension SimulatedServer {
 
   func greet(_ space: Int) throws -> RemoteGreeting { try service.greet(Self.name(of: space)) }
 
-  func push(_ operations: [Operation], to space: Int, basis: PushBasis? = nil) throws
-    -> PushReceipt
-  {
+  func push(_ operations: [Operation], to space: Int) throws -> PushReceipt {
     let name = Self.name(of: space)
     // Before, since a crash can follow the commit; what is refused comes again.
     let known = store.summary(of: name).heads
     let new = operations.filter { $0.envelope.sequence > known[$0.envelope.replica] }
     if operations.count <= limits.batchOperations { record(new, in: space) }
-    let receipt = try service.push(operations, to: name, basis: basis)
+    let receipt = try service.push(operations, to: name)
     if operations.count > limits.batchOperations {
       violation = violation ?? "INV-10: a push of \(operations.count) operations was taken"
     }
@@ -87,14 +85,12 @@ extension SimulatedServer {
     return receipt
   }
 
-  func pull(
-    from space: Int, after cursor: Cursor?, excluding excluded: ReplicaID,
-    isAcknowledged: Bool = false
-  ) throws -> PulledPage {
+  func pull(from space: Int, after cursor: Cursor?, excluding excluded: ReplicaID) throws
+    -> PulledPage
+  {
     do {
       let page = try service.pull(
-        from: Self.name(of: space), after: cursor, excluding: excluded,
-        isAcknowledged: isAcknowledged)
+        from: Self.name(of: space), after: cursor, excluding: excluded)
       if page.operations.count > limits.pageOperations {
         violation = violation ?? "INV-10: a page has \(page.operations.count) operations"
       }

@@ -27,8 +27,6 @@ final class SimulatedServer: @unchecked Sendable {
   private var nextStream = 0
   private var cutOff: Set<Int> = []
   var isFaulty = true
-  /// Devices that were told that they are behind the horizon.
-  var behind: Set<Int> = []
   var violation: String?
   /// Requests of each device since all faults ended.
   var quietRequests: [Int: Int] = [:]
@@ -54,11 +52,8 @@ final class SimulatedServer: @unchecked Sendable {
     if script.conditions.contains(.trims) {
       limits.operationsPerSnapshot = 5
       limits.retention = .zero
-      limits.hasHorizon = script.hasHorizon
-      // With a day for the lateness of notes: three seconds, or none.
-      if script.conditions.contains(.endsLeases) {
-        limits.lease = .seconds(script.hasHorizon ? -86_397 : -172_800)
-      }
+      // With a day for the lateness of notes: none.
+      if script.conditions.contains(.endsLeases) { limits.lease = .seconds(-172_800) }
     }
     self.limits = limits
     store = MemorySpaceStore(using: &generator)
