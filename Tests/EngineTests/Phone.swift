@@ -22,8 +22,9 @@ struct Phone {
   ///   - path: of the database; `nil` for one in memory.
   ///   - logRetention: how long the log keeps what every remote holds.
   init(
-    path: String? = nil, logRetention: Duration = Replica.defaultLogRetention,
-    clockOffset: Int64 = 0, remotes: (Replica) throws -> [any Remote]
+    path: String? = nil, schemaVersion: UInt32 = 1,
+    logRetention: Duration = Replica.defaultLogRetention, clockOffset: Int64 = 0,
+    remotes: (Replica) throws -> [any Remote]
   ) async throws {
     var configuration = Configuration()
     if clockOffset != 0 {
@@ -47,7 +48,8 @@ struct Phone {
     }
     let replica = try await Replica.open(
       database,
-      schema: SyncSchema(version: 1, tables: [SyncTable("item", merge: ["count": .counter])]),
+      schema: SyncSchema(
+        version: schemaVersion, tables: [SyncTable("item", merge: ["count": .counter])]),
       logRetention: logRetention)
     self.replica = replica
     engines = try remotes(replica).map { remote in

@@ -27,6 +27,8 @@ public actor SyncEngine {
   private var notCarried: [ReplicaID: RemoteError] = [:]
   /// The space's position when the log was last trimmed.
   private var trimmedAt: UInt64?
+  /// A snapshot that can't be loaded here, and why. It is not fetched again, but another one is.
+  private var unloadable: (id: String, error: any Error)?
   private var isBusy = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -252,8 +254,7 @@ public actor SyncEngine {
     case .pull: return try await pull()
     case .loadSnapshot(let snapshot):
       try report(.syncing)
-      try await snapshots.load(snapshot, epoch: session.epoch)
-      environment.didMerge()
+      try await load(snapshot)
       return .loadedSnapshot
     case .cutSnapshot(let isBase):
       try await snapshots.cut(heads: session.heads, isBase: isBase)
@@ -264,6 +265,17 @@ public actor SyncEngine {
       return .waited
     case .listen: preconditionFailure("listening is the loop's own")
     }
+  }
+
+  private func load(_ snapshot: RemoteSnapshot) async throws {
+    if let unloadable, unloadable.id == snapshot.id { throw unloadable.error }
+    do {
+      try await snapshots.load(snapshot, epoch: session.epoch)
+    } catch {
+      if SnapshotExchange.isLasting(error) { unloadable = (snapshot.id, error) }
+      throw error
+    }
+    environment.didMerge()
   }
 
   private var snapshots: SnapshotExchange {

@@ -13,6 +13,9 @@ struct SnapshotExchange {
 
   /// Fetches what is not here yet, and puts the snapshot in the place of the state; or, where that
   /// has all of it, only moves the cursor.
+  ///
+  /// - Throws: what fetching throws, and ``ReplicaStore/loadSnapshot(from:_:)``. Parts that are as they
+  ///   were made stay in the file, whatever keeps them from being loaded.
   func load(_ snapshot: RemoteSnapshot, epoch: String) async throws {
     let place = RemotePlace(remoteID: remote.id, epoch: epoch, cursor: snapshot.cursor)
     let merged = try store.versionVector()
@@ -20,6 +23,7 @@ struct SnapshotExchange {
       return try store.resetPlace(place)
     }
     let file = try path.map { try PartFile($0, key: snapshot.id) } ?? PartFile()
+    let hadParts = file.count > 0
     while file.count < snapshot.parts {
       let part = try await remote.snapshotPart(file.count, of: snapshot.id)
       try file.append(part)
@@ -28,11 +32,23 @@ struct SnapshotExchange {
     do {
       _ = try store.loadSnapshot(from: place) { try file.part($0) }
     } catch {
-      // Whatever is wrong with it, here or there, the next attempt fetches it again.
-      if error is WireError || error is SnapshotError { file.remove() }
-      throw error
+      guard Self.isDamage(error) else { throw error }
+      file.remove()
+      // Losing power may have damaged what was in the file before.
+      guard hadParts else { throw error }
+      return try await load(snapshot, epoch: epoch)
     }
     file.remove()
+  }
+
+  /// Whether a snapshot is not as it was cut.
+  private static func isDamage(_ error: any Error) -> Bool {
+    error is WireError || (error as? SnapshotError)?.code == .incomplete
+  }
+
+  /// Whether loading the same snapshot again would throw the same again.
+  static func isLasting(_ error: any Error) -> Bool {
+    error is WireError || error is SnapshotError || error is MergeError
   }
 
   // MARK: - To the remote

@@ -1,7 +1,6 @@
 #if Server
 import Foundation
 import GRDB
-import Synchronization
 import Tern
 import TernServer
 import TernTesting
@@ -142,7 +141,7 @@ private var limits: ServerLimits {
       let parts = try #require(try greeting(server).snapshot?.parts)
       #expect(parts > 5)
       let counter = Counter()
-      let b = try await phone(server, path: folder + "/app.sqlite") { Counting($0, counter) }
+      let b = try await phone(server, path: folder + "/app.sqlite") { CountingRemote($0, counter) }
       let stored = Counter()
       await #expect(throws: Killed.self) {
         try await CrashPoint.with({ reached in
@@ -153,7 +152,9 @@ private var limits: ServerLimits {
       #expect(try await b.column("SELECT count(*) FROM item") == ["0"])
       #expect(try names(in: folder).contains { $0.hasSuffix(".parts") })
       // As the next process finds it.
-      let again = try await phone(server, path: folder + "/app.sqlite") { Counting($0, counter) }
+      let again = try await phone(server, path: folder + "/app.sqlite") {
+        CountingRemote($0, counter)
+      }
       try await again.syncOnce()
       try expectEqual(a, again)
       #expect(counter.value == parts)
@@ -164,39 +165,8 @@ private var limits: ServerLimits {
 
 private struct Killed: Error {}
 
-private final class Counter: Sendable {
-  private let count = Atomic<Int>(0)
-  var value: Int { count.load(ordering: .relaxed) }
-  func next() -> Int { count.add(1, ordering: .relaxed).newValue }
-}
-
-/// Counts the parts that are fetched.
-private struct Counting: Remote {
-  let remote: any Remote
-  let counter: Counter
-
-  init(_ remote: any Remote, _ counter: Counter) {
-    (self.remote, self.counter) = (remote, counter)
-  }
-
-  var id: String { remote.id }
-  var keepsSnapshots: Bool { remote.keepsSnapshots }
-  func greet() async throws -> RemoteGreeting { try await remote.greet() }
-  func push(_ operations: [Tern.Operation]) async throws -> PushReceipt {
-    try await remote.push(operations)
-  }
-  func pull(after cursor: Tern.Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
-    try await remote.pull(after: cursor, excluding: excluded)
-  }
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }
-  func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
-    _ = counter.next()
-    return try await remote.snapshotPart(index, of: id)
-  }
-}
-
 extension Phone {
-  fileprivate func column(_ sql: String) async throws -> [String] {
+  func column(_ sql: String) async throws -> [String] {
     try await database.read { try String.fetchAll($0, sql: sql) }
   }
 }

@@ -1,0 +1,39 @@
+#if Server
+import Synchronization
+import Tern
+
+final class Counter: Sendable {
+  private let count = Atomic<Int>(0)
+  var value: Int { count.load(ordering: .relaxed) }
+  @discardableResult func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+}
+
+/// Counts the parts that are fetched, and may change them on their way.
+struct CountingRemote: Remote {
+  let remote: any Remote
+  let counter: Counter
+  let change: @Sendable ([UInt8]) -> [UInt8]
+
+  init(
+    _ remote: any Remote, _ counter: Counter,
+    change: @escaping @Sendable ([UInt8]) -> [UInt8] = { $0 }
+  ) {
+    (self.remote, self.counter, self.change) = (remote, counter, change)
+  }
+
+  var id: String { remote.id }
+  var keepsSnapshots: Bool { remote.keepsSnapshots }
+  func greet() async throws -> RemoteGreeting { try await remote.greet() }
+  func push(_ operations: [Tern.Operation]) async throws -> PushReceipt {
+    try await remote.push(operations)
+  }
+  func pull(after cursor: Tern.Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+    try await remote.pull(after: cursor, excluding: excluded)
+  }
+  func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }
+  func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
+    counter.next()
+    return change(try await remote.snapshotPart(index, of: id))
+  }
+}
+#endif
