@@ -252,13 +252,15 @@ public actor SyncEngine {
       try store.restamp(after: accepted, at: remote.id, nowMilliseconds: now)
       return .didRestamp
     case .pull: return try await pull()
-    case .loadSnapshot(let snapshot):
+    case .loadSnapshot(let snapshot, let reason):
       try report(.syncing)
-      try await load(snapshot)
+      try await load(snapshot, isRepairing: reason == .repairing)
+      if reason == .repairing { status.update { $0.repairs += 1 } }
       return .loadedSnapshot
     case .cutSnapshot(let isBase):
       try await snapshots.cut(heads: session.heads, isBase: isBase)
       return .cutSnapshot
+    case .compareState(let other): return try await compare(with: other)
     case .wait(let delay):
       try report(.waiting)
       try await environment.clock.sleep(for: delay)
@@ -267,10 +269,10 @@ public actor SyncEngine {
     }
   }
 
-  private func load(_ snapshot: RemoteSnapshot) async throws {
+  private func load(_ snapshot: RemoteSnapshot, isRepairing: Bool) async throws {
     if let unloadable, unloadable.id == snapshot.id { throw unloadable.error }
     do {
-      try await snapshots.load(snapshot, epoch: session.epoch)
+      try await snapshots.load(snapshot, epoch: session.epoch, isRepairing: isRepairing)
     } catch {
       if SnapshotExchange.isLasting(error) { unloadable = (snapshot.id, error) }
       throw error
@@ -280,6 +282,48 @@ public actor SyncEngine {
 
   private var snapshots: SnapshotExchange {
     SnapshotExchange(store: store, remote: remote, path: environment.snapshotPath)
+  }
+
+  /// Compares the state with what a replica reported, and reports it where nobody has, or where no
+  /// snapshot makes the two equal (INV-01).
+  private func compare(with other: StateReport?) async throws -> SyncSession.Event {
+    if let other, try store.hasCompared(other, at: remote.id) { return .compared(isEqual: true) }
+    let known = try store.stateReport(at: remote.id, merged: session.heads)
+    guard var mine = known else { return .compared(isEqual: false) }
+    mine.isRepaired = session.isRepaired
+    do {
+      guard let other, other.cursor == mine.cursor else {
+        guard session.wantsState else { return .compared(isEqual: false) }
+        try await remote.report(mine)
+        try store.noteCompared(mine, at: remote.id)
+        return .compared(isEqual: false)
+      }
+      let tables = mine.differingTables(from: other)
+      if tables.isEmpty {
+        status.update { $0.differingTables = [] }
+        try store.noteCompared(other, at: remote.id)
+        return .compared(isEqual: true)
+      }
+      status.update { $0.differingTables = tables }
+      if session.canRepair { return .differed(difference(tables, other), jitter: 0) }
+      try await remote.report(mine)
+      guard mine.replaces(other) else {
+        return .differed(difference(tables, other), jitter: environment.jitter())
+      }
+      status.update { $0.differingTables = [] }
+      try store.noteCompared(mine, at: remote.id)
+      return .compared(isEqual: true)
+    } catch let error as RemoteError {
+      return .failed(error, jitter: environment.jitter())
+    }
+  }
+
+  private func difference(_ tables: [String], _ other: StateReport) -> RemoteError {
+    RemoteError(
+      .stateDiffers,
+      "\(tables.joined(separator: ", ")): another state than replica \(other.replica) has of the same "
+        + "operations; a snapshot mends it as soon as another device has given the remote one",
+      replica: other.replica)
   }
 
   /// Forgets what every remote holds: after each greeting, and while much comes and goes.

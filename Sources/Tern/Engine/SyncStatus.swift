@@ -41,6 +41,11 @@ public final class SyncStatus: Observable, Sendable {
     public var firstPutAside: OperationPutAside?
     /// Replicas of whom a remote has other operations than are here, and takes and gives no more.
     public var forks: [ReplicaFork] = []
+    /// Tables that held something else than another replica's with the same operations when they
+    /// were compared last: a fault or damage, of one of the two, which a snapshot mends.
+    public var differingTables: [String] = []
+    /// How often a snapshot took the place of this device's state because of that.
+    public var repairs = 0
     /// Why the last attempt failed; `nil` after a success.
     public var lastError: RemoteError?
     /// How far the remote's clock is ahead of this one's.

@@ -50,6 +50,15 @@ extension HTTPRemote {
     }
   }
 
+  public func report(_ state: StateReport) async throws {
+    try await answering {
+      var request = try await request(.put, "/state")
+      request.headers["Content-Type"] = "application/json"
+      request.body = .bytes(try Array(JSONEncoder().encode(StateDocument(state))))
+      _ = try await exchange(request).json(DoneDocument.self)
+    }
+  }
+
   private func path(_ index: Int, of id: String) -> String {
     "/snapshots/" + Self.escaped(id) + "/parts/\(index)"
   }

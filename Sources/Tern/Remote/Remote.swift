@@ -56,6 +56,15 @@ public protocol Remote: Sendable {
   /// - Throws: ``RemoteError``, with `snapshot-incomplete`, `snapshot-unknown` or
   ///   `snapshot-superseded`; `CancellationError`.
   func completeSnapshot(_ id: String) async throws
+
+  // MARK: - State reports, which a remote need not take
+
+  /// Tells others what this replica's state is, for them to compare; asked for by
+  /// ``RemoteGreeting/wantsState``, and where the state differs from ``RemoteGreeting/state``.
+  ///
+  /// - Throws: ``RemoteError``, with `state-superseded` when the space has grown since;
+  ///   `CancellationError`.
+  func report(_ state: StateReport) async throws
 }
 
 extension Remote {
@@ -74,6 +83,8 @@ extension Remote {
   }
 
   public func completeSnapshot(_ id: String) async throws { throw noSnapshots }
+
+  public func report(_ state: StateReport) async throws {}
 
   private var noSnapshots: RemoteError {
     RemoteError(.snapshotsUnsupported, "this remote keeps operations alone; sync without snapshots")

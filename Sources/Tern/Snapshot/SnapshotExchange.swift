@@ -14,12 +14,13 @@ struct SnapshotExchange {
   /// Fetches what is not here yet, and puts the snapshot in the place of the state; or, where that
   /// has all of it, only moves the cursor.
   ///
+  /// - Parameter isRepairing: whether it takes the place of a state that has all of it, too.
   /// - Throws: what fetching throws, and ``ReplicaStore/loadSnapshot(from:_:)``. Parts that are as they
   ///   were made stay in the file, whatever keeps them from being loaded.
-  func load(_ snapshot: RemoteSnapshot, epoch: String) async throws {
+  func load(_ snapshot: RemoteSnapshot, epoch: String, isRepairing: Bool) async throws {
     let place = RemotePlace(remoteID: remote.id, epoch: epoch, cursor: snapshot.cursor)
     let merged = try store.versionVector()
-    if !snapshot.heads.sequences.isEmpty, merged.covers(snapshot.heads) {
+    if !isRepairing, !snapshot.heads.sequences.isEmpty, merged.covers(snapshot.heads) {
       return try store.resetPlace(place)
     }
     let file = try path.map { try PartFile($0, key: snapshot.id) } ?? PartFile()
@@ -36,7 +37,7 @@ struct SnapshotExchange {
       file.remove()
       // Losing power may have damaged what was in the file before.
       guard hadParts else { throw error }
-      return try await load(snapshot, epoch: epoch)
+      return try await load(snapshot, epoch: epoch, isRepairing: isRepairing)
     }
     file.remove()
   }

@@ -45,7 +45,7 @@ struct SnapshotTable {
     let old = try hadStates ? markedState(row.key) : nil
     for (index, value) in row.key.enumerated() { put.bind(Int32(index + 1), value) }
     try transaction.run(put, state: state, keyCount: row.key.count)
-    if old == state { return }
+    if old == state, try shows(row, state) { return }
     // What is too large to travel was written here meanwhile, and stands for itself.
     if transaction.hasLargeRows, try transaction.isLarge(row.packedKey, of: shape.id) { return }
     try project(row, state, old)
@@ -63,20 +63,12 @@ struct SnapshotTable {
       if old != nil { try writer.removeAndForget(key) }
       return
     }
-    var content: [String: Value] = [:]
-    var hasDefaults = false
-    for (column, place) in zip(shape.columns, places) {
-      guard state.stamp(of: UInt32(column.id)) != nil else {
-        hasDefaults = true
-        continue
-      }
-      let value = state.computed(UInt32(column.id)) ?? place.flatMap { row.values[$0] }?.value
-      content[column.name] = value ?? .null
-    }
+    var content = content(of: row, state)
     if old != nil {
+      // A column that nobody wrote in this life shows its default again.
+      let hasDefaults = content.count < shape.columns.count
       let local = try localContent(key)
       content.merge(local) { synced, _ in synced }
-      // A column that nobody wrote in this life shows its default again.
       if hasDefaults { try writer.remove(key) }
       try writer.forget(key)
     }
@@ -85,6 +77,26 @@ struct SnapshotTable {
     } else {
       try writer.hold(key, state.isDeleted ? .deleted : .incomplete, adding: content)
     }
+  }
+
+  /// The columns that were written in this life.
+  private func content(of row: SnapshotRow, _ state: RowState) -> [String: Value] {
+    var content: [String: Value] = [:]
+    for (column, place) in zip(shape.columns, places)
+    where state.stamp(of: UInt32(column.id)) != nil {
+      let value = state.computed(UInt32(column.id)) ?? place.flatMap { row.values[$0] }?.value
+      content[column.name] = value ?? .null
+    }
+    return content
+  }
+
+  /// Whether the table, or what is held aside, has what the state says: something may have written
+  /// past Tern.
+  private func shows(_ row: SnapshotRow, _ state: RowState) throws -> Bool {
+    let shown = try writer.read(row.packedKey)
+    guard state.isAlive else { return shown == nil }
+    guard let here = try shown ?? writer.aside(row.packedKey) else { return false }
+    return content(of: row, state).allSatisfy { here[$0.key] == $0.value }
   }
 
   /// What stands in the columns that do not travel, wherever the row is.

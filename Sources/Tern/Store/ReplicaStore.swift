@@ -101,15 +101,37 @@ public protocol ReplicaStore: Sendable {
   func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?) throws
     -> SnapshotSummary
 
+  /// What the merged state is, for a comparison with another replica's (INV-01): a look at every
+  /// row, as of one moment.
+  ///
+  /// - Parameter heads: what the remote holds at this replica's cursor there.
+  /// - Returns: `nil` where that is not what is here, something is noted that no operation holds, is
+  ///   put aside or is too large to travel, or a replica is in ``ReplicaCounts/forks``.
+  func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport?
+
+  /// Remembers that the state is equal to a reported one, or is that itself, as the last at a remote.
+  func noteCompared(_ report: StateReport, at remoteID: String) throws
+
+  /// Whether that is the report that was noted last, so that nothing need be read again.
+  func hasCompared(_ report: StateReport, at remoteID: String) throws -> Bool
+
   /// The merged state in a form that is equal between replicas with the same operations (INV-01).
   func canonicalState() throws -> [CanonicalRow]
 }
 
-/// A store need not trim its log or know snapshots.
+/// A store need not trim its log, know snapshots or report its state.
 extension ReplicaStore {
   public func trim(heldBy heads: VersionVector, at remoteID: String) throws {}
 
   public func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool { false }
+
+  public func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport? {
+    nil
+  }
+
+  public func noteCompared(_ report: StateReport, at remoteID: String) throws {}
+
+  public func hasCompared(_ report: StateReport, at remoteID: String) throws -> Bool { false }
 
   public func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
     throw SnapshotError(.unsupported, "this store can not cut snapshots; let another device do it")

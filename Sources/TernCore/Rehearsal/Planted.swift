@@ -32,6 +32,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case snapshotTailLost
   /// States that a loaded snapshot does not have stay.
   case snapshotKeepsOld
+  /// A table's digest has authors by the numbers that this replica gave them.
+  case digestByNumber
   /// A token opens every space.
   case tokenOpensAll
   /// Of the rows of an operation the second is not merged.
@@ -72,8 +74,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
-    .tokenOpensAll, .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone,
-    .leaseIgnored,
+    .digestByNumber, .tokenOpensAll, .rowLeftOut, .deferredForgotten, .pageUnlimited,
+    .timeFromClockAlone, .leaseIgnored,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

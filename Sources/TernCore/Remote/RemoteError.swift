@@ -38,6 +38,11 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let snapshotConflict = Code(rawValue: "snapshot-conflict")
     /// The remote takes no snapshots, as a folder does not.
     public static let snapshotsUnsupported = Code(rawValue: "snapshots-unsupported")
+    /// The space grew since, or the report is of another history: greet again.
+    public static let stateSuperseded = Code(rawValue: "state-superseded")
+    /// Not the remote's: another replica with the same operations has another state (INV-01), and no
+    /// snapshot has made the two equal yet.
+    public static let stateDiffers = Code(rawValue: "state-differs")
     /// The remote could not read the request.
     public static let malformed = Code(rawValue: "malformed")
     /// The request is over one of the remote's limits.

@@ -14,10 +14,15 @@ public struct RemoteGreeting: Hashable, Sendable {
   public var trimmed: UInt64
   /// Whether the remote would like a newer snapshot to be cut.
   public var wantsSnapshot: Bool
+  /// Of a replica that had everything up to ``position`` and nothing else, where one has said so.
+  public var state: StateReport?
+  /// Whether the remote would like one.
+  public var wantsState: Bool
 
   public init(
     epoch: String, nowMilliseconds: Int64?, position: UInt64, heads: VersionVector,
-    snapshot: RemoteSnapshot? = nil, trimmed: UInt64 = 0, wantsSnapshot: Bool = false
+    snapshot: RemoteSnapshot? = nil, trimmed: UInt64 = 0, wantsSnapshot: Bool = false,
+    state: StateReport? = nil, wantsState: Bool = false
   ) {
     self.epoch = epoch
     self.nowMilliseconds = nowMilliseconds
@@ -26,6 +31,8 @@ public struct RemoteGreeting: Hashable, Sendable {
     self.snapshot = snapshot
     self.trimmed = trimmed
     self.wantsSnapshot = wantsSnapshot
+    self.state = state
+    self.wantsState = wantsState
   }
 }
 

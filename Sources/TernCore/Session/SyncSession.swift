@@ -15,6 +15,8 @@ package struct SyncSession: Sendable {
     case loading
     /// Giving the remote a snapshot.
     case cutting
+    /// Comparing the state with another replica's.
+    case comparing
     /// Up to date, until something is written here or there.
     case listening
     /// After a failure, until the wait is over.
@@ -36,6 +38,10 @@ package struct SyncSession: Sendable {
     case loadedSnapshot
     /// The remote has the snapshot, or what is new here has to be pushed before.
     case cutSnapshot
+    /// - Parameter isEqual: whether there was one to compare with.
+    case compared(isEqual: Bool)
+    /// Another replica with the same operations has another state.
+    case differed(RemoteError, jitter: Double)
     case localWrite
     case remotePosition(UInt64)
     /// ``Refusal/delay`` is over, of the refusal with that number.
@@ -51,10 +57,20 @@ package struct SyncSession: Sendable {
     case push
     case restamp(nowMilliseconds: Int64)
     case pull
-    case loadSnapshot(RemoteSnapshot)
+    case loadSnapshot(RemoteSnapshot, LoadReason)
     case cutSnapshot(isBase: Bool)
+    /// With another replica's, if there is one.
+    case compareState(StateReport?)
     case listen
     case wait(Duration)
+  }
+
+  /// Why a snapshot takes the place of the state.
+  package enum LoadReason: Hashable, Sendable {
+    /// The remote no longer has the operations that follow here.
+    case behind
+    /// The state here differs from another replica's.
+    case repairing
   }
 
   package private(set) var phase = Phase.greeting
@@ -79,6 +95,17 @@ package struct SyncSession: Sendable {
   /// What was tried since the greeting, and is not tried again before the next.
   private var loaded: String?
   private var isBaseCut = false
+  /// Another replica's state at the greeting, and whether the remote would like to know this one's.
+  private var state: StateReport?
+  package private(set) var wantsState = false
+  private var isCompared = false
+  /// Whether the state here is another one than another replica's, which of them may be right.
+  private var isDoubtful = false
+  /// The snapshot from which the state was repaired last, and whether it was equal to another since.
+  private var repairedWith: String?
+  package private(set) var isRepaired = false
+  /// Whether there is a snapshot with which that was not tried.
+  package var canRepair: Bool { snapshot.map { $0.id != repairedWith } ?? false }
   /// Everything else goes on beside it, until all begins again.
   package private(set) var refusal: Refusal?
   private var refusals = 0
@@ -112,6 +139,7 @@ package struct SyncSession: Sendable {
       greetedAt = greeting.position
       (snapshot, wantsSnapshot) = (greeting.snapshot, greeting.wantsSnapshot)
       (loaded, isBaseCut) = (nil, false)
+      (state, wantsState, isCompared) = (greeting.state, greeting.wantsState, false)
       pulledUpTo = 0
       if let knownEpoch, knownEpoch != greeting.epoch {
         phase = .resetting
@@ -128,12 +156,20 @@ package struct SyncSession: Sendable {
       return push()
     case (.pushing, .hadNothingToPush(let needsBase)):
       if announced > pulledUpTo { return pull() }
-      return cut(needsBase: needsBase) ?? listen()
+      return cutBase(needsBase) ?? compare() ?? cut() ?? listen()
     case (.loading, .loadedSnapshot):
       // The snapshot may be of a greeting from before the remote was restored, and its cursor too.
       isAtBeginning = false
       return pull()
     case (.cutting, .cutSnapshot): return isBaseCut ? greet() : push()
+    case (.comparing, .compared(let isEqual)):
+      if isEqual { (isDoubtful, isRepaired) = (false, false) }
+      return push()
+    case (.comparing, .differed(let error, let jitter)):
+      isDoubtful = true
+      if let repair = repair() { return repair }
+      refuse(error, isOfOwn: false, jitter)
+      return push()
     case (.pushing, .hadNothingButRefused(let error, let jitter)):
       refuse(error, isOfOwn: false, jitter)
       return pullOrListen()
@@ -169,16 +205,36 @@ package struct SyncSession: Sendable {
   }
 
   /// Once after each greeting, whatever becomes of it: a snapshot costs a look at every row.
-  private mutating func cut(needsBase: Bool) -> Action? {
-    if needsBase, !isBaseCut {
-      isBaseCut = true
-    } else if wantsSnapshot {
-      wantsSnapshot = false
-    } else {
-      return nil
-    }
+  private mutating func cutBase(_ isNeeded: Bool) -> Action? {
+    guard isNeeded, !isBaseCut else { return nil }
+    isBaseCut = true
+    phase = .cutting
+    return .cutSnapshot(isBase: true)
+  }
+
+  /// The same; not of a state that may be the wrong one.
+  private mutating func cut() -> Action? {
+    guard wantsSnapshot, !isDoubtful else { return nil }
+    wantsSnapshot = false
     phase = .cutting
     return .cutSnapshot(isBase: isBaseCut)
+  }
+
+  /// Once after each greeting: it costs a look at every row, too.
+  private mutating func compare() -> Action? {
+    if isDoubtful, let repair = repair() { return repair }
+    guard state != nil || wantsState, !isCompared else { return nil }
+    isCompared = true
+    phase = .comparing
+    return .compareState(state)
+  }
+
+  /// Each snapshot is tried once: from an equal one comes an equal state.
+  private mutating func repair() -> Action? {
+    guard canRepair, let snapshot else { return nil }
+    (repairedWith, isRepaired, isCompared) = (snapshot.id, true, false)
+    phase = .loading
+    return .loadSnapshot(snapshot, .repairing)
   }
 
   private mutating func push() -> Action {
@@ -225,7 +281,8 @@ package struct SyncSession: Sendable {
     case (.snapshotNeeded, .pulling) where snapshot != nil && snapshot?.id != loaded:
       loaded = snapshot?.id
       phase = .loading
-      return .loadSnapshot(snapshot!)
+      return .loadSnapshot(snapshot!, .behind)
+    case (.stateSuperseded, .comparing): return push()
     case (_, .cutting) where !error.isTransient:
       // Where it only would have liked one, another device has given it one meanwhile, or will.
       if isBaseCut { refuse(error, isOfOwn: false, jitter) }

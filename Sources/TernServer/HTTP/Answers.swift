@@ -13,6 +13,8 @@ struct GreetingDocument: Codable {
   var snapshot: SnapshotDocument?
   var trimmed: UInt64
   var wantsSnapshot: Bool
+  var state: StateDocument?
+  var wantsState: Bool
 
   init(_ greeting: RemoteGreeting) {
     epoch = greeting.epoch
@@ -22,6 +24,8 @@ struct GreetingDocument: Codable {
     snapshot = greeting.snapshot.map { SnapshotDocument($0) }
     trimmed = greeting.trimmed
     wantsSnapshot = greeting.wantsSnapshot
+    state = greeting.state.map { StateDocument($0) }
+    wantsState = greeting.wantsState
   }
 }
 

@@ -47,6 +47,7 @@ struct ProblemDocument: Hashable, Codable {
     case .snapshotSuperseded: (.conflict, "The snapshot is not needed any more")
     case .snapshotIncomplete: (.conflict, "The snapshot lacks something")
     case .snapshotConflict: (.conflict, "Another part or operation has this number")
+    case .stateSuperseded: (.conflict, "The report is not of the newest position")
     case .tooLarge: (.contentTooLarge, "Over a limit")
     case .unsupportedMediaType: (.unsupportedMediaType, "Another content type is needed")
     case .timeAhead: (.unprocessableContent, "The time is ahead of the server's")

@@ -9,6 +9,7 @@ enum Route: Hashable {
   case push(space: Substring)
   case pull(space: Substring)
   case events(space: Substring)
+  case reportState(space: Substring)
   case beginSnapshot(space: Substring)
   case completeSnapshot(space: Substring, id: Substring)
   case putSnapshotPart(space: Substring, id: Substring, index: Int)
@@ -42,6 +43,7 @@ enum Route: Hashable {
     case (1, _): return [.get: .greet(space: parts[0])]
     case (2, "operations"): return [.get: .pull(space: parts[0]), .post: .push(space: parts[0])]
     case (2, "events"): return [.get: .events(space: parts[0])]
+    case (2, "state"): return [.put: .reportState(space: parts[0])]
     default: return [:]
     }
   }

@@ -64,6 +64,6 @@ extension SyncResponder {
       body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 
-  private func now() -> Response { Response(json: ["now": service.clock.nowMilliseconds]) }
+  func now() -> Response { Response(json: ["now": service.clock.nowMilliseconds]) }
 }
 #endif

@@ -58,6 +58,8 @@ struct SyncResponder: HTTPResponder {
       return try await pull(request, from: try await authorize(request, name))
     case .events(let name):
       return try await events(request, of: try await authorize(request, name))
+    case .reportState(let name):
+      return try await reportState(request, in: try await authorize(request, name))
     case .beginSnapshot(let name):
       return try await beginSnapshot(request, in: try await authorize(request, name))
     case .completeSnapshot(let name, let id):

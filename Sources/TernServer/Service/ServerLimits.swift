@@ -42,6 +42,13 @@ public struct ServerLimits: Hashable, Sendable {
   /// After so many operations since the newest snapshot another one is asked for.
   public var operationsPerSnapshot: UInt64 = 10_000
 
+  // MARK: - State reports
+
+  /// The tables in a replica's report of its state.
+  public var reportedTables = 2_000
+  /// How often a space that changes asks for one.
+  public var stateInterval = Duration.seconds(24 * 3600)
+
   // MARK: - The horizon
 
   /// How long a replica holds the horizon back after it last pulled.

@@ -31,7 +31,9 @@ public struct SpaceService: Sendable {
     return RemoteGreeting(
       epoch: store.epoch, nowMilliseconds: clock.nowMilliseconds, position: summary.position,
       heads: summary.heads, snapshot: snapshot, trimmed: summary.trimmed,
-      wantsSnapshot: summary.position - (snapshot?.position ?? 0) > limits.operationsPerSnapshot)
+      wantsSnapshot: wantsSnapshot(summary),
+      state: summary.state.flatMap { $0.position == summary.position ? $0.report : nil },
+      wantsState: wantsState(summary))
   }
 
   /// The newest position of a space, now and whenever it grows. A slow reader gets only the last.

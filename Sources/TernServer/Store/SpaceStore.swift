@@ -86,6 +86,11 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows {
   /// At most once in a transaction, and not beside ``append(_:heads:)``.
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest
 
+  /// What a replica reported last of its state.
+  var state: StoredState? { get throws }
+
+  func set(_ state: StoredState) throws
+
   /// Adds a token for this space.
   func add(_ token: TokenDigest, createdMilliseconds: Int64) throws
 }

@@ -10,16 +10,40 @@ public struct SpaceSummary: Hashable, Sendable {
   /// The newest that is whole, with its heads.
   public var snapshot: StoredSnapshot?
   public var snapshotHeads: VersionVector
+  /// What a replica reported last of its state.
+  public var state: StoredState?
 
   public init(
     position: UInt64 = 0, heads: VersionVector = .init(), trimmed: UInt64 = 0,
-    snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init()
+    snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init(),
+    state: StoredState? = nil
   ) {
     self.position = position
     self.heads = heads
     self.trimmed = trimmed
     self.snapshot = snapshot
     self.snapshotHeads = snapshotHeads
+    self.state = state
+  }
+}
+
+/// A replica's report of its state, as it is kept: the last one of a space.
+public struct StoredState: Hashable, Sendable {
+  public var report: StateReport
+  /// That of the report's cursor.
+  public var position: UInt64
+  /// When it came: the server's clock, milliseconds since 1970.
+  public var milliseconds: Int64
+  /// Whether another report of the same position differed.
+  public var isDisputed: Bool
+
+  public init(
+    report: StateReport, position: UInt64, milliseconds: Int64, isDisputed: Bool = false
+  ) {
+    self.report = report
+    self.position = position
+    self.milliseconds = milliseconds
+    self.isDisputed = isDisputed
   }
 }
 

@@ -15,21 +15,25 @@ public final class MemoryRemote: Remote {
   let nowMilliseconds: @Sendable () -> Int64?
   let pageOperations: Int
   let operationsPerSnapshot: Int
+  let operationsPerReport: Int
   let state: Mutex<MemoryRemoteState>
 
   /// - Parameters:
   ///   - epoch: another one says that the space is a new one.
   ///   - pageOperations: the most that a page holds.
   ///   - operationsPerSnapshot: after so many since the newest snapshot another one is asked for.
+  ///   - operationsPerReport: after so many since the last state report another one is asked for.
   ///   - nowMilliseconds: the remote's clock, by which times more than five minutes ahead are
   ///     refused; `nil` for none.
   public init(
     id: String = "memory", epoch: String = "1", pageOperations: Int = 1000,
-    operationsPerSnapshot: Int = 10_000, nowMilliseconds: @escaping @Sendable () -> Int64? = { nil }
+    operationsPerSnapshot: Int = 10_000, operationsPerReport: Int = 1000,
+    nowMilliseconds: @escaping @Sendable () -> Int64? = { nil }
   ) {
     self.id = id
     self.pageOperations = max(pageOperations, 1)
     self.operationsPerSnapshot = operationsPerSnapshot
+    self.operationsPerReport = operationsPerReport
     self.nowMilliseconds = nowMilliseconds
     state = Mutex(MemoryRemoteState(epoch: epoch))
   }
@@ -45,7 +49,23 @@ public final class MemoryRemote: Remote {
         epoch: state.epoch, nowMilliseconds: nowMilliseconds(), position: state.position,
         heads: VersionVector(state.heads.mapValues(\.sequence)),
         snapshot: snapshot?.told, trimmed: UInt64(state.trimmed),
-        wantsSnapshot: newer > operationsPerSnapshot)
+        wantsSnapshot: newer > operationsPerSnapshot || state.isDisputed(since: snapshot),
+        state: state.newestReport,
+        wantsState: state.entries.count - state.reportedAt >= operationsPerReport)
+    }
+  }
+
+  public func report(_ report: StateReport) async throws {
+    try state.withLock { state in
+      guard report.cursor == state.cursor(at: state.entries.count) else {
+        throw RemoteError(.stateSuperseded, "the space grew since; greet again")
+      }
+      if let known = state.report, known.cursor == report.cursor, !report.replaces(known) {
+        state.isDisputed = state.isDisputed || !report.differingTables(from: known).isEmpty
+      } else {
+        (state.report, state.reportedAt) = (report, state.entries.count)
+        state.isDisputed = false
+      }
     }
   }
 

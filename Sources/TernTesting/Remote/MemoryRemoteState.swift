@@ -21,6 +21,10 @@ struct MemoryRemoteState {
   var snapshots: [MemorySnapshot] = []
   /// How many uploads were begun.
   var begun = 0
+  /// The last state report, at which position it came, and whether another one of that differed.
+  var report: StateReport?
+  var reportedAt = 0
+  var isDisputed = false
   var nextListener = 0
   var listeners: [Int: AsyncThrowingStream<UInt64, any Error>.Continuation] = [:]
 
@@ -32,6 +36,15 @@ struct MemoryRemoteState {
   /// The oldest first.
   var whole: [MemorySnapshot] {
     snapshots.filter(\.isComplete).sorted { $0.position < $1.position }
+  }
+
+  /// While it is of the newest position.
+  var newestReport: StateReport? {
+    report.flatMap { $0.cursor == cursor(at: entries.count) ? $0 : nil }
+  }
+
+  func isDisputed(since snapshot: MemorySnapshot?) -> Bool {
+    isDisputed && Int(snapshot?.position ?? 0) < reportedAt
   }
 
   func cursor(at index: Int) -> Cursor { Cursor(rawValue: "\(epoch).\(index)") }

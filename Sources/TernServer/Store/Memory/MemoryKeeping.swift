@@ -15,6 +15,7 @@ struct MemoryKeeping {
   var emptied: UInt64 = 0
   var leases: [ReplicaID: Lease] = [:]
   var marks: [PositionMark] = []
+  var state: StoredState?
 
   /// The least position first; of equal ones always in the same order.
   var rows: [StoredSnapshot] {
@@ -63,6 +64,10 @@ extension MemorySpaceTransaction {
   var trimmed: UInt64 { keeping.trimmed }
 
   func trim(through position: UInt64) { keeping.trimmed = max(keeping.trimmed, position) }
+
+  var state: StoredState? { keeping.state }
+
+  func set(_ state: StoredState) { keeping.state = state }
 
   func leases() -> [ReplicaID: Lease] { keeping.leases }
 

@@ -22,7 +22,8 @@ struct MemorySpace {
     return SpaceSummary(
       position: position, heads: VersionVector(heads.mapValues(\.sequence)),
       trimmed: keeping.trimmed, snapshot: newest?.row,
-      snapshotHeads: VersionVector((newest?.heads ?? [:]).mapValues(\.sequence)))
+      snapshotHeads: VersionVector((newest?.heads ?? [:]).mapValues(\.sequence)),
+      state: keeping.state)
   }
 
   func position(of key: OperationKey) -> UInt64? { positions[key].map { UInt64($0) + 1 } }

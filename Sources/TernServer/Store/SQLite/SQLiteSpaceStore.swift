@@ -42,7 +42,8 @@ public final class SQLiteSpaceStore: SpaceStore {
       let held = try newest.map { try SnapshotHeads.fetch(db, space: row.id, snapshot: $0.id) }
       return SpaceSummary(
         position: row.position, heads: heads, trimmed: row.trimmed, snapshot: newest,
-        snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)))
+        snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)),
+        state: try StoredState.fetch(db, space: row.id))
     }
   }
 

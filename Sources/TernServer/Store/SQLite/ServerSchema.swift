@@ -11,6 +11,7 @@ enum ServerSchema {
   static func create(_ db: Database, epoch: String) throws {
     try db.execute(sql: tables)
     try db.execute(sql: snapshotTables)
+    try db.execute(sql: stateTable)
     try db.execute(sql: "INSERT INTO store (epoch) VALUES (?)", arguments: [epoch])
     try db.execute(sql: "PRAGMA application_id = \(ServerFile.applicationID)")
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
@@ -20,8 +21,9 @@ enum ServerSchema {
   static func upgrade(_ db: Database) throws {
     let version = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
     guard version < ServerFile.formatVersion else { return }
-    // Format 2 has them, and is otherwise the same.
+    // Format 2 has them.
     if version == 1 { try db.execute(sql: snapshotTables) }
+    try db.execute(sql: stateTable)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -104,6 +106,17 @@ enum ServerSchema {
       at_ms INTEGER NOT NULL,
       PRIMARY KEY (space, position)
     ) STRICT, WITHOUT ROWID;
+    """
+
+  /// What format 4 has more: the last report of a space.
+  private static let stateTable = """
+    CREATE TABLE state (
+      space INTEGER PRIMARY KEY REFERENCES space (id),
+      position INTEGER NOT NULL,
+      at_ms INTEGER NOT NULL,
+      is_disputed INTEGER NOT NULL,
+      report BLOB NOT NULL
+    ) STRICT;
     """
 }
 #endif

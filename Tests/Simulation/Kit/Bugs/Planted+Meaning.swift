@@ -24,6 +24,7 @@ extension Planted {
     case .snapshotTailLost:
       "what the log has and a loaded snapshot lacks is not merged again"
     case .snapshotKeepsOld: "states that a loaded snapshot does not have stay"
+    case .digestByNumber: "two replicas' digests of one state differ"
     case .tokenOpensAll: "a token opens every space"
     case .rowLeftOut: "of the rows of an operation the second is not merged"
     case .deferredForgotten: "what this schema version does not have is forgotten"

@@ -6,7 +6,10 @@ import TernTesting
 /// What must hold when all is quiet.
 extension Simulation {
   func check() throws -> String? {
-    for device in devices { device.checkPair() }
+    for device in devices {
+      device.checkPair()
+      device.checkRepairs()
+    }
     if let violation = servers.firstNonNil(\.violation) ?? devices.firstNonNil(\.violation) {
       return violation
     }

@@ -92,6 +92,7 @@ final class SimulatedDevice: @unchecked Sendable {
       for await _ in ends {}
       group.cancelAll()
     }
+    checkRepairs()
     engines = []
   }
 
@@ -106,6 +107,16 @@ final class SimulatedDevice: @unchecked Sendable {
         localWrites: { replica.localWrites.stream() },
         didMerge: { if !isAlone { replica.localWrites.tell() } }, pollInterval: .seconds(5),
         executor: executor))
+  }
+
+  /// Nothing here damages a state, so none is ever mended.
+  func checkRepairs() {
+    for status in engines.map(\.status.current)
+    where status.repairs > 0 || !status.differingTables.isEmpty {
+      violation =
+        violation
+        ?? "INV-01: device \(index) found its state to differ: \(status.differingTables)"
+    }
   }
 
   func kill() { ending?.finish() }

@@ -64,6 +64,11 @@ struct SimulatedRemote: Remote {
     try await request("complete a snapshot") { try $0.completeSnapshot(id, in: space) }
   }
 
+  func report(_ state: StateReport) async throws {
+    let space = space
+    try await request("report the state") { try $0.report(state, in: space) }
+  }
+
   // MARK: - What nobody may
 
   /// Asks for another space with this one's token, and with none; each must be refused.

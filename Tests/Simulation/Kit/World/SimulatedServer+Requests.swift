@@ -106,6 +106,18 @@ extension SimulatedServer {
     }
   }
 
+  func report(_ state: StateReport, in space: Int) throws {
+    let name = Self.name(of: space)
+    if let known = store.summary(of: name).state?.report,
+      case let tables = state.differingTables(from: known), !tables.isEmpty
+    {
+      violation =
+        violation ?? "INV-01: replicas report different states of the same operations: \(tables)"
+    }
+    try service.report(state, in: name)
+    reports += 1
+  }
+
   // MARK: - Snapshots
 
   func snapshotPart(_ index: Int, of id: String, in space: Int) throws -> [UInt8] {

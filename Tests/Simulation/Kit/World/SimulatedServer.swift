@@ -28,6 +28,8 @@ final class SimulatedServer: @unchecked Sendable {
   private var cutOff: Set<Int> = []
   var isFaulty = true
   var violation: String?
+  /// State reports that were taken.
+  var reports = 0
   /// Requests of each device since all faults ended.
   var quietRequests: [Int: Int] = [:]
   /// Everything that was ever accepted, by space, where the server itself forgets.
@@ -48,6 +50,7 @@ final class SimulatedServer: @unchecked Sendable {
     generator = script.generator(UInt64(200 + index))
     var limits = ServerLimits()
     limits.pageOperations = 7
+    limits.stateInterval = .milliseconds(500)
     if script.conditions.contains(.smallBatches) { limits.batchOperations = 3 }
     if script.conditions.contains(.trims) {
       limits.operationsPerSnapshot = 5

@@ -1,0 +1,84 @@
+import TernCore
+import TernDatabase
+
+/// Reads the merged state of one table, row by row, into a number that is equal on every replica with
+/// the same operations: it is made of what ``CanonicalRow`` holds, whatever the state's numbers of
+/// authors and columns are, and is a sum, so that rows come in any order.
+struct TableDigest {
+  private let transaction: StoreTransaction
+  private let sql: TableSQL
+  private let writer: TableWriter
+  /// By name, in which the columns of all replicas have one order.
+  private let columns: [(offset: Int32, id: UInt32, name: String)]
+  private var content = ByteWriter()
+
+  init(_ transaction: StoreTransaction, _ sql: TableSQL) throws {
+    (self.transaction, self.sql) = (transaction, sql)
+    writer = try TableWriter(transaction, sql, hasHeld: true)
+    columns = sql.shape.columns.enumerated()
+      .map { (Int32($0.offset), UInt32($0.element.id), $0.element.name) }
+      .sorted { $0.2.folded < $1.2.folded }
+  }
+
+  mutating func run() throws -> StateReport.Digest {
+    let keyCount = Int32(sql.shape.keyColumns.count)
+    let select = try transaction.statement(sql.readAllRows)
+    defer { select.reset() }
+    var rows: UInt64 = 0
+    while try select.step() {
+      guard let state = try transaction.state(in: select, from: keyCount) else { continue }
+      try append(state, select, keyCount)
+      rows &+= hash()
+    }
+    appendShape()
+    return StateReport.Digest(shape: hash(), rows: rows)
+  }
+
+  private func hash() -> UInt64 {
+    content.bytes.withUnsafeBytes { KeyHash.of($0) }
+  }
+
+  private mutating func appendShape() {
+    content.removeAll()
+    let block = sql.shape.block
+    let shape = BodyBlock(
+      table: block.table.folded, deletes: block.deletes,
+      keyColumns: block.keyColumns.map(\.folded),
+      columns: block.columns.map { .init(name: $0.name.folded, rule: $0.rule) }
+        .sorted { $0.name < $1.name })
+    content.append(block: shape)
+  }
+
+  private mutating func append(_ state: RowState, _ select: FastStatement, _ keyCount: Int32) throws
+  {
+    content.removeAll()
+    for index in 0..<keyCount { content.append(key: select.value(index)) }
+    content.append(varint: UInt64(state.life))
+    append(state.stamp)
+    content.append(byte: state.isDeleted ? 1 : 0)
+    append(state.presence?.deletion ?? .zero)
+    guard state.isAlive else { return }
+    let isShown = !select.isNull(keyCount + 5)
+    // What is held aside has its values there.
+    let aside = isShown ? nil : try writer.aside(select.packedKey(sql.shape))
+    for (place, column) in columns.enumerated() {
+      guard let stamp = state.stamp(of: column.id) else { continue }
+      content.append(varint: UInt64(place))
+      append(stamp)
+      if let value = state.computed(column.id) {
+        content.append(value)
+      } else if isShown {
+        content.append(select.value(keyCount + 6 + column.offset))
+      } else {
+        content.append(aside?[column.name] ?? .null)
+      }
+    }
+  }
+
+  private mutating func append(_ stamp: Stamp) {
+    content.append(fixed: stamp.time.rawValue)
+    if stamp == .zero { return }
+    if Planted.isActive(.digestByNumber) { return content.append(varint: UInt64(stamp.author)) }
+    content.append(replica: transaction.authors.ids[Int(stamp.author)])
+  }
+}

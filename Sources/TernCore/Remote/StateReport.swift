@@ -1,0 +1,48 @@
+/// What a replica's merged state is at a cursor, table by table: two replicas with the same
+/// operations compare theirs, which have to be equal (INV-01).
+public struct StateReport: Hashable, Sendable {
+  /// Of one table. Not for secrets: it finds damage and faults, and stops nobody who means to
+  /// deceive.
+  public struct Digest: Hashable, Sendable {
+    /// Of the columns and rules as this replica knows them: only equal ones can be compared.
+    public var shape: UInt64
+    /// Of all rows, in any order.
+    public var rows: UInt64
+
+    public init(shape: UInt64, rows: UInt64) {
+      self.shape = shape
+      self.rows = rows
+    }
+  }
+
+  public var replica: ReplicaID
+  /// Everything before it, and nothing else, is in the state.
+  public var cursor: Cursor
+  /// Whether the state was loaded from a snapshot, because it differed before: it then takes the
+  /// place of one that was not.
+  public var isRepaired: Bool
+  /// By the table's name in small letters.
+  public var tables: [String: Digest]
+
+  public init(
+    replica: ReplicaID, cursor: Cursor, isRepaired: Bool = false, tables: [String: Digest]
+  ) {
+    self.replica = replica
+    self.cursor = cursor
+    self.isRepaired = isRepaired
+    self.tables = tables
+  }
+
+  /// The tables that both know in one shape and that hold something else, by name, ascending; none
+  /// where the two are not of the same operations.
+  public func differingTables(from other: StateReport) -> [String] {
+    guard cursor == other.cursor else { return [] }
+    return tables.filter { name, digest in
+      guard let theirs = other.tables[name] else { return false }
+      return theirs.shape == digest.shape && theirs.rows != digest.rows
+    }.keys.sorted()
+  }
+
+  /// Whether it takes the place of one of the same operations that differs.
+  public func replaces(_ other: StateReport) -> Bool { isRepaired && !other.isRepaired }
+}

@@ -1,0 +1,56 @@
+#if Server
+import TernCore
+
+extension SpaceService {
+  /// Takes a replica's report of its state: as the space's last one, or as a dispute of that.
+  ///
+  /// - Throws: ``RemoteError`` with `state-superseded` unless it is of the space's newest position,
+  ///   or with `too-large`.
+  public func report(_ report: StateReport, in space: SpaceName) throws {
+    guard report.tables.count <= limits.reportedTables else {
+      throw RemoteError(
+        .tooLarge,
+        "reportedTables: a report has at most \(limits.reportedTables) tables, and this one has "
+          + "\(report.tables.count)")
+    }
+    try store.update(space) { transaction in
+      try checkRoom(transaction)
+      let position = transaction.position
+      guard position > 0, let place = SpaceCursor(report.cursor),
+        place
+          == SpaceCursor(
+            epoch: store.epoch, position: position, chain: try transaction.chain(at: position))
+      else {
+        throw RemoteError(
+          .stateSuperseded, "the space grew since, or was wiped or restored; greet again",
+          nowMilliseconds: clock.nowMilliseconds)
+      }
+      let known = try transaction.state
+      guard var known, known.position == position, !report.replaces(known.report) else {
+        return try transaction.set(
+          StoredState(
+            report: report, position: position, milliseconds: clock.nowMilliseconds))
+      }
+      guard !report.differingTables(from: known.report).isEmpty, !known.isDisputed else { return }
+      known.isDisputed = true
+      try transaction.set(known)
+    }
+  }
+
+  /// Whether a snapshot would help: many operations came since the newest, or two replicas differ
+  /// and none has been cut since.
+  func wantsSnapshot(_ summary: SpaceSummary) -> Bool {
+    let covered = summary.snapshot?.position ?? 0
+    if let state = summary.state, state.isDisputed, covered < state.position { return true }
+    return summary.position - covered > limits.operationsPerSnapshot
+  }
+
+  /// Whether the space has changed since its last report, which is not new.
+  func wantsState(_ summary: SpaceSummary) -> Bool {
+    guard summary.position > 0 else { return false }
+    guard let state = summary.state else { return true }
+    return state.position != summary.position
+      && clock.nowMilliseconds - state.milliseconds >= limits.stateInterval.milliseconds
+  }
+}
+#endif
