@@ -31,10 +31,27 @@ extension HTTPProblem {
     instance = members.text("instance", hiding: secrets)
     code = members.text("code", hiding: secrets)
     retryable = members.flag("retryable")
-    if let milliseconds = members.number("retryAfterMs") {
-      let longest = RetryAdvice.longestDelay / .milliseconds(1)
-      let given = RetryAdvice(delay: .milliseconds(min(max(milliseconds, 0), longest))).delay
-      delay = max(delay ?? .zero, given)
+    if let milliseconds = members.number("retryAfterMs") { wait(milliseconds: milliseconds) }
+    if let error = members.object("error") { read(error, hiding: secrets) }
+  }
+
+  /// - Source: Google's AIP-193, "Errors": `status` names the kind, and `RetryInfo` among the details
+  ///   says for how long to wait.
+  private mutating func read(_ error: ProblemMembers, hiding secrets: [String]) {
+    code = code ?? error.text("status", hiding: secrets)
+    detail = detail ?? error.text("message", hiding: secrets)
+    for info in error.objects("details") {
+      guard info.text("@type", hiding: [])?.hasSuffix("/google.rpc.RetryInfo") ?? false,
+        let text = info.text("retryDelay", hiding: []), text.hasSuffix("s"),
+        let seconds = Double(text.dropLast()), !seconds.isNaN
+      else { continue }
+      wait(milliseconds: seconds * 1000)
     }
+  }
+
+  private mutating func wait(milliseconds: Double) {
+    let longest = RetryAdvice.longestDelay / .milliseconds(1)
+    let given = RetryAdvice(delay: .milliseconds(min(max(milliseconds, 0), longest))).delay
+    delay = max(delay ?? .zero, given)
   }
 }

@@ -6,7 +6,8 @@ import TernCore
 /// request carried as credentials hidden where the server repeats it.
 ///
 /// - Source: RFC 9457, "Problem Details for HTTP APIs"; `code`, `retryable` and `retryAfterMs` are
-///   members that several services add.
+///   members that several services add. Google's AIP-193, "Errors", in which the reasons stand in a
+///   member `error`, is read as well.
 public struct HTTPProblem: Error, Hashable, Sendable {
   public var status: Int
   /// A URI that names the kind of problem.
@@ -19,8 +20,8 @@ public struct HTTPProblem: Error, Hashable, Sendable {
   public var code: String?
   /// Whether the service says that the same request can succeed later.
   public var retryable: Bool?
-  /// How long the service asks to be left alone, from the answer's arrival: the longer one where
-  /// `Retry-After` and `retryAfterMs` differ.
+  /// How long the service asks to be left alone, from the answer's arrival: the longest one where
+  /// `Retry-After`, `retryAfterMs` and `RetryInfo` differ.
   public var delay: Duration?
 
   public init(status: Int) {

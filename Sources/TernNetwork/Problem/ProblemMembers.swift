@@ -7,6 +7,8 @@ struct ProblemMembers {
     case text(String)
     case number(Double)
     case flag(Bool)
+    case members([String: Member])
+    case list([Member])
     case other
 
     init(from decoder: any Decoder) throws {
@@ -15,8 +17,11 @@ struct ProblemMembers {
       let flag = try? value.decode(Bool.self)
       let number = try? value.decode(Double.self)
       let text = try? value.decode(String.self)
+      let members = try? value.decode([String: Member].self)
+      let list = try? value.decode([Member].self)
       self =
-        flag.map(Member.flag) ?? number.map(Member.number) ?? text.map(Member.text) ?? .other
+        flag.map(Member.flag) ?? number.map(Member.number) ?? text.map(Member.text)
+        ?? members.map(Member.members) ?? list.map(Member.list) ?? .other
     }
   }
 
@@ -27,6 +32,21 @@ struct ProblemMembers {
     let decoded = try? JSONDecoder().decode([String: Member].self, from: Data(document))
     guard let decoded else { return nil }
     members = decoded
+  }
+
+  private init(_ members: [String: Member]) { self.members = members }
+
+  /// The members of an object that is a member.
+  func object(_ name: String) -> ProblemMembers? {
+    if case .members(let members) = members[name] { ProblemMembers(members) } else { nil }
+  }
+
+  /// The objects of a list; what else it holds is left out.
+  func objects(_ name: String) -> [ProblemMembers] {
+    guard case .list(let list) = members[name] else { return [] }
+    return list.compactMap {
+      if case .members(let members) = $0 { ProblemMembers(members) } else { nil }
+    }
   }
 
   /// A text that can be shown: without control characters, without `secrets`, 500 characters long

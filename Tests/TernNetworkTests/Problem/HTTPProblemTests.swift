@@ -45,6 +45,26 @@ struct HTTPProblemTests {
     }
   }
 
+  @Test("Google's form has its reasons one level down, and the wait among its details")
+  func googleForm() async throws {
+    let document = """
+      {"error":{"code":429,"message":"quota of header-secret","status":"RESOURCE_EXHAUSTED",
+      "details":[7,{"@type":"type.googleapis.com/google.rpc.Help","retryDelay":"99s"},
+      {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"23.5s"}]}}
+      """
+    let read = try await problem(429, document, type: "application/json; charset=UTF-8")
+    #expect(read.code == "RESOURCE_EXHAUSTED" && read.detail == "quota of (hidden)")
+    #expect(read.advice == .limited(delay: .milliseconds(23_500)))
+    let told = try await problem(
+      429, document, ["Retry-After": "40"], type: "application/json")
+    #expect(told.delay == .seconds(40))
+    for broken in ["-3s", "x", "3", "nans"] {
+      let text = document.replacing("23.5s", with: broken)
+      let delay = try await problem(429, text).delay
+      #expect(delay == (broken == "-3s" ? RetryAdvice(delay: .zero).delay : nil), "\(broken)")
+    }
+  }
+
   @Test(
     "what is no document leaves the status",
     arguments: [
