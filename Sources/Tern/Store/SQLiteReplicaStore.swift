@@ -66,6 +66,18 @@ public final class SQLiteReplicaStore: ReplicaStore {
     return output
   }
 
+  /// The same in a transaction of the app's, which decides whether it is kept.
+  func transaction<T>(in db: Database, _ body: (StoreTransaction) throws -> T) throws -> T {
+    let recorder = changes.isHeard ? ChangeRecorder() : nil
+    let result = try body(
+      StoreTransaction(db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits))
+    if let recorder {
+      let changed = try recorder.changes(in: sql)
+      db.afterNextTransaction { [changes] _ in changes.tell(changed) }
+    }
+    return result
+  }
+
   /// Switching them off makes SQLite prepare every statement again, so databases that have none
   /// are told apart.
   private func enforcesForeignKeys(_ db: Database) throws -> Bool {

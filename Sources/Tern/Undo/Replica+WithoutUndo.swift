@@ -1,0 +1,38 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+extension Replica {
+  /// Writes, in the caller's transaction, what the app does by itself: ``undo()`` passes it over, and
+  /// takes back what the person did before it.
+  ///
+  /// ```swift
+  /// try await context.step("translate") {
+  ///   try await service.translate(text)
+  /// } commit: { db, answer in
+  ///   try replica.writeWithoutUndo(in: db) { db in
+  ///     try db.execute(sql: "UPDATE question SET answer = ?", arguments: [answer])
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// What was written before, in this transaction or an earlier one, is sealed first, so that it stays
+  /// an operation that can be undone; what `body` writes is one of its own, that merges like any
+  /// other. Rows held aside that wait for it are looked at again by the next merge.
+  ///
+  /// - Returns: what `body` returns.
+  /// - Throws: what `body` throws, with nothing of it written, also where the transaction goes on;
+  ///   `DatabaseError`, ``ReplicaError``.
+  public func writeWithoutUndo<T>(in db: Database, _ body: (Database) throws -> T) throws -> T {
+    var result: T?
+    try db.inSavepoint {
+      try store.transaction(in: db) { transaction in
+        _ = try Seal.run(in: transaction)
+        result = try body(db)
+        for sequence in try Seal.run(in: transaction) { try transaction.markUndone(sequence) }
+      }
+      return .commit
+    }
+    return result!
+  }
+}
