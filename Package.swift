@@ -115,8 +115,31 @@ let package = Package(
       dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
       path: "Examples/Library", exclude: ["README.md", "catalogue.csv"], swiftSettings: strict),
     .target(
+      name: "ExampleService",
+      dependencies: [.product(name: "Hummingbird", package: "hummingbird", condition: server)],
+      path: "Examples/Service", swiftSettings: strict),
+    .target(
+      name: "InterpreterKit",
+      dependencies: [
+        "ExampleService",
+        .product(name: "Hummingbird", package: "hummingbird", condition: server),
+      ],
+      path: "Examples/Interpreter/Kit", swiftSettings: strict),
+    .executableTarget(
+      name: "interpreter",
+      dependencies: [
+        "InterpreterKit",
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+      ],
+      path: "Examples/Interpreter/Tool", swiftSettings: strict),
+    .testTarget(
+      name: "InterpreterTests",
+      dependencies: ["InterpreterKit", "interpreter", "TernNetwork", "TestProcesses"],
+      swiftSettings: strict),
+    .target(
       name: "RecognizerKit",
       dependencies: [
+        "ExampleService",
         .product(name: "Hummingbird", package: "hummingbird", condition: server),
         .product(name: "Crypto", package: "swift-crypto", condition: server),
       ],

@@ -1,5 +1,6 @@
 #if Server
 import ArgumentParser
+import ExampleService
 import Foundation
 import GRDB
 import RecognizerKit

@@ -1,5 +1,6 @@
 #if Server
 import ArgumentParser
+import ExampleService
 import Foundation
 import GRDB
 import RecognizerKit
@@ -93,7 +94,7 @@ struct Retry: AsyncParsableCommand {
   }
 }
 #else
-import RecognizerKit
+import ExampleService
 
 @main
 struct WithoutServer {

@@ -2,20 +2,22 @@
 import Hummingbird
 import NIOCore
 
-/// A request's context that can end its connection: some misbehaviour does.
-struct ScanContext: RequestContext {
-  var coreContext: CoreRequestContextStorage
+/// A request's context that can end its connection: some misdeeds do.
+package struct CuttableContext: RequestContext {
+  package var coreContext: CoreRequestContextStorage
   private let channel: any Channel
 
-  init(source: ApplicationRequestContextSource) {
+  package init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)
     channel = source.channel
   }
 
   /// Closes the connection at once, whatever was to be written.
-  func cut() { channel.close(mode: .all, promise: nil) }
+  package func cut() { channel.close(mode: .all, promise: nil) }
 }
 
 /// Thrown where the connection is closed, so that nobody writes an answer.
-struct ConnectionCut: Error {}
+package struct ConnectionCut: Error {
+  package init() {}
+}
 #endif

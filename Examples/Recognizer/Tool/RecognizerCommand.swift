@@ -1,5 +1,6 @@
 #if Server
 import ArgumentParser
+import ExampleService
 import Foundation
 import RecognizerKit
 
@@ -12,7 +13,7 @@ struct RecognizerCommand: AsyncParsableCommand {
     discussion: """
       Serves until SIGTERM or SIGINT; given photos, it reads them and ends.
       --misbehave takes KIND[=VALUE][:COUNT], several with commas: \
-      \(Misbehaviour.Kind.allCases.map(\.rawValue).joined(separator: ", ")).
+      \(MisbehaviourKind.allCases.map(\.rawValue).joined(separator: ", ")).
       """)
 
   @Option(

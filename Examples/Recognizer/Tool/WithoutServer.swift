@@ -1,5 +1,5 @@
 #if !Server
-import RecognizerKit
+import ExampleService
 
 @main
 struct WithoutServer {

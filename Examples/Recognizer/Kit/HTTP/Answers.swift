@@ -1,4 +1,5 @@
 #if Server
+import ExampleService
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -44,17 +45,10 @@ extension Response {
     switch problem.header {
     case .none: break
     case .seconds: headers[.retryAfter] = String((wait + 999) / 1000)
-    case .date: headers[.retryAfter] = httpDate((now + wait + 999) / 1000)
+    case .date:
+      headers[.retryAfter] = httpDate(
+        Date(timeIntervalSince1970: Double((now + wait + 999) / 1000)))
     }
   }
-}
-
-/// - Source: RFC 9110, section 5.6.7, "Date/Time Formats".
-private func httpDate(_ secondsSince1970: Int64) -> String {
-  let formatter = DateFormatter()
-  formatter.locale = Locale(identifier: "en_US_POSIX")
-  formatter.timeZone = TimeZone(secondsFromGMT: 0)
-  formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-  return formatter.string(from: Date(timeIntervalSince1970: Double(secondsSince1970)))
 }
 #endif

@@ -1,14 +1,10 @@
 #if Server
+import ExampleService
 import Foundation
-import Hummingbird
-import HummingbirdCore
 import Logging
-import NIOCore
-import ServiceLifecycle
-import UnixSignals
 
-/// The scan service on this machine, over HTTP/1.1. It is a `Service`.
-public struct RecognizerApplication: Service {
+/// The scan service on this machine.
+public struct RecognizerApplication: LocalService {
   /// Blocks its thread, and calls `found` with each book of the photo.
   public typealias Read = @Sendable (_ photo: [UInt8], _ found: (Finding) -> Void) throws -> Void
 
@@ -51,68 +47,12 @@ public struct RecognizerApplication: Service {
     let bench = Workbench(
       board: board, mischief: mischief, clock: clock, width: photosAtOnce, logger: logger,
       read: read)
-    let application = Application(
-      responder: ScanResponder(board: board, bench: bench, mischief: mischief, clock: clock),
-      server: .http1(configuration: .init(idleTimeout: .seconds(75))),
-      configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
-      onServerRunning: { [onListening] channel in
-        await onListening(channel.localAddress?.port ?? 0)
-      },
-      logger: logger)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await bench.run() }
       defer { group.cancelAll() }
-      do {
-        try await application.run()
-      } catch let error as IOError {
-        throw ListenError(port: port, reason: String(cString: strerror(error.errnoCode)))
-      }
+      try await listen(
+        ScanResponder(board: board, bench: bench, mischief: mischief, clock: clock))
     }
-  }
-
-  /// Serves for as long as `body` runs, which is told where, and is cancelled if the service fails.
-  ///
-  /// - Throws: what `body` throws, or what ended the service.
-  public func serving(_ body: @escaping @Sendable (URL) async throws -> Void) async throws {
-    let (ports, port) = AsyncStream.makeStream(of: Int.self)
-    var application = self
-    application.onListening = { [onListening] number in
-      await onListening(number)
-      port.yield(number)
-    }
-    try await withThrowingTaskGroup(of: Void.self) { [application] tasks in
-      tasks.addTask {
-        defer { port.finish() }
-        try await application.run()
-      }
-      for await number in ports {
-        let url = URL(string: "http://127.0.0.1:\(number)")!
-        tasks.addTask { try await body(url) }
-        break
-      }
-      // The service does not end first, unless something ended it.
-      try await tasks.next()
-      tasks.cancelAll()
-    }
-  }
-
-  /// Serves until SIGTERM or SIGINT.
-  public func runUntilSignal() async throws {
-    var configuration = ServiceGroupConfiguration(
-      services: [self], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-    configuration.maximumGracefulShutdownDuration = .seconds(20)
-    try await ServiceGroup(configuration: configuration).run()
-  }
-}
-
-/// Why the service could not begin to listen.
-public struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
-  public let port: Int
-  /// What the system said.
-  public let reason: String
-
-  public var description: String {
-    "can't listen on 127.0.0.1:\(port): \(reason); choose another --port"
   }
 }
 #endif

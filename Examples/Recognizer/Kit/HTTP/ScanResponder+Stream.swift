@@ -1,4 +1,5 @@
 #if Server
+import ExampleService
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -7,7 +8,7 @@ import ServiceLifecycle
 extension ScanResponder {
   /// A job's events from where the client left off, to the job's end or either side's.
   func stream(
-    _ job: ScanJob, _ request: Request, _ context: ScanContext
+    _ job: ScanJob, _ request: Request, _ context: CuttableContext
   ) -> Response {
     let start = job.beginning(after: request.headers[.lastEventID])
     let body = ResponseBody { writer in
@@ -38,7 +39,7 @@ extension ScanResponder {
   }
 
   private func write(
-    _ job: ScanJob, from start: Int64, _ listener: ScanJob.Listener, _ context: ScanContext,
+    _ job: ScanJob, from start: Int64, _ listener: ScanJob.Listener, _ context: CuttableContext,
     to writer: inout any ResponseBodyWriter
   ) async throws {
     let cut = mischief.take(.cutStream)

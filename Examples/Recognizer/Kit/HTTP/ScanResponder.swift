@@ -1,5 +1,6 @@
 #if Server
 import Crypto
+import ExampleService
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -7,14 +8,14 @@ import NIOCore
 
 /// Answers every request: the contract, and the control of what goes wrong.
 struct ScanResponder: HTTPResponder {
-  typealias Context = ScanContext
+  typealias Context = CuttableContext
 
   let board: ScanBoard
   let bench: Workbench
   let mischief: Mischief
   let clock: ScanClock
 
-  func respond(to request: Request, context: ScanContext) async throws -> Response {
+  func respond(to request: Request, context: CuttableContext) async throws -> Response {
     do {
       return try await answer(request, context)
     } catch let problem as Problem {
@@ -23,7 +24,7 @@ struct ScanResponder: HTTPResponder {
     }
   }
 
-  private func answer(_ request: Request, _ context: ScanContext) async throws -> Response {
+  private func answer(_ request: Request, _ context: CuttableContext) async throws -> Response {
     let path = request.uri.path.split(separator: "/").map { Substring($0) }
     if path.first == "control" { return try await control(request, path.dropFirst().first) }
     if let delay = mischief.take(.delay) {
@@ -55,7 +56,7 @@ struct ScanResponder: HTTPResponder {
     }
   }
 
-  private func create(_ request: Request, _ context: ScanContext) async throws -> Response {
+  private func create(_ request: Request, _ context: CuttableContext) async throws -> Response {
     let device = try device(request)
     if mischief.take(.dailyQuota) != nil {
       throw ScanBoard.quotaExceeded(await board.quota(of: device), clock.nowMilliseconds)

@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 
 /// A book that was found, and how sure that is.

@@ -1,5 +1,5 @@
+import ExampleService
 import Foundation
-import Synchronization
 
 /// A program of the system that does a part of the work.
 package struct Tool: Sendable {
@@ -18,9 +18,6 @@ package struct Tool: Sendable {
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
-  /// One at a time, or a tool would inherit the other's pipe before it is marked, and keep it open.
-  private static let starting = Mutex(())
-
   /// What it prints, and the exit status. Blocks its thread.
   ///
   /// - Parameters:
@@ -34,9 +31,15 @@ package struct Tool: Sendable {
       throw ToolError(
         tool: name, reason: "is not installed: apt-get install \(package)", isMissing: true)
     }
-    let (id, output) = try Self.starting.withLock { _ in
-      try start(path, arguments, complaints: complaints)
+    let spawned: Spawned
+    do throws(SpawnError) {
+      // Photos are read side by side instead; more threads for one cost more than they bring.
+      spawned = try Spawned(
+        path, arguments, environment: ["OMP_THREAD_LIMIT": "1"], complaints: complaints)
+    } catch {
+      throw ToolError(tool: name, reason: error.description)
     }
+    let (id, output) = (spawned.id, spawned.output)
     defer { close(output) }
     child?.begin(id)
     let end = ContinuousClock.now + .seconds(seconds)
@@ -62,53 +65,6 @@ package struct Tool: Sendable {
     guard !isLate else { throw ToolError(tool: name, reason: "took over \(seconds) seconds") }
     guard status & 0x7f == 0 else { throw ToolError(tool: name, reason: "was ended by a signal") }
     return (bytes, (status >> 8) & 0xff)
-  }
-
-  /// Foundation's `Process` learns of an exit through a run loop, which threads of a pool lack.
-  ///
-  /// The tool gets nothing that a terminal says: a Ctrl-C is for the program that waits for it, and
-  /// would look like a failure of the photo here.
-  private func start(
-    _ path: String, _ arguments: [String], complaints: Bool
-  ) throws -> (pid_t, CInt) {
-    var ends: [CInt] = [0, 0]
-    guard pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    #if os(Linux)
-    var actions = posix_spawn_file_actions_t()
-    var attributes = posix_spawnattr_t()
-    #else
-    var actions: posix_spawn_file_actions_t?
-    var attributes: posix_spawnattr_t?
-    #endif
-    defer { close(ends[1]) }
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // 0 is a group of its own.
-    posix_spawnattr_setpgroup(&attributes, 0)
-    posix_spawnattr_setflags(&attributes, CShort(POSIX_SPAWN_SETPGROUP))
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-    if complaints {
-      posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
-    } else {
-      posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-    }
-    var words = ([path] + arguments).map { strdup($0) } + [nil]
-    // Photos are read side by side instead; more threads for one cost more than they bring.
-    var environment = ProcessInfo.processInfo.environment
-    environment["OMP_THREAD_LIMIT"] = "1"
-    var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-    defer { for word in words + variables { free(word) } }
-    var id: pid_t = 0
-    let code = posix_spawn(&id, path, &actions, &attributes, &words, &variables)
-    guard code == 0 else {
-      close(ends[0])
-      throw ToolError(tool: name, reason: String(cString: strerror(code)))
-    }
-    return (id, ends[0])
   }
 }
 
