@@ -136,6 +136,20 @@ let package = Package(
       name: "InterpreterTests",
       dependencies: ["InterpreterKit", "interpreter", "TernNetwork", "TestProcesses"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "translate",
+      dependencies: [
+        "InterpreterKit", "Tern", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+      ],
+      path: "Examples/Translate", exclude: ["README.md"], swiftSettings: strict),
+    .testTarget(
+      name: "TranslateTests",
+      dependencies: [
+        "InterpreterKit", "interpreter", "translate", "Tern", "TernTool", "TestProcesses",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
     .target(
       name: "RecognizerKit",
       dependencies: [

@@ -14,7 +14,7 @@ install_missing() {
   command -v swift > /dev/null || fail "there is no swift; see https://www.swift.org/install"
   local package missing=()
   for package in libsqlite3-dev zlib1g-dev libcurl4-openssl-dev sqlite3 \
-    tesseract-ocr zbar-tools graphicsmagick curl; do
+    tesseract-ocr zbar-tools graphicsmagick curl apertium apertium-eng-spa apertium-fr-es; do
     dpkg-query -W -f '${Status}' $package 2> /dev/null | grep -q '^install ok installed$' \
       || missing+=("$package")
   done
@@ -35,7 +35,7 @@ install_missing() {
 build() {
   local began product flags=(--traits Server,Rehearsal)
   began=$(now)
-  for product in tern library scan recognizer; do
+  for product in tern library scan recognizer translate interpreter; do
     swift build "${flags[@]}" --product $product > "$work/build.log" 2>&1 \
       || { tail -n 40 "$work/build.log" >&2; fail "the build, above"; }
   done

@@ -1,0 +1,94 @@
+#if Server
+import ArgumentParser
+import ExampleService
+import Foundation
+import GRDB
+import Tern
+
+struct Chat: AsyncParsableCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(commandName: "chat", abstract: Word.chatAbstract.text)
+  }
+
+  @OptionGroup var file: DataFile
+  @OptionGroup var sides: Sides
+  @Option(help: ArgumentHelp(Word.chatHelp.text)) var resume: String?
+  @Flag(help: ArgumentHelp(Word.noSwapHelp.text)) var noSwap = false
+  @Flag(help: ArgumentHelp(Word.speakHelp.text)) var speak = false
+
+  struct Conversation: Codable, FetchableRecord, PersistableRecord, Sendable {
+    var id, near, far: String
+    var isFarsTurn = false
+    /// Microseconds since 1970.
+    var startedAt: Int64
+  }
+
+  func run() async throws {
+    try await file.use { database, settings in
+      var talk = try await conversation(database, settings)
+      let swaps = !noSwap && settings[.swap] == "on"
+      let watch = Watch(database: database, key: DataFile.key)
+      say("\(talk.id)\t\(talk.near) ⇄ \(talk.far)")
+      for bytes in StandardInput() {
+        guard let line = String(validating: bytes, as: UTF8.self),
+          !line.allSatisfy(\.isWhitespace), line.count <= Ask.longest
+        else {
+          complain(Word.emptyText.text)
+          continue
+        }
+        let (from, to) = talk.isFarsTurn ? (talk.far, talk.near) : (talk.near, talk.far)
+        if swaps { talk.isFarsTurn.toggle() }
+        // One action: what was said, and whose turn it is now.
+        let after = talk
+        let question = Question(
+          text: line, source: from, target: to, conversation: talk.id, model: settings[.model])
+        let ids = try await database.ask([question]) { try after.save($0) }
+        let teller = Teller(count: 1, json: false, showsProgress: false)
+        let end = try await watch.follow(ids, usesOffline: settings[.offline] == "on") {
+          try teller.tell($0, $1)
+        }
+        switch end {
+        case .answered:
+          if speak || settings[.speak] == "on" { try await voice(ids[0], to, database) }
+        case .offline(let reason):
+          complain("\(Word.unreachable.text): \(reason)")
+          complain(Word.saved.text(1))
+        case .stopped: throw ExitCode.stopped
+        }
+      }
+    }
+  }
+
+  /// A new one, or one that any of the person's devices began.
+  private func conversation(
+    _ database: TranslateDatabase, _ settings: Settings
+  ) async throws -> Conversation {
+    guard let resume else {
+      let (from, to) = try sides.resolved(settings)
+      guard from != "auto" else { throw Refusal(Word.unknownCode.text(from)) }
+      return Conversation(
+        id: UUID().uuidString.lowercased(), near: from, far: to,
+        startedAt: Int64(Date().timeIntervalSince1970 * 1_000_000))
+    }
+    let found = try await database.pool.read { db in
+      try Conversation.fetchOne(
+        db,
+        sql: """
+          SELECT * FROM conversation WHERE id = ?1 OR ?1 = 'last' ORDER BY startedAt DESC LIMIT 1
+          """, arguments: [resume])
+    }
+    guard let found else { throw Refusal(Word.noChat.text(resume)) }
+    return found
+  }
+
+  /// Where espeak-ng is not installed, nothing is heard.
+  private func voice(_ id: String, _ language: String, _ database: TranslateDatabase) async throws {
+    guard let text = try await database.pool.read({ try Entry.find(id, in: $0) })?.translation,
+      let spoken = try? Spawned("/usr/bin/espeak-ng", ["-v", language, "--", text])
+    else { return }
+    close(spoken.output)
+    var status: CInt = 0
+    while waitpid(spoken.id, &status, 0) < 0, errno == EINTR {}
+  }
+}
+#endif

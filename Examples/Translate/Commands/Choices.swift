@@ -1,0 +1,108 @@
+#if Server
+import ArgumentParser
+import ExampleService
+import Foundation
+import GRDB
+import InterpreterKit
+import Tern
+
+/// What is installed here.
+enum Offline {
+  private static let pairs = ApertiumPair.installed()
+
+  static func has(from source: String, to target: String) -> Bool {
+    pairs.contains { ($0.source == source || source == "auto") && $0.target == target }
+  }
+
+  /// Into which languages it translates from one.
+  static func targets(of source: String) -> [String] {
+    pairs.filter { $0.source == source }.map(\.target)
+  }
+}
+
+struct Languages: AsyncParsableCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(commandName: "languages", abstract: Word.languagesAbstract.text)
+  }
+
+  @OptionGroup var listing: Listing
+  @Argument var text: String?
+
+  private struct Line: Encodable {
+    var code, native, name: String
+    var offline: [String]
+  }
+
+  func run() async throws {
+    try await listing.file.use { database, _ in
+      let used = try await database.pool.read { try Language.lastUsed(in: $0) }
+      let all = used.map(Language.init) + Language.all.filter { !used.contains($0.code) }
+      for language in all where text.map(language.matches) ?? true {
+        let line = Line(
+          code: language.code, native: language.native, name: language.name,
+          offline: Offline.targets(of: language.code))
+        if listing.json {
+          try sayJSON(line)
+        } else {
+          let targets = line.offline.joined(separator: ", ")
+          let mark = targets.isEmpty ? "" : "\t\(Word.offlineMark.text): → \(targets)"
+          say("\(line.code)\t\(line.native)\t\(line.name)\(mark)")
+        }
+      }
+    }
+  }
+}
+
+struct SettingsCommand: AsyncParsableCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(commandName: "settings", abstract: Word.settingsAbstract.text)
+  }
+
+  @OptionGroup var listing: Listing
+  @Argument var name: String?
+  @Argument var value: String?
+
+  func run() async throws {
+    try await listing.file.use { database, settings in
+      let all = Setting.allCases.map(\.rawValue).joined(separator: ", ")
+      let chosen = try name.map { name in
+        guard let setting = Setting(rawValue: name) else {
+          throw Refusal(Word.noSetting.text(name, all))
+        }
+        return setting
+      }
+      if let chosen, let value {
+        guard chosen.accepts(value) else {
+          throw Refusal(Word.badSetting.text(chosen.rawValue, value))
+        }
+        return try await database.replica.write { try Settings.set(chosen, to: value, in: $0) }
+      }
+      let shown = chosen.map { [$0] } ?? Setting.allCases
+      if listing.json {
+        return try sayJSON(
+          Dictionary(uniqueKeysWithValues: shown.map { ($0.rawValue, settings[$0]) }))
+      }
+      for setting in shown { say("\(setting.rawValue)\t\(settings[setting])") }
+    }
+  }
+}
+
+struct Undo: AsyncParsableCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(commandName: "undo", abstract: Word.undoAbstract.text)
+  }
+
+  @OptionGroup var file: DataFile
+
+  func run() async throws {
+    try await file.use { database, _ in
+      guard let undone = try await database.undo() else {
+        complain(Word.nothingToUndo.text)
+        throw ExitCode.unanswered
+      }
+      let rows = undone.rows.map { "\($0.table) \($0.action.rawValue)" }
+      say(Word.undone.text(Set(rows).sorted().joined(separator: ", ")))
+    }
+  }
+}
+#endif

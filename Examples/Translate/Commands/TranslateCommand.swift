@@ -1,0 +1,93 @@
+#if Server
+import ArgumentParser
+import ExampleService
+import Foundation
+import GRDB
+import Tern
+
+/// `translate`: a translator in the terminal, with or without a network.
+@main
+struct TranslateCommand: AsyncParsableCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "translate", abstract: Word.abstract.text,
+      subcommands: [
+        Ask.self, Chat.self, History.self, Search.self, Favorites.self, Languages.self,
+        SettingsCommand.self, Status.self, Run.self, Undo.self,
+      ], defaultSubcommand: Ask.self)
+  }
+}
+
+/// How the program ends, beside 0 and, for a command that can't be understood, 64.
+extension ExitCode {
+  /// A question has no translation, for ever.
+  static let unanswered = ExitCode(1)
+  /// What was asked can't be done as it stands.
+  static let usage = ExitCode(64)
+  /// The disk is full, or fails.
+  static let fullDisk = ExitCode(74)
+  /// Questions are saved, and wait.
+  static let later = ExitCode(75)
+  /// By SIGINT or SIGTERM; questions are saved.
+  static let stopped = ExitCode(130)
+}
+
+struct DataFile: ParsableArguments {
+  @Option(help: ArgumentHelp(Word.dataHelp.text))
+  var data = "translate.sqlite"
+
+  /// For which a service is left alone that does not say for how long.
+  @Option(help: .hidden) var pauseSeconds = 30
+
+  /// Runs a command's work; what ends it by the world's fault is said in a sentence.
+  func use(_ body: (TranslateDatabase, Settings) async throws -> Void) async throws {
+    CrashPoint.armFromEnvironment()
+    do {
+      let database = try await TranslateDatabase.open(data, pause: .seconds(pauseSeconds))
+      let settings = try await database.pool.read { try Settings(in: $0) }
+      Words.choose(settings[.language])
+      try await body(database, settings)
+    } catch let error where Self.isDisk(error) {
+      complain(Word.fullDisk.text)
+      throw ExitCode.fullDisk
+    } catch let error as Refusal {
+      complain(error.description)
+      throw ExitCode.usage
+    }
+  }
+
+  /// Where not even the log's index has room, SQLite calls it an I/O error.
+  private static func isDisk(_ error: any Error) -> Bool {
+    switch error {
+    case let error as DatabaseError: [.SQLITE_FULL, .SQLITE_IOERR].contains(error.resultCode)
+    case let error as DatabaseSetupError: error.underlyingError.map(isDisk) ?? false
+    case let error as JobQueueError: error.code == .diskFull
+    default: false
+    }
+  }
+
+  /// Of the environment, and written nowhere.
+  static var key: String? {
+    let key = ProcessInfo.processInfo.environment["GEMINI_API_KEY"] ?? ""
+    return key.isEmpty ? nil : key
+  }
+}
+
+/// A line for the person, beside what a script reads.
+func complain(_ line: String) {
+  FileHandle.standardError.write(Data((line + "\n").utf8))
+}
+
+func sayJSON(_ value: some Encodable) throws {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  say(String(decoding: try encoder.encode(value), as: UTF8.self))
+}
+#else
+import ExampleService
+
+@main
+struct WithoutServer {
+  static func main() { endWithoutServer("translate") }
+}
+#endif

@@ -1,0 +1,47 @@
+import Foundation
+import GRDB
+import InterpreterKit
+
+/// A language by its code of ISO 639-1, or of three letters where it has none of two.
+struct Language: Sendable {
+  let code: String
+
+  static func isKnown(_ code: String) -> Bool {
+    let language = Locale.LanguageCode(code)
+    return language.isISOLanguage && (language.identifier(.alpha2) ?? code) == code
+  }
+
+  /// Those with a name of their own, by code.
+  static var all: [Language] {
+    Locale.LanguageCode.isoLanguageCodes.map { Language(code: $0.identifier) }
+      .filter { isKnown($0.code) && $0.native != $0.code }
+      .sorted { $0.code < $1.code }
+  }
+
+  /// In itself, and in the reader's language.
+  var native: String { name(in: code) }
+  var name: String { name(in: Words.language) }
+
+  private func name(in reader: String) -> String {
+    Locale(identifier: reader).localizedString(forLanguageCode: code) ?? code
+  }
+
+  func matches(_ text: String) -> Bool {
+    let wanted = text.lowercased()
+    return code == wanted || native.lowercased().contains(wanted)
+      || name.lowercased().contains(wanted)
+  }
+
+  /// The five that were used last, the latest first.
+  static func lastUsed(in db: Database) throws -> [String] {
+    try String.fetchAll(
+      db,
+      sql: """
+        SELECT code FROM (
+          SELECT target AS code, askedAt FROM phrase UNION ALL
+          SELECT coalesce(answer.source, phrase.source), askedAt
+          FROM phrase LEFT JOIN answer ON answer.phrase = phrase.id)
+        WHERE code <> 'auto' GROUP BY code ORDER BY max(askedAt) DESC, code LIMIT 5
+        """)
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import GRDB
+import Tern
+
+extension SyncSchema {
+  /// What a person said, kept and chose. Answers stand beside their questions, so that taking back a
+  /// question is not kept from it by the answer that came.
+  static let translate = SyncSchema(
+    version: 1,
+    tables: ["conversation", "phrase", "answer", "favorite", "setting"].map { SyncTable($0) })
+}
+
+/// The app's own database, and the two things that Tern makes of it: a replica and a job queue.
+struct TranslateDatabase: Sendable {
+  let pool: DatabasePool
+  let replica: Replica
+  let jobs: JobQueue
+
+  static func open(_ path: String, pause: Duration = .seconds(30)) async throws
+    -> TranslateDatabase
+  {
+    var configuration = Configuration()
+    // `translate run` commits while another command does.
+    configuration.busyMode = .timeout(10)
+    let pool = try DatabasePool(path: path, configuration: configuration)
+    let replica = try await Replica.open(pool, schema: .translate, migrator: migrator)
+    // No text ends the program that sends it, however often that dies on the way.
+    var limits = JobLimits()
+    limits.deaths = 1000
+    let jobs = try await JobQueue.open(
+      pool, limits: limits, environment: JobEnvironment(gateDelay: pause))
+    return TranslateDatabase(pool: pool, replica: replica, jobs: jobs)
+  }
+
+  private static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("translations") { try $0.execute(sql: tables) }
+    return migrator
+  }
+
+  private static let tables = """
+    -- Whose turn it is: the far side's, or the one that holds the device.
+    CREATE TABLE conversation (
+      id TEXT NOT NULL PRIMARY KEY, near TEXT NOT NULL, far TEXT NOT NULL,
+      isFarsTurn BOOLEAN NOT NULL DEFAULT FALSE, startedAt INTEGER NOT NULL);
+
+    -- `askedAt` is microseconds since 1970, and on one device greater than all before: the order.
+    CREATE TABLE phrase (
+      id TEXT NOT NULL PRIMARY KEY, conversation TEXT NOT NULL, source TEXT NOT NULL,
+      target TEXT NOT NULL, text TEXT NOT NULL, askedAt INTEGER NOT NULL);
+    CREATE INDEX phraseByTime ON phrase (askedAt);
+
+    -- Either `text` or `problem`; `source` is the language that was found.
+    CREATE TABLE answer (
+      phrase TEXT NOT NULL PRIMARY KEY, text TEXT, source TEXT, engine TEXT, confidence DOUBLE,
+      alternatives TEXT NOT NULL DEFAULT '[]', isOffline BOOLEAN NOT NULL DEFAULT FALSE,
+      problem TEXT, detail TEXT);
+
+    CREATE TABLE favorite (
+      source TEXT NOT NULL, target TEXT NOT NULL, text TEXT NOT NULL, translation TEXT NOT NULL,
+      addedAt INTEGER NOT NULL, PRIMARY KEY (source, target, text));
+
+    -- A row for each, so that a device's first choice brings no other along.
+    CREATE TABLE setting (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+
+    -- What follows stays on this device. `waiting` are its own questions without an answer, in
+    -- order: of the first there is a job.
+    CREATE TABLE waiting (place INTEGER PRIMARY KEY AUTOINCREMENT, phrase TEXT NOT NULL UNIQUE);
+    CREATE TRIGGER phraseGone AFTER DELETE ON phrase BEGIN
+      DELETE FROM waiting WHERE phrase = old.id;
+    END;
+
+    CREATE TABLE cache (
+      number INTEGER PRIMARY KEY, text TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
+      model TEXT NOT NULL, translation TEXT NOT NULL, UNIQUE (text, source, target, model));
+
+    CREATE VIRTUAL TABLE words USING fts5(
+      phrase, kind UNINDEXED, text, tokenize = "unicode61 remove_diacritics 2");
+    CREATE TRIGGER phraseWords AFTER INSERT ON phrase BEGIN
+      INSERT INTO words VALUES (new.id, 'phrase', new.text);
+    END;
+    CREATE TRIGGER phraseNoWords AFTER DELETE ON phrase BEGIN
+      DELETE FROM words WHERE phrase = old.id AND kind = 'phrase'
+        AND words MATCH 'phrase: "' || replace(old.id, '"', '') || '"';
+    END;
+    CREATE TRIGGER answerWords AFTER INSERT ON answer WHEN new.text IS NOT NULL BEGIN
+      INSERT INTO words VALUES (new.phrase, 'answer', new.text);
+    END;
+    CREATE TRIGGER answerNoWords AFTER DELETE ON answer BEGIN
+      DELETE FROM words WHERE phrase = old.phrase AND kind = 'answer'
+        AND words MATCH 'phrase: "' || replace(old.phrase, '"', '') || '"';
+    END;
+    """
+}

@@ -1,0 +1,130 @@
+#if Server && (os(Linux) || os(macOS))
+import Foundation
+import TestProcesses
+import Testing
+
+@Suite(
+  "What can't be translated", .serialized,
+  .enabled(if: TestService.isInstalled, "Apertium is not installed"), .timeLimit(.minutes(2)))
+struct BadInputTests {
+  /// What is said, what comes in by a pipe, and words of the refusal.
+  private static let refusals: [([String], String, String)] = [
+    ([" \n"], "", "nothing to translate"), (["--json"], "\n \n", "nothing to translate"),
+    (
+      [String(repeating: "a", count: 10_001)], "",
+      "has 10001 characters, and 10000 are the most"
+    ),
+    (["x", "--from", "en", "--to", "zz"], "", "“zz” is no language's code"),
+    (["x", "--from", "es", "--to", "es"], "", "“es” is both languages"),
+    (["x", "--from", "en", "--to", "auto"], "", "“auto” is no language's code"),
+    (["settings", "to", "auto"], "", "“to” can't be auto"),
+    (["settings", "service", "not a place"], "", "“service” can't be not a place"),
+    (["settings", "colour", "red"], "", "no setting “colour”"),
+    (["search", "'*"], "", "Name a word"), (["favorite", "none"], "", "no answered question none"),
+  ]
+
+  @Test func `is refused by name, and nothing is asked`() async throws {
+    try await TestService.withFolder { service, folder in
+      for (words, input, reason) in Self.refusals {
+        let outcome = try await folder.run(words, Array(input.utf8))
+        #expect(outcome.status == 64 && outcome.complaints.contains(reason), "\(outcome)")
+      }
+      #expect(try await folder.history().isEmpty)
+      #expect(try await service.counts().requests == 0)
+    }
+  }
+
+  @Test func `in a pipe is left out line by line, and the others are translated`() async throws {
+    try await TestService.withFolder { _, folder in
+      let long = Array(String(repeating: "a", count: 10_001).utf8)
+      let input = Array("One dog.\n".utf8) + [0xFF, 0xFE, 10] + long + Array("\nTwo dogs.".utf8)
+      let outcome = try await folder("--from", "en", input: input)
+      #expect(outcome.status == 64)
+      #expect(outcome.lines == ["Un perro.", "Dos perros.", ""])
+      #expect(outcome.complaints.contains("Line 2 is not UTF-8"))
+      #expect(outcome.complaints.contains("Line 3 has more than 10000 characters"))
+    }
+  }
+
+  @Test func `but emoji, other scripts and long texts come through`() async throws {
+    try await TestService.withFolder { _, folder in
+      let long = String(repeating: "The house is big. ", count: 555)
+      for text in ["👩‍👩‍👧 🎉", "שלום עולם", "a\u{0}b\u{202E}", long] {
+        // No program takes a zero byte as a part of an argument.
+        let outcome = try await folder(text.replacing("\0", with: ""), "--from", "en")
+        #expect(outcome.status == 0)
+      }
+      #expect(try await folder.history().count == 4)
+      let unknown = try await folder("שלום", "--from", "auto")
+      #expect(unknown.status == 1 && unknown.complaints.contains("has these words"))
+    }
+  }
+
+  @Test func `two programs on one file share the work, and each answer comes once`()
+    async throws
+  {
+    try await TestService.withFolder("delay=20") { service, folder in
+      func lines(_ name: String) -> [UInt8] {
+        Array((1...10).map { "\(name) \($0) dogs.\n" }.joined().utf8)
+      }
+      async let first = folder("--from", "en", input: lines("First"))
+      async let second = folder("--from", "en", input: lines("Second"))
+      let outcomes = try await [first, second]
+      for outcome in outcomes {
+        #expect(outcome.status == 0 && outcome.lines.count == 11)
+        for (number, line) in outcome.lines.dropLast().enumerated() {
+          #expect(line.contains("\(number + 1) perros"))
+        }
+      }
+      #expect(try await folder.history().count == 20)
+      // A program that has all its answers may leave the other's next question in the middle.
+      #expect(try await service.counts().requests <= 21)
+    }
+  }
+
+  #if os(Linux)
+  private static let canMount: Bool = {
+    let words = ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    guard let process = try? ChildProcess("/usr/bin/env", arguments: words) else { return false }
+    process.endInput()
+    while process.read() != nil {}
+    return process.wait() == 0
+  }()
+
+  @Test(.enabled(if: canMount, "the system lets nobody mount a file system of its own"))
+  func `a full disk is named, and what was saved stays`() async throws {
+    try await withTranslateFolder { folder in
+      let script = """
+        mount -t tmpfs -o size=2m tmpfs "$1" || exit 99
+        cd "$1"
+        "$0" "The first." --from en --later; echo "= $?"
+        for room in 1200000 4000000; do
+          head -c $room /dev/zero > fill 2>/dev/null
+          yes 'A long line that takes some room in the file.' | head -20000 \
+            | "$0" --from en --later; echo "= $?"
+        done
+        rm fill
+        "$0" history
+        """
+      let outcome = try await blocking {
+        let process = try ChildProcess(
+          "/bin/sh",
+          arguments: [
+            "-c", #"exec unshare -rm sh -c "$0" "$@" 2>&1"#, script,
+            BuiltExecutable.path("translate"), folder.path,
+          ], environment: ["LC_ALL": "C.UTF-8"])
+        process.endInput()
+        var output: [UInt8] = []
+        while let bytes = process.read() { output += bytes }
+        _ = process.wait()
+        return String(decoding: output, as: UTF8.self)
+      }
+      let lines = outcome.split(separator: "\n")
+      #expect(lines.filter { $0.hasPrefix("= ") } == ["= 75", "= 74", "= 74"], "\(outcome)")
+      #expect(outcome.components(separatedBy: "no room on the disk").count == 3)
+      #expect(outcome.contains("en→es\tThe first.\twaiting"))
+    }
+  }
+  #endif
+}
+#endif
