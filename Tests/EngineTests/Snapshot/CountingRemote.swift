@@ -8,24 +8,28 @@ final class Counter: Sendable {
   @discardableResult func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }
 
-/// Counts the parts that are fetched, and may change them on their way.
+/// Counts the parts that are fetched, and may change them on their way, or refuse a push.
 struct CountingRemote: Remote {
   let remote: any Remote
   let counter: Counter
   let change: @Sendable ([UInt8]) -> [UInt8]
+  let willPush: @Sendable () throws -> Void
 
   init(
     _ remote: any Remote, _ counter: Counter,
-    change: @escaping @Sendable ([UInt8]) -> [UInt8] = { $0 }
+    change: @escaping @Sendable ([UInt8]) -> [UInt8] = { $0 },
+    willPush: @escaping @Sendable () throws -> Void = {}
   ) {
     (self.remote, self.counter, self.change) = (remote, counter, change)
+    self.willPush = willPush
   }
 
   var id: String { remote.id }
   var keepsSnapshots: Bool { remote.keepsSnapshots }
   func greet() async throws -> RemoteGreeting { try await remote.greet() }
   func push(_ operations: [Tern.Operation]) async throws -> PushReceipt {
-    try await remote.push(operations)
+    try willPush()
+    return try await remote.push(operations)
   }
   func pull(after cursor: Tern.Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await remote.pull(after: cursor, excluding: excluded)

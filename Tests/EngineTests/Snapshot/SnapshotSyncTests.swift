@@ -96,6 +96,48 @@ private var limits: ServerLimits {
     }
   }
 
+  @Test func `INV-06: a group of which a part was accepted goes on behind a loaded snapshot`()
+    async throws
+  {
+    var limits = limits
+    limits.lease = .seconds(-2 * 24 * 60 * 60)
+    try await Server.run(Server.memoryStore(seed: 6), limits: limits) { server in
+      let (parts, pushes) = (Counter(), Counter())
+      let a = try await phone(server)
+      let b = try await phone(server) { remote in
+        CountingRemote(remote, parts) {
+          $0
+        } willPush: {
+          // The first of the group's pushes was taken.
+          guard pushes.next() == 2 else { return }
+          throw RemoteError(.unavailable, "the disk is full")
+        }
+      }
+      try await b.syncOnce()
+      try await write(a, ["1", "2", "3", "4", "5"])
+      for _ in 1...2 { try await a.syncOnce() }
+      #expect(try greeting(server).trimmed > 1)
+      try await b.execute(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+        INSERT INTO item SELECT i, hex(randomblob(40000)), 1 FROM n
+        """)
+      let id = try b.replica.store.replicaID()
+      await #expect(throws: RemoteError.self) { try await b.syncOnce() }
+      let made = try b.replica.store.versionVector()[id]
+      let accepted = try greeting(server).heads[id]
+      #expect(accepted > 0 && accepted < made && parts.value > 0)
+      #expect(try await b.column("SELECT count(*) FROM item") == ["36"])
+      try await a.syncOnce()
+      #expect(try await a.column("SELECT count(*) FROM item") == ["5"])
+      try await b.syncOnce()
+      try await a.syncOnce()
+      try expectEqual(a, b)
+      #expect(try await a.column("SELECT count(*) FROM item") == ["36"])
+      #expect(try greeting(server).heads[id] == made)
+    }
+  }
+
   @Test func `a wiped server gets what no log has any more`() async throws {
     var port = 0
     var phone: Phone!
