@@ -68,6 +68,12 @@ package enum Planted: String, CaseIterable, Sendable {
   case priorityIgnored
   /// A job that is replaced keeps what its steps stored.
   case replacedInPart
+  /// More jobs of a lane run at once than its pace says.
+  case laneOverfilled
+  /// A job that is started takes no token of its lane's.
+  case tokenUntaken
+  /// What fails at a service is tried again whatever failed there before.
+  case budgetIgnored
 
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
@@ -80,7 +86,7 @@ package enum Planted: String, CaseIterable, Sendable {
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
     .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
-    .priorityIgnored, .replacedInPart,
+    .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
   ]
 
   #if Rehearsal

@@ -44,6 +44,37 @@ extension Durability {
     try db.execute(sql: "PRAGMA main.wal_checkpoint(PASSIVE)")
   }
 
+  /// A transaction of which no more is promised than that it survives the process: with this
+  /// durability set on the writer, it waits for the disk no longer than that needs. A later commit
+  /// that does wait makes it as durable as itself.
+  ///
+  /// - Throws: what `body` throws, with nothing written; `DatabaseError`.
+  package func writeUnsynced<T>(
+    to writer: some DatabaseWriter, _ body: (Database) throws -> T
+  ) throws -> T {
+    try writer.writeWithoutTransaction { db in
+      // Only a log in WAL mode is synced apart from the file, and only there less is safe.
+      guard self == .powerLoss,
+        try String.fetchOne(db.cachedStatement(sql: "PRAGMA main.journal_mode")) == "wal"
+      else { return try Self.transact(db, body) }
+      try db.execute(sql: "PRAGMA main.synchronous = \(SynchronousLevel.normal.rawValue)")
+      // SQLite sets this as it reads the statement, without a lock that could be in the way.
+      defer { sqlite3_exec(db.sqliteConnection, Self.fullSync, nil, nil, nil) }
+      return try Self.transact(db, body)
+    }
+  }
+
+  private static let fullSync = "PRAGMA main.synchronous = \(SynchronousLevel.full.rawValue)"
+
+  private static func transact<T>(_ db: Database, _ body: (Database) throws -> T) throws -> T {
+    var result: T?
+    try db.inTransaction {
+      result = try body(db)
+      return .commit
+    }
+    return result!
+  }
+
   /// `nil` for a journal with which not even the death of the process leaves a sound file.
   ///
   /// - Source: <https://www.sqlite.org/pragma.html#pragma_synchronous>

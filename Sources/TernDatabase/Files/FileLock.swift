@@ -19,7 +19,9 @@ package final class FileLock: Sendable {
   /// - Throws: ``FileFailure``.
   package static func attempt(_ path: String) throws -> FileLock? {
     let lock = try opened(path)
-    return try lock.attempt() ? lock : nil
+    guard try lock.attempt() else { return nil }
+    // Removed between the two, it is nobody's.
+    return lock.isOf(path) ? lock : nil
   }
 
   /// Takes the lock of a file that is open, unless somebody else has it.
@@ -53,6 +55,13 @@ package final class FileLock: Sendable {
 }
 
 extension FileLock {
+  /// Whether this is the lock of the file that is at a path now, and not of one that was removed.
+  package func isOf(_ path: String) -> Bool {
+    var (own, other) = (stat(), stat())
+    return fstat(descriptor, &own) == 0 && stat(path, &other) == 0
+      && own.st_ino == other.st_ino && own.st_dev == other.st_dev
+  }
+
   /// Whether somebody holds the lock; makes no file.
   ///
   /// Holds it for a moment where nobody does.

@@ -1,20 +1,20 @@
 import TernCore
 
-/// Which job is next: of those that are due, not paused, and that their gate lets pass, the one with
-/// the greatest priority, and of these the one that has been ready for longest. Nobody starves
-/// behind its equals: one that becomes ready later never goes first.
+/// Which job is next: of those that are due, not paused, within their pace, and that their gate lets
+/// pass, the one with the greatest priority, and of these the one that has been ready for longest.
+/// Nobody starves behind its equals: one that becomes ready later never goes first.
 package struct ClaimChoice: Hashable, Sendable {
-  /// The first in order of the jobs of one kind that wait for one service, and are due.
+  /// The first in order of the jobs of one kind and lane that wait for one service, and are due.
   package struct Head: Hashable, Sendable {
     package var job: JobID
-    package var kind: String
+    package var lane: JobLane
     /// `nil` for jobs without a gate.
     package var service: String?
     package var priority: Int
     package var ready: WallTime
 
-    package init(job: JobID, kind: String, service: String?, priority: Int, ready: WallTime) {
-      (self.job, self.kind, self.service) = (job, kind, service)
+    package init(job: JobID, lane: JobLane, service: String?, priority: Int, ready: WallTime) {
+      (self.job, self.lane, self.service) = (job, lane, service)
       (self.priority, self.ready) = (priority, ready)
     }
 
@@ -24,20 +24,31 @@ package struct ClaimChoice: Hashable, Sendable {
     }
   }
 
+  /// What a pace says to one more job.
+  package enum Hold: Hashable, Sendable {
+    /// Until one that runs has ended.
+    case busy
+    /// Until there is a token.
+    case until(WallTime)
+  }
+
   package enum Decision: Hashable, Sendable {
-    case claim(JobID, probeOf: String?)
+    case claim(Head, isProbe: Bool)
     /// Until a time, or `nil`: until something happens.
-    case wait(until: WallTime?)
+    ///
+    /// - Parameter paced: when the first job that a rate holds back may go.
+    case wait(until: WallTime?, paced: WallTime?)
   }
 
   /// - Parameters:
   ///   - next: when the first job that is not due yet is.
   package static func decide(
-    _ heads: [Head], gates: [String: GateLife], pauses: JobPauses, next: WallTime?, now: WallTime
-  ) -> Decision {
+    _ heads: [Head], gates: [String: GateLife], pauses: JobPauses, next: WallTime?, now: WallTime,
+    hold: (Head) throws -> Hold? = { _ in nil }
+  ) rethrows -> Decision {
     var best: (head: Head, isProbe: Bool)?
-    var next = next
-    for head in heads where !pauses.hold(head.kind) || Planted.isActive(.pauseIgnored) {
+    var (next, paced) = (next, nil as WallTime?)
+    for head in heads where !pauses.hold(head.lane.kind) || Planted.isActive(.pauseIgnored) {
       var isProbe = false
       let gate = Planted.isActive(.gateIgnored) ? nil : head.service.flatMap { gates[$0] }
       switch gate?.admission(at: now) {
@@ -48,9 +59,28 @@ package struct ClaimChoice: Hashable, Sendable {
       case .asProbe: isProbe = true
       case nil: break
       }
-      if best.map({ head.goes(before: $0.head) }) ?? true { best = (head, isProbe) }
+      guard best.map({ head.goes(before: $0.head) }) ?? true else { continue }
+      switch try hold(head) {
+      case .busy: continue
+      case .until(let time):
+        paced = min(paced ?? time, time)
+        continue
+      case nil: best = (head, isProbe)
+      }
     }
-    guard let best else { return .wait(until: next) }
-    return .claim(best.head.job, probeOf: best.isProbe ? best.head.service : nil)
+    if let best { return .claim(best.head, isProbe: best.isProbe) }
+    return .wait(until: [next, paced].compactMap(\.self).min(), paced: paced)
   }
+}
+
+/// Jobs of a kind that share a pace: those of one lane, or, where it has no name, all.
+package struct JobLane: Hashable, Sendable {
+  package var kind: String
+  package var name: String
+
+  package init(kind: String, name: String = "") {
+    (self.kind, self.name) = (kind, name)
+  }
+
+  package var ofKind: JobLane { JobLane(kind: kind) }
 }

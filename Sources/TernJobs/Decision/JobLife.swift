@@ -123,10 +123,13 @@ package struct JobLife: Hashable, Sendable {
       let isSteady = around.pathBefore.hasRoute && around.pathBefore == around.pathAfter
       return isLocal || isSteady ? count(around.retry) : missed(around)
     case .unreachable: return missed(around)
-    case .limited(let delay):
-      return .closeGate(
-        min(max(delay ?? around.gateDelay, Self.shortestGate), around.longestGate))
+    case .limited(let delay): return .closeGate(Self.gateDelay(delay, around))
     }
+  }
+
+  /// For how long a gate closes.
+  package static func gateDelay(_ asked: Duration?, _ around: Circumstances) -> Duration {
+    min(max(asked ?? around.gateDelay, shortestGate), around.longestGate)
   }
 
   private mutating func count(_ retry: RetryPolicy) -> Action {
@@ -146,5 +149,18 @@ package struct JobLife: Hashable, Sendable {
     guard around.pathAfter.hasRoute else { return .wait(around.backoff.limit) }
     var backoff = around.backoff.after(failures: unreached - 1)
     return .wait(backoff.next(jitter: around.jitter))
+  }
+}
+
+extension JobLife.Event {
+  /// Whether it is a sign that the service is out of order: it failed, or was not reached although
+  /// there is a network.
+  package var costsService: Bool {
+    guard case .failed(let advice, let around) = self else { return false }
+    return switch advice {
+    case .failed: true
+    case .interrupted, .unreachable: around.pathAfter.hasRoute
+    case .permanent, .limited: false
+    }
   }
 }

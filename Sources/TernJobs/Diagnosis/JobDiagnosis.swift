@@ -48,8 +48,8 @@ package struct JobDiagnosis {
     while let row = try rows.next() {
       let place = place(row["id"])
       let state = (row["state"] as Int?).flatMap(JobState.init)
-      if state.map({ !$0.hasEnded }) ?? true { unfinished += 1 }
-      guard let state, (row["starts"] as Int) >= 0, (row["failures"] as Int) >= 0,
+      unfinished += 1
+      guard let state, !state.hasEnded, (row["starts"] as Int) >= 0, (row["failures"] as Int) >= 0,
         (row["unreached"] as Int) >= 0, (row["deaths"] as Int) >= 0
       else {
         try findings.add(.jobState, "its state or its counts are none", at: place)
@@ -70,6 +70,27 @@ package struct JobDiagnosis {
         .jobCount,
         "the queue counts \(counted ?? 0) jobs that have not ended, and has \(unfinished)")
     }
+    try checkHistory()
+  }
+
+  private func checkHistory() throws {
+    let ended = [JobState.done, .cancelled].map { "\($0.rawValue)" }.joined(separator: ", ")
+    let rows = try Row.fetchCursor(
+      db,
+      sql: """
+        SELECT id FROM \(JobTables.history)
+        WHERE state NOT IN (\(ended)) OR id IN (SELECT id FROM \(JobTables.job))
+        """)
+    while let row = try rows.next() {
+      try findings.add(
+        .jobState, "the history has a job that has not ended", at: place(row["id"]))
+    }
+    let found = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(JobTables.history)")!
+    let counted = try Int.fetchOne(db, sql: "SELECT ended FROM \(JobTables.queue)") ?? 0
+    if counted != found {
+      try findings.add(
+        .jobCount, "the queue counts \(counted) jobs that have ended, and has \(found)")
+    }
   }
 
   /// What belongs to a job goes with it.
@@ -83,7 +104,7 @@ package struct JobDiagnosis {
         sql: """
           SELECT p.job FROM \(table) AS p
           WHERE NOT EXISTS (
-            SELECT 1 FROM \(JobTables.job) WHERE id = p.job AND NOT (\(JobTables.hasEnded)))
+            SELECT 1 FROM \(JobTables.job) WHERE id = p.job)
           """)
       while let row = try rows.next() {
         try findings.add(

@@ -23,6 +23,11 @@ public protocol Job: Codable, Sendable {
   static var service: String? { get }
   /// How often, and when, what failed is tried again. The default is ``RetryPolicy/standard``.
   static var retry: RetryPolicy { get }
+  /// How fast the jobs of this kind go, together. The default is ``JobPace/unbounded``. What is
+  /// changed here holds for the jobs that wait, too.
+  static var pace: JobPace { get }
+  /// How fast those of one lane go: see `lane` of ``JobQueue/enqueue(_:priority:after:unique:lane:files:in:)``.
+  static var lanePace: JobPace { get }
   /// Of the payload's coding; raise it when values that were stored before can't be decoded any
   /// more. The default is 1.
   static var version: Int { get }
@@ -37,6 +42,8 @@ extension Job {
   public static var service: String? { nil }
   public static var retry: RetryPolicy { .standard }
   public static var version: Int { 1 }
+  public static var pace: JobPace { .unbounded }
+  public static var lanePace: JobPace { .unbounded }
 
   public static func migrate(_ payload: Data, from version: Int) throws -> Self {
     throw JobFailure(.permanent, "\(kind) has no way to read version \(version)")

@@ -30,6 +30,8 @@ public struct JobRecord: Hashable, Sendable, Identifiable {
   public let kind: String
   /// Whose gate it passes.
   public let service: String?
+  /// Whose pace it shares among the jobs of its kind.
+  public let lane: String?
   public let state: JobState
   /// When ``state`` began.
   public let since: Date

@@ -25,6 +25,9 @@ public struct JobEnvironment: Sendable {
   public var gateDelay: Duration
   /// What a service may ask for; a longer pause is cut to this.
   public var longestGate: Duration
+  /// What the failures of each service may come to until something succeeds there: so many at once,
+  /// then one in each interval. `nil` for no bound.
+  public var retryBudget: JobRate?
   /// Where a worker decides, and blocks on SQLite.
   public var executor: any SerialExecutor
   /// Where files are copied and synced.
@@ -39,6 +42,7 @@ public struct JobEnvironment: Sendable {
     pollInterval: Duration = .seconds(1), clockInterval: Duration = .seconds(30),
     unreached: Backoff = Backoff(base: .seconds(1), limit: .seconds(60)),
     gateDelay: Duration = .seconds(30), longestGate: Duration = .seconds(86_400),
+    retryBudget: JobRate? = JobRate(1, per: .seconds(10), burst: 30),
     executor: (any SerialExecutor)? = nil, fileExecutor: (any SerialExecutor)? = nil
   ) {
     self.clock = clock
@@ -50,6 +54,7 @@ public struct JobEnvironment: Sendable {
     self.unreached = unreached
     self.gateDelay = gateDelay
     self.longestGate = longestGate
+    self.retryBudget = retryBudget
     self.executor = executor ?? DatabaseExecutor(label: "tern.jobs")
     self.fileExecutor = fileExecutor ?? DatabaseExecutor(label: "tern.job-files")
   }

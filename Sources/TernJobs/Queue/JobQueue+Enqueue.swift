@@ -11,6 +11,7 @@ extension JobQueue {
   ///   - priority: of the jobs that are due the greatest goes first, however long others wait.
   ///   - delay: not before that much time has passed.
   ///   - unique: what becomes of it when there is such a job already.
+  ///   - lane: whose ``Job/lanePace`` it shares with others of its kind: an account, say, or a host.
   ///   - files: what ``attach(copyOf:as:)`` made; the job's from the commit on. What a job that is
   ///     skipped was given stays the caller's.
   /// - Returns: the new job's id, or that of the one that stands for it.
@@ -20,7 +21,7 @@ extension JobQueue {
   @discardableResult
   public func enqueue<J: Job>(
     _ job: J, priority: Int = 0, after delay: Duration = .zero, unique: JobUniqueness? = nil,
-    files: [JobFile] = [], in db: Database
+    lane: String? = nil, files: [JobFile] = [], in db: Database
   ) throws -> JobID {
     let payload = try JobCoding.encode(job)
     guard payload.count <= limits.payloadBytes else {
@@ -29,16 +30,18 @@ extension JobQueue {
         "a \(J.kind) has \(payload.count) bytes, and the limit is \(limits.payloadBytes); put "
           + "large content into a file")
     }
-    if let count = unique?.key.utf8.count, count > limits.keyBytes {
+    for (key, what) in [(unique?.key, "is unique by"), (lane, "goes in a lane of")] {
+      guard let count = key?.utf8.count, count > limits.keyBytes else { continue }
       throw JobQueueError(
         .keyTooLong,
-        "a \(J.kind) is unique by \(count) bytes, and the limit is \(limits.keyBytes); take a "
-          + "shorter key")
+        "a \(J.kind) \(what) \(count) bytes, and the limit is \(limits.keyBytes); take a shorter key"
+      )
     }
     let now = environment.now
     let new = NewJob(
-      kind: J.kind, service: J.service, payload: payload, version: J.version, priority: priority,
-      key: unique?.key, ready: delay > .zero ? environment.time(after: delay) : now)
+      kind: J.kind, service: J.service, lane: lane ?? "", payload: payload, version: J.version,
+      priority: priority, key: unique?.key,
+      ready: delay > .zero ? environment.time(after: delay) : now)
     var id = JobID(rawValue: 0)
     var given: [JobFile] = []
     do {

@@ -8,7 +8,7 @@ extension JobQueue {
   /// - Throws: ``JobQueueError`` `.notInstalled`, `DatabaseError`.
   public func records(in db: Database) throws -> [JobRecord] {
     _ = try JobRows(db, limits: limits)
-    return try Row.fetchAll(db, sql: "\(Self.selection) ORDER BY id").map(JobRecord.init)
+    return try Row.fetchAll(db, sql: "\(Self.selection()) ORDER BY id").map(JobRecord.init)
   }
 
   /// - Returns: `nil` for a job that was removed, or that ended and is kept no longer: see
@@ -17,7 +17,7 @@ extension JobQueue {
   public func record(_ id: JobID, in db: Database) throws -> JobRecord? {
     _ = try JobRows(db, limits: limits)
     return try Row.fetchOne(
-      db, sql: "\(Self.selection) WHERE id = ?", arguments: [id.rawValue]
+      db, sql: Self.selection("WHERE id = :id"), arguments: ["id": id.rawValue]
     ).map(JobRecord.init)
   }
 
@@ -95,14 +95,14 @@ extension JobQueue {
   /// Ends a job that has not ended, waiting or running; it stays as `.cancelled`, without its
   /// payload and files. The caller's transaction decides. A handler that runs is cancelled once the
   /// worker sees it, and nothing that it stores from the commit on is taken: its checkpoints throw
-  /// ``JobQueueError`` `.notRunning`. A step's own commit can't end its job so: that throws there.
+  /// ``JobQueueError`` `.notRunning`. In a step's own `commit` it ends that job with the step, whose
+  /// rows are written and whose files are not.
   ///
   /// - Returns: whether there was such a job.
   /// - Throws: as ``records(in:)``.
   @discardableResult
   public func cancel(_ id: JobID, in db: Database) throws -> Bool {
     try changing(id, in: db) { rows, found in
-      if found.life.state.hasEnded { return false }
       folder.unlink(try rows.cancel(id, found, at: environment.now), afterCommitOf: db)
       return true
     }
@@ -144,8 +144,9 @@ extension JobQueue {
   /// - Throws: as ``records(in:)``.
   @discardableResult
   public func remove(_ id: JobID, in db: Database) throws -> Bool {
-    try changing(id, in: db) { rows, found in
-      if !found.life.state.hasEnded { try rows.removeUnfinished() }
+    if try removeEnded(id, in: db) { return true }
+    return try changing(id, in: db) { rows, found in
+      try rows.removeUnfinished()
       try rows.tell(found.service, .ended(id))
       try rows.dropCheckpoints(of: id)
       try rows.dropErrors(of: id)
@@ -153,6 +154,15 @@ extension JobQueue {
       try db.execute(sql: "DELETE FROM \(JobTables.job) WHERE id = ?", arguments: [id.rawValue])
       return true
     }
+  }
+
+  private func removeEnded(_ id: JobID, in db: Database) throws -> Bool {
+    var isRemoved = false
+    try db.inSavepoint {
+      isRemoved = try JobRows(db, limits: limits).removeEnded(id)
+      return .commit
+    }
+    return isRemoved
   }
 
   /// Whole or not at all, also outside of a transaction; wakes this process's worker when it is
@@ -171,17 +181,21 @@ extension JobQueue {
     return isChanged
   }
 
-  private static let selection = """
-    SELECT id, kind, nullif(service, '') AS service, state, since_ms, ready_ms, starts, failures,
-      progress, message, reason, priority, unique_key, enqueued_ms FROM \(JobTables.job)
-    """
+  private static func selection(_ condition: String = "") -> String {
+    let columns = """
+      id, kind, nullif(service, '') AS service, nullif(lane, '') AS lane, state, since_ms, ready_ms,
+      starts, failures, progress, message, reason, priority, unique_key, enqueued_ms
+      """
+    return [JobTables.job, JobTables.history].map { "SELECT \(columns) FROM \($0) \(condition)" }
+      .joined(separator: " UNION ALL ")
+  }
 }
 
 extension JobRecord {
   init(_ row: Row) {
     func date(_ column: String) -> Date { WallTime(milliseconds: row[column]).date }
     self.init(
-      id: JobID(rawValue: row["id"]), kind: row["kind"], service: row["service"],
+      id: JobID(rawValue: row["id"]), kind: row["kind"], service: row["service"], lane: row["lane"],
       // A newer Tern's states are refused with its format.
       state: JobState(rawValue: row["state"]) ?? .parked, since: date("since_ms"),
       readyAt: date("ready_ms"), starts: row["starts"], failures: row["failures"],

@@ -25,6 +25,11 @@ extension JobRows {
     return (life, service)
   }
 
+  func isRunning(_ claim: Claim) throws -> Bool {
+    guard let (life, starts, _) = try life(claim.id) else { return false }
+    return life.state == .running && starts == claim.start
+  }
+
   // MARK: - Checkpoints
 
   func checkpoint(_ kind: CheckpointKind, _ name: String, of claim: Claim) throws -> Data? {
@@ -60,9 +65,10 @@ extension JobRows {
     }
   }
 
-  /// The job got on: its failures are forgotten, and the gate that it tried is open.
+  /// The job got on: its failures are forgotten, its service's too, and the gate that it tried is
+  /// open.
   ///
-  /// - Returns: whether that opened it.
+  /// - Returns: whether others may go now that might not before.
   func progress(_ claim: Claim) throws -> Bool {
     var (life, service) = try running(claim)
     let before = life
@@ -72,7 +78,8 @@ extension JobRows {
         "UPDATE \(JobTables.job) SET failures = ?, unreached = ?, deaths = ? WHERE id = ?",
         [life.failures, life.unreached, life.deaths, claim.id.rawValue])
     }
-    return try tell(service, .passed(claim.id))
+    let isRestored = try restoreBudget(of: service)
+    return try tell(service, .passed(claim.id)) || isRestored
   }
 
   func report(_ progress: Double?, _ message: String?, of claim: Claim) throws {
@@ -93,17 +100,28 @@ extension JobRows {
 
   // MARK: - The end
 
-  /// Writes how an attempt ended.
+  /// Writes how an attempt ended. What the transaction ends is to be followed by
+  /// ``trimHistory(at:)``.
   ///
-  /// - Returns: paths of files to unlink; `nil` when the job is gone.
-  func finish(_ claim: Claim, _ end: AttemptEnd, _ environment: JobEnvironment) throws -> [String]?
-  {
+  /// - Returns: paths of files to unlink.
+  func finish(_ claim: Claim, _ end: AttemptEnd, _ environment: JobEnvironment) throws -> [String] {
+    let now = environment.now
     guard let (found, starts, service) = try life(claim.id), found.state == .running,
       starts == claim.start
-    else { return nil }
+    else {
+      // The job is gone. What its service said holds for the others.
+      if case .failed(.limited(let delay), let around) = end.event {
+        let until = environment.time(after: JobLife.gateDelay(delay, around))
+        try tell(claim.service, .limited(since: now, until: until))
+      }
+      return []
+    }
     var life = found
-    let now = environment.now
     let action = life.handle(end.event)
+    if end.event == .succeeded { try restoreBudget(of: service) }
+    if let service, let budget = environment.retryBudget, end.event.costsService {
+      try spend(service, budget, at: now)
+    }
     var ready: WallTime?
     switch action {
     case .none: try tell(service, end.event == .succeeded ? .passed(claim.id) : .ended(claim.id))
@@ -116,46 +134,10 @@ extension JobRows {
       if service == nil { ready = until }
       try tell(service, .limited(since: now, until: until))
     }
+    if life.state == .done { return try conclude(claim.id, .done, at: now) }
     try store(life, of: claim.id, since: now, ready: ready, reason: end.reason)
     if let reason = end.reason { try note(reason, start: claim.start, of: claim.id, at: now) }
-    if life.state != .done { return [] }
-    return try clear(claim.id, at: now)
-  }
-
-  /// Nothing more is to happen to a job. A handler that runs is told at its next checkpoint, and by
-  /// cancellation.
-  ///
-  /// - Returns: paths of files to unlink.
-  func cancel(_ job: JobID, _ found: Found, at now: WallTime) throws -> [String] {
-    var life = found.life
-    _ = life.handle(.cancelled)
-    try tell(found.service, .ended(job))
-    try store(life, of: job, since: now)
-    return try clear(job, at: now)
-  }
-
-  /// What nobody needs of a job that has ended. Those that ended after now, because the clock was
-  /// set back since, are older than this one.
-  private func clear(_ job: JobID, at now: WallTime) throws -> [String] {
-    try removeUnfinished()
-    try dropCheckpoints(of: job)
-    try dropErrors(of: job)
-    try run("UPDATE \(JobTables.job) SET payload = x'' WHERE id = ?", [job.rawValue])
-    try run(
-      "UPDATE \(JobTables.job) SET since_ms = ? - 1 WHERE \(JobTables.hasEnded) AND since_ms > ?",
-      [now.milliseconds, now.milliseconds])
-    try run(
-      """
-      DELETE FROM \(JobTables.job) WHERE id IN (
-        SELECT id FROM \(JobTables.job) WHERE \(JobTables.hasEnded)
-        ORDER BY since_ms DESC, id DESC LIMIT -1 OFFSET ?)
-      """, [limits.keptDone])
-    if let longest = limits.keptFor {
-      try run(
-        "DELETE FROM \(JobTables.job) WHERE \(JobTables.hasEnded) AND since_ms < ?",
-        [WallTime(notAfter: now.duration - longest).milliseconds])
-    }
-    return try dropFiles(of: job)
+    return []
   }
 }
 

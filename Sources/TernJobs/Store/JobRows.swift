@@ -23,12 +23,12 @@ struct JobRows {
     try addUnfinished()
     try run(
       """
-      INSERT INTO \(JobTables.job) (kind, service, payload, version, state, since_ms, ready_ms, due,
-        priority, unique_key, starts, failures, unreached, deaths, enqueued_ms)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?)
+      INSERT INTO \(JobTables.job) (kind, service, lane, payload, version, state, since_ms, ready_ms,
+        due, priority, unique_key, starts, failures, unreached, deaths, enqueued_ms)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?)
       """,
       [
-        job.kind, job.service ?? "", job.payload, job.version, JobState.waiting.rawValue,
+        job.kind, job.service ?? "", job.lane, job.payload, job.version, JobState.waiting.rawValue,
         now.milliseconds, job.ready.milliseconds, job.ready <= now, job.priority, job.key,
         now.milliseconds,
       ])
@@ -44,14 +44,15 @@ struct JobRows {
     // Idempotency keys hold the time of enqueueing: others' services must not take it for the old.
     try run(
       """
-      UPDATE \(JobTables.job) SET service = ?, payload = ?, version = ?, state = ?, since_ms = ?,
+      UPDATE \(JobTables.job) SET service = ?, lane = ?, payload = ?, version = ?, state = ?, since_ms = ?,
         ready_ms = ?, due = ?, priority = ?, failures = 0, unreached = 0, deaths = 0,
         enqueued_ms = max(enqueued_ms + 1, ?), progress = NULL, message = NULL, reason = NULL
       WHERE id = ?
       """,
       [
-        job.service ?? "", job.payload, job.version, JobState.waiting.rawValue, now.milliseconds,
-        job.ready.milliseconds, job.ready <= now, job.priority, now.milliseconds, id.rawValue,
+        job.service ?? "", job.lane, job.payload, job.version, JobState.waiting.rawValue,
+        now.milliseconds, job.ready.milliseconds, job.ready <= now, job.priority, now.milliseconds,
+        id.rawValue,
       ])
     return try dropFiles(of: id)
   }
@@ -244,6 +245,8 @@ struct JobRows {
 struct NewJob {
   let kind: String
   let service: String?
+  /// Empty for none.
+  let lane: String
   let payload: Data
   let version: Int
   let priority: Int

@@ -3,42 +3,54 @@ import GRDB
 /// The tables of a queue in the app's database. Their names begin as GRDB wants it of what is not
 /// the app's schema, and no replica's can begin like them.
 enum JobTables {
-  static let format = 2
+  static let format = 3
 
   static let queue = "grdb_tern_jobqueue"
   static let job = "grdb_tern_job"
+  /// What ended: done or cancelled.
+  static let history = "grdb_tern_jobhistory"
   static let checkpoint = "grdb_tern_jobcheckpoint"
   static let file = "grdb_tern_jobfile"
   static let gate = "grdb_tern_jobgate"
   static let pause = "grdb_tern_jobpause"
   static let error = "grdb_tern_joberror"
+  static let bucket = "grdb_tern_jobbucket"
   /// For the app to look at; everything else is the queue's own.
   static let view = "grdb_tern_jobs"
 
   /// The payload is last, so that who looks at the rest of a row reads no more of it.
-  /// `job.service` is empty for no service. A waiting job is `due` once its time has come. The order
-  /// of claiming is (priority, ready_ms, id) among those of one service and kind, so that retried
-  /// and new jobs take turns. `queue.unfinished` counts what has not ended. `pause.kind` is empty for
-  /// the whole queue.
+  /// `job.service` is empty for no service, and `job.lane` for no lane. A waiting job is `due` once its
+  /// time has come. The order of claiming is (priority, ready_ms, id) among those of one service, kind
+  /// and lane, so that retried and new jobs take turns. What has ended is in `history` alone.
+  /// `queue.unfinished` counts the jobs, `queue.ended` the history; `queue.worker` is drawn by each
+  /// run of a worker, so that one that was taken over from notices. `pause.kind` is empty for the
+  /// whole queue. A `bucket`, as it was at `since_ms`, is full again at `full_us`, microseconds.
   static let creation = [
     """
     CREATE TABLE IF NOT EXISTS \(queue) (
       one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, id TEXT NOT NULL,
-      unfinished INTEGER NOT NULL)
+      unfinished INTEGER NOT NULL, ended INTEGER NOT NULL, worker INTEGER NOT NULL)
     """,
     """
     CREATE TABLE IF NOT EXISTS \(job) (
       id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, service TEXT NOT NULL,
-      state INTEGER NOT NULL, since_ms INTEGER NOT NULL,
+      lane TEXT NOT NULL, state INTEGER NOT NULL, since_ms INTEGER NOT NULL,
       ready_ms INTEGER NOT NULL, starts INTEGER NOT NULL, failures INTEGER NOT NULL,
       unreached INTEGER NOT NULL, enqueued_ms INTEGER NOT NULL, progress REAL, message TEXT,
       reason TEXT, priority INTEGER NOT NULL, due INTEGER NOT NULL, deaths INTEGER NOT NULL,
       version INTEGER NOT NULL, unique_key TEXT, payload BLOB NOT NULL)
     """,
-    index("due", "service, kind, priority DESC, ready_ms, id", isDue),
+    """
+    CREATE TABLE IF NOT EXISTS \(history) (
+      id INTEGER PRIMARY KEY, kind TEXT NOT NULL, service TEXT NOT NULL, lane TEXT NOT NULL,
+      state INTEGER NOT NULL, since_ms INTEGER NOT NULL, ready_ms INTEGER NOT NULL,
+      starts INTEGER NOT NULL, failures INTEGER NOT NULL, enqueued_ms INTEGER NOT NULL,
+      progress REAL, message TEXT, reason TEXT, priority INTEGER NOT NULL, unique_key TEXT)
+    """,
+    "CREATE INDEX IF NOT EXISTS grdb_tern_jobended ON \(history) (since_ms, id)",
+    index("due", "service, kind, lane, priority DESC, ready_ms, id", isDue),
     index("later", "ready_ms, service", isLater),
     index("running", "id", "state = \(JobState.running.rawValue)"),
-    index("ended", "since_ms, id", hasEnded),
     index("parked", "id", "state = \(JobState.parked.rawValue)"),
     index("unique", "unique_key, kind", "unique_key IS NOT NULL AND \(isUnderWay)"),
     """
@@ -69,23 +81,32 @@ enum JobTables {
       probe INTEGER)
     """,
     """
+    CREATE TABLE IF NOT EXISTS \(bucket) (
+      scope INTEGER NOT NULL, name TEXT NOT NULL, lane TEXT NOT NULL, since_ms INTEGER NOT NULL,
+      full_us INTEGER NOT NULL, PRIMARY KEY (scope, name, lane)) WITHOUT ROWID
+    """,
+    """
     CREATE VIEW IF NOT EXISTS \(view) AS SELECT
-      j.id, j.kind, nullif(j.service, '') AS service,
-      CASE j.state \(JobState.allCases.map { "WHEN \($0.rawValue) THEN '\($0)'" }
-        .joined(separator: " ")) END AS state,
-      j.reason, j.priority, j.starts, j.failures, j.progress, j.message,
-      \(time("j.enqueued_ms")) AS enqueued_at, \(time("j.since_ms")) AS since,
+      \(viewed),
       CASE j.state WHEN \(JobState.waiting.rawValue) THEN \(time("j.ready_ms")) END AS ready_at,
       \(time("g.reopens_ms")) AS gate_reopens_at,
       EXISTS (SELECT 1 FROM \(pause) AS p WHERE p.kind IN ('', j.kind)) AS is_paused
     FROM \(job) AS j LEFT JOIN \(gate) AS g ON g.service = j.service
+    UNION ALL SELECT \(viewed), NULL, NULL, 0 FROM \(history) AS j
     """,
   ]
+
+  private static let viewed = """
+    j.id, j.kind, nullif(j.service, '') AS service, nullif(j.lane, '') AS lane,
+    CASE j.state \(JobState.allCases.map { "WHEN \($0.rawValue) THEN '\($0)'" }
+      .joined(separator: " ")) END AS state,
+    j.reason, j.priority, j.starts, j.failures, j.progress, j.message,
+    \(time("j.enqueued_ms")) AS enqueued_at, \(time("j.since_ms")) AS since
+    """
 
   // Whoever looks for such jobs says it in these words, so that SQLite takes the index.
   static let isDue = "state = \(JobState.waiting.rawValue) AND due = 1"
   static let isLater = "state = \(JobState.waiting.rawValue) AND due = 0"
-  static let hasEnded = "state IN (\(JobState.done.rawValue), \(JobState.cancelled.rawValue))"
   static let isUnderWay = """
     state IN (\(JobState.waiting.rawValue), \(JobState.running.rawValue), \(JobState.parked.rawValue))
     """
@@ -118,7 +139,7 @@ enum JobTables {
     }
     for statement in creation { try db.execute(sql: statement) }
     try db.execute(
-      sql: "INSERT INTO \(queue) VALUES (1, ?, ?, 0) ON CONFLICT DO NOTHING",
+      sql: "INSERT INTO \(queue) VALUES (1, ?, ?, 0, 0, 0) ON CONFLICT DO NOTHING",
       arguments: [format, makeID()])
     return try String.fetchOne(db, sql: "SELECT id FROM \(queue)")!
   }

@@ -8,6 +8,8 @@ public struct JobHandlers: Sendable {
   private struct Handler: Sendable {
     let retry: RetryPolicy
     let version: Int
+    let pace: JobPace
+    let lanePace: JobPace
     let prepare: @Sendable (Data, Int) throws -> Work
   }
 
@@ -24,7 +26,9 @@ public struct JobHandlers: Sendable {
     _ type: J.Type, _ body: @escaping @Sendable (J, JobContext) async throws -> Void
   ) {
     precondition(handlers[J.kind] == nil, "two handlers are registered for jobs “\(J.kind)”")
-    handlers[J.kind] = Handler(retry: J.retry, version: J.version) { payload, version in
+    handlers[J.kind] = Handler(
+      retry: J.retry, version: J.version, pace: J.pace, lanePace: J.lanePace
+    ) { payload, version in
       let job =
         version < J.version
         ? try J.migrate(payload, from: version) : try JobCoding.decode(J.self, payload)
@@ -33,6 +37,15 @@ public struct JobHandlers: Sendable {
   }
 
   var kinds: Set<String> { Set(handlers.keys) }
+
+  /// The bounds that hold for a lane: its kind's, and its own.
+  func paces(_ lane: JobLane) -> [(lane: JobLane, pace: JobPace)] {
+    guard let handler = handlers[lane.kind] else { return [] }
+    var paces: [(JobLane, JobPace)] = []
+    if handler.pace != .unbounded { paces.append((lane.ofKind, handler.pace)) }
+    if !lane.name.isEmpty, handler.lanePace != .unbounded { paces.append((lane, handler.lanePace)) }
+    return paces
+  }
 
   package func prepare(_ kind: String, _ payload: Data, version: Int) throws(Unusable) -> (
     work: Work, retry: RetryPolicy

@@ -9,7 +9,7 @@ extension JobWorker {
   }
 
   func report(_ progress: Double?, _ message: String?, of claim: Claim) async throws {
-    try await write { try $0.report(progress, message, of: claim) }
+    try await write(isDurable: false) { try $0.report(progress, message, of: claim) }
   }
 
   func deadline(_ name: String, _ duration: Duration, of claim: Claim) async throws -> Duration {
@@ -45,6 +45,11 @@ extension JobWorker {
     }
   }
 
+  /// Of a job that goes on.
+  private struct Kept {
+    let othersMayGo: Bool
+  }
+
   /// One transaction: the checkpoint, what `body` writes, and the files.
   func commit(
     _ claim: Claim, _ kind: CheckpointKind, _ name: String, _ content: Data, files: StepFiles,
@@ -56,7 +61,7 @@ extension JobWorker {
         try await write { try body($0.db) }
         try CrashPoint.reach(.jobBeforeStepCommit)
       }
-      let isOpened = try await transaction { rows in
+      let kept: Kept? = try await transaction { rows in
         try rows.storeCheckpoint(kind, name, content, of: claim)
         if !Planted.isActive(.stepResultApart) {
           do {
@@ -69,6 +74,8 @@ extension JobWorker {
             throw OfApp(error: error)
           }
         }
+        // The step itself ended its job: that holds, with what the step wrote, and is the last of it.
+        guard try rows.isRunning(claim) else { return nil }
         let created = files.created.map(\.name)
         var gone = try created.compactMap { try rows.dropFile($0, of: claim) }
         for name in files.released where !created.contains(name) {
@@ -80,12 +87,14 @@ extension JobWorker {
         }
         for file in files.created { try file.give(to: claim.id, rows) }
         folder.unlink(gone, afterCommitOf: rows.db)
-        let isOpened = try rows.progress(claim)
+        let kept = Kept(othersMayGo: try rows.progress(claim))
         try CrashPoint.reach(.jobBeforeStepCommit)
-        return isOpened
+        return kept
       }
-      // Those behind the gate need not wait for the probe's end.
-      if isOpened { news?.yield() }
+      // Those behind the gate need not wait for the probe's end; and a handler whose job has ended is
+      // to be told.
+      if kept?.othersMayGo ?? true { news?.yield() }
+      if kept == nil { return }
       for name in files.released { attempt.set(name, nil) }
       for file in files.created { attempt.set(file.name, file.path) }
       try CrashPoint.reach(.jobAfterStepCommit)

@@ -25,16 +25,27 @@ extension JobWorker {
   /// Reads, decides and writes in one transaction, waiting while another process is in the way
   /// or the app has suspended the database.
   /// `body` can run again, after all that it wrote was rolled back.
-  func write<T>(_ body: (JobRows) throws -> T) async throws -> T {
-    do { return try await transaction(body) } catch let refused as OfApp { throw refused.error }
+  ///
+  /// - Parameter isDurable: as in ``transaction(isDurable:_:)``.
+  func write<T>(isDurable: Bool = true, _ body: (JobRows) throws -> T) async throws -> T {
+    do {
+      return try await transaction(isDurable: isDurable, body)
+    } catch let refused as OfApp {
+      throw refused.error
+    }
   }
 
   /// ``write(_:)`` that tells what the app refuses from what the database does.
   ///
   /// - Throws: ``OfApp`` when an observer of the app's, or a constraint that is looked at as late,
   ///   refused the commit.
-  func transaction<T>(_ body: (JobRows) throws -> T) async throws -> T {
-    try await persistently { try writeOnce(body) }
+  ///
+  /// - Parameter isDurable: `false` for what may be lost with the power, though never with the
+  ///   process: it does not wait for the disk where it need not.
+  func transaction<T>(
+    isDurable: Bool = true, _ body: (JobRows) throws -> T
+  ) async throws -> T {
+    try await persistently { try writeOnce(isDurable, body) }
   }
 
   func read<T>(_ body: (JobRows) throws -> T) async throws -> T {
@@ -54,14 +65,16 @@ extension JobWorker {
     }
   }
 
-  private func writeOnce<T>(_ body: (JobRows) throws -> T) throws -> T {
+  private func writeOnce<T>(_ isDurable: Bool, _ body: (JobRows) throws -> T) throws -> T {
     var isWritten = false
+    func written(_ db: Database) throws -> T {
+      let result = try body(JobRows(db, limits: queue.limits))
+      isWritten = true
+      return result
+    }
     do {
-      return try queue.database.write { db in
-        let result = try body(JobRows(db, limits: queue.limits))
-        isWritten = true
-        return result
-      }
+      if isDurable { return try queue.database.write(written) }
+      return try queue.durability.writeUnsynced(to: queue.database, written)
     } catch {
       let isOfDatabase = (error as? DatabaseError)?.isOfDatabase ?? false
       throw isWritten && !isOfDatabase ? OfApp(error: error) : error

@@ -64,8 +64,7 @@ extension JobWorker {
       generation = path.generation
       guard path.hasRoute else { continue }
       do {
-        try await write { try $0.wakeUnreached(at: queue.environment.now) }
-        news?.yield()
+        try await networkChanged()
       } catch {
         if !Task.isCancelled { fail(error) }
       }

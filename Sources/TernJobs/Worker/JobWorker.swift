@@ -19,18 +19,25 @@ public actor JobWorker {
   let handlers: JobHandlers
   private let concurrency: Int
   let path: any NetworkPathSource
-  private var running = 0
-  /// Tell the attempts that run to end, because their job is not theirs any more.
-  private var recalls: [JobID: (start: Int, tell: AsyncStream<Void>.Continuation)] = [:]
+  /// The attempts that go on, until their ends are stored.
+  var attempts: [JobID: Attempt] = [:]
+  /// Ends that the loop is to store, all in one transaction.
+  var ends: [EndedAttempt] = []
+  /// Whether the loop stores ends.
+  private(set) var isLooping = false
   /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count as
   /// running until it does.
-  private var refused: [JobID: any Error] = [:]
+  var refused: [JobID: any Error] = [:]
   /// What the database refused; nothing further is written then.
-  private(set) var failure: (any Error)?
+  var failure: (any Error)?
   private(set) var news: AsyncStream<Void>.Continuation?
   /// The latest time seen, to notice a clock that is set back.
   var latest = WallTime(milliseconds: .min)
   private(set) var nextAt: WallTime?
+  /// When the first job may go that only a pace holds back.
+  private var pacedAt: WallTime?
+  /// Says that no other worker has taken over.
+  private var fence: Int64 = 0
   /// The database's version as the worker looked last.
   var seen: Int64?
 
@@ -102,7 +109,7 @@ public actor JobWorker {
         group.addTask { await self.lookNowAndThen(isTold: events != nil) }
         group.addTask { await self.followPath() }
         let left = queue.leftBehind.withLock { $0 }
-        try await write {
+        fence = try await write {
           try $0.recover(kinds: handlers.kinds, leftBehind: left, at: queue.environment.now)
         }
         queue.leftBehind.withLock { $0 = [:] }
@@ -126,7 +133,7 @@ public actor JobWorker {
   private func awaitLock() async throws -> FileLock? {
     let environment = queue.environment
     // Kept open: each closing would be an event.
-    let lock = try usingLock { try FileLock.opened(queue.lockPath) }
+    var lock = try usingLock { try FileLock.opened(queue.lockPath) }
     let events = queue.events(.closed)
     let interval = events == nil ? environment.pollInterval : environment.clockInterval
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -143,7 +150,11 @@ public actor JobWorker {
         for pause in [0, 1, 4, 16, 64] {
           // Cancelled, the loop ends.
           if pause > 0 { try? await environment.clock.sleep(for: .milliseconds(pause)) }
-          if try usingLock({ try lock.attempt() }) { return lock }
+          // Somebody removed the file: who comes next takes the lock of another.
+          if !lock.isOf(queue.lockPath) {
+            lock = try usingLock { try FileLock.opened(queue.lockPath) }
+          }
+          if try usingLock({ try lock.attempt() }), lock.isOf(queue.lockPath) { return lock }
         }
       } while await iterator.next(isolation: self) != nil && !Task.isCancelled
       return nil
@@ -171,17 +182,21 @@ public actor JobWorker {
     _ group: inout DiscardingTaskGroup, _ stream: AsyncStream<Void>,
     _ patience: (@Sendable () -> Duration)?
   ) async throws {
+    isLooping = true
+    defer {
+      isLooping = false
+      storeApart(&group)
+    }
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
       if let failure { throw failure }
-      for claim in try await claims() {
-        running += 1
+      for claim in try await turn(&group) {
         let (recalled, tell) = AsyncStream.makeStream(
           of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        recalls[claim.id] = (claim.start, tell)
+        attempts[claim.id] = Attempt(claim: claim, recall: tell)
         group.addTask { await self.attempt(claim, recalled) }
       }
-      if let patience, running == refused.count, try await isIdle(patience) {
+      if let patience, attempts.count == refused.count, try await isIdle(patience) {
         guard let refusal = refused.min(by: { $0.key < $1.key }) else { return }
         throw refusal.value
       }
@@ -189,19 +204,30 @@ public actor JobWorker {
     }
   }
 
+  /// Each end in a transaction of its own, beside the loop: an end that the app refuses is no other
+  /// job's matter.
+  ///
+  /// - Parameter refusal: what the app said to all of them together.
+  private func storeApart(_ group: inout DiscardingTaskGroup, refusal: OfApp? = nil) {
+    // One that was alone has its answer.
+    let refusal = ends.count == 1 ? refusal : nil
+    for end in ends { group.addTask { await self.finish(end, refusal: refusal) } }
+    ends = []
+  }
+
   private func isIdle(_ patience: @Sendable () -> Duration) async throws -> Bool {
     let environment = queue.environment
-    guard let next = try await read({ try $0.nextReached(at: environment.now) }) else {
-      return true
-    }
+    let reached = try await read { try $0.nextReached(at: environment.now) }
+    guard let next = [reached, pacedAt].compactMap(\.self).min() else { return true }
     return next.duration - environment.wallClock() > patience()
   }
 
-  /// As many as may run now.
-  private func claims() async throws -> [Claim] {
+  /// Stores what has ended and claims as many jobs as may run now, in one transaction: with a full
+  /// worker that is one wait for the disk for several jobs.
+  private func turn(_ group: inout DiscardingTaskGroup) async throws -> [Claim] {
     let environment = queue.environment
-    let free = concurrency - running
-    nextAt = nil
+    let free = concurrency - attempts.count + ends.count
+    (nextAt, pacedAt) = (nil, nil)
     let now = environment.now
     let isSetBack = now < latest
     latest = now
@@ -209,29 +235,59 @@ public actor JobWorker {
       recall(try await read { try $0.running() })
       return []
     }
-    let (claims, until, standing) = try await write { rows -> Look in
-      if isSetBack { try rows.mendTimes(at: now) }
-      let standing = recalls.isEmpty ? [:] : try rows.running()
-      var claims: [Claim] = []
-      while claims.count < free {
-        switch try rows.claim(handlers, at: now) {
-        case .job(let claim): claims.append(claim)
-        case .nothing(let until): return (claims, until, standing)
-        }
+    let ended = ends
+    ends = []
+    let look: Look
+    do {
+      // A claim that is lost with the power costs nothing: the job was not begun.
+      look = try await transaction(isDurable: !ended.isEmpty) { rows in
+        if isSetBack { try rows.mendTimes(at: now) }
+        try store(ended, rows)
+        // Not the time of before a wait for the database.
+        return try self.look(rows, free, without: ended, at: environment.now)
       }
-      return (claims, nil, standing)
+    } catch let refusal as OfApp {
+      if ended.isEmpty { throw refusal.error }
+      let others = ends
+      ends = ended
+      storeApart(&group, refusal: refusal)
+      ends = others
+      // What could not be claimed with them is claimed alone.
+      news?.yield()
+      return []
+    } catch {
+      leave(ended)
+      throw error
     }
-    nextAt = until
-    recall(standing)
-    if !claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
-    return claims
+    (nextAt, pacedAt) = (look.claimed.until, look.claimed.paced)
+    try await stored(ended)
+    recall(look.standing)
+    if !look.claimed.claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
+    return look.claimed.claims
   }
 
-  private typealias Look = (claims: [Claim], until: WallTime?, standing: [JobID: Int])
+  private typealias Look = (claimed: Claimed, standing: [JobID: Int])
+
+  private func look(
+    _ rows: JobRows, _ free: Int, without ended: [EndedAttempt], at now: WallTime
+  ) throws -> Look {
+    try rows.checkWorker(fence)
+    var going = attempts
+    for end in ended { going[end.claim.id] = nil }
+    var running = JobsRunning()
+    for attempt in going.values { running.add(attempt.claim.lane, attempt.claim.service) }
+    let standing = going.isEmpty ? [:] : try rows.running()
+    let query = ClaimQuery(
+      handlers: handlers, running: running, count: free, budget: queue.environment.retryBudget,
+      now: now)
+    return (try rows.claim(query), standing)
+  }
 
   /// Cancels the attempts whose job was removed, cancelled, or is somebody else's.
   private func recall(_ standing: [JobID: Int]) {
-    for (job, attempt) in recalls where standing[job] != attempt.start { attempt.tell.yield() }
+    for (job, attempt) in attempts where standing[job] != attempt.claim.start {
+      attempt.recall.yield()
+    }
   }
 
   /// Until something happened, or the next job's time has come.
@@ -250,116 +306,5 @@ public actor JobWorker {
       _ = await iterator.next(isolation: self)
       group.cancelAll()
     }
-  }
-
-  // MARK: - One attempt
-
-  /// Off the actor, so that a handler blocks nobody.
-  private nonisolated func attempt(_ claim: Claim, _ recalled: AsyncStream<Void>) async {
-    let before = path.path
-    let context = JobContext(claim: claim, worker: self)
-    let end: AttemptEnd
-    do {
-      try await withThrowingTaskGroup(of: Bool.self) { group in
-        group.addTask {
-          try await claim.work(context)
-          return true
-        }
-        group.addTask {
-          for await _ in recalled { throw CancellationError() }
-          return false
-        }
-        // The one that waits to be recalled ends before the handler only when the worker is
-        // cancelled, and then the handler says what that means.
-        while let isDone = try await group.next(), !isDone {}
-        group.cancelAll()
-      }
-      end = AttemptEnd(event: .succeeded, reason: nil)
-    } catch {
-      end = self.end(of: claim, error, pathBefore: before)
-    }
-    await finish(claim, end, pathBefore: before)
-  }
-
-  private nonisolated func end(
-    of claim: Claim, _ error: any Error, pathBefore: NetworkPath
-  ) -> AttemptEnd {
-    if let error = error as? JobQueueError, error.code == .unreadable {
-      return AttemptEnd(event: .unusable, reason: error.message)
-    }
-    // Of the database that the handler uses: the app suspended it, say, which is nobody's failure.
-    let isInterrupted = (error as? DatabaseError)?.isInterruptionError ?? false
-    let advice = (error as? any AdvisingError)?.advice ?? (isInterrupted ? .unreachable : .failed)
-    if Task.isCancelled {
-      // Whatever a cancelled handler says, it says because it was cancelled; but not this.
-      guard case .limited = advice else { return AttemptEnd(event: .shutDown, reason: nil) }
-    }
-    let environment = queue.environment
-    let around = JobLife.Circumstances(
-      pathBefore: pathBefore, pathAfter: path.path, retry: claim.retry,
-      backoff: environment.unreached, jitter: environment.jitter(),
-      gateDelay: environment.gateDelay, longestGate: environment.longestGate)
-    return AttemptEnd(event: .failed(advice, around), reason: FailureText.of(error))
-  }
-
-  private func finish(_ claim: Claim, _ end: AttemptEnd, pathBefore: NetworkPath) async {
-    do {
-      let stored = try await storePersistently(end, of: claim, pathBefore: pathBefore)
-      (refused[claim.id], recalls[claim.id]) = (nil, nil)
-      try CrashPoint.reach(.jobAfterFinishCommit)
-      try await wakeUnreached(after: stored)
-    } catch {
-      // A wait for the database that was cancelled leaves the job to the next run.
-      failure = failure ?? error
-      if recalls[claim.id]?.start == claim.start {
-        (refused[claim.id], recalls[claim.id]) = (nil, nil)
-        queue.leftBehind.withLock { $0[claim.id] = claim.start }
-      }
-    }
-    running -= 1
-    news?.yield()
-  }
-
-  /// - Returns: what was stored as the attempt's end.
-  private func storePersistently(
-    _ end: AttemptEnd, of claim: Claim, pathBefore: NetworkPath
-  ) async throws -> AttemptEnd {
-    let environment = queue.environment
-    var (end, backoff) = (end, environment.unreached)
-    var isFirst = true
-    while true {
-      do {
-        try await store(end, of: claim)
-        return end
-      } catch let refusal as OfApp {
-        // Nothing was written; what the app says to the end is the attempt's failure.
-        end = self.end(of: claim, refusal.error, pathBefore: pathBefore)
-        if !isFirst {
-          // It refuses that too. The job keeps its place, and all others go on.
-          refused[claim.id] = refusal.error
-          news?.yield()
-          try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
-        }
-        isFirst = false
-      }
-    }
-  }
-
-  private func store(_ end: AttemptEnd, of claim: Claim) async throws {
-    let (folder, environment) = (queue.folder, queue.environment)
-    try await transaction { rows in
-      guard let paths = try rows.finish(claim, end, environment) else { return }
-      folder.unlink(paths, afterCommitOf: rows.db)
-      try CrashPoint.reach(.jobBeforeFinishCommit)
-    }
-  }
-
-  /// Who waited to be stored while the network changed was not there to be woken.
-  private func wakeUnreached(after end: AttemptEnd) async throws {
-    let path = path.path
-    guard case .failed(_, let around) = end.event, path.hasRoute,
-      path.generation != around.pathAfter.generation
-    else { return }
-    try await write { try $0.wakeUnreached(at: queue.environment.now) }
   }
 }

@@ -114,6 +114,44 @@ import Testing
       #expect(try rig.gates(queue) == [])
     }
   }
+
+  @Test(arguments: [true, false])
+  func `a step's own commit ends its job, with its rows and without its files`(_ isRemoved: Bool)
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          _ = try await context.step("last") { files in
+            try Data("crop".utf8).write(to: files.create("crop"))
+            return true
+          } commit: { db, _ in
+            try db.execute(sql: "INSERT INTO book VALUES ('Dune')")
+            _ = try isRemoved ? queue.remove(context.id, in: db) : queue.cancel(context.id, in: db)
+          }
+          let error = await #expect(throws: JobQueueError.self) {
+            try await context.step("more") {}
+          }
+          #expect(error?.code == .notRunning)
+          rig.note("ended")
+        }
+      }
+      try rig.drain(worker)
+      #expect(rig.notes() == ["0 ended"])
+      #expect(try rig.titles() == ["Dune"])
+      #expect(try rig.storedFiles() == [])
+      let record = try rig.database.read { try queue.record(id, in: $0) }
+      #expect(record?.state == (isRemoved ? nil : .cancelled))
+      let counts = try rig.database.read { db in
+        try ["grdb_tern_jobcheckpoint", "grdb_tern_jobfile"].map {
+          try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)")!
+        }
+      }
+      #expect(counts == [0, 0])
+    }
+  }
 }
 
 extension Rig {

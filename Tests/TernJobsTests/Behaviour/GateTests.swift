@@ -180,4 +180,30 @@ import Testing
         ])
     }
   }
+
+  @Test(arguments: [true, false])
+  func `what a service says to a job that is cancelled or removed holds for the others`(
+    _ isRemoved: Bool
+  ) throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let ids = try ["1", "2"].map { try rig.enqueue(queue, Scan(shelf: $0)) }
+      let worker = worker(rig, queue, 1) { rig, shelf in
+        guard shelf == "1" else { return }
+        // The answer is there as the cancellation comes.
+        try? await rig.sleep(10)
+        throw Failure(.limited(delay: .seconds(30)))
+      }
+      try rig.perform {
+        try await worker.run {
+          try await rig.sleep(5)
+          try rig.write { db in
+            _ = try isRemoved ? queue.remove(ids[0], in: db) : queue.cancel(ids[0], in: db)
+          }
+          try await rig.sleep(50)
+        }
+      }
+      #expect(rig.notes() == ["0 try 1", "35 try 2", "35 did 2"])
+    }
+  }
 }

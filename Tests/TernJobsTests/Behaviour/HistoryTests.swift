@@ -177,4 +177,50 @@ import Testing
       #expect(record.state == .done && record.starts == 2)
     }
   }
+
+  @Test func `what has ended is out of the way, and the view has both`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let states = "SELECT state FROM grdb_tern_jobs ORDER BY id"
+      _ = try rig.enqueue(queue, Tidy(name: "a"))
+      let held = try rig.write { try queue.enqueue(Tidy(name: "b"), after: .seconds(60), in: $0) }
+      try rig.drain(JobWorker(queue) { $0.handle(Tidy.self) { _, _ in } })
+      let counts = try rig.database.read { db in
+        try ["grdb_tern_job", "grdb_tern_jobhistory"].map {
+          try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)")!
+        }
+      }
+      #expect(counts == [1, 1])
+      #expect(
+        try rig.database.read { try String.fetchAll($0, sql: states) } == ["done", "waiting"])
+      #expect(try rig.write { try queue.cancel(held, in: $0) })
+      #expect(try rig.database.read(queue.records).map(\.state) == [.done, .cancelled])
+      #expect(try rig.write { try queue.remove(held, in: $0) })
+      #expect(try rig.database.read { try String.fetchAll($0, sql: states) } == ["done"])
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `who observes the view sees a job run and end`() async throws {
+    let database = try DatabaseQueue()
+    let queue = try await JobQueue.open(database)
+    let (seen, see) = AsyncStream.makeStream(of: Void.self)
+    let worker = JobWorker(queue) {
+      // Not before somebody has seen that it runs.
+      $0.handle(Tidy.self) { _, _ in for await _ in seen { break } }
+    }
+    let observation = ValueObservation.tracking {
+      try String.fetchAll($0, sql: "SELECT state FROM grdb_tern_jobs")
+    }
+    var states: [String] = []
+    try await worker.run {
+      _ = try await database.write { try queue.enqueue(Tidy(name: "a"), in: $0) }
+      for try await now in observation.values(in: database) {
+        states += now
+        if now == ["running"] { see.yield() }
+        if now == ["done"] { break }
+      }
+    }
+    #expect(states.suffix(2) == ["running", "done"])
+  }
 }

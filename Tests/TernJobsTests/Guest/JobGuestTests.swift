@@ -136,6 +136,8 @@ import Testing
             CREATE TRIGGER book_seen AFTER INSERT ON book
               BEGIN INSERT INTO seen VALUES (NEW.title); END;
             CREATE TRIGGER job_seen AFTER UPDATE OF state ON grdb_tern_job
+              BEGIN INSERT INTO seen VALUES (NEW.state); END;
+            CREATE TRIGGER job_ended AFTER INSERT ON grdb_tern_jobhistory
               BEGIN INSERT INTO seen VALUES (NEW.state); END
             """)
       }
@@ -170,7 +172,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [(1, .olderFormat), (3, .newerFormat)] as [(Int, JobQueueError.Code)])
+  @Test(
+    arguments: [(1, .olderFormat), (2, .olderFormat), (4, .newerFormat)]
+      as [(Int, JobQueueError.Code)])
   func `a queue of another format is refused by name`(_ format: Int, _ code: JobQueueError.Code)
     throws
   {

@@ -14,6 +14,7 @@ final class Rig: @unchecked Sendable {
   let files: URL
   var limits = JobLimits()
   var pollInterval = Duration.seconds(3600)
+  var retryBudget: JobRate?
   /// The wall clock's error.
   let skew = Mutex(Duration.zero)
   let path = ScriptedPathSource()
@@ -59,7 +60,8 @@ final class Rig: @unchecked Sendable {
           id += 1
           return id
         }
-      }, pollInterval: pollInterval, executor: executor, fileExecutor: executor)
+      }, pollInterval: pollInterval, retryBudget: retryBudget, executor: executor,
+      fileExecutor: executor)
     environment.watchesFiles = false
     return environment
   }

@@ -56,6 +56,15 @@ struct DoctorJobTests {
     ("UPDATE grdb_tern_job SET failures = -1 WHERE id = 2", ["job-state"], []),
     ("UPDATE grdb_tern_job SET state = 'done' WHERE id = 2", ["store-table"], []),
     ("UPDATE grdb_tern_jobqueue SET unfinished = 7", ["job-count"], []),
+    ("UPDATE grdb_tern_jobqueue SET ended = 7", ["job-count"], []),
+    ("UPDATE grdb_tern_job SET state = 2 WHERE id = 2", ["job-state"], []),
+    (
+      """
+      INSERT INTO grdb_tern_jobhistory
+      VALUES (2, 'k', '', '', 2, 0, 0, 1, 0, 0, NULL, NULL, NULL, 0, NULL);
+      UPDATE grdb_tern_jobqueue SET ended = ended + 1
+      """, ["job-state"], []
+    ),
     ("UPDATE grdb_tern_jobqueue SET format = 9", ["newer-format"], []),
     ("DROP TABLE grdb_tern_jobgate", ["store-table"], []),
     ("INSERT INTO grdb_tern_jobcheckpoint VALUES (99, 0, 'step', x'')", ["job-part"], []),

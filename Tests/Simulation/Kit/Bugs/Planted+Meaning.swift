@@ -43,6 +43,9 @@ extension Planted {
     case .pauseIgnored: "jobs of a kind start although it is paused"
     case .priorityIgnored: "jobs start in the order in which they became ready alone"
     case .replacedInPart: "a job that is replaced keeps what its steps stored"
+    case .laneOverfilled: "more jobs of a lane run at once than its pace says"
+    case .tokenUntaken: "a job that starts takes no token of its lane's"
+    case .budgetIgnored: "what fails at a service is tried again whatever failed there before"
     }
   }
 }

@@ -24,9 +24,7 @@ extension JobLedger {
   private func check(
     _ service: String, _ old: GateRow?, _ new: GateRow?, _ jobs: Set<Int64>, _ commit: JobCommit
   ) {
-    let ended = jobs.filter {
-      commit.before[$0]?.state == .running && commit.after[$0]?.state != .running
-    }
+    let ended = jobs.filter(commit.hasEnded)
     guard let new else {
       let isPassed = old?.probe.map { probe in
         commit.draft.checkpoints[probe] != nil
@@ -43,7 +41,7 @@ extension JobLedger {
     if let probe = new.probe, probe != old.probe {
       let isClaimed =
         commit.before[probe]?.state == .waiting && commit.after[probe]?.state == .running
-      if old.probe != nil || !isClaimed {
+      if old.probe.map({ !commit.hasEnded($0) }) ?? false || !isClaimed {
         fail(.drains, "job \(probe) became the probe of \(service)")
       }
     } else if let probe = old.probe, new.probe == nil, !ended.contains(probe), !isLimited {
@@ -62,8 +60,10 @@ extension JobLedger {
     }
     guard let last = claimed.max(by: { $0.place < $1.place }) else { return }
     for row in commit.after.values.sorted(by: { $0.id < $1.id })
-    where row.state == .waiting && row.isDue && commit.gatesBefore[row.service] == nil
-      && !commit.pauses.hold(row.kind) && commit.before[row.id] == row && row.place < last.place
+    where row.state == .waiting && row.isDue && !isPaced(row)
+      && commit.gatesBefore[row.service] == nil
+      && commit.gatesAfter[row.service] == nil && !commit.pauses.hold(row.kind)
+      && commit.before[row.id] == row && row.place < last.place
     {
       fail(.drains, "job \(last.id) passed job \(row.id), which was ready before it")
     }

@@ -105,19 +105,26 @@ extension JobLedger {
     if commit.pauses.hold(new.kind) {
       fail(.drains, "job \(id) was started, and \(new.kind) is paused")
     }
-    if let gate = commit.gatesBefore[new.service] {
-      if let probe = gate.probe {
-        fail(.drains, "job \(id) passed the gate that job \(probe) tries")
-      } else if let after = commit.gatesAfter[new.service], after.probe == id {
-        if after.reopens > new.since {
-          fail(.drains, "job \(id) passed a gate closed for \(after.reopens - new.since) ms")
-        }
-      } else {
-        fail(.drains, "job \(id) passed a closed gate without being its probe")
-      }
-    }
-    if let late = timing.lateness(of: old, now: clock.milliseconds), late > 5 {
+    checkGate(new, commit)
+    if !isPaced(old), let late = timing.lateness(of: old, now: clock.milliseconds), late > 5 {
       fail(.drains, "job \(id) was started \(late) ms too late")
+    }
+  }
+
+  /// Ends that are in the same commit come before it.
+  private func checkGate(_ new: JobRow, _ commit: JobCommit) {
+    let id = new.id
+    let (before, after) = (commit.gatesBefore[new.service], commit.gatesAfter[new.service])
+    if let probe = before?.probe, !commit.hasEnded(probe) {
+      fail(.drains, "job \(id) passed the gate that job \(probe) tries")
+    } else if let after {
+      if after.probe != id {
+        fail(.drains, "job \(id) passed a closed gate without being its probe")
+      } else if after.reopens > new.since {
+        fail(.drains, "job \(id) passed a gate closed for \(after.reopens - new.since) ms")
+      }
+    } else if let before, before.probe == nil {
+      fail(.drains, "job \(id) passed a closed gate that nobody tried")
     }
   }
 
@@ -207,6 +214,7 @@ extension JobLedger {
         return fail(.drains, "the handler of job \(id) returned, and it is \(describe(new))")
       }
       finish(id)
+      pacing.succeeded(old.service)
     case .unreadable:
       if new.state != .parked { fail(.drains, "job \(id) is unreadable and \(describe(new))") }
     case .failed(let advice):

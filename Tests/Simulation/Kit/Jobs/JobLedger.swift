@@ -22,6 +22,8 @@ final class JobLedger: @unchecked Sendable {
   private(set) var gates: [String: GateRow] = [:]
   private(set) var pauses = JobPauses()
   var timing = JobTiming()
+  var pacing = JobPacing()
+  private var troubled: Set<String> = []
   /// How often the wall clock was set.
   private var jumps = 0
   /// Services that said later to a job whose end is in the commit that is looked at.
@@ -80,14 +82,22 @@ final class JobLedger: @unchecked Sendable {
     let commit = JobCommit(
       before: rows, after: after, gatesBefore: gates, gatesAfter: gatesAfter, pauses: pauses,
       draft: draft, process: process)
+    let troubledAfter = try BudgetRow.services(db)
+    pacing.look(troubledAfter, troubled)
+    for service in troubled.subtracting(troubledAfter) {
+      timing.restored(service, now: clock.milliseconds)
+    }
+    troubled = troubledAfter
+    timing.committing(commit, now: clock.milliseconds, concurrency: plan.concurrency)
     for id in Set(rows.keys).union(after.keys).sorted() { check(id, commit) }
     for (id, checkpoint) in draft.checkpoints.sorted(by: { $0.key < $1.key }) {
       try store(checkpoint, of: id, db, commit)
     }
     checkGates(commit)
     checkOrder(commit)
+    checkPaces(commit)
     try checkLimits(db, commit)
-    timing.committed(commit, now: clock.milliseconds, wall: now, concurrency: plan.concurrency)
+    timing.committed(commit, now: clock.milliseconds, wall: now)
     let delay: Int64 = plan.processCount > 1 ? 1000 : 0
     for id in draft.replaced.keys where delay > 0 {
       timing.becomesVisible(id, at: clock.milliseconds + delay)
@@ -120,6 +130,7 @@ final class JobLedger: @unchecked Sendable {
       fail(.effectsHappenOnce, "job \(id) committed \(checkpoint.name) a second time")
     }
     entries[id]?.storedAsText[checkpoint.name] = checkpoint.storedAsText
+    pacing.succeeded(row.service)
     for name in checkpoint.released { entries[id]?.files[name] = nil }
     for (name, content) in checkpoint.created { entries[id]?.files[name] = content }
   }
@@ -161,6 +172,7 @@ final class JobLedger: @unchecked Sendable {
 
   func wallJumped() {
     jumps += 1
+    pacing.wallJumped()
     timing.wallJumped(rows, gates, now: clock.milliseconds, wall: now)
   }
 
@@ -182,6 +194,11 @@ struct JobCommit {
   let pauses: JobPauses
   let draft: JobDraft
   let process: JobProcess
+
+  /// Whether an attempt of a job ended.
+  func hasEnded(_ id: Int64) -> Bool {
+    before[id]?.state == .running && after[id]?.state != .running
+  }
 }
 
 extension Duration {

@@ -40,6 +40,10 @@ struct JobPlan {
   let cancellations: Bool
   let uniques: Bool
   let holds: Bool
+  let lanes: Bool
+  /// Of a kind, and of each of its lanes.
+  let paces: [String: (kind: JobPace, lane: JobPace)]
+  let budget: JobRate?
 
   init(using generator: inout SeededGenerator) {
     processCount = generator.oneIn(3) ? 2 : 1
@@ -85,6 +89,23 @@ struct JobPlan {
     cancellations = generator.happens(0.3)
     uniques = generator.happens(0.4)
     holds = generator.happens(0.3)
+    func rate(_ burst: ClosedRange<Int>, seconds: ClosedRange<Int>) -> JobRate? {
+      guard generator.oneIn(2) else { return nil }
+      return JobRate(
+        1, per: .seconds(Int.random(in: seconds, using: &generator)),
+        burst: Int.random(in: burst, using: &generator))
+    }
+    func pace() -> JobPace {
+      let concurrency = generator.oneIn(2) ? Int.random(in: 1...2, using: &generator) : nil
+      return JobPace(concurrency: concurrency, rate: rate(1...3, seconds: 1...3))
+    }
+    lanes = generator.happens(0.3)
+    var paces: [String: (kind: JobPace, lane: JobPace)] = [:]
+    for kind in [Scan.name, Upload.name, Translate.name, Index.name] where lanes {
+      if generator.oneIn(2) { paces[kind] = (pace(), pace()) }
+    }
+    self.paces = paces
+    budget = rate(2...6, seconds: 2...5)
   }
 }
 #endif

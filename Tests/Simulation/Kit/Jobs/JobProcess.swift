@@ -55,6 +55,7 @@ final class JobProcess: @unchecked Sendable {
     var environment = JobEnvironment(
       clock: world.clock, wallClock: { world.wall.now }, jitter: { shared.fraction() },
       makeID: { shared.next() }, gateDelay: JobWorld.gateDelay, longestGate: .seconds(60),
+      retryBudget: world.plan.budget,
       executor: world.executor, fileExecutor: world.executor)
     environment.watchesFiles = false
     disk = CrashedDisk(files: world.filesPath, shadow: "\(world.folder)/shadow-\(number)")

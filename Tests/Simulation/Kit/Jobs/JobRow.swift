@@ -19,8 +19,10 @@ struct JobRow: Equatable {
   let isDue: Bool
   let deaths: Int
   let key: String?
+  let lane: String
 
   var hasEnded: Bool { state.hasEnded }
+  var laneOfKind: String { "\(kind)/\(lane)" }
   /// The smallest goes first. The simulation's priorities are small.
   var place: (Int, Int64, Int64) { (-priority, ready, id) }
 
@@ -28,8 +30,11 @@ struct JobRow: Equatable {
     let statement = try db.cachedStatement(
       sql: """
         SELECT id, kind, service, state, since_ms, ready_ms, starts, failures, unreached, priority,
-          due, deaths, unique_key
+          due, deaths, unique_key, lane
         FROM grdb_tern_job
+        UNION ALL SELECT id, kind, service, state, since_ms, ready_ms, starts, failures, 0, priority,
+          1, 0, unique_key, lane
+        FROM grdb_tern_jobhistory
         """)
     var rows: [Int64: JobRow] = [:]
     let cursor = try Row.fetchCursor(statement)
@@ -37,7 +42,8 @@ struct JobRow: Equatable {
       rows[row[0]] = JobRow(
         id: row[0], kind: row[1], service: row[2], state: JobState(rawValue: row[3])!,
         since: row[4], ready: row[5], starts: row[6], failures: row[7], unreached: row[8],
-        priority: row[9], isDue: row[10], deaths: row[11], key: row[12])
+        priority: row[9], isDue: row[10], deaths: row[11], key: row[12],
+        lane: row[13])
     }
     return rows
   }
@@ -57,6 +63,15 @@ struct GateRow: Equatable {
       gates[row[0]] = GateRow(since: row[1], reopens: row[2], probe: row[3])
     }
     return gates
+  }
+}
+
+/// The services that failed and have not done anything since.
+enum BudgetRow {
+  static func services(_ db: Database) throws -> Set<String> {
+    try Set(
+      String.fetchAll(
+        db.cachedStatement(sql: "SELECT name FROM grdb_tern_jobbucket WHERE scope = 1")))
   }
 }
 

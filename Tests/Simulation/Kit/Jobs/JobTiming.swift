@@ -31,7 +31,16 @@ struct JobTiming {
     block(until: now + 1000)
   }
 
-  mutating func committed(_ commit: JobCommit, now: Int64, wall: Int64, concurrency: Int) {
+  /// Ends come before claims: what they freed is free in the same commit.
+  mutating func committing(_ commit: JobCommit, now: Int64, concurrency: Int) {
+    if commit.before.values.count(where: { $0.state == .running }) >= concurrency {
+      block(until: now)
+    }
+    for (service, gate) in commit.gatesBefore
+    where gate.probe.map(commit.hasEnded) ?? false { gates[service] = now }
+  }
+
+  mutating func committed(_ commit: JobCommit, now: Int64, wall: Int64) {
     for (id, row) in commit.after where commit.before[id] != row && row.state == .waiting {
       ready[id] = max(ready[id] ?? 0, now + max(row.ready - wall, 0))
       if let old = commit.before[id], old.state == .waiting {
@@ -46,8 +55,11 @@ struct JobTiming {
     for service in commit.gatesBefore.keys where commit.gatesAfter[service] == nil {
       gates[service] = now
     }
-    let running = commit.before.values.filter { $0.state == .running }.count
-    if running >= concurrency { block(until: now) }
+  }
+
+  /// Something succeeded at a service that had failed.
+  mutating func restored(_ service: String, now: Int64) {
+    gates[service] = max(gates[service] ?? 0, now)
   }
 
   /// The clock was set: a worker that sleeps looks at it once a second.

@@ -134,6 +134,7 @@ final class JobUser: @unchecked Sendable {
     /// In seconds.
     var delay = 0
     var unique: JobUniqueness?
+    var lane: String?
   }
 
   private func placement() -> Placement {
@@ -146,6 +147,7 @@ final class JobUser: @unchecked Sendable {
       let key = "k\(Int.random(in: 0...1, using: &generator))"
       placement.unique = generator.oneIn(2) ? .skip(key) : .replace(key)
     }
+    if plan.lanes { placement.lane = ["a", "b", nil].randomElement(using: &generator)! }
     return placement
   }
 
@@ -170,6 +172,7 @@ final class JobUser: @unchecked Sendable {
     func enqueue(_ job: some Job) throws -> JobID {
       try process.queue.enqueue(
         job, priority: place.priority, after: .seconds(place.delay), unique: place.unique,
+        lane: place.lane,
         files: files, in: db)
     }
     return switch kind {

@@ -39,6 +39,11 @@ struct SimulatedJob<Kind: SimulatedKind>: Job {
   static var kind: String { Kind.name }
   static var service: String? { Kind.service }
   static var retry: RetryPolicy { Kind.retry }
+  static var pace: JobPace { paces.kind }
+  static var lanePace: JobPace { paces.lane }
+  private static var paces: (kind: JobPace, lane: JobPace) {
+    JobProcess.current?.world.plan.paces[kind] ?? (.unbounded, .unbounded)
+  }
   var work: JobWork
 }
 

@@ -1,0 +1,115 @@
+import GRDB
+import TernCore
+
+/// What stands in the way of jobs that are due: what runs, and tokens that are spent.
+extension JobRows {
+  /// The raw values are stored.
+  private enum Scope: Int {
+    /// Of a kind's lane, or of a kind.
+    case lane = 0
+    /// The failures of a service.
+    case service = 1
+  }
+
+  private func bucket(_ scope: Scope, _ name: String, _ lane: String) throws -> TokenBucket? {
+    try row(
+      "SELECT full_us FROM \(JobTables.bucket) WHERE scope = ? AND name = ? AND lane = ?",
+      [scope.rawValue, name, lane]
+    ).map { TokenBucket(fullAt: $0[0]) }
+  }
+
+  private func take(
+    _ scope: Scope, _ name: String, _ lane: String, _ rate: JobRate, at now: WallTime
+  ) throws {
+    let bucket = try bucket(scope, name, lane) ?? TokenBucket(fullAt: .min)
+    try run(
+      """
+      INSERT INTO \(JobTables.bucket) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET since_ms = excluded.since_ms, full_us = excluded.full_us
+      """,
+      [scope.rawValue, name, lane, now.milliseconds, bucket.taken(rate, at: now).fullAt])
+  }
+
+  /// A bucket that is full is the same as none.
+  func dropFullBuckets(at now: WallTime) throws {
+    try run("DELETE FROM \(JobTables.bucket) WHERE full_us <= ?", [now.microseconds])
+  }
+
+  // MARK: - Lanes
+
+  func hold(
+    _ head: ClaimChoice.Head, _ handlers: JobHandlers, _ running: JobsRunning,
+    _ budget: JobRate?, at now: WallTime
+  ) throws -> ClaimChoice.Hold? {
+    var holds: [ClaimChoice.Hold] = []
+    for (lane, pace) in handlers.paces(head.lane) {
+      let isFull = pace.concurrency.map { running.lanes[lane, default: 0] >= $0 } ?? false
+      if isFull, !Planted.isActive(.laneOverfilled) { holds.append(.busy) }
+      guard let rate = pace.rate, let bucket = try bucket(.lane, lane.kind, lane.name),
+        bucket.tokens(rate, at: now) < 1
+      else { continue }
+      holds.append(.until(bucket.time(of: 1, rate, at: now)))
+    }
+    if let hold = try hold(head.service, running, budget, at: now) { holds.append(hold) }
+    // When several hold it, all have to let it go; who waits for what runs is told of its end.
+    let times = holds.compactMap { hold in
+      if case .until(let time) = hold { time } else { nil }
+    }
+    return times.max().map(ClaimChoice.Hold.until) ?? holds.first
+  }
+
+  func takeTokens(_ lane: JobLane, _ handlers: JobHandlers, at now: WallTime) throws {
+    for (lane, pace) in handlers.paces(lane) {
+      guard let rate = pace.rate, !Planted.isActive(.tokenUntaken) else { continue }
+      try take(.lane, lane.kind, lane.name, rate, at: now)
+    }
+  }
+
+  // MARK: - Budgets of services
+
+  /// While a service fails, no more of its jobs run than failures are left: each may be another.
+  private func hold(
+    _ service: String?, _ running: JobsRunning, _ budget: JobRate?, at now: WallTime
+  ) throws -> ClaimChoice.Hold? {
+    guard let service, let budget, !Planted.isActive(.budgetIgnored),
+      let bucket = try bucket(.service, service, "")
+    else { return nil }
+    let attempts = running.services[service, default: 0]
+    if bucket.tokens(budget, at: now) > attempts { return nil }
+    return attempts > 0 ? .busy : .until(bucket.time(of: 1, budget, at: now))
+  }
+
+  func spend(_ service: String, _ budget: JobRate, at now: WallTime) throws {
+    try take(.service, service, "", budget, at: now)
+  }
+
+  /// The service did something, so what failed before is no sign of what comes.
+  ///
+  /// - Returns: whether something had failed.
+  @discardableResult
+  func restoreBudget(of service: String?) throws -> Bool {
+    guard let service else { return false }
+    try run(
+      "DELETE FROM \(JobTables.bucket) WHERE scope = \(Scope.service.rawValue) AND name = ?",
+      [service])
+    return db.changesCount > 0
+  }
+
+  /// Another network is there, over which the services may be reached.
+  func restoreBudgets() throws {
+    try run("DELETE FROM \(JobTables.bucket) WHERE scope = \(Scope.service.rawValue)")
+  }
+}
+
+/// How many attempts of a worker go on, also of jobs that were cancelled meanwhile.
+struct JobsRunning: Hashable, Sendable {
+  /// By lane, and by kind.
+  private(set) var lanes: [JobLane: Int] = [:]
+  private(set) var services: [String: Int] = [:]
+
+  mutating func add(_ lane: JobLane, _ service: String?) {
+    lanes[lane.ofKind, default: 0] += 1
+    if !lane.name.isEmpty { lanes[lane, default: 0] += 1 }
+    if let service { services[service, default: 0] += 1 }
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import GRDB
+import TernCore
+
+extension JobRows {
+  /// Frees what a dead process ran, lets parked jobs whose kind has a handler and those that
+  /// reached nobody try again, and mends times that lie in the future because the clock was set
+  /// back.
+  ///
+  /// - Parameter left: starts of jobs that run no more, though their process lives.
+  /// - Returns: what says in each further transaction that no other worker has taken over.
+  func recover(
+    kinds: Set<String>, leftBehind left: [JobID: Int], at now: WallTime
+  ) throws -> Int64 {
+    try run("UPDATE \(JobTables.queue) SET worker = worker + 1")
+    try dropFullBuckets(at: now)
+    // Nobody watched the network since the last run.
+    try wakeUnreached(at: now)
+    for job in try ids(state: .running) where !Planted.isActive(.claimForgotten) {
+      guard case (var life, let start, _)? = try life(job) else { continue }
+      if left[job] == start {
+        _ = life.handle(.shutDown)
+        try store(life, of: job, since: now)
+        continue
+      }
+      _ = life.handle(.processDied(limit: limits.deaths))
+      let isParked = life.state == .parked
+      // Its place in the order stays.
+      try store(
+        life, of: job, since: now,
+        reason: isParked ? "its process died \(life.deaths) times in a row while it ran" : nil)
+      try note("the process died", start: start, of: job, at: now)
+    }
+    try run("UPDATE \(JobTables.gate) SET probe = NULL WHERE probe IS NOT NULL")
+    for job in try ids(state: .parked) {
+      guard var life = try life(job)?.life,
+        let kind: String = try row(
+          "SELECT kind FROM \(JobTables.job) WHERE id = ?", [job.rawValue])?[0],
+        kinds.contains(kind), life.deaths < limits.deaths
+      else { continue }
+      _ = life.handle(.revived)
+      try store(life, of: job, since: now, ready: now)
+    }
+    try mendTimes(at: now)
+    return try worker()
+  }
+
+  private func worker() throws -> Int64 { try row("SELECT worker FROM \(JobTables.queue)")![0] }
+
+  /// A lock file that somebody removes lets two workers run. The second has freed what the first
+  /// ran, and the first is to start nothing any more.
+  ///
+  /// - Throws: ``JobQueueError`` `.workerRunning`.
+  func checkWorker(_ own: Int64) throws {
+    if try worker() == own { return }
+    throw JobQueueError(
+      .workerRunning, "another worker has taken over; was its lock file removed?")
+  }
+
+  private func ids(state: JobState) throws -> [JobID] {
+    try rows("SELECT id FROM \(JobTables.job) WHERE state = \(state.rawValue) ORDER BY id")
+      .map { JobID(rawValue: $0[0]) }
+  }
+
+  /// When the wall clock went back, nobody waits longer than was meant.
+  func mendTimes(at now: WallTime) throws {
+    let now = now.milliseconds
+    try run(
+      """
+      UPDATE \(JobTables.job) SET since_ms = ?, ready_ms =
+        CASE due WHEN 1 THEN min(ready_ms, ?) ELSE ? + max(ready_ms - since_ms, 0) END
+      WHERE state = \(JobState.waiting.rawValue) AND since_ms > ?
+      """, [now, now, now, now])
+    try run(
+      """
+      UPDATE \(JobTables.gate) SET reopens_ms = ? + reopens_ms - since_ms, since_ms = ?
+      WHERE since_ms > ?
+      """, [now, now, now])
+    try run(
+      """
+      UPDATE \(JobTables.bucket) SET full_us = full_us + 1000 * (? - since_ms), since_ms = ?
+      WHERE since_ms > ?
+      """, [now, now, now])
+  }
+
+  /// Another network may be there: whoever reached nobody may try at once.
+  func wakeUnreached(at now: WallTime) throws {
+    try run(
+      """
+      UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0
+      WHERE state = \(JobState.waiting.rawValue) AND unreached > 0
+      """, [now.milliseconds])
+  }
+
+  /// Lets those in whose time has come.
+  ///
+  /// - Returns: when the next one's time comes.
+  func admit(at now: WallTime) throws -> WallTime? {
+    func next() throws -> WallTime? {
+      let found = try row("SELECT min(ready_ms) FROM \(JobTables.job) WHERE \(JobTables.isLater)")
+      return (found?[0] as Int64?).map(WallTime.init(milliseconds:))
+    }
+    guard let first = try next(), first <= now else { return try next() }
+    try run(
+      "UPDATE \(JobTables.job) SET due = 1 WHERE \(JobTables.isLater) AND ready_ms <= ?",
+      [now.milliseconds])
+    return try next()
+  }
+
+  /// When the first job can run that waits for a time or a gate, and neither for the network, nor for
+  /// a pace, nor to be resumed.
+  func nextReached(at now: WallTime) throws -> WallTime? {
+    try Int64.fetchOne(
+      db,
+      sql: """
+        SELECT min(max(j.ready_ms, coalesce(g.reopens_ms, j.ready_ms)))
+        FROM \(JobTables.job) AS j LEFT JOIN \(JobTables.gate) AS g ON g.service = j.service
+        WHERE j.state = \(JobState.waiting.rawValue) AND (j.unreached = 0 OR g.reopens_ms > ?)
+          AND (j.due = 0 OR g.service IS NOT NULL)
+          AND NOT EXISTS (SELECT 1 FROM \(JobTables.pause) AS p WHERE p.kind IN ('', j.kind))
+        """, arguments: [now.milliseconds]
+    ).map(WallTime.init)
+  }
+
+  /// Which start of which job runs, as the database has it.
+  func running() throws -> [JobID: Int] {
+    let found = try rows(
+      "SELECT id, starts FROM \(JobTables.job) WHERE state = \(JobState.running.rawValue)")
+    return Dictionary(uniqueKeysWithValues: found.map { (JobID(rawValue: $0[0]), $0[1]) })
+  }
+}

@@ -1,0 +1,167 @@
+import GRDB
+import TernCore
+
+/// An attempt that goes on.
+struct Attempt: Sendable {
+  let claim: Claim
+  /// Tells it to end, because its job is not its own any more.
+  let recall: AsyncStream<Void>.Continuation
+}
+
+/// An attempt whose handler has returned, and whose end is to be stored.
+struct EndedAttempt: Sendable {
+  let claim: Claim
+  let end: AttemptEnd
+  let pathBefore: NetworkPath
+}
+
+extension JobWorker {
+  /// Off the actor, so that a handler blocks nobody.
+  nonisolated func attempt(_ claim: Claim, _ recalled: AsyncStream<Void>) async {
+    let before = path.path
+    let context = JobContext(claim: claim, worker: self)
+    let outcome = await withTaskGroup(of: Result<Void, any Error>?.self) { group in
+      group.addTask {
+        do { return .success(try await claim.work(context)) } catch { return .failure(error) }
+      }
+      group.addTask {
+        for await _ in recalled { break }
+        return nil
+      }
+      // The one that waits to be recalled ends before the handler when that is told to end, and what
+      // the handler says then, that its service wants no requests for example, is heard.
+      var outcome: Result<Void, any Error>?
+      while outcome == nil, let ended = await group.next() {
+        outcome = ended
+        group.cancelAll()
+      }
+      return outcome!
+    }
+    let end =
+      switch outcome {
+      case .success: AttemptEnd(event: .succeeded, reason: nil)
+      case .failure(let error): self.end(of: claim, error, pathBefore: before)
+      }
+    await ended(EndedAttempt(claim: claim, end: end, pathBefore: before))
+  }
+
+  nonisolated func end(
+    of claim: Claim, _ error: any Error, pathBefore: NetworkPath
+  ) -> AttemptEnd {
+    if let error = error as? JobQueueError, error.code == .unreadable {
+      return AttemptEnd(event: .unusable, reason: error.message)
+    }
+    // Of the database that the handler uses: the app suspended it, say, which is nobody's failure.
+    let isInterrupted = (error as? DatabaseError)?.isInterruptionError ?? false
+    let advice = (error as? any AdvisingError)?.advice ?? (isInterrupted ? .unreachable : .failed)
+    if Task.isCancelled {
+      // Whatever a cancelled handler says, it says because it was cancelled; but not this.
+      guard case .limited = advice else { return AttemptEnd(event: .shutDown, reason: nil) }
+    }
+    let environment = queue.environment
+    let around = JobLife.Circumstances(
+      pathBefore: pathBefore, pathAfter: path.path, retry: claim.retry,
+      backoff: environment.unreached, jitter: environment.jitter(),
+      gateDelay: environment.gateDelay, longestGate: environment.longestGate)
+    return AttemptEnd(event: .failed(advice, around), reason: FailureText.of(error))
+  }
+
+  // MARK: - Storing ends
+
+  private func ended(_ end: EndedAttempt) async {
+    guard isLooping else { return await finish(end) }
+    ends.append(end)
+    news?.yield()
+  }
+
+  func store(_ ends: [EndedAttempt], _ rows: JobRows) throws {
+    if ends.isEmpty { return }
+    let environment = queue.environment
+    for end in ends {
+      let paths = try rows.finish(end.claim, end.end, environment)
+      queue.folder.unlink(paths, afterCommitOf: rows.db)
+    }
+    try rows.trimHistory(at: environment.now)
+    try CrashPoint.reach(.jobBeforeFinishCommit)
+  }
+
+  /// After they were committed.
+  func stored(_ ends: [EndedAttempt]) async throws {
+    if ends.isEmpty { return }
+    for end in ends { forget(end) }
+    try CrashPoint.reach(.jobAfterFinishCommit)
+    // Who waited to be stored while the network changed was not there to be woken.
+    let path = path.path
+    let isWoken = ends.contains { end in
+      guard case .failed(_, let around) = end.end.event else { return false }
+      return path.hasRoute && path.generation != around.pathAfter.generation
+    }
+    if isWoken { try await networkChanged() }
+  }
+
+  private func forget(_ end: EndedAttempt) {
+    (refused[end.claim.id], attempts[end.claim.id]) = (nil, nil)
+  }
+
+  /// Ends that can not be stored leave their jobs to the next run.
+  func leave(_ ends: [EndedAttempt]) {
+    for end in ends where attempts[end.claim.id]?.claim.start == end.claim.start {
+      forget(end)
+      queue.leftBehind.withLock { $0[end.claim.id] = end.claim.start }
+    }
+  }
+
+  /// Stores one end in a transaction of its own.
+  ///
+  /// - Parameter refusal: what the app has said to it before.
+  func finish(_ end: EndedAttempt, refusal: OfApp? = nil) async {
+    do {
+      try await stored([try await storePersistently(end, refusal)])
+    } catch {
+      failure = failure ?? error
+      leave([end])
+    }
+    news?.yield()
+  }
+
+  /// - Returns: what was stored as the attempt's end.
+  private func storePersistently(
+    _ first: EndedAttempt, _ refusal: OfApp?
+  ) async throws -> EndedAttempt {
+    let environment = queue.environment
+    var backoff = environment.unreached
+    var isFirst = refusal == nil
+    var end = refusal.map { self.refused(first, $0) } ?? first
+    while true {
+      do {
+        try await transaction { try store([end], $0) }
+        return end
+      } catch let refusal as OfApp {
+        // Nothing was written; what the app says to the end is the attempt's failure.
+        end = self.refused(end, refusal)
+        if !isFirst {
+          // It refuses that too. The job keeps its place, and all others go on.
+          refused[end.claim.id] = refusal.error
+          news?.yield()
+          try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
+        }
+        isFirst = false
+      }
+    }
+  }
+
+  private func refused(_ end: EndedAttempt, _ refusal: OfApp) -> EndedAttempt {
+    EndedAttempt(
+      claim: end.claim, end: self.end(of: end.claim, refusal.error, pathBefore: end.pathBefore),
+      pathBefore: end.pathBefore)
+  }
+
+  /// Another network is there: whoever reached nobody may try at once.
+  func networkChanged() async throws {
+    try await write { rows in
+      try rows.restoreBudgets()
+      try rows.wakeUnreached(at: queue.environment.now)
+    }
+    news?.yield()
+  }
+}
