@@ -42,6 +42,9 @@ extension JobQueue {
       kind: J.kind, service: J.service, lane: lane ?? "", payload: payload, version: J.version,
       priority: priority, key: unique?.key,
       ready: delay > .zero ? environment.time(after: delay) : now)
+    if unique == nil, files.isEmpty, db.isInsideTransaction {
+      return try enqueueAlone(new, at: now, in: db)
+    }
     var id = JobID(rawValue: 0)
     var given: [JobFile] = []
     do {
@@ -61,13 +64,7 @@ extension JobQueue {
           try take(file, for: id, rows)
           given.append(file)
         }
-        try CrashPoint.reach(.jobBeforeEnqueueCommit)
-        #if Rehearsal
-        db.afterNextTransaction { _ in
-          // What is thrown here has nobody to go to: the commit has happened.
-          try? CrashPoint.reach(.jobAfterEnqueueCommit)
-        }
-        #endif
+        try reachCrashPoints(db)
         return .commit
       }
     } catch {
@@ -75,6 +72,31 @@ extension JobQueue {
       throw error
     }
     return id
+  }
+
+  /// What is one row needs no savepoint: a limit refuses it before anything is written.
+  private func enqueueAlone(_ new: NewJob, at now: WallTime, in db: Database) throws -> JobID {
+    let rows = try JobRows(db, limits: limits)
+    let id: JobID
+    do {
+      id = try rows.insert(new, at: now)
+    } catch let error as DatabaseError {
+      // Where the app's own trigger or a full disk refused the row, and the transaction goes on.
+      if db.isInsideTransaction { try rows.recountUnfinished() }
+      throw error
+    }
+    try reachCrashPoints(db)
+    return id
+  }
+
+  private func reachCrashPoints(_ db: Database) throws {
+    try CrashPoint.reach(.jobBeforeEnqueueCommit)
+    #if Rehearsal
+    db.afterNextTransaction { _ in
+      // What is thrown here has nobody to go to: the commit has happened.
+      try? CrashPoint.reach(.jobAfterEnqueueCommit)
+    }
+    #endif
   }
 
   private func take(_ file: JobFile, for job: JobID, _ rows: JobRows) throws {

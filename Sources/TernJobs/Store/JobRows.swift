@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TernCore
+import TernDatabase
 
 /// The queue's rows in one transaction: what reads, decides and writes them runs on this.
 struct JobRows {
@@ -9,11 +10,15 @@ struct JobRows {
 
   /// - Throws: ``JobQueueError`` `.notInstalled`.
   init(_ db: Database, limits: JobLimits) throws {
-    guard try db.tableExists(JobTables.queue) else {
+    (self.db, self.limits) = (db, limits)
+    do {
+      // Cheaper than to ask GRDB for the table, which this does for each job.
+      try FastStatement(db, "SELECT 1 FROM \(JobTables.queue)").run()
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+      if try db.tableExists(JobTables.queue) { throw error }
       throw JobQueueError(
         .notInstalled, "the database has no job queue any more; open the queue again")
     }
-    (self.db, self.limits) = (db, limits)
   }
 
   // MARK: - Jobs
@@ -78,6 +83,11 @@ struct JobRows {
         .tooManyJobs,
         "the queue holds \(limits.jobs) jobs that have not ended; let them run or remove some")
     }
+  }
+
+  func recountUnfinished() throws {
+    try run(
+      "UPDATE \(JobTables.queue) SET unfinished = (SELECT count(*) FROM \(JobTables.job))")
   }
 
   func removeUnfinished() throws {
