@@ -75,6 +75,10 @@ package struct Spawned: Sendable {
     } else {
       posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
     }
+    #if canImport(Glibc)
+    // What this process listens on would go on listening in the child, with nobody to answer.
+    _ = closeFrom(&actions, 3)
+    #endif
     var words = ([path] + arguments).map { strdup($0) } + [nil]
     let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     var variables = all.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -105,3 +109,11 @@ package struct SpawnError: Error, Hashable, CustomStringConvertible {
 
   package var description: String { String(cString: strerror(code)) }
 }
+
+#if canImport(Glibc)
+/// The C header shows it to GNU sources only.
+@_silgen_name("posix_spawn_file_actions_addclosefrom_np")
+private func closeFrom(
+  _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ first: CInt
+) -> CInt
+#endif

@@ -100,6 +100,11 @@ struct JourneyTests {
             let number = sentence.split(separator: " ")[3]
             return Substring("en→es\t\(sentence)\tEl perro ve \(number) gatos.")
           })
+      // Rows of the cache have their numbers in the order of the answers.
+      let answered = try folder.read {
+        try String.fetchAll($0, sql: "SELECT text FROM cache ORDER BY number")
+      }
+      #expect(answered == sentences)
       let counts = try folder.read { db in
         let tables = [
           "phrase", "answer", "waiting", "cache", "grdb_tern_jobs WHERE state <> 'done'",

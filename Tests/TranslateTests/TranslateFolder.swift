@@ -78,10 +78,11 @@ func withTranslateFolder(_ body: (TranslateFolder) async throws -> Void) async t
   try await body(TranslateFolder(path: path))
 }
 
-/// Off Swift's own threads, which nobody may hold up.
+/// On a thread of its own: those of Dispatch's pool are Swift's, too, and the service in this process
+/// was not always given another while one of them waited for what a program says.
 func blocking<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
   try await withCheckedThrowingContinuation { continuation in
-    DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+    Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
   }
 }
 #endif
