@@ -17,6 +17,7 @@ struct ProblemMembers {
       let flag = try? value.decode(Bool.self)
       let number = try? value.decode(Double.self)
       let text = try? value.decode(String.self)
+      // The same again for what holds members itself: no error, only another type.
       let members = try? value.decode([String: Member].self)
       let list = try? value.decode([Member].self)
       self =
