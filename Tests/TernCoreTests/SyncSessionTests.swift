@@ -70,4 +70,77 @@ import Testing
     #expect(session.handle(.hadNothingToPush(needsBase: true)) == .listen)
     #expect(session.refusal?.error.code == .cursorUnknown)
   }
+
+  // MARK: - States
+
+  private let snapshot = RemoteSnapshot(
+    id: "s", position: 3, cursor: Cursor(rawValue: "3"), parts: 1)
+  private let differs = RemoteError(.stateDiffers, "item")
+
+  /// In a space with another replica's report, with nothing else left to do.
+  private func comparing(_ snapshot: RemoteSnapshot?, _ comparison: StateComparison? = nil)
+    -> SyncSession
+  {
+    var session = SyncSession()
+    var greeting = RemoteGreeting(
+      epoch: "first", nowMilliseconds: 0, position: 0, heads: VersionVector(), snapshot: snapshot,
+      wantsSnapshot: true)
+    greeting.state = report
+    #expect(
+      session.handle(.greeted(greeting, knownEpoch: nil, comparison: comparison)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .compareState(report))
+    return session
+  }
+
+  private var report: StateReport {
+    StateReport(
+      replica: ReplicaID(high: 0, low: 2), cursor: Cursor(rawValue: "3"), tables: [:])
+  }
+
+  @Test func `a difference is mended with the snapshot, and compared again`() {
+    var session = comparing(snapshot)
+    #expect(session.canRepair && !session.isRepaired)
+    #expect(
+      session.handle(.differed(differs, jitter: 0)) == .loadSnapshot(snapshot, .repairing))
+    #expect(!session.isRepaired)
+    #expect(session.handle(.loadedSnapshot) == .pull)
+    #expect(session.isRepaired && !session.canRepair)
+    #expect(session.handle(.pulled(VersionVector(), hasMore: false)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .compareState(report))
+    #expect(session.handle(.compared(isEqual: true)) == .push)
+    #expect(!session.isRepaired && session.refusal == nil)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .cutSnapshot(isBase: false))
+  }
+
+  @Test func `a state in doubt is not made the space's snapshot`() {
+    var session = comparing(nil)
+    #expect(session.handle(.differed(differs, jitter: 0)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .listen)
+    #expect(session.refusal?.error == differs)
+    // Nor after a new start, with a snapshot that was tried and did not help.
+    let known = StateComparison(tables: ["item"], snapshot: "s")
+    session = comparing(snapshot, known)
+    #expect(!session.canRepair)
+    #expect(session.handle(.compared(isEqual: false)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .listen)
+  }
+
+  @Test func `a repair that fails leaves the doubt`() {
+    var session = comparing(snapshot)
+    #expect(
+      session.handle(.differed(differs, jitter: 0)) == .loadSnapshot(snapshot, .repairing))
+    let cut = RemoteError(.unreachable, "cut")
+    guard case .wait = session.handle(.failed(cut, jitter: 0)) else {
+      Issue.record("it does not wait")
+      return
+    }
+    #expect(!session.isRepaired && session.handle(.waited) == .greet)
+  }
+
+  @Test func `a report that is refused keeps nothing back`() {
+    var session = comparing(nil)
+    let refused = RemoteError(.tooLarge, "the report")
+    #expect(session.handle(.failed(refused, jitter: 0)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .cutSnapshot(isBase: false))
+  }
 }

@@ -12,10 +12,10 @@ import TernDatabase
 /// Being offline is a normal state: `run()` waits with growing, jittered delays and goes on.
 public actor SyncEngine {
   public nonisolated let status = SyncStatus()
-  private let store: any ReplicaStore
-  private let remote: any Remote
-  private let environment: SyncEnvironment
-  private var session: SyncSession
+  let store: any ReplicaStore
+  let remote: any Remote
+  let environment: SyncEnvironment
+  private(set) var session: SyncSession
   private var isStreaming = false
   /// Up to where the remote of that epoch is known to hold this replica's own operations, and not
   /// others under the same numbers.
@@ -242,7 +242,9 @@ public actor SyncEngine {
       try checkOwn(greeting.heads)
       if let now = greeting.nowMilliseconds { try correctClock(now) }
       notCarried = [:]
-      return .greeted(greeting, knownEpoch: try store.place(at: remote.id)?.epoch)
+      return .greeted(
+        greeting, knownEpoch: try store.place(at: remote.id)?.epoch,
+        comparison: try store.comparison(at: remote.id))
     case .resetCursor(let epoch):
       try store.resetPlace(RemotePlace(remoteID: remote.id, epoch: epoch, cursor: nil))
       return .didReset
@@ -255,7 +257,10 @@ public actor SyncEngine {
     case .loadSnapshot(let snapshot, let reason):
       try report(.syncing)
       try await load(snapshot, isRepairing: reason == .repairing)
-      if reason == .repairing { status.update { $0.repairs += 1 } }
+      if reason == .repairing {
+        try store.save(StateComparison(snapshot: snapshot.id), at: remote.id)
+        status.update { ($0.repairs, $0.differingTables) = ($0.repairs + 1, []) }
+      }
       return .loadedSnapshot
     case .cutSnapshot(let isBase):
       try await snapshots.cut(heads: session.heads, isBase: isBase)
@@ -274,7 +279,13 @@ public actor SyncEngine {
     do {
       try await snapshots.load(snapshot, epoch: session.epoch, isRepairing: isRepairing)
     } catch {
-      if SnapshotExchange.isLasting(error) { unloadable = (snapshot.id, error) }
+      if SnapshotExchange.isLasting(error) {
+        unloadable = (snapshot.id, error)
+        if isRepairing {
+          let tables = status.current.differingTables
+          try store.save(StateComparison(tables: tables, snapshot: snapshot.id), at: remote.id)
+        }
+      }
       throw error
     }
     environment.didMerge()
@@ -282,48 +293,6 @@ public actor SyncEngine {
 
   private var snapshots: SnapshotExchange {
     SnapshotExchange(store: store, remote: remote, path: environment.snapshotPath)
-  }
-
-  /// Compares the state with what a replica reported, and reports it where nobody has, or where no
-  /// snapshot makes the two equal (INV-01).
-  private func compare(with other: StateReport?) async throws -> SyncSession.Event {
-    if let other, try store.hasCompared(other, at: remote.id) { return .compared(isEqual: true) }
-    let known = try store.stateReport(at: remote.id, merged: session.heads)
-    guard var mine = known else { return .compared(isEqual: false) }
-    mine.isRepaired = session.isRepaired
-    do {
-      guard let other, other.cursor == mine.cursor else {
-        guard session.wantsState else { return .compared(isEqual: false) }
-        try await remote.report(mine)
-        try store.noteCompared(mine, at: remote.id)
-        return .compared(isEqual: false)
-      }
-      let tables = mine.differingTables(from: other)
-      if tables.isEmpty {
-        status.update { $0.differingTables = [] }
-        try store.noteCompared(other, at: remote.id)
-        return .compared(isEqual: true)
-      }
-      status.update { $0.differingTables = tables }
-      if session.canRepair { return .differed(difference(tables, other), jitter: 0) }
-      try await remote.report(mine)
-      guard mine.replaces(other) else {
-        return .differed(difference(tables, other), jitter: environment.jitter())
-      }
-      status.update { $0.differingTables = [] }
-      try store.noteCompared(mine, at: remote.id)
-      return .compared(isEqual: true)
-    } catch let error as RemoteError {
-      return .failed(error, jitter: environment.jitter())
-    }
-  }
-
-  private func difference(_ tables: [String], _ other: StateReport) -> RemoteError {
-    RemoteError(
-      .stateDiffers,
-      "\(tables.joined(separator: ", ")): another state than replica \(other.replica) has of the same "
-        + "operations; a snapshot mends it as soon as another device has given the remote one",
-      replica: other.replica)
   }
 
   /// Forgets what every remote holds: after each greeting, and while much comes and goes.

@@ -1,6 +1,10 @@
 import TernCore
 import TernDatabase
 
+import struct Foundation.Data
+import class Foundation.JSONDecoder
+import class Foundation.JSONEncoder
+
 extension SQLiteReplicaStore {
   public func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport? {
     try read { transaction in
@@ -19,31 +23,26 @@ extension SQLiteReplicaStore {
     }
   }
 
-  public func noteCompared(_ report: StateReport, at remoteID: String) throws {
+  public func comparison(at remoteID: String) throws -> StateComparison? {
+    try read { transaction in
+      let select = try transaction.statement("SELECT compared FROM \(tables.remote) WHERE id = ?")
+      select.bind(1, copy: .string(remoteID))
+      defer { select.reset() }
+      guard try select.step(), !select.isNull(0) else { return nil }
+      // Whatever it was is found again.
+      return try? JSONDecoder().decode(StateComparison.self, from: Data(select.blob(0)))
+    }
+  }
+
+  public func save(_ comparison: StateComparison, at remoteID: String) throws {
+    if try self.comparison(at: remoteID) == comparison { return }
+    let bytes = try Array(JSONEncoder().encode(comparison))
     try transaction { transaction in
       let update = try transaction.statement(
         "UPDATE \(tables.remote) SET compared = ? WHERE id = ?")
-      update.bind(1, copy: .string(report.name))
+      update.bind(1, copy: .blob(bytes))
       update.bind(2, copy: .string(remoteID))
       try update.run()
     }
-  }
-
-  public func hasCompared(_ report: StateReport, at remoteID: String) throws -> Bool {
-    try read { transaction in
-      let select = try transaction.statement(
-        "SELECT 1 FROM \(tables.remote) WHERE id = ? AND compared = ?")
-      select.bind(1, copy: .string(remoteID))
-      select.bind(2, copy: .string(report.name))
-      defer { select.reset() }
-      return try select.step()
-    }
-  }
-}
-
-extension StateReport {
-  /// Of a replica at a cursor there is one, and one more once it was repaired.
-  fileprivate var name: String {
-    "\(cursor.rawValue) \(replica)\(isRepaired ? " repaired" : "")"
   }
 }

@@ -25,12 +25,14 @@ extension SQLiteReplicaStore {
   }
 
   public func loadSnapshot(
-    from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?
+    from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary {
     try withoutActuallyEscaping(part) { part in
       try transaction(withoutForeignKeys: true) { transaction in
         _ = try Seal.run(in: transaction)
-        let summary = try transaction.withoutStrays { try SnapshotLoad($0, part).run() }
+        let summary = try transaction.withoutStrays {
+          try SnapshotLoad($0, isRepairing: isRepairing, part).run()
+        }
         if let place { try transaction.save(place) }
         try CrashPoint.reach(.snapshotBeforeCommit)
         return summary

@@ -31,7 +31,7 @@ struct SnapshotExchange {
       try CrashPoint.reach(.snapshotPartStored)
     }
     do {
-      _ = try store.loadSnapshot(from: place) { try file.part($0) }
+      _ = try store.loadSnapshot(from: place, isRepairing: isRepairing) { try file.part($0) }
     } catch {
       guard Self.isDamage(error) else { throw error }
       file.remove()

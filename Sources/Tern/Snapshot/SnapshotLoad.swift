@@ -9,7 +9,9 @@ import TernDatabase
 final class SnapshotLoad {
   private let transaction: StoreTransaction
   private let pass: MergePass
+  private let isRepairing: Bool
   private let part: (Int) throws -> [UInt8]?
+  private let locals = LocalColumns()
   private var nextPart = 0
   private var rows = 0
   /// The heading's authors, with their index here.
@@ -19,8 +21,11 @@ final class SnapshotLoad {
   private var hadStates: Set<Int64> = []
 
   /// - Parameter part: by its number, from 0; `nil` behind the last.
-  init(_ transaction: StoreTransaction, _ part: @escaping (Int) throws -> [UInt8]?) throws {
+  init(
+    _ transaction: StoreTransaction, isRepairing: Bool, _ part: @escaping (Int) throws -> [UInt8]?
+  ) throws {
     self.transaction = transaction
+    self.isRepairing = isRepairing
     self.part = part
     pass = try MergePass(transaction)
   }
@@ -47,6 +52,7 @@ final class SnapshotLoad {
       try pass.take(operation, isOwn: id.author == 0)
     }
     try pass.finish()
+    for sql in transaction.sql { try locals.putBack(pass.writer(for: sql)) }
     return SnapshotSummary(heading, rows: rows, parts: nextPart, mergedAgain: tail.count)
   }
 
@@ -198,7 +204,8 @@ final class SnapshotLoad {
     }
     let table = try found.map {
       try SnapshotTable(
-        transaction, writer: $0.0.writer, block, hadStates: hadStates.contains($0.1.id))
+        transaction, writer: $0.0.writer, block, hadStates: hadStates.contains($0.1.id),
+        isRepairing: isRepairing, locals: locals)
     }
     var row = SnapshotRow()
     while !reader.isAtEnd {
@@ -219,7 +226,7 @@ final class SnapshotLoad {
         var keys: [[UInt8]] = []
         while try select.step() { keys.append(select.packedKey(sql.shape)) }
         select.reset()
-        for key in keys { try writer.removeAndForget(key) }
+        for key in keys { try locals.remove(key, writer) }
         guard let next = keys.last else { break }
         last = next
       }

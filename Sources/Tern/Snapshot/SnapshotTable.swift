@@ -7,6 +7,8 @@ struct SnapshotTable {
   private let writer: TableWriter
   private let shape: TableShape
   private let hadStates: Bool
+  private let isRepairing: Bool
+  private let locals: LocalColumns
   /// For each column that ever was in the table its place in the block.
   private let sources: [UInt32?]
   private let kinds: [MergeRule.Kind]
@@ -16,11 +18,14 @@ struct SnapshotTable {
   private let put: FastStatement
 
   init(
-    _ transaction: StoreTransaction, writer: TableWriter, _ block: BodyBlock, hadStates: Bool
+    _ transaction: StoreTransaction, writer: TableWriter, _ block: BodyBlock, hadStates: Bool,
+    isRepairing: Bool, locals: LocalColumns
   ) throws {
     self.transaction = transaction
     self.writer = writer
     self.hadStates = hadStates
+    self.isRepairing = isRepairing
+    self.locals = locals
     let sql = writer.sql
     shape = sql.shape
     let mapping = shape.mapping(of: block)
@@ -45,7 +50,7 @@ struct SnapshotTable {
     let old = try hadStates ? markedState(row.key) : nil
     for (index, value) in row.key.enumerated() { put.bind(Int32(index + 1), value) }
     try transaction.run(put, state: state, keyCount: row.key.count)
-    if old == state, try shows(row, state) { return }
+    if old == state, try !isRepairing || shows(row, state) { return }
     // What is too large to travel was written here meanwhile, and stands for itself.
     if transaction.hasLargeRows, try transaction.isLarge(row.packedKey, of: shape.id) { return }
     try project(row, state, old)
@@ -54,13 +59,19 @@ struct SnapshotTable {
   private func markedState(_ key: [WireValue]) throws -> RowState? {
     for (index, value) in key.enumerated() { readMarked.bind(Int32(index + 1), value) }
     defer { readMarked.reset() }
-    return try readMarked.step() ? try transaction.state(in: readMarked, from: 0) : nil
+    guard try readMarked.step() else { return nil }
+    do {
+      return try transaction.state(in: readMarked, from: 0)
+    } catch is WireError {
+      // Damaged, and so another one than any that a snapshot has.
+      return RowState(life: 0)
+    }
   }
 
   private func project(_ row: SnapshotRow, _ state: RowState, _ old: RowState?) throws {
     let key = row.packedKey
     guard state.isAlive else {
-      if old != nil { try writer.removeAndForget(key) }
+      if old != nil { try locals.remove(key, writer) }
       return
     }
     var content = content(of: row, state)
@@ -94,9 +105,12 @@ struct SnapshotTable {
   /// past Tern.
   private func shows(_ row: SnapshotRow, _ state: RowState) throws -> Bool {
     let shown = try writer.read(row.packedKey)
-    guard state.isAlive else { return shown == nil }
+    guard state.isShown else { return shown == nil }
     guard let here = try shown ?? writer.aside(row.packedKey) else { return false }
-    return content(of: row, state).allSatisfy { here[$0.key] == $0.value }
+    return try content(of: row, state).allSatisfy { name, value in
+      guard here[name] != value else { return true }
+      return try shown != nil && writer.shows(value, in: name, of: row.packedKey)
+    }
   }
 
   /// What stands in the columns that do not travel, wherever the row is.

@@ -21,6 +21,17 @@ struct TableDigest {
   }
 
   mutating func run() throws -> StateReport.Digest {
+    appendShape()
+    let shape = hash()
+    do {
+      return StateReport.Digest(shape: shape, rows: try rows())
+    } catch is WireError {
+      // Damage that can not be read differs from whatever can.
+      return StateReport.Digest(shape: shape, rows: .max)
+    }
+  }
+
+  private mutating func rows() throws -> UInt64 {
     let keyCount = Int32(sql.shape.keyColumns.count)
     let select = try transaction.statement(sql.readAllRows)
     defer { select.reset() }
@@ -30,8 +41,7 @@ struct TableDigest {
       try append(state, select, keyCount)
       rows &+= hash()
     }
-    appendShape()
-    return StateReport.Digest(shape: hash(), rows: rows)
+    return rows
   }
 
   private func hash() -> UInt64 {
@@ -46,6 +56,8 @@ struct TableDigest {
       keyColumns: block.keyColumns.map(\.folded),
       columns: block.columns.map { .init(name: $0.name.folded, rule: $0.rule) }
         .sorted { $0.name < $1.name })
+    // Another version may have rewritten what stands here.
+    content.append(varint: UInt64(transaction.schemaVersion))
     content.append(block: shape)
   }
 
@@ -54,31 +66,35 @@ struct TableDigest {
     content.removeAll()
     for index in 0..<keyCount { content.append(key: select.value(index)) }
     content.append(varint: UInt64(state.life))
-    append(state.stamp)
+    try append(state.stamp)
     content.append(byte: state.isDeleted ? 1 : 0)
-    append(state.presence?.deletion ?? .zero)
+    try append(state.presence?.deletion ?? .zero)
     guard state.isAlive else { return }
     let isShown = !select.isNull(keyCount + 5)
     // What is held aside has its values there.
     let aside = isShown ? nil : try writer.aside(select.packedKey(sql.shape))
+    // Neither there nor here: somebody took it away.
+    content.append(byte: state.isShown && !isShown && aside == nil ? 1 : 0)
     for (place, column) in columns.enumerated() {
       guard let stamp = state.stamp(of: column.id) else { continue }
       content.append(varint: UInt64(place))
-      append(stamp)
-      if let value = state.computed(column.id) {
-        content.append(value)
-      } else if isShown {
+      try append(stamp)
+      // What the table shows, also where the state could say it.
+      if isShown {
         content.append(select.value(keyCount + 6 + column.offset))
       } else {
-        content.append(aside?[column.name] ?? .null)
+        content.append(state.computed(column.id) ?? aside?[column.name] ?? .null)
       }
     }
   }
 
-  private mutating func append(_ stamp: Stamp) {
+  private mutating func append(_ stamp: Stamp) throws {
     content.append(fixed: stamp.time.rawValue)
     if stamp == .zero { return }
     if Planted.isActive(.digestByNumber) { return content.append(varint: UInt64(stamp.author)) }
+    guard stamp.author < transaction.authors.ids.count else {
+      throw WireError(.malformed, "an author of the state")
+    }
     content.append(replica: transaction.authors.ids[Int(stamp.author)])
   }
 }

@@ -95,11 +95,14 @@ public protocol ReplicaStore: Sendable {
   /// lacks again on top, and moves the remote's cursor, in one transaction (INV-05, INV-06).
   ///
   /// - Parameters:
+  ///   - isRepairing: whether rows whose state is equal are written too where their table shows
+  ///     something else.
   ///   - part: by its number from 0, and `nil` behind the last; may be asked from the beginning again.
   /// - Throws: ``SnapshotError``, ``WireError``, ``MergeError`` where it holds more of this replica
   ///   than this replica made, and what `part` throws.
-  func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?) throws
-    -> SnapshotSummary
+  func loadSnapshot(
+    from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
+  ) throws -> SnapshotSummary
 
   /// What the merged state is, for a comparison with another replica's (INV-01): a look at every
   /// row, as of one moment.
@@ -109,14 +112,23 @@ public protocol ReplicaStore: Sendable {
   ///   put aside or is too large to travel, or a replica is in ``ReplicaCounts/forks``.
   func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport?
 
-  /// Remembers that the state is equal to a reported one, or is that itself, as the last at a remote.
-  func noteCompared(_ report: StateReport, at remoteID: String) throws
+  /// What came of the last comparison at a remote.
+  func comparison(at remoteID: String) throws -> StateComparison?
 
-  /// Whether that is the report that was noted last, so that nothing need be read again.
-  func hasCompared(_ report: StateReport, at remoteID: String) throws -> Bool
+  /// Remembers it; nothing where the remote is not known.
+  func save(_ comparison: StateComparison, at remoteID: String) throws
 
   /// The merged state in a form that is equal between replicas with the same operations (INV-01).
   func canonicalState() throws -> [CanonicalRow]
+}
+
+extension ReplicaStore {
+  /// ``loadSnapshot(from:isRepairing:_:)`` of a state that only is behind.
+  public func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?)
+    throws -> SnapshotSummary
+  {
+    try loadSnapshot(from: place, isRepairing: false, part)
+  }
 }
 
 /// A store need not trim its log, know snapshots or report its state.
@@ -129,17 +141,17 @@ extension ReplicaStore {
     nil
   }
 
-  public func noteCompared(_ report: StateReport, at remoteID: String) throws {}
+  public func comparison(at remoteID: String) throws -> StateComparison? { nil }
 
-  public func hasCompared(_ report: StateReport, at remoteID: String) throws -> Bool { false }
+  public func save(_ comparison: StateComparison, at remoteID: String) throws {}
 
   public func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
     throw SnapshotError(.unsupported, "this store can not cut snapshots; let another device do it")
   }
 
-  public func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?)
-    throws -> SnapshotSummary
-  {
+  public func loadSnapshot(
+    from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
+  ) throws -> SnapshotSummary {
     throw SnapshotError(.unsupported, "this store can not load snapshots; use SQLiteReplicaStore")
   }
 }

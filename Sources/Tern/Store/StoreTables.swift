@@ -100,10 +100,10 @@ struct StoreTables {
         delta BLOB NOT NULL)
       """,
       "CREATE INDEX IF NOT EXISTS \(splice)_row ON \(splice) (tbl, key, col)",
-      // `compared` names the state report that the state was last equal to.
+      // `compared` is what came of the last comparison of states, as JSON.
       """
       CREATE TABLE IF NOT EXISTS \(remote) (
-        id TEXT PRIMARY KEY, epoch TEXT NOT NULL, cursor TEXT, compared TEXT) WITHOUT ROWID
+        id TEXT PRIMARY KEY, epoch TEXT NOT NULL, cursor TEXT, compared BLOB) WITHOUT ROWID
       """,
       // Own operations up to `sequence` may be at the remote, whatever became of the push; those up
       // to `accepted` were.

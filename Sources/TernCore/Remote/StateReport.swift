@@ -43,6 +43,25 @@ public struct StateReport: Hashable, Sendable {
     }.keys.sorted()
   }
 
+  /// Of a replica at a cursor there is one, and one more once it was repaired.
+  public var name: String { "\(cursor.rawValue) \(replica)\(isRepaired ? " repaired" : "")" }
+
   /// Whether it takes the place of one of the same operations that differs.
   public func replaces(_ other: StateReport) -> Bool { isRepaired && !other.isRepaired }
+}
+
+/// What a replica remembers of its last comparison with a state report.
+public struct StateComparison: Hashable, Sendable, Codable {
+  /// ``StateReport/name`` of the report; `nil` where a snapshot was tried since.
+  public var report: String?
+  /// Those that differ; none where the states are equal.
+  public var tables: [String]
+  /// The id of the last snapshot that was tried because of a difference: it is not tried again.
+  public var snapshot: String?
+
+  public init(report: String? = nil, tables: [String] = [], snapshot: String? = nil) {
+    self.report = report
+    self.tables = tables
+    self.snapshot = snapshot
+  }
 }

@@ -24,7 +24,7 @@ package struct SyncSession: Sendable {
   }
 
   package enum Event: Sendable {
-    case greeted(RemoteGreeting, knownEpoch: String?)
+    case greeted(RemoteGreeting, knownEpoch: String?, comparison: StateComparison? = nil)
     case didReset
     /// The remote has stored everything up to these sequence numbers.
     case pushed(VersionVector, PushReceipt)
@@ -97,15 +97,19 @@ package struct SyncSession: Sendable {
   private var isBaseCut = false
   /// Another replica's state at the greeting, and whether the remote would like to know this one's.
   private var state: StateReport?
-  package private(set) var wantsState = false
+  private var asksForState = false
   private var isCompared = false
-  /// Whether the state here is another one than another replica's, which of them may be right.
+  /// Whether the state here differed from another replica's, either of which may be right.
   private var isDoubtful = false
-  /// The snapshot from which the state was repaired last, and whether it was equal to another since.
-  private var repairedWith: String?
+  /// Whether the remote would like to know the state here; one in doubt is no measure for others.
+  package var wantsState: Bool { asksForState && !isDoubtful }
+  /// The last with which a repair was tried.
+  package private(set) var triedSnapshot: String?
+  private var isRepairing = false
+  /// Whether a snapshot took the state's place, and no comparison was equal since.
   package private(set) var isRepaired = false
   /// Whether there is a snapshot with which that was not tried.
-  package var canRepair: Bool { snapshot.map { $0.id != repairedWith } ?? false }
+  package var canRepair: Bool { snapshot.map { $0.id != triedSnapshot } ?? false }
   /// Everything else goes on beside it, until all begins again.
   package private(set) var refusal: Refusal?
   private var refusals = 0
@@ -130,7 +134,7 @@ package struct SyncSession: Sendable {
   package mutating func handle(_ event: Event) -> Action {
     switch (phase, event) {
     case (_, .failed(let error, let jitter)): return fail(error, jitter)
-    case (.greeting, .greeted(let greeting, let knownEpoch)):
+    case (.greeting, .greeted(let greeting, let knownEpoch, let comparison)):
       refusal = nil
       mustGreet = false
       heads = greeting.heads
@@ -139,7 +143,9 @@ package struct SyncSession: Sendable {
       greetedAt = greeting.position
       (snapshot, wantsSnapshot) = (greeting.snapshot, greeting.wantsSnapshot)
       (loaded, isBaseCut) = (nil, false)
-      (state, wantsState, isCompared) = (greeting.state, greeting.wantsState, false)
+      (state, asksForState, isCompared) = (greeting.state, greeting.wantsState, false)
+      isDoubtful = comparison.map { !$0.tables.isEmpty } ?? false
+      triedSnapshot = comparison?.snapshot
       pulledUpTo = 0
       if let knownEpoch, knownEpoch != greeting.epoch {
         phase = .resetting
@@ -158,6 +164,7 @@ package struct SyncSession: Sendable {
       if announced > pulledUpTo { return pull() }
       return cutBase(needsBase) ?? compare() ?? cut() ?? listen()
     case (.loading, .loadedSnapshot):
+      if isRepairing { (isRepairing, isRepaired, isDoubtful) = (false, true, false) }
       // The snapshot may be of a greeting from before the remote was restored, and its cursor too.
       isAtBeginning = false
       return pull()
@@ -232,7 +239,7 @@ package struct SyncSession: Sendable {
   /// Each snapshot is tried once: from an equal one comes an equal state.
   private mutating func repair() -> Action? {
     guard canRepair, let snapshot else { return nil }
-    (repairedWith, isRepaired, isCompared) = (snapshot.id, true, false)
+    (triedSnapshot, isRepairing, isCompared) = (snapshot.id, true, false)
     phase = .loading
     return .loadSnapshot(snapshot, .repairing)
   }
@@ -267,6 +274,7 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func fail(_ error: RemoteError, _ jitter: Double) -> Action {
+    isRepairing = false
     switch (error.code, phase) {
     case (.timeAhead, .pushing) where restampsInARow < 3:
       restampsInARow += 1
@@ -282,7 +290,7 @@ package struct SyncSession: Sendable {
       loaded = snapshot?.id
       phase = .loading
       return .loadSnapshot(snapshot!, .behind)
-    case (.stateSuperseded, .comparing): return push()
+    case (_, .comparing) where !error.isTransient: return push()
     case (_, .cutting) where !error.isTransient:
       // Where it only would have liked one, another device has given it one meanwhile, or will.
       if isBaseCut { refuse(error, isOfOwn: false, jitter) }

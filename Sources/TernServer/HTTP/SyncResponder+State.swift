@@ -5,7 +5,7 @@ import NIOCore
 import TernCore
 
 /// The longest report: some 2,000 tables with long names.
-private let reportBytes = 1 << 20
+private let reportBytes = 256 << 10
 
 extension SyncResponder {
   func reportState(_ request: Request, in space: SpaceName) async throws -> Response {

@@ -26,12 +26,14 @@ extension SpaceService {
           nowMilliseconds: clock.nowMilliseconds)
       }
       let known = try transaction.state
-      guard var known, known.position == position, !report.replaces(known.report) else {
+      guard var known, known.position == position, let last = known.report,
+        !report.replaces(last)
+      else {
         return try transaction.set(
           StoredState(
             report: report, position: position, milliseconds: clock.nowMilliseconds))
       }
-      guard !report.differingTables(from: known.report).isEmpty, !known.isDisputed else { return }
+      guard !report.differingTables(from: last).isEmpty, !known.isDisputed else { return }
       known.isDisputed = true
       try transaction.set(known)
     }

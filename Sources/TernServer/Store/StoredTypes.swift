@@ -29,7 +29,8 @@ public struct SpaceSummary: Hashable, Sendable {
 
 /// A replica's report of its state, as it is kept: the last one of a space.
 public struct StoredState: Hashable, Sendable {
-  public var report: StateReport
+  /// `nil` may stand for one of a position that is not the space's newest.
+  public var report: StateReport?
   /// That of the report's cursor.
   public var position: UInt64
   /// When it came: the server's clock, milliseconds since 1970.
@@ -38,7 +39,7 @@ public struct StoredState: Hashable, Sendable {
   public var isDisputed: Bool
 
   public init(
-    report: StateReport, position: UInt64, milliseconds: Int64, isDisputed: Bool = false
+    report: StateReport?, position: UInt64, milliseconds: Int64, isDisputed: Bool = false
   ) {
     self.report = report
     self.position = position

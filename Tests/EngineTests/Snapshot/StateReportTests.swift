@@ -36,7 +36,8 @@ import Testing
     let report = try #require(try server.service.greet(SpaceName(Server.space)).state)
     for phone in phones {
       #expect(phone.engine.status.current.differingTables.isEmpty)
-      #expect(try phone.replica.store.hasCompared(report, at: remoteID(phone)))
+      let comparison = try phone.replica.store.comparison(at: remoteID(phone))
+      #expect(comparison?.report == report.name && comparison?.tables == [])
     }
   }
 
@@ -117,9 +118,14 @@ import Testing
         #expect(error?.code == .stateDiffers && error?.message.hasPrefix("item: ") == true)
       }
       #expect(b.engine.status.current.differingTables == ["item"])
-      // It does not make its own state the space's.
+      // It does not make its own state the space's, also when the space has grown and nothing is
+      // there to compare with.
       let home = try SpaceName(Server.space)
-      #expect(try server.service.greet(home).snapshot == nil)
+      try await write(b, ["7"])
+      await #expect(throws: RemoteError.self) { try await b.syncOnce() }
+      await #expect(throws: Never.self) { try await b.syncOnce() }
+      let greeting = try server.service.greet(home)
+      #expect(greeting.snapshot == nil && greeting.wantsSnapshot && greeting.state == nil)
       try await a.syncOnce()
       #expect(try server.service.greet(home).snapshot != nil)
       try await b.syncOnce()
@@ -127,6 +133,28 @@ import Testing
       try await expectMended(a, b)
       try await a.syncOnce()
       #expect(a.engine.status.current.repairs == 0 && a.engine.status.current.lastError == nil)
+    }
+  }
+
+  /// Otherwise a state that was never mended would be the measure of those that are right.
+  @Test func `INV-01: a repair that failed is none`() async throws {
+    try await Server.run(Server.memoryStore(seed: 6), limits: limits(snapshotAfter: 3)) { server in
+      let (a, b) = try await pair(server)
+      try await damage(b, "UPDATE item SET text = 'damaged' WHERE id = '3'")
+      try await write(a, ["6"])
+      for phone in [a, a] { try await phone.syncOnce() }
+      let remote = PartlessRemote(remote: try Server.remote(port: server.port))
+      let engine = SyncEngine(b.replica, remote: remote)
+      for _ in 0..<2 {
+        let error = await #expect(throws: RemoteError.self) { try await engine.syncOnce() }
+        #expect(error?.code == .unreachable)
+      }
+      let state = try server.service.greet(SpaceName(Server.space)).state
+      #expect(state?.replica == (try a.replica.store.replicaID()) && state?.isRepaired == false)
+      #expect(engine.status.current.differingTables == ["item"])
+      try await b.syncOnce()
+      try await expectMended(a, b)
+      try expectCompared(server, a, b)
     }
   }
 
@@ -168,6 +196,26 @@ import Testing
       try await b.syncOnce()
       #expect(b.engine.status.current.differingTables.isEmpty)
     }
+  }
+}
+
+/// Loses every part of a snapshot on its way.
+private struct PartlessRemote: Remote {
+  let remote: HTTPRemote
+  var id: String { remote.id }
+  var keepsSnapshots: Bool { true }
+
+  func greet() async throws -> RemoteGreeting { try await remote.greet() }
+  func push(_ operations: [Tern.Operation]) async throws -> PushReceipt {
+    try await remote.push(operations)
+  }
+  func pull(after cursor: Tern.Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+    try await remote.pull(after: cursor, excluding: excluded)
+  }
+  func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }
+  func report(_ state: StateReport) async throws { try await remote.report(state) }
+  func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
+    throw RemoteError(.unreachable, "the connection was cut")
   }
 }
 #endif

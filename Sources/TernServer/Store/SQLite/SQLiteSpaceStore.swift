@@ -43,7 +43,7 @@ public final class SQLiteSpaceStore: SpaceStore {
       return SpaceSummary(
         position: row.position, heads: heads, trimmed: row.trimmed, snapshot: newest,
         snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)),
-        state: try StoredState.fetch(db, space: row.id))
+        state: try StoredState.fetch(db, space: row.id, head: row.position))
     }
   }
 

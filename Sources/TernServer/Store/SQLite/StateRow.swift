@@ -4,26 +4,34 @@ import GRDB
 import TernCore
 
 extension StoredState {
-  static func fetch(_ db: Database, space id: Int64) throws -> StoredState? {
+  /// - Parameter head: the space's newest position; an older report is not read.
+  static func fetch(_ db: Database, space id: Int64, head: UInt64) throws -> StoredState? {
     let statement = try db.cachedStatement(
-      sql: "SELECT position, at_ms, is_disputed, report FROM state WHERE space = ?")
-    guard let row = try Row.fetchOne(statement, arguments: [id]) else { return nil }
-    let document = try? JSONDecoder().decode(StateDocument.self, from: row[3])
-    guard let report = document?.report else {
-      throw StoreError(
-        .damaged, "the data file has a state report that can't be read; restore it from a backup")
+      sql: """
+        SELECT position, at_ms, is_disputed, CASE WHEN position = ?2 THEN report END
+        FROM state WHERE space = ?1
+        """)
+    guard let row = try Row.fetchOne(statement, arguments: [id, Int64(head)]) else { return nil }
+    var state = StoredState(
+      report: nil, position: UInt64(row[0] as Int64), milliseconds: row[1], isDisputed: row[2])
+    if let bytes = row[3] as Data? {
+      state.report = try? JSONDecoder().decode(StateDocument.self, from: bytes).report
+      guard state.report != nil else {
+        throw StoreError(
+          .damaged, "the data file has a state report that can't be read; restore it from a backup")
+      }
     }
-    return StoredState(
-      report: report, position: UInt64(row[0] as Int64), milliseconds: row[1], isDisputed: row[2])
+    return state
   }
 }
 
 extension SQLiteSpaceTransaction {
   var state: StoredState? {
-    get throws { try StoredState.fetch(db, space: id) }
+    get throws { try StoredState.fetch(db, space: id, head: position) }
   }
 
   func set(_ state: StoredState) throws {
+    guard let report = state.report else { preconditionFailure("a report is stored with itself") }
     try db.execute(
       sql: """
         INSERT OR REPLACE INTO state (space, position, at_ms, is_disputed, report)
@@ -31,7 +39,7 @@ extension SQLiteSpaceTransaction {
         """,
       arguments: [
         id, Int64(state.position), state.milliseconds, state.isDisputed,
-        try JSONEncoder().encode(StateDocument(state.report)),
+        try JSONEncoder().encode(StateDocument(report)),
       ])
   }
 }
