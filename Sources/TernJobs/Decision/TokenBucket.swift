@@ -30,8 +30,9 @@ package struct TokenBucket: Hashable, Sendable {
     return TokenBucket(fullAt: next).mended(rate, at: now)
   }
 
-  /// A clock that was set back makes no wait longer than that for a whole bucket.
-  private func mended(_ rate: JobRate, at now: WallTime) -> TokenBucket {
+  /// A clock that was set back, or another rate, makes no wait longer than that for a whole bucket.
+  /// Who keeps buckets keeps what this returns: looked at later, the other would be full later.
+  package func mended(_ rate: JobRate, at now: WallTime) -> TokenBucket {
     TokenBucket(fullAt: min(fullAt, now.microseconds + Int64(rate.burst) * rate.microseconds))
   }
 }
@@ -39,7 +40,7 @@ package struct TokenBucket: Hashable, Sendable {
 extension JobRate {
   fileprivate var microseconds: Int64 {
     let (seconds, attoseconds) = interval.components
-    return max(seconds * 1_000_000 + attoseconds / 1_000_000_000_000, 1)
+    return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
   }
 }
 

@@ -11,23 +11,36 @@ extension JobRows {
     case service = 1
   }
 
-  private func bucket(_ scope: Scope, _ name: String, _ lane: String) throws -> TokenBucket? {
-    try row(
+  /// Writes what it mends: a bucket of another rate would move on with each look, and be empty until
+  /// the old rate's time.
+  private func bucket(
+    _ scope: Scope, _ name: String, _ lane: String, _ rate: JobRate, at now: WallTime
+  ) throws -> TokenBucket? {
+    let found = try row(
       "SELECT full_us FROM \(JobTables.bucket) WHERE scope = ? AND name = ? AND lane = ?",
-      [scope.rawValue, name, lane]
-    ).map { TokenBucket(fullAt: $0[0]) }
+      [scope.rawValue, name, lane])
+    guard let stored = found.map({ TokenBucket(fullAt: $0[0]) }) else { return nil }
+    let bucket = stored.mended(rate, at: now)
+    if bucket != stored { try store(bucket, scope, name, lane, at: now) }
+    return bucket
   }
 
   private func take(
     _ scope: Scope, _ name: String, _ lane: String, _ rate: JobRate, at now: WallTime
   ) throws {
-    let bucket = try bucket(scope, name, lane) ?? TokenBucket(fullAt: .min)
+    let bucket = try bucket(scope, name, lane, rate, at: now) ?? TokenBucket(fullAt: .min)
+    try store(bucket.taken(rate, at: now), scope, name, lane, at: now)
+  }
+
+  private func store(
+    _ bucket: TokenBucket, _ scope: Scope, _ name: String, _ lane: String, at now: WallTime
+  ) throws {
     try run(
       """
       INSERT INTO \(JobTables.bucket) VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET since_ms = excluded.since_ms, full_us = excluded.full_us
       """,
-      [scope.rawValue, name, lane, now.milliseconds, bucket.taken(rate, at: now).fullAt])
+      [scope.rawValue, name, lane, now.milliseconds, bucket.fullAt])
   }
 
   /// A bucket that is full is the same as none.
@@ -45,7 +58,8 @@ extension JobRows {
     for (lane, pace) in handlers.paces(head.lane) {
       let isFull = pace.concurrency.map { running.lanes[lane, default: 0] >= $0 } ?? false
       if isFull, !Planted.isActive(.laneOverfilled) { holds.append(.busy) }
-      guard let rate = pace.rate, let bucket = try bucket(.lane, lane.kind, lane.name),
+      guard let rate = pace.rate,
+        let bucket = try bucket(.lane, lane.kind, lane.name, rate, at: now),
         bucket.tokens(rate, at: now) < 1
       else { continue }
       holds.append(.until(bucket.time(of: 1, rate, at: now)))
@@ -72,11 +86,13 @@ extension JobRows {
     _ service: String?, _ running: JobsRunning, _ budget: JobRate?, at now: WallTime
   ) throws -> ClaimChoice.Hold? {
     guard let service, let budget, !Planted.isActive(.budgetIgnored),
-      let bucket = try bucket(.service, service, "")
+      let bucket = try bucket(.service, service, "", budget, at: now)
     else { return nil }
     let attempts = running.services[service, default: 0]
     if bucket.tokens(budget, at: now) > attempts { return nil }
-    return attempts > 0 ? .busy : .until(bucket.time(of: 1, budget, at: now))
+    // With a whole bucket's worth on their way, one of them has to end first.
+    if attempts >= budget.burst { return .busy }
+    return .until(bucket.time(of: attempts + 1, budget, at: now))
   }
 
   func spend(_ service: String, _ budget: JobRate, at now: WallTime) throws {

@@ -20,6 +20,19 @@ private struct Post: Job {
   var name: String
 }
 
+/// One an hour, and after an update of the app one every ten seconds.
+private struct Slow: Job {
+  static let kind = "slow"
+  static let pace = JobPace(rate: JobRate(1, per: .seconds(3600)))
+  var name: String
+}
+
+private struct Hurried: Job {
+  static let kind = "slow"
+  static let pace = JobPace(rate: JobRate(1, per: .seconds(10)))
+  var name: String
+}
+
 /// For each account one every ten seconds.
 private struct Mail: Job {
   static let kind = "mail"
@@ -119,6 +132,22 @@ private struct Mail: Job {
     }
   }
 
+  @Test func `a rate that an update makes faster holds nobody for as long as the old one`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      try rig.write { db in
+        for name in ["a", "b"] { try queue.enqueue(Slow(name: name), in: db) }
+      }
+      try rig.live(
+        JobWorker(queue) { $0.handle(Slow.self) { job, _ in rig.note(job.name) } }, until: 1)
+      #expect(rig.notes() == ["0 a"])
+      let updated = JobWorker(queue) { $0.handle(Hurried.self) { job, _ in rig.note(job.name) } }
+      try rig.live(updated, until: 60)
+      // The whole bucket of the new rate after it was seen first.
+      #expect(rig.notes() == ["11 b"])
+    }
+  }
+
   @Test func `the lane's name has a limit, and a replaced job changes lanes`() throws {
     try Rig.run { rig in
       rig.limits.keyBytes = 4
@@ -188,6 +217,24 @@ private struct Mail: Job {
       #expect(notes.contains("95 other"))
       // Once it has done something again, nobody waits.
       #expect(notes.filter { $0.hasPrefix("100 ") }.count > 80)
+    }
+  }
+
+  @Test func `while one runs for long the next failure waits for its token, and no longer`() throws
+  {
+    try Rig.run { rig in
+      rig.retryBudget = JobRate(1, per: .seconds(10), burst: 2)
+      let queue = try rig.open()
+      try fill(rig, queue, 2)
+      let worker = JobWorker(queue) {
+        $0.handle(Scan.self) { job, _ in
+          rig.note(job.shelf)
+          if job.shelf == "0" { return try await rig.sleep(60) }
+          throw Failure(.failed)
+        }
+      }
+      try rig.live(worker, until: 15)
+      #expect(rig.notes().sorted() == ["0 0", "0 1", "10 1"])
     }
   }
 

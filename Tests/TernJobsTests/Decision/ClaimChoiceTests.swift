@@ -95,6 +95,19 @@ import Testing
     #expect(bucket.time(of: 3, rate, at: time(10)) == time(16))
   }
 
+  @Test func `a rate beyond all reason is cut, and what no microsecond holds is rounded up`() {
+    let rate = JobRate(1, per: .seconds(86_400), burst: .max)
+    #expect(rate.burst == 365)
+    var bucket = TokenBucket(fullAt: .max)
+    #expect(bucket.tokens(rate, at: time(10)) == 0)
+    bucket = TokenBucket(fullAt: .min)
+    let end = WallTime(notAfter: .seconds(Int64.max))
+    for _ in 0..<400 { bucket = bucket.taken(rate, at: end) }
+    #expect(bucket.tokens(rate, at: end) == 0)
+    #expect(JobRate(3, per: .seconds(1)).interval == .microseconds(333_334))
+    #expect(JobRate(1, per: .microseconds(1), burst: .max).burst == 365 * 86_400_000_000)
+  }
+
   @Test func `a rate of many in a short while keeps its fractions`() {
     let rate = JobRate(3, per: .seconds(1), burst: 1)
     var (bucket, count) = (TokenBucket(fullAt: .min), 0)
