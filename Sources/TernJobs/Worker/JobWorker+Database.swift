@@ -4,7 +4,7 @@ import TernDatabase
 
 extension DatabaseError {
   /// Whether the database itself said it, and no statement of the app's: it passes, or nothing more
-  /// can be written here. Of the rest, an observer of the app's is as likely the author.
+  /// can be written here. Of the rest, an observer or a trigger of the app's is as likely the author.
   fileprivate var isOfDatabase: Bool {
     switch resultCode {
     case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_READONLY,
@@ -15,7 +15,8 @@ extension DatabaseError {
   }
 }
 
-/// What the app's part of a transaction threw.
+/// What the app's part of a transaction threw, or may have: a trigger of its own on the queue's
+/// tables says it in the queue's statement.
 struct OfApp: Error {
   let error: any Error
 }
@@ -38,7 +39,7 @@ extension JobWorker {
   /// ``write(_:)`` that tells what the app refuses from what the database does.
   ///
   /// - Throws: ``OfApp`` when an observer of the app's, or a constraint that is looked at as late,
-  ///   refused the commit.
+  ///   refused the commit, or a constraint or a trigger a statement before it.
   ///
   /// - Parameter isDurable: `false` for what may be lost with the power, though never with the
   ///   process: it does not wait for the disk where it need not.
@@ -76,8 +77,11 @@ extension JobWorker {
       if isDurable { return try queue.database.write(written) }
       return try queue.durability.writeUnsynced(to: queue.database, written)
     } catch {
-      let isOfDatabase = (error as? DatabaseError)?.isOfDatabase ?? false
-      throw isWritten && !isOfDatabase ? OfApp(error: error) : error
+      let error = error
+      if let error = error as? DatabaseError {
+        throw error.isOfDatabase ? error : OfApp(error: error)
+      }
+      throw isWritten ? OfApp(error: error) : error
     }
   }
 

@@ -204,15 +204,33 @@ public actor JobWorker {
     }
   }
 
-  /// Each end in a transaction of its own, beside the loop: an end that the app refuses is no other
-  /// job's matter.
-  ///
-  /// - Parameter refusal: what the app said to all of them together.
-  private func storeApart(_ group: inout DiscardingTaskGroup, refusal: OfApp? = nil) {
-    // One that was alone has its answer.
-    let refusal = ends.count == 1 ? refusal : nil
-    for end in ends { group.addTask { await self.finish(end, refusal: refusal) } }
+  /// Each end in a transaction of its own, beside the loop.
+  private func storeApart(_ group: inout DiscardingTaskGroup) {
+    for end in ends { group.addTask { await self.finish(end) } }
     ends = []
+  }
+
+  /// Each end in a transaction of its own, without claims: what the app refuses to one is no other
+  /// job's matter. One that it refuses again goes on beside the loop.
+  private func storeSingly(_ ended: [EndedAttempt], _ group: inout DiscardingTaskGroup) async throws
+  {
+    for (index, end) in ended.enumerated() {
+      do {
+        try await transaction { try store([end], $0) }
+      } catch let refusal as OfApp {
+        group.addTask { await self.finish(end, refusal: refusal) }
+        continue
+      } catch {
+        leave(Array(ended[index...]))
+        throw error
+      }
+      do {
+        try await stored([end])
+      } catch {
+        leave(Array(ended[(index + 1)...]))
+        throw error
+      }
+    }
   }
 
   private func isIdle(_ patience: @Sendable () -> Duration) async throws -> Bool {
@@ -230,8 +248,8 @@ public actor JobWorker {
     (nextAt, pacedAt) = (nil, nil)
     let now = environment.now
     let isSetBack = now < latest
-    latest = now
     if free == 0, !isSetBack {
+      latest = now
       recall(try await read { try $0.running() })
       return []
     }
@@ -248,10 +266,7 @@ public actor JobWorker {
       }
     } catch let refusal as OfApp {
       if ended.isEmpty { throw refusal.error }
-      let others = ends
-      ends = ended
-      storeApart(&group, refusal: refusal)
-      ends = others
+      try await storeSingly(ended, &group)
       // What could not be claimed with them is claimed alone.
       news?.yield()
       return []
@@ -259,10 +274,20 @@ public actor JobWorker {
       leave(ended)
       throw error
     }
+    // Not before the times are mended.
+    latest = now
     (nextAt, pacedAt) = (look.claimed.until, look.claimed.paced)
-    try await stored(ended)
+    do {
+      try await stored(ended)
+      if !look.claimed.claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
+    } catch {
+      // They are claimed, and nobody begins them; no process died.
+      queue.leftBehind.withLock { left in
+        for claim in look.claimed.claims { left[claim.id] = claim.start }
+      }
+      throw error
+    }
     recall(look.standing)
-    if !look.claimed.claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
     return look.claimed.claims
   }
 

@@ -26,6 +26,35 @@ import Testing
     }
   }
 
+  @Test func `a wall clock that is set back is noticed though the app refuses what comes first`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      try rig.write { db in
+        // Late, so that all of the transaction is there to be rolled back.
+        try db.execute(
+          sql: """
+            CREATE TABLE parent (id INTEGER PRIMARY KEY);
+            CREATE TABLE child (parent REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);
+            CREATE TRIGGER refused AFTER INSERT ON grdb_tern_jobhistory WHEN new.kind = 'patient'
+            BEGIN INSERT INTO child VALUES (9); END
+            """)
+        try queue.enqueue(Patient(), in: db)
+        try queue.enqueue(Tidy(name: "later"), after: .seconds(30), in: db)
+      }
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { job, _ in rig.note(job.name) }
+        $0.handle(Patient.self) { _, _ in
+          try await rig.sleep(2)
+          rig.skew.withLock { $0 = .seconds(-86_400) }
+        }
+      }
+      try rig.live(worker, until: 100)
+      #expect(rig.notes() == ["32 later"])
+    }
+  }
+
   @Test func `a wall clock that is set back while every slot is busy is noticed`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

@@ -25,7 +25,8 @@ import Testing
           } commit: { _, _ in
             if job.name == "step" { observer.refuses(refusal) }
           }
-          if job.name == "end", context.attempt == 1 { observer.refuses(refusal) }
+          // Beside the next one's claim, and alone.
+          if job.name == "end", context.attempt == 1 { observer.refuses(refusal, times: 2) }
         }
       }
       try rig.live(worker, until: 20)
@@ -51,7 +52,7 @@ import Testing
             try await rig.sleep(0.5)
             try await context.step("find") { rig.note("found") }
           } else if context.attempt == 1 {
-            observer.refuses(Failure(.failed), times: 2)
+            observer.refuses(Failure(.failed), times: 3)
           }
         }
       }
