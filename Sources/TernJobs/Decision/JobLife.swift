@@ -51,6 +51,9 @@ package struct JobLife: Hashable, Sendable {
     package var gateDelay: Duration
     package var longestGate: Duration
 
+    /// The network is no excuse.
+    package var isSteady: Bool { pathBefore.hasRoute && pathBefore == pathAfter }
+
     package init(
       pathBefore: NetworkPath, pathAfter: NetworkPath, retry: RetryPolicy = .standard,
       backoff: Backoff = Backoff(), jitter: Double = 1, gateDelay: Duration = .seconds(30),
@@ -120,8 +123,7 @@ package struct JobLife: Hashable, Sendable {
       return .none
     case .failed: return count(around.retry)
     case .interrupted(let isLocal):
-      let isSteady = around.pathBefore.hasRoute && around.pathBefore == around.pathAfter
-      return isLocal || isSteady ? count(around.retry) : missed(around)
+      return isLocal || around.isSteady ? count(around.retry) : missed(around)
     case .unreachable: return missed(around)
     case .limited(let delay): return .closeGate(Self.gateDelay(delay, around))
     }
@@ -154,12 +156,13 @@ package struct JobLife: Hashable, Sendable {
 
 extension JobLife.Event {
   /// Whether it is a sign that the service is out of order: it failed, or was not reached although
-  /// there is a network.
+  /// there was one and the same network all the while.
   package var costsService: Bool {
     guard case .failed(let advice, let around) = self else { return false }
     return switch advice {
     case .failed: true
-    case .interrupted, .unreachable: around.pathAfter.hasRoute
+    case .interrupted(isLocal: true): true
+    case .interrupted, .unreachable: around.isSteady
     case .permanent, .limited: false
     }
   }

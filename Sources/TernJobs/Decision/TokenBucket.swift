@@ -30,6 +30,11 @@ package struct TokenBucket: Hashable, Sendable {
     return TokenBucket(fullAt: next).mended(rate, at: now)
   }
 
+  /// One token more, and none more than the burst.
+  package func returned(_ rate: JobRate, at now: WallTime) -> TokenBucket {
+    TokenBucket(fullAt: mended(rate, at: now).fullAt - rate.microseconds)
+  }
+
   /// A clock that was set back, or another rate, makes no wait longer than that for a whole bucket.
   /// Who keeps buckets keeps what this returns: looked at later, the other would be full later.
   package func mended(_ rate: JobRate, at now: WallTime) -> TokenBucket {

@@ -25,8 +25,8 @@ public struct JobEnvironment: Sendable {
   public var gateDelay: Duration
   /// What a service may ask for; a longer pause is cut to this.
   public var longestGate: Duration
-  /// What the failures of each service may come to until something succeeds there: so many at once,
-  /// then one in each interval. `nil` for no bound.
+  /// What the failures of each service may come to: so many at once, then one in each interval, and
+  /// one for each attempt that succeeds there. `nil` for no bound.
   public var retryBudget: JobRate?
   /// Where a worker decides, and blocks on SQLite.
   public var executor: any SerialExecutor

@@ -65,8 +65,8 @@ extension JobRows {
     }
   }
 
-  /// The job got on: its failures are forgotten, its service's too, and the gate that it tried is
-  /// open.
+  /// The job got on: its failures are forgotten, and the gate that it tried is open. Of its service's
+  /// budget nothing comes back: a step may have been done here alone.
   ///
   /// - Returns: whether others may go now that might not before.
   func progress(_ claim: Claim) throws -> Bool {
@@ -78,8 +78,7 @@ extension JobRows {
         "UPDATE \(JobTables.job) SET failures = ?, unreached = ?, deaths = ? WHERE id = ?",
         [life.failures, life.unreached, life.deaths, claim.id.rawValue])
     }
-    let isRestored = try restoreBudget(of: service)
-    return try tell(service, .passed(claim.id)) || isRestored
+    return try tell(service, .passed(claim.id))
   }
 
   func report(_ progress: Double?, _ message: String?, of claim: Claim) throws {
@@ -118,9 +117,12 @@ extension JobRows {
     }
     var life = found
     let action = life.handle(end.event)
-    if end.event == .succeeded { try restoreBudget(of: service) }
-    if let service, let budget = environment.retryBudget, end.event.costsService {
-      try spend(service, budget, at: now)
+    if let service, let budget = environment.retryBudget {
+      if end.event == .succeeded {
+        try credit(service, budget, at: now)
+      } else if end.isOfService, end.event.costsService {
+        try spend(service, budget, at: now)
+      }
     }
     var ready: WallTime?
     switch action {
@@ -145,4 +147,6 @@ extension JobRows {
 struct AttemptEnd: Sendable {
   let event: JobLife.Event
   let reason: String?
+  /// Whether it says something of the job's service: not what the app's own database said.
+  var isOfService = true
 }

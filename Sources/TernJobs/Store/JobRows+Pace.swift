@@ -99,16 +99,11 @@ extension JobRows {
     try take(.service, service, "", budget, at: now)
   }
 
-  /// The service did something, so what failed before is no sign of what comes.
-  ///
-  /// - Returns: whether something had failed.
-  @discardableResult
-  func restoreBudget(of service: String?) throws -> Bool {
-    guard let service else { return false }
-    try run(
-      "DELETE FROM \(JobTables.bucket) WHERE scope = \(Scope.service.rawValue) AND name = ?",
-      [service])
-    return db.changesCount > 0
+  /// A whole attempt of the service succeeded: that is worth one failure, so that of a service that
+  /// fails half of the time no more is asked than that.
+  func credit(_ service: String, _ budget: JobRate, at now: WallTime) throws {
+    guard let bucket = try bucket(.service, service, "", budget, at: now) else { return }
+    try store(bucket.returned(budget, at: now), .service, service, "", at: now)
   }
 
   /// Another network is there, over which the services may be reached.

@@ -46,7 +46,7 @@ extension JobWorker {
   }
 
   nonisolated func end(
-    of claim: Claim, _ error: any Error, pathBefore: NetworkPath
+    of claim: Claim, _ error: any Error, pathBefore: NetworkPath, isOfService: Bool = true
   ) -> AttemptEnd {
     if let error = error as? JobQueueError, error.code == .unreadable {
       return AttemptEnd(event: .unusable, reason: error.message)
@@ -63,7 +63,9 @@ extension JobWorker {
       pathBefore: pathBefore, pathAfter: path.path, retry: claim.retry,
       backoff: environment.unreached, jitter: environment.jitter(),
       gateDelay: environment.gateDelay, longestGate: environment.longestGate)
-    return AttemptEnd(event: .failed(advice, around), reason: FailureText.of(error))
+    return AttemptEnd(
+      event: .failed(advice, around), reason: FailureText.of(error),
+      isOfService: isOfService && !isInterrupted)
   }
 
   // MARK: - Storing ends
@@ -152,7 +154,9 @@ extension JobWorker {
 
   private func refused(_ end: EndedAttempt, _ refusal: OfApp) -> EndedAttempt {
     EndedAttempt(
-      claim: end.claim, end: self.end(of: end.claim, refusal.error, pathBefore: end.pathBefore),
+      claim: end.claim,
+      end: self.end(
+        of: end.claim, refusal.error, pathBefore: end.pathBefore, isOfService: false),
       pathBefore: end.pathBefore)
   }
 

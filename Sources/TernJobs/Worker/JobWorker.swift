@@ -305,7 +305,10 @@ public actor JobWorker {
     let query = ClaimQuery(
       handlers: handlers, running: running, count: free, budget: queue.environment.retryBudget,
       now: now)
-    return (try rows.claim(query), standing)
+    let claimed = try rows.claim(query)
+    // Nothing runs and nothing can: a lane that is used once leaves a row behind.
+    if going.isEmpty, claimed.claims.isEmpty { try rows.dropFullBuckets(at: now) }
+    return (claimed, standing)
   }
 
   /// Cancels the attempts whose job was removed, cancelled, or is somebody else's.

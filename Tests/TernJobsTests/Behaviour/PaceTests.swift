@@ -132,6 +132,31 @@ private struct Mail: Job {
     }
   }
 
+  @Test func `of lanes that are not used any more nothing stays`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      try rig.write { db in
+        for lane in ["x", "y", "z"] { try queue.enqueue(Mail(name: lane), lane: lane, in: db) }
+        try queue.enqueue(Tidy(name: "later"), after: .seconds(20), in: db)
+      }
+      @Sendable func buckets() throws -> Int? {
+        try rig.database.read {
+          try Int.fetchOne($0, sql: "SELECT count(*) FROM grdb_tern_jobbucket")
+        }
+      }
+      let worker = worker(queue, rig)
+      let counts = try rig.perform {
+        try await worker.run { try await rig.sleep(1) }
+        return try buckets()
+      }
+      #expect(counts == 3)
+      try rig.perform { try await worker.run { try await rig.sleep(5) } }
+      #expect(try buckets() == 3)
+      try rig.live(worker, until: 30)
+      #expect(try buckets() == 0)
+    }
+  }
+
   @Test func `a rate that an update makes faster holds nobody for as long as the old one`() throws {
     try Rig.run { rig in
       let queue = try rig.open()
@@ -217,6 +242,29 @@ private struct Mail: Job {
       #expect(notes.contains("95 other"))
       // Once it has done something again, nobody waits.
       #expect(notes.filter { $0.hasPrefix("100 ") }.count > 80)
+    }
+  }
+
+  @Test func `a step costs an outage's budget nothing and gives nothing back, a success one`()
+    throws
+  {
+    try Rig.run { rig in
+      rig.retryBudget = JobRate(1, per: .seconds(1000), burst: 3)
+      let queue = try rig.open()
+      try rig.write { db in
+        for name in ["bad 1", "bad 2", "good", "bad 3", "bad 4", "bad 5"] {
+          try queue.enqueue(Scan(shelf: name), in: db)
+        }
+      }
+      let worker = JobWorker(queue, concurrency: 1) {
+        $0.handle(Scan.self) { job, context in
+          rig.note(job.shelf)
+          try await context.step("here alone") {}
+          if job.shelf != "good" { throw Failure(.failed) }
+        }
+      }
+      try rig.live(worker, until: 500)
+      #expect(rig.notes() == ["0 bad 1", "0 bad 2", "0 good", "0 bad 3", "0 bad 4"])
     }
   }
 

@@ -64,6 +64,25 @@ import Testing
     }
   }
 
+  @Test func `what the app refuses costs nothing of its service's budget`() throws {
+    try Rig.run { rig in
+      rig.retryBudget = JobRate(1, per: .seconds(1000), burst: 1)
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Scan(shelf: ""))
+      let observer = Refusal()
+      rig.database.add(transactionObserver: observer)
+      let worker = JobWorker(queue) {
+        $0.handle(Scan.self) { _, context in
+          rig.note("\(context.attempt)")
+          if context.attempt == 1 { observer.refuses(Failure(.failed), times: 2) }
+        }
+      }
+      try rig.live(worker, until: 20)
+      #expect(rig.notes() == ["0 1", "1 2"])
+      #expect(try rig.record(queue, id).state == .done)
+    }
+  }
+
   @Test func `draining ends with the app's error when all that is left is what the app refuses`()
     throws
   {

@@ -84,6 +84,10 @@ import Testing
     #expect(bucket.tokens(rate, at: time(100)) == 3)
     // There is no debt.
     #expect(bucket.taken(rate, at: time(10)) == bucket)
+    for tokens in [1, 2, 3, 3] {
+      bucket = bucket.returned(rate, at: time(10))
+      #expect(bucket.tokens(rate, at: time(10)) == tokens)
+    }
   }
 
   @Test

@@ -5,6 +5,21 @@ import Testing
 @testable import TernJobs
 
 @Suite struct JobLifeTests {
+  @Test func `a service is charged for what no network explains`() {
+    var (before, after) = (steady, steady)
+    before.pathAfter.generation += 1
+    after.pathAfter.hasRoute = false
+    for advice in [FailureAdvice.unreachable, .interrupted(isLocal: false)] {
+      #expect(JobLife.Event.failed(advice, steady).costsService)
+      #expect(!JobLife.Event.failed(advice, before).costsService)
+      #expect(!JobLife.Event.failed(advice, after).costsService)
+    }
+    for advice in [FailureAdvice.failed, .interrupted(isLocal: true)] {
+      #expect(JobLife.Event.failed(advice, before).costsService)
+    }
+    #expect(!JobLife.Event.failed(.permanent, steady).costsService)
+  }
+
   private let steady = JobLife.Circumstances(
     pathBefore: NetworkPath(hasRoute: true, generation: 1),
     pathAfter: NetworkPath(hasRoute: true, generation: 1))

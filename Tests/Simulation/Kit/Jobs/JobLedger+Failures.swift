@@ -14,7 +14,7 @@ extension JobLedger {
       return isShutDown && new.failures == old.failures && new.unreached == old.unreached
         ? () : fail(.drains, "cancellation changed job \(old.id) to \(new)")
     }
-    checkBudget(old, advice)
+    checkBudget(old, advice, attempt, end)
     switch advice {
     case .permanent:
       if new.state != .failed { fail(.drains, "job \(old.id) failed for good and is \(new)") }

@@ -7,16 +7,20 @@ import TernTesting
 struct JobPacing {
   /// When jobs were started, by lane, since the wall clock was set last.
   private var starts: [String: [Int64]] = [:]
-  /// When attempts failed at a service, since something last succeeded there.
+  /// When attempts failed at a service, since its budget was last whole, and when they succeeded.
   private var failures: [String: [Int64]] = [:]
+  private var successes: [String: [Int64]] = [:]
   /// Whose budget is not whole, before the commit that is looked at or after it.
   private(set) var troubled: Set<String> = []
   private var networks: UInt64 = 0
 
-  mutating func wallJumped() { (starts, failures) = ([:], [:]) }
+  mutating func wallJumped() { (starts, failures, successes) = ([:], [:], [:]) }
 
   mutating func look(_ services: Set<String>, _ before: Set<String>) {
     troubled = services.union(before)
+    for service in before.subtracting(services) {
+      (failures[service], successes[service]) = (nil, nil)
+    }
   }
 
   /// - Returns: how many starts there were within which time, when that is more than a rate lets.
@@ -28,21 +32,27 @@ struct JobPacing {
   mutating func failed(
     _ service: String, _ budget: JobRate, concurrency: Int, network: UInt64, now: Int64
   ) -> (Int, Int64)? {
-    if network != networks { (failures, networks) = ([:], network) }
+    if network != networks { (failures, successes, networks) = ([:], [:], network) }
     failures[service, default: []].append(now)
     // What ran before the first failure can fail beyond the budget.
-    return excess(failures[service]!, budget, max(budget.burst, concurrency), now)
+    return excess(
+      failures[service]!, budget, max(budget.burst, concurrency), now,
+      credits: successes[service, default: []])
   }
 
-  mutating func succeeded(_ service: String) { failures[service] = nil }
+  /// Is worth one failure.
+  mutating func succeeded(_ service: String, now: Int64) {
+    successes[service, default: []].append(now)
+  }
 
   private func excess(
-    _ times: [Int64], _ rate: JobRate, _ burst: Int, _ now: Int64
+    _ times: [Int64], _ rate: JobRate, _ burst: Int, _ now: Int64, credits: [Int64] = []
   ) -> (Int, Int64)? {
     for (index, time) in times.enumerated() {
       let (count, length) = (times.count - index, now - time)
       // What is stored is rounded to milliseconds.
-      if count > burst + Int((length + 2) / rate.interval.wholeMilliseconds) {
+      let earned = credits.count { $0 >= time }
+      if count > burst + earned + Int((length + 2) / rate.interval.wholeMilliseconds) {
         return (count, length)
       }
     }
@@ -83,12 +93,16 @@ extension JobLedger {
   }
 
   /// An attempt of a service failed, so that it is a sign of what is the matter with that.
-  func checkBudget(_ row: JobRow, _ advice: FailureAdvice) {
+  func checkBudget(
+    _ row: JobRow, _ advice: FailureAdvice, _ attempt: JobEntry.Attempt, _ end: JobEntry.End
+  ) {
     guard let budget = plan.budget, !row.service.isEmpty else { return }
     switch advice {
     case .permanent, .limited: return
-    case .interrupted, .unreachable: if !path.path.hasRoute { return }
-    case .failed: break
+    case .failed, .interrupted(isLocal: true): break
+    case .interrupted, .unreachable:
+      let now = path.path
+      guard now.hasRoute, end.path == now, attempt.before.allSatisfy({ $0 == now }) else { return }
     }
     if let (count, length) = pacing.failed(
       row.service, budget, concurrency: plan.concurrency, network: path.path.generation,

@@ -63,7 +63,10 @@ extension JobLedger {
     if commit.draft.cancelled.contains(old.id), !old.hasEnded, isGoneAtOnce { return }
     if old.state == .running, isGoneAtOnce {
       // Done, and gone at once because nothing is kept.
-      if entries[old.id]?.attempt?.end?.kind == .succeeded { return finish(old.id) }
+      if entries[old.id]?.attempt?.end?.kind == .succeeded {
+        pacing.succeeded(old.service, now: clock.milliseconds)
+        return finish(old.id)
+      }
     }
     // What was done later than now, by a clock that went back since, is the oldest.
     let since = old.since > now ? now - 1 : old.since
@@ -214,7 +217,7 @@ extension JobLedger {
         return fail(.drains, "the handler of job \(id) returned, and it is \(describe(new))")
       }
       finish(id)
-      pacing.succeeded(old.service)
+      pacing.succeeded(old.service, now: clock.milliseconds)
     case .unreadable:
       if new.state != .parked { fail(.drains, "job \(id) is unreadable and \(describe(new))") }
     case .failed(let advice):

@@ -130,7 +130,6 @@ final class JobLedger: @unchecked Sendable {
       fail(.effectsHappenOnce, "job \(id) committed \(checkpoint.name) a second time")
     }
     entries[id]?.storedAsText[checkpoint.name] = checkpoint.storedAsText
-    pacing.succeeded(row.service)
     for name in checkpoint.released { entries[id]?.files[name] = nil }
     for (name, content) in checkpoint.created { entries[id]?.files[name] = content }
   }
