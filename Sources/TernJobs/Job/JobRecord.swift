@@ -41,6 +41,9 @@ public struct JobRecord: Hashable, Sendable, Identifiable {
   public let starts: Int
   /// How many attempts in a row failed and count, since its last checkpoint.
   public let failures: Int
+  /// How many attempts in a row reached nobody, since there was last another network or a
+  /// checkpoint. Above 0, a waiting job's ``reason`` is why.
+  public let unreached: Int
   /// From 0 to 1, as its handler reported.
   public let progress: Double?
   /// As its handler reported.

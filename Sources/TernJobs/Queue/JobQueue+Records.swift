@@ -186,8 +186,10 @@ extension JobQueue {
       id, kind, nullif(service, '') AS service, nullif(lane, '') AS lane, state, since_ms, ready_ms,
       starts, failures, progress, message, reason, priority, unique_key, enqueued_ms
       """
-    return [JobTables.job, JobTables.history].map { "SELECT \(columns) FROM \($0) \(condition)" }
-      .joined(separator: " UNION ALL ")
+    // What has ended waits for no network.
+    return [(JobTables.job, "unreached"), (JobTables.history, "0 AS unreached")].map {
+      "SELECT \(columns), \($1) FROM \($0) \(condition)"
+    }.joined(separator: " UNION ALL ")
   }
 }
 
@@ -199,7 +201,8 @@ extension JobRecord {
       // A newer Tern's states are refused with its format.
       state: JobState(rawValue: row["state"]) ?? .parked, since: date("since_ms"),
       readyAt: date("ready_ms"), starts: row["starts"], failures: row["failures"],
-      progress: row["progress"], message: row["message"], reason: row["reason"],
+      unreached: row["unreached"], progress: row["progress"], message: row["message"],
+      reason: row["reason"],
       priority: row["priority"], uniqueKey: row["unique_key"],
       enqueuedAt: date("enqueued_ms"))
   }

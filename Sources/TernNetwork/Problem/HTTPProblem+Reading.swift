@@ -35,14 +35,18 @@ extension HTTPProblem {
     if let error = members.object("error") { read(error, hiding: secrets) }
   }
 
-  /// - Source: Google's AIP-193, "Errors": `status` names the kind, and `RetryInfo` among the details
-  ///   says for how long to wait.
+  /// - Source: Google's AIP-193, "Errors": `status` names the kind; among the details `ErrorInfo`
+  /// names the cause, and `RetryInfo` says for how long to wait.
   private mutating func read(_ error: ProblemMembers, hiding secrets: [String]) {
     code = code ?? error.text("status", hiding: secrets)
     detail = detail ?? error.text("message", hiding: secrets)
     for info in error.objects("details") {
-      guard info.text("@type", hiding: [])?.hasSuffix("/google.rpc.RetryInfo") ?? false,
-        let text = info.text("retryDelay", hiding: []), text.hasSuffix("s"),
+      let type = info.text("@type", hiding: []) ?? ""
+      if type.hasSuffix("/google.rpc.ErrorInfo") {
+        reason = reason ?? info.text("reason", hiding: secrets)
+      }
+      guard type.hasSuffix("/google.rpc.RetryInfo"), let text = info.text("retryDelay", hiding: []),
+        text.hasSuffix("s"),
         let seconds = Double(text.dropLast()), !seconds.isNaN
       else { continue }
       wait(milliseconds: seconds * 1000)

@@ -18,6 +18,8 @@ public struct HTTPProblem: Error, Hashable, Sendable {
   public var instance: String?
   /// The service's own name for the kind of problem.
   public var code: String?
+  /// The service's own name for the cause, finer than ``code``: `ErrorInfo` of AIP-193.
+  public var reason: String?
   /// Whether the service says that the same request can succeed later.
   public var retryable: Bool?
   /// How long the service asks to be left alone, from the answer's arrival: the longest one where

@@ -50,10 +50,12 @@ struct HTTPProblemTests {
     let document = """
       {"error":{"code":429,"message":"quota of header-secret","status":"RESOURCE_EXHAUSTED",
       "details":[7,{"@type":"type.googleapis.com/google.rpc.Help","retryDelay":"99s"},
+      {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"QUOTA of header-secret"},
       {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"23.5s"}]}}
       """
     let read = try await problem(429, document, type: "application/json; charset=UTF-8")
     #expect(read.code == "RESOURCE_EXHAUSTED" && read.detail == "quota of (hidden)")
+    #expect(read.reason == "QUOTA of (hidden)")
     #expect(read.advice == .limited(delay: .milliseconds(23_500)))
     let told = try await problem(
       429, document, ["Retry-After": "40"], type: "application/json")
