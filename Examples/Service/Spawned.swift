@@ -13,6 +13,9 @@ package struct Spawned: Sendable {
   /// Its standard input, where that is not `/dev/null`.
   package let input: CInt?
 
+  /// Variables that no program gets.
+  private static let secrets: Set = ["GEMINI_API_KEY", "INTERPRETER_KEY", "TERN_TOKEN"]
+
   /// One at a time, or a child would inherit another's pipe before it is marked, and keep it open.
   private static let starting = Mutex(())
 
@@ -80,7 +83,9 @@ package struct Spawned: Sendable {
     _ = closeFrom(&actions, 3)
     #endif
     var words = ([path] + arguments).map { strdup($0) } + [nil]
-    let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    // What is secret here is no business of a program of the system.
+    let own = ProcessInfo.processInfo.environment.filter { !secrets.contains($0.key) }
+    let all = own.merging(environment) { $1 }
     var variables = all.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for word in words + variables { free(word) } }
     var id: pid_t = 0

@@ -50,6 +50,7 @@ struct ApertiumTests {
 
   @Test(arguments: [
     "* @ # ^ $ / < > { } \\ [ ]", "a\n\n*b*\r\n[c]", "😀 👩‍👩‍👧 שלום", "…", "[]", ".[]", "{^a/b$}",
+    "a]\u{301} [\u{301}b^\u{301}$\u{301} *\u{301}\\\u{301}",
   ])
   func `what is no word comes back as it was`(_ text: String) async throws {
     let (stream, hasStop) = ApertiumText.formatted(text)

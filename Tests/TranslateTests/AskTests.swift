@@ -1,6 +1,8 @@
 #if Server && (os(Linux) || os(macOS))
 import Foundation
 import GRDB
+import Synchronization
+import TestProcesses
 import Testing
 
 @testable import translate
@@ -139,6 +141,62 @@ struct AskTests {
       #expect(outcome.status == 0 && outcome.output == "La casa.\n")
       #expect(outcome.complaints.contains("the service wants no requests for 1 s"))
       #expect(try await service.counts().refusals == ["RESOURCE_EXHAUSTED": 1])
+    }
+  }
+
+  @Test func `goes to what is installed where the service wants a pause and that is wished`()
+    async throws
+  {
+    try await TestService.withFolder("limit-seconds=60:1") { _, folder in
+      let outcome = try await folder("The house.", "--from", "en", "--offline")
+      #expect(outcome.status == 0 && outcome.output == "La casa.\n", "\(outcome)")
+      #expect(outcome.complaints.contains("offline"))
+    }
+  }
+
+  @Test func `is answered once the network is back, whatever failed before`() async throws {
+    let port = try await TestService.closedPort()
+    try await withTranslateFolder { folder in
+      _ = try await folder("settings", "service", "http://127.0.0.1:\(port)")
+      #expect(try await folder("The house.", "--from", "en").status == 75)
+      try await TestService.run(port: port) { _ in
+        let outcome = try await folder("The dog.", "--from", "en")
+        #expect(outcome.status == 0 && outcome.output == "El perro.\n", "\(outcome)")
+      }
+    }
+  }
+
+  @Test func `is saved, too, when the network goes after a failure of the service`()
+    async throws
+  {
+    let port = try await TestService.closedPort()
+    try await withTranslateFolder { folder in
+      _ = try await folder("settings", "service", "http://127.0.0.1:\(port)")
+      let asking = Mutex<ChildProcess?>(nil)
+      try await TestService.run("overloaded:9", port: port) { _ in
+        let process = try folder.start(["The house.", "--from", "en"])
+        asking.withLock { $0 = process }
+        try await process.read(until: "tried again")
+      }
+      let process = try #require(asking.withLock { $0 })
+      try await process.read(until: "1 saved for later")
+      process.endInput()
+      #expect(try await blocking { process.wait() } == 75)
+    }
+  }
+
+  @Test func `of a long file that was all answered before is told to its last line`()
+    async throws
+  {
+    try await TestService.withFolder { service, folder in
+      _ = try await folder("A cat.", "--from", "en")
+      let count = TranslateDatabase.mostPhrases + 150
+      let input = Array(String(repeating: "A cat.\n", count: count).utf8)
+      let outcome = try await folder("--from", "en", input: input)
+      #expect(outcome.status == 0)
+      #expect(outcome.output == String(repeating: "Un gato.\n", count: count))
+      #expect(try await folder.history().count == TranslateDatabase.mostPhrases)
+      #expect(try await service.counts().requests == 1)
     }
   }
 

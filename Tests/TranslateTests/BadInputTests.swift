@@ -19,6 +19,9 @@ struct BadInputTests {
     (["x", "--from", "en", "--to", "auto"], "", "“auto” is no language's code"),
     (["settings", "to", "auto"], "", "“to” can't be auto"),
     (["settings", "service", "not a place"], "", "“service” can't be not a place"),
+    (["settings", "service", "ftp://a.example"], "", "“service” can't be ftp:"),
+    (["settings", "service", "https://a:b@a.example"], "", "“service” can't be https:"),
+    (["settings", "service", "https://a.example/?key=1"], "", "“service” can't be https:"),
     (["settings", "colour", "red"], "", "no setting “colour”"),
     (["search", "'*"], "", "Name a word"), (["favorite", "none"], "", "no answered question none"),
   ]
@@ -37,12 +40,14 @@ struct BadInputTests {
   @Test func `in a pipe is left out line by line, and the others are translated`() async throws {
     try await TestService.withFolder { _, folder in
       let long = Array(String(repeating: "a", count: 10_001).utf8)
-      let input = Array("One dog.\n".utf8) + [0xFF, 0xFE, 10] + long + Array("\nTwo dogs.".utf8)
+      let input =
+        Array("One dog.\n".utf8) + [0xFF, 0xFE, 10] + long + Array("\na\0b\nTwo dogs.".utf8)
       let outcome = try await folder("--from", "en", input: input)
       #expect(outcome.status == 64)
       #expect(outcome.lines == ["Un perro.", "Dos perros.", ""])
       #expect(outcome.complaints.contains("Line 2 is not UTF-8"))
       #expect(outcome.complaints.contains("Line 3 has more than 10000 characters"))
+      #expect(outcome.complaints.contains("Line 4 holds a zero byte"))
     }
   }
 
@@ -82,7 +87,33 @@ struct BadInputTests {
     }
   }
 
+  @Test func `a second run waits beside the first, and ends well`() async throws {
+    try await TestService.withFolder { _, folder in
+      let runs = [try folder.start(["run"]), try folder.start(["run"])]
+      for run in runs {
+        let line = try await blocking { String(decoding: run.read() ?? [], as: UTF8.self) }
+        #expect(line == "nothing waits\n")
+      }
+      #expect(try await folder("run", "--once").output == "nothing waits\n")
+      for run in runs {
+        run.kill(SIGTERM)
+        run.endInput()
+        #expect(try await blocking { run.wait() } == 0)
+      }
+    }
+  }
+
   #if os(Linux)
+  @Test func `an answer that can't be written ends the program with 74`() async throws {
+    try await withTranslateFolder { folder in
+      let process = try folder.start(["settings"], redirect: "2>&1 >/dev/full")
+      process.endInput()
+      let said = try await blocking { String(decoding: process.read() ?? [], as: UTF8.self) }
+      #expect(said.contains("can't be written"))
+      #expect(try await blocking { process.wait() } == 74)
+    }
+  }
+
   private static let canMount: Bool = {
     let words = ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
     guard let process = try? ChildProcess("/usr/bin/env", arguments: words) else { return false }

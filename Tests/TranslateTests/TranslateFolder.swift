@@ -37,15 +37,22 @@ struct TranslateFolder: Sendable {
     }
   }
 
+  /// After three minutes the system ends it, so that no test waits for ever.
+  ///
   /// - Parameter redirect: for the shell, where standard input and error are not to be this test's.
   func start(_ words: [String], redirect: String = "2>&1", _ files: String = "") throws
     -> ChildProcess
   {
     var all = ["LC_ALL": "C.UTF-8", "GEMINI_API_KEY": "", "FILES": files]
+    // It would keep open what a service in this process listens on, after that has ended.
+    all["LIMIT"] = "POSIX::close($_) for 3..1023; alarm 180; exec @ARGV"
     all.merge(environment) { $1 }
     return try ChildProcess(
       "/bin/sh",
-      arguments: ["-c", #"exec "$0" "$@" "# + redirect, BuiltExecutable.path("translate")] + words
+      arguments: [
+        "-c", #"exec perl -MPOSIX -e "$LIMIT" "$0" "$@" "# + redirect,
+        BuiltExecutable.path("translate"),
+      ] + words
         + ["--data", database], environment: all)
   }
 

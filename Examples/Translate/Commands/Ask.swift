@@ -37,11 +37,11 @@ struct Ask: AsyncParsableCommand {
   static let longest = 10_000
 
   func run() async throws {
+    Interruption.trap()
     try await file.use { database, settings in
       let (from, to) = try sides.resolved(settings)
       let conversation = UUID().uuidString.lowercased()
       var ids: [String] = []
-      var isWhole = true
       func ask(_ texts: [String]) async throws {
         let questions = texts.map {
           Question(
@@ -50,50 +50,75 @@ struct Ask: AsyncParsableCommand {
         }
         ids += try await database.ask(questions)
       }
-      if let text {
-        guard !text.allSatisfy(\.isWhitespace) else { throw Refusal(Word.emptyText.text) }
-        guard text.count <= Self.longest else {
-          throw Refusal(Word.longText.text(text.count, Self.longest))
-        }
-        try await ask([text])
-      } else {
-        isWhole = try await eachBatch { try await ask($0) }
-        guard !ids.isEmpty else { throw Refusal(Word.emptyText.text) }
-      }
       if later {
+        _ = try await asking(ask)
         complain(Word.saved.text(ids.count))
         throw ExitCode.later
       }
-      try await answer(ids, database, usesOffline: offline || settings[.offline] == "on")
-      if !isWhole { throw ExitCode.usage }
+      try await database.holding(conversation) {
+        let isWhole = try await asking(ask)
+        if Interruption.isAsked {
+          complain(Word.stopped.text(ids.count))
+          throw ExitCode.stopped
+        }
+        try await answer(ids, database, usesOffline: offline || settings[.offline] == "on")
+        if !isWhole { throw ExitCode.usage }
+      }
     }
   }
 
-  /// Lines of standard input, some at a time, so that no more are in memory. Empty ones are passed by.
-  ///
-  /// - Returns: whether none was left out.
-  private func eachBatch(_ body: ([String]) async throws -> Void) async throws -> Bool {
-    var (batch, isWhole) = ([String](), true)
-    for (number, bytes) in StandardInput().enumerated() {
-      guard let line = String(validating: bytes, as: UTF8.self) else {
-        complain(Word.badLine.text(number + 1))
-        isWhole = false
-        continue
-      }
-      guard line.count <= Self.longest else {
-        complain(Word.longLine.text(number + 1, Self.longest))
-        isWhole = false
-        continue
-      }
-      if line.allSatisfy(\.isWhitespace) { continue }
-      batch.append(line)
-      if batch.count == 100 {
-        try await body(batch)
-        batch = []
-      }
+  /// - Returns: whether none of what came in was left out.
+  private func asking(_ ask: ([String]) async throws -> Void) async throws -> Bool {
+    guard let text else {
+      let (count, isWhole) = try await eachBatch(ask)
+      guard count > 0 || Interruption.isAsked else { throw Refusal(Word.emptyText.text) }
+      return isWhole
     }
-    if !batch.isEmpty { try await body(batch) }
-    return isWhole
+    guard !text.allSatisfy(\.isWhitespace) else { throw Refusal(Word.emptyText.text) }
+    guard text.count <= Self.longest else {
+      throw Refusal(Word.longText.text(text.count, Self.longest))
+    }
+    try await ask([text])
+    return true
+  }
+
+  /// Lines of standard input, some at a time, so that no more are in memory; what was read is handed on
+  /// before more is waited for. Empty ones are passed by.
+  ///
+  /// - Returns: how many there were, and whether none was left out.
+  private func eachBatch(
+    _ body: ([String]) async throws -> Void
+  ) async throws -> (count: Int, isWhole: Bool) {
+    var (batch, count, number, isWhole) = ([String](), 0, 0, true)
+    var input = StandardInput()
+    while let bytes = await input.next() {
+      number += 1
+      if let line = Self.line(bytes, number) { batch.append(line) } else { isWhole = false }
+      if batch.last?.allSatisfy(\.isWhitespace) ?? false { batch.removeLast() }
+      guard batch.count == 100 || (input.isDrained && !batch.isEmpty) else { continue }
+      try await body(batch)
+      count += batch.count
+      batch = []
+    }
+    return (count, isWhole)
+  }
+
+  /// - Returns: `nil`, and says why, for what can't be a question.
+  static func line(_ bytes: [UInt8], _ number: Int) -> String? {
+    guard !bytes.contains(0) else {
+      // SQLite would end the text there.
+      complain(Word.zeroLine.text(number))
+      return nil
+    }
+    guard let line = String(validating: bytes, as: UTF8.self) else {
+      complain(Word.badLine.text(number))
+      return nil
+    }
+    guard line.count <= longest else {
+      complain(Word.longLine.text(number, longest))
+      return nil
+    }
+    return line
   }
 
   private func answer(

@@ -24,15 +24,17 @@ struct Chat: AsyncParsableCommand {
   }
 
   func run() async throws {
+    Interruption.trap()
     try await file.use { database, settings in
       var talk = try await conversation(database, settings)
       let swaps = !noSwap && settings[.swap] == "on"
       let watch = Watch(database: database, key: DataFile.key)
       say("\(talk.id)\t\(talk.near) ⇄ \(talk.far)")
-      for bytes in StandardInput() {
-        guard let line = String(validating: bytes, as: UTF8.self),
-          !line.allSatisfy(\.isWhitespace), line.count <= Ask.longest
-        else {
+      var (input, number) = (StandardInput(), 0)
+      while let bytes = await input.next() {
+        number += 1
+        guard let line = Ask.line(bytes, number) else { continue }
+        if line.allSatisfy(\.isWhitespace) {
           complain(Word.emptyText.text)
           continue
         }
@@ -56,6 +58,7 @@ struct Chat: AsyncParsableCommand {
         case .stopped: throw ExitCode.stopped
         }
       }
+      if Interruption.isAsked { throw ExitCode.stopped }
     }
   }
 

@@ -75,6 +75,8 @@ struct Favorites: AsyncParsableCommand {
   struct Favorite: Codable, FetchableRecord {
     var source, target, text, translation: String
     var addedAt: Int64
+
+    var line: String { "\(source)→\(target)\t\(text.shown())\t\(translation.shown())" }
   }
 
   func run() async throws {
@@ -82,12 +84,12 @@ struct Favorites: AsyncParsableCommand {
       if let id { try await change(id, database) }
       let kept = try await database.pool.read { db in
         try Favorite.fetchAll(
-          db, sql: "SELECT * FROM favorite ORDER BY addedAt, text LIMIT ?",
+          db, sql: "SELECT * FROM favorite ORDER BY addedAt, text, source, target LIMIT ?",
           arguments: [all ? -1 : 5])
       }
       for one in kept {
         listing.json
-          ? try sayJSON(one) : say("\(one.source)→\(one.target)\t\(one.text)\t\(one.translation)")
+          ? try sayJSON(one) : say(one.line)
       }
     }
   }

@@ -50,7 +50,11 @@ struct Run: AsyncParsableCommand {
       if retry { try await database.retry() }
       try await database.pool.write { try database.goOn(in: $0) }
       if once {
-        try await translator.worker.drain(waiting: .seconds(300))
+        do {
+          try await translator.worker.drain(waiting: .seconds(300))
+        } catch let error as JobQueueError where error.code == .workerRunning {
+          // Another program on the file does the work.
+        }
         try await engine?.syncOnce()
         return say(try await database.pool.read { try Standing(database.jobs, in: $0) }.line)
       }
@@ -59,7 +63,8 @@ struct Run: AsyncParsableCommand {
         // After its first line nothing but `kill -9` ends the work in its middle.
         tasks.addTask { try await tell(database) }
         tasks.addTask { for await _ in signals { return } }
-        tasks.addTask { try await translator.worker.run() }
+        // Another program on the file may be the one that works, and end before this one.
+        tasks.addTask { try await translator.worker.run(standby: true) }
         if let engine { tasks.addTask { await engine.run() } }
         // The first that ends, ends all: a signal or an error.
         let first = await tasks.nextResult()

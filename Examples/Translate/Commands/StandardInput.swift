@@ -2,17 +2,25 @@ import Foundation
 
 /// The lines of standard input as bytes, without their ends. One that is far too long to be a question
 /// is cut, so that no line takes more memory than that.
-struct StandardInput: Sequence, IteratorProtocol {
+struct StandardInput {
   private static let mostBytes = 1 << 20
+  /// After which a signal is seen.
+  private static let milliseconds: Int32 = 50
   private var buffer: [UInt8] = []
   private var start = 0
   private var isOver = false
 
-  mutating func next() -> [UInt8]? {
+  /// Whether the next line may have to be waited for.
+  var isDrained: Bool { !buffer[start...].contains(UInt8(ascii: "\n")) }
+
+  /// - Returns: `nil` at the end, and once the command is to end: then for what is no whole line, too.
+  mutating func next() async -> [UInt8]? {
     var line: [UInt8] = []
     while true {
       if start == buffer.count {
-        guard !isOver, refill() else { return line.isEmpty ? nil : line }
+        if !isOver { buffer = await Self.chunk() }
+        (start, isOver) = (0, buffer.isEmpty)
+        if isOver { return line.isEmpty || Interruption.isAsked ? nil : line }
       }
       let rest = buffer[start...]
       let end = rest.firstIndex(of: UInt8(ascii: "\n"))
@@ -25,15 +33,21 @@ struct StandardInput: Sequence, IteratorProtocol {
     }
   }
 
-  private mutating func refill() -> Bool {
-    var chunk = [UInt8](repeating: 0, count: 65536)
-    var count = -1
-    repeat { count = read(STDIN_FILENO, &chunk, chunk.count) } while count < 0 && errno == EINTR
-    guard count > 0 else {
-      isOver = true
-      return false
+  /// What one read gives, and nothing at the end. It waits on a thread of its own kind: those of tasks
+  /// are as few as there are processors.
+  private static func chunk() async -> [UInt8] {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        var count = -1
+        while !Interruption.isAsked {
+          var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+          guard poll(&input, 1, milliseconds) != 0 else { continue }
+          count = read(STDIN_FILENO, &chunk, chunk.count)
+          if count >= 0 || errno != EINTR { break }
+        }
+        continuation.resume(returning: Array(chunk.prefix(max(0, count))))
+      }
     }
-    (buffer, start) = (Array(chunk[..<count]), 0)
-    return true
   }
 }

@@ -40,21 +40,22 @@ final class Teller: Sendable {
     }
     if json { return try sayJSON(entry) }
     // An empty line keeps the others in their places.
-    say(entry.translation ?? "")
+    say((entry.translation ?? "").shown(keepsLines: count == 1))
     if let problem = entry.problem {
-      complain("\(entry.text.prefix(60)): \(Problem.text(problem, entry.detail))")
+      let why = Problem.text(problem, entry.detail)
+      complain("\(entry.text.prefix(60)): \(why)".shown())
     }
     guard count == 1 else { return }
     var notes: [String] = []
     if let engine = entry.engine { notes.append(Word.madeBy.text(engine)) }
     if entry.isOffline == true { notes.append(Word.offlineMark.text) }
     if let confidence = entry.confidence {
-      notes.append(Word.sure.text(Int((confidence * 100).rounded())))
+      notes.append(Word.sure.text(Int((min(max(confidence, 0), 1) * 100).rounded())))
     }
     if let others = entry.alternatives, !others.isEmpty {
       notes.append(Word.alsoSaid.text(others.joined(separator: " / ")))
     }
-    if !notes.isEmpty { complain("(" + notes.joined(separator: ", ") + ")") }
+    if !notes.isEmpty { complain("(\(notes.joined(separator: ", ")))".shown()) }
   }
 
   /// A bar that stands in one line, or what the work waits for, each time that it is another.
@@ -79,11 +80,11 @@ final class Teller: Sendable {
       return state.lastLine != text
     }
     guard isNew else { return }
-    FileHandle.standardError.write(Data((isTerminal ? "\r\u{1B}[K\(text)" : text + "\n").utf8))
+    hint(isTerminal ? "\r\u{1B}[K\(text)" : text + "\n")
   }
 
   func endProgress() {
     let isShown = state.withLock { !$0.lastLine.isEmpty }
-    if isShown && isatty(2) == 1 { FileHandle.standardError.write(Data("\n".utf8)) }
+    if isShown && isatty(2) == 1 { hint("\n") }
   }
 }

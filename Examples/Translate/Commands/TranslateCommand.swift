@@ -74,8 +74,11 @@ struct DataFile: ParsableArguments {
 }
 
 /// A line for the person, beside what a script reads.
-func complain(_ line: String) {
-  FileHandle.standardError.write(Data((line + "\n").utf8))
+func complain(_ line: String) { hint(line + "\n") }
+
+/// What only a person reads; where nobody can, nothing is lost.
+func hint(_ text: String) {
+  try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
 }
 
 func sayJSON(_ value: some Encodable) throws {

@@ -50,7 +50,9 @@ struct Entry: Codable, FetchableRecord, Sendable {
   static func newest(_ count: Int, in conversation: String?, _ db: Database) throws -> [Entry] {
     try fetchAll(
       db,
-      sql: select("WHERE conversation = coalesce(?, conversation) ORDER BY askedAt DESC LIMIT ?"),
+      sql: select(
+        "WHERE conversation = coalesce(?, conversation) ORDER BY askedAt DESC, phrase.id DESC LIMIT ?"
+      ),
       arguments: [conversation, count]
     ).reversed()
   }
@@ -58,13 +60,13 @@ struct Entry: Codable, FetchableRecord, Sendable {
   var line: String {
     let said = translation ?? problem.map { Problem.text($0, detail) } ?? Word.waiting.text
     let mark = isOffline == true ? "\t" + Word.offlineMark.text : ""
-    return "\(found ?? from)→\(to)\t\(text)\t\(said)\(mark)"
+    return "\(found ?? from)→\(to)\t\(text.shown())\t\(said.shown())\(mark)"
   }
 }
 
 /// Why a question has no translation, for ever. The names are stored.
 enum Problem: String, CaseIterable {
-  case blocked, recited, truncated, empty, wrongKey, refused, broken, overloaded
+  case blocked, recited, truncated, empty, wrongKey, insecure, refused, broken, overloaded
 
   var word: Word {
     switch self {
@@ -73,6 +75,7 @@ enum Problem: String, CaseIterable {
     case .truncated: .problemTruncated
     case .empty: .problemEmpty
     case .wrongKey: .problemWrongKey
+    case .insecure: .problemInsecure
     case .refused: .problemRefused
     case .broken: .problemBroken
     case .overloaded: .problemOverloaded

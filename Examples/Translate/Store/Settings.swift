@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
 
-/// What a person chose, by name. Each is a row of its own, and the same on all devices.
+/// What a person chose, by name. Each is a row of its own, and the same on all devices but where
+/// ``isLocal`` says otherwise.
 enum Setting: String, CaseIterable {
   /// Languages, of which the first can be `auto`.
   case from, to
@@ -26,11 +27,14 @@ enum Setting: String, CaseIterable {
     }
   }
 
+  /// Whether each device has its own. Where questions and the key go, no other one decides.
+  var isLocal: Bool { self == .service }
+
   func accepts(_ value: String) -> Bool {
     switch self {
     case .from: value == "auto" || Language.isKnown(value)
     case .to: Language.isKnown(value)
-    case .service: URL(string: value)?.host != nil
+    case .service: GeminiService.accepts(value)
     case .model: !value.isEmpty
     case .swap, .speak, .offline: ["on", "off"].contains(value)
     case .language: value == "auto" || Words.languages.keys.contains(value)
@@ -42,8 +46,13 @@ struct Settings: Sendable {
   private var values: [String: String]
 
   init(in db: Database) throws {
-    let rows = try Row.fetchAll(db, sql: "SELECT name, value FROM setting")
-    values = Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
+    values = [:]
+    for (table, isLocal) in [("setting", false), ("localSetting", true)] {
+      for row in try Row.fetchAll(db, sql: "SELECT name, value FROM \(table)") {
+        let isTaken = Setting(rawValue: row[0])?.isLocal ?? false == isLocal
+        if isTaken { values[row[0]] = row[1] }
+      }
+    }
   }
 
   subscript(_ setting: Setting) -> String {
@@ -54,7 +63,8 @@ struct Settings: Sendable {
   static func set(_ setting: Setting, to value: String, in db: Database) throws {
     try db.execute(
       sql: """
-        INSERT INTO setting VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+        INSERT INTO \(setting.isLocal ? "localSetting" : "setting") VALUES (?, ?)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value
         """, arguments: [setting.rawValue, value])
   }
 }

@@ -53,6 +53,30 @@ extension TranslateDatabase {
     }
   }
 
+  /// Lets no answer of a conversation go while somebody waits to be told of it, however many there
+  /// are; for a day at most, should the program die.
+  func holding(_ conversation: String, _ body: () async throws -> Void) async throws {
+    try await pool.write { db in
+      try db.execute(
+        sql: "INSERT OR REPLACE INTO asker VALUES (?, unixepoch())", arguments: [conversation])
+    }
+    let result: Result<Void, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    // What went wrong first is what is said.
+    do { try await release(conversation) } catch {
+      try result.get()
+      throw error
+    }
+    try result.get()
+  }
+
+  private func release(_ conversation: String) async throws {
+    try await pool.write { db in
+      try db.execute(sql: "DELETE FROM asker WHERE conversation = ?", arguments: [conversation])
+      try replica.writeWithoutUndo(in: db) { try trim($0) }
+    }
+  }
+
   /// Keeps what came of a question that waits, as the app's own doing. Of one that waits no more, e.g.
   /// because it was taken back, nothing is kept.
   ///
@@ -141,13 +165,17 @@ extension TranslateDatabase {
       ])
   }
 
-  /// What waits for an answer, here or on another device, is not counted, and stays.
+  /// What waits for an answer, here or on another device, is not counted, and stays; so does what
+  /// somebody is yet to be told of.
   private func trim(_ db: Database) throws {
+    try db.execute(sql: "DELETE FROM asker WHERE since < unixepoch() - 86400")
     let old = try String.fetchAll(
       db,
       sql: """
-        SELECT id FROM phrase WHERE id IN (SELECT phrase FROM answer)
-        ORDER BY askedAt DESC LIMIT -1 OFFSET \(Self.mostPhrases)
+        SELECT id FROM (
+          SELECT id, conversation FROM phrase WHERE id IN (SELECT phrase FROM answer)
+          ORDER BY askedAt DESC, id DESC LIMIT -1 OFFSET \(Self.mostPhrases))
+        WHERE conversation NOT IN (SELECT conversation FROM asker)
         """)
     for id in old {
       try db.execute(sql: "DELETE FROM answer WHERE phrase = ?", arguments: [id])

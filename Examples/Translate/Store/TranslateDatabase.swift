@@ -35,8 +35,17 @@ struct TranslateDatabase: Sendable {
   private static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("translations") { try $0.execute(sql: tables) }
+    migrator.registerMigration("local") { try $0.execute(sql: local) }
     return migrator
   }
+
+  /// All of it stays on this device: whose answers are not to be trimmed, since when, in seconds since
+  /// 1970; and what is chosen for this device alone.
+  private static let local = """
+    CREATE TABLE asker (conversation TEXT NOT NULL PRIMARY KEY, since INTEGER NOT NULL);
+    CREATE TABLE localSetting (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+    INSERT INTO localSetting SELECT name, value FROM setting WHERE name = 'service';
+    """
 
   private static let tables = """
     -- Whose turn it is: the far side's, or the one that holds the device.

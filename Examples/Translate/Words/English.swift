@@ -47,6 +47,10 @@ extension Words {
     .problemEmpty: "the service answered without a text; ask again, or choose another model",
     .problemWrongKey:
       "the service does not accept the key; set GEMINI_API_KEY to a valid one, and ask again",
+    .problemInsecure: """
+    the service wants a key, which is sent over https only, or to this machine; set its https \
+    address by `translate settings service`
+    """,
     .problemRefused: "the service can't do this",
     .problemBroken: "the service's answers can't be read; look at `translate settings service`",
     .problemOverloaded: """
@@ -56,6 +60,7 @@ extension Words {
     .emptyText: "There is nothing to translate.",
     .longText: "The text has {} characters, and {} are the most; ask in smaller parts.",
     .badLine: "Line {} is not UTF-8, and was left out.",
+    .zeroLine: "Line {} holds a zero byte, and was left out.",
     .longLine: "Line {} has more than {} characters, and was left out.",
     .unknownCode: "“{}” is no language's code; `translate languages` lists them.",
     .sameLanguage: "“{}” is both languages; name another --from or --to.",

@@ -45,6 +45,10 @@ extension Words {
     .problemTruncated: "la respuesta superó lo que permite el servicio; pregunte por partes",
     .problemEmpty: "el servicio respondió sin texto; repita, o elija otro modelo",
     .problemWrongKey: "el servicio no acepta la clave; ponga una válida en GEMINI_API_KEY y repita",
+    .problemInsecure: """
+    el servicio pide una clave, que solo se envía por https o a este equipo; ponga su dirección \
+    https con `translate settings service`
+    """,
     .problemRefused: "el servicio no puede hacer esto",
     .problemBroken:
       "no se pueden leer las respuestas del servicio; mire `translate settings service`",
@@ -55,6 +59,7 @@ extension Words {
     .emptyText: "No hay nada que traducir.",
     .longText: "El texto tiene {} caracteres, y {} son el máximo; pregunte por partes.",
     .badLine: "La línea {} no es UTF-8, y se omitió.",
+    .zeroLine: "La línea {} contiene un byte cero, y se omitió.",
     .longLine: "La línea {} tiene más de {} caracteres, y se omitió.",
     .unknownCode: "«{}» no es código de ningún idioma; `translate languages` los enumera.",
     .sameLanguage: "«{}» es ambos idiomas; indique otro --from o --to.",

@@ -6,8 +6,8 @@ enum Word: String, CaseIterable {
   case progressHelp, syncHelp, spaceHelp, tokenHelp, onceHelp, retryHelp, waiting, offlineMark
   case nothingWaits, someWait, unreachable, limited, retries, saved, offerOffline, offerHistory
   case stopped, madeBy, sure, alsoSaid, gone, problemBlocked, problemRecited, problemTruncated
-  case problemEmpty, problemWrongKey, problemRefused, problemBroken, problemOverloaded
-  case emptyText, longText, badLine, longLine, unknownCode, sameLanguage, fullDisk, badSetting
-  case noSetting, noWord, noPhrase, nothingToUndo, undone, syncNeeds, noChat, chatHelp
-  case noSwapHelp, speakHelp
+  case problemEmpty, problemWrongKey, problemInsecure, problemRefused, problemBroken
+  case problemOverloaded, emptyText, longText, badLine, zeroLine, longLine, unknownCode
+  case sameLanguage, fullDisk, badSetting, noSetting, noWord, noPhrase, nothingToUndo, undone
+  case syncNeeds, noChat, chatHelp, noSwapHelp, speakHelp
 }

@@ -6,13 +6,29 @@ import Tern
 struct GeminiService: Sendable {
   private let service: HTTPService
   private let model: String
+  /// Whether there is a key that does not go there.
+  let withholdsKey: Bool
 
-  /// - Parameter key: goes into a header field of each request, and nowhere else.
+  /// - Parameter key: goes into a header field of each request, and nowhere else; and there only where
+  ///   nobody on the way can read it.
   init(_ url: URL, model: String, key: String?) {
+    let isPrivate =
+      url.scheme?.lowercased() == "https"
+      || ["127.0.0.1", "localhost", "::1", "[::1]"].contains(url.host ?? "")
     var headers: HTTPHeaders = ["Content-Type": "application/json"]
-    headers["x-goog-api-key"] = key
+    headers["x-goog-api-key"] = isPrivate ? key : nil
+    withholdsKey = key != nil && !isPrivate
     service = HTTPService(url, headers: headers)
     self.model = model
+  }
+
+  /// Whether an address can be a service's: of HTTP, without credentials, query and fragment.
+  static func accepts(_ address: String) -> Bool {
+    guard let parts = URLComponents(string: address), URL(string: address) != nil,
+      ["http", "https"].contains(parts.scheme?.lowercased()), let host = parts.host
+    else { return false }
+    return !host.isEmpty && parts.user == nil && parts.password == nil && parts.query == nil
+      && parts.fragment == nil
   }
 
   /// Why the service gave no translation, and will give none however often it is asked.
@@ -26,15 +42,18 @@ struct GeminiService: Sendable {
   func translate(_ text: String, from source: String, to target: String) async throws -> Answer {
     var base = service.url.absoluteString
     while base.hasSuffix("/") { base.removeLast() }
-    let request = try service.request(
-      .post, "\(base)/v1beta/models/\(model):streamGenerateContent?alt=sse",
-      body: .bytes(Array(JSONEncoder().encode(Asked(text, from: source, to: target)))),
-      deadline: .seconds(120), idleTimeout: .seconds(30))
     let stream: EventStream?
     do {
+      let request = try service.request(
+        .post, "\(base)/v1beta/models/\(model):streamGenerateContent?alt=sse",
+        body: .bytes(Array(JSONEncoder().encode(Asked(text, from: source, to: target)))),
+        deadline: .seconds(120), idleTimeout: .seconds(30))
       stream = try await EventStream.open(request, over: service.transport)
     } catch let problem as HTTPProblem {
-      throw Self.final(problem) ?? problem
+      throw Self.final(problem, withholdsKey: withholdsKey) ?? problem
+    } catch let error as HTTPError where error.code == .invalidHeader {
+      // Of the header fields only the key is not the program's own.
+      throw Final(problem: .wrongKey)
     }
     guard let stream else { throw Final(problem: .empty) }
     var (said, engine, end) = ("", model, String?.none)
@@ -70,13 +89,16 @@ struct GeminiService: Sendable {
     }
     guard !told.translation.allSatisfy(\.isWhitespace) else { throw Final(problem: .empty) }
     return Answer(
-      text: told.translation, source: told.from, engine: engine, confidence: told.confidence,
+      text: told.translation, source: told.from, engine: engine,
+      confidence: told.confidence.map { min(max($0, 0), 1) },
       alternatives: told.alternatives ?? [])
   }
 
-  private static func final(_ problem: HTTPProblem) -> Final? {
-    switch problem.status {
-    case 401, 403: Final(problem: .wrongKey)
+  /// - Source: Google's "Troubleshooting" of the Gemini API: a key that is none is an invalid argument.
+  static func final(_ problem: HTTPProblem, withholdsKey: Bool) -> Final? {
+    let isAboutKey = [401, 403].contains(problem.status) || problem.reason == "API_KEY_INVALID"
+    if isAboutKey { return Final(problem: withholdsKey ? .insecure : .wrongKey) }
+    return switch problem.status {
     case 400..<500 where problem.advice == .permanent:
       Final(problem: .refused, detail: problem.detail ?? "\(problem.status)")
     default: nil

@@ -12,20 +12,41 @@ struct Standing: Hashable, Sendable {
     case retry(at: Date, reason: String)
   }
 
+  /// What was tried last: a job, and how often it was started.
+  struct Start: Hashable, Sendable {
+    var job: JobID
+    var number: Int
+
+    /// - Returns: `nil` where nothing is to be done.
+    init?(_ jobs: JobQueue, in db: Database) throws {
+      guard let job = try Standing.job(jobs, in: db) else { return nil }
+      (self.job, number) = (job.id, job.starts)
+    }
+  }
+
   var waiting: Int
   var cause: Cause
 
   init(_ jobs: JobQueue, in db: Database) throws {
     waiting = try Int.fetchOne(db, sql: "SELECT count(*) FROM waiting") ?? 0
-    let job = try jobs.records(in: db).last {
-      $0.kind == AnswerJob.kind && ($0.state == .waiting || $0.state == .running)
-    }
+    let job = try Self.job(jobs, in: db)
     if let gate = try jobs.gates(in: db).first, gate.reopensAt > Date(), job != nil {
       cause = .limited(until: gate.reopensAt)
     } else if let job, job.state == .waiting, let reason = job.reason {
-      cause = job.failures == 0 ? .unreachable(reason) : .retry(at: job.readyAt, reason: reason)
+      // A pause that is over leaves its reason, and neither of these.
+      if job.unreached > 0 {
+        cause = .unreachable(reason)
+      } else {
+        cause = job.failures > 0 ? .retry(at: job.readyAt, reason: reason) : .nothing
+      }
     } else {
       cause = .nothing
+    }
+  }
+
+  private static func job(_ jobs: JobQueue, in db: Database) throws -> JobRecord? {
+    try jobs.records(in: db).last {
+      $0.kind == AnswerJob.kind && ($0.state == .waiting || $0.state == .running)
     }
   }
 

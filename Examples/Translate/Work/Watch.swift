@@ -4,7 +4,6 @@ import GRDB
 import InterpreterKit
 import Synchronization
 import Tern
-import UnixSignals
 
 /// Works on what waits until questions are answered, or it is known that they can't be now.
 struct Watch: Sendable {
@@ -21,6 +20,8 @@ struct Watch: Sendable {
 
   /// Another process may be the one that works, and its commits are seen by looking only.
   private static let interval = Duration.milliseconds(30)
+  /// After which the last word of a worker that tries nothing new is believed: another process's.
+  private static let patience = Duration.seconds(2)
 
   /// - Parameters:
   ///   - usesOffline: whether what is installed here answers where the service can't be reached.
@@ -35,28 +36,27 @@ struct Watch: Sendable {
       try news(entries, standing)
       told.withLock { $0 += entries.count }
     }
-    let end = try await follow(ids, counted)
+    let end = try await follow(ids, endsLimited: usesOffline, counted)
     guard case .offline = end, usesOffline else { return end }
     let left = Array(ids.dropFirst(told.withLock { $0 }))
     try await answerOffline(left)
-    return try await follow(left, counted)
+    return try await follow(left, endsLimited: false, counted)
   }
 
+  /// - Parameter endsLimited: whether a service that wants a pause counts as one that can't be reached.
   private func follow(
-    _ ids: [String], _ news: @escaping @Sendable ([Entry?], Standing) throws -> Void
+    _ ids: [String], endsLimited: Bool,
+    _ news: @escaping @Sendable ([Entry?], Standing) throws -> Void
   ) async throws -> End {
-    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    // Before anything is tried: what failed earlier says nothing of now.
+    let before = try await database.pool.read { try Standing.Start(database.jobs, in: $0) }
     let translator = Translator(database: database, path: SystemPath.shared, key: key)
     return try await withThrowingTaskGroup(of: End?.self) { tasks in
       tasks.addTask {
         try await translator.worker.run(standby: true)
         return nil
       }
-      tasks.addTask {
-        for await _ in signals { return .stopped }
-        return nil
-      }
-      tasks.addTask { try await look(ids, news) }
+      tasks.addTask { try await look(ids, before, endsLimited: endsLimited, news) }
       defer { tasks.cancelAll() }
       while let end = try await tasks.next() { if let end { return end } }
       return .stopped
@@ -64,24 +64,37 @@ struct Watch: Sendable {
   }
 
   private func look(
-    _ ids: [String], _ news: @Sendable ([Entry?], Standing) throws -> Void
+    _ ids: [String], _ before: Standing.Start?, endsLimited: Bool,
+    _ news: @Sendable ([Entry?], Standing) throws -> Void
   ) async throws -> End {
     var left = ids[...]
+    var old = before
+    let began = ContinuousClock.now
     while true {
       let ahead = Array(left.prefix(100))
-      let (standing, entries) = try await database.pool.read { db in
+      let (standing, start, entries) = try await database.pool.read { db in
         var entries: [Entry?] = []
         for id in ahead {
           let entry = try Entry.find(id, in: db)
           if entry?.state == "waiting" { break }
           entries.append(entry)
         }
-        return (try Standing(database.jobs, in: db), entries)
+        let start = try Standing.Start(database.jobs, in: db)
+        return (try Standing(database.jobs, in: db), start, entries)
       }
       left = left.dropFirst(entries.count)
       try news(entries, standing)
       if left.isEmpty { return .answered }
-      if entries.isEmpty, case .unreachable(let reason) = standing.cause { return .offline(reason) }
+      if Interruption.isAsked { return .stopped }
+      switch standing.cause {
+      case .unreachable(let reason) where entries.isEmpty:
+        if start != old || began.duration(to: .now) > Self.patience { return .offline(reason) }
+      case .limited:
+        if endsLimited { return .offline(standing.text(now: Date())) }
+        // Somebody was reached by it.
+        old = start
+      default: break
+      }
       try await Task.sleep(for: Self.interval)
     }
   }
@@ -102,7 +115,7 @@ struct Watch: Sendable {
           confidence: result.confidence)
       } catch let error as ApertiumError {
         // It goes on waiting for the service.
-        FileHandle.standardError.write(Data("\(error)\n".utf8))
+        complain("\(error)")
         continue
       }
       answer.isOffline = true
