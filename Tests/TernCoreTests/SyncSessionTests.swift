@@ -94,7 +94,8 @@ import Testing
 
   private var report: StateReport {
     StateReport(
-      replica: ReplicaID(high: 0, low: 2), cursor: Cursor(rawValue: "3"), tables: [:])
+      replica: ReplicaID(high: 0, low: 2), cursor: Cursor(rawValue: "3"), operations: 3, tables: [:]
+    )
   }
 
   @Test func `a difference is mended with the snapshot, and compared again`() {

@@ -17,7 +17,7 @@ extension SyncEngine {
     else { return .compared(isEqual: false) }
     mine.isRepaired = session.isRepaired
     do {
-      guard let other = comparable, other.cursor == mine.cursor else {
+      guard let other = comparable, mine.isComparable(to: other) else {
         if session.wantsState {
           try await remote.report(mine)
           try note(mine)

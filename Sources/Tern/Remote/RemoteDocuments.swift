@@ -55,6 +55,8 @@ struct SnapshotDocument: Decodable {
 struct StateDocument: Codable {
   var replica: String
   var cursor: String
+  /// In hexadecimal, as the numbers of tables.
+  var operations: String
   var repaired: Bool?
   /// Shape and rows in hexadecimal, by table.
   var tables: [String: [String]]
@@ -62,6 +64,7 @@ struct StateDocument: Codable {
   init(_ report: StateReport) {
     replica = report.replica.description
     cursor = report.cursor.rawValue
+    operations = String(report.operations, radix: 16)
     repaired = report.isRepaired ? true : nil
     tables = report.tables.mapValues {
       [String($0.shape, radix: 16), String($0.rows, radix: 16)]
@@ -69,8 +72,8 @@ struct StateDocument: Codable {
   }
 
   func report() throws -> StateReport {
-    guard let replica = ReplicaID(replica) else {
-      throw RemoteError(.unexpectedAnswer, "the greeting names a replica by what is no id")
+    guard let replica = ReplicaID(replica), let operations = UInt64(operations, radix: 16) else {
+      throw RemoteError(.unexpectedAnswer, "the greeting's state report can't be read")
     }
     let digests = try tables.mapValues { numbers in
       guard numbers.count == 2, let shape = UInt64(numbers[0], radix: 16),
@@ -79,7 +82,8 @@ struct StateDocument: Codable {
       return StateReport.Digest(shape: shape, rows: rows)
     }
     return StateReport(
-      replica: replica, cursor: Cursor(rawValue: cursor), isRepaired: repaired ?? false,
+      replica: replica, cursor: Cursor(rawValue: cursor), operations: operations,
+      isRepaired: repaired ?? false,
       tables: digests)
   }
 }

@@ -19,7 +19,7 @@ extension SQLiteReplicaStore {
         tables[sql.shape.name.folded] = try digest.run()
       }
       return StateReport(
-        replica: transaction.ownID, cursor: cursor, tables: tables)
+        replica: transaction.ownID, cursor: cursor, operations: heads.digest, tables: tables)
     }
   }
 

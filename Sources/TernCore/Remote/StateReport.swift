@@ -18,6 +18,9 @@ public struct StateReport: Hashable, Sendable {
   public var replica: ReplicaID
   /// Everything before it, and nothing else, is in the state.
   public var cursor: Cursor
+  /// Of how many operations of each replica the state holds: a copy of a database that has not found
+  /// out that it is one passes over what the other wrote under its id.
+  public var operations: UInt64
   /// Whether the state was loaded from a snapshot, because it differed before: it then takes the
   /// place of one that was not.
   public var isRepaired: Bool
@@ -25,10 +28,12 @@ public struct StateReport: Hashable, Sendable {
   public var tables: [String: Digest]
 
   public init(
-    replica: ReplicaID, cursor: Cursor, isRepaired: Bool = false, tables: [String: Digest]
+    replica: ReplicaID, cursor: Cursor, operations: UInt64, isRepaired: Bool = false,
+    tables: [String: Digest]
   ) {
     self.replica = replica
     self.cursor = cursor
+    self.operations = operations
     self.isRepaired = isRepaired
     self.tables = tables
   }
@@ -36,11 +41,15 @@ public struct StateReport: Hashable, Sendable {
   /// The tables that both know in one shape and that hold something else, by name, ascending; none
   /// where the two are not of the same operations.
   public func differingTables(from other: StateReport) -> [String] {
-    guard cursor == other.cursor else { return [] }
+    guard isComparable(to: other) else { return [] }
     return tables.filter { name, digest in
       guard let theirs = other.tables[name] else { return false }
       return theirs.shape == digest.shape && theirs.rows != digest.rows
     }.keys.sorted()
+  }
+
+  public func isComparable(to other: StateReport) -> Bool {
+    cursor == other.cursor && operations == other.operations
   }
 
   /// Of a replica at a cursor there is one, and one more once it was repaired.
@@ -63,5 +72,17 @@ public struct StateComparison: Hashable, Sendable, Codable {
     self.report = report
     self.tables = tables
     self.snapshot = snapshot
+  }
+}
+
+extension VersionVector {
+  /// For ``StateReport/operations``.
+  package var digest: UInt64 {
+    var writer = ByteWriter()
+    for (replica, sequence) in sorted {
+      writer.append(replica: replica)
+      writer.append(fixed: sequence)
+    }
+    return writer.bytes.withUnsafeBytes { KeyHash.of($0) }
   }
 }

@@ -33,6 +33,8 @@ extension SyncResponder {
 struct StateDocument: Codable {
   var replica: String
   var cursor: String
+  /// In hexadecimal, as the numbers of tables.
+  var operations: String
   var repaired: Bool?
   /// Shape and rows in hexadecimal, by table.
   var tables: [String: [String]]
@@ -40,6 +42,7 @@ struct StateDocument: Codable {
   init(_ report: StateReport) {
     replica = report.replica.description
     cursor = report.cursor.rawValue
+    operations = String(report.operations, radix: 16)
     repaired = report.isRepaired ? true : nil
     tables = report.tables.mapValues {
       [String($0.shape, radix: 16), String($0.rows, radix: 16)]
@@ -48,7 +51,9 @@ struct StateDocument: Codable {
 
   /// `nil` where something in it is none.
   var report: StateReport? {
-    guard let replica = ReplicaID(replica) else { return nil }
+    guard let replica = ReplicaID(replica), let operations = UInt64(operations, radix: 16) else {
+      return nil
+    }
     var digests: [String: StateReport.Digest] = [:]
     for (name, numbers) in tables {
       guard numbers.count == 2, let shape = UInt64(numbers[0], radix: 16),
@@ -57,7 +62,8 @@ struct StateDocument: Codable {
       digests[name] = .init(shape: shape, rows: rows)
     }
     return StateReport(
-      replica: replica, cursor: Cursor(rawValue: cursor), isRepaired: repaired ?? false,
+      replica: replica, cursor: Cursor(rawValue: cursor), operations: operations,
+      isRepaired: repaired ?? false,
       tables: digests)
   }
 }

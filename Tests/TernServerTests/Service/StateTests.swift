@@ -11,7 +11,7 @@ struct StateTests {
     isRepaired: Bool = false
   ) -> StateReport {
     StateReport(
-      replica: Author(replica).replica, cursor: cursor, isRepaired: isRepaired,
+      replica: Author(replica).replica, cursor: cursor, operations: .max, isRepaired: isRepaired,
       tables: ["book": .init(shape: shape, rows: rows), "shelf": .init(shape: 1, rows: 0)])
   }
 
@@ -120,6 +120,7 @@ struct StateAPITests {
       _ = try await server.push(ada.write(count: 2))
       let document: [String: Any] = [
         "replica": ada.replica.description, "cursor": try server.service.end().rawValue,
+        "operations": "ffffffffffffffff",
         "tables": ["book": ["ffffffffffffffff", "0"]],
       ]
       let done = try await server.send(
@@ -145,7 +146,8 @@ struct StateAPITests {
         let answer = try await server.send(
           server.request(
             Self.path, method: "PUT",
-            body: try body(["replica": replica, "cursor": "c", "tables": tables])))
+            body: try body(["replica": replica, "cursor": "c", "operations": "0", "tables": tables])
+          ))
         #expect((answer.status, answer.problem) == (400, "malformed"))
       }
       let other = try await server.send(server.request(Self.path))
