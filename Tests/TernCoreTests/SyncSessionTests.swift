@@ -102,7 +102,7 @@ import Testing
     var session = comparing(snapshot)
     #expect(session.canRepair && !session.isRepaired)
     #expect(
-      session.handle(.differed(differs, jitter: 0)) == .loadSnapshot(snapshot, .repairing))
+      session.handle(.differed(differs, jitter: 0)) == .loadSnapshot(snapshot, isRepairing: true))
     #expect(!session.isRepaired)
     #expect(session.handle(.loadedSnapshot) == .pull)
     #expect(session.isRepaired && !session.canRepair)
@@ -129,7 +129,7 @@ import Testing
   @Test func `a repair that fails leaves the doubt`() {
     var session = comparing(snapshot)
     #expect(
-      session.handle(.differed(differs, jitter: 0)) == .loadSnapshot(snapshot, .repairing))
+      session.handle(.differed(differs, jitter: 0)) == .loadSnapshot(snapshot, isRepairing: true))
     let cut = RemoteError(.unreachable, "cut")
     guard case .wait = session.handle(.failed(cut, jitter: 0)) else {
       Issue.record("it does not wait")

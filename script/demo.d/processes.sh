@@ -25,16 +25,17 @@ library() {
     || { tail -n 5 "$work/$device.log" >&2; fail "device $device: library $1"; }
 }
 
-# Runs the library on a device until it says a line like a pattern, and kills it there.
-killed_at() {
-  local device=$1 pattern=$2 said line status=0
+# Runs a device's program until it says a line like a pattern, and kills it there.
+killed_saying() {
+  local device=$1 pattern=$2 said line status=0 seen=
   shift 2
-  exec {said}< <(exec "$bin/library" --data "$work/$device.sqlite" "$@" 2>&1)
+  exec {said}< <(exec "$@" 2>&1)
   running[$device]=$!
-  # shellcheck disable=SC2053 # The pattern is one.
   while read -r line <&"$said"; do
     echo "$line" >> "$work/$device.log"
+    # shellcheck disable=SC2053 # The pattern is one.
     if [[ $line == $pattern ]]; then
+      seen=yes
       kill -KILL "${running[$device]}" || fail "device $device ended before it was killed"
       break
     fi
@@ -44,8 +45,13 @@ killed_at() {
   exec {said}<&-
   wait "${running[$device]}" 2> /dev/null || status=$?
   unset "running[$device]"
-  [ $status = 137 ] || fail "device $device was not killed in $1, it ended with $status"
+  [ -n "$seen" ] \
+    || { tail -n 5 "$work/$device.log" >&2; fail "device $device never said: $pattern"; }
+  [ $status = 137 ] || fail "device $device was not killed, it ended with $status"
 }
+
+# The same of the library.
+killed_at() { killed_saying "$1" "$2" "$bin/library" --data "$work/$1.sqlite" "${@:3}"; }
 
 # Edits offline; keeps what was acknowledged, as round, device, key, verb, value.
 edit() {
@@ -111,17 +117,24 @@ stop() {
   acknowledge "$device" "$followed" < "$work/$device.log"
 }
 
+# Prints where a program listens, once it has said so in its log.
+listening() {
+  local program=$1 log=$2 id=$3 url tries
+  for ((tries = 0; tries < 1000; tries++)); do
+    url=$(sed -n "s/^$program: listening on //p" "$log")
+    if [ -n "$url" ]; then echo "$url"; return; fi
+    kill -0 "$id" 2> /dev/null || { cat "$log" >&2; fail "$program ended"; }
+    sleep 0.02
+  done
+  fail "$program never listened"
+}
+
 # Starts the server; port 0 takes a free one.
 serve() {
-  local tries
+  local url
   : > "$work/server.log"
   "$bin/tern" serve --data "$work/server.sqlite" --port "$1" >> "$work/server.log" 2>&1 &
   server=$!
-  for ((tries = 0; tries < 500; tries++)); do
-    port=$(sed -n 's/^tern: listening on .*:\([0-9]*\)$/\1/p' "$work/server.log")
-    if [ -n "$port" ]; then return 0; fi
-    kill -0 $server 2> /dev/null || { cat "$work/server.log" >&2; fail "the server ended"; }
-    sleep 0.02
-  done
-  fail "the server never listened"
+  url=$(listening tern "$work/server.log" $server)
+  port=${url##*:}
 }

@@ -18,38 +18,12 @@ scans() { sqlite3 "$work/c.sqlite" "$1"; }
 
 # Starts the recognizer on a port; 0 takes a free one.
 recognize() {
-  local tries
+  : > "$work/recognizer.log"
   "$bin/recognizer" "${known[@]}" --port "$1" "${@:2}" \
     > "$work/recognizer.log" 2>&1 &
   running[recognizer]=$!
-  for ((tries = 0; tries < 1000; tries++)); do
-    service=$(sed -n 's/^recognizer: listening on //p' "$work/recognizer.log")
-    if [ -n "$service" ]; then return 0; fi
-    kill -0 "${running[recognizer]}" 2> /dev/null \
-      || { cat "$work/recognizer.log" >&2; fail "the recognizer ended"; }
-    sleep 0.02
-  done
-  fail "the recognizer never listened"
+  service=$(listening recognizer "$work/recognizer.log" "${running[recognizer]}")
 }
 
 # Lets the device scan until it says a line like a pattern, and kills it there.
-scan_killed_at() {
-  local pattern=$1 said line status=0 seen=
-  shift
-  exec {said}< <(exec "$bin/scan" run --data "$work/c.sqlite" "$@" 2>&1)
-  running[c]=$!
-  while read -r line <&"$said"; do
-    echo "$line" >> "$work/c.log"
-    # shellcheck disable=SC2053 # The pattern is one.
-    if [[ $line == $pattern ]]; then
-      seen=yes
-      kill -KILL "${running[c]}" || fail "the scanning device ended before it was killed"
-      break
-    fi
-  done
-  exec {said}<&-
-  wait "${running[c]}" 2> /dev/null || status=$?
-  unset "running[c]"
-  [ -n "$seen" ] || { tail -n 5 "$work/c.log" >&2; fail "no scan ever said: $pattern"; }
-  [ $status = 137 ] || fail "the scanning device was not killed, it ended with $status"
-}
+scan_killed_at() { killed_saying c "$1" "$bin/scan" run --data "$work/c.sqlite" "${@:2}"; }

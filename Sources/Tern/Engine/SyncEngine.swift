@@ -254,10 +254,10 @@ public actor SyncEngine {
       try store.restamp(after: accepted, at: remote.id, nowMilliseconds: now)
       return .didRestamp
     case .pull: return try await pull()
-    case .loadSnapshot(let snapshot, let reason):
+    case .loadSnapshot(let snapshot, let isRepairing):
       try report(.syncing)
-      try await load(snapshot, isRepairing: reason == .repairing)
-      if reason == .repairing {
+      try await load(snapshot, isRepairing: isRepairing)
+      if isRepairing {
         try store.save(StateComparison(snapshot: snapshot.id), at: remote.id)
         status.update { ($0.repairs, $0.differingTables) = ($0.repairs + 1, []) }
       }

@@ -54,7 +54,7 @@ extension HTTPRemote {
     try await answering {
       var request = try await request(.put, "/state")
       request.headers["Content-Type"] = "application/json"
-      request.body = .bytes(try Array(JSONEncoder().encode(StateDocument(state))))
+      request.body = .bytes(try Array(JSONEncoder().encode(state)))
       _ = try await exchange(request).json(DoneDocument.self)
     }
   }

@@ -10,14 +10,14 @@ struct GreetingDocument: Decodable {
   var trimmed: UInt64?
   var wantsSnapshot: Bool?
   /// Absent from a server that is older than state reports, and while there is none.
-  var state: StateDocument?
+  var state: StateReport?
   var wantsState: Bool?
 
   func greeting() throws -> RemoteGreeting {
     RemoteGreeting(
       epoch: epoch, nowMilliseconds: now, position: position, heads: try Self.vector(heads),
       snapshot: try snapshot?.snapshot(), trimmed: trimmed ?? 0,
-      wantsSnapshot: wantsSnapshot ?? false, state: try state?.report(),
+      wantsSnapshot: wantsSnapshot ?? false, state: state,
       wantsState: wantsState ?? false)
   }
 
@@ -48,43 +48,6 @@ struct SnapshotDocument: Decodable {
     return RemoteSnapshot(
       id: id, position: position, cursor: Cursor(rawValue: cursor), parts: parts,
       heads: try GreetingDocument.vector(heads))
-  }
-}
-
-/// The JSON of a state report, in a greeting and on its way to the server.
-struct StateDocument: Codable {
-  var replica: String
-  var cursor: String
-  /// In hexadecimal, as the numbers of tables.
-  var operations: String
-  var repaired: Bool?
-  /// Shape and rows in hexadecimal, by table.
-  var tables: [String: [String]]
-
-  init(_ report: StateReport) {
-    replica = report.replica.description
-    cursor = report.cursor.rawValue
-    operations = String(report.operations, radix: 16)
-    repaired = report.isRepaired ? true : nil
-    tables = report.tables.mapValues {
-      [String($0.shape, radix: 16), String($0.rows, radix: 16)]
-    }
-  }
-
-  func report() throws -> StateReport {
-    guard let replica = ReplicaID(replica), let operations = UInt64(operations, radix: 16) else {
-      throw RemoteError(.unexpectedAnswer, "the greeting's state report can't be read")
-    }
-    let digests = try tables.mapValues { numbers in
-      guard numbers.count == 2, let shape = UInt64(numbers[0], radix: 16),
-        let rows = UInt64(numbers[1], radix: 16)
-      else { throw RemoteError(.unexpectedAnswer, "the greeting's state report can't be read") }
-      return StateReport.Digest(shape: shape, rows: rows)
-    }
-    return StateReport(
-      replica: replica, cursor: Cursor(rawValue: cursor), operations: operations,
-      isRepaired: repaired ?? false,
-      tables: digests)
   }
 }
 

@@ -75,6 +75,50 @@ public struct StateComparison: Hashable, Sendable, Codable {
   }
 }
 
+/// As it travels and as a server keeps it: numbers in hexadecimal, since JSON's are exact up to 2⁵³.
+extension StateReport: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case replica, cursor, operations, repaired, tables
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    func read<T>(_ text: String?, _ key: CodingKeys, _ value: (String) -> T?) throws -> T {
+      guard let value = text.flatMap(value) else {
+        throw DecodingError.dataCorruptedError(
+          forKey: key, in: container, debugDescription: "no id or number")
+      }
+      return value
+    }
+    func number(_ text: String) -> UInt64? { UInt64(text, radix: 16) }
+    let tables = try container.decode([String: [String]].self, forKey: .tables)
+    self.init(
+      replica: try read(container.decode(String.self, forKey: .replica), .replica) {
+        ReplicaID($0)
+      },
+      cursor: Cursor(rawValue: try container.decode(String.self, forKey: .cursor)),
+      operations: try read(
+        container.decode(String.self, forKey: .operations), .operations, number),
+      isRepaired: try container.decodeIfPresent(Bool.self, forKey: .repaired) ?? false,
+      tables: try tables.mapValues { numbers in
+        try Digest(
+          shape: read(numbers.count == 2 ? numbers[0] : nil, .tables, number),
+          rows: read(numbers.last, .tables, number))
+      })
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(replica.description, forKey: .replica)
+    try container.encode(cursor.rawValue, forKey: .cursor)
+    try container.encode(String(operations, radix: 16), forKey: .operations)
+    if isRepaired { try container.encode(true, forKey: .repaired) }
+    try container.encode(
+      tables.mapValues { [String($0.shape, radix: 16), String($0.rows, radix: 16)] },
+      forKey: .tables)
+  }
+}
+
 extension VersionVector {
   /// For ``StateReport/operations``.
   package var digest: UInt64 {

@@ -57,20 +57,14 @@ package struct SyncSession: Sendable {
     case push
     case restamp(nowMilliseconds: Int64)
     case pull
-    case loadSnapshot(RemoteSnapshot, LoadReason)
+    /// - Parameter isRepairing: whether the state here differs from another replica's, and not only
+    ///   lacks what the remote no longer has.
+    case loadSnapshot(RemoteSnapshot, isRepairing: Bool)
     case cutSnapshot(isBase: Bool)
     /// With another replica's, if there is one.
     case compareState(StateReport?)
     case listen
     case wait(Duration)
-  }
-
-  /// Why a snapshot takes the place of the state.
-  package enum LoadReason: Hashable, Sendable {
-    /// The remote no longer has the operations that follow here.
-    case behind
-    /// The state here differs from another replica's.
-    case repairing
   }
 
   package private(set) var phase = Phase.greeting
@@ -241,7 +235,7 @@ package struct SyncSession: Sendable {
     guard canRepair, let snapshot else { return nil }
     (triedSnapshot, isRepairing, isCompared) = (snapshot.id, true, false)
     phase = .loading
-    return .loadSnapshot(snapshot, .repairing)
+    return .loadSnapshot(snapshot, isRepairing: true)
   }
 
   private mutating func push() -> Action {
@@ -289,7 +283,7 @@ package struct SyncSession: Sendable {
     case (.snapshotNeeded, .pulling) where snapshot != nil && snapshot?.id != loaded:
       loaded = snapshot?.id
       phase = .loading
-      return .loadSnapshot(snapshot!, .behind)
+      return .loadSnapshot(snapshot!, isRepairing: false)
     case (_, .comparing) where !error.isTransient: return push()
     case (_, .cutting) where !error.isTransient:
       // Where it only would have liked one, another device has given it one meanwhile, or will.

@@ -13,7 +13,7 @@ struct GreetingDocument: Codable {
   var snapshot: SnapshotDocument?
   var trimmed: UInt64
   var wantsSnapshot: Bool
-  var state: StateDocument?
+  var state: StateReport?
   var wantsState: Bool
 
   init(_ greeting: RemoteGreeting) {
@@ -24,7 +24,7 @@ struct GreetingDocument: Codable {
     snapshot = greeting.snapshot.map { SnapshotDocument($0) }
     trimmed = greeting.trimmed
     wantsSnapshot = greeting.wantsSnapshot
-    state = greeting.state.map { StateDocument($0) }
+    state = greeting.state
     wantsState = greeting.wantsState
   }
 }

@@ -15,8 +15,9 @@ extension StoredState {
     var state = StoredState(
       report: nil, position: UInt64(row[0] as Int64), milliseconds: row[1], isDisputed: row[2])
     if let bytes = row[3] as Data? {
-      state.report = try? JSONDecoder().decode(StateDocument.self, from: bytes).report
-      guard state.report != nil else {
+      do {
+        state.report = try JSONDecoder().decode(StateReport.self, from: bytes)
+      } catch {
         throw StoreError(
           .damaged, "the data file has a state report that can't be read; restore it from a backup")
       }
@@ -39,7 +40,7 @@ extension SQLiteSpaceTransaction {
         """,
       arguments: [
         id, Int64(state.position), state.milliseconds, state.isDisputed,
-        try JSONEncoder().encode(StateDocument(report)),
+        try JSONEncoder().encode(report),
       ])
   }
 }

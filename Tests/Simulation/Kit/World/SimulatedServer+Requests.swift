@@ -115,7 +115,6 @@ extension SimulatedServer {
         violation ?? "INV-01: replicas report different states of the same operations: \(tables)"
     }
     try service.report(state, in: name)
-    reports += 1
   }
 
   // MARK: - Snapshots

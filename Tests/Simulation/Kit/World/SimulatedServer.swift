@@ -28,8 +28,6 @@ final class SimulatedServer: @unchecked Sendable {
   private var cutOff: Set<Int> = []
   var isFaulty = true
   var violation: String?
-  /// State reports that were taken.
-  var reports = 0
   /// Requests of each device since all faults ended.
   var quietRequests: [Int: Int] = [:]
   /// Everything that was ever accepted, by space, where the server itself forgets.
