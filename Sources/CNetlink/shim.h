@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 // A socket that hears of the groups, a bit mask; -1 with errno on failure.
@@ -58,6 +60,34 @@ static inline ssize_t tern_netlink_receive(int descriptor, void *buffer, size_t 
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 || sender.nl_pid == 0) return count;
   }
+}
+
+// A timer that is never due and becomes readable when the clock on the wall jumps, which it does when a
+// machine wakes up; -1 with errno on failure.
+static inline int tern_clock_watch(void) {
+  int descriptor = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (descriptor < 0) return -1;
+  struct itimerspec never;
+  memset(&never, 0, sizeof never);
+  // In 2038 where seconds are 32 bits, and then it is read once for nothing.
+  never.it_value.tv_sec = sizeof(time_t) > 4 ? (time_t)(1LL << 40) : (time_t)0x7FFFFFFF;
+  if (timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) < 0) {
+    int reason = errno;
+    close(descriptor);
+    errno = reason;
+    return -1;
+  }
+  return descriptor;
+}
+
+// How long the machine has slept since it was started, in nanoseconds.
+static inline unsigned long long tern_slept_nanoseconds(void) {
+  struct timespec with, without;
+  // Asked in this order, what passes in between makes no sleep of it.
+  clock_gettime(CLOCK_BOOTTIME, &with);
+  clock_gettime(CLOCK_MONOTONIC, &without);
+  long long difference = (with.tv_sec - without.tv_sec) * 1000000000LL + with.tv_nsec - without.tv_nsec;
+  return difference > 0 ? (unsigned long long)difference : 0;
 }
 
 #endif

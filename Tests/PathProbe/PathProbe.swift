@@ -8,6 +8,8 @@ import TernNetwork
 /// Arguments are steps, each printing one line:
 /// - `change COMMANDS` runs them in a shell and waits for the path that follows;
 /// - `fresh COMMANDS` runs them and asks a new source;
+/// - `blind COMMANDS` runs them while this process can open nothing more, asks a new source, and then waits
+///   for the path that follows;
 /// - `get` asks a server on this machine through HTTP;
 /// - `release` makes and releases sources, and says how many sockets are left open.
 @main
@@ -25,6 +27,8 @@ struct PathProbe {
       case "fresh":
         try run(steps.popFirst())
         say(RouteSource().path)
+      case "blind":
+        try await blindly(steps.popFirst(), &changes)
       case "get": print(try await get())
       case "release": print(try released())
       default: throw Failure(what: "no such step: \(step)")
@@ -47,6 +51,29 @@ struct PathProbe {
     guard let commands, system("set -e; \(commands)") == 0 else {
       throw Failure(what: "failed: \(commands ?? "nothing")")
     }
+  }
+
+  /// The shell is started before the limit, and reads what it is to do under it.
+  private static func blindly(
+    _ commands: String?, _ changes: inout AsyncStream<NetworkPath>.Iterator
+  ) async throws {
+    guard let commands, let shell = popen("sh -e", "w") else { throw Failure(what: "no shell") }
+    let before = setFileLimit(3)
+    defer { _ = setFileLimit(before) }
+    say(RouteSource().path)
+    fputs(commands + "\n", shell)
+    guard pclose(shell) == 0 else { throw Failure(what: "failed: \(commands)") }
+    say(try await next(&changes))
+  }
+
+  /// - Returns: What it was.
+  private static func setFileLimit(_ count: rlim_t) -> rlim_t {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let before = limit.rlim_cur
+    limit.rlim_cur = count
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    return before
   }
 
   /// The status of an answer from 127.0.0.1.

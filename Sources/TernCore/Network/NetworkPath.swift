@@ -7,10 +7,23 @@ public struct NetworkPath: Hashable, Sendable {
   public var hasRoute: Bool
   /// Grows with every change, also with one after which there is a route as there was before.
   public var generation: UInt64
+  /// What is sent costs money, as far as the system says so: a mobile network, a phone's hotspot.
+  public var isExpensive: Bool
+  /// The person wants little to be sent, as far as the system says so: Apple's Low Data Mode.
+  public var isConstrained: Bool
+  /// Somebody on the way answers in the place of servers: a portal that wants a person to sign in. There
+  /// is no route then.
+  public var isCaptive: Bool
 
-  public init(hasRoute: Bool, generation: UInt64) {
+  public init(
+    hasRoute: Bool, generation: UInt64, isExpensive: Bool = false, isConstrained: Bool = false,
+    isCaptive: Bool = false
+  ) {
     self.hasRoute = hasRoute
     self.generation = generation
+    self.isExpensive = isExpensive
+    self.isConstrained = isConstrained
+    self.isCaptive = isCaptive
   }
 }
 
@@ -24,11 +37,23 @@ public protocol NetworkPathSource: Sendable {
   func changes() -> AsyncStream<NetworkPath>
 }
 
+/// A source that believes what became of requests more than what the system says.
+public protocol CorrectablePathSource: NetworkPathSource {
+  /// Takes what was found out for a change, unless it is no news, or about a path that is past.
+  ///
+  /// - Parameters:
+  ///   - generation: of the path in which it was found out.
+  func correct(_ generation: UInt64, hasRoute: Bool, isCaptive: Bool)
+}
+
 /// Where nothing is known of the network: there may be a route, and nothing ever changes.
-public struct UnknownPathSource: NetworkPathSource {
+public struct UnknownPathSource: CorrectablePathSource {
   public init() {}
 
   public var path: NetworkPath { NetworkPath(hasRoute: true, generation: 0) }
+
+  /// Nothing: there may always be a route.
+  public func correct(_ generation: UInt64, hasRoute: Bool, isCaptive: Bool) {}
 
   public func changes() -> AsyncStream<NetworkPath> {
     AsyncStream { continuation in continuation.yield(path) }

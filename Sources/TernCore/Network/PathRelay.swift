@@ -10,16 +10,37 @@ package final class PathRelay: Sendable {
 
   private let state: Mutex<State>
 
-  package init(hasRoute: Bool) {
-    state = Mutex(State(path: NetworkPath(hasRoute: hasRoute, generation: 0)))
+  package init(hasRoute: Bool, isExpensive: Bool = false) {
+    state = Mutex(
+      State(path: NetworkPath(hasRoute: hasRoute, generation: 0, isExpensive: isExpensive)))
   }
 
   package var path: NetworkPath { state.withLock { $0.path } }
 
   /// One change, also when there is a route as there was before.
-  package func change(hasRoute: Bool) {
+  package func change(hasRoute: Bool, isExpensive: Bool = false, isConstrained: Bool = false) {
+    change { _ in
+      NetworkPath(
+        hasRoute: hasRoute, generation: 0, isExpensive: isExpensive, isConstrained: isConstrained)
+    }
+  }
+
+  /// As ``CorrectablePathSource`` wants it. What the system says next goes before it.
+  package func correct(_ generation: UInt64, hasRoute: Bool, isCaptive: Bool) {
+    change { path in
+      let isNews = path.hasRoute != hasRoute || path.isCaptive != isCaptive
+      guard path.generation == generation, isNews else { return nil }
+      var path = path
+      (path.hasRoute, path.isCaptive) = (hasRoute, isCaptive)
+      return path
+    }
+  }
+
+  private func change(_ next: (NetworkPath) -> NetworkPath?) {
     state.withLock { state in
-      state.path = NetworkPath(hasRoute: hasRoute, generation: state.path.generation + 1)
+      guard var path = next(state.path) else { return }
+      path.generation = state.path.generation + 1
+      state.path = path
       // Inside the lock, so that no reader gets an older path after a newer one; in the order in which
       // they came, so that a simulation repeats.
       for (_, reader) in state.readers.sorted(by: { $0.key < $1.key }) { reader.yield(state.path) }

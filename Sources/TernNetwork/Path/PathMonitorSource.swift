@@ -7,7 +7,7 @@ import TernCore
 /// would bring up counts as a route.
 ///
 /// - Important: Not verified: no Apple machine has run it yet.
-public final class PathMonitorSource: NetworkPathSource {
+public final class PathMonitorSource: CorrectablePathSource {
   /// For everything in this process.
   public static let shared = PathMonitorSource()
 
@@ -17,7 +17,9 @@ public final class PathMonitorSource: NetworkPathSource {
 
   public init() {
     monitor.pathUpdateHandler = { [relay] path in
-      relay.change(hasRoute: path.status != .unsatisfied)
+      relay.change(
+        hasRoute: path.status != .unsatisfied, isExpensive: path.isExpensive,
+        isConstrained: path.isConstrained)
     }
     monitor.start(queue: DispatchQueue(label: "tern.path", qos: .utility))
   }
@@ -27,6 +29,10 @@ public final class PathMonitorSource: NetworkPathSource {
   }
 
   public var path: NetworkPath { relay.path }
+
+  public func correct(_ generation: UInt64, hasRoute: Bool, isCaptive: Bool) {
+    relay.correct(generation, hasRoute: hasRoute, isCaptive: isCaptive)
+  }
 
   public func changes() -> AsyncStream<NetworkPath> { relay.changes(keeping: self) }
 }

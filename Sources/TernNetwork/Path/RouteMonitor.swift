@@ -14,19 +14,28 @@ final class RouteMonitor: @unchecked Sendable {
   private let socket: RouteSocket
   private let messages: any DispatchSourceRead
   private let timer: any DispatchSourceTimer
+  private let sleep: SleepWatch?
+  private let jumps: (any DispatchSourceRead)?
+  private var meter: SleepMeter
   /// `nil` while the kernel's tables can't be read.
   private var table: RouteTable?
   private var burst = RouteBurst()
 
-  init() throws(RouteError) {
+  /// - Parameter sleep: `nil` where sleep can't be noticed.
+  init(sleep: SleepWatch? = .system()) throws(RouteError) {
     // First the ear, then the question: what changes in between is heard.
     let socket = try RouteSocket.hearing()
     let table = try RouteSocket.table()
     self.socket = socket
     self.table = table
-    relay = PathRelay(hasRoute: table.hasRoute)
+    relay = PathRelay(hasRoute: table.hasRoute, isExpensive: table.isExpensive)
     messages = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: queue)
     timer = DispatchSource.makeTimerSource(queue: queue)
+    self.sleep = sleep
+    meter = SleepMeter(sleep?.sleptNanoseconds ?? 0)
+    jumps = sleep.map { [queue] in
+      DispatchSource.makeReadSource(fileDescriptor: $0.descriptor, queue: queue)
+    }
   }
 
   /// From here on the sources hold this object, until ``stop()``.
@@ -35,14 +44,27 @@ final class RouteMonitor: @unchecked Sendable {
     timer.setEventHandler { self.look() }
     // The descriptor is closed with the socket, which must not be before the source is done.
     messages.setCancelHandler { [socket] in withExtendedLifetime(socket) {} }
+    jumps?.setEventHandler { self.wake() }
+    jumps?.setCancelHandler { [sleep] in withExtendedLifetime(sleep) {} }
     timer.activate()
     messages.activate()
+    jumps?.activate()
   }
 
   /// From any thread.
   func stop() {
     messages.cancel()
     timer.cancel()
+    jumps?.cancel()
+  }
+
+  /// The wall clock jumped: set by somebody, or because time passed in sleep.
+  private func wake() {
+    guard let sleep else { return }
+    sleep.acknowledge()
+    guard meter.note(sleep.sleptNanoseconds) else { return }
+    burst.isLoss = true
+    schedule()
   }
 
   private func hear() {
@@ -74,7 +96,9 @@ final class RouteMonitor: @unchecked Sendable {
       new = nil
     }
     defer { table = new }
-    if isLoss || new != table { relay.change(hasRoute: new?.hasRoute ?? true) }
+    if isLoss || new != table {
+      relay.change(hasRoute: new?.hasRoute ?? true, isExpensive: new?.isExpensive ?? false)
+    }
   }
 }
 

@@ -1,4 +1,6 @@
 #if os(Linux)
+import CNetlink
+
 /// The ways to beyond this machine.
 ///
 /// A route is one when it is for packets that go on, over a link that is up, has a carrier and is
@@ -23,6 +25,13 @@ struct RouteTable: Hashable, Sendable {
 
   private let ways: Set<Way>
 
+  /// Packets to most of the world go over a mobile network: of the default routes of a family the one
+  /// with the lowest metric counts, and all ways where there is no default route.
+  ///
+  /// It is as much as the kernel says of money. That a cable or a WLAN is metered, such as a phone's
+  /// hotspot, is known to programs above it alone.
+  let isExpensive: Bool
+
   var hasRoute: Bool { !ways.isEmpty }
 
   /// - Parameter messages: all links and all routes, in any order.
@@ -41,6 +50,23 @@ struct RouteTable: Hashable, Sendable {
       }
     }
     self.ways = ways
+    let mobile = Set(links.values.filter { Self.mobileKinds.contains($0.kind) }.map(\.index))
+    isExpensive = Self.decisive(ways).map { $0.allSatisfy { mobile.contains($0.link) } } ?? false
+  }
+
+  /// `wwan` is the kernel's own framework for modems, `rmnet` Qualcomm's.
+  private static let mobileKinds: Set = ["wwan", "rmnet"]
+
+  /// The ways that most packets take, `nil` where there are none.
+  private static func decisive(_ ways: Set<Way>) -> [Way]? {
+    let defaults = ways.filter {
+      $0.prefixLength == 0 && $0.table == UInt32(RT_TABLE_MAIN.rawValue)
+    }
+    let preferred = Dictionary(grouping: defaults, by: \.family).values.compactMap { family in
+      family.min { $0.priority < $1.priority }
+    }
+    if !preferred.isEmpty { return preferred }
+    return ways.isEmpty ? nil : Array(ways)
   }
 
   /// Whether the message takes away something that is in use. It may be back before the next look

@@ -36,6 +36,9 @@ struct RouteSourceTests {
     "link add net0 type veth peer name net1", "addr add 10.9.0.2/24 dev net0", "link set net0 up",
     "link set net1 up", "route add default via 10.9.0.1")
 
+  private static let pairAgain = batch(
+    "link set net0 up", "route add default via 10.9.0.1")
+
   @Test(
     "a route comes, goes and comes back, each burst of messages as one change",
     .enabled(if: isPossible, "this system lets nobody make a network"))
@@ -67,6 +70,44 @@ struct RouteSourceTests {
         + "ip link set one up; ip link set two up; ip link set docker0 up", "fresh",
       "ip -6 addr add 2001:db8::2/64 dev two nodad")
     #expect(lines == ["none 0", "none 0", "route 0"])
+  }
+
+  @Test(
+    "routes of both families are heard of, and one that is left is enough",
+    .enabled(if: isPossible, "this system lets nobody make a network"))
+  func families() throws {
+    let lines = try probe(
+      "change", Self.pair, "change",
+      Self.batch(
+        "addr add 2001:db8::2/64 dev net0 nodad", "route add default via 2001:db8::1"),
+      "change", "ip -4 addr flush dev net0", "change",
+      Self.batch(
+        "route del default via 2001:db8::1 dev net0", "addr del 2001:db8::2/64 dev net0"))
+    #expect(lines == ["none 0", "route 1", "route 2", "route 3", "none 4"])
+  }
+
+  @Test(
+    "what the kernel could not say, because nobody listened for too long, counts as a loss",
+    .enabled(if: isPossible, "this system lets nobody make a network"))
+  func overflow() throws {
+    // The reader is stopped while thousands of messages come and go, and in the end the default route does,
+    // when there is no room for it any more: everything is then as it was before.
+    let flood =
+      "seq 1 4000 | awk '{ r = \"10.77.\" int($1 / 250) \".\" $1 % 250 \"/32 dev net0\";"
+      + " print \"route add \" r; print \"route del \" r }' | ip -batch -;"
+    let lines = try probe(
+      "change", Self.pair, "change",
+      "kill -STOP $PPID; " + flood + "ip route del default; ip route add default via 10.9.0.1;"
+        + "kill -CONT $PPID")
+    #expect(lines == ["none 0", "route 1", "route 2"])
+  }
+
+  @Test(
+    "where the kernel can't be asked there may be a route, at first and later",
+    .enabled(if: isPossible, "this system lets nobody make a network"))
+  func blind() throws {
+    let lines = try probe("blind", Self.pair + "; ip link set net0 down", "change", Self.pairAgain)
+    #expect(lines == ["none 0", "route 0", "route 1", "route 2"])
   }
 
   @Test(

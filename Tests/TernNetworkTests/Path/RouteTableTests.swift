@@ -108,6 +108,33 @@ struct RouteTableTests {
     #expect(try !RouteTable(links() + dead).hasRoute)
   }
 
+  @Test("a mobile network costs money, unless another default route is preferred to it")
+  func expensive() throws {
+    let routes = try Recorded.routesFull.messages
+    let mobile = try RouteTable(links { $0.kind = $0.index == 6 ? "wwan" : $0.kind } + routes)
+    #expect(mobile.isExpensive)
+    #expect(try !RouteTable(links() + routes).isExpensive)
+    let lan = try RouteTable(
+      links { $0.kind = $0.index == 6 ? "wwan" : $0.kind } + Recorded.routesLAN.messages)
+    #expect(lan.isExpensive)
+    #expect(!RouteTable([]).isExpensive)
+    let cable = routes.compactMap { message -> RouteMessage? in
+      guard case .route(var route) = message, route.prefixLength == 0, !route.hops.isEmpty else {
+        return nil
+      }
+      (route.hops[0].link, route.priority) = (5, 0)
+      return .route(route)
+    }
+    let metered = routes.map { message -> RouteMessage in
+      guard case .route(var route) = message, route.prefixLength == 0 else { return message }
+      route.priority = 2000
+      return .route(route)
+    }
+    let both = try links { $0.kind = $0.index == 6 ? "wwan" : $0.kind } + metered + cable
+    #expect(RouteTable(both).hasRoute)
+    #expect(!RouteTable(both).isExpensive)
+  }
+
   @Test("tables are equal when the ways are, whatever else there is")
   func equality() throws {
     let (links, full) = try (links(), Recorded.routesFull.messages)

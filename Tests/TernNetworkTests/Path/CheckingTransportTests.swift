@@ -1,0 +1,199 @@
+import Synchronization
+import TernCore
+import TernTesting
+import Testing
+
+@testable import TernNetwork
+
+/// The app asks one service, and in doubt its own server.
+private let service = "https://service.example.org/work"
+private let own = "http://own.example.org/health"
+
+@Suite(
+  "What became of requests corrects what the system says of the network", .timeLimit(.minutes(1)))
+struct CheckingTransportTests {
+  private let source = ScriptedPathSource()
+
+  private func transport(
+    probe: String? = own, _ answer: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse
+  ) -> (CheckingTransport, ScriptedTransport) {
+    let base = ScriptedTransport(answer)
+    let checking = CheckingTransport(
+      over: base, correcting: source, probe: probe.map { ServerProbe($0) })
+    return (checking, base)
+  }
+
+  private static func fail(_ code: HTTPError.Code) -> HTTPError {
+    HTTPError(code, origin: nil, "for a test")
+  }
+
+  @Test(
+    "an error while there is a route: nobody answers, a portal does, or the server does",
+    arguments: [
+      (Result<Int, HTTPError>.failure(fail(.unresolvedHost)), false, false),
+      (.failure(fail(.deadlineExceeded)), false, false),
+      (.failure(fail(.connectTimeout)), false, false),
+      (.success(302), false, true), (.success(200), false, true), (.success(511), false, true),
+      (.failure(fail(.tls)), false, true), (.success(204), true, false),
+      (.success(503), true, false), (.failure(fail(.connectionRefused)), true, false),
+    ])
+  func error(probed: Result<Int, HTTPError>, hasRoute: Bool, isCaptive: Bool) async throws {
+    let (transport, base) = transport { request in
+      guard request.url == own else { throw Self.fail(.connectionLost) }
+      return HTTPResponse(status: try probed.get())
+    }
+    let before = source.path
+    let error = await failure(HTTPError.self) {
+      _ = try await transport.send(HTTPRequest(.get, service))
+    }
+    // The failure is the request's own, whatever was found out.
+    #expect(error?.code == .connectionLost)
+    #expect(source.path.hasRoute == hasRoute)
+    #expect(source.path.isCaptive == isCaptive)
+    #expect((source.path.generation == before.generation) == hasRoute)
+    #expect(base.requests.map(\.url) == [service, own])
+  }
+
+  @Test(
+    "over TLS nobody else can answer, so that every answer is the server's", arguments: [200, 302])
+  func secure(status: Int) async throws {
+    let (transport, _) = transport(probe: "https://own.example.org/health") { request in
+      guard request.url != service else { throw Self.fail(.unreachable) }
+      return HTTPResponse(status: status)
+    }
+    _ = await failure(HTTPError.self) { _ = try await transport.send(HTTPRequest(.get, service)) }
+    #expect(source.path.hasRoute)
+  }
+
+  @Test("an answer while there is no route brings it back, and a portal's over HTTP doesn't")
+  func answer() async throws {
+    source.set(hasRoute: false)
+    let portal = transport { _ in HTTPResponse(status: 200) }.0
+    _ = try await portal.send(HTTPRequest(.get, "http://service.example.org/work"))
+    #expect(!source.path.hasRoute)
+    let before = source.path.generation
+    _ = try await portal.send(HTTPRequest(.get, service))
+    #expect(source.path == NetworkPath(hasRoute: true, generation: before + 1))
+
+    source.correct(before + 1, hasRoute: false, isCaptive: true)
+    #expect(source.path.isCaptive)
+    let alone = transport(probe: nil) { _ in HTTPResponse(status: 200) }.0
+    _ = try await alone.send(HTTPRequest(.get, "http://service.example.org/work"))
+    #expect(source.path.isCaptive)
+    let good = transport { HTTPResponse(status: $0.url == own ? 204 : 200) }.0
+    _ = try await good.send(HTTPRequest(.get, "http://service.example.org/work"))
+    #expect(source.path.hasRoute && !source.path.isCaptive)
+  }
+
+  @Test("nobody is asked while all goes well, where it doesn't matter, and for this machine")
+  func quiet() async throws {
+    let (transport, base) = transport { request in
+      switch request.url {
+      case service: return HTTPResponse(status: 500)
+      case "https://refused.example.org/": throw Self.fail(.connectionRefused)
+      default: throw Self.fail(.connectionLost)
+      }
+    }
+    #expect(try await transport.send(HTTPRequest(.get, service)).status == 500)
+    for url in ["https://refused.example.org/", "http://127.0.0.1:1/", "http://[::1]:1/"] {
+      _ = await failure(HTTPError.self) { _ = try await transport.send(HTTPRequest(.get, url)) }
+    }
+    source.set(hasRoute: false)
+    _ = await failure(HTTPError.self) {
+      _ = try await transport.send(HTTPRequest(.get, "https://lost.example.org/"))
+    }
+    #expect(!base.requests.contains { $0.url == own })
+  }
+
+  @Test("what was found out in another network changes nothing")
+  func past() async throws {
+    let (transport, base) = transport { [source] request in
+      // The network changes while the request is under way, or while the server is asked.
+      if request.url != "https://early.example.org/" || request.url == own {
+        source.set(hasRoute: true)
+      }
+      throw Self.fail(.unreachable)
+    }
+    _ = await failure(HTTPError.self) { _ = try await transport.send(HTTPRequest(.get, service)) }
+    #expect(source.path == NetworkPath(hasRoute: true, generation: 1))
+    #expect(base.requests.count == 1)
+    _ = await failure(HTTPError.self) {
+      _ = try await transport.send(HTTPRequest(.get, "https://early.example.org/"))
+    }
+    #expect(base.requests.count == 3)
+    #expect(source.path == NetworkPath(hasRoute: true, generation: 2))
+  }
+
+  @Test(
+    "50 that fail at once ask once, know of it, and ask no more until 30 seconds after an answer")
+  func together() async throws {
+    let probes = Mutex(0)
+    let isOut = Mutex(false)
+    let now = Mutex(ContinuousClock.now)
+    let base = HeldTransport { request in
+      guard request.url == own else { throw Self.fail(.unreachable) }
+      probes.withLock { $0 += 1 }
+      if isOut.withLock({ $0 }) { throw Self.fail(.unresolvedHost) }
+      return HTTPResponse(status: 204)
+    }
+    let transport = CheckingTransport(
+      over: base, correcting: source, probe: ServerProbe(own), now: { now.withLock { $0 } })
+    func all() async -> [Bool] {
+      await withTaskGroup(of: Bool.self) { group in
+        for _ in 0..<50 {
+          group.addTask {
+            _ = await failure(HTTPError.self) {
+              _ = try await transport.send(HTTPRequest(.get, service))
+            }
+            return source.path.hasRoute
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+    }
+    #expect(await all().allSatisfy { $0 })
+    #expect(probes.withLock { $0 } == 1)
+    now.withLock { $0 += .seconds(29) }
+    #expect(await all().allSatisfy { $0 })
+    #expect(probes.withLock { $0 } == 1)
+    now.withLock { $0 += .seconds(1) }
+    isOut.withLock { $0 = true }
+    // Everybody who failed looks at the path after the answer, and not before.
+    #expect(await all().allSatisfy { !$0 })
+    #expect(probes.withLock { $0 } == 2)
+    #expect(source.path.generation == 1)
+  }
+
+  @Test("one that is cancelled while another asks doesn't wait")
+  func cancelled() async throws {
+    let check = PathCheck(now: { .now })
+    #expect(await check.begin(0))
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await check.begin(0)
+    }
+    #expect(await task.value == false)
+    let waiting = Task { await check.begin(0) }
+    let later = Task { await check.begin(0) }
+    later.cancel()
+    #expect(await later.value == false)
+    check.end(0, isReached: false)
+    _ = await waiting.value
+  }
+}
+
+/// Answers only when all who are there have asked, as far as tasks can be told apart.
+private struct HeldTransport: HTTPTransport {
+  let answer: @Sendable (HTTPRequest) throws -> HTTPResponse
+
+  init(_ answer: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse) {
+    self.answer = answer
+  }
+
+  func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    for _ in 0..<200 { await Task.yield() }
+    return try answer(request)
+  }
+
+  func shutdown() async {}
+}
