@@ -12,6 +12,8 @@ enum Main {
            tern-bench file FOLDER ROWS                  pages of a file, acknowledged and trimmed
            tern-bench stand FILE ROWS                   makes a file with so many rows
            tern-bench among FILE CASE ROWS              runs one case on such a file, once
+           tern-bench events STREAM BYTES parse|lines   an event stream, or its line ends alone
+           tern-bench event-lines EVENTS LINES          events with so many lines more in each
            tern-bench snapshot FOLDER ROWS STEP         make, cut, load or again, in that order
     """
 
@@ -50,6 +52,16 @@ enum Main {
         return fail()
       }
       measure(try Standing(path: arguments[1]).prepare(bench, rows: rows))
+    case "events" where arguments.count == 4:
+      guard let stream = EventBench.Stream(rawValue: arguments[1]), let bytes = Int(arguments[2])
+      else { return fail() }
+      let bench = EventBench(stream, byteCount: bytes)
+      print(bench.byteCount)
+      measure { if arguments[3] == "parse" { try bench.parse() } else { bench.findLineEnds() } }
+    case "event-lines" where arguments.count == 3:
+      guard let events = Int(arguments[1]), let lines = Int(arguments[2]) else { return fail() }
+      let bench = EventBench(events: events, lines: lines)
+      measure { try bench.parse() }
     case "snapshot" where arguments.count == 4:
       guard let rows = Int(arguments[2]), let step = Snapshots.Step(rawValue: arguments[3]) else {
         return fail()

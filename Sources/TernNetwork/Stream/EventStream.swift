@@ -40,7 +40,7 @@ public actor EventStream: AsyncSequence {
   /// Sends a request and returns when the server has begun to answer with events.
   ///
   /// - Parameters:
-  ///   - request: `Accept` and `Last-Event-ID` are set here.
+  ///   - request: `Accept`, `Cache-Control` and `Last-Event-ID` are set here.
   ///   - lastEventID: the id of the last event that was handled, for those after it; empty for
   ///     all. One that no header field can hold is left out.
   /// - Returns: `nil` when the server says that there is nothing any more and nobody is to ask
@@ -54,6 +54,8 @@ public actor EventStream: AsyncSequence {
   ) async throws -> EventStream? {
     var request = request
     request.headers["Accept"] = "text/event-stream"
+    // What a cache kept is no stream.
+    request.headers["Cache-Control"] = "no-cache"
     let isSendable = !lastEventID.isEmpty && HTTPRequest.isFieldValue(lastEventID)
     request.headers["Last-Event-ID"] = isSendable ? lastEventID : nil
     let response = try await transport.send(request)

@@ -3,6 +3,8 @@
 /// An event that the stream's end cuts off is dropped, as the standard wants. Bytes that are not
 /// UTF-8 become U+FFFD. An id lasts for all events that follow it, until another comes.
 ///
+/// Memory is taken for an event and what it holds, and for none of its lines.
+///
 /// - Source: WHATWG HTML, section 9.2.6, "Interpreting an event stream".
 public struct EventStreamParser: Sendable {
   public struct Limit: Hashable, Sendable {
@@ -27,22 +29,24 @@ public struct EventStreamParser: Sendable {
   public private(set) var reconnectionTime: Duration?
 
   private let limit: Limit
-  private var line: [UInt8] = []
+  /// The beginning of a line whose end has not come yet.
+  private var partial: [UInt8] = []
   private var isFirstLine = true
   /// The last byte was a CR: a LF that follows, in this piece or the next, ends the same line.
   private var isAfterCarriageReturn = false
   private var failure: EventStreamError?
 
-  private var name = ""
+  private var name: [UInt8] = []
   private var data: [UInt8] = []
-  private var pendingID = ""
+  /// An id that counts when its event ends.
+  private var pendingID: [UInt8] = []
+  private var hasPendingID = false
 
   /// - Parameter lastEventID: what was sent as `Last-Event-ID`, which events without an id of their
   ///   own go on to carry.
   public init(limit: Limit = Limit(), lastEventID: String = "") {
     self.limit = limit
     self.lastEventID = lastEventID
-    pendingID = lastEventID
   }
 
   /// What the bytes complete; what a failure comes after included.
@@ -52,88 +56,101 @@ public struct EventStreamParser: Sendable {
   public mutating func consume(_ bytes: some Sequence<UInt8>) throws(EventStreamError) -> [Item] {
     if let failure { throw failure }
     var items: [Item] = []
-    do throws(EventStreamError) {
-      try consume(bytes, into: &items)
-    } catch {
-      if items.isEmpty { throw error }
-    }
+    let isRead: Void? = bytes.withContiguousStorageIfAvailable { read($0, into: &items) }
+    if isRead == nil { Array(bytes).withUnsafeBufferPointer { read($0, into: &items) } }
+    if let failure, items.isEmpty { throw failure }
     return items
   }
 
-  private mutating func consume(
-    _ bytes: some Sequence<UInt8>, into items: inout [Item]
-  ) throws(EventStreamError) {
-    for byte in bytes {
-      let follows = isAfterCarriageReturn
-      isAfterCarriageReturn = byte == UInt8(ascii: "\r")
-      switch byte {
-      case UInt8(ascii: "\n") where follows: continue
-      case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
-        if let item = try endLine() { items.append(item) }
-      default:
-        guard line.count < limit.lineBytes else { throw fail(.lineTooLong, limit.lineBytes) }
-        line.append(byte)
+  private mutating func read(_ bytes: Line, into items: inout [Item]) {
+    var start = 0
+    if isAfterCarriageReturn, let first = bytes.first {
+      isAfterCarriageReturn = false
+      if first == UInt8(ascii: "\n") { start = 1 }
+    }
+    while start < bytes.count {
+      let end = bytes.lineEnd(from: start)
+      guard partial.count + end - start <= limit.lineBytes else {
+        return fail(.lineTooLong, limit.lineBytes)
       }
+      let piece = Line(rebasing: bytes[start..<end])
+      guard end < bytes.count else { return partial.append(contentsOf: piece) }
+      endLine(with: piece, into: &items)
+      guard failure == nil else { return }
+      start = end + 1
+      guard bytes[end] == UInt8(ascii: "\r") else { continue }
+      isAfterCarriageReturn = start == bytes.count
+      if start < bytes.count, bytes[start] == UInt8(ascii: "\n") { start += 1 }
     }
   }
 
-  private mutating func fail(_ code: EventStreamError.Code, _ bytes: Int) -> EventStreamError {
-    let error = EventStreamError(code: code, limitBytes: bytes)
-    failure = error
-    line = []
-    data = []
-    return error
+  private mutating func endLine(with piece: Line, into items: inout [Item]) {
+    if partial.isEmpty { return interpret(piece, into: &items) }
+    partial.append(contentsOf: piece)
+    // Taken out meanwhile, and back for its memory.
+    var line: [UInt8] = []
+    swap(&line, &partial)
+    line.withUnsafeBufferPointer { interpret($0, into: &items) }
+    line.removeAll(keepingCapacity: true)
+    swap(&line, &partial)
   }
 
-  private mutating func endLine() throws(EventStreamError) -> Item? {
-    defer { line.removeAll(keepingCapacity: true) }
+  private mutating func fail(_ code: EventStreamError.Code, _ bytes: Int) {
+    failure = EventStreamError(code: code, limitBytes: bytes)
+    partial = []
+    data = []
+  }
+}
+
+extension EventStreamParser {
+  fileprivate typealias Line = UnsafeBufferPointer<UInt8>
+
+  fileprivate mutating func interpret(_ line: Line, into items: inout [Item]) {
+    var line = line
     if isFirstLine {
       isFirstLine = false
-      if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+      if line.starts(with: [0xEF, 0xBB, 0xBF]) { line = Line(rebasing: line.dropFirst(3)) }
     }
-    if line.isEmpty { return dispatch() }
-    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
-      try apply(field: line[...], value: [])
-      return nil
-    }
-    if colon == 0 { return .comment }
-    var value = line[(colon + 1)...]
-    if value.first == UInt8(ascii: " ") { value.removeFirst() }
-    try apply(field: line[..<colon], value: value)
-    return nil
-  }
-
-  private mutating func apply(
-    field: ArraySlice<UInt8>, value: ArraySlice<UInt8>
-  ) throws(EventStreamError) {
-    switch String(decoding: field, as: UTF8.self) {
-    case "event": name = String(decoding: value, as: UTF8.self)
-    case "data":
-      guard data.count + value.count < limit.eventBytes else {
-        throw fail(.eventTooLarge, limit.eventBytes)
-      }
-      data += value
-      data.append(UInt8(ascii: "\n"))
-    case "id":
-      if !value.contains(0) { pendingID = String(decoding: value, as: UTF8.self) }
-    case "retry":
-      let isNumber = value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      if isNumber, let milliseconds = Int32(String(decoding: value, as: UTF8.self)) {
-        reconnectionTime = .milliseconds(milliseconds)
-      }
+    guard let first = line.first else { return dispatch(into: &items) }
+    switch first {
+    case UInt8(ascii: ":"): items.append(.comment)
+    case UInt8(ascii: "d"): line.value(of: "data").map { append($0) }
+    case UInt8(ascii: "e"):
+      guard let value = line.value(of: "event") else { return }
+      name.removeAll(keepingCapacity: true)
+      name.append(contentsOf: value)
+    case UInt8(ascii: "i"):
+      guard let value = line.value(of: "id"), !value.contains(0) else { return }
+      pendingID.removeAll(keepingCapacity: true)
+      pendingID.append(contentsOf: value)
+      hasPendingID = true
+    case UInt8(ascii: "r"):
+      guard let value = line.value(of: "retry"), let milliseconds = value.number else { return }
+      reconnectionTime = .milliseconds(milliseconds)
     default: break
     }
   }
 
-  private mutating func dispatch() -> Item? {
-    defer {
-      name = ""
-      data = []
+  private mutating func append(_ value: Line) {
+    guard data.count + value.count < limit.eventBytes else {
+      return fail(.eventTooLarge, limit.eventBytes)
     }
-    lastEventID = pendingID
+    data.append(contentsOf: value)
+    data.append(UInt8(ascii: "\n"))
+  }
+
+  private mutating func dispatch(into items: inout [Item]) {
+    if hasPendingID {
+      lastEventID = String(decoding: pendingID, as: UTF8.self)
+      hasPendingID = false
+    }
     // Every data line left a line feed, so a stream that sent an empty one is told apart here.
-    guard !data.isEmpty else { return nil }
-    let text = String(decoding: data.dropLast(), as: UTF8.self)
-    return .event(ServerEvent(name: name.isEmpty ? "message" : name, data: text, id: lastEventID))
+    if !data.isEmpty {
+      let text = data.withUnsafeBufferPointer { String(decoding: $0.dropLast(), as: UTF8.self) }
+      let type = name.isEmpty ? "message" : String(decoding: name, as: UTF8.self)
+      items.append(.event(ServerEvent(name: type, data: text, id: lastEventID)))
+    }
+    name.removeAll(keepingCapacity: true)
+    data.removeAll(keepingCapacity: true)
   }
 }

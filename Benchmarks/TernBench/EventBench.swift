@@ -1,0 +1,86 @@
+import Tern
+
+/// An event stream as a transport delivers it, read by the parser and by a loop that finds line ends alone.
+struct EventBench {
+  enum Stream: String, CaseIterable {
+    /// As Tern's server sends them: three short lines.
+    case positions
+    /// As a language model answers: one line of data of some 200 bytes each.
+    case tokens
+    /// Data in lines of 60 bytes, 40 to an event, and signs of life.
+    case texts
+
+    func event(_ number: Int) -> String {
+      switch self {
+      case .positions: "event: position\nid: \(number)\ndata: {\"position\":\(number)}\n\n"
+      case .tokens:
+        "data: {\"id\":\"answer-\(number)\",\"object\":\"chunk\",\"created\":1700000000,"
+          + "\"model\":\"a-model-of-some-name\",\"choices\":[{\"index\":0,\"delta\":{\"content\":"
+          + "\" word\(number)\"},\"finish_reason\":null}]}\n\n"
+      case .texts:
+        ":\n"
+          + String(
+            repeating: "data: The quick brown fox jumps over the lazy dog, again and\n", count: 40)
+          + "\n"
+      }
+    }
+  }
+
+  private let chunks: [[UInt8]]
+  let byteCount: Int
+
+  /// As many events as make so many bytes, in pieces of 16 KiB.
+  init(_ stream: Stream, byteCount: Int) {
+    var bytes: [UInt8] = []
+    var number = 0
+    while bytes.count < byteCount {
+      number += 1
+      bytes += stream.event(number).utf8
+    }
+    self.init(bytes)
+  }
+
+  /// So many events of one line of data each, and so many lines more in each that bring nothing new.
+  init(events: Int, lines: Int) {
+    let more = String(
+      repeating:
+        "event: a-name-of-more-than-15-bytes\nid: 1700000000000-progress\nretry: 5000\nother: x\n",
+      count: lines / 4)
+    self.init(Array(String(repeating: more + "data: x\n\n", count: events).utf8))
+  }
+
+  private init(_ bytes: [UInt8]) {
+    byteCount = bytes.count
+    chunks = stride(from: 0, to: bytes.count, by: 16 << 10).map {
+      Array(bytes[$0..<min($0 + 16 << 10, bytes.count)])
+    }
+  }
+
+  func parse() throws {
+    var parser = EventStreamParser()
+    var count = 0
+    for chunk in chunks {
+      for case .event(let event) in try parser.consume(chunk) { count += event.data.utf8.count }
+    }
+    precondition(count > 0, "no event was read")
+  }
+
+  /// Where each line ends, byte by byte.
+  func findLineEnds() {
+    var ends = [Int](repeating: 0, count: 16 << 10)
+    var count = 0
+    for chunk in chunks {
+      chunk.withUnsafeBufferPointer { bytes in
+        ends.withUnsafeMutableBufferPointer { ends in
+          count = 0
+          for index in 0..<bytes.count
+          where bytes[index] == UInt8(ascii: "\n") || bytes[index] == UInt8(ascii: "\r") {
+            ends[count] = index
+            count &+= 1
+          }
+        }
+      }
+    }
+    precondition(count > 0 && ends[0] > 0, "no line was found")
+  }
+}
