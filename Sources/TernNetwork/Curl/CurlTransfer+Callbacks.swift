@@ -35,7 +35,10 @@ extension CurlTransfer {
       refusal = HTTPError(.invalidAnswer, origin: origin, "its head is malformed or too long")
       return 0
     }
-    if answer.isComplete { head.fulfil(.success(answer)) }
+    if answer.isComplete {
+      if decodes { answer.forgetCoding() }
+      head.fulfil(.success(answer))
+    }
     return line.count
   }
 

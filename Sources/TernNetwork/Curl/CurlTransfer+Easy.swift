@@ -32,10 +32,7 @@ extension CurlTransfer {
     _ = tern_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
     _ = tern_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
     _ = tern_curl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
-    _ = tern_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
-    _ = tern_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
-    _ = tern_curl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-    if let authoritiesFile { _ = tern_curl_set_string(easy, CURLOPT_CAINFO, authoritiesFile) }
+    setTrust(easy)
     _ = tern_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     if origin.isLoopback { _ = tern_curl_set_string(easy, CURLOPT_PROXY, "") }
     tern_curl_leave_resolver_behind(easy)
@@ -43,6 +40,20 @@ extension CurlTransfer {
     // 0 would be libcurl's own default of five minutes.
     let clamped = Int(min(max(milliseconds, 1), Double(Int32.max)))
     _ = tern_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, clamped)
+  }
+
+  private func setTrust(_ easy: UnsafeMutableRawPointer) {
+    _ = tern_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
+    _ = tern_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
+    let least =
+      switch configuration.minimumTLSVersion {
+      case .v12: CURL_SSLVERSION_TLSv1_2
+      case .v13: CURL_SSLVERSION_TLSv1_3
+      }
+    _ = tern_curl_set_long(easy, CURLOPT_SSLVERSION, Int(least))
+    if let file = configuration.authoritiesFile {
+      _ = tern_curl_set_string(easy, CURLOPT_CAINFO, file)
+    }
   }
 
   private func setBody(_ easy: UnsafeMutableRawPointer) {
@@ -59,12 +70,16 @@ extension CurlTransfer {
     _ = tern_curl_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method.rawValue)
   }
 
+  /// Who asks for a coding of its own gets the answer in it.
+  var decodes: Bool { request.headers["Accept-Encoding"] == nil }
+
   private func setUpload(_ easy: UnsafeMutableRawPointer, count: Int) {
     _ = tern_curl_set_long(easy, CURLOPT_UPLOAD, 1)
     _ = tern_curl_set_offset(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(count))
   }
 
   private func setHeaders(_ easy: UnsafeMutableRawPointer) {
+    if decodes { _ = tern_curl_set_string(easy, CURLOPT_ACCEPT_ENCODING, "gzip") }
     for field in request.sentHeaders.fields {
       // "Name:" would remove a field of libcurl's own; a semicolon says that it is empty.
       append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")

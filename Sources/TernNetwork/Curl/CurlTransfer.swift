@@ -12,7 +12,7 @@ final class CurlTransfer: @unchecked Sendable {
   let origin: Origin
   let head = HeadPromise()
   let pipe: BodyPipe
-  let authoritiesFile: String?
+  let configuration: CurlTransport.Configuration
   /// Released, and its files closed, as soon as libcurl is done with the transfer.
   var source: BodySource?
   private let abandoned = Atomic(false)
@@ -38,7 +38,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
     self.origin = origin
     pipe = BodyPipe(limitBytes: configuration.bodyBufferBytes)
-    authoritiesFile = configuration.authoritiesFile
+    self.configuration = configuration
     deadline = request.deadline.map { lastActivity + $0 }
   }
 

@@ -3,7 +3,9 @@
 ///
 /// - A body is buffered up to ``Configuration/bodyBufferBytes`` a response; beyond, the connection
 ///   is not read until the reader catches up.
-/// - Certificates and host names are always checked, TLS 1.2 is the least.
+/// - Certificates and host names are always checked.
+/// - Bodies are asked for with gzip and read without it, but for a request with an `Accept-Encoding` of its
+///   own, whose answer is given as it came.
 /// - `http_proxy` and its relatives in the environment are followed, except for this machine
 ///   itself.
 /// - libcurl repeats a request on its own only when a kept connection turns out to be closed and
@@ -16,6 +18,8 @@ public final class CurlTransport: HTTPTransport {
     public var idleConnections = 128
     /// A PEM file with certificate authorities that replace the system's.
     public var authoritiesFile: String?
+    /// The least that a server has to speak. Another one is refused with ``HTTPError/Code/tls``.
+    public var minimumTLSVersion = TLSVersion.v12
 
     public init() {}
   }

@@ -22,6 +22,13 @@ package struct ResponseHead: Hashable, Sendable {
     isComplete = true
   }
 
+  /// The transport takes gzip off the body: neither the coding nor the length on the wire is the body's.
+  package mutating func forgetCoding() {
+    guard headers["Content-Encoding"]?.lowercased() == "gzip" else { return }
+    headers["Content-Encoding"] = nil
+    headers["Content-Length"] = nil
+  }
+
   /// Takes one line, with or without its line break; `false` when it can't be part of an answer.
   package mutating func consume(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
     guard !isComplete else { return true }

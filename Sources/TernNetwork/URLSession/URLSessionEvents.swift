@@ -1,6 +1,10 @@
-#if canImport(Darwin)
+#if canImport(Darwin) || Rehearsal
 import Foundation
 import Synchronization
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
 
 /// What a session reports, passed on to the exchange that it is about.
 final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
@@ -40,7 +44,8 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
       let fields = response.allHeaderFields.map { name, value in
         HTTPHeaders.Field(name: "\(name)", value: "\(value)")
       }
-      let head = ResponseHead(status: response.statusCode, headers: HTTPHeaders(fields))
+      var head = ResponseHead(status: response.statusCode, headers: HTTPHeaders(fields))
+      head.forgetCoding()
       exchange(of: dataTask)?.head.fulfil(.success(head))
     }
     completionHandler(.allow)

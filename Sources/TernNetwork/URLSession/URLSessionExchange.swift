@@ -1,6 +1,10 @@
-#if canImport(Darwin)
+#if canImport(Darwin) || Rehearsal
 import Foundation
 import Synchronization
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
 
 /// One exchange of a ``URLSessionTransport``.
 final class URLSessionExchange: Sendable {

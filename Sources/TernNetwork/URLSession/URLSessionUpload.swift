@@ -1,4 +1,4 @@
-#if canImport(Darwin)
+#if canImport(Darwin) || Rehearsal
 import Foundation
 
 /// A body with files, copied into one: URLSession announces the length of a file and not of a

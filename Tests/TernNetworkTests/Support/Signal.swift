@@ -19,8 +19,10 @@ final class Signal: Sendable {
     for await _ in stream {}
   }
 
-  /// For threads only.
+  /// For threads only, any number of them.
   func block() {
     semaphore.wait()
+    // For the next one who waits.
+    semaphore.signal()
   }
 }

@@ -6,11 +6,10 @@ import Testing
 @testable import TernNetwork
 
 @Suite("What goes wrong on the way has a name", .timeLimit(.minutes(1)))
-struct CurlFailureTests {
-  let transport = CurlTransport()
-
-  @Test("a port on which nothing listens refuses")
-  func refused() async throws {
+struct TransportFailureTests {
+  @Test("a port on which nothing listens refuses", arguments: TransportKind.allCases)
+  func refused(_ kind: TransportKind) async throws {
+    let transport = try kind.make()
     let port = try LocalServer.closedPort()
     let error = await failure(HTTPError.self) {
       _ = try await transport.send(HTTPRequest(.get, "http://127.0.0.1:\(port)/secret?key=secret"))
@@ -20,16 +19,20 @@ struct CurlFailureTests {
     #expect(error.map { "\($0)".contains("secret") } == false)
   }
 
-  @Test("a name that no one has is not resolved")
-  func unresolved() async throws {
+  @Test("a name that no one has is not resolved", arguments: TransportKind.allCases)
+  func unresolved(_ kind: TransportKind) async throws {
+    let transport = try kind.make()
     let error = await failure(HTTPError.self) {
       _ = try await transport.send(HTTPRequest(.get, "http://tern.invalid/"))
     }
     #expect(error?.code == .unresolvedHost)
   }
 
-  @Test("a deadline ends an exchange that got no answer, and one in the middle of its body")
-  func deadline() async throws {
+  @Test(
+    "a deadline ends an exchange that got no answer, and one in the middle of its body",
+    arguments: TransportKind.allCases)
+  func deadline(_ kind: TransportKind) async throws {
+    let transport = try kind.make()
     let server = try LocalServer { connection in
       guard let request = connection.readRequest() else { return }
       if request.line.contains("/body") {
@@ -50,8 +53,12 @@ struct CurlFailureTests {
     #expect(cut?.code == .deadlineExceeded)
   }
 
-  @Test("a connection that drips is no silent one, a silent one is ended")
-  func idle() async throws {
+  @Test(
+    "a connection that drips is no silent one, a silent one is ended",
+    arguments: TransportKind.allCases)
+  func idle(_ kind: TransportKind) async throws {
+    try kind.skip(.drips)
+    let transport = try kind.make()
     let server = try LocalServer { connection in
       _ = connection.readRequest()
       connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
@@ -73,8 +80,12 @@ struct CurlFailureTests {
     #expect(error?.code == .idleTimeout)
   }
 
-  @Test("silence that the reader asked for by not reading is not counted")
-  func pausedIsNotIdle() async throws {
+  @Test(
+    "silence that the reader asked for by not reading is not counted",
+    arguments: TransportKind.allCases)
+  func pausedIsNotIdle(_ kind: TransportKind) async throws {
+    try kind.skip(.pause)
+    let transport = try kind.make()
     let bytes = noise(8 << 20)
     let server = try LocalServer { connection in
       while let request = connection.readRequest() {
@@ -93,8 +104,11 @@ struct CurlFailureTests {
     #expect(try await response.collect(limit: bytes.count) == bytes)
   }
 
-  @Test("a connection that is cut gives what had come and then says so")
-  func cut() async throws {
+  @Test(
+    "a connection that is cut gives what had come and then says so",
+    arguments: TransportKind.allCases)
+  func cut(_ kind: TransportKind) async throws {
+    let transport = try kind.make()
     let server = try LocalServer { connection in
       guard let request = connection.readRequest() else { return }
       if request.line.contains("/body") {
@@ -105,7 +119,7 @@ struct CurlFailureTests {
     let early = await failure(HTTPError.self) {
       _ = try await transport.send(HTTPRequest(.get, server.url))
     }
-    #expect(early?.code == .connectionLost)
+    #expect(early?.code == (kind.isLibcurl ? .connectionLost : .invalidAnswer))
     let response = try await transport.send(HTTPRequest(.get, server.url + "/body"))
     var received: [UInt8] = []
     let late = await failure(HTTPError.self) {
@@ -115,8 +129,12 @@ struct CurlFailureTests {
     #expect(late?.code == .connectionLost)
   }
 
-  @Test("a body is sent twice only when the request may be repeated", arguments: [true, false])
-  func staleConnection(isRepeatable: Bool) async throws {
+  @Test(
+    "a body is sent twice only when the request may be repeated",
+    arguments: TransportKind.allCases, [true, false])
+  func staleConnection(_ kind: TransportKind, isRepeatable: Bool) async throws {
+    try kind.skip(.repetition)
+    let transport = try kind.make()
     let requestCount = Mutex(0)
     let server = try LocalServer { connection in
       // Answers the first and the third request; closes on the second as if it had never come.
@@ -141,8 +159,11 @@ struct CurlFailureTests {
   }
 
   @Test(
-    "an answer that is not HTTP is refused", arguments: ["hello\r\n\r\n", "HTTP/1.1 9\r\n\r\n"])
-  func nonsense(answer: String) async throws {
+    "an answer that is not HTTP is refused", arguments: TransportKind.allCases,
+    ["hello\r\n\r\n", "HTTP/1.1 9\r\n\r\n"])
+  func nonsense(_ kind: TransportKind, answer: String) async throws {
+    try kind.skip(.causes)
+    let transport = try kind.make()
     let server = try LocalServer { connection in
       _ = connection.readRequest()
       connection.write(answer)
@@ -154,8 +175,10 @@ struct CurlFailureTests {
     #expect(error?.code == .invalidAnswer)
   }
 
-  @Test("TLS to a server that speaks none fails as TLS")
-  func tls() async throws {
+  @Test("TLS to a server that speaks none fails as TLS", arguments: TransportKind.allCases)
+  func tls(_ kind: TransportKind) async throws {
+    try kind.skip(.causes)
+    let transport = try kind.make()
     let server = try LocalServer { $0.write("HTTP/1.1 400 Bad\r\n\r\n") }
     defer { server.stop() }
     let error = await failure(HTTPError.self) {
@@ -164,8 +187,11 @@ struct CurlFailureTests {
     #expect(error?.code == .tls)
   }
 
-  @Test("a body over the reader's limit is refused, with and without an announced length")
-  func tooLarge() async throws {
+  @Test(
+    "a body over the reader's limit is refused, with and without an announced length",
+    arguments: TransportKind.allCases)
+  func tooLarge(_ kind: TransportKind) async throws {
+    let transport = try kind.make()
     let server = try LocalServer { connection in
       guard let request = connection.readRequest() else { return }
       if request.line.contains("/announced") {
@@ -183,15 +209,15 @@ struct CurlFailureTests {
     }
   }
 
-  @Test("shutting down ends what runs and refuses what follows")
-  func shutdown() async throws {
+  @Test("shutting down ends what runs and refuses what follows", arguments: TransportKind.allCases)
+  func shutdown(_ kind: TransportKind) async throws {
+    let transport = try kind.make()
     let server = try LocalServer { connection in
       _ = connection.readRequest()
       connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
       connection.waitForEnd()
     }
     defer { server.stop() }
-    let transport = CurlTransport()
     let response = try await transport.send(HTTPRequest(.get, server.url))
     await transport.shutdown()
     await transport.shutdown()
