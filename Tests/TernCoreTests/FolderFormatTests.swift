@@ -48,7 +48,7 @@ import Testing
     let start = head.count + 4
     #expect(Array(bytes[start..<start + 4]) == [UInt8(batch.count), 0, 0, 0])
     #expect(Array(bytes[(start + 4)..<(start + 4 + batch.count)]) == batch)
-    #expect(Array(bytes.suffix(4)) == [0x94, 0xF4, 0x6D, 0x26])
+    #expect(Array(bytes.suffix(4)) == [0x60, 0xD2, 0xAF, 0x9E])
   }
 
   @Test func `no changed byte passes, and frames before it do`() {

@@ -42,10 +42,22 @@ private typealias Operation = TernCore.Operation
     return Operation(envelope, body: body.bytes)
   }
 
+  private static func next() -> Operation {
+    var body = ByteWriter()
+    body.append(block: BodyBlock(table: "book", keyColumns: ["isbn"], columns: []))
+    body.append(row: .delete, life: 2)
+    body.append("1" as Value)
+    body.appendEndOfBlock()
+    let envelope = Operation.Envelope(
+      replica: author, sequence: 4, time: HybridTime(milliseconds: 1_700_000_010_000),
+      schemaVersion: 2)
+    return Operation(envelope, body: body.bytes)
+  }
+
   @Test func `the example decodes to what its notes say`() throws {
     let batch = try Batch(encoded: Self.example())
-    #expect(batch == Batch([Self.operation()]))
-    #expect(batch.operations.first?.envelope == Self.operation().envelope)
+    #expect(batch == Batch([Self.operation(), Self.next()]))
+    #expect(batch.operations.map(\.envelope) == [Self.operation(), Self.next()].map(\.envelope))
   }
 
   @Test func `every cut of the example is refused`() throws {

@@ -33,10 +33,12 @@ struct SnapshotCut {
           + "than \(Operation.Limit.rowBytes) bytes, or let another device cut it")
     }
     var authors: [SnapshotHeading.Author] = []
+    var heads: [ReplicaID: SnapshotHead] = [:]
     for (index, id) in transaction.authors.ids.enumerated() {
       let row = try transaction.author(UInt32(index))
-      guard row.merged > 0 else { continue }
-      let time = try transaction.time(ofMerged: UInt32(index), row)
+      guard row.stored > 0 else { continue }
+      heads[id] = SnapshotHead(sequence: row.stored, time: row.time)
+      let time = row.merged == 0 ? .zero : try transaction.time(ofMerged: UInt32(index), row)
       authors.append(.init(id: id, sequence: row.merged, time: time))
     }
     let heading = SnapshotHeading(schemaVersion: transaction.schemaVersion, authors: authors)
@@ -44,7 +46,7 @@ struct SnapshotCut {
       uniqueKeysWithValues: heading.authors.enumerated().map { ($1.id, UInt32($0)) })
     places = transaction.authors.ids.map { numbers[$0] }
     self.heading = heading
-    summary = SnapshotSummary(heading)
+    summary = SnapshotSummary(heads: heads)
   }
 
   mutating func run() throws -> SnapshotSummary {
@@ -146,11 +148,12 @@ struct SnapshotCut {
     content.append(block: shape.block)
   }
 
-  // MARK: - Operations of which something waits
+  // MARK: - Operations of which something waits, and of groups that are not whole
 
   private mutating func appendOperations() throws {
     begin(.operations)
-    for waiting in try transaction.waitingOperations() {
+    let parts = try transaction.partsOfGroups().map { WaitingOperation(id: $0) }
+    for waiting in try transaction.waitingOperations() + parts {
       let author = try place(of: waiting.id.author)
       guard let operation = try transaction.operation(waiting.id) else {
         throw ReplicaError(.damaged, "the log lacks an operation of which a part waits")

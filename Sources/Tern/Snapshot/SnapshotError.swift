@@ -42,7 +42,7 @@ extension SnapshotError: AdvisingError {
 
 /// What a snapshot holds, once it was cut or loaded.
 public struct SnapshotSummary: Hashable, Sendable {
-  /// Of each replica, the last operation that is in it.
+  /// Of each replica, the last operation that is in it, merged or as part of a group that is not whole.
   public var heads: [ReplicaID: SnapshotHead]
   /// Rows of the state, deleted ones included.
   public var rows: Int
@@ -51,11 +51,9 @@ public struct SnapshotSummary: Hashable, Sendable {
   public var mergedAgain: Int
 
   package init(
-    _ heading: SnapshotHeading, rows: Int = 0, parts: Int = 0, mergedAgain: Int = 0
+    heads: [ReplicaID: SnapshotHead], rows: Int = 0, parts: Int = 0, mergedAgain: Int = 0
   ) {
-    heads = heading.authors.reduce(into: [:]) {
-      $0[$1.id] = SnapshotHead(sequence: $1.sequence, time: $1.time)
-    }
+    self.heads = heads
     self.rows = rows
     self.parts = parts
     self.mergedAgain = mergedAgain

@@ -17,6 +17,10 @@ final class SnapshotLoad {
   /// The heading's authors, with their index here.
   private var authors: [(id: ReplicaID, index: UInt32)] = []
   private var heads = VersionVector()
+  /// The last operations in the snapshot, of groups that are not whole too.
+  private var lasts: [ReplicaID: SnapshotHead] = [:]
+  /// Operations of the log that come after the snapshot, or of groups that are not whole in it.
+  private var tail: Set<LogID> = []
   /// By table: whether a state was there before.
   private var hadStates: Set<Int64> = []
 
@@ -33,11 +37,15 @@ final class SnapshotLoad {
   func run() throws -> SnapshotSummary {
     let heading = try readHeading()
     heads = heading.heads
+    for author in heading.authors {
+      lasts[author.id] = SnapshotHead(sequence: author.sequence, time: author.time)
+    }
     try check(heading)
     for author in heading.authors {
       authors.append((author.id, transaction.authors.add(author.id)))
     }
-    let tail = try takeHeads(heading)
+    tail = try takeHeads(heading)
+    let tailCount = tail.count
     try transaction.forgetWaiting()
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = false }
     try markStates()
@@ -46,14 +54,17 @@ final class SnapshotLoad {
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = true }
     try noteOrphans()
     try transaction.replayDeferred(pass)
-    for id in tail where !Planted.isActive(.snapshotTailLost) {
+    for id in tail.sorted(by: { $0.rawValue < $1.rawValue })
+    where !Planted.isActive(.snapshotTailLost) {
       guard let operation = try transaction.operation(id) else { continue }
       try transaction.dropFromLog(id)
       try pass.take(operation, isOwn: id.author == 0)
     }
     try pass.finish()
     for sql in transaction.sql { try locals.putBack(pass.writer(for: sql)) }
-    return SnapshotSummary(heading, rows: rows, parts: nextPart, mergedAgain: tail.count)
+    return SnapshotSummary(
+      heads: lasts.filter { $0.value.sequence > 0 }, rows: rows, parts: nextPart,
+      mergedAgain: tailCount)
   }
 
   // MARK: - Parts
@@ -94,10 +105,11 @@ final class SnapshotLoad {
         case .operations:
           while !reader.isAtEnd {
             let (waiting, operation) = try WaitingOperation.read(&reader, authors)
-            guard waiting.id.sequence <= heads[operation.envelope.replica] else {
-              throw WireError(.malformed, "an operation behind the heads")
+            if waiting.id.sequence <= heads[operation.envelope.replica] {
+              try transaction.take(waiting, operation)
+            } else {
+              try takePart(waiting, operation)
             }
-            try transaction.take(waiting, operation)
           }
         case .end:
           guard try reader.varint("row count") == UInt64(rows), reader.isAtEnd else {
@@ -110,6 +122,19 @@ final class SnapshotLoad {
     guard try part(nextPart) == nil else {
       throw SnapshotError(.incomplete, "the snapshot goes on behind its end")
     }
+  }
+
+  /// Notes an operation of a group that is not whole: it is stored behind the heads, with the tail.
+  private func takePart(_ waiting: WaitingOperation, _ operation: Operation) throws {
+    guard operation.envelope.continues, waiting.parts.isEmpty, waiting.aside == nil else {
+      throw WireError(.malformed, "an operation behind the heads")
+    }
+    let (author, sequence) = (operation.envelope.replica, waiting.id.sequence)
+    lasts[author] = SnapshotHead(sequence: sequence, time: operation.envelope.time)
+    if tail.contains(waiting.id) { return }
+    if waiting.id.author == 0 { throw MergeError(.foreignOwn, author, sequence) }
+    try transaction.appendToLog(operation, author: waiting.id.author)
+    tail.insert(waiting.id)
   }
 
   // MARK: - Heads
@@ -136,13 +161,13 @@ final class SnapshotLoad {
   /// Moves every author to where the snapshot has it.
   ///
   /// - Returns: operations of the log that come after.
-  private func takeHeads(_ heading: SnapshotHeading) throws -> [LogID] {
+  private func takeHeads(_ heading: SnapshotHeading) throws -> Set<LogID> {
     let held = Dictionary(uniqueKeysWithValues: heading.authors.map { ($0.id, $0) })
-    var tail: [LogID] = []
+    var tail: Set<LogID> = []
     for (index, id) in transaction.authors.ids.enumerated() {
       let index = UInt32(index)
       var row = try transaction.author(index)
-      tail += try transaction.logIDs(of: index, after: heads[id])
+      try tail.formUnion(transaction.logIDs(of: index, after: heads[id]))
       let time = held[id]?.time ?? .zero
       let isBehind = row.stored < heads[id]
       (row.stored, row.merged, row.time) = (heads[id], heads[id], time)

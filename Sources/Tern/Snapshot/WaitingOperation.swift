@@ -1,8 +1,8 @@
 import TernCore
 import TernDatabase
 
-/// An operation that is in the log for what is not in the state: its group is put aside, or it has
-/// parts that this schema does not know. A snapshot carries it along.
+/// An operation that is in the log for what is not in the state: its group is put aside or not whole,
+/// or it has parts that this schema does not know. A snapshot carries it along.
 struct WaitingOperation {
   let id: LogID
   var parts: Set<DeferredPart> = []
@@ -86,6 +86,14 @@ extension StoreTransaction {
       }
     }
     return found.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  /// The beginnings of groups whose rest has not come. It may never: their author may be gone.
+  func partsOfGroups() throws -> [LogID] {
+    try authors.ids.indices.flatMap { index in
+      let author = try author(UInt32(index))
+      return (author.merged..<author.stored).map { LogID(author: UInt32(index), sequence: $0 + 1) }
+    }
   }
 
   /// Whether every operation of a group is in the log.

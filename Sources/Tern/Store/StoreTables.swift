@@ -150,7 +150,7 @@ struct StoreTables {
 }
 
 /// A log row's key: the author's index, then the sequence number in 40 bits.
-struct LogID {
+struct LogID: Hashable {
   let rawValue: Int64
 
   init(author: UInt32, sequence: UInt64) {

@@ -26,17 +26,12 @@ public struct Batch: Hashable, Sendable {
   }
 
   public func encoded() -> [UInt8] {
-    var content = ByteWriter()
-    content.reserve(operations.reduce(0) { $0 + $1.bytes.count + 4 })
-    for operation in operations {
-      content.append(varint: UInt64(operation.bytes.count))
-      content.append(raw: operation.bytes)
-    }
+    let content = BatchContent.write(operations)
     var (form, compressed) = (Compression.packed, [UInt8]?.none)
-    let packed = content.bytes.withUnsafeBytes { UUIDPacking.pack($0) }
+    let packed = content.withUnsafeBytes { UUIDPacking.pack($0) }
     if let packed { compressed = packed.withUnsafeBytes { Deflate.compress($0) } }
     if compressed == nil {
-      compressed = content.bytes.withUnsafeBytes { Deflate.compress($0) }
+      compressed = content.withUnsafeBytes { Deflate.compress($0) }
       form = compressed == nil ? .none : .zlib
     }
     var writer = ByteWriter()
@@ -45,7 +40,7 @@ public struct Batch: Hashable, Sendable {
     writer.append(varint: UInt64(operations.count))
     writer.append(varint: UInt64(content.count))
     if form == .packed { writer.append(varint: UInt64(packed!.count)) }
-    writer.append(raw: compressed ?? content.bytes)
+    writer.append(raw: compressed ?? content)
     return writer.bytes
   }
 
@@ -73,11 +68,11 @@ public struct Batch: Hashable, Sendable {
     if compression == .none {
       let rest = try reader.bytes(reader.remaining, "content")
       guard length == rest.count else { throw WireError(.malformed, "content length") }
-      return try split(rest, count: Int(count))
+      return try BatchContent.read(rest, count: Int(count))
     }
     let content = try expand(&reader, compression, count: Int(length))
     return try content.withUnsafeBytes { buffer in
-      Result { () throws(WireError) in try split(buffer, count: Int(count)) }
+      Result { () throws(WireError) in try BatchContent.read(buffer, count: Int(count)) }
     }.get()
   }
 
@@ -93,18 +88,5 @@ public struct Batch: Hashable, Sendable {
     let packed = try Deflate.expand(
       reader.bytes(reader.remaining, "content"), count: Int(packedCount))
     return try UUIDPacking.unpack(packed, count: count)
-  }
-
-  private static func split(_ content: UnsafeRawBufferPointer, count: Int) throws(WireError)
-    -> [Operation]
-  {
-    var reader = ByteReader(content)
-    var operations: [Operation] = []
-    for _ in 0..<count {
-      let bytes = try reader.bytes(reader.count("operation length"), "operation")
-      operations.append(try Operation(bytes: Array(bytes)))
-    }
-    guard reader.isAtEnd else { throw WireError(.malformed, "batch end") }
-    return operations
   }
 }

@@ -73,6 +73,12 @@ extension Operation {
     return (envelope, reader.offset)
   }
 
+  /// Where in ``bytes`` what follows the time begins: behind two bytes, the author, and a sequence in
+  /// sevens of bits.
+  var timeEnd: Int {
+    2 + 16 + (UInt64.bitWidth - envelope.sequence.leadingZeroBitCount + 6) / 7 + 8
+  }
+
   /// The same operation under another time, for one that no server has accepted yet.
   package func restamped(_ time: HybridTime) -> Operation {
     var envelope = envelope

@@ -4,9 +4,10 @@
 package struct SnapshotHeading: Hashable, Sendable {
   package struct Author: Hashable, Sendable {
     package var id: ReplicaID
-    /// The author's last operation that the snapshot holds.
+    /// The author's last operation that is merged in the snapshot, or 0: of one of whom it has only the
+    /// beginning of a group.
     package var sequence: UInt64
-    /// Of that operation.
+    /// Of that operation, or zero.
     package var time: HybridTime
 
     package init(id: ReplicaID, sequence: UInt64, time: HybridTime) {
@@ -51,7 +52,7 @@ package struct SnapshotHeading: Hashable, Sendable {
       let id = try reader.replica("author")
       let sequence = try reader.varint("author's sequence")
       let time = HybridTime(rawValue: try reader.fixed(UInt64.self, "author's time"))
-      guard sequence > 0, sequence <= VersionVector.maximumSequence, time > .zero,
+      guard sequence <= VersionVector.maximumSequence, (sequence > 0) == (time > .zero),
         time.milliseconds <= HybridTime.maximumMilliseconds,
         authors.last.map({ $0.id < id }) ?? true
       else { throw WireError(.malformed, "author") }

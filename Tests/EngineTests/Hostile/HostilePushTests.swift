@@ -193,7 +193,8 @@ private struct Attacker {
       var long = ByteWriter()
       long.append(raw: head + [0, 1])
       let length = Operation.Limit.bytes + 1
-      long.append(varint: UInt64(length + 4))
+      long.append(varint: UInt64(length + 5))
+      long.append(byte: 0)
       long.append(varint: UInt64(length))
       long.append(raw: [UInt8](repeating: 1, count: length))
       #expect(try await attacker.push(long.bytes) == (413, "too-large"))

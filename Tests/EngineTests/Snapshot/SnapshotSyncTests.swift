@@ -96,6 +96,59 @@ private var limits: ServerLimits {
     }
   }
 
+  @Test func `INV-12: a group whose rest does not come keeps nobody from snapshots`() async throws {
+    var limits = limits
+    limits.lease = .seconds(-2 * 24 * 60 * 60)
+    try await Server.run(Server.memoryStore(seed: 7), limits: limits) { server in
+      let space = try SpaceName(Server.space)
+      let a = try await phone(server)
+      try await write(a, ["1", "2"])
+      try await a.syncOnce()
+      _ = try server.service.push([part(1, isLast: false), part(2, isLast: false)], to: space)
+      for ids in [["3", "4", "5"], ["6", "7", "8"]] {
+        try await write(a, ids)
+        for _ in 1...3 { try await a.syncOnce() }
+      }
+      let greeting = try greeting(server)
+      #expect(greeting.snapshot?.heads[Self.gone] == 2)
+      #expect(greeting.trimmed >= 4)
+
+      // Those who load it have the part, and merge the group once there is more of it.
+      let phones = [a, try await phone(server), try await phone(server)]
+      for phone in phones { try await phone.syncOnce() }
+      #expect(try await phones[1].column("SELECT count(*) FROM item") == ["8"])
+      #expect(try phones[1].replica.store.versionVector()[Self.gone] == 0)
+      let diagnosis = try await phones[1].database.read { try DatabaseDiagnosis($0) }
+      #expect(diagnosis.findings.isEmpty, "\(diagnosis.findings)")
+      _ = try server.service.push([part(3, isLast: true)], to: space)
+      for phone in phones { try await phone.syncOnce() }
+      for phone in phones {
+        #expect(
+          try await phone.column("SELECT id FROM item WHERE id > 'p' ORDER BY id")
+            == ["part 1", "part 2", "part 3"])
+      }
+      try expectEqual(phones[0], phones[1], phones[2])
+    }
+  }
+
+  private static let gone = ReplicaID(high: 7, low: 7)
+
+  /// Of a group of a device that is none of the phones.
+  private func part(_ sequence: UInt64, isLast: Bool) -> Tern.Operation {
+    var body = ByteWriter()
+    body.append(
+      block: BodyBlock(
+        table: "item", keyColumns: ["id"],
+        columns: [.init(name: "text", rule: 0), .init(name: "count", rule: 1)]))
+    body.append(row: .insert, life: 1)
+    for value: Value in [.string("part \(sequence)"), "text", 1] { body.append(value) }
+    body.appendEndOfBlock()
+    return Tern.Operation(
+      .init(
+        replica: Self.gone, sequence: sequence, time: HybridTime(milliseconds: 1_700_000_000_000),
+        continues: !isLast), body: body.bytes)
+  }
+
   @Test func `INV-06: a group of which a part was accepted goes on behind a loaded snapshot`()
     async throws
   {

@@ -33,13 +33,9 @@ private typealias Operation = TernCore.Operation
     var plain = ByteWriter()
     plain.append(raw: Array("TRN1".utf8) + [0])
     plain.append(varint: UInt64(all.count))
-    var content = ByteWriter()
-    for operation in all {
-      content.append(varint: UInt64(operation.bytes.count))
-      content.append(raw: operation.bytes)
-    }
+    let content = BatchContent.write(all)
     plain.append(varint: UInt64(content.count))
-    plain.append(raw: content.bytes)
+    plain.append(raw: content)
     return [
       "rows": WireSpecimens.rows.bytes, "elements": WireSpecimens.elements.bytes,
       "batch-plain": plain.bytes, "batch-zlib": Batch(all).encoded(),
@@ -118,12 +114,8 @@ private typealias Operation = TernCore.Operation
     #expect(try Batch(encoded: batch.encoded()) == batch)
     for operation in batch.operations { try expectRewritten(operation) }
     if name == "batch-plain" {
-      var content = ByteWriter()
-      for operation in batch.operations {
-        content.append(varint: UInt64(operation.bytes.count))
-        content.append(raw: operation.bytes)
-      }
-      #expect(bytes.suffix(content.count).elementsEqual(content.bytes))
+      let content = BatchContent.write(batch.operations)
+      #expect(bytes.suffix(content.count).elementsEqual(content))
     }
   }
 

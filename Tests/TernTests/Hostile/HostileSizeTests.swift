@@ -78,6 +78,7 @@ private struct HostileTransport: HTTPTransport {
     try await refuses([UInt8](repeating: 0, count: limit + 65), "limit")
     try await refuses(frame(compression: 0, count: 10_001, length: 0, []), "limit")
     var long = ByteWriter()
+    long.append(byte: 0)
     long.append(varint: UInt64(Operation.Limit.bytes + 1))
     long.append(raw: Array(fill.prefix(Operation.Limit.bytes + 1)))
     try await refuses(

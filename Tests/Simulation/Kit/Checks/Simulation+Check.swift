@@ -20,23 +20,15 @@ extension Simulation {
     for space in script.spaces {
       if let violation = try check(space) { return violation }
     }
-    return try checkLimits() ?? checkFiles()
+    return try checkLimits() ?? checkFile()
   }
 
-  /// Nothing that a file shows is broken.
-  private func checkFiles() throws -> String? {
-    for device in devices {
-      let diagnosis = try device.database.read { try DatabaseDiagnosis($0) }
-      // What an upgrade replays is not always in the one form (seeds 32 and 48), though it means the
-      // same: states are compared by what they mean.
-      let findings = diagnosis.findings.filter {
-        !(script.hasNewVersion && $0.check == "state-form")
-      }
-      if let finding = findings.first {
-        return "\(finding.invariant): the file of device \(device.index): \(finding)"
-      }
-    }
-    return nil
+  /// Nothing that a file shows is broken: of one device, since that takes as long as all else.
+  private func checkFile() throws -> String? {
+    let device = devices[Int(script.seed % UInt64(devices.count))]
+    let diagnosis = try device.database.read { try DatabaseDiagnosis($0) }
+    guard let finding = diagnosis.findings.first else { return nil }
+    return "\(finding.invariant): the file of device \(device.index): \(finding)"
   }
 
   private func check(_ space: Int) throws -> String? {
