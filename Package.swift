@@ -148,6 +148,7 @@ let package = Package(
       dependencies: [
         "InterpreterKit", "interpreter", "translate", "Tern", "TernTool", "TestProcesses",
         .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Hummingbird", package: "hummingbird", condition: server),
       ],
       swiftSettings: strict),
     .target(

@@ -9,7 +9,8 @@ package struct ChildProcess: Sendable {
   package let id: pid_t
   /// What it prints, to be polled.
   package let output: CInt
-  private let input: CInt
+  /// To be written to.
+  package let input: CInt
 
   /// So that no child inherits the ends of another's pipes, which are open for a moment.
   private static let starting = Mutex(())

@@ -25,10 +25,12 @@ struct InterruptionTests {
 
   @Test(arguments: [SIGINT, SIGTERM])
   func `while lines come in keeps all that came`(_ signal: CInt) async throws {
-    try await TestService.withFolder { _, folder in
+    let port = try await TestService.closedPort()
+    try await withTranslateFolder { folder in
+      _ = try await folder("settings", "service", "http://127.0.0.1:\(port)")
       try await withPipe(["--from", "en"], folder) { process, pipe in
         try pipe.write(contentsOf: Data("One dog.\nTwo dogs.\nThree".utf8))
-        // It says nothing until it has all lines; each look is a program of its own.
+        // Each look is a program of its own.
         var looks = 0
         while try await folder.history().count < 2, looks < 500 { looks += 1 }
         process.kill(signal)

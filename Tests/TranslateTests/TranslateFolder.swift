@@ -23,11 +23,13 @@ struct TranslateFolder: Sendable {
     try await run(words, input)
   }
 
-  func run(_ words: [String], _ input: [UInt8] = []) async throws -> Outcome {
+  /// - Parameter names: whether the database is named, which not every command takes.
+  func run(_ words: [String], _ input: [UInt8] = [], names: Bool = true) async throws -> Outcome {
     let (files, folder) = ("\(path)/\(UUID().uuidString)", self)
     try Data(input).write(to: URL(filePath: files + ".in"))
     return try await blocking {
-      let process = try folder.start(words, redirect: #"<"$FILES.in" 2>"$FILES.err""#, files)
+      let process = try folder.start(
+        words, redirect: #"<"$FILES.in" 2>"$FILES.err""#, files, names: names)
       process.endInput()
       var output: [UInt8] = []
       while let bytes = process.read() { output += bytes }
@@ -40,21 +42,37 @@ struct TranslateFolder: Sendable {
   /// After three minutes the system ends it, so that no test waits for ever.
   ///
   /// - Parameter redirect: for the shell, where standard input and error are not to be this test's.
-  func start(_ words: [String], redirect: String = "2>&1", _ files: String = "") throws
-    -> ChildProcess
-  {
+  func start(
+    _ words: [String], redirect: String = "2>&1", _ files: String = "", names: Bool = true
+  ) throws -> ChildProcess {
     var all = ["LC_ALL": "C.UTF-8", "GEMINI_API_KEY": "", "FILES": files]
     // It would keep open what a service in this process listens on, after that has ended.
-    all["LIMIT"] = "POSIX::close($_) for 3..1023; alarm 180; exec @ARGV"
+    all["LIMIT"] = """
+      $ENV{PATH} = $ENV{SEARCHED} if $ENV{SEARCHED}; POSIX::close($_) for 3..1023; alarm 180; exec @ARGV
+      """
     all.merge(environment) { $1 }
     return try ChildProcess(
       "/bin/sh",
       arguments: [
         "-c", #"exec perl -MPOSIX -e "$LIMIT" "$0" "$@" "# + redirect,
         BuiltExecutable.path("translate"),
-      ] + words
-        + ["--data", database], environment: all)
+      ] + words + (names ? ["--data", database] : []), environment: all)
   }
+
+  #if os(Linux)
+  /// On a terminal of its own, by `script` of util-linux; what it says on both outputs is its output.
+  func startOnTerminal(_ words: [String]) throws -> ChildProcess {
+    let command = ([try BuiltExecutable.path("translate")] + words + ["--data", database])
+      .map { "'\($0)'" }.joined(separator: " ")
+    let all = ["LC_ALL": "C.UTF-8", "GEMINI_API_KEY": "", "TERM": "dumb"]
+    return try ChildProcess(
+      "/usr/bin/perl",
+      arguments: [
+        "-MPOSIX", "-e", "POSIX::close($_) for 3..1023; alarm 180; exec @ARGV",
+        "script", "-qefc", command, "/dev/null",
+      ], environment: all.merging(environment) { $1 })
+  }
+  #endif
 
   func read<T: Sendable>(_ body: @Sendable (Database) throws -> T) throws -> T {
     var configuration = Configuration()
@@ -68,6 +86,9 @@ struct TranslateFolder: Sendable {
   func history() async throws -> [Substring] {
     try await self("history").output.split(separator: "\n")
   }
+
+  /// Where it looks for programs, from now on; its own are not among them.
+  mutating func path(_ folders: String) { environment["SEARCHED"] = folders }
 
   func on(_ device: String) -> TranslateFolder {
     var other = self

@@ -5,21 +5,6 @@ import Foundation
 import GRDB
 import Tern
 
-struct Sides: ParsableArguments {
-  @Option(help: ArgumentHelp(Word.fromHelp.text)) var from: String?
-  @Option(help: ArgumentHelp(Word.toHelp.text)) var to: String?
-
-  func resolved(_ settings: Settings) throws -> (from: String, to: String) {
-    let (from, to) = (from ?? settings[.from], to ?? settings[.to])
-    for code in [from, to] where code != "auto" && !Language.isKnown(code) {
-      throw Refusal(Word.unknownCode.text(code))
-    }
-    guard to != "auto" else { throw Refusal(Word.unknownCode.text(to)) }
-    guard from != to else { throw Refusal(Word.sameLanguage.text(to)) }
-    return (from, to)
-  }
-}
-
 struct Ask: AsyncParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(commandName: "ask", abstract: Word.askAbstract.text)
@@ -27,6 +12,7 @@ struct Ask: AsyncParsableCommand {
 
   @OptionGroup var file: DataFile
   @OptionGroup var sides: Sides
+  @OptionGroup var endpoint: Endpoint
   @Argument(help: ArgumentHelp(Word.textHelp.text)) var text: String?
   @Flag(help: ArgumentHelp(Word.jsonHelp.text)) var json = false
   @Flag(help: ArgumentHelp(Word.offlineHelp.text)) var offline = false
@@ -40,29 +26,30 @@ struct Ask: AsyncParsableCommand {
     Interruption.trap()
     try await file.use { database, settings in
       let (from, to) = try sides.resolved(settings)
+      try endpoint.check()
       let conversation = UUID().uuidString.lowercased()
-      var ids: [String] = []
-      func ask(_ texts: [String]) async throws {
+      let asked = Asked()
+      @Sendable func ask(_ texts: [String]) async throws {
         let questions = texts.map {
           Question(
             text: $0, source: from, target: to, conversation: conversation,
-            model: settings[.model])
+            service: endpoint.service, model: endpoint.model)
         }
-        ids += try await database.ask(questions)
+        asked.add(try await database.ask(questions))
       }
       if later {
         _ = try await asking(ask)
-        complain(Word.saved.text(ids.count))
+        complain(Word.saved.text(asked.count))
         throw ExitCode.later
       }
+      let watch = Watch(
+        database: database, key: DataFile.key, service: endpoint.service ?? settings[.service],
+        usesOffline: offline || settings[.offline] == "on")
       try await database.holding(conversation) {
-        let isWhole = try await asking(ask)
-        if Interruption.isAsked {
-          complain(Word.stopped.text(ids.count))
-          throw ExitCode.stopped
+        try await answer(asked, watch, database) {
+          defer { asked.end() }
+          return try await asking(ask)
         }
-        try await answer(ids, database, usesOffline: offline || settings[.offline] == "on")
-        if !isWhole { throw ExitCode.usage }
       }
     }
   }
@@ -121,23 +108,45 @@ struct Ask: AsyncParsableCommand {
     return line
   }
 
+  private enum Part: Sendable {
+    case read(isWhole: Bool)
+    case told(Watch.End)
+  }
+
+  /// Tells the answers while questions still come in.
   private func answer(
-    _ ids: [String], _ database: TranslateDatabase, usesOffline: Bool
+    _ asked: Asked, _ watch: Watch, _ database: TranslateDatabase,
+    reading: @escaping @Sendable () async throws -> Bool
   ) async throws {
-    let watch = Watch(database: database, key: DataFile.key)
+    let isPiped = text == nil && isatty(STDIN_FILENO) == 0
     let teller = Teller(
-      count: ids.count, json: json, showsProgress: progress || (ids.count > 1 && isatty(2) == 1))
-    let end = try await watch.follow(ids, usesOffline: usesOffline) { try teller.tell($0, $1) }
-    teller.endProgress()
+      isSingle: text != nil, json: json,
+      showsProgress: progress || (isPiped && isatty(STDERR_FILENO) == 1))
+    var (isWhole, end) = (true, Watch.End.stopped)
+    defer { teller.end() }
+    try await withThrowingTaskGroup(of: Part.self) { tasks in
+      tasks.addTask { .read(isWhole: try await reading()) }
+      tasks.addTask { .told(try await watch.follow(asked, teller)) }
+      // The first error ends both; a signal does by itself.
+      while let part = try await tasks.next() {
+        switch part {
+        case .read(let all): isWhole = all
+        case .told(let found): end = found
+        }
+      }
+    }
+    teller.end()
+    let left = asked.count - teller.told
     switch end {
-    case .answered: if teller.failed > 0 { throw ExitCode.unanswered }
+    case .answered:
+      if teller.failed > 0 { throw ExitCode.unanswered }
+      if !isWhole { throw ExitCode.usage }
     case .stopped:
-      complain(Word.stopped.text(ids.count - teller.told))
+      complain(Word.stopped.text(left))
       throw ExitCode.stopped
-    case .offline(let reason):
-      complain("\(Word.unreachable.text): \(reason)")
-      complain(Word.saved.text(ids.count - teller.told))
-      try await offer(ids.dropFirst(teller.told).first, database)
+    case .offline:
+      complain(Word.saved.text(left))
+      try await offer(teller.next, database)
       throw ExitCode.later
     }
   }

@@ -12,9 +12,11 @@ struct Chat: AsyncParsableCommand {
 
   @OptionGroup var file: DataFile
   @OptionGroup var sides: Sides
+  @OptionGroup var endpoint: Endpoint
   @Option(help: ArgumentHelp(Word.chatHelp.text)) var resume: String?
   @Flag(help: ArgumentHelp(Word.noSwapHelp.text)) var noSwap = false
   @Flag(help: ArgumentHelp(Word.speakHelp.text)) var speak = false
+  @Flag(help: ArgumentHelp(Word.jsonHelp.text)) var json = false
 
   struct Conversation: Codable, FetchableRecord, PersistableRecord, Sendable {
     var id, near, far: String
@@ -23,13 +25,23 @@ struct Chat: AsyncParsableCommand {
     var startedAt: Int64
   }
 
+  /// The first line of `--json`.
+  private struct Begun: Encodable {
+    var conversation, near, far: String
+
+    init(_ talk: Conversation) { (conversation, near, far) = (talk.id, talk.near, talk.far) }
+  }
+
   func run() async throws {
     Interruption.trap()
     try await file.use { database, settings in
+      try endpoint.check()
       var talk = try await conversation(database, settings)
       let swaps = !noSwap && settings[.swap] == "on"
-      let watch = Watch(database: database, key: DataFile.key)
-      say("\(talk.id)\t\(talk.near) ⇄ \(talk.far)")
+      let watch = Watch(
+        database: database, key: DataFile.key, service: endpoint.service ?? settings[.service],
+        usesOffline: settings[.offline] == "on")
+      if json { try sayJSON(Begun(talk)) } else { say("\(talk.id)\t\(talk.near) ⇄ \(talk.far)") }
       var (input, number) = (StandardInput(), 0)
       while let bytes = await input.next() {
         number += 1
@@ -43,18 +55,16 @@ struct Chat: AsyncParsableCommand {
         // One action: what was said, and whose turn it is now.
         let after = talk
         let question = Question(
-          text: line, source: from, target: to, conversation: talk.id, model: settings[.model])
+          text: line, source: from, target: to, conversation: talk.id, service: endpoint.service,
+          model: endpoint.model)
         let ids = try await database.ask([question]) { try after.save($0) }
-        let teller = Teller(count: 1, json: false, showsProgress: false)
-        let end = try await watch.follow(ids, usesOffline: settings[.offline] == "on") {
-          try teller.tell($0, $1)
-        }
+        let teller = Teller(isSingle: true, json: json)
+        let end = try await watch.follow(Asked(all: ids), teller)
+        teller.end()
         switch end {
         case .answered:
           if speak || settings[.speak] == "on" { try await voice(ids[0], to, database) }
-        case .offline(let reason):
-          complain("\(Word.unreachable.text): \(reason)")
-          complain(Word.saved.text(1))
+        case .offline: complain(Word.saved.text(1))
         case .stopped: throw ExitCode.stopped
         }
       }
@@ -84,10 +94,14 @@ struct Chat: AsyncParsableCommand {
     return found
   }
 
+  private static let speaker = (ProcessInfo.processInfo.environment["PATH"] ?? "")
+    .split(separator: ":").map { "\($0)/espeak-ng" }
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
+
   /// Where espeak-ng is not installed, nothing is heard.
   private func voice(_ id: String, _ language: String, _ database: TranslateDatabase) async throws {
     guard let text = try await database.pool.read({ try Entry.find(id, in: $0) })?.translation,
-      let spoken = try? Spawned("/usr/bin/espeak-ng", ["-v", language, "--", text])
+      let spoken = Self.speaker.flatMap({ try? Spawned($0, ["-v", language, "--", text]) })
     else { return }
     close(spoken.output)
     var status: CInt = 0

@@ -26,7 +26,7 @@ struct Languages: AsyncParsableCommand {
   }
 
   @OptionGroup var listing: Listing
-  @Argument var text: String?
+  @Argument(help: ArgumentHelp(Word.languageHelp.text)) var text: String?
 
   private struct Line: Encodable {
     var code, native, name: String
@@ -59,8 +59,8 @@ struct SettingsCommand: AsyncParsableCommand {
   }
 
   @OptionGroup var listing: Listing
-  @Argument var name: String?
-  @Argument var value: String?
+  @Argument(help: ArgumentHelp(Word.settingHelp.text)) var name: String?
+  @Argument(help: ArgumentHelp(Word.valueHelp.text)) var value: String?
 
   func run() async throws {
     try await listing.file.use { database, settings in
@@ -75,7 +75,11 @@ struct SettingsCommand: AsyncParsableCommand {
         guard chosen.accepts(value) else {
           throw Refusal(Word.badSetting.text(chosen.rawValue, value))
         }
-        return try await database.replica.write { try Settings.set(chosen, to: value, in: $0) }
+        return try await database.replica.write { db in
+          chosen == .service
+            ? try database.set(service: value, in: db)
+            : try Settings.set(chosen, to: value, in: db)
+        }
       }
       let shown = chosen.map { [$0] } ?? Setting.allCases
       if listing.json {
@@ -83,25 +87,6 @@ struct SettingsCommand: AsyncParsableCommand {
           Dictionary(uniqueKeysWithValues: shown.map { ($0.rawValue, settings[$0]) }))
       }
       for setting in shown { say("\(setting.rawValue)\t\(settings[setting])") }
-    }
-  }
-}
-
-struct Undo: AsyncParsableCommand {
-  static var configuration: CommandConfiguration {
-    CommandConfiguration(commandName: "undo", abstract: Word.undoAbstract.text)
-  }
-
-  @OptionGroup var file: DataFile
-
-  func run() async throws {
-    try await file.use { database, _ in
-      guard let undone = try await database.undo() else {
-        complain(Word.nothingToUndo.text)
-        throw ExitCode.unanswered
-      }
-      let rows = undone.rows.map { "\($0.table) \($0.action.rawValue)" }
-      say(Word.undone.text(Set(rows).sorted().joined(separator: ", ")))
     }
   }
 }

@@ -17,14 +17,14 @@ struct Status: AsyncParsableCommand {
     try await listing.file.use { database, _ in
       let (standing, waiting) = try await database.pool.read { db in
         (
-          try Standing(database.jobs, in: db),
+          try Standing(database, in: db),
           try Entry.fetchAll(
             db,
             sql: Entry.select("JOIN waiting ON waiting.phrase = phrase.id ORDER BY place LIMIT 100")
           )
         )
       }
-      if !listing.json { say(standing.text(now: Date())) }
+      try standing.say(json: listing.json)
       try listing.say(waiting)
     }
   }
@@ -41,6 +41,7 @@ struct Run: AsyncParsableCommand {
   @Option(help: ArgumentHelp(Word.tokenHelp.text)) var token: String?
   @Flag(help: ArgumentHelp(Word.onceHelp.text)) var once = false
   @Flag(help: ArgumentHelp(Word.retryHelp.text)) var retry = false
+  @Flag(help: ArgumentHelp(Word.jsonHelp.text)) var json = false
 
   func run() async throws {
     try await file.use { database, _ in
@@ -50,13 +51,8 @@ struct Run: AsyncParsableCommand {
       if retry { try await database.retry() }
       try await database.pool.write { try database.goOn(in: $0) }
       if once {
-        do {
-          try await translator.worker.drain(waiting: .seconds(300))
-        } catch let error as JobQueueError where error.code == .workerRunning {
-          // Another program on the file does the work.
-        }
-        try await engine?.syncOnce()
-        return say(try await database.pool.read { try Standing(database.jobs, in: $0) }.line)
+        try await drain(translator, beside: engine)
+        return try await database.pool.read { try Standing(database, in: $0) }.say(json: json)
       }
       let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
       try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -74,6 +70,22 @@ struct Run: AsyncParsableCommand {
     }
   }
 
+  /// Works while anything can be done. What others wrote comes in meanwhile, and what is written here
+  /// goes out: a question need not wait for the one before it.
+  private func drain(_ translator: Translator, beside engine: SyncEngine?) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      if let engine { tasks.addTask { await engine.run() } }
+      defer { tasks.cancelAll() }
+      do {
+        try await translator.worker.drain(waiting: .seconds(300))
+      } catch let error as JobQueueError where error.code == .workerRunning {
+        // Another program on the file does the work.
+      }
+    }
+    // The last answers, and whether the server was reached at all.
+    try await engine?.syncOnce()
+  }
+
   private func syncEngine(_ database: TranslateDatabase, _ address: String) throws -> SyncEngine {
     guard let url = URL(string: address),
       let token = token ?? ProcessInfo.processInfo.environment["TERN_TOKEN"]
@@ -83,16 +95,18 @@ struct Run: AsyncParsableCommand {
 
   /// Prints how the work stands, each time that it changes.
   private func tell(_ database: TranslateDatabase) async throws {
-    let standings = ValueObservation.tracking { try Standing(database.jobs, in: $0) }
+    let standings = ValueObservation.tracking { try Standing(database, in: $0) }
     var last: Standing?
     for try await standing in standings.values(in: database.pool) where standing != last {
       last = standing
-      say(standing.line)
+      try standing.say(json: json)
     }
   }
 }
 
 extension Standing {
-  var line: String { text(now: Date()) }
+  fileprivate func say(json: Bool) throws {
+    json ? try sayJSON(document(now: Date())) : ExampleService.say(text(now: Date()))
+  }
 }
 #endif

@@ -4,8 +4,6 @@ import Foundation
 /// is cut, so that no line takes more memory than that.
 struct StandardInput {
   private static let mostBytes = 1 << 20
-  /// After which a signal is seen.
-  private static let milliseconds: Int32 = 50
   private var buffer: [UInt8] = []
   private var start = 0
   private var isOver = false
@@ -13,14 +11,17 @@ struct StandardInput {
   /// Whether the next line may have to be waited for.
   var isDrained: Bool { !buffer[start...].contains(UInt8(ascii: "\n")) }
 
-  /// - Returns: `nil` at the end, and once the command is to end: then for what is no whole line, too.
+  /// - Returns: `nil` at the end, and once the command is to end or the task is cancelled: then for
+  ///   what is no whole line, too.
   mutating func next() async -> [UInt8]? {
     var line: [UInt8] = []
     while true {
       if start == buffer.count {
         if !isOver { buffer = await Self.chunk() }
         (start, isOver) = (0, buffer.isEmpty)
-        if isOver { return line.isEmpty || Interruption.isAsked ? nil : line }
+        if isOver {
+          return line.isEmpty || Interruption.isAsked || Task.isCancelled ? nil : line
+        }
       }
       let rest = buffer[start...]
       let end = rest.firstIndex(of: UInt8(ascii: "\n"))
@@ -36,18 +37,34 @@ struct StandardInput {
   /// What one read gives, and nothing at the end. It waits on a thread of its own kind: those of tasks
   /// are as few as there are processors.
   private static func chunk() async -> [UInt8] {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        var chunk = [UInt8](repeating: 0, count: 65536)
-        var count = -1
-        while !Interruption.isAsked {
-          var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-          guard poll(&input, 1, milliseconds) != 0 else { continue }
-          count = read(STDIN_FILENO, &chunk, chunk.count)
-          if count >= 0 || errno != EINTR { break }
-        }
-        continuation.resume(returning: Array(chunk.prefix(max(0, count))))
+    var ends: [CInt] = [-1, -1]
+    guard pipe(&ends) == 0 else { return [] }
+    let (cancelled, cancel) = (ends[0], ends[1])
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    defer { for end in ends { close(end) } }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(returning: read(orUntil: cancelled)) }
       }
+    } onCancel: {
+      var byte: UInt8 = 0
+      // The pipe takes a byte: nothing else is written to it.
+      _ = write(cancel, &byte, 1)
+    }
+  }
+
+  private static func read(orUntil cancelled: CInt) -> [UInt8] {
+    var chunk = [UInt8](repeating: 0, count: 65536)
+    while true {
+      var ends = [STDIN_FILENO, Interruption.descriptor, cancelled].map {
+        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+      }
+      let count = poll(&ends, nfds_t(ends.count), -1)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0, !Interruption.isAsked, ends[2].revents == 0 else { return [] }
+      let length = Foundation.read(STDIN_FILENO, &chunk, chunk.count)
+      if length < 0, errno == EINTR { continue }
+      return Array(chunk.prefix(max(0, length)))
     }
   }
 }

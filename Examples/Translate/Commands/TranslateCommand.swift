@@ -16,6 +16,26 @@ struct TranslateCommand: AsyncParsableCommand {
         SettingsCommand.self, Status.self, Run.self, Undo.self,
       ], defaultSubcommand: Ask.self)
   }
+
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      let code = exitCode(for: error)
+      let message = Phrasebook.translated(fullMessage(for: error))
+      if code == .success {
+        say(message)
+      } else if !message.isEmpty {
+        complain(message.shown(keepsLines: true))
+      }
+      exit(withError: code)
+    }
+  }
 }
 
 /// How the program ends, beside 0 and, for a command that can't be understood, 64.

@@ -9,8 +9,8 @@ struct Question: Sendable {
   var source: String
   var target: String
   var conversation: String
-  /// Whose answers of earlier are taken.
-  var model: String
+  /// Where it goes, and which model answers; `nil` for what the settings say when its turn comes.
+  var service, model: String?
 }
 
 /// Questions go in by one transaction, and their answers by another: whatever happens in between, a
@@ -28,6 +28,7 @@ extension TranslateDatabase {
     _ questions: [Question], and body: @escaping @Sendable (Database) throws -> Void = { _ in }
   ) async throws -> [String] {
     try await replica.write { db in
+      let settings = try Settings(in: db)
       let ids = try questions.map { question in
         let id = UUID().uuidString.lowercased()
         try db.execute(
@@ -39,16 +40,23 @@ extension TranslateDatabase {
             id, question.conversation, question.source, question.target, question.text,
             Int64(Date().timeIntervalSince1970 * 1_000_000),
           ])
-        if let answer = try cached(question, in: db) {
+        let answer = try cached(
+          question.text, from: question.source, to: question.target,
+          model: question.model ?? settings[.model], in: db)
+        if let answer {
           try insert(answer, for: id, in: db)
         } else {
-          try db.execute(sql: "INSERT INTO waiting (phrase) VALUES (?)", arguments: [id])
+          try db.execute(
+            sql: "INSERT INTO waiting (phrase, service, model) VALUES (?, ?, ?)",
+            arguments: [id, question.service, question.model])
         }
         return id
       }
       try body(db)
       try trim(db)
-      try goOn(in: db)
+      for service in Set(questions.map { $0.service ?? settings[.service] }) {
+        try goOn(with: service, in: db)
+      }
       return ids
     }
   }
@@ -85,6 +93,8 @@ extension TranslateDatabase {
   func settle(_ id: String, _ answer: Answer, model: String?, in db: Database) throws {
     try db.execute(sql: "DELETE FROM waiting WHERE phrase = ?", arguments: [id])
     guard db.changesCount > 0 else { return }
+    // Another program may wait for it.
+    try jobs.announce(in: db)
     try replica.writeWithoutUndo(in: db) { db in
       try insert(answer, for: id, in: db)
       try trim(db)
@@ -98,16 +108,6 @@ extension TranslateDatabase {
     try db.execute(
       sql: "DELETE FROM cache WHERE number <= (SELECT max(number) FROM cache) - ?",
       arguments: [Self.mostCached])
-  }
-
-  /// Sees to it that the first question that waits has a job, and one only.
-  func goOn(after done: JobID? = nil, in db: Database) throws {
-    let alive = try jobs.records(in: db).contains {
-      $0.kind == AnswerJob.kind && !$0.state.hasEnded && !$0.state.isStuck && $0.id != done
-    }
-    let next = try String.fetchOne(db, sql: "SELECT phrase FROM waiting ORDER BY place LIMIT 1")
-    guard !alive, let next else { return }
-    try jobs.enqueue(AnswerJob(phrase: next), in: db)
   }
 
   /// Puts every question that ended without a translation in line again, in the order asked.
@@ -128,29 +128,15 @@ extension TranslateDatabase {
     }
   }
 
-  /// Takes back this device's last action.
-  ///
-  /// - Returns: `nil` when there was none.
-  func undo() async throws -> UndoneOperation? {
-    let undone = try await replica.undo()
-    if undone != nil {
-      try await pool.write { db in
-        try replica.writeWithoutUndo(in: db) { db in
-          try db.execute(
-            sql: "DELETE FROM answer WHERE phrase NOT IN (SELECT id FROM phrase)")
-        }
-      }
-    }
-    return undone
-  }
-
   /// What the model said of the same text and languages.
-  func cached(_ question: Question, in db: Database) throws -> Answer? {
+  func cached(
+    _ text: String, from source: String, to target: String, model: String, in db: Database
+  ) throws -> Answer? {
     try String.fetchOne(
       db,
       sql: """
         SELECT translation FROM cache WHERE text = ? AND source = ? AND target = ? AND model = ?
-        """, arguments: [question.text, question.source, question.target, question.model]
+        """, arguments: [text, source, target, model]
     ).map { try JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
   }
 

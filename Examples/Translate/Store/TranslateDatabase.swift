@@ -36,6 +36,13 @@ struct TranslateDatabase: Sendable {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("translations") { try $0.execute(sql: tables) }
     migrator.registerMigration("local") { try $0.execute(sql: local) }
+    // Where a question that waits is to go, null for what the settings say; and the job that asks it,
+    // of the first for each service.
+    migrator.registerMigration("services") { db in
+      for column in ["service TEXT", "model TEXT", "job INTEGER"] {
+        try db.execute(sql: "ALTER TABLE waiting ADD COLUMN \(column)")
+      }
+    }
     return migrator
   }
 
@@ -73,7 +80,7 @@ struct TranslateDatabase: Sendable {
     CREATE TABLE setting (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 
     -- What follows stays on this device. `waiting` are its own questions without an answer, in
-    -- order: of the first there is a job.
+    -- order: of the first for each service there is a job.
     CREATE TABLE waiting (place INTEGER PRIMARY KEY AUTOINCREMENT, phrase TEXT NOT NULL UNIQUE);
     CREATE TRIGGER phraseGone AFTER DELETE ON phrase BEGIN
       DELETE FROM waiting WHERE phrase = old.id;

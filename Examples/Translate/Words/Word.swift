@@ -10,4 +10,14 @@ enum Word: String, CaseIterable {
   case problemOverloaded, emptyText, longText, badLine, zeroLine, longLine, unknownCode
   case sameLanguage, fullDisk, badSetting, noSetting, noWord, noPhrase, nothingToUndo, undone
   case syncNeeds, noChat, chatHelp, noSwapHelp, speakHelp
+  case serviceHelp, modelHelp, favoriteIDHelp, removeHelp, allHelp, languageHelp, settingHelp
+  case valueHelp, conversationHelp, limitHelp, searchHelp, noFavorite, manyFavorites
+  case tablePhrase, tableAnswer, tableFavorite, tableSetting, tableConversation, undoneRestored
+  case undoneRemoved, undoneBroughtBack, undoneLeft
+  // What the command line's parser says, in its own words.
+  case parserUsage, parserUsageTitle, parserOverview, parserArguments, parserOptions
+  case parserSubcommands, parserError, parserHelp, parserSee, parserDetails, parserDefault
+  case parserStandard, parserShowHelp, parserShowSubcommand, parserSimilar, parserUnknown
+  case parserMissingValue, parserMissing, parserUnexpected, parserManyUnexpected, parserBadValue
+  case parserNoValue
 }

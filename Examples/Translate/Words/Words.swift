@@ -31,7 +31,9 @@ extension Word {
   var text: String { Words.languages[Words.language]?[self] ?? rawValue }
 
   /// With what stands at each `{}`, in order.
-  func text(_ values: any CustomStringConvertible...) -> String {
+  func text(_ values: any CustomStringConvertible...) -> String { text(with: values) }
+
+  func text(with values: [any CustomStringConvertible]) -> String {
     var pieces = text.components(separatedBy: "{}")[...]
     var text = pieces.popFirst() ?? ""
     for (value, piece) in zip(values, pieces) { text += value.description + piece }

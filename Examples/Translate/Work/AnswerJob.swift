@@ -2,47 +2,52 @@ import Foundation
 import GRDB
 import Tern
 
-/// The first question that waits is put to the service.
+/// The first question that waits for a service is put to it. Each service has a gate of its own, by its
+/// address: what one of them wants holds up no other's questions.
 struct AnswerJob: Job {
   static let kind = "translate.answer"
-  static let service: String? = "translation"
 
   let phrase: String
+  let service: String
 }
 
 /// What the jobs do.
 struct Translator: Sendable {
   let database: TranslateDatabase
   let path: any NetworkPathSource
-  /// Of whatever service the settings name.
+  /// Of whatever services are asked.
   let key: String?
+  /// Told of a question and as much of its answer as there is.
+  var onPart: (@Sendable (String, String) -> Void)?
 
   /// After the first attempt; the waits are those of the job's policy.
   private static let retries = 3
+  /// How many services are asked at the same time.
+  private static let services = 8
 
   /// That a question has no translation is an answer, too: the next one's turn comes either way, and
   /// before that nobody else's.
   func answer(_ job: AnswerJob, _ context: JobContext) async throws {
     let database = database
-    let (entry, settings, known) = try await database.pool.read { db in
-      let (entry, settings) = (try Entry.find(job.phrase, in: db), try Settings(in: db))
+    let (entry, model, known) = try await database.pool.read { db in
+      let (entry, model) = (
+        try Entry.find(job.phrase, in: db), try database.model(of: job.phrase, in: db)
+      )
       // An earlier one in the line may have been the same.
-      let known = try entry.flatMap { entry in
-        try database.cached(
-          Question(
-            text: entry.text, source: entry.from, target: entry.to,
-            conversation: entry.conversation, model: settings[.model]), in: db)
+      let known = try entry.flatMap {
+        try database.cached($0.text, from: $0.from, to: $0.to, model: model, in: db)
       }
-      return (entry, settings, known)
+      return (entry, model, known)
     }
-    let model = settings[.model]
     _ = try await context.step("answer") {
       guard let entry else { return Answer() }
       if let known { return known }
       do {
-        let service = GeminiService(
-          URL(string: settings[.service])!, model: model, key: key)
-        return try await service.translate(entry.text, from: entry.from, to: entry.to)
+        guard let url = URL(string: job.service) else { throw URLError(.badURL) }
+        let service = GeminiService(url, model: model, key: key)
+        let tell = onPart.map { tell in { @Sendable in tell(job.phrase, $0) } }
+        return try await service.translate(
+          entry.text, from: entry.from, to: entry.to, onPart: tell)
       } catch let final as GeminiService.Final {
         return Answer(problem: final.problem.rawValue, detail: final.detail)
       } catch let error where isLast(error, attempt: context.attempt) {
@@ -52,7 +57,7 @@ struct Translator: Sendable {
       }
     } commit: { db, answer in
       try database.settle(job.phrase, answer, model: model, in: db)
-      try database.goOn(after: context.id, in: db)
+      try database.goOn(with: job.service, in: db)
     }
   }
 
@@ -69,7 +74,7 @@ struct Translator: Sendable {
   }
 
   var worker: JobWorker {
-    JobWorker(database.jobs, concurrency: 1, path: path) {
+    JobWorker(database.jobs, concurrency: Self.services, path: path) {
       $0.handle(AnswerJob.self) { try await answer($0, $1) }
     }
   }

@@ -37,9 +37,13 @@ struct GeminiService: Sendable {
     var detail: String?
   }
 
+  /// - Parameter onPart: told of what there is of the translation, each time that more has come.
   /// - Throws: ``Final``; `HTTPProblem`, `HTTPError`, `EventStreamError` and ``JobFailure`` for what may
   ///   go well another time; `CancellationError`.
-  func translate(_ text: String, from source: String, to target: String) async throws -> Answer {
+  func translate(
+    _ text: String, from source: String, to target: String,
+    onPart: (@Sendable (String) -> Void)? = nil
+  ) async throws -> Answer {
     var base = service.url.absoluteString
     while base.hasSuffix("/") { base.removeLast() }
     let stream: EventStream?
@@ -67,6 +71,7 @@ struct GeminiService: Sendable {
       let candidate = piece.candidates?.first
       said += (candidate?.content?.parts ?? []).compactMap(\.text).joined()
       (engine, end) = (piece.modelVersion ?? engine, candidate?.finishReason ?? end)
+      if let onPart, let part = PartialAnswer.translation(in: said) { onPart(part) }
     }
     return try answer(said, engine, end)
   }
@@ -130,6 +135,8 @@ struct GeminiService: Sendable {
         "alternatives": Member(type: "ARRAY", items: ["type": "STRING"]),
       ]
       var required = ["translation", "from"]
+      // What a person reads comes first, so that it can be shown as it comes.
+      var propertyOrdering = ["translation", "from", "confidence", "alternatives"]
     }
 
     var systemInstruction: Content

@@ -12,53 +12,101 @@ struct Standing: Hashable, Sendable {
     case retry(at: Date, reason: String)
   }
 
-  /// What was tried last: a job, and how often it was started.
-  struct Start: Hashable, Sendable {
+  /// Of the first question that waits for a service: what was tried last, and what came of it.
+  struct Line: Hashable, Sendable {
+    var service: String
     var job: JobID
-    var number: Int
-
-    /// - Returns: `nil` where nothing is to be done.
-    init?(_ jobs: JobQueue, in db: Database) throws {
-      guard let job = try Standing.job(jobs, in: db) else { return nil }
-      (self.job, number) = (job.id, job.starts)
-    }
+    /// How often it was started.
+    var starts: Int
+    var cause: Cause
   }
 
   var waiting: Int
-  var cause: Cause
+  /// By service.
+  var lines: [Line]
 
-  init(_ jobs: JobQueue, in db: Database) throws {
+  init(_ database: TranslateDatabase, in db: Database) throws {
     waiting = try Int.fetchOne(db, sql: "SELECT count(*) FROM waiting") ?? 0
-    let job = try Self.job(jobs, in: db)
-    if let gate = try jobs.gates(in: db).first, gate.reopensAt > Date(), job != nil {
-      cause = .limited(until: gate.reopensAt)
-    } else if let job, job.state == .waiting, let reason = job.reason {
-      // A pause that is over leaves its reason, and neither of these.
-      if job.unreached > 0 {
-        cause = .unreachable(reason)
-      } else {
-        cause = job.failures > 0 ? .retry(at: job.readyAt, reason: reason) : .nothing
-      }
-    } else {
-      cause = .nothing
-    }
+    let gates = try database.jobs.gates(in: db)
+    // Beside the one that is its turn there may be one that ends, or whose question is gone.
+    let newest = Dictionary(try database.underWay(in: db).map { ($1, $0) }) { max($0, $1) }
+    lines = try newest.compactMap { service, id in
+      guard let job = try database.jobs.record(id, in: db) else { return nil }
+      let gate = gates.first { $0.service == service && $0.reopensAt > Date() }
+      return Line(
+        service: service, job: id, starts: job.starts,
+        cause: gate.map { .limited(until: $0.reopensAt) } ?? Self.cause(of: job))
+    }.sorted { $0.service < $1.service }
   }
 
-  private static func job(_ jobs: JobQueue, in db: Database) throws -> JobRecord? {
-    try jobs.records(in: db).last {
-      $0.kind == AnswerJob.kind && ($0.state == .waiting || $0.state == .running)
-    }
+  private static func cause(of job: JobRecord) -> Cause {
+    // A pause that is over leaves its reason, and neither of these.
+    guard job.state == .waiting, let reason = job.reason else { return .nothing }
+    if job.unreached > 0 { return .unreachable(reason) }
+    return job.failures > 0 ? .retry(at: job.readyAt, reason: reason) : .nothing
   }
+
+  subscript(service: String) -> Line? { lines.first { $0.service == service } }
 
   /// For a person, counting down.
   func text(now: Date) -> String {
     let count = waiting == 0 ? Word.nothingWaits.text : Word.someWait.text(waiting)
-    func seconds(_ date: Date) -> Int { max(0, Int(date.timeIntervalSince(now).rounded(.up))) }
-    return switch cause {
-    case .nothing: count
-    case .unreachable(let reason): "\(count); \(Word.unreachable.text): \(reason)"
-    case .limited(let date): "\(count); \(Word.limited.text(seconds(date)))"
-    case .retry(let date, let reason): "\(count); \(Word.retries.text(seconds(date))): \(reason)"
+    let causes = lines.compactMap { line in
+      line.cause.text(now: now).map { lines.count == 1 ? $0 : "\(line.service): \($0)" }
+    }
+    return ([count] + causes).joined(separator: "; ").shown()
+  }
+
+  /// As `--json` has it.
+  func document(now: Date) -> Document {
+    Document(
+      waiting: waiting,
+      services: lines.map { line in
+        let (state, reason) = line.cause.named
+        return Document.Service(
+          service: line.service, state: state, seconds: line.cause.seconds(now: now),
+          reason: reason)
+      })
+  }
+
+  struct Document: Encodable {
+    struct Service: Encodable {
+      /// `asking`, `unreachable`, `limited` or `retrying`.
+      var service, state: String
+      /// Until it is asked again.
+      var seconds: Int?
+      var reason: String?
+    }
+    var waiting: Int
+    var services: [Service]
+  }
+}
+
+extension Standing.Cause {
+  func seconds(now: Date) -> Int? {
+    switch self {
+    case .nothing, .unreachable: nil
+    case .limited(let date), .retry(let date, _):
+      max(0, Int(date.timeIntervalSince(now).rounded(.up)))
+    }
+  }
+
+  func text(now: Date) -> String? {
+    let seconds = seconds(now: now) ?? 0
+    return switch self {
+    case .nothing: nil
+    case .unreachable(let reason): "\(Word.unreachable.text): \(reason)"
+    case .limited: Word.limited.text(seconds)
+    case .retry(_, let reason): "\(Word.retries.text(seconds)): \(reason)"
+    }
+  }
+
+  fileprivate var named: (state: String, reason: String?) {
+    switch self {
+    case .nothing: ("asking", nil)
+    case .unreachable(let reason): ("unreachable", reason)
+    case .limited: ("limited", nil)
+    case .retry(_, let reason): ("retrying", reason)
     }
   }
 }

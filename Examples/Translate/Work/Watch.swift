@@ -9,7 +9,7 @@ import Tern
 struct Watch: Sendable {
   enum End: Sendable {
     case answered
-    /// The service can't be reached.
+    /// The service can't be reached, or wants a pause that nobody wants to wait for.
     case offline(String)
     /// By SIGINT or SIGTERM.
     case stopped
@@ -17,46 +17,47 @@ struct Watch: Sendable {
 
   let database: TranslateDatabase
   let key: String?
+  /// Where the questions go.
+  let service: String
+  /// Whether what is installed here answers where the service can't be reached.
+  let usesOffline: Bool
 
-  /// Another process may be the one that works, and its commits are seen by looking only.
-  private static let interval = Duration.milliseconds(30)
+  /// At which countdowns are shown anew.
+  private static let interval = Duration.seconds(1)
   /// After which the last word of a worker that tries nothing new is believed: another process's.
   private static let patience = Duration.seconds(2)
 
-  /// - Parameters:
-  ///   - usesOffline: whether what is installed here answers where the service can't be reached.
-  ///   - news: called at each look with the answers that came since, in the order of the questions,
-  ///     and with how the work stands.
-  func follow(
-    _ ids: [String], usesOffline: Bool,
-    news: @escaping @Sendable ([Entry?], Standing) throws -> Void
-  ) async throws -> End {
-    let told = Mutex(0)
-    let counted: @Sendable ([Entry?], Standing) throws -> Void = { entries, standing in
-      try news(entries, standing)
-      told.withLock { $0 += entries.count }
-    }
-    let end = try await follow(ids, endsLimited: usesOffline, counted)
-    guard case .offline = end, usesOffline else { return end }
-    let left = Array(ids.dropFirst(told.withLock { $0 }))
-    try await answerOffline(left)
-    return try await follow(left, endsLimited: false, counted)
-  }
-
-  /// - Parameter endsLimited: whether a service that wants a pause counts as one that can't be reached.
-  private func follow(
-    _ ids: [String], endsLimited: Bool,
-    _ news: @escaping @Sendable ([Entry?], Standing) throws -> Void
-  ) async throws -> End {
+  /// - Parameter teller: told of the answers in the order of the questions, and of how the work stands.
+  func follow(_ asked: Asked, _ teller: Teller) async throws -> End {
     // Before anything is tried: what failed earlier says nothing of now.
-    let before = try await database.pool.read { try Standing.Start(database.jobs, in: $0) }
-    let translator = Translator(database: database, path: SystemPath.shared, key: key)
+    let before = try await database.pool.read { try Standing(database, in: $0)[service] }
+    let translator = Translator(
+      database: database, path: SystemPath.shared, key: key
+    ) { teller.tell(part: $1, of: $0) }
+    let (news, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     return try await withThrowingTaskGroup(of: End?.self) { tasks in
       tasks.addTask {
         try await translator.worker.run(standby: true)
         return nil
       }
-      tasks.addTask { try await look(ids, before, endsLimited: endsLimited, news) }
+      // The last one tells of other programs on the file.
+      for hints in [asked.news, Interruption.requests(), database.jobs.announcements()] {
+        tasks.addTask {
+          for await _ in hints { signal.yield() }
+          return nil
+        }
+      }
+      tasks.addTask {
+        let standings = ValueObservation.tracking { try Standing(database, in: $0) }
+        for try await _ in standings.values(in: database.pool) { signal.yield() }
+        return nil
+      }
+      tasks.addTask {
+        // The sleep throws when an end was found.
+        while (try? await Task.sleep(for: Self.interval)) != nil { signal.yield() }
+        return nil
+      }
+      tasks.addTask { try await look(asked, before, teller, news) }
       defer { tasks.cancelAll() }
       while let end = try await tasks.next() { if let end { return end } }
       return .stopped
@@ -64,43 +65,71 @@ struct Watch: Sendable {
   }
 
   private func look(
-    _ ids: [String], _ before: Standing.Start?, endsLimited: Bool,
-    _ news: @Sendable ([Entry?], Standing) throws -> Void
+    _ asked: Asked, _ before: Standing.Line?, _ teller: Teller, _ news: AsyncStream<Void>
   ) async throws -> End {
-    var left = ids[...]
+    var left: ArraySlice<String> = []
     var old = before
+    /// How many of those that are left were put to what is installed here.
+    var tried = 0
     let began = ContinuousClock.now
+    var signals = news.makeAsyncIterator()
     while true {
+      let (new, isWhole) = asked.take()
+      left += new
       let ahead = Array(left.prefix(100))
-      let (standing, start, entries) = try await database.pool.read { db in
+      let (standing, entries) = try await database.pool.read { db in
         var entries: [Entry?] = []
         for id in ahead {
           let entry = try Entry.find(id, in: db)
           if entry?.state == "waiting" { break }
           entries.append(entry)
         }
-        let start = try Standing.Start(database.jobs, in: db)
-        return (try Standing(database.jobs, in: db), start, entries)
+        return (try Standing(database, in: db), entries)
       }
       left = left.dropFirst(entries.count)
-      try news(entries, standing)
-      if left.isEmpty { return .answered }
+      tried = max(0, tried - entries.count)
+      try teller.tell(entries, next: left.first, of: asked.count, standing, service)
+      if left.isEmpty, isWhole { return .answered }
       if Interruption.isAsked { return .stopped }
-      switch standing.cause {
-      case .unreachable(let reason) where entries.isEmpty:
-        if start != old || began.duration(to: .now) > Self.patience { return .offline(reason) }
+      // There may be more to tell at once.
+      if entries.count == ahead.count, !left.isEmpty { continue }
+      let line = standing[service]
+      var isStuck = false
+      switch line?.cause {
+      case .unreachable where entries.isEmpty && !left.isEmpty:
+        let isNew = line.map { Start($0) } != old.map { Start($0) }
+        isStuck = isNew || began.duration(to: .now) > Self.patience
       case .limited:
-        if endsLimited { return .offline(standing.text(now: Date())) }
+        isStuck = usesOffline && !left.isEmpty
         // Somebody was reached by it.
-        old = start
+        old = line
       default: break
       }
-      try await Task.sleep(for: Self.interval)
+      if isStuck, let reason = line?.cause.text(now: Date()) {
+        if usesOffline, tried < left.count {
+          try await answerOffline(left.dropFirst(tried))
+          tried = left.count
+          continue
+        }
+        if case .unreachable = line?.cause {
+          teller.tell(offline: reason)
+          if isWhole { return .offline(reason) }
+        }
+      }
+      _ = await signals.next()
     }
   }
 
-  /// Answers what is left of some questions with what is installed here.
-  private func answerOffline(_ ids: [String]) async throws {
+  /// What was tried last.
+  private struct Start: Equatable {
+    var job: JobID
+    var number: Int
+
+    init(_ line: Standing.Line) { (job, number) = (line.job, line.starts) }
+  }
+
+  /// Answers questions with what is installed here.
+  private func answerOffline(_ ids: ArraySlice<String>) async throws {
     let apertium = Apertium()
     for id in ids {
       guard let entry = try await database.pool.read({ try Entry.find(id, in: $0) }),
@@ -122,11 +151,10 @@ struct Watch: Sendable {
       let made = answer
       try await database.pool.write { db in
         try database.settle(id, made, model: nil, in: db)
-        for job in try database.jobs.records(in: db)
-        where job.kind == AnswerJob.kind && !job.state.hasEnded {
+        for job in try database.underWay(in: db) where job.service == service {
           try database.jobs.cancel(job.id, in: db)
         }
-        try database.goOn(in: db)
+        try database.goOn(with: service, in: db)
       }
     }
   }

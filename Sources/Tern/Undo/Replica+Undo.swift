@@ -40,12 +40,7 @@ extension SQLiteReplicaStore {
     try seal()
     return try transaction { transaction in
       _ = try Seal.run(in: transaction)
-      guard let target = try transaction.undoTarget() else { return nil }
-      let undone = try UndoPass(transaction, target).run()
-      try transaction.markUndone(target.sequence)
-      let sealed = try Seal.run(in: transaction)
-      for sequence in sealed { try transaction.markUndone(sequence, isUndo: true) }
-      return undone
+      return try transaction.undoTarget().map { try transaction.takeBack($0).0 }
     }
   }
 }

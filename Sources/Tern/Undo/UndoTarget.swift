@@ -17,31 +17,12 @@ struct UndoTarget {
 extension StoreTransaction {
   /// The last own operation that can be undone; `nil` where the log has none.
   func undoTarget() throws -> UndoTarget? {
-    var undoTimes: Set<HybridTime> = []
-    var last = try author(0).merged
-    while last > 0 {
-      var operations: [Operation] = []
-      var first = last
-      while let operation = try operation(LogID(author: 0, sequence: first)) {
-        if !operations.isEmpty, !operation.envelope.continues { break }
-        operations.insert(operation, at: 0)
-        first -= 1
-        if first == 0 { break }
-      }
-      guard let time = operations.last?.envelope.time else { return nil }
-      guard let isUndo = try undoMark(of: last) else {
-        return UndoTarget(
-          group: LogGroup(author: 0, sequences: first + 1...last), operations: operations,
-          stamp: Stamp(time: time, author: 0), undoTimes: undoTimes)
-      }
-      if isUndo { undoTimes.insert(time) }
-      last = first
-    }
-    return nil
+    var search = try UndoSearch(author(0).merged)
+    return try search.next(in: self)
   }
 
   /// Whether an operation undid another; `nil` for one that can be undone.
-  private func undoMark(of sequence: UInt64) throws -> Bool? {
+  fileprivate func undoMark(of sequence: UInt64) throws -> Bool? {
     let select = try statement("SELECT is_undo FROM \(tables.undone) WHERE sequence = ?")
     select.bind(1, raw: sequence)
     defer { select.reset() }
@@ -54,4 +35,42 @@ extension StoreTransaction {
     mark.bind(2, isUndo ? 1 : 0)
     try mark.run()
   }
+}
+
+/// Goes through the own operations that can be undone, the last first.
+struct UndoSearch {
+  private var last: UInt64
+  private var undoTimes: Set<HybridTime> = []
+
+  init(_ last: UInt64) {
+    self.last = last
+  }
+
+  /// - Returns: `nil` where the log has no further one.
+  mutating func next(in transaction: StoreTransaction) throws -> UndoTarget? {
+    while last > 0 {
+      var operations: [Operation] = []
+      var first = last
+      while let operation = try transaction.operation(LogID(author: 0, sequence: first)) {
+        if !operations.isEmpty, !operation.envelope.continues { break }
+        operations.insert(operation, at: 0)
+        first -= 1
+        if first == 0 { break }
+      }
+      guard let time = operations.last?.envelope.time else { return nil }
+      let sequences = first + 1...last
+      last = first
+      guard let isUndo = try transaction.undoMark(of: sequences.upperBound) else {
+        return UndoTarget(
+          group: LogGroup(author: 0, sequences: sequences), operations: operations,
+          stamp: Stamp(time: time, author: 0), undoTimes: undoTimes)
+      }
+      if isUndo { undoTimes.insert(time) }
+    }
+    return nil
+  }
+
+  /// What came last was undone by operations with these times. To those that follow they are later
+  /// ones.
+  mutating func note(_ undos: Set<HybridTime>) { undoTimes.formUnion(undos) }
 }

@@ -19,14 +19,16 @@ public protocol Job: Codable, Sendable {
   /// are parked.
   static var kind: String { get }
   /// Whose gate its jobs pass: what one of them is told about coming back later holds for all of
-  /// the same service. `nil`, the default, has no gate.
+  /// the same service. `nil`, the default, has no gate. Where a kind's jobs go to several services,
+  /// each is enqueued with its own.
   static var service: String? { get }
   /// How often, and when, what failed is tried again. The default is ``RetryPolicy/standard``.
   static var retry: RetryPolicy { get }
   /// How fast the jobs of this kind go, together. The default is ``JobPace/unbounded``. What is
   /// changed here holds for the jobs that wait, too.
   static var pace: JobPace { get }
-  /// How fast those of one lane go: see `lane` of ``JobQueue/enqueue(_:priority:after:unique:lane:files:in:)``.
+  /// How fast those of one lane go: see `lane` of
+  /// ``JobQueue/enqueue(_:priority:after:unique:lane:service:files:in:)``.
   static var lanePace: JobPace { get }
   /// Of the payload's coding; raise it when values that were stored before can't be decoded any
   /// more. The default is 1.

@@ -12,6 +12,8 @@ extension JobQueue {
   ///   - delay: not before that much time has passed.
   ///   - unique: what becomes of it when there is such a job already.
   ///   - lane: whose ``Job/lanePace`` it shares with others of its kind: an account, say, or a host.
+  ///   - service: whose gate it passes, where jobs of a kind go to several services; by default that of
+  ///     ``Job/service``.
   ///   - files: what ``attach(copyOf:as:)`` made; the job's from the commit on. What a job that is
   ///     skipped was given stays the caller's.
   /// - Returns: the new job's id, or that of the one that stands for it.
@@ -21,7 +23,7 @@ extension JobQueue {
   @discardableResult
   public func enqueue<J: Job>(
     _ job: J, priority: Int = 0, after delay: Duration = .zero, unique: JobUniqueness? = nil,
-    lane: String? = nil, files: [JobFile] = [], in db: Database
+    lane: String? = nil, service: String? = J.service, files: [JobFile] = [], in db: Database
   ) throws -> JobID {
     let payload = try JobCoding.encode(job)
     guard payload.count <= limits.payloadBytes else {
@@ -30,7 +32,9 @@ extension JobQueue {
         "a \(J.kind) has \(payload.count) bytes, and the limit is \(limits.payloadBytes); put "
           + "large content into a file")
     }
-    for (key, what) in [(unique?.key, "is unique by"), (lane, "goes in a lane of")] {
+    for (key, what) in [
+      (unique?.key, "is unique by"), (lane, "goes in a lane of"), (service, "names a service of"),
+    ] {
       guard let count = key?.utf8.count, count > limits.keyBytes else { continue }
       throw JobQueueError(
         .keyTooLong,
@@ -39,7 +43,7 @@ extension JobQueue {
     }
     let now = environment.now
     let new = NewJob(
-      kind: J.kind, service: J.service, lane: lane ?? "", payload: payload, version: J.version,
+      kind: J.kind, service: service, lane: lane ?? "", payload: payload, version: J.version,
       priority: priority, key: unique?.key,
       ready: delay > .zero ? environment.time(after: delay) : now)
     if unique == nil, files.isEmpty, db.isInsideTransaction {

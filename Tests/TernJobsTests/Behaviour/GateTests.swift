@@ -72,6 +72,31 @@ import Testing
       })
   }
 
+  @Test func `jobs of one kind go to several services, and each has a gate of its own`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      try rig.write { db in
+        for (shelf, service) in [("a1", "a"), ("a2", "a"), ("b1", "b"), ("b2", "b")] {
+          try queue.enqueue(Scan(shelf: shelf), service: service, in: db)
+        }
+        try queue.enqueue(Scan(shelf: "free"), service: nil, in: db)
+      }
+      let worker = worker(rig, queue, 1) { rig, shelf in
+        try await rig.sleep(1)
+        if shelf.hasPrefix("a"), rig.seconds < 10 { throw Failure(.limited(delay: .seconds(30))) }
+      }
+      try rig.live(worker, until: 20)
+      let gates = try rig.gates(queue)
+      #expect(gates.map(\.service) == ["a"])
+      #expect(
+        rig.notes() == [
+          "0 try a1", "1 try b1", "2 did b1", "2 try b2", "3 did b2", "3 try free", "4 did free",
+        ])
+      try rig.live(worker, until: 100)
+      #expect(rig.notes() == ["31 try a1", "32 did a1", "32 try a2", "33 did a2"])
+    }
+  }
+
   #if Rehearsal
   @Test func `a gate that is ignored is noticed`() throws {
     try Planted.with(.gateIgnored) {

@@ -1,0 +1,58 @@
+import GRDB
+import Tern
+
+/// Questions wait in a line for each service. What is first in a line has a job; what one service wants
+/// holds up no other line.
+extension TranslateDatabase {
+  /// Sees to it that the first question that waits for a service has a job, and one only. The job of
+  /// the one before may not have ended yet; its answer is there.
+  func goOn(with service: String, in db: Database) throws {
+    let next = try Row.fetchOne(
+      db,
+      sql: """
+        SELECT phrase, job FROM waiting WHERE coalesce(service, ?) = ? ORDER BY place LIMIT 1
+        """, arguments: [try Settings(in: db)[.service], service])
+    guard let next else { return }
+    let job = try (next[1] as Int64?).flatMap { try jobs.record(JobID(rawValue: $0), in: db) }
+    if let job, !job.state.hasEnded, !job.state.isStuck { return }
+    let phrase: String = next[0]
+    let id = try jobs.enqueue(
+      AnswerJob(phrase: phrase, service: service), service: service, in: db)
+    try db.execute(
+      sql: "UPDATE waiting SET job = ? WHERE phrase = ?", arguments: [id.rawValue, phrase])
+  }
+
+  /// ``goOn(with:in:)`` for all services.
+  func goOn(in db: Database) throws {
+    let services = try String.fetchAll(
+      db, sql: "SELECT DISTINCT coalesce(service, ?) FROM waiting",
+      arguments: [try Settings(in: db)[.service]])
+    for service in services { try goOn(with: service, in: db) }
+  }
+
+  /// The jobs that wait or run, each with its service, the newest last.
+  func underWay(in db: Database) throws -> [(id: JobID, service: String)] {
+    try Row.fetchAll(
+      db,
+      sql: """
+        SELECT id, service FROM grdb_tern_jobs
+        WHERE kind = ? AND state IN ('waiting', 'running') AND service IS NOT NULL ORDER BY id
+        """, arguments: [AnswerJob.kind]
+    ).map { (JobID(rawValue: $0[0]), $0[1]) }
+  }
+
+  /// Chooses where questions go that name no service; those that wait go there, too.
+  func set(service: String, in db: Database) throws {
+    let old = try Settings(in: db)[.service]
+    try Settings.set(.service, to: service, in: db)
+    for job in try underWay(in: db) where job.service == old { try jobs.cancel(job.id, in: db) }
+    try goOn(in: db)
+  }
+
+  /// Who is asked a question that waits.
+  func model(of phrase: String, in db: Database) throws -> String {
+    let own = try String.fetchOne(
+      db, sql: "SELECT model FROM waiting WHERE phrase = ?", arguments: [phrase])
+    return try own ?? Settings(in: db)[.model]
+  }
+}
