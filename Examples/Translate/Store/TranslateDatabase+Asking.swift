@@ -62,11 +62,12 @@ extension TranslateDatabase {
   }
 
   /// Lets no answer of a conversation go while somebody waits to be told of it, however many there
-  /// are; for a day at most, should the program die.
+  /// are; until the program dies, and for a day at most.
   func holding(_ conversation: String, _ body: () async throws -> Void) async throws {
     try await pool.write { db in
       try db.execute(
-        sql: "INSERT OR REPLACE INTO asker VALUES (?, unixepoch())", arguments: [conversation])
+        sql: "INSERT OR REPLACE INTO asker VALUES (?, unixepoch(), ?)",
+        arguments: [conversation, getpid()])
     }
     let result: Result<Void, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
@@ -155,6 +156,10 @@ extension TranslateDatabase {
   /// somebody is yet to be told of.
   private func trim(_ db: Database) throws {
     try db.execute(sql: "DELETE FROM asker WHERE since < unixepoch() - 86400")
+    for asker in try pid_t.fetchSet(db, sql: "SELECT process FROM asker")
+    where kill(asker, 0) != 0 && errno == ESRCH {
+      try db.execute(sql: "DELETE FROM asker WHERE process = ?", arguments: [asker])
+    }
     let old = try String.fetchAll(
       db,
       sql: """

@@ -42,6 +42,7 @@ struct TranslateDatabase: Sendable {
       for column in ["service TEXT", "model TEXT", "job INTEGER"] {
         try db.execute(sql: "ALTER TABLE waiting ADD COLUMN \(column)")
       }
+      try db.execute(sql: "ALTER TABLE asker ADD COLUMN process INTEGER NOT NULL DEFAULT 0")
     }
     return migrator
   }
