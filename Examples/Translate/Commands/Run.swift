@@ -96,9 +96,9 @@ struct Run: AsyncParsableCommand {
   /// Prints how the work stands, each time that it changes.
   private func tell(_ database: TranslateDatabase) async throws {
     let standings = ValueObservation.tracking { try Standing(database, in: $0) }
-    var last: Standing?
-    for try await standing in standings.values(in: database.pool) where standing != last {
-      last = standing
+    var last: Standing.News?
+    for try await standing in standings.values(in: database.pool) where standing.news != last {
+      last = standing.news
       try standing.say(json: json)
     }
   }

@@ -48,6 +48,17 @@ struct Standing: Hashable, Sendable {
 
   subscript(service: String) -> Line? { lines.first { $0.service == service } }
 
+  /// What somebody is told of: the work goes on from job to job without a word.
+  struct News: Hashable, Sendable {
+    var waiting: Int
+    var causes: [String: Cause]
+  }
+
+  var news: News {
+    let causes = lines.filter { $0.cause != .nothing }.map { ($0.service, $0.cause) }
+    return News(waiting: waiting, causes: Dictionary(uniqueKeysWithValues: causes))
+  }
+
   /// For a person, counting down.
   func text(now: Date) -> String {
     let count = waiting == 0 ? Word.nothingWaits.text : Word.someWait.text(waiting)
