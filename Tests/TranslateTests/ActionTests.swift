@@ -121,6 +121,19 @@ struct ActionTests {
     }
   }
 
+  @Test func `the five languages that were used last come first`() async throws {
+    try await withFolder { folder in
+      for target in ["de", "fr", "it", "pt", "nl", "fr"] {
+        _ = try await folder("text", "--from", "en", "--to", target)
+      }
+      let lines = try await folder("languages").lines
+      #expect(
+        lines.prefix(6).map { $0.prefix(3) } == ["en\t", "fr\t", "nl\t", "pt\t", "it\t", "aa\t"])
+      #expect(lines.filter { $0.hasPrefix("fr\t") }.count == 1)
+      #expect(lines.contains { $0.hasPrefix("de\t") })
+    }
+  }
+
   @Test func `scripts get documents from chat, run and status, too`() async throws {
     try await withFolder { folder in
       let talk = try await folder(

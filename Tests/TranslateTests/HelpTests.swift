@@ -54,6 +54,13 @@ struct HelpTests {
         }
       }
       #expect(try await folder("languages", "no such").output.isEmpty)
+      if TestService.isInstalled {
+        folder.environment["LC_ALL"] = "C.UTF-8"
+        let lines = try await folder("languages", "es").lines
+        #expect(
+          lines.contains { $0.hasPrefix("es\tespañol\tSpanish\toffline: →") && $0.contains("fr") })
+        folder.environment["LC_ALL"] = "es_ES.UTF-8"
+      }
       let documents = try await folder("languages", "fr", "--json").lines
       #expect(
         documents.contains { $0.hasPrefix(#"{"code":"fr","name":"francés","native":"français","#) })

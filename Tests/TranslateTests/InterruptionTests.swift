@@ -55,13 +55,17 @@ struct InterruptionTests {
 
 extension ChildProcess {
   /// Reads until it has said a text.
-  func read(until text: String) async throws {
+  ///
+  /// - Returns: all that was read.
+  @discardableResult
+  func read(until text: String) async throws -> String {
     try await blocking {
       var said = ""
       while !said.contains(text) {
         guard let bytes = read() else { throw CocoaError(.fileReadUnknown) }
         said += String(decoding: bytes, as: UTF8.self)
       }
+      return said
     }
   }
 }

@@ -71,7 +71,7 @@ struct DataFile: ParsableArguments {
       complain(Word.fullDisk.text)
       throw ExitCode.fullDisk
     } catch let error as Refusal {
-      complain(error.description)
+      complain(error.description.shown())
       throw ExitCode.usage
     }
   }

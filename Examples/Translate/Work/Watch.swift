@@ -144,7 +144,7 @@ struct Watch: Sendable {
           confidence: result.confidence)
       } catch let error as ApertiumError {
         // It goes on waiting for the service.
-        complain("\(error)")
+        complain("\(error)".shown())
         continue
       }
       answer.isOffline = true
