@@ -1,3 +1,4 @@
+#if Server
 import ExampleService
 import Foundation
 import Synchronization
@@ -141,3 +142,4 @@ final class Teller: Sendable {
     return isKnown ? Int(size.ws_col) : 80
   }
 }
+#endif
