@@ -4,6 +4,7 @@ extension UnsafeBufferPointer<UInt8> {
   ///
   /// Eight bytes at a time: subtracting one borrows from a byte's highest bit where the byte is zero, which
   /// it is where the two differ in nothing. Only what stands above the first hit can be a wrong one.
+  @inline(__always)
   func lineEnd(from start: Int) -> Int {
     guard let base = baseAddress.map({ UnsafeRawPointer($0) }) else { return count }
     let (ones, highest): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
@@ -20,6 +21,7 @@ extension UnsafeBufferPointer<UInt8> {
   }
 
   /// What follows the field's name, its colon and one space; `nil` for another field's line.
+  @inline(__always)
   func value(of name: StaticString) -> Self? {
     let length = name.utf8CodeUnitCount
     guard count >= length else { return nil }

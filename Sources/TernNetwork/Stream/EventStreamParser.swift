@@ -36,11 +36,12 @@ public struct EventStreamParser: Sendable {
   private var isAfterCarriageReturn = false
   private var failure: EventStreamError?
 
-  private var name: [UInt8] = []
-  private var data: [UInt8] = []
+  private var name = EventField()
+  private var data = EventField()
   /// An id that counts when its event ends.
-  private var pendingID: [UInt8] = []
-  private var hasPendingID = false
+  private var pendingID = EventField()
+  /// With a line feed for each of its lines.
+  private var dataByteCount = 0
 
   /// - Parameter lastEventID: what was sent as `Last-Event-ID`, which events without an id of their
   ///   own go on to carry.
@@ -63,6 +64,13 @@ public struct EventStreamParser: Sendable {
   }
 
   private mutating func read(_ bytes: Line, into items: inout [Item]) {
+    readLines(bytes, into: &items)
+    name.settle(in: bytes)
+    data.settle(in: bytes)
+    pendingID.settle(in: bytes)
+  }
+
+  private mutating func readLines(_ bytes: Line, into items: inout [Item]) {
     var start = 0
     if isAfterCarriageReturn, let first = bytes.first {
       isAfterCarriageReturn = false
@@ -75,7 +83,7 @@ public struct EventStreamParser: Sendable {
       }
       let piece = Line(rebasing: bytes[start..<end])
       guard end < bytes.count else { return partial.append(contentsOf: piece) }
-      endLine(with: piece, into: &items)
+      endLine(with: piece, of: bytes, into: &items)
       guard failure == nil else { return }
       start = end + 1
       guard bytes[end] == UInt8(ascii: "\r") else { continue }
@@ -84,13 +92,15 @@ public struct EventStreamParser: Sendable {
     }
   }
 
-  private mutating func endLine(with piece: Line, into items: inout [Item]) {
-    if partial.isEmpty { return interpret(piece, into: &items) }
+  private mutating func endLine(
+    with piece: Line, of bytes: Line, into items: inout [Item]
+  ) {
+    if partial.isEmpty { return interpret(piece, of: bytes, into: &items) }
     partial.append(contentsOf: piece)
     // Taken out meanwhile, and back for its memory.
     var line: [UInt8] = []
     swap(&line, &partial)
-    line.withUnsafeBufferPointer { interpret($0, into: &items) }
+    line.withUnsafeBufferPointer { interpret($0, of: bytes, into: &items) }
     line.removeAll(keepingCapacity: true)
     swap(&line, &partial)
   }
@@ -98,32 +108,32 @@ public struct EventStreamParser: Sendable {
   private mutating func fail(_ code: EventStreamError.Code, _ bytes: Int) {
     failure = EventStreamError(code: code, limitBytes: bytes)
     partial = []
-    data = []
+    data = EventField()
   }
 }
 
 extension EventStreamParser {
   fileprivate typealias Line = UnsafeBufferPointer<UInt8>
 
-  fileprivate mutating func interpret(_ line: Line, into items: inout [Item]) {
+  /// - Parameter bytes: the piece that is read, in which the line lies unless it began before.
+  fileprivate mutating func interpret(_ line: Line, of bytes: Line, into items: inout [Item]) {
     var line = line
     if isFirstLine {
       isFirstLine = false
       if line.starts(with: [0xEF, 0xBB, 0xBF]) { line = Line(rebasing: line.dropFirst(3)) }
     }
-    guard let first = line.first else { return dispatch(into: &items) }
+    guard let first = line.first else { return dispatch(of: bytes, into: &items) }
     switch first {
     case UInt8(ascii: ":"): items.append(.comment)
-    case UInt8(ascii: "d"): line.value(of: "data").map { append($0) }
+    case UInt8(ascii: "d"):
+      guard let value = line.value(of: "data") else { return }
+      append(value, of: bytes)
     case UInt8(ascii: "e"):
       guard let value = line.value(of: "event") else { return }
-      name.removeAll(keepingCapacity: true)
-      name.append(contentsOf: value)
+      name.hold(value, in: bytes)
     case UInt8(ascii: "i"):
       guard let value = line.value(of: "id"), !value.contains(0) else { return }
-      pendingID.removeAll(keepingCapacity: true)
-      pendingID.append(contentsOf: value)
-      hasPendingID = true
+      pendingID.hold(value, in: bytes)
     case UInt8(ascii: "r"):
       guard let value = line.value(of: "retry"), let milliseconds = value.number else { return }
       reconnectionTime = .milliseconds(milliseconds)
@@ -131,26 +141,27 @@ extension EventStreamParser {
     }
   }
 
-  private mutating func append(_ value: Line) {
-    guard data.count + value.count < limit.eventBytes else {
+  private mutating func append(_ value: Line, of bytes: Line) {
+    guard dataByteCount + value.count < limit.eventBytes else {
       return fail(.eventTooLarge, limit.eventBytes)
     }
-    data.append(contentsOf: value)
-    data.append(UInt8(ascii: "\n"))
+    dataByteCount += value.count + 1
+    if data.isHeld { data.append(line: value, in: bytes) } else { data.hold(value, in: bytes) }
   }
 
-  private mutating func dispatch(into items: inout [Item]) {
-    if hasPendingID {
-      lastEventID = String(decoding: pendingID, as: UTF8.self)
-      hasPendingID = false
+  private mutating func dispatch(of bytes: Line, into items: inout [Item]) {
+    if pendingID.isHeld {
+      lastEventID = pendingID.text(in: bytes)
+      pendingID.release()
     }
-    // Every data line left a line feed, so a stream that sent an empty one is told apart here.
-    if !data.isEmpty {
-      let text = data.withUnsafeBufferPointer { String(decoding: $0.dropLast(), as: UTF8.self) }
-      let type = name.isEmpty ? "message" : String(decoding: name, as: UTF8.self)
-      items.append(.event(ServerEvent(name: type, data: text, id: lastEventID)))
+    // A stream that sent one empty line of data is told apart from one that sent none.
+    if data.isHeld {
+      let type = name.isEmpty ? "message" : name.text(in: bytes)
+      items.append(
+        .event(ServerEvent(name: type, data: data.text(in: bytes), id: lastEventID)))
+      data.release()
+      dataByteCount = 0
     }
-    name.removeAll(keepingCapacity: true)
-    data.removeAll(keepingCapacity: true)
+    name.release()
   }
 }

@@ -6,7 +6,8 @@ extension FuzzTarget {
     { texts.map { Array($0.utf8) } }
   }
 
-  /// An event stream; the first byte says in what pieces the rest arrives.
+  /// An event stream; the first byte says in what pieces the rest arrives: of one size, and of sizes that
+  /// are drawn.
   static let events = FuzzTarget(
     name: "events",
     samples: texts(
@@ -16,11 +17,19 @@ extension FuzzTarget {
     var limit = EventStreamParser.Limit()
     (limit.lineBytes, limit.eventBytes) = (64, 96)
     var whole = EventStreamParser(limit: limit)
-    let (expected, refusal) = read(bytes.dropFirst(), by: bytes.count, &whole)
-    for size in Set([1, Int(bytes.first ?? 0) % 16 + 1]) {
+    let (expected, refusal) = read(bytes.dropFirst(), by: { bytes.count }, &whole)
+    let seed = Int(bytes.first ?? 0)
+    var state = UInt32(seed)
+    // Most are short, and some are empty.
+    let drawn = {
+      state = state &* 1_664_525 &+ 1_013_904_223
+      return Int(state >> 28) * Int(state >> 24 & 3)
+    }
+    let sizes: [(String, () -> Int)] = [("1", { 1 }), ("one", { seed % 16 + 1 }), ("drawn", drawn)]
+    for (name, size) in sizes {
       var parser = EventStreamParser(limit: limit)
       let (items, error) = read(bytes.dropFirst(), by: size, &parser)
-      try require(items == expected && error == refusal, "pieces of \(size) make other events")
+      try require(items == expected && error == refusal, "pieces of size \(name) make other events")
       try require(
         parser.lastEventID == whole.lastEventID
           && parser.reconnectionTime == whole.reconnectionTime, "pieces leave another id")
@@ -32,12 +41,15 @@ extension FuzzTarget {
   }
 
   private static func read(
-    _ bytes: ArraySlice<UInt8>, by size: Int, _ parser: inout EventStreamParser
+    _ bytes: ArraySlice<UInt8>, by size: () -> Int, _ parser: inout EventStreamParser
   ) -> (items: [EventStreamParser.Item], error: EventStreamError?) {
     var items: [EventStreamParser.Item] = []
     do throws(EventStreamError) {
-      for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: max(size, 1)) {
-        items += try parser.consume(bytes[start..<min(start + size, bytes.endIndex)])
+      var start = bytes.startIndex
+      while start < bytes.endIndex {
+        let end = min(start + size(), bytes.endIndex)
+        items += try parser.consume(bytes[start..<end])
+        start = end
       }
       // A failure behind events comes with the next call.
       items += try parser.consume([])
@@ -77,27 +89,34 @@ extension FuzzTarget {
     return problem == HTTPProblem(status: 503) ? .refused : .taken
   }
 
-  /// A form whose names hold anything: field, file name and value, divided by NUL.
+  /// A form whose names hold anything: field, file name and value of each part, divided by NUL.
   static let form = FuzzTarget(
     name: "form",
     samples: texts("title\u{0}\u{0}Dune", "a\"\r\nb\u{0}shelf\r.jpg\u{0}\r\n--b--\r\n")
   ) { bytes in
-    let parts = bytes.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
+    let texts = bytes.split(separator: 0, maxSplits: 30, omittingEmptySubsequences: false)
       .map { String(decoding: $0, as: UTF8.self) }
     var form = MultipartForm(boundary: "b")
-    let value = parts.count > 2 ? parts[2] : ""
-    form.parts.append(
-      .init(
-        name: parts[0], content: .text(value), fileName: parts.count > 1 ? parts[1] : nil,
-        type: "image/jpeg"))
-    guard case .bytes(let head) = form.segments[0] else { throw FuzzFailure("a head is a file") }
-    let lines = Array(head).split(separator: 13, omittingEmptySubsequences: false)
-    try require(
-      lines.count == 5 && lines.dropFirst().allSatisfy { $0.first == 10 }
-        && head.count { $0 == 10 } == 4, "a name breaks the line that it stands in")
-    let quotes = parts.count > 1 ? 4 : 2
-    try require(head.count { $0 == UInt8(ascii: "\"") } == quotes, "a name ends before its end")
-    try require(form.segments[1] == .text(value), "a value changes")
+    for start in stride(from: 0, to: texts.count, by: 3) {
+      let fileName = start + 1 < texts.count ? texts[start + 1] : nil
+      let value = start + 2 < texts.count ? texts[start + 2] : ""
+      form.parts.append(
+        .init(name: texts[start], content: .text(value), fileName: fileName, type: "image/jpeg"))
+    }
+    try require(form.segments.count == 3 * form.parts.count + 1, "a part is not one")
+    for (number, part) in form.parts.enumerated() {
+      let segments = form.segments[(3 * number)..<(3 * number + 3)]
+      guard case .bytes(let head) = segments.first else { throw FuzzFailure("a head is a file") }
+      let lines = Array(head).split(separator: 13, omittingEmptySubsequences: false)
+      try require(
+        lines.count == 5 && lines.dropFirst().allSatisfy { $0.first == 10 }
+          && head.count { $0 == 10 } == 4, "a name breaks the line that it stands in")
+      let quotes = part.fileName == nil ? 2 : 4
+      try require(head.count { $0 == UInt8(ascii: "\"") } == quotes, "a name ends before its end")
+      try require(segments.dropFirst().first == part.content, "a value changes")
+      try require(segments.last == .text("\r\n"), "a part has no end")
+    }
+    try require(form.segments.last == .text("--b--\r\n"), "a form has no end")
     return .taken
   }
 

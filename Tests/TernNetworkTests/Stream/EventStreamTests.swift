@@ -37,8 +37,31 @@ struct EventStreamTests {
     #expect(try await stream.next() == nil)
     let sent = try #require(transport.requests.first)
     #expect(sent.headers["accept"] == "text/event-stream")
+    #expect(sent.headers["cache-control"] == "no-cache")
     #expect(sent.headers["last-event-id"] == "1")
     #expect(sent.headers["authorization"] == "Bearer secret-token")
+  }
+
+  /// As `format-mime-*` and `format-utf-8` of the web platform's tests have it.
+  @Test(
+    "a stream is told by its type, whatever its parameters, and is UTF-8 whatever they say",
+    arguments: [
+      ("text/event-stream", true), ("text/event-stream;", true),
+      ("TEXT/Event-Stream;x bogus", true),
+      ("text/event-stream;charset=windows-1252", true), ("x bogus", false), ("", false),
+      ("text/event-stream-bogus", false), ("application/json", false),
+    ])
+  func types(type: String, isStream: Bool) async throws {
+    let transport = answer(200, "data:ok…\n\n", type: type)
+    if isStream {
+      let stream = try #require(try await EventStream.open(Self.request, over: transport))
+      #expect(try await stream.next()?.data == "ok…")
+    } else {
+      let error = await failure(EventStreamError.self) {
+        _ = try await EventStream.open(Self.request, over: transport)
+      }
+      #expect(error?.code == .notAnEventStream)
+    }
   }
 
   @Test(
