@@ -11,6 +11,7 @@ import TernNetwork
 /// - `blind COMMANDS` runs them while this process can open nothing more, asks a new source, and then waits
 ///   for the path that follows;
 /// - `get` asks a server on this machine through HTTP;
+/// - `ask` asks one at 10.9.0.1 through a ``CheckingTransport``, and says what became of the path;
 /// - `release` makes and releases sources, and says how many sockets are left open.
 @main
 struct PathProbe {
@@ -18,6 +19,7 @@ struct PathProbe {
     let source = RouteSource()
     var changes = source.changes().makeAsyncIterator()
     say(try await next(&changes))
+    let port = try serve()
     var steps = CommandLine.arguments.dropFirst()
     while let step = steps.popFirst() {
       switch step {
@@ -29,6 +31,7 @@ struct PathProbe {
         say(RouteSource().path)
       case "blind":
         try await blindly(steps.popFirst(), &changes)
+      case "ask": try await ask(port, source)
       case "get": print(try await get())
       case "release": print(try released())
       default: throw Failure(what: "no such step: \(step)")
@@ -78,26 +81,50 @@ struct PathProbe {
 
   /// The status of an answer from 127.0.0.1.
   private static func get() async throws -> Int {
+    let url = "http://127.0.0.1:\(try serve())/"
+    return try await CurlTransport.shared.send(HTTPRequest(.get, url, deadline: .seconds(10)))
+      .status
+  }
+
+  /// Asks what is at 10.9.0.1, which is the app's own server, where anything is there.
+  private static func ask(_ port: Int, _ source: RouteSource) async throws {
+    let url = "http://10.9.0.1:\(port)/"
+    let transport = CheckingTransport(
+      over: CurlTransport.shared, correcting: source,
+      probe: ServerProbe(url, deadline: .milliseconds(500)))
+    var request = HTTPRequest(.get, url)
+    request.connectTimeout = .milliseconds(500)
+    do {
+      print(try await transport.send(request).status)
+    } catch let error as HTTPError {
+      print(error.code == .connectTimeout || error.code == .unreachable ? "silence" : "\(error)")
+    }
+    say(source.path)
+  }
+
+  /// A server on every address of this machine, which answers each connection with 204.
+  ///
+  /// - Returns: Its port.
+  private static func serve() throws -> Int {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isReady = withUnsafeMutableBytes(of: &address) { bytes in
       let pointer = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-      return bind(listener, pointer, length) == 0 && listen(listener, 1) == 0
+      return bind(listener, pointer, length) == 0 && listen(listener, 16) == 0
         && getsockname(listener, pointer, &length) == 0
     }
     guard isReady else { throw Failure(what: "no server: \(String(cString: strerror(errno)))") }
     let thread = Thread {
-      let connection = accept(listener, nil, nil)
-      let answer = Array("HTTP/1.1 204 Here\r\n\r\n".utf8)
-      _ = write(connection, answer, answer.count)
+      while case let connection = accept(listener, nil, nil), connection >= 0 {
+        let answer = Array("HTTP/1.1 204 Here\r\nConnection: close\r\n\r\n".utf8)
+        _ = write(connection, answer, answer.count)
+        shutdown(connection, Int32(SHUT_WR))
+      }
     }
     thread.start()
-    let port = UInt16(bigEndian: address.sin_port)
-    let request = HTTPRequest(.get, "http://127.0.0.1:\(port)/", deadline: .seconds(10))
-    return try await CurlTransport.shared.send(request).status
+    return Int(UInt16(bigEndian: address.sin_port))
   }
 
   /// Sockets beyond those before, once they are closed: on the sources' own queues, soon.

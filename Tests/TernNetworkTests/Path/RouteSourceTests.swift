@@ -118,6 +118,18 @@ struct RouteSourceTests {
   }
 
   @Test(
+    "a network whose gateway is silent is none, and one in which a request gets through is one",
+    .enabled(if: isPossible, "this system lets nobody make a network"))
+  func corrected() throws {
+    // Without a carrier the kernel would know; nobody answers at 10.9.0.1 until this machine does itself.
+    let lines = try probe(
+      "change", Self.pair, "ask", "fresh", "ip link set lo up; ip addr add 10.9.0.1/32 dev lo",
+      "ask")
+    #expect(
+      lines == ["none 0", "route 1", "silence", "none 2", "route 0", "204", "route 3"])
+  }
+
+  @Test(
     "released sources leave no socket open",
     .enabled(if: isPossible, "this system lets nobody make a network"))
   func release() throws {
