@@ -1,8 +1,14 @@
-/// A point in time as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// A point in time as HTTP writes it, in any of its three forms:
 ///
-/// The two obsolete formats are not read, and the name of the day is not compared with the date.
+/// ```text
+/// Sun, 06 Nov 1994 08:49:37 GMT     IMF-fixdate, the one that is written today
+/// Sunday, 06-Nov-94 08:49:37 GMT    RFC 850
+/// Sun Nov  6 08:49:37 1994          asctime
+/// ```
 ///
-/// - Source: RFC 9110, section 5.6.7, IMF-fixdate.
+/// The name of the day is not compared with the date. Dates before 1970 are none.
+///
+/// - Source: RFC 9110, section 5.6.7.
 public struct HTTPDate: Hashable, Sendable {
   public let secondsSince1970: Int64
 
@@ -10,28 +16,121 @@ public struct HTTPDate: Hashable, Sendable {
     self.secondsSince1970 = secondsSince1970
   }
 
-  public init?(_ text: String) {
+  /// - Parameter now: what the two digits of an RFC 850 year are read by: the latest year with
+  ///   them that is no more than 50 years ahead of it. Without it, a year from 1970 to 2069.
+  public init?(_ text: String, now: HTTPDate? = nil) {
+    // Every field stands in its own column, in RFC 850 after the comma.
     let bytes = Array(text.utf8)
-    // Every field stands in its own column.
-    guard bytes.count == 29, text.hasSuffix(" GMT"), bytes[3] == UInt8(ascii: ","),
-      [4, 7, 11, 16].allSatisfy({ bytes[$0] == UInt8(ascii: " ") }),
-      [19, 22].allSatisfy({ bytes[$0] == UInt8(ascii: ":") }),
-      Self.days.contains(Self.text(bytes[0..<3])),
-      let month = Self.months.firstIndex(of: Self.text(bytes[8..<11])),
-      let day = Self.number(bytes[5..<7]), let year = Self.number(bytes[12..<16]),
-      let hour = Self.number(bytes[17..<19]), let minute = Self.number(bytes[20..<22]),
-      let second = Self.number(bytes[23..<25]),
-      year >= 1970, (1...Self.length(ofMonth: month + 1, year: year)).contains(day),
-      hour < 24, minute < 60, second <= 60  // 60 is a leap second
+    let fields: DateFields?
+    if let comma = bytes.firstIndex(of: UInt8(ascii: ",")) {
+      fields = comma == 3 ? DateFields(fixed: bytes) : DateFields(rfc850: bytes, comma)
+    } else {
+      fields = DateFields(asctime: bytes)
+    }
+    guard var fields else { return nil }
+    if fields.hasShortYear {
+      // The window's last moment, and the century that puts the date at or before it.
+      let last = now.map { DateFields($0).years(later: 50) } ?? .endOf2069
+      fields.year += last.year / 100 * 100
+      if fields > last { fields.year -= 100 }
+    }
+    guard let seconds = fields.secondsSince1970 else { return nil }
+    secondsSince1970 = seconds
+  }
+}
+
+/// A date's parts, compared in the order of their greatness.
+private struct DateFields: Comparable {
+  var year: Int64
+  /// From 1.
+  var month: Int64
+  var day: Int64
+  var hour: Int64
+  var minute: Int64
+  /// 60 is a leap second.
+  var second: Int64
+  /// The year is from 0 to 99, of some century.
+  var hasShortYear = false
+
+  static let endOf2069 = DateFields(
+    year: 2069, month: 12, day: 31, hour: 23, minute: 59, second: 60)
+
+  func years(later count: Int64) -> DateFields {
+    var later = self
+    later.year += count
+    return later
+  }
+
+  static func < (left: DateFields, right: DateFields) -> Bool {
+    (left.year, left.month, left.day, left.clock)
+      < (right.year, right.month, right.day, right.clock)
+  }
+
+  private var clock: Int64 { (hour * 60 + minute) * 60 + second }
+
+  private init(
+    year: Int64, month: Int64, day: Int64, hour: Int64, minute: Int64, second: Int64
+  ) {
+    (self.year, self.month, self.day) = (year, month, day)
+    (self.hour, self.minute, self.second) = (hour, minute, second)
+  }
+
+  // MARK: - Reading
+
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  init?(fixed bytes: [UInt8]) {
+    guard bytes.count == 29, Self.days.contains(Self.text(bytes[0..<3])),
+      Self.text(bytes[3..<5]) == ", ", bytes[7] == Self.space, bytes[11] == Self.space,
+      bytes[16] == Self.space, Self.text(bytes[25...]) == " GMT"
     else { return nil }
-    let dayNumber = Self.daysSince1970(year: year, month: month + 1, day: day)
-    secondsSince1970 = ((dayNumber * 24 + hour) * 60 + minute) * 60 + second
+    self.init(
+      year: bytes[12..<16], month: bytes[8..<11], day: bytes[5..<7], time: bytes[17..<25])
+  }
+
+  /// `Sunday, 06-Nov-94 08:49:37 GMT`
+  init?(rfc850 bytes: [UInt8], _ comma: Int) {
+    let rest = Array(bytes[comma...])
+    guard rest.count == 24, Self.longDays.contains(Self.text(bytes[..<comma])),
+      Self.text(rest[0..<2]) == ", ", rest[4] == Self.dash, rest[8] == Self.dash,
+      rest[11] == Self.space, Self.text(rest[20...]) == " GMT"
+    else { return nil }
+    self.init(year: rest[9..<11], month: rest[5..<8], day: rest[2..<4], time: rest[12..<20])
+    hasShortYear = true
+  }
+
+  /// `Sun Nov  6 08:49:37 1994`
+  init?(asctime bytes: [UInt8]) {
+    guard bytes.count == 24, Self.days.contains(Self.text(bytes[0..<3])), bytes[3] == Self.space,
+      bytes[7] == Self.space, bytes[10] == Self.space, bytes[19] == Self.space
+    else { return nil }
+    let day = bytes[8] == Self.space ? bytes[9..<10] : bytes[8..<10]
+    self.init(year: bytes[20..<24], month: bytes[4..<7], day: day, time: bytes[11..<19])
+  }
+
+  private init?(
+    year: ArraySlice<UInt8>, month: ArraySlice<UInt8>, day: ArraySlice<UInt8>,
+    time: ArraySlice<UInt8>
+  ) {
+    let time = Array(time)
+    guard let year = Self.number(year), let month = Self.months.firstIndex(of: Self.text(month)),
+      let day = Self.number(day), let hour = Self.number(time[0..<2]),
+      let minute = Self.number(time[3..<5]), let second = Self.number(time[6..<8]),
+      time[2] == Self.colon, time[5] == Self.colon
+    else { return nil }
+    self.init(
+      year: year, month: Int64(month + 1), day: day, hour: hour, minute: minute, second: second)
   }
 
   private static let days: Set = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+  private static let longDays: Set = [
+    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+  ]
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
+  private static let (space, dash, colon) = (
+    UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: ":")
+  )
 
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
     String(decoding: bytes, as: UTF8.self)
@@ -44,7 +143,43 @@ public struct HTTPDate: Hashable, Sendable {
     return Int64(text(digits))
   }
 
-  private static func length(ofMonth month: Int, year: Int64) -> Int64 {
+  // MARK: - The calendar
+
+  /// `nil` for a date that there never was, or one before 1970.
+  var secondsSince1970: Int64? {
+    guard year >= 1970, (1...Self.length(ofMonth: month, year: year)).contains(day),
+      hour < 24, minute < 60, second <= 60
+    else { return nil }
+    let before = year - 1
+    // Leap days in every year up to the one before, less those before 1970.
+    let leapDays = before / 4 - before / 100 + before / 400 - 477
+    let ofMonths = (1..<month).reduce(0) { $0 + Self.length(ofMonth: $1, year: year) }
+    let dayNumber = (year - 1970) * 365 + leapDays + ofMonths + day - 1
+    return dayNumber * 86_400 + clock
+  }
+
+  init(_ date: HTTPDate) {
+    var days = date.secondsSince1970.flooredDivision(by: 86_400)
+    let clock = date.secondsSince1970 - days * 86_400
+    (year, month) = (1970, 1)
+    // 400 years have as many days as any other 400.
+    year += 400 * days.flooredDivision(by: 146_097)
+    days -= 146_097 * days.flooredDivision(by: 146_097)
+    while days >= Self.length(of: year) {
+      days -= Self.length(of: year)
+      year += 1
+    }
+    while days >= Self.length(ofMonth: month, year: year) {
+      days -= Self.length(ofMonth: month, year: year)
+      month += 1
+    }
+    day = days + 1
+    (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60)
+  }
+
+  private static func length(of year: Int64) -> Int64 { isLeap(year) ? 366 : 365 }
+
+  private static func length(ofMonth month: Int64, year: Int64) -> Int64 {
     switch month {
     case 2: isLeap(year) ? 29 : 28
     case 4, 6, 9, 11: 30
@@ -55,12 +190,10 @@ public struct HTTPDate: Hashable, Sendable {
   private static func isLeap(_ year: Int64) -> Bool {
     year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
   }
+}
 
-  private static func daysSince1970(year: Int64, month: Int, day: Int64) -> Int64 {
-    let before = year - 1
-    // Leap days in every year up to the one before, less those before 1970.
-    let leapDays = before / 4 - before / 100 + before / 400 - 477
-    let ofMonths = (1..<month).reduce(0) { $0 + length(ofMonth: $1, year: year) }
-    return (year - 1970) * 365 + leapDays + ofMonths + day - 1
+extension Int64 {
+  fileprivate func flooredDivision(by divisor: Int64) -> Int64 {
+    self / divisor - (self % divisor < 0 ? 1 : 0)
   }
 }

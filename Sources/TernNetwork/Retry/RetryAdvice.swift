@@ -20,7 +20,9 @@ public struct RetryAdvice: Hashable, Sendable {
     guard let value = headers["Retry-After"] else { return nil }
     if let seconds = Self.seconds(value) {
       self.init(delay: .seconds(seconds))
-    } else if let then = HTTPDate(value), let now = headers["Date"].flatMap(HTTPDate.init) {
+    } else if let now = headers["Date"].flatMap({ HTTPDate($0) }),
+      let then = HTTPDate(value, now: now)
+    {
       self.init(delay: .seconds(then.secondsSince1970 - now.secondsSince1970))
     } else {
       return nil
