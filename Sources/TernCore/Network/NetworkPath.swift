@@ -32,6 +32,11 @@ public protocol NetworkPathSource: Sendable {
   /// What is known now.
   var path: NetworkPath { get }
 
+  /// Whether what an app knows by a name, an origin for example, may be reached over that path. Who has
+  /// no means to know says what it knows of the path, as the default does; what it says changes with
+  /// the path's generation alone.
+  func mayReach(_ endpoint: String) -> Bool
+
   /// What is known now, and then what it becomes; a slow reader gets the newest only. Ends when its
   /// reader's task is cancelled.
   func changes() -> AsyncStream<NetworkPath>
@@ -58,4 +63,8 @@ public struct UnknownPathSource: CorrectablePathSource {
   public func changes() -> AsyncStream<NetworkPath> {
     AsyncStream { continuation in continuation.yield(path) }
   }
+}
+
+extension NetworkPathSource {
+  public func mayReach(_ endpoint: String) -> Bool { path.hasRoute }
 }

@@ -74,6 +74,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case tokenUntaken
   /// What fails at a service is tried again whatever failed there before.
   case budgetIgnored
+  /// Jobs are started although what they require of the network is not there.
+  case requirementIgnored
 
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
@@ -87,6 +89,7 @@ package enum Planted: String, CaseIterable, Sendable {
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
     .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
     .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
+    .requirementIgnored,
   ]
 
   #if Rehearsal

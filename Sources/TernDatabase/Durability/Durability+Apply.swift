@@ -48,7 +48,8 @@ extension Durability {
   /// durability set on the writer, it waits for the disk no longer than that needs. A later commit
   /// that does wait makes it as durable as itself.
   ///
-  /// - Throws: what `body` throws, with nothing written; `DatabaseError`.
+  /// - Throws: what `body` throws, with nothing written; `DatabaseError`; ``DatabaseSetupError``
+  ///   where the connection would not go back to this durability, with all written.
   package func writeUnsynced<T>(
     to writer: some DatabaseWriter, _ body: (Database) throws -> T
   ) throws -> T {
@@ -58,9 +59,13 @@ extension Durability {
         try String.fetchOne(db.cachedStatement(sql: "PRAGMA main.journal_mode")) == "wal"
       else { return try Self.transact(db, body) }
       try db.execute(sql: "PRAGMA main.synchronous = \(SynchronousLevel.normal.rawValue)")
-      // SQLite sets this as it reads the statement, without a lock that could be in the way.
-      defer { sqlite3_exec(db.sqliteConnection, Self.fullSync, nil, nil, nil) }
-      return try Self.transact(db, body)
+      let outcome = Result { try Self.transact(db, body) }
+      // SQLite sets this as it reads the statement, without a lock that could be in the way; where
+      // it has no memory for that, nothing that follows would be as durable as it says.
+      guard sqlite3_exec(db.sqliteConnection, Self.fullSync, nil, nil, nil) == SQLITE_OK else {
+        throw DatabaseSetupError(.durabilityNotApplied, database: db.filename)
+      }
+      return try outcome.get()
     }
   }
 

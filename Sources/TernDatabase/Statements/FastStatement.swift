@@ -29,6 +29,11 @@ package struct FastStatement {
     sqlite3_bind_int64(pointer, index, Int64(bitPattern: value))
   }
 
+  /// Binds values from the first on; SQLite copies them.
+  package func bindAll(_ values: any BindableValue...) {
+    for (index, value) in values.enumerated() { value.bind(to: pointer, at: Int32(index) + 1) }
+  }
+
   package func bindNull(_ index: Int32) {
     sqlite3_bind_null(pointer, index)
   }
@@ -130,6 +135,18 @@ package struct FastStatement {
     return DatabaseError(resultCode: code, message: message, sql: sql)
   }
 
+  /// What `body` makes of the first row, `nil` where there is none; resets.
+  package func first<T>(_ body: () throws -> T) throws -> T? {
+    defer { reset() }
+    return try step() ? body() : nil
+  }
+
+  /// Calls `body` for each row and resets.
+  package func each(_ body: () throws -> Void) throws {
+    defer { reset() }
+    while try step() { try body() }
+  }
+
   // MARK: - Reading; columns begin at 0
 
   package func isNull(_ column: Int32) -> Bool {
@@ -142,6 +159,19 @@ package struct FastStatement {
 
   package func raw(_ column: Int32) -> UInt64 {
     UInt64(bitPattern: sqlite3_column_int64(pointer, column))
+  }
+
+  package func int(_ column: Int32) -> Int { Int(int64(column)) }
+
+  /// Whether the number is another than 0.
+  package func bool(_ column: Int32) -> Bool { int64(column) != 0 }
+
+  package func text(_ column: Int32) -> String {
+    let start = sqlite3_column_text(pointer, column)
+    return String(
+      decoding: UnsafeBufferPointer(
+        start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, column))),
+      as: UTF8.self)
   }
 
   /// A blob's bytes, valid until the next step.

@@ -4,17 +4,22 @@ import TernCore
 /// pass, the one with the greatest priority, and of these the one that has been ready for longest.
 /// Nobody starves behind its equals: one that becomes ready later never goes first.
 package struct ClaimChoice: Hashable, Sendable {
-  /// The first in order of the jobs of one kind and lane that wait for one service, and are due.
+  /// The first in order of the jobs of one kind, lane and need that wait for one service, and are due.
   package struct Head: Hashable, Sendable {
     package var job: JobID
     package var lane: JobLane
     /// `nil` for jobs without a gate.
     package var service: String?
+    /// A ``JobRequirement``, as it is stored; empty for none.
+    package var needs: String
     package var priority: Int
     package var ready: WallTime
 
-    package init(job: JobID, lane: JobLane, service: String?, priority: Int, ready: WallTime) {
-      (self.job, self.lane, self.service) = (job, lane, service)
+    package init(
+      job: JobID, lane: JobLane, service: String?, needs: String = "", priority: Int,
+      ready: WallTime
+    ) {
+      (self.job, self.lane, self.service, self.needs) = (job, lane, service, needs)
       (self.priority, self.ready) = (priority, ready)
     }
 
@@ -26,6 +31,8 @@ package struct ClaimChoice: Hashable, Sendable {
 
   /// What a pace says to one more job.
   package enum Hold: Hashable, Sendable {
+    /// Until the network has what the job requires.
+    case unmet
     /// Until one that runs has ended.
     case busy
     /// Until there is a token.
@@ -61,7 +68,7 @@ package struct ClaimChoice: Hashable, Sendable {
       }
       guard best.map({ head.goes(before: $0.head) }) ?? true else { continue }
       switch try hold(head) {
-      case .busy: continue
+      case .busy, .unmet: continue
       case .until(let time):
         paced = min(paced ?? time, time)
         continue

@@ -121,9 +121,9 @@ package struct JobLife: Hashable, Sendable {
     case .permanent:
       state = .failed
       return .none
-    case .failed: return count(around.retry)
+    case .failed: return count(around)
     case .interrupted(let isLocal):
-      return isLocal || around.isSteady ? count(around.retry) : missed(around)
+      return isLocal || around.isSteady ? count(around) : missed(around)
     case .unreachable: return missed(around)
     case .limited(let delay): return .closeGate(Self.gateDelay(delay, around))
     }
@@ -134,10 +134,10 @@ package struct JobLife: Hashable, Sendable {
     min(max(asked ?? around.gateDelay, shortestGate), around.longestGate)
   }
 
-  private mutating func count(_ retry: RetryPolicy) -> Action {
+  private mutating func count(_ around: Circumstances) -> Action {
     failures += 1
     unreached = 0
-    if let delay = retry.delay(afterFailures: failures) {
+    if let delay = around.retry.delay(afterFailures: failures, draw: around.jitter) {
       return .wait(Planted.isActive(.retryAtOnce) ? .zero : delay)
     }
     state = .failed

@@ -28,8 +28,11 @@ public protocol Job: Codable, Sendable {
   /// changed here holds for the jobs that wait, too.
   static var pace: JobPace { get }
   /// How fast those of one lane go: see `lane` of
-  /// ``JobQueue/enqueue(_:priority:after:unique:lane:service:files:in:)``.
+  /// ``JobQueue/enqueue(_:priority:after:unique:lane:service:requires:files:in:)``.
   static var lanePace: JobPace { get }
+  /// What has to be there before a job is started, where ``JobQueue`` is told nothing else as it is
+  /// enqueued. The default is ``JobRequirement/nothing``. It is stored with the job.
+  static var requirement: JobRequirement { get }
   /// Of the payload's coding; raise it when values that were stored before can't be decoded any
   /// more. The default is 1.
   static var version: Int { get }
@@ -46,6 +49,7 @@ extension Job {
   public static var version: Int { 1 }
   public static var pace: JobPace { .unbounded }
   public static var lanePace: JobPace { .unbounded }
+  public static var requirement: JobRequirement { .nothing }
 
   public static func migrate(_ payload: Data, from version: Int) throws -> Self {
     throw JobFailure(.permanent, "\(kind) has no way to read version \(version)")

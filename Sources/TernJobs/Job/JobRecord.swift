@@ -52,6 +52,11 @@ public struct JobRecord: Hashable, Sendable, Identifiable {
   public let reason: String?
   /// The greater goes first.
   public let priority: Int
+  /// What has to be there before it is started.
+  public let requirement: JobRequirement
+  /// Whether that was there as a worker looked last. A waiting job for which it was not waits for it,
+  /// whatever ``readyAt`` says.
+  public let isRequirementMet: Bool
   /// What it is unique by among the jobs of its kind, while it has not ended.
   public let uniqueKey: String?
   public let enqueuedAt: Date

@@ -14,6 +14,7 @@ extension JobQueue {
   ///   - lane: whose ``Job/lanePace`` it shares with others of its kind: an account, say, or a host.
   ///   - service: whose gate it passes, where jobs of a kind go to several services; by default that of
   ///     ``Job/service``.
+  ///   - requirement: what has to be there before it is started; by default what its type says.
   ///   - files: what ``attach(copyOf:as:)`` made; the job's from the commit on. What a job that is
   ///     skipped was given stays the caller's.
   /// - Returns: the new job's id, or that of the one that stands for it.
@@ -23,7 +24,8 @@ extension JobQueue {
   @discardableResult
   public func enqueue<J: Job>(
     _ job: J, priority: Int = 0, after delay: Duration = .zero, unique: JobUniqueness? = nil,
-    lane: String? = nil, service: String? = J.service, files: [JobFile] = [], in db: Database
+    lane: String? = nil, service: String? = J.service,
+    requires requirement: JobRequirement = J.requirement, files: [JobFile] = [], in db: Database
   ) throws -> JobID {
     let payload = try JobCoding.encode(job)
     guard payload.count <= limits.payloadBytes else {
@@ -34,6 +36,7 @@ extension JobQueue {
     }
     for (key, what) in [
       (unique?.key, "is unique by"), (lane, "goes in a lane of"), (service, "names a service of"),
+      (requirement.endpoint, "requires an endpoint of"),
     ] {
       guard let count = key?.utf8.count, count > limits.keyBytes else { continue }
       throw JobQueueError(
@@ -43,7 +46,8 @@ extension JobQueue {
     }
     let now = environment.now
     let new = NewJob(
-      kind: J.kind, service: service, lane: lane ?? "", payload: payload, version: J.version,
+      kind: J.kind, service: service, lane: lane ?? "", requirement: requirement, payload: payload,
+      version: J.version,
       priority: priority, key: unique?.key,
       ready: delay > .zero ? environment.time(after: delay) : now)
     if unique == nil, files.isEmpty, db.isInsideTransaction {
@@ -80,14 +84,15 @@ extension JobQueue {
 
   /// What is one row needs no savepoint: a limit refuses it before anything is written.
   private func enqueueAlone(_ new: NewJob, at now: WallTime, in db: Database) throws -> JobID {
-    let rows = try JobRows(db, limits: limits)
+    let rows = JobRows(unlooked: db, limits: limits)
     let id: JobID
     do {
       id = try rows.insert(new, at: now)
     } catch let error as DatabaseError {
+      let meaning = try rows.missing(error)
       // Where the app's own trigger or a full disk refused the row, and the transaction goes on.
-      if db.isInsideTransaction { try rows.recountUnfinished() }
-      throw error
+      if meaning is DatabaseError, db.isInsideTransaction { try rows.recountUnfinished() }
+      throw meaning
     }
     try reachCrashPoints(db)
     return id

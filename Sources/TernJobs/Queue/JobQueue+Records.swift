@@ -186,8 +186,12 @@ extension JobQueue {
       id, kind, nullif(service, '') AS service, nullif(lane, '') AS lane, state, since_ms, ready_ms,
       starts, failures, progress, message, reason, priority, unique_key, enqueued_ms
       """
+    let isMet = "NOT EXISTS (SELECT 1 FROM \(JobTables.unmet) AS u WHERE u.needs = j.needs)"
     // What has ended waits for no network.
-    return [(JobTables.job, "unreached"), (JobTables.history, "0 AS unreached")].map {
+    return [
+      ("\(JobTables.job) AS j", "unreached, needs, \(isMet) AS is_met"),
+      (JobTables.history, "0 AS unreached, '' AS needs, 1 AS is_met"),
+    ].map {
       "SELECT \(columns), \($1) FROM \($0) \(condition)"
     }.joined(separator: " UNION ALL ")
   }
@@ -202,8 +206,9 @@ extension JobRecord {
       state: JobState(rawValue: row["state"]) ?? .parked, since: date("since_ms"),
       readyAt: date("ready_ms"), starts: row["starts"], failures: row["failures"],
       unreached: row["unreached"], progress: row["progress"], message: row["message"],
-      reason: row["reason"],
-      priority: row["priority"], uniqueKey: row["unique_key"],
+      reason: row["reason"], priority: row["priority"],
+      requirement: JobRequirement(stored: row["needs"]), isRequirementMet: row["is_met"],
+      uniqueKey: row["unique_key"],
       enqueuedAt: date("enqueued_ms"))
   }
 }

@@ -100,10 +100,12 @@ extension JobRows {
   // MARK: - The end
 
   /// Writes how an attempt ended. What the transaction ends is to be followed by
-  /// ``trimHistory(at:)``.
+  /// ``trimHistory(after:at:)``.
   ///
-  /// - Returns: paths of files to unlink.
-  func finish(_ claim: Claim, _ end: AttemptEnd, _ environment: JobEnvironment) throws -> [String] {
+  /// - Returns: paths of files to unlink; `nil` for a job that goes on, or that was gone.
+  func finish(
+    _ claim: Claim, _ end: AttemptEnd, _ environment: JobEnvironment
+  ) throws -> [String]? {
     let now = environment.now
     guard let (found, starts, service) = try life(claim.id), found.state == .running,
       starts == claim.start
@@ -113,7 +115,7 @@ extension JobRows {
         let until = environment.time(after: JobLife.gateDelay(delay, around))
         try tell(claim.service, .limited(since: now, until: until))
       }
-      return []
+      return nil
     }
     var life = found
     let action = life.handle(end.event)
@@ -139,7 +141,7 @@ extension JobRows {
     if life.state == .done { return try conclude(claim.id, .done, at: now) }
     try store(life, of: claim.id, since: now, ready: ready, reason: end.reason)
     if let reason = end.reason { try note(reason, start: claim.start, of: claim.id, at: now) }
-    return []
+    return nil
   }
 }
 

@@ -1,9 +1,10 @@
 import Foundation
 import GRDB
 import TernCore
+import TernDatabase
 
 /// What a worker knows as it looks for jobs, beside the rows.
-struct ClaimQuery: Sendable {
+struct ClaimQuery {
   let handlers: JobHandlers
   /// The attempts that go on.
   var running: JobsRunning
@@ -11,6 +12,9 @@ struct ClaimQuery: Sendable {
   let count: Int
   let budget: JobRate?
   let now: WallTime
+  let outset: JobRows.Outset
+  /// Whether there is what jobs require.
+  let isMet: (String) -> Bool
 }
 
 /// What there is to do now.
@@ -30,81 +34,103 @@ struct Claim: Sendable {
   let start: Int
   /// From 1.
   let attempt: Int
-  /// No other job has it, in no database: the queue's random id, the job's, and the time at which
-  /// it was enqueued, for two databases that were one until a backup was restored.
-  let key: String
+  /// The queue's random id.
+  let queue: String
+  let enqueued: WallTime
   let lane: JobLane
   let service: String?
   let work: JobHandlers.Work
   let retry: RetryPolicy
   /// Paths by name.
   let files: [String: String]
+
+  /// No other job has it, in no database: the queue's random id, the job's, and the time at which
+  /// it was enqueued, for two databases that were one until a backup was restored.
+  var key: String { "\(queue)-\(id)-\(enqueued.milliseconds)" }
 }
 
 extension JobRows {
   /// Claims the next jobs that can run, parking on the way what can not be read.
   func claim(_ query: ClaimQuery) throws -> Claimed {
     var query = query
-    let (now, handlers) = (query.now, query.handlers)
-    let next = try admit(at: now)
-    let pauses = try pauses()
-    var gates = try gates()
-    var heads = try heads()
+    let now = query.now
+    let next = try admit(query.outset.next, at: now)
+    let pauses = query.outset.hasPauses ? try pauses() : JobPauses()
+    // The ends that are in the same transaction may have closed one or opened it.
+    var gates = query.outset.hasGates ? try gates() : [:]
+    var lines = try lines()
+    let unmet = try lookForUnmet(lines, query)
     var found = Claimed()
     while found.claims.count < query.count {
       let decision = try ClaimChoice.decide(
-        heads, gates: gates, pauses: pauses, next: next, now: now
-      ) { try hold($0, handlers, query.running, query.budget, at: now) }
+        lines.map(\.first), gates: gates, pauses: pauses, next: next, now: now
+      ) { head in
+        if unmet.contains(head.needs) { return .unmet }
+        return try hold(head, query.handlers, query.running, query.budget, at: now)
+      }
       guard case .claim(let head, let isProbe) = decision else {
         guard case .wait(let until, let paced) = decision else { preconditionFailure() }
         (found.until, found.paced) = (until, paced)
         break
       }
-      if let claim = try claim(head, handlers, at: now) {
+      if let claim = try claim(head, query) {
         if isProbe, let service = head.service {
           try tell(service, .claimed(head.job))
           gates[service] = try gate(service)
         }
-        try takeTokens(head.lane, handlers, at: now)
+        try takeTokens(head.lane, query.handlers, at: now)
         query.running.add(head.lane, head.service)
         found.claims.append(claim)
       }
-      // The next behind it.
-      heads.removeAll { $0 == head }
-      if let follower = try follower(of: head) { heads.append(follower) }
+      let index = lines.firstIndex { $0.first == head }!
+      let left = query.count - found.claims.count
+      if try !advance(&lines[index], reading: max(left, 1)) { lines.remove(at: index) }
     }
     return found
   }
 
+  /// Says for who looks what jobs that are due require and do not have.
+  private func lookForUnmet(_ lines: [JobLine], _ query: ClaimQuery) throws -> Set<String> {
+    let needs = Set(lines.map(\.first.needs)).subtracting([""])
+    let unmet = needs.filter { !query.isMet($0) }
+    if unmet.isEmpty, !query.outset.hasUnmet { return [] }
+    let stored = try Set(rows("SELECT needs FROM \(JobTables.unmet)").map { $0[0] as String })
+    for need in stored.subtracting(unmet) {
+      try run("DELETE FROM \(JobTables.unmet) WHERE needs = ?", [need])
+    }
+    for need in unmet.subtracting(stored).sorted() {
+      try run("INSERT INTO \(JobTables.unmet) VALUES (?, ?)", [need, query.now.milliseconds])
+    }
+    return Planted.isActive(.requirementIgnored) ? [] : unmet
+  }
+
   /// - Returns: `nil` for a job that is parked instead.
-  private func claim(
-    _ head: ClaimChoice.Head, _ handlers: JobHandlers, at now: WallTime
-  ) throws -> Claim? {
-    let row = try row(
-      """
-      SELECT payload, version, starts, enqueued_ms, failures, unreached, deaths,
-        (SELECT id FROM \(JobTables.queue)) AS queue
-      FROM \(JobTables.job) WHERE id = ?
-      """, [head.job.rawValue])!
-    var life = JobLife(
-      state: .waiting, failures: row[4], unreached: row[5], deaths: row[6])
-    let starts: Int = row[2]
+  private func claim(_ head: ClaimChoice.Head, _ query: ClaimQuery) throws -> Claim? {
+    let now = query.now
+    let content = try FastStatement(db, Self.content)
+    content.bindAll(head.job.rawValue)
+    let (payload, version, starts, enqueued, hasFiles, before) = try content.first {
+      (
+        Data(content.blob(0)), content.int(1), content.int(2),
+        WallTime(milliseconds: content.int64(3)), content.bool(7),
+        JobLife(
+          state: .waiting, failures: content.int(4), unreached: content.int(5),
+          deaths: content.int(6))
+      )
+    }!
+    var life = before
     do {
-      let (work, retry) = try handlers.prepare(head.lane.kind, row[0], version: row[1])
+      let (work, retry) = try query.handlers.prepare(head.lane.kind, payload, version: version)
       _ = life.handle(.claimed)
       try run(
-        """
-        UPDATE \(JobTables.job) SET state = ?, since_ms = ?, ready_ms = min(ready_ms, ?), starts = ?,
-          reason = NULL
-        WHERE id = ?
-        """,
+        Self.start,
         [
           life.state.rawValue, now.milliseconds, now.milliseconds, starts + 1, head.job.rawValue,
         ])
       return Claim(
-        id: head.job, start: starts + 1, attempt: life.failures + 1,
-        key: "\(row[7] as String)-\(head.job)-\(row[3] as Int64)", lane: head.lane,
-        service: head.service, work: work, retry: retry, files: try files(of: head.job))
+        id: head.job, start: starts + 1, attempt: life.failures + 1, queue: query.outset.queue,
+        enqueued: enqueued, lane: head.lane, service: head.service, work: work, retry: retry,
+        files: hasFiles ? try files(of: head.job) : [:])
     } catch let unusable as Unusable {
       _ = life.handle(.unusable)
       try store(life, of: head.job, since: now, reason: unusable.reason)
@@ -113,40 +139,16 @@ extension JobRows {
     }
   }
 
-  private static let columns =
-    "SELECT service, kind, lane, priority, ready_ms, id FROM \(JobTables.job)"
-  private static let order =
-    "ORDER BY service, kind, lane, priority DESC, ready_ms, id LIMIT 1"
-
-  private func head(_ row: Row) -> ClaimChoice.Head {
-    let service: String = row[0]
-    return ClaimChoice.Head(
-      job: JobID(rawValue: row[5]), lane: JobLane(kind: row[1], name: row[2]),
-      service: service.isEmpty ? nil : service, priority: row[3],
-      ready: WallTime(milliseconds: row[4]))
-  }
-
-  /// One for each service, kind and lane that jobs are due of, found by the index alone.
-  private func heads() throws -> [ClaimChoice.Head] {
-    var heads: [ClaimChoice.Head] = []
-    var found = try row("\(Self.columns) WHERE \(JobTables.isDue) \(Self.order)")
-    while let row = found {
-      heads.append(head(row))
-      found = try self.row(
-        "\(Self.columns) WHERE \(JobTables.isDue) AND (service, kind, lane) > (?, ?, ?) "
-          + Self.order, [row[0] as String, row[1] as String, row[2] as String])
-    }
-    return heads
-  }
-
-  /// The first of the same service, kind and lane.
-  private func follower(of head: ClaimChoice.Head) throws -> ClaimChoice.Head? {
-    try row(
-      "\(Self.columns) WHERE \(JobTables.isDue) AND service = ? AND kind = ? AND lane = ? "
-        + "ORDER BY priority DESC, ready_ms, id LIMIT 1",
-      [head.service ?? "", head.lane.kind, head.lane.name]
-    ).map(self.head)
-  }
+  private static let content = """
+    SELECT payload, version, starts, enqueued_ms, failures, unreached, deaths,
+      EXISTS (SELECT 1 FROM \(JobTables.file) WHERE job = ?1)
+    FROM \(JobTables.job) WHERE id = ?1
+    """
+  private static let start = """
+    UPDATE \(JobTables.job) SET state = ?, since_ms = ?, ready_ms = min(ready_ms, ?), starts = ?,
+      reason = NULL
+    WHERE id = ?
+    """
 
   private func files(of job: JobID) throws -> [String: String] {
     let rows = try rows(

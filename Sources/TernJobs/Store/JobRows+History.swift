@@ -1,42 +1,48 @@
 import GRDB
 import TernCore
+import TernDatabase
 
 /// What has ended: out of the way of what has not.
 extension JobRows {
-  /// Moves a job that has ended to the history, without what nobody needs of it any more.
+  /// Moves a job that has ended to the history, without what nobody needs of it any more. To be
+  /// followed by ``trimHistory(after:at:)``, which counts it.
   ///
   /// - Returns: paths of files to unlink.
   func conclude(_ job: JobID, _ state: JobState, at now: WallTime) throws -> [String] {
-    try run(
-      """
-      INSERT INTO \(JobTables.history) (id, kind, service, lane, state, since_ms, ready_ms, starts,
-        failures, enqueued_ms, progress, message, priority, unique_key)
-      SELECT id, kind, service, lane, ?, ?, min(ready_ms, ?), starts, failures, enqueued_ms, progress,
-        message, priority, unique_key
-      FROM \(JobTables.job) WHERE id = ?
-      """, [state.rawValue, now.milliseconds, now.milliseconds, job.rawValue])
-    try run("DELETE FROM \(JobTables.job) WHERE id = ?", [job.rawValue])
-    try run(
-      "UPDATE \(JobTables.queue) SET unfinished = unfinished - 1, ended = ended + 1")
-    try dropCheckpoints(of: job)
-    try dropErrors(of: job)
-    return try dropFiles(of: job)
+    try run(Self.move, [state.rawValue, now.milliseconds, now.milliseconds, job.rawValue])
+    try run(Self.removal, [job.rawValue])
+    let parts = try FastStatement(db, Self.parts)
+    parts.bindAll(job.rawValue)
+    let (checkpoints, errors, files) = try parts.first {
+      (parts.bool(0), parts.bool(1), parts.bool(2))
+    }!
+    if checkpoints { try dropCheckpoints(of: job) }
+    if errors { try dropErrors(of: job) }
+    return files ? try dropFiles(of: job) : []
   }
 
-  /// Keeps the newest of what has ended. Those that ended after now, because the clock was set back
-  /// since, are older than what ended now.
-  func trimHistory(at now: WallTime) throws {
-    try run(
-      "UPDATE \(JobTables.history) SET since_ms = ? - 1 WHERE since_ms > ?",
-      [now.milliseconds, now.milliseconds])
-    let ended: Int = try row("SELECT ended FROM \(JobTables.queue)")![0]
+  private static let move = """
+    INSERT INTO \(JobTables.history) (id, kind, service, lane, state, since_ms, ready_ms, starts,
+      failures, enqueued_ms, progress, message, priority, unique_key)
+    SELECT id, kind, service, lane, ?, ?, min(ready_ms, ?), starts, failures, enqueued_ms, progress,
+      message, priority, unique_key
+    FROM \(JobTables.job) WHERE id = ?
+    """
+  private static let removal = "DELETE FROM \(JobTables.job) WHERE id = ?"
+  private static let parts = """
+    SELECT \([JobTables.checkpoint, JobTables.error, JobTables.file]
+      .map { "EXISTS (SELECT 1 FROM \($0) WHERE job = ?1)" }.joined(separator: ", "))
+    """
+
+  /// Counts what has just ended and keeps the newest of all that has. Those that ended after now,
+  /// because the clock was set back since, are older than what ended now.
+  func trimHistory(after count: Int, at now: WallTime) throws {
+    try run(Self.aging, [now.milliseconds, now.milliseconds])
+    let counted = try FastStatement(db, Self.counted)
+    let ended = try counted.first { counted.int(0) }! + count
     var removed = 0
     if ended > limits.keptDone {
-      try run(
-        """
-        DELETE FROM \(JobTables.history) WHERE id IN (
-          SELECT id FROM \(JobTables.history) ORDER BY since_ms, id LIMIT ?)
-        """, [ended - limits.keptDone])
+      try run(Self.trim, [ended - limits.keptDone])
       removed += db.changesCount
     }
     if let longest = limits.keptFor {
@@ -45,8 +51,20 @@ extension JobRows {
         [WallTime(notAfter: now.duration - longest).milliseconds])
       removed += db.changesCount
     }
-    if removed > 0 { try run("UPDATE \(JobTables.queue) SET ended = ended - ?", [removed]) }
+    let counting = try FastStatement(db, Self.counting)
+    counting.bindAll(count, count - removed)
+    try counting.run()
   }
+
+  private static let aging =
+    "UPDATE \(JobTables.history) SET since_ms = ? - 1 WHERE since_ms > ?"
+  private static let counted = "SELECT ended FROM \(JobTables.queue)"
+  private static let counting =
+    "UPDATE \(JobTables.queue) SET unfinished = unfinished - ?, ended = ended + ?"
+  private static let trim = """
+    DELETE FROM \(JobTables.history) WHERE id IN (
+      SELECT id FROM \(JobTables.history) ORDER BY since_ms, id LIMIT ?)
+    """
 
   /// - Returns: whether there was such a job.
   func removeEnded(_ job: JobID) throws -> Bool {
@@ -65,7 +83,7 @@ extension JobRows {
     _ = life.handle(.cancelled)
     try tell(found.service, .ended(job))
     let paths = try conclude(job, life.state, at: now)
-    try trimHistory(at: now)
+    try trimHistory(after: 1, at: now)
     return paths
   }
 }

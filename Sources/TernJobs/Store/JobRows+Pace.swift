@@ -3,44 +3,42 @@ import TernCore
 
 /// What stands in the way of jobs that are due: what runs, and tokens that are spent.
 extension JobRows {
-  /// The raw values are stored.
-  private enum Scope: Int {
-    /// Of a kind's lane, or of a kind.
-    case lane = 0
-    /// The failures of a service.
-    case service = 1
-  }
-
   /// Writes what it mends: a bucket of another rate would move on with each look, and be empty until
   /// the old rate's time.
   private func bucket(
-    _ scope: Scope, _ name: String, _ lane: String, _ rate: JobRate, at now: WallTime
+    _ scope: BucketScope, _ name: String, _ lane: String, _ rate: JobRate, at now: WallTime
   ) throws -> TokenBucket? {
     let found = try row(
       "SELECT full_us FROM \(JobTables.bucket) WHERE scope = ? AND name = ? AND lane = ?",
       [scope.rawValue, name, lane])
     guard let stored = found.map({ TokenBucket(fullAt: $0[0]) }) else { return nil }
     let bucket = stored.mended(rate, at: now)
-    if bucket != stored { try store(bucket, scope, name, lane, at: now) }
+    if bucket != stored { try store(bucket, scope, name, lane, rate, at: now) }
     return bucket
   }
 
   private func take(
-    _ scope: Scope, _ name: String, _ lane: String, _ rate: JobRate, at now: WallTime
+    _ scope: BucketScope, _ name: String, _ lane: String, _ rate: JobRate, at now: WallTime
   ) throws {
     let bucket = try bucket(scope, name, lane, rate, at: now) ?? TokenBucket(fullAt: .min)
-    try store(bucket.taken(rate, at: now), scope, name, lane, at: now)
+    try store(bucket.taken(rate, at: now), scope, name, lane, rate, at: now)
   }
 
   private func store(
-    _ bucket: TokenBucket, _ scope: Scope, _ name: String, _ lane: String, at now: WallTime
+    _ bucket: TokenBucket, _ scope: BucketScope, _ name: String, _ lane: String,
+    _ rate: JobRate, at now: WallTime
   ) throws {
+    let isEmpty = bucket.tokens(rate, at: now) < 1
     try run(
       """
-      INSERT INTO \(JobTables.bucket) VALUES (?, ?, ?, ?, ?)
-      ON CONFLICT DO UPDATE SET since_ms = excluded.since_ms, full_us = excluded.full_us
+      INSERT INTO \(JobTables.bucket) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET since_ms = excluded.since_ms, full_us = excluded.full_us,
+        free_ms = excluded.free_ms
       """,
-      [scope.rawValue, name, lane, now.milliseconds, bucket.fullAt])
+      [
+        scope.rawValue, name, lane, now.milliseconds, bucket.fullAt,
+        isEmpty ? bucket.time(of: 1, rate, at: now).milliseconds : nil as Int64?,
+      ])
   }
 
   /// A bucket that is full is the same as none.
@@ -103,12 +101,12 @@ extension JobRows {
   /// fails half of the time no more is asked than that.
   func credit(_ service: String, _ budget: JobRate, at now: WallTime) throws {
     guard let bucket = try bucket(.service, service, "", budget, at: now) else { return }
-    try store(bucket.returned(budget, at: now), .service, service, "", at: now)
+    try store(bucket.returned(budget, at: now), .service, service, "", budget, at: now)
   }
 
   /// Another network is there, over which the services may be reached.
   func restoreBudgets() throws {
-    try run("DELETE FROM \(JobTables.bucket) WHERE scope = \(Scope.service.rawValue)")
+    try run("DELETE FROM \(JobTables.bucket) WHERE scope = \(BucketScope.service.rawValue)")
   }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TernCore
+import TernDatabase
 
 extension JobRows {
   /// Frees what a dead process ran, lets parked jobs whose kind has a handler and those that
@@ -14,6 +15,8 @@ extension JobRows {
   ) throws -> Int64 {
     try run("UPDATE \(JobTables.queue) SET worker = worker + 1")
     try dropFullBuckets(at: now)
+    // What the last worker did not find may be there.
+    try run("DELETE FROM \(JobTables.unmet)")
     // Nobody watched the network since the last run.
     try wakeUnreached(at: now)
     for job in try ids(state: .running) where !Planted.isActive(.claimForgotten) {
@@ -47,15 +50,44 @@ extension JobRows {
 
   private func worker() throws -> Int64 { try row("SELECT worker FROM \(JobTables.queue)")![0] }
 
+  /// What a look for jobs begins with.
+  struct Outset {
+    /// The queue's random id.
+    let queue: String
+    let hasGates: Bool
+    let hasPauses: Bool
+    /// What jobs require was not there.
+    let hasUnmet: Bool
+    /// When the first of the jobs that are not due is.
+    let next: WallTime?
+  }
+
   /// A lock file that somebody removes lets two workers run. The second has freed what the first
   /// ran, and the first is to start nothing any more.
   ///
+  /// - Parameter own: what ``recover(kinds:leftBehind:at:)`` said.
   /// - Throws: ``JobQueueError`` `.workerRunning`.
-  func checkWorker(_ own: Int64) throws {
-    if try worker() == own { return }
+  func outset(_ own: Int64) throws -> Outset {
+    let statement = try FastStatement(db, Self.outset)
+    let outset = try statement.first {
+      statement.int64(0) == own
+        ? Outset(
+          queue: statement.text(1), hasGates: statement.bool(2), hasPauses: statement.bool(3),
+          hasUnmet: statement.bool(4),
+          next: statement.isNull(5) ? nil : WallTime(milliseconds: statement.int64(5)))
+        : nil
+    }
+    if let outset = outset ?? nil { return outset }
     throw JobQueueError(
       .workerRunning, "another worker has taken over; was its lock file removed?")
   }
+
+  private static let outset = """
+    SELECT worker, id, EXISTS (SELECT 1 FROM \(JobTables.gate)),
+      EXISTS (SELECT 1 FROM \(JobTables.pause)), EXISTS (SELECT 1 FROM \(JobTables.unmet)),
+      (SELECT min(ready_ms) FROM \(JobTables.job) WHERE \(JobTables.isLater))
+    FROM \(JobTables.queue)
+    """
 
   private func ids(state: JobState) throws -> [JobID] {
     try rows("SELECT id FROM \(JobTables.job) WHERE state = \(state.rawValue) ORDER BY id")
@@ -78,9 +110,10 @@ extension JobRows {
       """, [now, now, now])
     try run(
       """
-      UPDATE \(JobTables.bucket) SET full_us = full_us + 1000 * (? - since_ms), since_ms = ?
+      UPDATE \(JobTables.bucket) SET full_us = full_us + 1000 * (? - since_ms),
+        free_ms = free_ms + ? - since_ms, since_ms = ?
       WHERE since_ms > ?
-      """, [now, now, now])
+      """, [now, now, now, now])
   }
 
   /// Another network may be there: whoever reached nobody may try at once.
@@ -94,38 +127,42 @@ extension JobRows {
 
   /// Lets those in whose time has come.
   ///
-  /// - Returns: when the next one's time comes.
-  func admit(at now: WallTime) throws -> WallTime? {
-    func next() throws -> WallTime? {
-      let found = try row("SELECT min(ready_ms) FROM \(JobTables.job) WHERE \(JobTables.isLater)")
-      return (found?[0] as Int64?).map(WallTime.init(milliseconds:))
-    }
-    guard let first = try next(), first <= now else { return try next() }
+  /// - Parameter first: when that of the first comes.
+  /// - Returns: when that of the next one comes.
+  func admit(_ first: WallTime?, at now: WallTime) throws -> WallTime? {
+    guard let first, first <= now else { return first }
     try run(
       "UPDATE \(JobTables.job) SET due = 1 WHERE \(JobTables.isLater) AND ready_ms <= ?",
       [now.milliseconds])
-    return try next()
+    let found = try row("SELECT min(ready_ms) FROM \(JobTables.job) WHERE \(JobTables.isLater)")
+    return (found?[0] as Int64?).map(WallTime.init(milliseconds:))
   }
 
   /// When the first job can run that waits for a time or a gate, and neither for the network, nor for
   /// a pace, nor to be resumed.
-  func nextReached(at now: WallTime) throws -> WallTime? {
-    try Int64.fetchOne(
+  func nextReached(at now: WallTime, _ isMet: (String) -> Bool) throws -> WallTime? {
+    let found = try Row.fetchAll(
       db,
       sql: """
-        SELECT min(max(j.ready_ms, coalesce(g.reopens_ms, j.ready_ms)))
+        SELECT j.needs, min(max(j.ready_ms, coalesce(g.reopens_ms, j.ready_ms)))
         FROM \(JobTables.job) AS j LEFT JOIN \(JobTables.gate) AS g ON g.service = j.service
         WHERE j.state = \(JobState.waiting.rawValue) AND (j.unreached = 0 OR g.reopens_ms > ?)
           AND (j.due = 0 OR g.service IS NOT NULL)
           AND NOT EXISTS (SELECT 1 FROM \(JobTables.pause) AS p WHERE p.kind IN ('', j.kind))
-        """, arguments: [now.milliseconds]
-    ).map(WallTime.init)
+        GROUP BY j.needs
+        """, arguments: [now.milliseconds])
+    return found.filter { isMet($0[0]) }.map { WallTime(milliseconds: $0[1]) }.min()
   }
 
   /// Which start of which job runs, as the database has it.
   func running() throws -> [JobID: Int] {
-    let found = try rows(
-      "SELECT id, starts FROM \(JobTables.job) WHERE state = \(JobState.running.rawValue)")
-    return Dictionary(uniqueKeysWithValues: found.map { (JobID(rawValue: $0[0]), $0[1]) })
+    let statement = try FastStatement(db, Self.running)
+    var found: [JobID: Int] = [:]
+    try statement.each { found[JobID(rawValue: statement.int64(0))] = statement.int(1) }
+    return found
   }
+
+  private static let running = """
+    SELECT id, starts FROM \(JobTables.job) WHERE state = \(JobState.running.rawValue)
+    """
 }

@@ -10,15 +10,29 @@ struct JobRows {
 
   /// - Throws: ``JobQueueError`` `.notInstalled`.
   init(_ db: Database, limits: JobLimits) throws {
-    (self.db, self.limits) = (db, limits)
+    self.init(unlooked: db, limits: limits)
     do {
-      // Cheaper than to ask GRDB for the table, which this does for each job.
-      try FastStatement(db, "SELECT 1 FROM \(JobTables.queue)").run()
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-      if try db.tableExists(JobTables.queue) { throw error }
-      throw JobQueueError(
-        .notInstalled, "the database has no job queue any more; open the queue again")
+      // Cheaper than to ask GRDB for the table.
+      try FastStatement(db, Self.look).run()
+    } catch let error as DatabaseError {
+      throw try missing(error)
     }
+  }
+
+  /// Without a look whether there are tables: whoever asks for this does ``missing(_:)``.
+  init(unlooked db: Database, limits: JobLimits) {
+    (self.db, self.limits) = (db, limits)
+  }
+
+  private static let look = "SELECT 1 FROM \(JobTables.queue)"
+
+  /// What it means that a statement on the queue's tables failed.
+  func missing(_ error: DatabaseError) throws -> any Error {
+    guard error.resultCode == .SQLITE_ERROR, try !db.tableExists(JobTables.queue) else {
+      return error
+    }
+    return JobQueueError(
+      .notInstalled, "the database has no job queue any more; open the queue again")
   }
 
   // MARK: - Jobs
@@ -27,18 +41,21 @@ struct JobRows {
   func insert(_ job: NewJob, at now: WallTime) throws -> JobID {
     try addUnfinished()
     try run(
-      """
-      INSERT INTO \(JobTables.job) (kind, service, lane, payload, version, state, since_ms, ready_ms,
-        due, priority, unique_key, starts, failures, unreached, deaths, enqueued_ms)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?)
-      """,
+      Self.insertion,
       [
         job.kind, job.service ?? "", job.lane, job.payload, job.version, JobState.waiting.rawValue,
         now.milliseconds, job.ready.milliseconds, job.ready <= now, job.priority, job.key,
-        now.milliseconds,
+        now.milliseconds, job.requirement.stored,
       ])
     return JobID(rawValue: db.lastInsertedRowID)
   }
+
+  // What is run for each job is put together once.
+  private static let insertion = """
+    INSERT INTO \(JobTables.job) (kind, service, lane, payload, version, state, since_ms, ready_ms,
+      due, priority, unique_key, starts, failures, unreached, deaths, enqueued_ms, needs)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?)
+    """
 
   /// Makes a job that waits or is parked another one, with the same id.
   ///
@@ -49,15 +66,15 @@ struct JobRows {
     // Idempotency keys hold the time of enqueueing: others' services must not take it for the old.
     try run(
       """
-      UPDATE \(JobTables.job) SET service = ?, lane = ?, payload = ?, version = ?, state = ?, since_ms = ?,
-        ready_ms = ?, due = ?, priority = ?, failures = 0, unreached = 0, deaths = 0,
+      UPDATE \(JobTables.job) SET service = ?, lane = ?, needs = ?, payload = ?, version = ?, state = ?,
+        since_ms = ?, ready_ms = ?, due = ?, priority = ?, failures = 0, unreached = 0, deaths = 0,
         enqueued_ms = max(enqueued_ms + 1, ?), progress = NULL, message = NULL, reason = NULL
       WHERE id = ?
       """,
       [
-        job.service ?? "", job.lane, job.payload, job.version, JobState.waiting.rawValue,
-        now.milliseconds, job.ready.milliseconds, job.ready <= now, job.priority, now.milliseconds,
-        id.rawValue,
+        job.service ?? "", job.lane, job.requirement.stored, job.payload, job.version,
+        JobState.waiting.rawValue, now.milliseconds, job.ready.milliseconds, job.ready <= now,
+        job.priority, now.milliseconds, id.rawValue,
       ])
     return try dropFiles(of: id)
   }
@@ -75,15 +92,17 @@ struct JobRows {
   }
 
   private func addUnfinished() throws {
-    try run(
-      "UPDATE \(JobTables.queue) SET unfinished = unfinished + 1 WHERE unfinished < ?",
-      [Planted.isActive(.limitIgnored) ? .max : limits.jobs])
-    if db.changesCount == 0 {
+    let statement = try FastStatement(db, Self.addition)
+    statement.bindAll(Planted.isActive(.limitIgnored) ? Int.max : limits.jobs)
+    if try !statement.runCounting() {
       throw JobQueueError(
         .tooManyJobs,
         "the queue holds \(limits.jobs) jobs that have not ended; let them run or remove some")
     }
   }
+
+  private static let addition =
+    "UPDATE \(JobTables.queue) SET unfinished = unfinished + 1 WHERE unfinished < ?"
 
   func recountUnfinished() throws {
     try run(
@@ -97,18 +116,21 @@ struct JobRows {
   typealias Found = (life: JobLife, starts: Int, service: String?)
 
   func life(_ job: JobID) throws -> Found? {
-    guard
-      let row = try row(
-        """
-        SELECT state, failures, unreached, deaths, starts, nullif(service, '') AS service
-        FROM \(JobTables.job) WHERE id = ?
-        """, [job.rawValue]),
-      let state = JobState(rawValue: row["state"])
-    else { return nil }
-    let life = JobLife(
-      state: state, failures: row["failures"], unreached: row["unreached"], deaths: row["deaths"])
-    return (life, row["starts"], row["service"])
+    let statement = try FastStatement(db, Self.reading)
+    statement.bindAll(job.rawValue)
+    return try statement.first {
+      guard let state = JobState(rawValue: statement.int(0)) else { return nil }
+      let life = JobLife(
+        state: state, failures: statement.int(1), unreached: statement.int(2),
+        deaths: statement.int(3))
+      let service = statement.text(5)
+      return (life, statement.int(4), service.isEmpty ? nil : service)
+    } ?? nil
   }
+
+  private static let reading = """
+    SELECT state, failures, unreached, deaths, starts, service FROM \(JobTables.job) WHERE id = ?
+    """
 
   /// - Parameter ready: `nil` leaves it, and with it the job's place in the order, as it is; but
   ///   what was ready once is due, and is not to wait because the clock was set back since.
@@ -130,8 +152,8 @@ struct JobRows {
   // MARK: - Statements
 
   /// A statement that SQLite reads once.
-  func run(_ sql: String, _ arguments: StatementArguments = []) throws {
-    try db.cachedStatement(sql: sql).execute(arguments: arguments)
+  func run(_ sql: String, _ values: [any BindableValue] = []) throws {
+    try db.runBound(sql, values)
   }
 
   func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
@@ -257,6 +279,7 @@ struct NewJob {
   let service: String?
   /// Empty for none.
   let lane: String
+  let requirement: JobRequirement
   let payload: Data
   let version: Int
   let priority: Int

@@ -1,9 +1,17 @@
 import GRDB
 
+/// What a bucket of tokens is of. The raw values are stored.
+enum BucketScope: Int {
+  /// Of a kind's lane, or of a kind.
+  case lane = 0
+  /// The failures of a service.
+  case service = 1
+}
+
 /// The tables of a queue in the app's database. Their names begin as GRDB wants it of what is not
 /// the app's schema, and no replica's can begin like them.
 enum JobTables {
-  static let format = 3
+  static let format = 4
 
   static let queue = "grdb_tern_jobqueue"
   static let job = "grdb_tern_job"
@@ -15,16 +23,21 @@ enum JobTables {
   static let pause = "grdb_tern_jobpause"
   static let error = "grdb_tern_joberror"
   static let bucket = "grdb_tern_jobbucket"
+  /// What jobs require and was not there as the worker looked last.
+  static let unmet = "grdb_tern_jobunmet"
   /// For the app to look at; everything else is the queue's own.
   static let view = "grdb_tern_jobs"
 
-  /// The payload is last, so that who looks at the rest of a row reads no more of it.
-  /// `job.service` is empty for no service, and `job.lane` for no lane. A waiting job is `due` once its
-  /// time has come. The order of claiming is (priority, ready_ms, id) among those of one service, kind
-  /// and lane, so that retried and new jobs take turns. What has ended is in `history` alone.
+  /// The payload is last, so that who looks at the rest of a row reads no more of it; in a file that was
+  /// made in format 3 `needs` is behind it.
+  /// `job.service` is empty for no service, and `job.lane` for no lane; `job.needs` is a
+  /// `JobRequirement`. A waiting job is `due` once its time has come. The order of claiming is
+  /// (priority, ready_ms, id) among those of one service, kind, lane and need, so that retried and new
+  /// jobs take turns. What has ended is in `history` alone.
   /// `queue.unfinished` counts the jobs, `queue.ended` the history; `queue.worker` is drawn by each
   /// run of a worker, so that one that was taken over from notices. `pause.kind` is empty for the
-  /// whole queue. A `bucket`, as it was at `since_ms`, is full again at `full_us`, microseconds.
+  /// whole queue. A `bucket`, as it was at `since_ms`, is full again at `full_us`, microseconds; one
+  /// that was empty has a token again at `free_ms`, which is for who looks.
   static let creation = [
     """
     CREATE TABLE IF NOT EXISTS \(queue) (
@@ -38,7 +51,7 @@ enum JobTables {
       ready_ms INTEGER NOT NULL, starts INTEGER NOT NULL, failures INTEGER NOT NULL,
       unreached INTEGER NOT NULL, enqueued_ms INTEGER NOT NULL, progress REAL, message TEXT,
       reason TEXT, priority INTEGER NOT NULL, due INTEGER NOT NULL, deaths INTEGER NOT NULL,
-      version INTEGER NOT NULL, unique_key TEXT, payload BLOB NOT NULL)
+      version INTEGER NOT NULL, unique_key TEXT, needs TEXT NOT NULL, payload BLOB NOT NULL)
     """,
     """
     CREATE TABLE IF NOT EXISTS \(history) (
@@ -48,7 +61,7 @@ enum JobTables {
       progress REAL, message TEXT, reason TEXT, priority INTEGER NOT NULL, unique_key TEXT)
     """,
     "CREATE INDEX IF NOT EXISTS grdb_tern_jobended ON \(history) (since_ms, id)",
-    index("due", "service, kind, lane, priority DESC, ready_ms, id", isDue),
+    index("due", "service, kind, lane, needs, priority DESC, ready_ms, id", isDue),
     index("later", "ready_ms, service", isLater),
     index("running", "id", "state = \(JobState.running.rawValue)"),
     index("parked", "id", "state = \(JobState.parked.rawValue)"),
@@ -83,16 +96,21 @@ enum JobTables {
     """
     CREATE TABLE IF NOT EXISTS \(bucket) (
       scope INTEGER NOT NULL, name TEXT NOT NULL, lane TEXT NOT NULL, since_ms INTEGER NOT NULL,
-      full_us INTEGER NOT NULL, PRIMARY KEY (scope, name, lane)) WITHOUT ROWID
+      full_us INTEGER NOT NULL, free_ms INTEGER, PRIMARY KEY (scope, name, lane)) WITHOUT ROWID
     """,
+    "CREATE TABLE IF NOT EXISTS \(unmet) (needs TEXT NOT NULL PRIMARY KEY, since_ms INTEGER NOT NULL)",
     """
     CREATE VIEW IF NOT EXISTS \(view) AS SELECT
       \(viewed),
       CASE j.state WHEN \(JobState.waiting.rawValue) THEN \(time("j.ready_ms")) END AS ready_at,
       \(time("g.reopens_ms")) AS gate_reopens_at,
-      EXISTS (SELECT 1 FROM \(pause) AS p WHERE p.kind IN ('', j.kind)) AS is_paused
+      EXISTS (SELECT 1 FROM \(pause) AS p WHERE p.kind IN ('', j.kind)) AS is_paused,
+      nullif(j.needs, '') AS requires,
+      NOT EXISTS (SELECT 1 FROM \(unmet) AS u WHERE u.needs = j.needs) AS is_met,
+      \(time("(\(freeAt(.service)))")) AS budget_until,
+      \(time("(\(freeAt(.lane)))")) AS pace_until
     FROM \(job) AS j LEFT JOIN \(gate) AS g ON g.service = j.service
-    UNION ALL SELECT \(viewed), NULL, NULL, 0 FROM \(history) AS j
+    UNION ALL SELECT \(viewed), NULL, NULL, 0, NULL, 1, NULL, NULL FROM \(history) AS j
     """,
   ]
 
@@ -103,6 +121,19 @@ enum JobTables {
     j.reason, j.priority, j.starts, j.failures, j.progress, j.message,
     \(time("j.enqueued_ms")) AS enqueued_at, \(time("j.since_ms")) AS since
     """
+
+  /// When there is a token again in the bucket that a job `j` takes from, of those of a lane the last.
+  static func freeAt(_ scope: BucketScope) -> String {
+    let (name, lanes) =
+      switch scope {
+      case .lane: ("j.kind", "IN ('', j.lane)")
+      case .service: ("j.service", "= ''")
+      }
+    return """
+      SELECT max(b.free_ms) FROM \(bucket) AS b
+      WHERE b.scope = \(scope.rawValue) AND b.name = \(name) AND b.lane \(lanes)
+      """
+  }
 
   // Whoever looks for such jobs says it in these words, so that SQLite takes the index.
   static let isDue = "state = \(JobState.waiting.rawValue) AND due = 1"
@@ -127,7 +158,7 @@ enum JobTables {
   static func install(_ db: Database, makeID: () -> String) throws -> String {
     if try db.tableExists(queue),
       let format = try Int.fetchOne(db, sql: "SELECT format FROM \(queue)"),
-      format != Self.format
+      try format != Self.format && !upgrade(db, from: format)
     {
       throw format > Self.format
         ? JobQueueError(
@@ -142,5 +173,21 @@ enum JobTables {
       sql: "INSERT INTO \(queue) VALUES (1, ?, ?, 0, 0, 0) ON CONFLICT DO NOTHING",
       arguments: [format, makeID()])
     return try String.fetchOne(db, sql: "SELECT id FROM \(queue)")!
+  }
+
+  /// Leaves what is made anew to the statements of ``creation``.
+  ///
+  /// - Returns: `false` where that is not known.
+  private static func upgrade(_ db: Database, from format: Int) throws -> Bool {
+    guard format == 3 else { return false }
+    try db.execute(
+      sql: """
+        DROP VIEW IF EXISTS \(view);
+        DROP INDEX IF EXISTS grdb_tern_jobdue;
+        ALTER TABLE \(job) ADD COLUMN needs TEXT NOT NULL DEFAULT '';
+        ALTER TABLE \(bucket) ADD COLUMN free_ms INTEGER;
+        UPDATE \(queue) SET format = 4
+        """)
+    return true
   }
 }

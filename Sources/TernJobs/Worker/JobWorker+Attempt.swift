@@ -4,8 +4,8 @@ import TernCore
 /// An attempt that goes on.
 struct Attempt: Sendable {
   let claim: Claim
-  /// Tells it to end, because its job is not its own any more.
-  let recall: AsyncStream<Void>.Continuation
+  /// To tell it to end, because its job is not its own any more.
+  let task: AttemptTask
 }
 
 /// An attempt whose handler has returned, and whose end is to be stored.
@@ -17,32 +17,20 @@ struct EndedAttempt: Sendable {
 
 extension JobWorker {
   /// Off the actor, so that a handler blocks nobody.
-  nonisolated func attempt(_ claim: Claim, _ recalled: AsyncStream<Void>) async {
+  nonisolated func attempt(_ claim: Claim, _ task: AttemptTask) async {
     let before = path.path
     let context = JobContext(claim: claim, worker: self)
-    let outcome = await withTaskGroup(of: Result<Void, any Error>?.self) { group in
-      group.addTask {
-        do { return .success(try await claim.work(context)) } catch { return .failure(error) }
-      }
-      group.addTask {
-        for await _ in recalled { break }
-        return nil
-      }
-      // The one that waits to be recalled ends before the handler when that is told to end, and what
-      // the handler says then, that its service wants no requests for example, is heard.
-      var outcome: Result<Void, any Error>?
-      while outcome == nil, let ended = await group.next() {
-        outcome = ended
-        group.cancelAll()
-      }
-      return outcome!
+    // What a handler says that is told to end, that its service wants no requests for example, is
+    // heard.
+    let end: AttemptEnd
+    do {
+      try await task.run { try await claim.work(context) }
+      end = AttemptEnd(event: .succeeded, reason: nil)
+    } catch {
+      end = self.end(of: claim, error, pathBefore: before)
     }
-    let end =
-      switch outcome {
-      case .success: AttemptEnd(event: .succeeded, reason: nil)
-      case .failure(let error): self.end(of: claim, error, pathBefore: before)
-      }
-    await ended(EndedAttempt(claim: claim, end: end, pathBefore: before))
+    let ended = EndedAttempt(claim: claim, end: end, pathBefore: before)
+    if !ends.add(ended) { await finish(ended) }
   }
 
   nonisolated func end(
@@ -70,20 +58,16 @@ extension JobWorker {
 
   // MARK: - Storing ends
 
-  private func ended(_ end: EndedAttempt) async {
-    guard isLooping else { return await finish(end) }
-    ends.append(end)
-    news?.yield()
-  }
-
   func store(_ ends: [EndedAttempt], _ rows: JobRows) throws {
     if ends.isEmpty { return }
     let environment = queue.environment
+    var count = 0
     for end in ends {
-      let paths = try rows.finish(end.claim, end.end, environment)
+      guard let paths = try rows.finish(end.claim, end.end, environment) else { continue }
+      count += 1
       queue.folder.unlink(paths, afterCommitOf: rows.db)
     }
-    try rows.trimHistory(at: environment.now)
+    try rows.trimHistory(after: count, at: environment.now)
     try CrashPoint.reach(.jobBeforeFinishCommit)
   }
 

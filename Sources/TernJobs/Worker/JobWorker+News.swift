@@ -62,7 +62,11 @@ extension JobWorker {
     var generation = path.path.generation
     for await path in path.changes() where path.generation != generation {
       generation = path.generation
-      guard path.hasRoute else { continue }
+      guard path.hasRoute else {
+        // Who requires a network waits for it from now on, and it is seen.
+        news?.yield()
+        continue
+      }
       do {
         try await networkChanged()
       } catch {

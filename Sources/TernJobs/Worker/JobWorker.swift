@@ -21,10 +21,8 @@ public actor JobWorker {
   let path: any NetworkPathSource
   /// The attempts that go on, until their ends are stored.
   var attempts: [JobID: Attempt] = [:]
-  /// Ends that the loop is to store, all in one transaction.
-  var ends: [EndedAttempt] = []
-  /// Whether the loop stores ends.
-  private(set) var isLooping = false
+  /// What the loop is to store.
+  let ends = AttemptEnds()
   /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count as
   /// running until it does.
   var refused: [JobID: any Error] = [:]
@@ -182,19 +180,15 @@ public actor JobWorker {
     _ group: inout DiscardingTaskGroup, _ stream: AsyncStream<Void>,
     _ patience: (@Sendable () -> Duration)?
   ) async throws {
-    isLooping = true
-    defer {
-      isLooping = false
-      storeApart(&group)
-    }
+    ends.open(news)
+    defer { storeApart(&group) }
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
       if let failure { throw failure }
       for claim in try await turn(&group) {
-        let (recalled, tell) = AsyncStream.makeStream(
-          of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        attempts[claim.id] = Attempt(claim: claim, recall: tell)
-        group.addTask { await self.attempt(claim, recalled) }
+        let task = AttemptTask()
+        attempts[claim.id] = Attempt(claim: claim, task: task)
+        group.addTask { await self.attempt(claim, task) }
       }
       if let patience, attempts.count == refused.count, try await isIdle(patience) {
         guard let refusal = refused.min(by: { $0.key < $1.key }) else { return }
@@ -206,8 +200,7 @@ public actor JobWorker {
 
   /// Each end in a transaction of its own, beside the loop.
   private func storeApart(_ group: inout DiscardingTaskGroup) {
-    for end in ends { group.addTask { await self.finish(end) } }
-    ends = []
+    for end in ends.close() { group.addTask { await self.finish(end) } }
   }
 
   /// Each end in a transaction of its own, without claims: what the app refuses to one is no other
@@ -235,16 +228,21 @@ public actor JobWorker {
 
   private func isIdle(_ patience: @Sendable () -> Duration) async throws -> Bool {
     let environment = queue.environment
-    let reached = try await read { try $0.nextReached(at: environment.now) }
+    let reached = try await read { try $0.nextReached(at: environment.now, isMet) }
     guard let next = [reached, pacedAt].compactMap(\.self).min() else { return true }
     return next.duration - environment.wallClock() > patience()
+  }
+
+  private func isMet(_ needs: String) -> Bool {
+    needs.isEmpty || JobRequirement(stored: needs).isMet(by: path)
   }
 
   /// Stores what has ended and claims as many jobs as may run now, in one transaction: with a full
   /// worker that is one wait for the disk for several jobs.
   private func turn(_ group: inout DiscardingTaskGroup) async throws -> [Claim] {
     let environment = queue.environment
-    let free = concurrency - attempts.count + ends.count
+    let ended = ends.take()
+    let free = concurrency - attempts.count + ended.count
     (nextAt, pacedAt) = (nil, nil)
     let now = environment.now
     let isSetBack = now < latest
@@ -253,8 +251,6 @@ public actor JobWorker {
       recall(try await read { try $0.running() })
       return []
     }
-    let ended = ends
-    ends = []
     let look: Look
     do {
       // A claim that is lost with the power costs nothing: the job was not begun.
@@ -296,7 +292,7 @@ public actor JobWorker {
   private func look(
     _ rows: JobRows, _ free: Int, without ended: [EndedAttempt], at now: WallTime
   ) throws -> Look {
-    try rows.checkWorker(fence)
+    let outset = try rows.outset(fence)
     var going = attempts
     for end in ended { going[end.claim.id] = nil }
     var running = JobsRunning()
@@ -304,7 +300,7 @@ public actor JobWorker {
     let standing = going.isEmpty ? [:] : try rows.running()
     let query = ClaimQuery(
       handlers: handlers, running: running, count: free, budget: queue.environment.retryBudget,
-      now: now)
+      now: now, outset: outset, isMet: isMet)
     let claimed = try rows.claim(query)
     // Nothing runs and nothing can: a lane that is used once leaves a row behind.
     if going.isEmpty, claimed.claims.isEmpty { try rows.dropFullBuckets(at: now) }
@@ -314,22 +310,24 @@ public actor JobWorker {
   /// Cancels the attempts whose job was removed, cancelled, or is somebody else's.
   private func recall(_ standing: [JobID: Int]) {
     for (job, attempt) in attempts where standing[job] != attempt.claim.start {
-      attempt.recall.yield()
+      attempt.task.cancel()
     }
   }
 
   /// Until something happened, or the next job's time has come.
   private func wait(_ iterator: inout AsyncStream<Void>.Iterator) async {
+    guard let nextAt else {
+      _ = await iterator.next(isolation: self)
+      return
+    }
     let (environment, news) = (queue.environment, news)
     await withDiscardingTaskGroup { group in
-      if let nextAt {
-        let delay = nextAt.duration - environment.wallClock()
-        group.addTask {
-          // Cancelled when something else happened first. A clock may not know a wait of centuries.
-          let nap = min(max(delay, .zero), .seconds(86_400))
-          guard (try? await environment.clock.sleep(for: nap)) != nil else { return }
-          news?.yield()
-        }
+      let delay = nextAt.duration - environment.wallClock()
+      group.addTask {
+        // Cancelled when something else happened first. A clock may not know a wait of centuries.
+        let nap = min(max(delay, .zero), .seconds(86_400))
+        guard (try? await environment.clock.sleep(for: nap)) != nil else { return }
+        news?.yield()
       }
       _ = await iterator.next(isolation: self)
       group.cancelAll()

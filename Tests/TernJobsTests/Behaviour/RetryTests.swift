@@ -6,11 +6,12 @@ import Testing
 @Suite struct RetryTests {
   /// Runs one job whose attempts fail in turn as told; `nil` succeeds.
   private func attempts(
-    _ job: some Job, until end: Double = 200, _ errors: [(any Error)?],
+    _ job: some Job, until end: Double = 200, draw: Double = 1, _ errors: [(any Error)?],
     also: @escaping @Sendable (Rig, Int) async throws -> Void = { _, _ in }
   ) throws -> (notes: [String], record: JobRecord) {
     var result: (notes: [String], record: JobRecord)?
     try Rig.run { rig in
+      rig.draw = draw
       let queue = try rig.open()
       let id = try rig.enqueue(queue, job)
       let run = errors.count
@@ -35,6 +36,21 @@ import Testing
     #expect(record.state == .failed)
     #expect(record.reason == "the service would not")
     #expect(record.failures == 4)
+  }
+
+  @Test(
+    arguments: [
+      (0, ["0 1", "4 2", "12 3", "22 4"], ["0 1", "0 2", "0 3"]),
+      (0.25, ["0 1", "5 2", "15 3", "27.5 4"], ["0 1", "2 2", "6 3"]),
+      (1, ["0 1", "8 2", "24 3", "44 4"], ["0 1", "8 2", "24 3"]),
+    ] as [(Double, [String], [String])])
+  func `a retry waits for the half of its delay that is not left to chance, or for none of it`(
+    draw: Double, half: [String], all: [String]
+  ) throws {
+    let errors = Array(repeating: Failure(.failed), count: 9)
+    #expect(try attempts(Halfway(), draw: draw, errors).notes == half)
+    #expect(try attempts(Anyhow(), draw: draw, errors).notes == all)
+    #expect(try attempts(Tidy(name: ""), draw: draw, errors).notes == ["0 1", "1 2", "3 3", "7 4"])
   }
 
   @Test func `a retry that succeeds is the end`() throws {

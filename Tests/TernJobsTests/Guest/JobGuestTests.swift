@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test(
-    arguments: [(1, .olderFormat), (2, .olderFormat), (4, .newerFormat)]
+    arguments: [(1, .olderFormat), (2, .olderFormat), (5, .newerFormat)]
       as [(Int, JobQueueError.Code)])
   func `a queue of another format is refused by name`(_ format: Int, _ code: JobQueueError.Code)
     throws

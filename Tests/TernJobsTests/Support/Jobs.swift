@@ -18,6 +18,18 @@ struct Patient: Job {
   static let retry = RetryPolicy.doubling(from: .seconds(10), limit: .seconds(20), times: 3)
 }
 
+/// Its retries are partly, or wholly, left to chance.
+struct Halfway: Job {
+  static let kind = "halfway"
+  static let retry = RetryPolicy.doubling(
+    from: .seconds(8), limit: .seconds(20), times: 3, jitter: .equal)
+}
+
+struct Anyhow: Job {
+  static let kind = "anyhow"
+  static let retry = RetryPolicy(delays: [.seconds(8), .seconds(16)], jitter: .full)
+}
+
 typealias Failure = JobFailure
 
 extension JobFailure {

@@ -15,6 +15,8 @@ final class Rig: @unchecked Sendable {
   var limits = JobLimits()
   var pollInterval = Duration.seconds(3600)
   var retryBudget: JobRate?
+  /// What chance draws.
+  var draw = 1.0
   /// The wall clock's error.
   let skew = Mutex(Duration.zero)
   let path = ScriptedPathSource()
@@ -54,7 +56,7 @@ final class Rig: @unchecked Sendable {
       wallClock: { [clock, self] in
         .seconds(1_000_000) + clock.now.offset + skew.withLock { $0 }
       },
-      jitter: { 1 },
+      jitter: { [draw] in draw },
       makeID: { [self] in
         ids.withLock { id in
           id += 1

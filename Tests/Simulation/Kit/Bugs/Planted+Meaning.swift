@@ -46,6 +46,7 @@ extension Planted {
     case .laneOverfilled: "more jobs of a lane run at once than its pace says"
     case .tokenUntaken: "a job that starts takes no token of its lane's"
     case .budgetIgnored: "what fails at a service is tried again whatever failed there before"
+    case .requirementIgnored: "jobs start although what they require is not there"
     }
   }
 }

@@ -49,8 +49,11 @@ final class JobDirector: @unchecked Sendable {
       world.ledger.wallJumped()
     case .network:
       let hasRoute = generator.oneIn(2)
-      world.trace.note("the network changes, \(hasRoute ? "with" : "without") a route")
-      world.path.change(hasRoute: hasRoute)
+      let isExpensive = world.plan.requirements && generator.oneIn(2)
+      world.trace.note(
+        "the network changes, \(hasRoute ? "with" : "without") a route\(isExpensive ? ", expensive" : "")"
+      )
+      world.path.change(hasRoute: hasRoute, isExpensive: isExpensive)
     case .lock: try await lock()
     case .outage:
       world.services.breakDown(service, for: Int64.random(in: 1000...20_000, using: &generator))

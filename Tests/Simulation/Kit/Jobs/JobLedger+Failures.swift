@@ -48,13 +48,17 @@ extension JobLedger {
       return fail(
         .drains, "job \(id) failed and that counts: \(old.failures) became \(new.failures)")
     }
-    guard let delay = policy(old.kind).delay(afterFailures: new.failures) else {
+    let policy = policy(old.kind)
+    guard let longest = policy.delay(afterFailures: new.failures),
+      let shortest = policy.delay(afterFailures: new.failures, draw: 0)
+    else {
       if new.state != .failed { fail(.drains, "job \(id) used up its attempts and is \(new)") }
       return
     }
-    let wait = new.ready - now - delay.wholeMilliseconds
-    if new.state != .waiting || new.since != now || !(0...1).contains(wait) {
-      fail(.drains, "after failure \(new.failures) job \(id) should wait \(delay) and is \(new)")
+    let waits = shortest.wholeMilliseconds...longest.wholeMilliseconds + 1
+    if new.state != .waiting || new.since != now || !waits.contains(new.ready - now) {
+      fail(
+        .drains, "after failure \(new.failures) job \(id) should wait \(waits) ms and is \(new)")
     }
   }
 

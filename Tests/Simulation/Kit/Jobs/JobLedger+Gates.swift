@@ -11,9 +11,20 @@ extension JobLedger {
       let (old, new) = (commit.gatesBefore[service], commit.gatesAfter[service])
       if old == new { continue }
       trace.note("gate \(service) → \(new.map { describe($0) } ?? "open")")
+      defer { heard(service, commit) }
       let jobs = Set(commit.before.keys).union(commit.after.keys)
       let ofService = jobs.filter { (commit.before[$0] ?? commit.after[$0])?.service == service }
       check(service, old, new, ofService, commit)
+    }
+  }
+
+  /// What a service said to jobs that are gone is told once.
+  private func heard(_ service: String, _ commit: JobCommit) {
+    for (id, entry) in entries
+    where commit.after[id]?.hasEnded ?? true && entry.attempt?.service == service
+      && entry.attempt?.end != nil
+    {
+      entries[id]?.attempt = nil
     }
   }
 

@@ -61,8 +61,10 @@ struct JobPacing {
 }
 
 extension JobLedger {
+  /// Whether something beside time, gates and pauses may hold it back.
   func isPaced(_ row: JobRow) -> Bool {
-    plan.paces[row.kind] != nil || (plan.budget != nil && pacing.troubled.contains(row.service))
+    !row.needs.isEmpty || plan.paces[row.kind] != nil
+      || (plan.budget != nil && pacing.troubled.contains(row.service))
   }
 
   func checkPaces(_ commit: JobCommit) {

@@ -90,7 +90,8 @@ extension JobLedger {
 
   private func checkClaim(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
     let id = new.id
-    entries[id]?.attempt = JobEntry.Attempt(run: commit.process.run, before: [path.path])
+    entries[id]?.attempt = JobEntry.Attempt(
+      run: commit.process.run, service: new.service, before: [path.path])
     entries[id]?.triedIn = commit.process.run
     if new.starts != old.starts + 1 || new.failures != old.failures {
       fail(.drains, "job \(id) was started, and its failures are \(new.failures)")
@@ -107,6 +108,9 @@ extension JobLedger {
     }
     if commit.pauses.hold(new.kind) {
       fail(.drains, "job \(id) was started, and \(new.kind) is paused")
+    }
+    if !path.has(new.needs) {
+      fail(.drains, "job \(id) was started, and requires “\(new.needs)”")
     }
     checkGate(new, commit)
     if !isPaced(old), let late = timing.lateness(of: old, now: clock.milliseconds), late > 5 {

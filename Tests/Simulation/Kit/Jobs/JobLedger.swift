@@ -78,7 +78,7 @@ final class JobLedger: @unchecked Sendable {
       entries[id]?.triedIn = triedIn
       trace.note("job \(id) replaced by \(replaced.work.token)")
     }
-    limited = []
+    limited = toldInVain(after)
     let commit = JobCommit(
       before: rows, after: after, gatesBefore: gates, gatesAfter: gatesAfter, pauses: pauses,
       draft: draft, process: process)
@@ -107,6 +107,18 @@ final class JobLedger: @unchecked Sendable {
       timing.resumes(at: clock.milliseconds + delay)
     }
     (rows, gates, pauses) = (after, gatesAfter, pausesAfter)
+  }
+
+  /// Services that said later to a job that is gone, or was cancelled, before its handler had
+  /// returned: what they said holds for the others.
+  private func toldInVain(_ after: [Int64: JobRow]) -> Set<String> {
+    let services = entries.compactMap { id, entry -> String? in
+      guard let attempt = entry.attempt, after[id]?.hasEnded ?? true,
+        case .failed(.limited) = attempt.end?.kind
+      else { return nil }
+      return attempt.service
+    }
+    return Set(services)
   }
 
   private func store(

@@ -44,6 +44,7 @@ struct JobPlan {
   /// Of a kind, and of each of its lanes.
   let paces: [String: (kind: JobPace, lane: JobPace)]
   let budget: JobRate?
+  let requirements: Bool
 
   init(using generator: inout SeededGenerator) {
     processCount = generator.oneIn(3) ? 2 : 1
@@ -106,6 +107,7 @@ struct JobPlan {
     }
     self.paces = paces
     budget = rate(2...6, seconds: 2...5)
+    requirements = generator.happens(0.3)
   }
 }
 #endif

@@ -20,6 +20,8 @@ struct JobRow: Equatable {
   let deaths: Int
   let key: String?
   let lane: String
+  /// What has to be there before it is started, as it is stored.
+  let needs: String
 
   var hasEnded: Bool { state.hasEnded }
   var laneOfKind: String { "\(kind)/\(lane)" }
@@ -30,10 +32,10 @@ struct JobRow: Equatable {
     let statement = try db.cachedStatement(
       sql: """
         SELECT id, kind, service, state, since_ms, ready_ms, starts, failures, unreached, priority,
-          due, deaths, unique_key, lane
+          due, deaths, unique_key, lane, needs
         FROM grdb_tern_job
         UNION ALL SELECT id, kind, service, state, since_ms, ready_ms, starts, failures, 0, priority,
-          1, 0, unique_key, lane
+          1, 0, unique_key, lane, ''
         FROM grdb_tern_jobhistory
         """)
     var rows: [Int64: JobRow] = [:]
@@ -43,7 +45,7 @@ struct JobRow: Equatable {
         id: row[0], kind: row[1], service: row[2], state: JobState(rawValue: row[3])!,
         since: row[4], ready: row[5], starts: row[6], failures: row[7], unreached: row[8],
         priority: row[9], isDue: row[10], deaths: row[11], key: row[12],
-        lane: row[13])
+        lane: row[13], needs: row[14])
     }
     return rows
   }
@@ -104,6 +106,7 @@ struct JobEntry {
   struct Attempt {
     /// Which worker's run has it.
     let run: Int
+    let service: String
     /// The network as it began, as far as that can be told.
     var before: [NetworkPath]
     var end: End?

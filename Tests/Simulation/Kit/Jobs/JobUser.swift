@@ -135,6 +135,7 @@ final class JobUser: @unchecked Sendable {
     var delay = 0
     var unique: JobUniqueness?
     var lane: String?
+    var requirement = JobRequirement.nothing
   }
 
   private func placement() -> Placement {
@@ -148,6 +149,12 @@ final class JobUser: @unchecked Sendable {
       placement.unique = generator.oneIn(2) ? .skip(key) : .replace(key)
     }
     if plan.lanes { placement.lane = ["a", "b", nil].randomElement(using: &generator)! }
+    if plan.requirements {
+      let all: [JobRequirement] = [
+        .nothing, .network, .unmetered, .endpoint(SimulatedPath.endpoint),
+      ]
+      placement.requirement = all.randomElement(using: &generator)!
+    }
     return placement
   }
 
@@ -172,8 +179,7 @@ final class JobUser: @unchecked Sendable {
     func enqueue(_ job: some Job) throws -> JobID {
       try process.queue.enqueue(
         job, priority: place.priority, after: .seconds(place.delay), unique: place.unique,
-        lane: place.lane,
-        files: files, in: db)
+        lane: place.lane, requires: place.requirement, files: files, in: db)
     }
     return switch kind {
     case 0: try enqueue(SimulatedJob<Scan>(work: work))

@@ -25,14 +25,15 @@ enum Upload: SimulatedKind {
 enum Translate: SimulatedKind {
   static let name = "translate"
   static let service: String? = "translator"
-  static let retry = RetryPolicy.doubling(from: .seconds(3), limit: .seconds(5), times: 2)
+  static let retry = RetryPolicy.doubling(
+    from: .seconds(3), limit: .seconds(5), times: 2, jitter: .equal)
 }
 
 /// Passes no gate, whomever it calls.
 enum Index: SimulatedKind {
   static let name = "index"
   static let service: String? = nil
-  static let retry = RetryPolicy.standard
+  static let retry = RetryPolicy(delays: [.seconds(1), .seconds(2), .seconds(4)], jitter: .full)
 }
 
 struct SimulatedJob<Kind: SimulatedKind>: Job {

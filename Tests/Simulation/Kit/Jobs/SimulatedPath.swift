@@ -8,6 +8,21 @@ final class SimulatedPath: NetworkPathSource, @unchecked Sendable {
   private var listeners: [Int: AsyncStream<NetworkPath>.Continuation] = [:]
   private var nextID = 0
 
+  /// Nobody reaches it over an expensive network.
+  static let endpoint = "https://large.example"
+
+  func mayReach(_ endpoint: String) -> Bool { path.hasRoute && !path.isExpensive }
+
+  /// What is there of what a job's row requires, in the words that are stored.
+  func has(_ needs: String) -> Bool {
+    switch needs {
+    case "": true
+    case "any": path.hasRoute
+    case "unmetered", "any \(Self.endpoint)": path.hasRoute && !path.isExpensive
+    default: false
+    }
+  }
+
   func changes() -> AsyncStream<NetworkPath> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       nextID += 1
@@ -18,8 +33,9 @@ final class SimulatedPath: NetworkPathSource, @unchecked Sendable {
     }
   }
 
-  func change(hasRoute: Bool) {
-    path = NetworkPath(hasRoute: hasRoute, generation: path.generation + 1)
+  func change(hasRoute: Bool, isExpensive: Bool = false) {
+    path = NetworkPath(
+      hasRoute: hasRoute, generation: path.generation + 1, isExpensive: isExpensive)
     for id in listeners.keys.sorted() { listeners[id]?.yield(path) }
   }
 }

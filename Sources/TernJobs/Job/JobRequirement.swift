@@ -1,0 +1,59 @@
+import TernCore
+
+/// What has to be there before a job is started. Until then it waits, and its record says so; one that
+/// runs is not stopped when that goes.
+public struct JobRequirement: Hashable, Sendable {
+  /// Of the network. The raw values are stored.
+  public enum Network: String, Hashable, Sendable, CaseIterable {
+    /// None is needed: what the network lacks is found out by trying.
+    case none = ""
+    /// A route to beyond this machine.
+    case any
+    /// A route that is neither expensive nor constrained, as far as the system says so. Linux says
+    /// nothing of that, so any route will do there.
+    case unmetered
+  }
+
+  public var network: Network
+  /// What the app's ``NetworkPathSource`` knows by this name may be reached: an origin, say.
+  public var endpoint: String?
+
+  public init(_ network: Network, endpoint: String? = nil) {
+    precondition(endpoint != "", "an endpoint has a name")
+    (self.network, self.endpoint) = (network, endpoint)
+  }
+
+  /// Nothing: it is started as soon as it is due. The default.
+  public static let nothing = JobRequirement(.none)
+  /// Any network.
+  public static let network = JobRequirement(.any)
+  /// A network on which nobody pays for what is sent.
+  public static let unmetered = JobRequirement(.unmetered)
+
+  /// Any network over which an endpoint may be reached.
+  public static func endpoint(_ name: String) -> JobRequirement {
+    JobRequirement(.any, endpoint: name)
+  }
+
+  func isMet(by source: any NetworkPathSource) -> Bool {
+    let path = source.path
+    switch network {
+    case .none: break
+    case .any: if !path.hasRoute { return false }
+    case .unmetered:
+      if !path.hasRoute || path.isExpensive || path.isConstrained { return false }
+    }
+    return endpoint.map(source.mayReach) ?? true
+  }
+
+  // MARK: - As it is stored: the network's word, and the endpoint behind a space
+
+  init(stored text: String) {
+    let parts = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+    // What a newer Tern requires is refused with its format.
+    network = parts.first.flatMap { Network(rawValue: String($0)) } ?? .any
+    endpoint = parts.count == 2 ? String(parts[1]) : nil
+  }
+
+  var stored: String { network.rawValue + (endpoint.map { " \($0)" } ?? "") }
+}
