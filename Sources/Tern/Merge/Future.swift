@@ -50,7 +50,9 @@ extension StoreTransaction {
     for index in authors.ids.indices.dropFirst() {
       let author = UInt32(index)
       guard let first = try firstFuture(of: author) else {
-        latest = max(latest, try self.author(author).time)
+        let row = try self.author(author)
+        // The beginning of a group is in no state, and may be of any time.
+        if row.merged > 0 { latest = max(latest, try time(ofMerged: author, row)) }
         continue
       }
       let before = try operation(LogID(author: author, sequence: first - 1))

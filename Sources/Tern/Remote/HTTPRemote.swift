@@ -82,7 +82,7 @@ extension HTTPRemote {
     /// A batch that did not shrink, and its own head.
     static let batchBytes = Batch.Limit.bytes + 64
     /// A part of a snapshot.
-    static let partBytes = 16 << 20
+    static let partBytes = SnapshotPart.Limit.bytes
   }
 
   func request(_ method: HTTPRequest.Method, _ path: String) async throws -> HTTPRequest {

@@ -21,7 +21,9 @@ struct LogTrim {
   func hasOld() throws -> Bool {
     let kept = try firstKeptMilliseconds()
     for index in transaction.authors.ids.indices {
-      let first = try transaction.author(UInt32(index)).trimmed + 1
+      let author = try transaction.author(UInt32(index))
+      let first = author.trimmed + 1
+      guard first <= author.merged else { continue }
       let operation = try transaction.operation(LogID(author: UInt32(index), sequence: first))
       if let operation, operation.envelope.time.milliseconds < kept { return true }
     }

@@ -10,7 +10,8 @@ extension SQLiteReplicaStore {
     try read { transaction in
       guard let cursor = try transaction.place(at: remoteID)?.cursor,
         !transaction.hasAside, !transaction.hasLargeRows,
-        try transaction.versionVector(\.merged) == heads,
+        // Beginnings of groups are in nobody's state, and their authors may never send the rest.
+        try transaction.versionVector(\.stored) == heads,
         try !SnapshotCut.hasNotes(transaction), try transaction.count(tables.fork) == 0
       else { return nil }
       var tables: [String: StateReport.Digest] = [:]

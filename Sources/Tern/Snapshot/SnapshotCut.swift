@@ -33,11 +33,13 @@ struct SnapshotCut {
           + "than \(Operation.Limit.rowBytes) bytes, or let another device cut it")
     }
     var authors: [SnapshotHeading.Author] = []
-    var heads: [ReplicaID: SnapshotHead] = [:]
+    var beginnings: [ReplicaID: SnapshotHead] = [:]
     for (index, id) in transaction.authors.ids.enumerated() {
       let row = try transaction.author(UInt32(index))
       guard row.stored > 0 else { continue }
-      heads[id] = SnapshotHead(sequence: row.stored, time: row.time)
+      if row.stored > row.merged {
+        beginnings[id] = SnapshotHead(sequence: row.stored, time: row.time)
+      }
       let time = row.merged == 0 ? .zero : try transaction.time(ofMerged: UInt32(index), row)
       authors.append(.init(id: id, sequence: row.merged, time: time))
     }
@@ -46,7 +48,7 @@ struct SnapshotCut {
       uniqueKeysWithValues: heading.authors.enumerated().map { ($1.id, UInt32($0)) })
     places = transaction.authors.ids.map { numbers[$0] }
     self.heading = heading
-    summary = SnapshotSummary(heads: heads)
+    summary = SnapshotSummary(heading, beginnings: beginnings)
   }
 
   mutating func run() throws -> SnapshotSummary {

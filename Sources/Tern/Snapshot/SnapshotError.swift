@@ -42,8 +42,11 @@ extension SnapshotError: AdvisingError {
 
 /// What a snapshot holds, once it was cut or loaded.
 public struct SnapshotSummary: Hashable, Sendable {
-  /// Of each replica, the last operation that is in it, merged or as part of a group that is not whole.
+  /// Of each replica, the last operation that is merged in it.
   public var heads: [ReplicaID: SnapshotHead]
+  /// Of each replica of whom it has only the beginning of the group that follows, the last operation
+  /// of that.
+  public var beginnings: [ReplicaID: SnapshotHead]
   /// Rows of the state, deleted ones included.
   public var rows: Int
   public var parts: Int
@@ -51,13 +54,28 @@ public struct SnapshotSummary: Hashable, Sendable {
   public var mergedAgain: Int
 
   package init(
-    heads: [ReplicaID: SnapshotHead], rows: Int = 0, parts: Int = 0, mergedAgain: Int = 0
+    _ heading: SnapshotHeading, beginnings: [ReplicaID: SnapshotHead] = [:], rows: Int = 0,
+    parts: Int = 0, mergedAgain: Int = 0
   ) {
-    self.heads = heads
+    heads = heading.authors.reduce(into: [:]) {
+      if $1.sequence > 0 { $0[$1.id] = SnapshotHead(sequence: $1.sequence, time: $1.time) }
+    }
+    self.beginnings = beginnings
     self.rows = rows
     self.parts = parts
     self.mergedAgain = mergedAgain
   }
 
   public var versionVector: VersionVector { VersionVector(heads.mapValues(\.sequence)) }
+
+  /// What a remote is told that it holds: of a group that is not whole, only what the remote has of it.
+  ///
+  /// The rest is news to it, and only the operations themselves say that their group goes on.
+  package func heads(at remote: VersionVector) -> [ReplicaID: SnapshotHead] {
+    var told = heads
+    for (author, last) in beginnings where remote[author] > heads[author]?.sequence ?? 0 {
+      told[author] = SnapshotHead(sequence: min(last.sequence, remote[author]), time: last.time)
+    }
+    return told
+  }
 }

@@ -19,8 +19,8 @@ struct SnapshotExchange {
   ///   were made stay in the file, whatever keeps them from being loaded.
   func load(_ snapshot: RemoteSnapshot, epoch: String, isRepairing: Bool) async throws {
     let place = RemotePlace(remoteID: remote.id, epoch: epoch, cursor: snapshot.cursor)
-    let merged = try store.versionVector()
-    if !isRepairing, !snapshot.heads.sequences.isEmpty, merged.covers(snapshot.heads) {
+    let stored = try store.storedVersionVector()
+    if !isRepairing, !snapshot.heads.sequences.isEmpty, stored.covers(snapshot.heads) {
       return try store.resetPlace(place)
     }
     let file = try path.map { try PartFile($0, key: snapshot.id) } ?? PartFile()
@@ -74,7 +74,8 @@ struct SnapshotExchange {
     let key = "\(try store.replicaID())-\(checksum.value)-\(summary.parts)"
     let upload = try await remote.beginSnapshot(
       SnapshotOffer(
-        key: key, parts: summary.parts, cursor: cursor, heads: summary.heads, isBase: isBase))
+        key: key, parts: summary.parts, cursor: cursor, heads: summary.heads(at: heads),
+        isBase: isBase))
     for index in upload.missing {
       guard let part = try file.part(index) else {
         throw RemoteError(.unexpectedAnswer, "the remote asks for a part that is none")

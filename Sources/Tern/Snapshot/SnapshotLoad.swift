@@ -17,8 +17,9 @@ final class SnapshotLoad {
   /// The heading's authors, with their index here.
   private var authors: [(id: ReplicaID, index: UInt32)] = []
   private var heads = VersionVector()
-  /// The last operations in the snapshot, of groups that are not whole too.
-  private var lasts: [ReplicaID: SnapshotHead] = [:]
+  private var beginnings: [ReplicaID: SnapshotHead] = [:]
+  /// Authors of whom the log has another operation than the snapshot.
+  private var others: Set<UInt32> = []
   /// Operations of the log that come after the snapshot, or of groups that are not whole in it.
   private var tail: Set<LogID> = []
   /// By table: whether a state was there before.
@@ -31,15 +32,13 @@ final class SnapshotLoad {
     self.transaction = transaction
     self.isRepairing = isRepairing
     self.part = part
-    pass = try MergePass(transaction)
+    // Of what comes after the snapshot, something may be here that can not be read.
+    pass = try MergePass(transaction, isCheckingBodies: transaction.hasAside)
   }
 
   func run() throws -> SnapshotSummary {
     let heading = try readHeading()
     heads = heading.heads
-    for author in heading.authors {
-      lasts[author.id] = SnapshotHead(sequence: author.sequence, time: author.time)
-    }
     try check(heading)
     for author in heading.authors {
       authors.append((author.id, transaction.authors.add(author.id)))
@@ -63,8 +62,7 @@ final class SnapshotLoad {
     try pass.finish()
     for sql in transaction.sql { try locals.putBack(pass.writer(for: sql)) }
     return SnapshotSummary(
-      heads: lasts.filter { $0.value.sequence > 0 }, rows: rows, parts: nextPart,
-      mergedAgain: tailCount)
+      heading, beginnings: beginnings, rows: rows, parts: nextPart, mergedAgain: tailCount)
   }
 
   // MARK: - Parts
@@ -130,8 +128,13 @@ final class SnapshotLoad {
       throw WireError(.malformed, "an operation behind the heads")
     }
     let (author, sequence) = (operation.envelope.replica, waiting.id.sequence)
-    lasts[author] = SnapshotHead(sequence: sequence, time: operation.envelope.time)
-    if tail.contains(waiting.id) { return }
+    beginnings[author] = SnapshotHead(sequence: sequence, time: operation.envelope.time)
+    if tail.contains(waiting.id) {
+      // A copy's: what this log has of the author stays, and nothing of both is mixed.
+      if try transaction.isOther(operation, than: waiting.id) { others.insert(waiting.id.author) }
+      return
+    }
+    if others.contains(waiting.id.author) { return }
     if waiting.id.author == 0 { throw MergeError(.foreignOwn, author, sequence) }
     try transaction.appendToLog(operation, author: waiting.id.author)
     tail.insert(waiting.id)

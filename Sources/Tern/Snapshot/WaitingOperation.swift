@@ -92,6 +92,9 @@ extension StoreTransaction {
   func partsOfGroups() throws -> [LogID] {
     try authors.ids.indices.flatMap { index in
       let author = try author(UInt32(index))
+      guard author.merged <= author.stored else {
+        throw ReplicaError(.damaged, "more of an author is merged than was stored")
+      }
       return (author.merged..<author.stored).map { LogID(author: UInt32(index), sequence: $0 + 1) }
     }
   }

@@ -20,6 +20,9 @@ public protocol ReplicaStore: Sendable {
   /// What is merged here, this replica's own operations included.
   func versionVector() throws -> VersionVector
 
+  /// What is in the log or was: merged, or the beginning of a group whose rest has not come.
+  func storedVersionVector() throws -> VersionVector
+
   /// Operations that a remote with these heads lacks, in an order it accepts, up to about
   /// `maximumBytes`, and at least one if there is one.
   func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation]
@@ -131,8 +134,10 @@ extension ReplicaStore {
   }
 }
 
-/// A store need not trim its log, know snapshots or report its state.
+/// A store need not keep parts of groups, trim its log, know snapshots or report its state.
 extension ReplicaStore {
+  public func storedVersionVector() throws -> VersionVector { try versionVector() }
+
   public func trim(heldBy heads: VersionVector, at remoteID: String) throws {}
 
   public func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool { false }

@@ -184,6 +184,10 @@ public final class SQLiteReplicaStore: ReplicaStore {
     try read { try $0.versionVector(\.merged) }
   }
 
+  public func storedVersionVector() throws -> VersionVector {
+    try read { try $0.versionVector(\.stored) }
+  }
+
   public func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
     try read { try $0.operations(lackedBy: heads, maximumBytes: maximumBytes) }
   }

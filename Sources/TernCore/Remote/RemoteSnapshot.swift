@@ -23,7 +23,8 @@ public struct RemoteSnapshot: Hashable, Sendable {
   }
 }
 
-/// The last operation of one replica that a snapshot holds; of a group in fragments, its end.
+/// The last operation of one replica that a snapshot holds; of a group in fragments, its end, or, where the
+/// remote has no more of it either, the last fragment.
 public struct SnapshotHead: Hashable, Sendable {
   public var sequence: UInt64
   public var time: HybridTime

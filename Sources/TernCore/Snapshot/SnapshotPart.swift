@@ -4,6 +4,8 @@ package enum SnapshotPart {
   package enum Limit {
     /// The longest content of a part, before compression.
     package static let contentBytes = 32 << 20
+    /// The longest part as it is stored and travels: a content that no compressor shortens, and its heading.
+    package static let bytes = contentBytes + 64
     /// A part ends behind the first row that reaches this.
     package static let targetBytes = 256 << 10
     /// The most authors that a snapshot names.

@@ -1,3 +1,4 @@
+import Synchronization
 import TernCore
 
 /// A transport that tells the network's source what became of its requests, so that a wrong word of the
@@ -16,20 +17,31 @@ import TernCore
 ///   does, it is a portal's: ``TernCore/NetworkPath/isCaptive``. The failed request is thrown after that, so
 ///   that whoever looks at the path then knows.
 /// - The server is asked for nothing else, once for all that fail at the same time, and again at the earliest
-///   30 seconds after it answered. Nothing happens while all goes well, nor without a probe.
+///   30 seconds after it, or anybody over TLS, answered. Nothing happens while all goes well, nor without a
+///   probe.
 /// - Requests to this machine say nothing of the network.
 public final class CheckingTransport: HTTPTransport {
   private let base: any HTTPTransport
   private let source: any CorrectablePathSource
   private let probe: ServerProbe?
   private let check: PathCheck
+  private let now: @Sendable () -> ContinuousClock.Instant
+  /// When somebody last answered over TLS: one server that nobody reaches is not the network.
+  private let provenAt = Mutex<ContinuousClock.Instant?>(nil)
 
-  /// - Parameter now: for tests.
-  public init(
+  /// - Parameter probe: what is asked when a request fails; without one only answers correct the path.
+  public convenience init(
     over base: any HTTPTransport, correcting source: any CorrectablePathSource,
-    probe: ServerProbe?, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    probe: ServerProbe?
   ) {
-    (self.base, self.source, self.probe) = (base, source, probe)
+    self.init(over: base, correcting: source, probe: probe, now: { .now })
+  }
+
+  package init(
+    over base: any HTTPTransport, correcting source: any CorrectablePathSource,
+    probe: ServerProbe?, now: @escaping @Sendable () -> ContinuousClock.Instant
+  ) {
+    (self.base, self.source, self.probe, self.now) = (base, source, probe, now)
     check = PathCheck(now: now)
   }
 
@@ -40,8 +52,9 @@ public final class CheckingTransport: HTTPTransport {
     let before = source.path
     do {
       let answer = try await base.send(request)
-      if !before.hasRoute { await believe(origin, before) }
-      return answer
+      await believe(origin)
+      return HTTPResponse(
+        status: answer.status, headers: answer.headers, body: watched(answer.body))
     } catch let error as HTTPError where before.hasRoute && error.isOnTheWay {
       await doubt(before)
       throw error
@@ -52,21 +65,59 @@ public final class CheckingTransport: HTTPTransport {
     await base.shutdown()
   }
 
-  private func believe(_ origin: Origin, _ path: NetworkPath) async {
-    var isProven = origin.scheme == "https" || (probe == nil && !path.isCaptive)
-    if !isProven, let probe { isProven = await probe.ask(over: base) == .reached }
-    if isProven { source.correct(path.generation, hasRoute: true, isCaptive: false) }
+  /// A body that breaks off says what a request does that fails.
+  private func watched(_ body: HTTPBody) -> HTTPBody {
+    HTTPBody { [self] in
+      var chunks = body.makeAsyncIterator()
+      do {
+        return try await chunks.next()
+      } catch let error as HTTPError where error.isOnTheWay {
+        let path = source.path
+        if path.hasRoute { await doubt(path) }
+        throw error
+      }
+    }
+  }
+
+  private func believe(_ origin: Origin) async {
+    let path = source.path
+    if origin.scheme == "https" {
+      provenAt.withLock { $0 = now() }
+      if !path.hasRoute { source.correct(path.generation, hasRoute: true, isCaptive: false) }
+    } else if !path.hasRoute {
+      if let probe {
+        guard await begin(path) else { return }
+        let verdict = await probe.ask(over: base)
+        if verdict == .reached {
+          source.correct(path.generation, hasRoute: true, isCaptive: false)
+        }
+        end(path, verdict)
+      } else if !path.isCaptive {
+        source.correct(path.generation, hasRoute: true, isCaptive: false)
+      }
+    }
   }
 
   private func doubt(_ path: NetworkPath) async {
-    guard let probe, source.path == path, await check.begin(path.generation) else { return }
+    let isProven = provenAt.withLock { $0 }.map { now() - $0 < PathCheck.pause } ?? false
+    guard let probe, !isProven, await begin(path) else { return }
     let verdict = await probe.ask(over: base)
     switch verdict {
     case .captive: source.correct(path.generation, hasRoute: false, isCaptive: true)
     case .silent: source.correct(path.generation, hasRoute: false, isCaptive: false)
     case .reached, .unknown: break
     }
-    check.end(path.generation, isReached: verdict == .reached)
+    end(path, verdict)
+  }
+
+  private func begin(_ path: NetworkPath) async -> Bool {
+    await check.begin(path.generation) { [source] in source.path == path }
+  }
+
+  private func end(_ path: NetworkPath, _ verdict: ServerProbe.Verdict) {
+    // Whoever was cancelled has learned nothing, and another one asks.
+    let isOpen = verdict == .unknown && Task.isCancelled
+    check.end(path.generation, isSettled: !isOpen)
   }
 }
 
@@ -74,8 +125,8 @@ extension HTTPError {
   /// The network may be the reason.
   fileprivate var isOnTheWay: Bool {
     switch code {
-    case .unresolvedHost, .unreachable, .connectTimeout, .connectionLost, .idleTimeout, .tls,
-      .invalidAnswer:
+    case .unresolvedHost, .unreachable, .connectTimeout, .connectionLost, .idleTimeout,
+      .deadlineExceeded, .tls, .invalidAnswer:
       true
     default: false
     }

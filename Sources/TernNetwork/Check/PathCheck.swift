@@ -6,8 +6,8 @@ final class PathCheck: Sendable {
     var isAsking = false
     var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     var nextID = 0
-    /// The server answered then, in that generation.
-    var reached: (generation: UInt64, at: ContinuousClock.Instant)?
+    /// It was asked then, in that generation.
+    var settled: (generation: UInt64, at: ContinuousClock.Instant)?
   }
 
   private enum Turn {
@@ -25,30 +25,32 @@ final class PathCheck: Sendable {
     self.now = now
   }
 
-  /// - Returns: Whether the caller is to ask, and then to call ``end(_:isReached:)``. `false` when somebody
+  /// - Parameter isCurrent: whether the path is still the one that is doubted.
+  /// - Returns: Whether the caller is to ask, and then to call ``end(_:isSettled:)``. `false` when somebody
   ///   has just asked, or has done so when this returns.
-  func begin(_ generation: UInt64) async -> Bool {
-    let now = now()
-    let turn: Turn = state.withLock { state in
-      if let reached = state.reached, reached.generation == generation,
-        now - reached.at < Self.pause
-      {
-        return .skip
+  func begin(_ generation: UInt64, while isCurrent: () -> Bool) async -> Bool {
+    while !Task.isCancelled, isCurrent() {
+      let now = now()
+      let turn: Turn = state.withLock { state in
+        if let settled = state.settled, settled.generation == generation,
+          now - settled.at < Self.pause
+        {
+          return .skip
+        }
+        guard state.isAsking else {
+          state.isAsking = true
+          return .ask
+        }
+        state.nextID += 1
+        return .wait(state.nextID)
       }
-      guard state.isAsking else {
-        state.isAsking = true
-        return .ask
+      switch turn {
+      case .ask: return true
+      case .skip: return false
+      case .wait(let id): await wait(as: id)
       }
-      state.nextID += 1
-      return .wait(state.nextID)
     }
-    switch turn {
-    case .ask: return true
-    case .skip: return false
-    case .wait(let id):
-      await wait(as: id)
-      return false
-    }
+    return false
   }
 
   /// Until the question is answered, or the caller is cancelled.
@@ -67,11 +69,12 @@ final class PathCheck: Sendable {
     }
   }
 
-  func end(_ generation: UInt64, isReached: Bool) {
+  /// - Parameter isSettled: `false` of who has found out nothing; one of those that wait asks then.
+  func end(_ generation: UInt64, isSettled: Bool) {
     let now = now()
     let waiting = state.withLock { state in
       state.isAsking = false
-      state.reached = isReached ? (generation, now) : nil
+      state.settled = isSettled ? (generation, now) : nil
       defer { state.waiting = [:] }
       return state.waiting
     }

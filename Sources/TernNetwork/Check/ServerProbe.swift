@@ -5,14 +5,19 @@
 /// ```
 public struct ServerProbe: Sendable {
   public var request: HTTPRequest
-  /// What the server answers. It matters over plain HTTP alone: over TLS no other can answer at all.
-  public var status: Int
+  /// What the server answers, or `nil` for anything but a redirect. It matters over plain HTTP alone: over TLS
+  /// no other can answer at all.
+  public var status: Int?
 
   /// - Parameters:
   ///   - url: of something small; the body is not read.
+  ///   - status: over plain HTTP, what no portal says; without it one that shows its page itself is taken for
+  ///     the server.
   ///   - deadline: how long an answer may take, until nothing is taken to get through.
-  public init(_ url: String, status: Int = 204, deadline: Duration = .seconds(5)) {
+  public init(_ url: String, status: Int? = nil, deadline: Duration = .seconds(5)) {
     request = HTTPRequest(.get, url, deadline: deadline)
+    // A connection that was kept may be one of a network that is gone.
+    request.needsNewConnection = true
     self.status = status
   }
 }
@@ -43,6 +48,7 @@ extension ServerProbe {
 
   private func verdict(status: Int) -> Verdict {
     if request.url.lowercased().hasPrefix("https:") || status == self.status { return .reached }
+    if self.status == nil, status < 300 { return .reached }
     // A server of one's own fails by 4xx and 5xx. 511 is there for portals: RFC 6585, section 6.
     return status < 400 || status == 511 ? .captive : .reached
   }

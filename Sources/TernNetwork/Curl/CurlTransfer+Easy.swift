@@ -7,6 +7,10 @@ extension CurlTransfer {
   func prepareEasy() -> UnsafeMutableRawPointer? {
     guard let easy = curl_easy_init() else { return nil }
     self.easy = easy
+    guard setTrust(easy) else {
+      destroyEasy()
+      return nil
+    }
     setTarget(easy)
     setBody(easy)
     setHeaders(easy)
@@ -32,7 +36,7 @@ extension CurlTransfer {
     _ = tern_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
     _ = tern_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
     _ = tern_curl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
-    setTrust(easy)
+    if request.needsNewConnection { _ = tern_curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
     _ = tern_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     if origin.isLoopback { _ = tern_curl_set_string(easy, CURLOPT_PROXY, "") }
     tern_curl_leave_resolver_behind(easy)
@@ -42,18 +46,24 @@ extension CurlTransfer {
     _ = tern_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, clamped)
   }
 
-  private func setTrust(_ easy: UnsafeMutableRawPointer) {
-    _ = tern_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
-    _ = tern_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
+  /// - Returns: `false` where libcurl does not take all of it: nothing is sent with less.
+  private func setTrust(_ easy: UnsafeMutableRawPointer) -> Bool {
     let least =
       switch configuration.minimumTLSVersion {
       case .v12: CURL_SSLVERSION_TLSv1_2
       case .v13: CURL_SSLVERSION_TLSv1_3
       }
-    _ = tern_curl_set_long(easy, CURLOPT_SSLVERSION, Int(least))
+    var results = [
+      tern_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1),
+      tern_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2),
+      tern_curl_set_long(easy, CURLOPT_SSLVERSION, Int(least)),
+    ]
     if let file = configuration.authoritiesFile {
-      _ = tern_curl_set_string(easy, CURLOPT_CAINFO, file)
+      results.append(tern_curl_set_string(easy, CURLOPT_CAINFO, file))
+      // A folder that libcurl was built with would be trusted beside it.
+      results.append(tern_curl_set_string(easy, CURLOPT_CAPATH, nil))
     }
+    return results.allSatisfy { $0 == CURLE_OK }
   }
 
   private func setBody(_ easy: UnsafeMutableRawPointer) {
@@ -71,7 +81,11 @@ extension CurlTransfer {
   }
 
   /// Who asks for a coding of its own gets the answer in it.
-  var decodes: Bool { request.headers["Accept-Encoding"] == nil }
+  /// A part of a coded body can't be decoded, and the length of one without a body is all there is to know.
+  var decodes: Bool {
+    request.headers["Accept-Encoding"] == nil && request.headers["Range"] == nil
+      && request.method != .head
+  }
 
   private func setUpload(_ easy: UnsafeMutableRawPointer, count: Int) {
     _ = tern_curl_set_long(easy, CURLOPT_UPLOAD, 1)

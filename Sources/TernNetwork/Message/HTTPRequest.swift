@@ -54,6 +54,8 @@ public struct HTTPRequest: Sendable {
   /// Whether the request may be sent again on a new connection when a kept one turns out to be
   /// closed after a part of the body was sent. By default what the method says.
   public var isRepeatable: Bool
+  /// libcurl's alone: URLSession has no word for it.
+  package var needsNewConnection = false
 
   public init(
     _ method: Method, _ url: String, headers: HTTPHeaders = [:], body: Body = .none,

@@ -22,9 +22,12 @@ package struct ResponseHead: Hashable, Sendable {
     isComplete = true
   }
 
-  /// The transport takes gzip off the body: neither the coding nor the length on the wire is the body's.
+  /// The transport takes codings off the body: neither the coding nor the length on the wire is the body's.
+  /// A server may use another one than it was asked for, and transports take off all that they know.
   package mutating func forgetCoding() {
-    guard headers["Content-Encoding"]?.lowercased() == "gzip" else { return }
+    guard let coding = headers["Content-Encoding"]?.lowercased(), coding != "identity" else {
+      return
+    }
     headers["Content-Encoding"] = nil
     headers["Content-Length"] = nil
   }

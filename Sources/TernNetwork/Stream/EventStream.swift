@@ -40,7 +40,7 @@ public actor EventStream: AsyncSequence {
   /// Sends a request and returns when the server has begun to answer with events.
   ///
   /// - Parameters:
-  ///   - request: `Accept`, `Cache-Control` and `Last-Event-ID` are set here.
+  ///   - request: `Accept`, `Accept-Encoding`, `Cache-Control` and `Last-Event-ID` are set here.
   ///   - lastEventID: the id of the last event that was handled, for those after it; empty for
   ///     all. One that no header field can hold is left out.
   /// - Returns: `nil` when the server says that there is nothing any more and nobody is to ask
@@ -56,6 +56,8 @@ public actor EventStream: AsyncSequence {
     request.headers["Accept"] = "text/event-stream"
     // What a cache kept is no stream.
     request.headers["Cache-Control"] = "no-cache"
+    // What compresses on the way keeps events until it has enough of them.
+    request.headers["Accept-Encoding"] = "identity"
     let isSendable = !lastEventID.isEmpty && HTTPRequest.isFieldValue(lastEventID)
     request.headers["Last-Event-ID"] = isSendable ? lastEventID : nil
     let response = try await transport.send(request)

@@ -33,6 +33,8 @@ public final class URLSessionTransport: HTTPTransport {
       case .v12: .TLSv12
       case .v13: .TLSv13
       }
+    #else
+    precondition(minimumTLSVersion == .v12, "Linux' URLSession has no least version to set")
     #endif
     configuration.httpMaximumConnectionsPerHost = 256
     configuration.httpShouldSetCookies = false

@@ -29,7 +29,7 @@ public struct ServerLimits: Hashable, Sendable {
   // MARK: - Snapshots
 
   /// The longest part of a snapshot, in bytes.
-  public var snapshotPartBytes = 16 << 20
+  public var snapshotPartBytes = SnapshotPart.Limit.bytes
   /// All parts of a snapshot.
   public var snapshotBytes = 4 << 30
   /// The parts of a snapshot.

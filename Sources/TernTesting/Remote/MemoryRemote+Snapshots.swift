@@ -21,7 +21,7 @@ extension MemoryRemote {
   public var keepsSnapshots: Bool { true }
 
   /// As a server's `snapshotPartBytes`.
-  static let partBytes = 16 << 20
+  static let partBytes = SnapshotPart.Limit.bytes
   /// How many uploads are waited for, and how many whole snapshots stay.
   static let kept = 2
 

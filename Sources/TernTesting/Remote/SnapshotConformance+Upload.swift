@@ -103,7 +103,7 @@ extension SnapshotConformance {
     let id = try await remote.beginSnapshot(space.offer(at: end, of: [a, b], parts: 2)).id
     let sizes: [(RemoteError.Code, String, Int, Int)] = [
       (.malformed, "an empty part", 0, 0), (.malformed, "a part beyond the last", 1, 2),
-      (.tooLarge, "a part of more than 16 MiB", 16 << 20 + 1, 0),
+      (.tooLarge, "a part of more than 32 MiB and 64 bytes", SnapshotPart.Limit.bytes + 1, 0),
     ]
     for (code, what, count, index) in sizes {
       let bytes = [UInt8](repeating: 7, count: count)

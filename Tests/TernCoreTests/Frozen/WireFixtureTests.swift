@@ -29,21 +29,27 @@ private typealias Operation = TernCore.Operation
   /// What today's code makes.
   private static func made() throws -> [String: [UInt8]] {
     let all = [WireSpecimens.rows, WireSpecimens.elements] + WireSpecimens.fragments
-    // A batch that is not compressed is written by hand: Tern compresses what gets shorter.
-    var plain = ByteWriter()
-    plain.append(raw: Array("TRN1".utf8) + [0])
-    plain.append(varint: UInt64(all.count))
-    let content = BatchContent.write(all)
-    plain.append(varint: UInt64(content.count))
-    plain.append(raw: content)
     return [
-      "rows": WireSpecimens.rows.bytes, "elements": WireSpecimens.elements.bytes,
-      "batch-plain": plain.bytes, "batch-zlib": Batch(all).encoded(),
+      "rows": WireSpecimens.rows.bytes,
+      "elements": WireSpecimens.elements.bytes,
+      "batch-plain": plain(all), "batch-turns": plain(WireSpecimens.turns),
+      "batch-zlib": Batch(all).encoded(),
       "batch-packed": Batch(WireSpecimens.identifiers).encoded(),
       "snapshot-heading": WireSpecimens.heading, "snapshot-rows": WireSpecimens.snapshotRows,
       "snapshot-part-plain": WireSpecimens.plainPart,
       "snapshot-part-zlib": try SnapshotPart.encoded(WireSpecimens.snapshotRows),
     ]
+  }
+
+  /// Written by hand: Tern compresses what gets shorter.
+  private static func plain(_ operations: [Operation]) -> [UInt8] {
+    var plain = ByteWriter()
+    plain.append(raw: Array("TRN1".utf8) + [0])
+    plain.append(varint: UInt64(operations.count))
+    let content = BatchContent.write(operations)
+    plain.append(varint: UInt64(content.count))
+    plain.append(raw: content)
+    return plain.bytes
   }
 
   private func expectRewritten(_ operation: Operation) throws {
@@ -117,6 +123,23 @@ private typealias Operation = TernCore.Operation
       let content = BatchContent.write(batch.operations)
       #expect(bytes.suffix(content.count).elementsEqual(content))
     }
+  }
+
+  @Test func `a batch in which authors take turns`() throws {
+    let bytes = try Self.bytes("batch-turns")
+    let batch = try Batch(encoded: bytes)
+    #expect(
+      try WireTranscript.lines(of: batch) == [
+        "operation 3 of 00a1 at 1700000000000+0, schema 3",
+        "operation 7 of 00b2 at 1700000000000+1, schema 3",
+        "operation 4 of 00a1 at 1700000000000+2, schema 3",
+        "operation 8 of 00b2 at 1700000000000+3, schema 3",
+        "operation 6 of 00a1 at 1700000000000+4, schema 3",
+        "operation 9 of 00b2 at 1700000000000+5, schema 3",
+        "operation 7 of 00a1 at 1700000000000+6, schema 3",
+      ])
+    // Three stand whole, with their 31 bytes; of the others 4 are behind the time.
+    #expect(bytes.count == 8 + 3 * 33 + 4 * 9)
   }
 
   @Test func `a snapshot's heading`() throws {

@@ -11,10 +11,11 @@ enum WireSpecimens {
   }
 
   private static func envelope(
-    _ sequence: UInt64, counter: UInt64 = 0, seen: VersionVector = .init(), continues: Bool = false
+    _ sequence: UInt64, counter: UInt64 = 0, seen: VersionVector = .init(), continues: Bool = false,
+    by replica: ReplicaID = a
   ) -> Operation.Envelope {
     Operation.Envelope(
-      replica: a, sequence: sequence, time: time(counter), seen: seen, schemaVersion: 3,
+      replica: replica, sequence: sequence, time: time(counter), seen: seen, schemaVersion: 3,
       continues: continues)
   }
 
@@ -103,6 +104,13 @@ enum WireSpecimens {
       body.append(Value.string("3F2504E0-4F89-41D3-9A0C-0305E82C330\(number)"))
       body.appendEndOfBlock()
       return Operation(envelope(UInt64(9 + number), counter: UInt64(3 + number)), body: body.bytes)
+    }
+  }
+
+  /// Authors who take turns, one of whom skips a number.
+  static var turns: [Operation] {
+    [(a, 3), (b, 7), (a, 4), (b, 8), (a, 6), (b, 9), (a, 7)].enumerated().map { index, turn in
+      Operation(envelope(turn.1, counter: UInt64(index), by: turn.0), body: [])
     }
   }
 

@@ -19,7 +19,7 @@ struct CheckingTransportTests {
   ) -> (CheckingTransport, ScriptedTransport) {
     let base = ScriptedTransport(answer)
     let checking = CheckingTransport(
-      over: base, correcting: source, probe: probe.map { ServerProbe($0) })
+      over: base, correcting: source, probe: probe.map { ServerProbe($0, status: 204) })
     return (checking, base)
   }
 
@@ -85,6 +85,50 @@ struct CheckingTransportTests {
     #expect(source.path.hasRoute && !source.path.isCaptive)
   }
 
+  @Test("an answer to a request that began with a route brings back one that was lost meanwhile")
+  func late() async throws {
+    let transport = transport { [source] _ in
+      source.set(hasRoute: false)
+      return HTTPResponse(status: 201)
+    }.0
+    _ = try await transport.send(HTTPRequest(.post, service))
+    #expect(source.path == NetworkPath(hasRoute: true, generation: 2))
+  }
+
+  @Test("a body that breaks off has the server asked, as a request does that fails")
+  func body() async throws {
+    let (transport, base) = transport { request in
+      guard request.url != own else { throw Self.fail(.unresolvedHost) }
+      return HTTPResponse(status: 200, body: HTTPBody { throw Self.fail(.idleTimeout) })
+    }
+    // Over HTTP, whose answer proves nothing.
+    let answer = try await transport.send(HTTPRequest(.get, "http://service.example.org/events"))
+    #expect(source.path.hasRoute)
+    let error = await failure(HTTPError.self) { _ = try await answer.body.collect(limit: 1) }
+    #expect(error?.code == .idleTimeout)
+    #expect(!source.path.hasRoute && base.requests.count == 2)
+  }
+
+  @Test("one server that nobody reaches is not the network while another one answers")
+  func other() async throws {
+    let now = Mutex(ContinuousClock.now)
+    let base = ScriptedTransport { request in
+      guard request.url == service else { throw Self.fail(.unresolvedHost) }
+      return HTTPResponse(status: 200)
+    }
+    let transport = CheckingTransport(
+      over: base, correcting: source, probe: ServerProbe(own), now: { now.withLock { $0 } })
+    let dead = HTTPRequest(.get, "https://own.example.org/sync")
+    _ = try await transport.send(HTTPRequest(.get, service))
+    now.withLock { $0 += .seconds(29) }
+    _ = await failure(HTTPError.self) { _ = try await transport.send(dead) }
+    #expect(source.path == NetworkPath(hasRoute: true, generation: 0))
+    #expect(!base.requests.contains { $0.url == own })
+    now.withLock { $0 += .seconds(1) }
+    _ = await failure(HTTPError.self) { _ = try await transport.send(dead) }
+    #expect(!source.path.hasRoute)
+  }
+
   @Test("nobody is asked while all goes well, where it doesn't matter, and for this machine")
   func quiet() async throws {
     let (transport, base) = transport { request in
@@ -137,7 +181,8 @@ struct CheckingTransportTests {
       return HTTPResponse(status: 204)
     }
     let transport = CheckingTransport(
-      over: base, correcting: source, probe: ServerProbe(own), now: { now.withLock { $0 } })
+      over: base, correcting: source, probe: ServerProbe(own, status: 204),
+      now: { now.withLock { $0 } })
     func all() async -> [Bool] {
       await withTaskGroup(of: Bool.self) { group in
         for _ in 0..<50 {
@@ -167,18 +212,24 @@ struct CheckingTransportTests {
   @Test("one that is cancelled while another asks doesn't wait")
   func cancelled() async throws {
     let check = PathCheck(now: { .now })
-    #expect(await check.begin(0))
+    #expect(await check.begin(0) { true })
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      return await check.begin(0)
+      return await check.begin(0) { true }
     }
     #expect(await task.value == false)
-    let waiting = Task { await check.begin(0) }
-    let later = Task { await check.begin(0) }
+    let later = Task { await check.begin(0) { true } }
     later.cancel()
     #expect(await later.value == false)
-    check.end(0, isReached: false)
-    _ = await waiting.value
+    // Who asks is cancelled, and one of those that wait asks.
+    let waiting = Task { await check.begin(0) { true } }
+    check.end(0, isSettled: false)
+    #expect(await waiting.value)
+    // Somebody who doubts a path that is no more has nothing to ask.
+    #expect(await !check.begin(1) { false })
+    let next = Task { await check.begin(0) { true } }
+    check.end(0, isSettled: true)
+    #expect(await !next.value)
   }
 }
 

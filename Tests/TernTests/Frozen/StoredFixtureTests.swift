@@ -102,6 +102,7 @@ import Testing
       let fresh = try StoredSpecimen.open(DatabaseQueue(), id: 9)
       // As it was cut before the last write.
       try fresh.load(parts(beside: path))
+      #expect(try fresh.store.storedVersionVector()[StoredSpecimen.gone] == 1)
       try fresh.pull(from: device)
       try expectEqual(device, fresh, "shelf", "tag", "loan")
       try fresh.execute(

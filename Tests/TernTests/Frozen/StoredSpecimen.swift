@@ -37,6 +37,7 @@ enum StoredSpecimen {
   }
 
   static let own = ReplicaID(high: 0, low: 1)
+  static let gone = ReplicaID(high: 0, low: 5)
 
   static func open(_ database: any DatabaseWriter, id: UInt64 = 1) throws -> Device {
     try Device(schema, id: id, database: database, logRetention: .seconds(-60)) {
@@ -149,6 +150,13 @@ enum StoredSpecimen {
     try newer.store.seal()
     let (bad, _) = try newer.operationsWithBadEnd()
     try device.merge(bad)
+    // The beginning of a group whose author is gone.
+    try device.merge([
+      Operation(
+        .init(
+          replica: gone, sequence: 1, time: HybridTime(milliseconds: 1_700_000_000_000),
+          continues: true), body: [])
+    ])
     try device.execute("INSERT INTO loan VALUES ('9', 1, NULL)")
     try device.store.seal()
   }
