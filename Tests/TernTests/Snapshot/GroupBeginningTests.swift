@@ -47,6 +47,8 @@ import Testing
 
   @Test func `it keeps nobody from comparing states`() throws {
     let device = try device(1, operation(1))
+    try device.store.resetPlace(
+      RemotePlace(remoteID: "peer", epoch: "e", cursor: Cursor(rawValue: "1")))
     let stored = try device.store.storedVersionVector()
     #expect(try device.store.stateReport(at: "peer", merged: stored) != nil)
     #expect(
