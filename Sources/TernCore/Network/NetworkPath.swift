@@ -14,16 +14,23 @@ public struct NetworkPath: Hashable, Sendable {
   /// Somebody on the way answers in the place of servers: a portal that wants a person to sign in. There
   /// is no route then.
   public var isCaptive: Bool
+  /// There is no route because requests found none, and not because the system says so: only another
+  /// request can find out that there is one again.
+  public var isDoubted: Bool
+
+  /// Whether a request may find a way: the system says so, whatever became of others.
+  public var mayHaveRoute: Bool { hasRoute || isDoubted }
 
   public init(
     hasRoute: Bool, generation: UInt64, isExpensive: Bool = false, isConstrained: Bool = false,
-    isCaptive: Bool = false
+    isCaptive: Bool = false, isDoubted: Bool = false
   ) {
     self.hasRoute = hasRoute
     self.generation = generation
     self.isExpensive = isExpensive
     self.isConstrained = isConstrained
     self.isCaptive = isCaptive
+    self.isDoubted = isDoubted
   }
 }
 
@@ -66,5 +73,7 @@ public struct UnknownPathSource: CorrectablePathSource {
 }
 
 extension NetworkPathSource {
-  public func mayReach(_ endpoint: String) -> Bool { path.hasRoute }
+  public func mayReach(_ endpoint: String) -> Bool {
+    path.mayHaveRoute
+  }
 }

@@ -31,6 +31,7 @@ package final class PathRelay: Sendable {
       let isNews = path.hasRoute != hasRoute || path.isCaptive != isCaptive
       guard path.generation == generation, isNews else { return nil }
       var path = path
+      path.isDoubted = !hasRoute && (path.hasRoute || path.isDoubted)
       (path.hasRoute, path.isCaptive) = (hasRoute, isCaptive)
       return path
     }

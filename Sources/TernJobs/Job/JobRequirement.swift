@@ -37,11 +37,12 @@ public struct JobRequirement: Hashable, Sendable {
 
   func isMet(by source: any NetworkPathSource) -> Bool {
     let path = source.path
+    // What requests found out is found out to be over by requests alone: these wait for their backoff.
     switch network {
     case .none: break
-    case .any: if !path.hasRoute { return false }
+    case .any: if !path.mayHaveRoute { return false }
     case .unmetered:
-      if !path.hasRoute || path.isExpensive || path.isConstrained { return false }
+      if !path.mayHaveRoute || path.isExpensive || path.isConstrained { return false }
     }
     return endpoint.map(source.mayReach) ?? true
   }

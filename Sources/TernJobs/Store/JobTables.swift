@@ -175,7 +175,8 @@ enum JobTables {
     return try String.fetchOne(db, sql: "SELECT id FROM \(queue)")!
   }
 
-  /// Leaves what is made anew to the statements of ``creation``.
+  /// Leaves what is made anew to the statements of ``creation``. An older Tern's worker that runs takes it
+  /// for another one's takeover, and ends.
   ///
   /// - Returns: `false` where that is not known.
   private static func upgrade(_ db: Database, from format: Int) throws -> Bool {
@@ -186,7 +187,7 @@ enum JobTables {
         DROP INDEX IF EXISTS grdb_tern_jobdue;
         ALTER TABLE \(job) ADD COLUMN needs TEXT NOT NULL DEFAULT '';
         ALTER TABLE \(bucket) ADD COLUMN free_ms INTEGER;
-        UPDATE \(queue) SET format = 4
+        UPDATE \(queue) SET format = 4, worker = worker + 1
         """)
     return true
   }

@@ -148,6 +148,8 @@ extension JobWorker {
   func networkChanged() async throws {
     try await write { rows in
       try rows.restoreBudgets()
+      // The view shows budgets, whose table GRDB does not observe.
+      try rows.db.notifyChanges(in: Table(JobTables.job))
       try rows.wakeUnreached(at: queue.environment.now)
     }
     news?.yield()

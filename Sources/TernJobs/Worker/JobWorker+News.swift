@@ -58,8 +58,8 @@ extension JobWorker {
     }
   }
 
-  func followPath() async {
-    var generation = path.path.generation
+  func followPath(from generation: UInt64) async {
+    var generation = generation
     for await path in path.changes() where path.generation != generation {
       generation = path.generation
       guard path.hasRoute else {

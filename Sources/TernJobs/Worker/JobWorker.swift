@@ -97,6 +97,8 @@ public actor JobWorker {
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.news, failure, nextAt) = (news, nil, nil)
     let arrivals = queue.arrivals.stream()
+    // Before the first look: what changes behind it is news.
+    let generation = path.path.generation
     await withDiscardingTaskGroup { group in
       do {
         // Waits, as all that follows does, while the app has suspended the database.
@@ -105,7 +107,7 @@ public actor JobWorker {
         group.addTask { for await _ in arrivals { news.yield() } }
         if let events { group.addTask { await self.followOtherProcesses(by: events) } }
         group.addTask { await self.lookNowAndThen(isTold: events != nil) }
-        group.addTask { await self.followPath() }
+        group.addTask { await self.followPath(from: generation) }
         let left = queue.leftBehind.withLock { $0 }
         fence = try await write {
           try $0.recover(kinds: handlers.kinds, leftBehind: left, at: queue.environment.now)

@@ -36,7 +36,7 @@ public final class ScriptedPathSource: CorrectablePathSource {
   }
 
   public func mayReach(_ endpoint: String) -> Bool {
-    path.hasRoute && !blocked.withLock { $0.contains(endpoint) }
+    path.mayHaveRoute && !blocked.withLock { $0.contains(endpoint) }
   }
 
   public func changes() -> AsyncStream<NetworkPath> { relay.changes(keeping: self) }

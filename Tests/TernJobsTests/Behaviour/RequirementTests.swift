@@ -28,6 +28,27 @@ import Testing
     }
   }
 
+  /// Nobody but a request finds out that a portal was passed.
+  @Test(arguments: [JobRequirement.network, .unmetered, .endpoint("scans")])
+  func `a route that requests found dead keeps no job from trying`(_ requirement: JobRequirement)
+    throws
+  {
+    try Rig.run { rig in
+      rig.path.correct(rig.path.path.generation, hasRoute: false, isCaptive: true)
+      #expect(!rig.path.path.hasRoute && rig.path.path.isDoubted)
+      let queue = try rig.open()
+      _ = try enqueue(rig, queue, "tried", requirement)
+      try rig.drain(worker(rig, queue))
+      #expect(rig.notes() == ["0 tried"])
+      // The system knows what it says: there is none.
+      rig.path.set(hasRoute: false)
+      #expect(!rig.path.path.isDoubted)
+      _ = try enqueue(rig, queue, "waits", requirement)
+      try rig.drain(worker(rig, queue))
+      #expect(rig.notes().isEmpty)
+    }
+  }
+
   @Test func `a job that requires a network waits for one, and the others go`() throws {
     try Rig.run { rig in
       rig.path.set(hasRoute: false)

@@ -93,6 +93,13 @@ import Testing
       #expect(records.allSatisfy { $0.requirement == .nothing && $0.isRequirementMet })
       #expect(records[1].uniqueKey == "key" && records[2].lane == "a")
       #expect(records[2].message == "half" && records[2].priority == 7)
+      // An older Tern that is at work sees that it was taken over from.
+      let worker3 = try #require(
+        Int64(Self.format3.firstMatch(of: /jobqueue VALUES .*, (\d+)\)/)!.1))
+      let worker4 = try rig.database.read {
+        try Int64.fetchOne($0, sql: "SELECT worker FROM grdb_tern_jobqueue")
+      }
+      #expect(worker4 == worker3 + 1)
       #expect(try DatabaseDiagnosis(path: path).findings.isEmpty)
       try rig.write { _ = try queue.retry(JobID(rawValue: 6), in: $0) }
       let worker = JobWorker(queue, concurrency: 1, path: rig.path) {
