@@ -1,6 +1,9 @@
 extension RowState {
-  /// What is wrong with the form of a state that was read from a file, or `nil` where equal content
-  /// would have these very bytes (INV-01).
+  /// What is wrong with the form of a state that was read from a file, or `nil` where a merge could have
+  /// written it.
+  ///
+  /// A column that an upgrade replayed may say in a cell what the row's stamp says; states are compared by
+  /// what they mean (INV-01).
   ///
   /// - Parameter kinds: of every column that the table ever had, by id.
   package func formError(_ kinds: [MergeRule.Kind], deletes: DeleteRule, authors: Authors)
@@ -45,9 +48,6 @@ extension RowState {
     }
     if cell.content == .unset, cell.column >= covered {
       return "column \(cell.column) has a cell for nothing"
-    }
-    if cell.content == .stamped(stamp), cell.column < covered {
-      return "column \(cell.column) has a cell that says what the row's stamp says"
     }
     return nil
   }
