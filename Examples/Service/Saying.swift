@@ -3,12 +3,16 @@ import Foundation
 /// A line on standard output, at once: whoever reads it may act on it, even with `kill -9`. Where it
 /// can't be written, on a full disk say, the program ends with 74, after saying so.
 package func say(_ line: String) {
+  say(line) { "The output can't be written: \($0)" }
+}
+
+/// - Parameter complaint: what is said where the line can't be written.
+package func say(_ line: String, complaint: (any Error) -> String) {
   do {
     try FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
   } catch {
     // Where this can't be said either, the status says it.
-    try? FileHandle.standardError.write(
-      contentsOf: Data("The output can't be written: \(error)\n".utf8))
+    try? FileHandle.standardError.write(contentsOf: Data((complaint(error) + "\n").utf8))
     exit(74)
   }
 }

@@ -106,11 +106,15 @@ struct BadInputTests {
   #if os(Linux)
   @Test func `an answer that can't be written ends the program with 74`() async throws {
     try await withTranslateFolder { folder in
-      let process = try folder.start(["settings"], redirect: "2>&1 >/dev/full")
-      process.endInput()
-      let said = try await blocking { String(decoding: process.read() ?? [], as: UTF8.self) }
-      #expect(said.contains("can't be written"))
-      #expect(try await blocking { process.wait() } == 74)
+      var folder = folder
+      let languages = ["C.UTF-8": "can't be written", "es_ES.UTF-8": "No se puede escribir"]
+      for (language, words) in languages {
+        folder.environment["LC_ALL"] = language
+        let process = try folder.start(["settings"], redirect: "2>&1 >/dev/full")
+        process.endInput()
+        try await process.read(until: words)
+        #expect(try await blocking { process.wait() } == 74)
+      }
     }
   }
 

@@ -33,6 +33,34 @@ struct ServiceTests {
     #expect(problem(503) == nil && problem(429) == nil)
   }
 
+  @Test(arguments: [
+    ("https://a.example", true), ("http://a.example", true), ("http://0.0.0.0:8091", true),
+    ("http://127.0.0.1:8091", false), ("http://localhost", false),
+  ])
+  func `what a portal can say is no word of a service that is on another machine`(
+    _ address: String, _ isElsewhere: Bool
+  ) {
+    func isPortals(_ error: any Error) -> Bool { GeminiService.isPortals(error, at: address) }
+    #expect(isPortals(HTTPError(.tls, origin: nil, "")) == isElsewhere)
+    #expect(isPortals(HTTPProblem(status: 511)) == isElsewhere)
+    #expect(isPortals(HTTPProblem(status: 302)) == (isElsewhere && address.hasPrefix("http:")))
+    for status in [404, 500, 503] { #expect(!isPortals(HTTPProblem(status: status))) }
+    #expect(!isPortals(HTTPError(.invalidAnswer, origin: nil, "")))
+    #expect(!isPortals(GeminiService.Broken()))
+  }
+
+  @Test func `what breaks off while the network changes is not the last word`() {
+    func isLast(_ before: (Bool, UInt64), _ after: (Bool, UInt64), isLocal: Bool = false) -> Bool {
+      Translator.isLast(
+        JobFailure(.interrupted(isLocal: isLocal), ""), attempt: 4,
+        before: NetworkPath(hasRoute: before.0, generation: before.1),
+        after: NetworkPath(hasRoute: after.0, generation: after.1))
+    }
+    #expect(isLast((true, 1), (true, 1)) && isLast((false, 1), (true, 2), isLocal: true))
+    #expect(!isLast((true, 1), (true, 2)) && !isLast((false, 1), (false, 1)))
+    #expect(!isLast((false, 1), (true, 2)) && !isLast((true, 1), (false, 2)))
+  }
+
   @Test func `a program of the system gets no key`() async throws {
     setenv("INTERPRETER_KEY", "secret-of-the-environment", 1)
     defer { unsetenv("INTERPRETER_KEY") }
@@ -45,6 +73,19 @@ struct ServiceTests {
       return said
     }
     #expect(said.contains("SEEN=yes") && !said.contains("secret-of-the-environment"))
+  }
+
+  @Test func `a terminal obeys nothing of what another device said`() {
+    let bad = "\u{1B}]0;x\u{7}\n"
+    let entry = Entry(
+      id: "1", conversation: "1", from: "auto", to: bad, text: "x", found: bad, state: "waiting",
+      askedAt: 0)
+    let favorite = Favorites.Favorite(
+      source: bad, target: bad, text: "x", translation: "y", addedAt: 0)
+    let talk = Chat.Conversation(id: bad, near: bad, far: bad, startedAt: 0)
+    for line in [entry.line, favorite.line, talk.line] {
+      #expect(!line.contains { $0 != "\t" && ($0.asciiValue ?? 32) < 32 }, "\(line.shown())")
+    }
   }
 
   @Test func `a terminal obeys no text`() {

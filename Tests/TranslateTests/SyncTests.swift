@@ -60,9 +60,10 @@ struct SyncTests {
       #expect(try await b("search", "casa").lines.count == 2)
 
       // Both choose and ask without having met.
+      _ = try await a("settings", "model", "another")
       _ = try await a("settings", "to", "fr")
       _ = try await b("settings", "from", "es")
-      _ = try await a("El perro.", "--from", "es")
+      _ = try await a("El perro.", "--from", "es", "--model", "apertium")
       _ = try await b("El gato.", "--from", "es", "--to", "fr")
       try await sync(a, b, a)
       for device in [a, b] {
@@ -70,6 +71,8 @@ struct SyncTests {
         #expect(settings.contains("to\tfr") && settings.contains("from\tes"))
         let service = service.url + (device.device == "b" ? "/" : "")
         #expect(settings.contains("service\t\(service)\n"))
+        // A model is the service's.
+        #expect(settings.contains("model\t\(device.device == "b" ? "apertium" : "another")\n"))
         #expect(try await device.history().count == 3)
       }
       #expect(try await a.history() == b.history())

@@ -23,6 +23,8 @@ struct Chat: AsyncParsableCommand {
     var isFarsTurn = false
     /// Microseconds since 1970.
     var startedAt: Int64
+
+    var line: String { "\(id.shown())\t\(near.shown()) ⇄ \(far.shown())" }
   }
 
   /// The first line of `--json`.
@@ -41,11 +43,15 @@ struct Chat: AsyncParsableCommand {
       let watch = Watch(
         database: database, key: DataFile.key, service: endpoint.service ?? settings[.service],
         usesOffline: settings[.offline] == "on")
-      if json { try sayJSON(Begun(talk)) } else { say("\(talk.id)\t\(talk.near) ⇄ \(talk.far)") }
-      var (input, number) = (StandardInput(), 0)
+      if json { try sayJSON(Begun(talk)) } else { say(talk.line) }
+      var (input, number, isWhole, failed) = (StandardInput(), 0, true, 0)
+      var saved: [String] = []
       while let bytes = await input.next() {
         number += 1
-        guard let line = Ask.line(bytes, number) else { continue }
+        guard let line = Ask.line(bytes, number) else {
+          isWhole = false
+          continue
+        }
         if line.allSatisfy(\.isWhitespace) {
           complain(Word.emptyText.text)
           continue
@@ -63,12 +69,22 @@ struct Chat: AsyncParsableCommand {
         teller.end()
         switch end {
         case .answered:
+          failed += teller.failed
           if speak || settings[.speak] == "on" { try await voice(ids[0], to, database) }
-        case .offline: complain(Word.saved.text(1))
+        case .offline:
+          complain(Word.saved.text(1))
+          saved += ids
         case .stopped: throw ExitCode.stopped
         }
       }
       if Interruption.isAsked { throw ExitCode.stopped }
+      // What was saved may have been answered beside what was said later.
+      let late = try await database.pool.read { [saved] db in
+        try saved.map { try Entry.find($0, in: db)?.state }
+      }
+      if late.contains("waiting") { throw ExitCode.later }
+      if failed > 0 || late.contains("failed") { throw ExitCode.unanswered }
+      if !isWhole { throw ExitCode.usage }
     }
   }
 

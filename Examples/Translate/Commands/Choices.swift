@@ -61,6 +61,7 @@ struct SettingsCommand: AsyncParsableCommand {
   @OptionGroup var listing: Listing
   @Argument(help: ArgumentHelp(Word.settingHelp.text)) var name: String?
   @Argument(help: ArgumentHelp(Word.valueHelp.text)) var value: String?
+  @Option(help: ArgumentHelp(Word.itsModelHelp.text)) var model: String?
 
   func run() async throws {
     try await listing.file.use { database, settings in
@@ -71,22 +72,28 @@ struct SettingsCommand: AsyncParsableCommand {
         }
         return setting
       }
+      if let model {
+        guard chosen == .service, value != nil else { throw Refusal(Word.loneModel.text) }
+        guard Setting.model.accepts(model) else {
+          throw Refusal(Word.badSetting.text(Setting.model.rawValue, model))
+        }
+      }
       if let chosen, let value {
         guard chosen.accepts(value) else {
           throw Refusal(Word.badSetting.text(chosen.rawValue, value))
         }
-        return try await database.replica.write { db in
-          chosen == .service
-            ? try database.set(service: value, in: db)
-            : try Settings.set(chosen, to: value, in: db)
+        guard chosen.isLocal else {
+          return try await database.act { try Settings.set(chosen, to: value, in: $0) }
         }
+        let values = [chosen: value].merging(model.map { [.model: $0] } ?? [:]) { $1 }
+        return try await database.pool.write { try database.set(own: values, in: $0) }
       }
       let shown = chosen.map { [$0] } ?? Setting.allCases
       if listing.json {
         return try sayJSON(
           Dictionary(uniqueKeysWithValues: shown.map { ($0.rawValue, settings[$0]) }))
       }
-      for setting in shown { say("\(setting.rawValue)\t\(settings[setting])") }
+      for setting in shown { say("\(setting.rawValue)\t\(settings[setting].shown())") }
     }
   }
 }

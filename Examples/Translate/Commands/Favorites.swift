@@ -22,7 +22,9 @@ struct Favorites: AsyncParsableCommand {
     var source, target, text, translation: String
     var addedAt: Int64
 
-    var line: String { "\(source)→\(target)\t\(text.shown())\t\(translation.shown())" }
+    var line: String {
+      "\(source.shown())→\(target.shown())\t\(text.shown())\t\(translation.shown())"
+    }
   }
 
   func run() async throws {
@@ -42,7 +44,7 @@ struct Favorites: AsyncParsableCommand {
     guard let entry, let translation = entry.translation else {
       throw Refusal(Word.noPhrase.text(id))
     }
-    try await database.replica.write { db in
+    try await database.act { db in
       try db.execute(
         sql: "INSERT OR IGNORE INTO favorite VALUES (?, ?, ?, ?, ?)",
         arguments: [
@@ -71,7 +73,7 @@ struct Favorites: AsyncParsableCommand {
       let pairs = found.map { "\($0.source)→\($0.target)" }.joined(separator: ", ")
       throw Refusal(Word.manyFavorites.text(pairs))
     }
-    try await database.replica.write { db in
+    try await database.act { db in
       try db.execute(
         sql: "DELETE FROM favorite WHERE source = ? AND target = ? AND text = ?",
         arguments: [one.source, one.target, one.text])

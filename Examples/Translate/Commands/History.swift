@@ -10,7 +10,7 @@ struct Listing: ParsableArguments {
   @Flag(help: ArgumentHelp(Word.jsonHelp.text)) var json = false
 
   func say(_ entries: [Entry]) throws {
-    for entry in entries { json ? try sayJSON(entry) : ExampleService.say(entry.line) }
+    for entry in entries { json ? try sayJSON(entry) : translate.say(entry.line) }
   }
 }
 

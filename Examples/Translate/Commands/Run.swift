@@ -52,7 +52,18 @@ struct Run: AsyncParsableCommand {
       try await database.pool.write { try database.goOn(in: $0) }
       if once {
         try await drain(translator, beside: engine)
-        return try await database.pool.read { try Standing(database, in: $0) }.say(json: json)
+        let standing = try await database.pool.read { try Standing(database, in: $0) }
+        try standing.say(json: json)
+        // The last answers, and whether the server was reached at all.
+        do {
+          try await engine?.syncOnce()
+        } catch let error where error is RemoteError || error is MergeError {
+          complain("\(error)".shown())
+          let code = (error as? RemoteError)?.code
+          throw code == .unreachable || code == .unavailable ? ExitCode.later : .usage
+        }
+        if standing.waiting > 0 { throw ExitCode.later }
+        return
       }
       let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
       try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -82,8 +93,6 @@ struct Run: AsyncParsableCommand {
         // Another program on the file does the work.
       }
     }
-    // The last answers, and whether the server was reached at all.
-    try await engine?.syncOnce()
   }
 
   private func syncEngine(_ database: TranslateDatabase, _ address: String) throws -> SyncEngine {
@@ -106,7 +115,7 @@ struct Run: AsyncParsableCommand {
 
 extension Standing {
   fileprivate func say(json: Bool) throws {
-    json ? try sayJSON(document(now: Date())) : ExampleService.say(text(now: Date()))
+    json ? try sayJSON(document(now: Date())) : translate.say(text(now: Date()))
   }
 }
 #endif

@@ -93,6 +93,11 @@ struct DataFile: ParsableArguments {
   }
 }
 
+/// A line for who reads the output, at once; where it can't be written, the program ends with 74.
+func say(_ line: String) {
+  ExampleService.say(line) { Word.unwritable.text("\($0)") }
+}
+
 /// A line for the person, beside what a script reads.
 func complain(_ line: String) { hint(line + "\n") }
 

@@ -26,9 +26,7 @@ struct Undo: AsyncParsableCommand {
       }
       if json {
         for row in rows {
-          try sayJSON(
-            Line(
-              table: row.table, action: row.action.rawValue, key: row.key.compactMap(\.string)))
+          try sayJSON(Line(table: row.table, action: row.action.rawValue, key: row.key))
         }
       } else {
         say(Word.undone.text(Self.summary(rows)))
@@ -37,7 +35,7 @@ struct Undo: AsyncParsableCommand {
   }
 
   /// How many rows of which table.
-  private static func summary(_ rows: [UndoneOperation.Row]) -> String {
+  private static func summary(_ rows: [UndoneRow]) -> String {
     let groups = Dictionary(grouping: rows) { "\(noun($0.table)): \(verb($0.action).rawValue)" }
     return groups.sorted { $0.key < $1.key }.map { _, rows in
       "\(noun(rows[0].table)): \(verb(rows[0].action).text(rows.count))"

@@ -60,7 +60,8 @@ struct Entry: Codable, FetchableRecord, Sendable {
   var line: String {
     let said = translation ?? problem.map { Problem.text($0, detail) } ?? Word.waiting.text
     let mark = isOffline == true ? "\t" + Word.offlineMark.text : ""
-    return "\(found ?? from)→\(to)\t\(text.shown())\t\(said.shown())\(mark)"
+    // Languages, too, can be what another device or its service said.
+    return "\((found ?? from).shown())→\(to.shown())\t\(text.shown())\t\(said.shown())\(mark)"
   }
 }
 

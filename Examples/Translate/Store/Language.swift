@@ -32,16 +32,17 @@ struct Language: Sendable {
       || name.lowercased().contains(wanted)
   }
 
-  /// The five that were used last, the latest first.
+  /// The five that were used last, the latest first; a code that is none is none of them.
   static func lastUsed(in db: Database) throws -> [String] {
-    try String.fetchAll(
+    let codes = try String.fetchAll(
       db,
       sql: """
         SELECT code FROM (
           SELECT target AS code, askedAt FROM phrase UNION ALL
           SELECT coalesce(answer.source, phrase.source), askedAt
           FROM phrase LEFT JOIN answer ON answer.phrase = phrase.id)
-        WHERE code <> 'auto' GROUP BY code ORDER BY max(askedAt) DESC, code LIMIT 5
+        WHERE code <> 'auto' GROUP BY code ORDER BY max(askedAt) DESC, code
         """)
+    return Array(codes.filter(isKnown).prefix(5))
   }
 }

@@ -27,8 +27,9 @@ enum Setting: String, CaseIterable {
     }
   }
 
-  /// Whether each device has its own. Where questions and the key go, no other one decides.
-  var isLocal: Bool { self == .service }
+  /// Whether each device has its own. Where questions and the key go, no other one decides; and a
+  /// model is one of that service's.
+  var isLocal: Bool { self == .service || self == .model }
 
   func accepts(_ value: String) -> Bool {
     switch self {

@@ -27,7 +27,7 @@ extension TranslateDatabase {
   func ask(
     _ questions: [Question], and body: @escaping @Sendable (Database) throws -> Void = { _ in }
   ) async throws -> [String] {
-    try await replica.write { db in
+    try await act { db in
       let settings = try Settings(in: db)
       let ids = try questions.map { question in
         let id = UUID().uuidString.lowercased()
@@ -92,6 +92,12 @@ extension TranslateDatabase {
   /// - Parameter model: whose answer it is, for those who ask the same again; `nil` for one that is
   ///   not to be used again.
   func settle(_ id: String, _ answer: Answer, model: String?, in db: Database) throws {
+    if answer.text == nil {
+      try db.execute(
+        sql: """
+          INSERT OR REPLACE INTO failed SELECT phrase, service, model FROM waiting WHERE phrase = ?
+          """, arguments: [id])
+    }
     try db.execute(sql: "DELETE FROM waiting WHERE phrase = ?", arguments: [id])
     guard db.changesCount > 0 else { return }
     // Another program may wait for it.
@@ -111,21 +117,24 @@ extension TranslateDatabase {
       arguments: [Self.mostCached])
   }
 
-  /// Puts every question that ended without a translation in line again, in the order asked.
+  /// Puts every question that ended here without a translation in line again, in the order asked, for
+  /// the service and the model that it named. Those of other devices are theirs to ask again.
   func retry() async throws {
     try await pool.write { db in
-      let ids = try String.fetchAll(
-        db,
+      try db.execute(
         sql: """
-          SELECT id FROM phrase JOIN answer ON phrase = id
+          INSERT OR IGNORE INTO waiting (phrase, service, model)
+          SELECT failed.phrase, failed.service, failed.model FROM failed
+          JOIN answer ON answer.phrase = failed.phrase JOIN phrase ON id = failed.phrase
           WHERE problem IS NOT NULL ORDER BY askedAt
           """)
       try replica.writeWithoutUndo(in: db) { db in
-        try db.execute(sql: "DELETE FROM answer WHERE problem IS NOT NULL")
+        try db.execute(
+          sql: """
+            DELETE FROM answer WHERE problem IS NOT NULL AND phrase IN (SELECT phrase FROM failed)
+            """)
       }
-      for id in ids {
-        try db.execute(sql: "INSERT OR IGNORE INTO waiting (phrase) VALUES (?)", arguments: [id])
-      }
+      try db.execute(sql: "DELETE FROM failed")
     }
   }
 

@@ -41,10 +41,24 @@ extension TranslateDatabase {
     ).map { (JobID(rawValue: $0[0]), $0[1]) }
   }
 
-  /// Chooses where questions go that name no service; those that wait go there, too.
-  func set(service: String, in db: Database) throws {
+  /// Chooses where questions go that name no service, and which model is asked there; those that wait
+  /// go there, too.
+  ///
+  /// - Parameter values: of this device's own settings; `nil` for none, so that the standard holds.
+  func set(own values: [Setting: String?], in db: Database) throws {
     let old = try Settings(in: db)[.service]
-    try Settings.set(.service, to: service, in: db)
+    try db.execute(sql: "DELETE FROM localUndo")
+    for (setting, value) in values {
+      try db.execute(
+        sql: "INSERT INTO localUndo VALUES (?1, (SELECT value FROM localSetting WHERE name = ?1))",
+        arguments: [setting.rawValue])
+      if let value {
+        try Settings.set(setting, to: value, in: db)
+      } else {
+        try db.execute(
+          sql: "DELETE FROM localSetting WHERE name = ?", arguments: [setting.rawValue])
+      }
+    }
     for job in try underWay(in: db) where job.service == old { try jobs.cancel(job.id, in: db) }
     try goOn(in: db)
   }

@@ -1,12 +1,31 @@
 import GRDB
 import Tern
 
+/// A row of what was taken back.
+struct UndoneRow: Sendable {
+  var table: String
+  var key: [String]
+  var action: UndoneOperation.Row.Action
+}
+
 extension TranslateDatabase {
-  /// Takes back this device's last action: of a file or a pipe all that it brought, however many parts
-  /// it was kept in.
+  /// Does what a person wants, and syncs; an undo takes back that then, and no setting of this device.
+  func act<T: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> T
+  ) async throws -> T {
+    try await replica.write { db in
+      try db.execute(sql: "DELETE FROM localUndo")
+      return try body(db)
+    }
+  }
+
+  /// Takes back this device's last action: its own settings as they were before, or of a file or a pipe
+  /// all that it brought, however many parts it was kept in.
   ///
   /// - Returns: the rows, the latest part's first; empty when there was nothing.
-  func undo() async throws -> [UndoneOperation.Row] {
+  func undo() async throws -> [UndoneRow] {
+    let own = try await pool.write { try undoOwn(in: $0) }
+    guard own.isEmpty else { return own }
     var rows: [UndoneOperation.Row] = []
     repeat {
       let undone = try await replica.undo { db, rows in
@@ -31,6 +50,23 @@ extension TranslateDatabase {
         try db.execute(sql: "DELETE FROM answer WHERE phrase NOT IN (SELECT id FROM phrase)")
       }
     }
-    return rows
+    return rows.map {
+      UndoneRow(table: $0.table, key: $0.key.compactMap(\.string), action: $0.action)
+    }
+  }
+
+  private func undoOwn(in db: Database) throws -> [UndoneRow] {
+    let rows = try Row.fetchAll(db, sql: "SELECT name, value FROM localUndo ORDER BY name")
+    var values: [Setting: String?] = [:]
+    for row in rows {
+      if let setting = Setting(rawValue: row[0]) { values[setting] = .some(row[1]) }
+    }
+    guard !values.isEmpty else { return [] }
+    try set(own: values, in: db)
+    try db.execute(sql: "DELETE FROM localUndo")
+    return rows.map {
+      UndoneRow(
+        table: "setting", key: [$0[0]], action: ($0[1] as String?) == nil ? .removed : .restored)
+    }
   }
 }

@@ -44,8 +44,28 @@ struct TranslateDatabase: Sendable {
       }
       try db.execute(sql: "ALTER TABLE asker ADD COLUMN process INTEGER NOT NULL DEFAULT 0")
     }
+    migrator.registerMigration("models") { try $0.execute(sql: models) }
     return migrator
   }
+
+  /// A model belongs to the service, which is this device's own. What a setting of this device was
+  /// before its last change, null for none, stays until something else was done. And of the questions
+  /// that ended here without a translation it stays where they went.
+  private static let models = """
+    INSERT OR IGNORE INTO localSetting SELECT name, value FROM setting WHERE name = 'model';
+    CREATE TABLE localUndo (name TEXT NOT NULL PRIMARY KEY, value TEXT);
+    CREATE TABLE failed (phrase TEXT NOT NULL PRIMARY KEY, service TEXT, model TEXT);
+    INSERT INTO failed (phrase) SELECT phrase FROM answer WHERE problem IS NOT NULL;
+    CREATE TRIGGER failedGone AFTER DELETE ON phrase BEGIN
+      DELETE FROM failed WHERE phrase = old.id;
+    END;
+    -- What syncs is written over where it stands.
+    CREATE TRIGGER answerNewWords AFTER UPDATE OF text ON answer BEGIN
+      DELETE FROM words WHERE phrase = old.phrase AND kind = 'answer'
+        AND words MATCH 'phrase: "' || replace(old.phrase, '"', '') || '"';
+      INSERT INTO words SELECT new.phrase, 'answer', new.text WHERE new.text IS NOT NULL;
+    END;
+    """
 
   /// All of it stays on this device: whose answers are not to be trimmed, since when, in seconds since
   /// 1970; and what is chosen for this device alone.

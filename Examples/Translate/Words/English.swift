@@ -101,6 +101,15 @@ extension Words {
     .undoneRemoved: "{} removed",
     .undoneBroughtBack: "{} brought back",
     .undoneLeft: "{} left as they are",
+    .loneModel: "--model goes with `translate settings service URL`.",
+    .itsModelHelp: "With a service: which of its models is asked from now on.",
+    .portal: "somebody on the way answers, or the address is another's",
+    .noKey: """
+    it wants a key, and the program that asks, process {}, has none; end that one, and start \
+    it with GEMINI_API_KEY
+    """,
+    .cutOff: "the answer was cut off",
+    .unwritable: "The output can't be written: {}",
     .parserUsage: "Usage: {}",
     .parserUsageTitle: "USAGE: {}",
     .parserOverview: "OVERVIEW: {}",

@@ -101,6 +101,15 @@ extension Words {
     .undoneRemoved: "se quitan {}",
     .undoneBroughtBack: "vuelven {}",
     .undoneLeft: "quedan {} como están",
+    .loneModel: "--model va con `translate settings service URL`.",
+    .itsModelHelp: "Con un servicio: a cuál de sus modelos se pregunta desde ahora.",
+    .portal: "responde alguien en el camino, o la dirección es de otro",
+    .noKey: """
+    pide una clave, y el programa que pregunta, el proceso {}, no tiene; deténgalo y arránquelo \
+    con GEMINI_API_KEY
+    """,
+    .cutOff: "la respuesta quedó cortada",
+    .unwritable: "No se puede escribir la salida: {}",
     .parserUsage: "Uso: {}",
     .parserUsageTitle: "USO: {}",
     .parserOverview: "RESUMEN: {}",

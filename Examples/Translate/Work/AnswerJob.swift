@@ -29,6 +29,7 @@ struct Translator: Sendable {
   /// before that nobody else's.
   func answer(_ job: AnswerJob, _ context: JobContext) async throws {
     let database = database
+    let before = path.path
     let (entry, model, known) = try await database.pool.read { db in
       let (entry, model) = (
         try Entry.find(job.phrase, in: db), try database.model(of: job.phrase, in: db)
@@ -50,8 +51,12 @@ struct Translator: Sendable {
           entry.text, from: entry.from, to: entry.to, onPart: tell)
       } catch let final as GeminiService.Final {
         return Answer(problem: final.problem.rawValue, detail: final.detail)
-      } catch let error where isLast(error, attempt: context.attempt) {
-        let isBroken = (error as? JobFailure)?.message == Problem.broken.rawValue
+      } catch let error where GeminiService.isPortals(error, at: job.service) {
+        throw JobFailure(.unreachable, Word.portal.text, underlyingError: error)
+      } catch let error
+        where Self.isLast(error, attempt: context.attempt, before: before, after: path.path)
+      {
+        let isBroken = error is GeminiService.Broken
         let problem = isBroken ? Problem.broken : .overloaded
         return Answer(problem: problem.rawValue, detail: isBroken ? nil : "\(error)")
       }
@@ -61,14 +66,17 @@ struct Translator: Sendable {
     }
   }
 
-  /// Whether an attempt's failure counts, and no further one is due.
-  private func isLast(_ error: any Error, attempt: Int) -> Bool {
+  /// Whether an attempt's failure counts, and no further one is due. What breaks off counts as a job's
+  /// does: on this machine, or where there was one and the same network all the while.
+  static func isLast(
+    _ error: any Error, attempt: Int, before: NetworkPath, after: NetworkPath
+  ) -> Bool {
     if error is CancellationError { return false }
-    let isUsedUp = attempt > Self.retries
+    let isUsedUp = attempt > retries
     return switch (error as? any AdvisingError)?.advice {
     case .permanent: true
     case .unreachable, .limited: false
-    case .interrupted(let isLocal): isUsedUp && (isLocal || path.path.hasRoute)
+    case .interrupted(let isLocal): isUsedUp && (isLocal || (before.hasRoute && before == after))
     case .failed, nil: isUsedUp
     }
   }

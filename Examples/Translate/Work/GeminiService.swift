@@ -8,18 +8,39 @@ struct GeminiService: Sendable {
   private let model: String
   /// Whether there is a key that does not go there.
   let withholdsKey: Bool
+  private let hasKey: Bool
 
   /// - Parameter key: goes into a header field of each request, and nowhere else; and there only where
   ///   nobody on the way can read it.
   init(_ url: URL, model: String, key: String?) {
-    let isPrivate =
-      url.scheme?.lowercased() == "https"
-      || ["127.0.0.1", "localhost", "::1", "[::1]"].contains(url.host ?? "")
+    let isPrivate = url.scheme?.lowercased() == "https" || Self.isHere(url)
     var headers: HTTPHeaders = ["Content-Type": "application/json"]
     headers["x-goog-api-key"] = isPrivate ? key : nil
     withholdsKey = key != nil && !isPrivate
+    hasKey = key != nil
     service = HTTPService(url, headers: headers)
     self.model = model
+  }
+
+  /// Whether it is on this machine.
+  private static func isHere(_ url: URL) -> Bool {
+    ["127.0.0.1", "localhost", "::1", "[::1]"].contains(url.host ?? "")
+  }
+
+  /// Whether an error can be the word of somebody on the way, a portal that wants a person to sign in:
+  /// then it says nothing of the service.
+  ///
+  /// - Source: RFC 6585, section 6, for 511; by other redirects a portal answers plain HTTP only.
+  static func isPortals(_ error: any Error, at address: String) -> Bool {
+    guard let url = URL(string: address), !isHere(url) else { return false }
+    return switch error {
+    case let error as HTTPError: error.code == .tls
+    case let error as EventStreamError: error.code == .notAnEventStream
+    case let problem as HTTPProblem:
+      problem.status == 511
+        || (300..<400 ~= problem.status && url.scheme?.lowercased() == "http")
+    default: false
+    }
   }
 
   /// Whether an address can be a service's: of HTTP, without credentials, query and fragment.
@@ -37,9 +58,15 @@ struct GeminiService: Sendable {
     var detail: String?
   }
 
+  /// An answer that can't be read; another one may be.
+  struct Broken: AdvisingError, CustomStringConvertible {
+    var advice: FailureAdvice { .failed }
+    var description: String { Problem.broken.word.text }
+  }
+
   /// - Parameter onPart: told of what there is of the translation, each time that more has come.
-  /// - Throws: ``Final``; `HTTPProblem`, `HTTPError`, `EventStreamError` and ``JobFailure`` for what may
-  ///   go well another time; `CancellationError`.
+  /// - Throws: ``Final``; `HTTPProblem`, `HTTPError`, `EventStreamError`, ``Broken`` and `JobFailure` for
+  ///   what may go well another time; `CancellationError`.
   func translate(
     _ text: String, from source: String, to target: String,
     onPart: (@Sendable (String) -> Void)? = nil
@@ -54,6 +81,10 @@ struct GeminiService: Sendable {
         deadline: .seconds(120), idleTimeout: .seconds(30))
       stream = try await EventStream.open(request, over: service.transport)
     } catch let problem as HTTPProblem {
+      // Another program on the file may have one: it is for that one to ask.
+      if Self.isAboutKey(problem), !hasKey {
+        throw JobFailure(.unreachable, Word.noKey.text(getpid()))
+      }
       throw Self.final(problem, withholdsKey: withholdsKey) ?? problem
     } catch let error as HTTPError where error.code == .invalidHeader {
       // Of the header fields only the key is not the program's own.
@@ -63,7 +94,7 @@ struct GeminiService: Sendable {
     var (said, engine, end) = ("", model, String?.none)
     for try await event in stream {
       guard let piece = event.json(Piece.self) else {
-        throw JobFailure(.failed, Problem.broken.rawValue)
+        throw Broken()
       }
       if let reason = piece.promptFeedback?.blockReason {
         throw Final(problem: .blocked, detail: reason)
@@ -80,7 +111,7 @@ struct GeminiService: Sendable {
     switch end {
     case "STOP": break
     case nil:
-      throw JobFailure(.interrupted(isLocal: true), "the answer was cut off")
+      throw JobFailure(.interrupted(isLocal: true), Word.cutOff.text)
     case "MAX_TOKENS"?: throw Final(problem: .truncated)
     case "RECITATION"?: throw Final(problem: .recited)
     case let reason?: throw Final(problem: .blocked, detail: String(reason.prefix(40)))
@@ -90,24 +121,28 @@ struct GeminiService: Sendable {
     do {
       told = try JSONDecoder().decode(Told.self, from: Data(said.utf8))
     } catch {
-      throw JobFailure(.failed, Problem.broken.rawValue)
+      throw Broken()
     }
     guard !told.translation.allSatisfy(\.isWhitespace) else { throw Final(problem: .empty) }
     return Answer(
-      text: told.translation, source: told.from, engine: engine,
+      text: told.translation, source: told.from.flatMap { Language.isKnown($0) ? $0 : nil },
+      engine: engine,
       confidence: told.confidence.map { min(max($0, 0), 1) },
       alternatives: told.alternatives ?? [])
   }
 
   /// - Source: Google's "Troubleshooting" of the Gemini API: a key that is none is an invalid argument.
   static func final(_ problem: HTTPProblem, withholdsKey: Bool) -> Final? {
-    let isAboutKey = [401, 403].contains(problem.status) || problem.reason == "API_KEY_INVALID"
-    if isAboutKey { return Final(problem: withholdsKey ? .insecure : .wrongKey) }
+    if isAboutKey(problem) { return Final(problem: withholdsKey ? .insecure : .wrongKey) }
     return switch problem.status {
     case 400..<500 where problem.advice == .permanent:
       Final(problem: .refused, detail: problem.detail ?? "\(problem.status)")
     default: nil
     }
+  }
+
+  private static func isAboutKey(_ problem: HTTPProblem) -> Bool {
+    [401, 403].contains(problem.status) || problem.reason == "API_KEY_INVALID"
   }
 
   // MARK: - Documents
