@@ -82,7 +82,11 @@ struct ContractTests {
       #expect(answer.status == 429)
       #expect(answer.error["status"] as? String == "RESOURCE_EXHAUSTED")
       let advice = RetryAdvice(headers: answer.headers)
-      #expect(advice?.delay == (isInHeader ? .seconds(7) : nil))
+      // The server renews its `Date` once a second, and what a date says counts from that.
+      let late = misbehaviour.hasPrefix("limit-date") ? 1.0 : 0
+      #expect(
+        isInHeader
+          ? advice.map { [7, 7 + late].contains($0.delay / .seconds(1)) } == true : advice == nil)
       let detail = (answer.error["details"] as? [[String: Any]])?.first
       #expect(detail?["retryDelay"] as? String == (isInBody ? "7s" : nil))
       #expect(try await interpreter.send(interpreter.request()).status == 200)
