@@ -147,7 +147,11 @@ struct ActionTests {
       #expect(turns.count == 3 && turns[0]["near"] as? String == "en")
       #expect(turns[1]["translation"] as? String == "<one>")
       #expect(turns[2]["conversation"] as? String == turns[0]["conversation"] as? String)
-      _ = try await folder("late", "--from", "en", "--later")
+      let late = try documents(try await folder("late", "--from", "en", "--later", "--json"))
+      #expect(late.count == 1 && late[0]["state"] as? String == "waiting")
+      #expect(
+        try documents(try await folder("settings", "to", "fr", "--json")) as? [[String: String]]
+          == [["to": "fr"]])
       let status = try documents(try await folder("status", "--json"))
       #expect(status.count == 2 && status[0]["waiting"] as? Int == 1)
       let services = try #require(status[0]["services"] as? [[String: Any]])
@@ -155,6 +159,14 @@ struct ActionTests {
       #expect(status[1]["text"] as? String == "late")
       let run = try documents(try await folder("run", "--once", "--json"))
       #expect(run.map { $0["waiting"] as? Int } == [0])
+      let nowhere = "http://127.0.0.1:\(try await TestService.closedPort())"
+      let saved = try await folder("off", "--from", "en", "--json", "--service", nowhere)
+      #expect(saved.status == 75)
+      #expect(try documents(saved).map { $0["text"] as? String } == ["off"])
+      let turn = try await folder.run(
+        ["chat", "--json", "--from", "en", "--to", "es", "--service", nowhere], Array("on\n".utf8))
+      #expect(turn.status == 75)
+      #expect(try documents(turn).map { $0["state"] as? String } == [nil, "waiting"])
     }
   }
 

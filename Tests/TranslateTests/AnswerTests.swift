@@ -2,9 +2,6 @@
 import ExampleService
 import Foundation
 import GRDB
-import Hummingbird
-import Logging
-import NIOCore
 import Tern
 import TestProcesses
 import Testing
@@ -13,22 +10,6 @@ import Testing
 
 @Suite("What comes of a question", .serialized, .timeLimit(.minutes(2)))
 struct AnswerTests {
-  /// Answers whatever is asked with a page.
-  private struct Portal: LocalService {
-    struct Page: HTTPResponder {
-      func respond(to request: Request, context: CuttableContext) async throws -> Response {
-        Response(
-          status: .ok, headers: [.contentType: "text/html"], body: .init(byteBuffer: .init()))
-      }
-    }
-
-    var port = 0
-    let logger = Logger(label: "portal") { _ in SwiftLogNoOpLogHandler() }
-    var onListening: @Sendable (Int) async -> Void = { _ in }
-
-    func run() async throws { try await listen(Page()) }
-  }
-
   @Test func `a service that names as a language what a terminal obeys is not believed`()
     async throws
   {
@@ -44,19 +25,6 @@ struct AnswerTests {
       #expect(sources == [nil])
       _ = try await folder("settings", "model", "\u{1B}[2J")
       #expect(try await folder("settings", "model").output == "model\t\\u{1B}[2J\n")
-    }
-  }
-
-  @Test func `a portal's page is no answer, and the question waits for the service`() async throws {
-    try await Portal().serving { url in
-      try await withTranslateFolder { folder in
-        // This machine by an address that is not known to be it.
-        let address = "http://0.0.0.0:\(url.port ?? 0)"
-        let outcome = try await folder("one", "--from", "en", "--service", address)
-        #expect(outcome.status == 75, "\(outcome)")
-        #expect(outcome.complaints.contains("somebody on the way answers"))
-        #expect(try await folder.history() == ["en→es\tone\twaiting"])
-      }
     }
   }
 

@@ -22,6 +22,8 @@ struct BadInputTests {
     (["settings", "service", "ftp://a.example"], "", "“service” can't be ftp:"),
     (["settings", "service", "https://a:b@a.example"], "", "“service” can't be https:"),
     (["settings", "service", "https://a.example/?key=1"], "", "“service” can't be https:"),
+    (["run", "--sync", "nonsense", "--token", "x"], "", "--sync is a URL"),
+    (["run", "--sync", "ftp://a.example", "--token", "x"], "", "--sync is a URL"),
     (["settings", "colour", "red"], "", "no setting “colour”"),
     (["search", "'*"], "", "Name a word"), (["favorite", "none"], "", "no answered question none"),
   ]
@@ -103,6 +105,20 @@ struct BadInputTests {
     }
   }
 
+  @Test func `a file that is no database is named, and left as it is`() async throws {
+    try await withTranslateFolder { folder in
+      let text = String(repeating: "This is a letter to somebody. ", count: 100)
+      try text.write(toFile: folder.database, atomically: true, encoding: .utf8)
+      let missing = folder.on("no/such/folder")
+      for (device, words) in [(folder, "not a database"), (missing, "unable to open")] {
+        let outcome = try await device("history")
+        #expect(outcome.status == 66 && outcome.complaints.contains(words), "\(outcome)")
+        #expect(outcome.complaints.contains(device.database))
+      }
+      #expect(try String(contentsOfFile: folder.database, encoding: .utf8) == text)
+    }
+  }
+
   #if os(Linux)
   @Test func `an answer that can't be written ends the program with 74`() async throws {
     try await withTranslateFolder { folder in
@@ -115,49 +131,6 @@ struct BadInputTests {
         try await process.read(until: words)
         #expect(try await blocking { process.wait() } == 74)
       }
-    }
-  }
-
-  private static let canMount: Bool = {
-    let words = ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    guard let process = try? ChildProcess("/usr/bin/env", arguments: words) else { return false }
-    process.endInput()
-    while process.read() != nil {}
-    return process.wait() == 0
-  }()
-
-  @Test(.enabled(if: canMount, "the system lets nobody mount a file system of its own"))
-  func `a full disk is named, and what was saved stays`() async throws {
-    try await withTranslateFolder { folder in
-      let script = """
-        mount -t tmpfs -o size=2m tmpfs "$1" || exit 99
-        cd "$1"
-        "$0" "The first." --from en --later; echo "= $?"
-        for room in 1200000 4000000; do
-          head -c $room /dev/zero > fill 2>/dev/null
-          yes 'A long line that takes some room in the file.' | head -20000 \
-            | "$0" --from en --later; echo "= $?"
-        done
-        rm fill
-        "$0" history
-        """
-      let outcome = try await blocking {
-        let process = try ChildProcess(
-          "/bin/sh",
-          arguments: [
-            "-c", #"exec unshare -rm sh -c "$0" "$@" 2>&1"#, script,
-            BuiltExecutable.path("translate"), folder.path,
-          ], environment: ["LC_ALL": "C.UTF-8"])
-        process.endInput()
-        var output: [UInt8] = []
-        while let bytes = process.read() { output += bytes }
-        _ = process.wait()
-        return String(decoding: output, as: UTF8.self)
-      }
-      let lines = outcome.split(separator: "\n")
-      #expect(lines.filter { $0.hasPrefix("= ") } == ["= 75", "= 74", "= 74"], "\(outcome)")
-      #expect(outcome.components(separatedBy: "no room on the disk").count == 3)
-      #expect(outcome.contains("en→es\tThe first.\twaiting"))
     }
   }
   #endif

@@ -60,6 +60,10 @@ struct PipeTests {
       process.endInput()
       #expect(try await blocking { process.wait() } == 0)
       #expect(try await folder("run", "--once").output == "nothing waits\n")
+      var spanish = folder
+      spanish.environment["LC_ALL"] = "es_ES.UTF-8"
+      let german = try await spanish("A dog.", "--from", "en", "--to", "de", "--offline")
+      #expect(german.status == 75 && german.complaints.contains("Apertium no traduce aquí en→de"))
     }
   }
 

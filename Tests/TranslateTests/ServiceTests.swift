@@ -33,20 +33,29 @@ struct ServiceTests {
     #expect(problem(503) == nil && problem(429) == nil)
   }
 
-  @Test(arguments: [
-    ("https://a.example", true), ("http://a.example", true), ("http://0.0.0.0:8091", true),
-    ("http://127.0.0.1:8091", false), ("http://localhost", false),
-  ])
-  func `what a portal can say is no word of a service that is on another machine`(
-    _ address: String, _ isElsewhere: Bool
-  ) {
-    func isPortals(_ error: any Error) -> Bool { GeminiService.isPortals(error, at: address) }
-    #expect(isPortals(HTTPError(.tls, origin: nil, "")) == isElsewhere)
-    #expect(isPortals(HTTPProblem(status: 511)) == isElsewhere)
-    #expect(isPortals(HTTPProblem(status: 302)) == (isElsewhere && address.hasPrefix("http:")))
-    for status in [404, 500, 503] { #expect(!isPortals(HTTPProblem(status: status))) }
-    #expect(!isPortals(HTTPError(.invalidAnswer, origin: nil, "")))
-    #expect(!isPortals(GeminiService.Broken()))
+  @Test(arguments: ["https://a.example", "http://a.example", "http://127.0.0.1:8091"])
+  func `only what is in the service's form is its word, and of failures what is its gateway's`(
+    _ address: String
+  ) throws {
+    let url = try #require(URL(string: address))
+    func isStrangers(_ error: any Error) -> Bool { GeminiService.isStrangers(error, at: url) }
+    func problem(_ status: Int, _ code: String? = nil) -> HTTPProblem {
+      var problem = HTTPProblem(status: status)
+      problem.code = code
+      return problem
+    }
+    for status in [204, 302, 307, 400, 401, 403, 404, 407, 511] {
+      #expect(isStrangers(problem(status)) && isStrangers(problem(status, "sign in")), "\(status)")
+    }
+    for status in [408, 429, 500, 502, 503, 504] {
+      #expect(isStrangers(problem(status)) == (address == "http://a.example"), "\(status)")
+    }
+    for code in ["INVALID_ARGUMENT", "PERMISSION_DENIED", "NOT_FOUND", "UNAVAILABLE"] {
+      #expect(!isStrangers(problem(400, code)) && !isStrangers(problem(503, code)))
+    }
+    #expect(isStrangers(HTTPError(.tls, origin: nil, "")) == !address.contains("127"))
+    #expect(!isStrangers(HTTPError(.invalidAnswer, origin: nil, "")))
+    #expect(!isStrangers(GeminiService.Broken()))
   }
 
   @Test func `what breaks off while the network changes is not the last word`() {

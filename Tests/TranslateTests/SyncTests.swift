@@ -89,6 +89,22 @@ struct SyncTests {
     }
   }
 
+  @Test func `that is not let in is told so, once, while it goes on`() async throws {
+    try await withServer { _, a, server in
+      let run = try a.start(["run", "--sync", server[0], "--token", "wrong"])
+      try await run.read(until: "not synced: No valid token")
+      #expect(try await a("The house.", "--from", "en").output == "La casa.\n")
+      run.kill(SIGTERM)
+      run.endInput()
+      var rest = ""
+      while let bytes = try await blocking({ run.read() }) {
+        rest += String(decoding: bytes, as: UTF8.self)
+      }
+      #expect(!rest.contains("not synced"))
+      #expect(try await blocking { run.wait() } == 0)
+    }
+  }
+
   @Test func `takes over a conversation in its middle`() async throws {
     try await withServer { service, a, server in
       let b = a.on("b")

@@ -35,11 +35,13 @@ struct Ask: AsyncParsableCommand {
             text: $0, source: from, target: to, conversation: conversation,
             service: endpoint.service, model: endpoint.model)
         }
-        asked.add(try await database.ask(questions))
+        let ids = try await database.ask(questions)
+        asked.add(ids)
+        if later, json { try await database.tell(ids) }
       }
       if later {
         _ = try await asking(ask)
-        complain(Word.saved.text(asked.count))
+        complain(Word.kept.text(asked.count))
         throw ExitCode.later
       }
       let watch = Watch(
@@ -144,7 +146,8 @@ struct Ask: AsyncParsableCommand {
     case .stopped:
       complain(Word.stopped.text(left))
       throw ExitCode.stopped
-    case .offline:
+    case .offline(let ids):
+      if json { try await database.tell(ids) }
       complain(Word.saved.text(left))
       try await offer(teller.next, database)
       throw ExitCode.later

@@ -72,6 +72,7 @@ struct Chat: AsyncParsableCommand {
           failed += teller.failed
           if speak || settings[.speak] == "on" { try await voice(ids[0], to, database) }
         case .offline:
+          if json { try await database.tell(ids) }
           complain(Word.saved.text(1))
           saved += ids
         case .stopped: throw ExitCode.stopped

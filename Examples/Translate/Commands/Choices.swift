@@ -64,7 +64,7 @@ struct SettingsCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp(Word.itsModelHelp.text)) var model: String?
 
   func run() async throws {
-    try await listing.file.use { database, settings in
+    try await listing.file.use { database, _ in
       let all = Setting.allCases.map(\.rawValue).joined(separator: ", ")
       let chosen = try name.map { name in
         guard let setting = Setting(rawValue: name) else {
@@ -82,13 +82,16 @@ struct SettingsCommand: AsyncParsableCommand {
         guard chosen.accepts(value) else {
           throw Refusal(Word.badSetting.text(chosen.rawValue, value))
         }
-        guard chosen.isLocal else {
-          return try await database.act { try Settings.set(chosen, to: value, in: $0) }
+        if chosen.isLocal {
+          let values = [chosen: value].merging(model.map { [.model: $0] } ?? [:]) { $1 }
+          try await database.pool.write { try database.set(own: values, in: $0) }
+        } else {
+          try await database.act { try Settings.set(chosen, to: value, in: $0) }
         }
-        let values = [chosen: value].merging(model.map { [.model: $0] } ?? [:]) { $1 }
-        return try await database.pool.write { try database.set(own: values, in: $0) }
+        guard listing.json else { return }
       }
       let shown = chosen.map { [$0] } ?? Setting.allCases
+      let settings = try await database.pool.read { try Settings(in: $0) }
       if listing.json {
         return try sayJSON(
           Dictionary(uniqueKeysWithValues: shown.map { ($0.rawValue, settings[$0]) }))

@@ -14,6 +14,15 @@ struct Listing: ParsableArguments {
   }
 }
 
+extension TranslateDatabase {
+  /// Says how questions stand, for scripts.
+  func tell(_ ids: [String]) async throws {
+    for id in ids {
+      if let entry = try await pool.read({ try Entry.find(id, in: $0) }) { try sayJSON(entry) }
+    }
+  }
+}
+
 struct History: AsyncParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(commandName: "history", abstract: Word.historyAbstract.text)

@@ -72,7 +72,10 @@ struct Run: AsyncParsableCommand {
         tasks.addTask { for await _ in signals { return } }
         // Another program on the file may be the one that works, and end before this one.
         tasks.addTask { try await translator.worker.run(standby: true) }
-        if let engine { tasks.addTask { await engine.run() } }
+        if let engine {
+          tasks.addTask { await engine.run() }
+          tasks.addTask { await tell(engine.status) }
+        }
         // The first that ends, ends all: a signal or an error.
         let first = await tasks.nextResult()
         tasks.cancelAll()
@@ -96,10 +99,19 @@ struct Run: AsyncParsableCommand {
   }
 
   private func syncEngine(_ database: TranslateDatabase, _ address: String) throws -> SyncEngine {
-    guard let url = URL(string: address),
+    guard GeminiService.accepts(address), let url = URL(string: address),
       let token = token ?? ProcessInfo.processInfo.environment["TERN_TOKEN"]
     else { throw Refusal(Word.syncNeeds.text) }
     return SyncEngine(database.replica, remote: HTTPRemote(url, space: space, token: { token }))
+  }
+
+  /// Says why nothing syncs, each time that it is another reason.
+  private func tell(_ status: SyncStatus) async {
+    var last: RemoteError.Code?
+    for await now in status.updates where now.lastError?.code != last {
+      last = now.lastError?.code
+      if let error = now.lastError { complain(Word.noSync.text(error).shown()) }
+    }
   }
 
   /// Prints how the work stands, each time that it changes.

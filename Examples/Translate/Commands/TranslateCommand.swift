@@ -44,6 +44,8 @@ extension ExitCode {
   static let unanswered = ExitCode(1)
   /// What was asked can't be done as it stands.
   static let usage = ExitCode(64)
+  /// The database can't be opened, or is none.
+  static let badFile = ExitCode(66)
   /// The disk is full, or fails.
   static let fullDisk = ExitCode(74)
   /// Questions are saved, and wait.
@@ -63,7 +65,7 @@ struct DataFile: ParsableArguments {
   func use(_ body: (TranslateDatabase, Settings) async throws -> Void) async throws {
     CrashPoint.armFromEnvironment()
     do {
-      let database = try await TranslateDatabase.open(data, pause: .seconds(pauseSeconds))
+      let database = try await open()
       let settings = try await database.pool.read { try Settings(in: $0) }
       Words.choose(settings[.language])
       try await body(database, settings)
@@ -73,6 +75,15 @@ struct DataFile: ParsableArguments {
     } catch let error as Refusal {
       complain(error.description.shown())
       throw ExitCode.usage
+    }
+  }
+
+  private func open() async throws -> TranslateDatabase {
+    do {
+      return try await TranslateDatabase.open(data, pause: .seconds(pauseSeconds))
+    } catch let error where !Self.isDisk(error) && !(error is CancellationError) {
+      complain(Word.badFile.text(data, "\(error)").shown())
+      throw ExitCode.badFile
     }
   }
 

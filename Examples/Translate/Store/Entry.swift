@@ -57,6 +57,8 @@ struct Entry: Codable, FetchableRecord, Sendable {
     ).reversed()
   }
 
+  var askedDate: Date { Date(timeIntervalSince1970: Double(askedAt) / 1_000_000) }
+
   var line: String {
     let said = translation ?? problem.map { Problem.text($0, detail) } ?? Word.waiting.text
     let mark = isOffline == true ? "\t" + Word.offlineMark.text : ""
@@ -68,6 +70,8 @@ struct Entry: Codable, FetchableRecord, Sendable {
 /// Why a question has no translation, for ever. The names are stored.
 enum Problem: String, CaseIterable {
   case blocked, recited, truncated, empty, wrongKey, insecure, refused, broken, overloaded
+  /// For days something else answered in the service's place.
+  case elsewhere
 
   var word: Word {
     switch self {
@@ -80,6 +84,7 @@ enum Problem: String, CaseIterable {
     case .refused: .problemRefused
     case .broken: .problemBroken
     case .overloaded: .problemOverloaded
+    case .elsewhere: .problemElsewhere
     }
   }
 

@@ -95,7 +95,8 @@ extension TranslateDatabase {
     if answer.text == nil {
       try db.execute(
         sql: """
-          INSERT OR REPLACE INTO failed SELECT phrase, service, model FROM waiting WHERE phrase = ?
+          INSERT OR REPLACE INTO failed (phrase, service, model, isOwn)
+          SELECT phrase, service, model, TRUE FROM waiting WHERE phrase = ?
           """, arguments: [id])
     }
     try db.execute(sql: "DELETE FROM waiting WHERE phrase = ?", arguments: [id])
@@ -120,6 +121,7 @@ extension TranslateDatabase {
   /// Puts every question that ended here without a translation in line again, in the order asked, for
   /// the service and the model that it named. Those of other devices are theirs to ask again.
   func retry() async throws {
+    try await forgetOthersFailures()
     try await pool.write { db in
       try db.execute(
         sql: """
@@ -135,6 +137,23 @@ extension TranslateDatabase {
             """)
       }
       try db.execute(sql: "DELETE FROM failed")
+    }
+  }
+
+  /// Two devices that both ask a question again would delete and answer one row at the same time.
+  private func forgetOthersFailures() async throws {
+    let unknown = try await pool.read {
+      try String.fetchAll($0, sql: "SELECT phrase FROM failed WHERE isOwn IS NULL")
+    }
+    for phrase in unknown {
+      let row = try await replica.explain("phrase", key: [.string(phrase)], limit: 1)
+      let isOwn = row.columns.allSatisfy { $0.stamp?.isOwn ?? true }
+      try await pool.write { db in
+        try db.execute(
+          sql: isOwn
+            ? "UPDATE failed SET isOwn = TRUE WHERE phrase = ?"
+            : "DELETE FROM failed WHERE phrase = ?", arguments: [phrase])
+      }
     }
   }
 
@@ -154,7 +173,13 @@ extension TranslateDatabase {
     let alternatives = String(
       decoding: try JSONEncoder().encode(answer.alternatives), as: UTF8.self)
     try db.execute(
-      sql: "INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      sql: """
+        INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (phrase) DO UPDATE SET text = excluded.text, source = excluded.source,
+          engine = excluded.engine, confidence = excluded.confidence,
+          alternatives = excluded.alternatives, isOffline = excluded.isOffline,
+          problem = excluded.problem, detail = excluded.detail
+        """,
       arguments: [
         id, answer.text, answer.source, answer.engine, answer.confidence, alternatives,
         answer.isOffline, answer.problem, answer.detail,

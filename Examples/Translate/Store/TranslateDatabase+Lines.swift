@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Tern
 
@@ -61,6 +62,23 @@ extension TranslateDatabase {
     }
     for job in try underWay(in: db) where job.service == old { try jobs.cancel(job.id, in: db) }
     try goOn(in: db)
+  }
+
+  /// Notes that something else answers at a service's address.
+  ///
+  /// - Returns: since when, and never the service itself meanwhile.
+  func strangerAnswers(at service: String) async throws -> Date {
+    try await pool.write { db in
+      try db.execute(
+        sql: "INSERT OR IGNORE INTO stranger VALUES (?, unixepoch())", arguments: [service])
+      let since = try Int64.fetchOne(
+        db, sql: "SELECT since FROM stranger WHERE service = ?", arguments: [service])
+      return Date(timeIntervalSince1970: Double(since!))
+    }
+  }
+
+  func serviceAnswers(at service: String, in db: Database) throws {
+    try db.execute(sql: "DELETE FROM stranger WHERE service = ?", arguments: [service])
   }
 
   /// Who is asked a question that waits.

@@ -45,7 +45,40 @@ struct TranslateDatabase: Sendable {
       try db.execute(sql: "ALTER TABLE asker ADD COLUMN process INTEGER NOT NULL DEFAULT 0")
     }
     migrator.registerMigration("models") { try $0.execute(sql: models) }
+    migrator.registerMigration("search") { try $0.execute(sql: search) }
+    // Null where it is not known: what was failed before came from the answers, and so with those of
+    // other devices.
+    migrator.registerMigration("origins") {
+      try $0.execute(sql: "ALTER TABLE failed ADD COLUMN isOwn BOOLEAN")
+    }
+    // At which services' addresses something else answers, and since when, in seconds since 1970.
+    migrator.registerMigration("strangers") { db in
+      try db.execute(
+        sql: "CREATE TABLE stranger (service TEXT NOT NULL PRIMARY KEY, since INTEGER NOT NULL)")
+    }
     return migrator
+  }
+
+  /// No delete trigger tells of the row that an `INSERT OR REPLACE` takes away, so that words of what
+  /// stood there are looked for whenever others come. Found are then those that are there now, once.
+  private static var search: String {
+    func index(_ table: String, _ key: String) -> String {
+      let replacing = """
+        BEGIN
+          DELETE FROM words WHERE phrase = new.\(key) AND kind = '\(table)'
+            AND words MATCH 'phrase: "' || replace(new.\(key), '"', '') || '"';
+          INSERT INTO words SELECT new.\(key), '\(table)', new.text WHERE new.text IS NOT NULL;
+        END;
+        """
+      return """
+        DROP TRIGGER \(table)Words;
+        DROP TRIGGER IF EXISTS \(table)NewWords;
+        CREATE TRIGGER \(table)Words AFTER INSERT ON \(table) \(replacing)
+        CREATE TRIGGER \(table)NewWords AFTER UPDATE OF text ON \(table) \(replacing)
+        INSERT INTO words SELECT \(key), '\(table)', text FROM \(table) WHERE text IS NOT NULL;
+        """
+    }
+    return "DELETE FROM words; \(index("phrase", "id")) \(index("answer", "phrase"))"
   }
 
   /// A model belongs to the service, which is this device's own. What a setting of this device was

@@ -33,6 +33,7 @@ extension Words {
     .retries: "tried again in {} s",
     .saved:
       "No network: {} saved for later. `translate run` finishes it, and so does the next start.",
+    .kept: "{} saved for later. `translate run` finishes it, and so does the next start.",
     .offerOffline: "With --offline, Apertium on this machine answers at once, roughly.",
     .offerHistory: "In the history: {}",
     .stopped: "Stopped: {} saved, and finished by `translate run` or the next start.",
@@ -57,6 +58,10 @@ extension Words {
     the service failed four times; ask again later, or choose another by `translate \
     settings service`
     """,
+    .problemElsewhere: """
+    for days something other than the service answered; look at `translate settings service`, and \
+    ask again with `translate run --retry`
+    """,
     .emptyText: "There is nothing to translate.",
     .longText: "The text has {} characters, and {} are the most; ask in smaller parts.",
     .badLine: "Line {} is not UTF-8, and was left out.",
@@ -65,8 +70,8 @@ extension Words {
     .unknownCode: "“{}” is no language's code; `translate languages` lists them.",
     .sameLanguage: "“{}” is both languages; name another --from or --to.",
     .fullDisk: """
-    There is no room on the disk, or it fails: what was asked last is not saved, \
-    and all before is.
+    There is no room on the disk, or it fails: what was done last may not be saved, and all before \
+    is. Once there is room, `translate run` finishes what waits.
     """,
     .badSetting: "“{}” can't be {}.",
     .noSetting: "There is no setting “{}”; there are {}.",
@@ -103,13 +108,23 @@ extension Words {
     .undoneLeft: "{} left as they are",
     .loneModel: "--model goes with `translate settings service URL`.",
     .itsModelHelp: "With a service: which of its models is asked from now on.",
-    .portal: "somebody on the way answers, or the address is another's",
+    .portal: """
+    somebody on the way answers, or the address is another's; sign in to the network, or look at \
+    `translate settings service`
+    """,
     .noKey: """
     it wants a key, and the program that asks, process {}, has none; end that one, and start \
     it with GEMINI_API_KEY
     """,
     .cutOff: "the answer was cut off",
     .unwritable: "The output can't be written: {}",
+    .badFile: "“{}” can't be used as the database: {}",
+    .noSync: "not synced: {}",
+    .offlineNoPair:
+      "Apertium here does not translate {}→{}; `translate languages` shows what it does.",
+    .offlineUnknown: "Apertium here knows no language with these words to translate into {}.",
+    .offlineLong: "Apertium takes no text of more than {} bytes; ask in smaller parts.",
+    .offlineBroken: "Apertium on this machine fails: {}",
     .parserUsage: "Usage: {}",
     .parserUsageTitle: "USAGE: {}",
     .parserOverview: "OVERVIEW: {}",

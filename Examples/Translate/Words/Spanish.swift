@@ -33,6 +33,7 @@ extension Words {
     .retries: "se reintenta en {} s",
     .saved:
       "Sin red: {} guardado para después. `translate run` lo termina, y también el próximo inicio.",
+    .kept: "{} guardado para después. `translate run` lo termina, y también el próximo inicio.",
     .offerOffline: "Con --offline, Apertium responde aquí mismo, a grandes rasgos.",
     .offerHistory: "En el historial: {}",
     .stopped: "Detenido: {} guardado; lo termina `translate run` o el próximo inicio.",
@@ -56,6 +57,10 @@ extension Words {
     el servicio falló cuatro veces; repita más tarde, o elija otro con `translate \
     settings service`
     """,
+    .problemElsewhere: """
+    durante días respondió otro en lugar del servicio; mire `translate settings service`, y repita \
+    con `translate run --retry`
+    """,
     .emptyText: "No hay nada que traducir.",
     .longText: "El texto tiene {} caracteres, y {} son el máximo; pregunte por partes.",
     .badLine: "La línea {} no es UTF-8, y se omitió.",
@@ -64,8 +69,8 @@ extension Words {
     .unknownCode: "«{}» no es código de ningún idioma; `translate languages` los enumera.",
     .sameLanguage: "«{}» es ambos idiomas; indique otro --from o --to.",
     .fullDisk: """
-    No hay espacio en el disco, o este falla: lo último no se guardó, y lo anterior \
-    sí.
+    No hay espacio en el disco, o este falla: quizá no se guardó lo último, y lo anterior sí. \
+    Cuando haya espacio, `translate run` termina lo que espera.
     """,
     .badSetting: "«{}» no puede ser {}.",
     .noSetting: "No hay ajuste «{}»; hay {}.",
@@ -103,13 +108,23 @@ extension Words {
     .undoneLeft: "quedan {} como están",
     .loneModel: "--model va con `translate settings service URL`.",
     .itsModelHelp: "Con un servicio: a cuál de sus modelos se pregunta desde ahora.",
-    .portal: "responde alguien en el camino, o la dirección es de otro",
+    .portal: """
+    responde alguien en el camino, o la dirección es de otro; identifíquese en la red, o mire \
+    `translate settings service`
+    """,
     .noKey: """
     pide una clave, y el programa que pregunta, el proceso {}, no tiene; deténgalo y arránquelo \
     con GEMINI_API_KEY
     """,
     .cutOff: "la respuesta quedó cortada",
     .unwritable: "No se puede escribir la salida: {}",
+    .badFile: "«{}» no sirve de base de datos: {}",
+    .noSync: "sin sincronizar: {}",
+    .offlineNoPair:
+      "Apertium no traduce aquí {}→{}; `translate languages` muestra lo que traduce.",
+    .offlineUnknown: "Apertium no conoce aquí ningún idioma con estas palabras que traducir a {}.",
+    .offlineLong: "Apertium no admite textos de más de {} bytes; pregunte por partes.",
+    .offlineBroken: "Apertium falla en este equipo: {}",
     .parserUsage: "Uso: {}",
     .parserUsageTitle: "USO: {}",
     .parserOverview: "RESUMEN: {}",

@@ -14,7 +14,8 @@ enum Word: String, CaseIterable {
   case valueHelp, conversationHelp, limitHelp, searchHelp, noFavorite, manyFavorites
   case tablePhrase, tableAnswer, tableFavorite, tableSetting, tableConversation, undoneRestored
   case undoneRemoved, undoneBroughtBack, undoneLeft
-  case loneModel, itsModelHelp, portal, noKey, cutOff, unwritable
+  case loneModel, itsModelHelp, portal, noKey, cutOff, unwritable, kept, problemElsewhere
+  case badFile, noSync, offlineNoPair, offlineUnknown, offlineLong, offlineBroken
   // What the command line's parser says, in its own words.
   case parserUsage, parserUsageTitle, parserOverview, parserArguments, parserOptions
   case parserSubcommands, parserError, parserHelp, parserSee, parserDetails, parserDefault

@@ -20,6 +20,10 @@ struct Translator: Sendable {
   /// Told of a question and as much of its answer as there is.
   var onPart: (@Sendable (String, String) -> Void)?
 
+  /// For how long what is not the service may answer in its place: a portal lets nobody wait for so
+  /// long, and a wrong address for ever.
+  private static let patience = TimeInterval(7 * 86_400)
+
   /// After the first attempt; the waits are those of the job's policy.
   private static let retries = 3
   /// How many services are asked at the same time.
@@ -51,8 +55,14 @@ struct Translator: Sendable {
           entry.text, from: entry.from, to: entry.to, onPart: tell)
       } catch let final as GeminiService.Final {
         return Answer(problem: final.problem.rawValue, detail: final.detail)
-      } catch let error where GeminiService.isPortals(error, at: job.service) {
-        throw JobFailure(.unreachable, Word.portal.text, underlyingError: error)
+      } catch let stranger as GeminiService.Stranger {
+        let since = try await database.strangerAnswers(at: job.service)
+        // Who asks anew may have been told of it, and mended it.
+        let waited = Date().timeIntervalSince(max(since, entry.askedDate))
+        if waited >= Self.patience {
+          return Answer(problem: Problem.elsewhere.rawValue, detail: "\(stranger.said)")
+        }
+        throw JobFailure(.unreachable, Word.portal.text, underlyingError: stranger.said)
       } catch let error
         where Self.isLast(error, attempt: context.attempt, before: before, after: path.path)
       {
@@ -62,6 +72,9 @@ struct Translator: Sendable {
       }
     } commit: { db, answer in
       try database.settle(job.phrase, answer, model: model, in: db)
+      if entry != nil, known == nil, answer.problem != Problem.elsewhere.rawValue {
+        try database.serviceAnswers(at: job.service, in: db)
+      }
       try database.goOn(with: job.service, in: db)
     }
   }

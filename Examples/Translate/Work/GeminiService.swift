@@ -13,7 +13,7 @@ struct GeminiService: Sendable {
   /// - Parameter key: goes into a header field of each request, and nowhere else; and there only where
   ///   nobody on the way can read it.
   init(_ url: URL, model: String, key: String?) {
-    let isPrivate = url.scheme?.lowercased() == "https" || Self.isHere(url)
+    let isPrivate = Self.isPrivate(url)
     var headers: HTTPHeaders = ["Content-Type": "application/json"]
     headers["x-goog-api-key"] = isPrivate ? key : nil
     withholdsKey = key != nil && !isPrivate
@@ -22,26 +22,45 @@ struct GeminiService: Sendable {
     self.model = model
   }
 
+  /// Whether nobody on the way can read what goes there.
+  private static func isPrivate(_ url: URL) -> Bool {
+    url.scheme?.lowercased() == "https" || isHere(url)
+  }
+
   /// Whether it is on this machine.
   private static func isHere(_ url: URL) -> Bool {
     ["127.0.0.1", "localhost", "::1", "[::1]"].contains(url.host ?? "")
   }
 
-  /// Whether an error can be the word of somebody on the way, a portal that wants a person to sign in:
-  /// then it says nothing of the service.
+  /// Whether an error says nothing of the service, because whatever answered did not do it in the
+  /// service's form: a portal that wants a person to sign in, say, or whoever else's the address is.
   ///
-  /// - Source: RFC 6585, section 6, for 511; by other redirects a portal answers plain HTTP only.
-  static func isPortals(_ error: any Error, at address: String) -> Bool {
-    guard let url = URL(string: address), !isHere(url) else { return false }
-    return switch error {
-    case let error as HTTPError: error.code == .tls
+  /// Failures and wishes for a pause come in no form from gateways, too, which are the service's own;
+  /// but over plain HTTP to another machine anybody on the way can say them.
+  ///
+  /// - Source: RFC 6585, section 6, for 511.
+  static func isStrangers(_ error: any Error, at url: URL) -> Bool {
+    switch error {
+    case let error as HTTPError: error.code == .tls && !isHere(url)
     case let error as EventStreamError: error.code == .notAnEventStream
     case let problem as HTTPProblem:
-      problem.status == 511
-        || (300..<400 ~= problem.status && url.scheme?.lowercased() == "http")
+      !isInForm(problem)
+        && (problem.status < 400 || problem.status == 511 || problem.advice == .permanent
+          || !isPrivate(url))
     default: false
     }
   }
+
+  /// - Source: Google's AIP-193, "Errors": `status` is one of these, of google/rpc/code.proto.
+  private static func isInForm(_ problem: HTTPProblem) -> Bool {
+    problem.code.map(statuses.contains) ?? false
+  }
+
+  private static let statuses: Set = [
+    "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+    "PERMISSION_DENIED", "UNAUTHENTICATED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED",
+    "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+  ]
 
   /// Whether an address can be a service's: of HTTP, without credentials, query and fragment.
   static func accepts(_ address: String) -> Bool {
@@ -64,22 +83,32 @@ struct GeminiService: Sendable {
     var description: String { Problem.broken.word.text }
   }
 
+  /// That not the service has answered; it may another time.
+  struct Stranger: Error {
+    var said: any Error
+  }
+
   /// - Parameter onPart: told of what there is of the translation, each time that more has come.
-  /// - Throws: ``Final``; `HTTPProblem`, `HTTPError`, `EventStreamError`, ``Broken`` and `JobFailure` for
-  ///   what may go well another time; `CancellationError`.
+  /// - Throws: ``Final``; ``Stranger``, `HTTPProblem`, `HTTPError`, `EventStreamError`, ``Broken`` and
+  ///   `JobFailure` for what may go well another time; `CancellationError`.
   func translate(
     _ text: String, from source: String, to target: String,
     onPart: (@Sendable (String) -> Void)? = nil
   ) async throws -> Answer {
     var base = service.url.absoluteString
     while base.hasSuffix("/") { base.removeLast() }
-    let stream: EventStream?
+    let stream: EventStream
     do {
       let request = try service.request(
         .post, "\(base)/v1beta/models/\(model):streamGenerateContent?alt=sse",
         body: .bytes(Array(JSONEncoder().encode(Asked(text, from: source, to: target)))),
         deadline: .seconds(120), idleTimeout: .seconds(30))
-      stream = try await EventStream.open(request, over: service.transport)
+      let opened = try await EventStream.open(request, over: service.transport)
+      // No content: that, too, is nothing that the service says.
+      guard let opened else { throw HTTPProblem(status: 204) }
+      stream = opened
+    } catch let error where Self.isStrangers(error, at: service.url) {
+      throw Stranger(said: error)
     } catch let problem as HTTPProblem {
       // Another program on the file may have one: it is for that one to ask.
       if Self.isAboutKey(problem), !hasKey {
@@ -90,7 +119,6 @@ struct GeminiService: Sendable {
       // Of the header fields only the key is not the program's own.
       throw Final(problem: .wrongKey)
     }
-    guard let stream else { throw Final(problem: .empty) }
     var (said, engine, end) = ("", model, String?.none)
     for try await event in stream {
       guard let piece = event.json(Piece.self) else {

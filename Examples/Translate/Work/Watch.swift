@@ -9,8 +9,9 @@ import Tern
 struct Watch: Sendable {
   enum End: Sendable {
     case answered
-    /// The service can't be reached, or wants a pause that nobody wants to wait for.
-    case offline(String)
+    /// The service can't be reached, and these wait for it; an answer that came before its turn may
+    /// be among them.
+    case offline(left: [String])
     /// By SIGINT or SIGTERM.
     case stopped
   }
@@ -113,7 +114,7 @@ struct Watch: Sendable {
         }
         if case .unreachable = line?.cause {
           teller.tell(offline: reason)
-          if isWhole { return .offline(reason) }
+          if isWhole { return .offline(left: Array(left)) }
         }
       }
       _ = await signals.next()
@@ -144,7 +145,7 @@ struct Watch: Sendable {
           confidence: result.confidence)
       } catch let error as ApertiumError {
         // It goes on waiting for the service.
-        complain("\(error)".shown())
+        complain(Self.sentence(error, entry).shown())
         continue
       }
       answer.isOffline = true
@@ -156,6 +157,16 @@ struct Watch: Sendable {
         }
         try database.goOn(with: service, in: db)
       }
+    }
+  }
+
+  /// Apertium's own words are the interpreter's, which are English.
+  private static func sentence(_ error: ApertiumError, _ entry: Entry) -> String {
+    switch error.code {
+    case .noPair: Word.offlineNoPair.text(entry.from, entry.to)
+    case .unknownLanguage: Word.offlineUnknown.text(entry.to)
+    case .textTooLong: Word.offlineLong.text(Apertium.longestText)
+    case .broken: Word.offlineBroken.text(error)
     }
   }
 }
