@@ -148,7 +148,7 @@ struct ActionTests {
       #expect(turns[1]["translation"] as? String == "<one>")
       #expect(turns[2]["conversation"] as? String == turns[0]["conversation"] as? String)
       let late = try documents(try await folder("late", "--from", "en", "--later", "--json"))
-      #expect(late.count == 1 && late[0]["state"] as? String == "waiting")
+      #expect(late.count == 1 && late.first?["state"] as? String == "waiting")
       #expect(
         try documents(try await folder("settings", "to", "fr", "--json")) as? [[String: String]]
           == [["to": "fr"]])
