@@ -2,8 +2,10 @@
 import PackageDescription
 
 // `Server` brings the sync server and the `tern` command with their dependencies; without it a
-// dependent fetches GRDB alone. `Rehearsal` compiles in crash points and planted bugs for the tests.
+// dependent fetches GRDB alone. `Telemetry` brings swift-log and swift-metrics for jobs. `Rehearsal`
+// compiles in crash points and planted bugs for the tests, which look at all that is told too.
 let server = TargetDependencyCondition.when(traits: ["Server"])
+let telemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
 
 let strict: [SwiftSetting] =
   [.enableUpcomingFeature("ExistentialAny")]
@@ -15,18 +17,24 @@ let package = Package(
   products: [
     .library(name: "Tern", targets: ["Tern"]),
     .library(name: "TernTesting", targets: ["TernTesting"]),
+    .library(name: "TernTelemetry", targets: ["TernTelemetry"]),
     .library(name: "TernServer", targets: ["TernServer"]),
     .executable(name: "tern", targets: ["TernTool"]),
   ],
   traits: [
     .trait(name: "Server", description: "The sync server and the tern command."),
-    .trait(name: "Rehearsal", description: "Crash points and planted bugs, for Tern's own tests."),
+    .trait(name: "Telemetry", description: "Jobs told to swift-log and swift-metrics."),
+    .trait(
+      name: "Rehearsal", description: "Crash points and planted bugs, for Tern's own tests.",
+      enabledTraits: ["Telemetry"]),
   ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
   ],
   targets: [
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
@@ -54,6 +62,14 @@ let package = Package(
       name: "Tern", dependencies: ["TernCore", "TernDatabase", "TernJobs", "TernNetwork"],
       swiftSettings: strict),
     .target(name: "TernTesting", dependencies: ["Tern"], swiftSettings: strict),
+    .target(
+      name: "TernTelemetry",
+      dependencies: [
+        "TernCore", "TernJobs",
+        .product(name: "Logging", package: "swift-log", condition: telemetry),
+        .product(name: "Metrics", package: "swift-metrics", condition: telemetry),
+      ],
+      swiftSettings: strict),
     .target(
       name: "TernServer",
       dependencies: [
@@ -90,10 +106,15 @@ let package = Package(
     .testTarget(name: "FuzzCorpusTests", dependencies: ["FuzzKit"], swiftSettings: strict),
     .executableTarget(
       name: "JobProcess",
-      dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: ["Tern", "TernTelemetry", .product(name: "GRDB", package: "GRDB.swift")],
       path: "Tests/JobProcess", swiftSettings: strict),
     .testTarget(
-      name: "TernJobsTests", dependencies: ["Tern", "TernTesting", "TestProcesses", "JobProcess"],
+      name: "TernJobsTests",
+      dependencies: [
+        "Tern", "TernTelemetry", "TernTesting", "TestProcesses", "JobProcess",
+        .product(name: "InMemoryLogging", package: "swift-log", condition: telemetry),
+        .product(name: "MetricsTestKit", package: "swift-metrics", condition: telemetry),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TernTests", dependencies: ["Tern", "TernTesting", "TestProcesses"],

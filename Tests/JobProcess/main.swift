@@ -2,7 +2,13 @@ import Foundation
 import GRDB
 import Tern
 
-// A process of its own for the tests of the queue: `JobProcess DATABASE enqueue|work|drain`.
+#if Telemetry
+import Logging
+import TernTelemetry
+#endif
+
+// A process of its own for the tests of the queue: `JobProcess DATABASE enqueue|work|drain|log`.
+// `log` is `work` that writes its log where the others only speak.
 
 struct Errand: Job {
   static let kind = "errand"
@@ -16,7 +22,15 @@ func say(_ text: String) {
 var configuration = Configuration()
 configuration.busyMode = .timeout(10)
 let database = try DatabasePool(path: CommandLine.arguments[1], configuration: configuration)
-let queue = try await JobQueue.open(database)
+var environment = JobEnvironment()
+#if Telemetry
+if CommandLine.arguments[2] == "log" {
+  var logger = Logger(label: "child") { StreamLogHandler.standardOutput(label: $0) }
+  logger.logLevel = .trace
+  environment.observers = [JobLog(logger, queue: "library")]
+}
+#endif
+let queue = try await JobQueue.open(database, environment: environment)
 
 switch CommandLine.arguments[2] {
 case "enqueue":
@@ -27,7 +41,7 @@ case "enqueue":
   say("enqueued")
   // A process that goes on: its end would be an event as well.
   _ = FileHandle.standardInput.readDataToEndOfFile()
-case let mode where mode == "work" || mode == "drain":
+case let mode where mode == "work" || mode == "drain" || mode == "log":
   let worker = JobWorker(queue) {
     $0.handle(Errand.self) { _, _ in
       say("working")
@@ -36,9 +50,9 @@ case let mode where mode == "work" || mode == "drain":
     }
   }
   do {
-    try await mode == "work" ? worker.run() : worker.drain()
+    try await mode == "drain" ? worker.drain() : worker.run()
   } catch let error as JobQueueError {
     say(error.code == .workerRunning ? "refused" : "\(error)")
   }
-default: fatalError("usage: JobProcess DATABASE enqueue|work|drain")
+default: fatalError("usage: JobProcess DATABASE enqueue|work|drain|log")
 }

@@ -12,6 +12,7 @@ struct RoomTests {
     "Tern": ["TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB"] + system,
     "TernTesting": ["Tern", "TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB"]
       + system,
+    "TernTelemetry": ["TernCore", "TernJobs", "Logging", "Metrics", "Synchronization"],
     "TernServer": ["TernCore", "GRDB"] + hummingbird + system,
     // The command stands above all rooms.
     "TernTool": ["Tern", "TernCore", "TernServer", "GRDB", "ArgumentParser", "Logging"] + system,

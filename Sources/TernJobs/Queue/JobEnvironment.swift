@@ -28,6 +28,8 @@ public struct JobEnvironment: Sendable {
   /// What the failures of each service may come to: so many at once, then one in each interval, and
   /// one for each attempt that succeeds there. `nil` for no bound.
   public var retryBudget: JobRate?
+  /// Who is told what becomes of jobs; by default nobody.
+  public var observers: [any JobObserver]
   /// Where a worker decides, and blocks on SQLite.
   public var executor: any SerialExecutor
   /// Where files are copied and synced.
@@ -43,6 +45,7 @@ public struct JobEnvironment: Sendable {
     unreached: Backoff = Backoff(base: .seconds(1), limit: .seconds(60)),
     gateDelay: Duration = .seconds(30), longestGate: Duration = .seconds(86_400),
     retryBudget: JobRate? = JobRate(1, per: .seconds(10), burst: 30),
+    observers: [any JobObserver] = [],
     executor: (any SerialExecutor)? = nil, fileExecutor: (any SerialExecutor)? = nil
   ) {
     self.clock = clock
@@ -55,6 +58,7 @@ public struct JobEnvironment: Sendable {
     self.gateDelay = gateDelay
     self.longestGate = longestGate
     self.retryBudget = retryBudget
+    self.observers = observers
     self.executor = executor ?? DatabaseExecutor(label: "tern.jobs")
     self.fileExecutor = fileExecutor ?? DatabaseExecutor(label: "tern.job-files")
   }
@@ -66,6 +70,12 @@ public struct JobEnvironment: Sendable {
 
   /// Tells what is left of a while that begins now, by the clock of sleeps, which nobody sets.
   func countdown(_ length: Duration) -> @Sendable () -> Duration { clock.countdown(length) }
+
+  /// Tells how long it is since the call, by the same clock.
+  func stopwatch() -> @Sendable () -> Duration {
+    let left = countdown(.zero)
+    return { .zero - left() }
+  }
 }
 
 extension Clock<Duration> {

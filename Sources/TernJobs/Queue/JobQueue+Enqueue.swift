@@ -51,13 +51,13 @@ extension JobQueue {
       priority: priority, key: unique?.key,
       ready: delay > .zero ? environment.time(after: delay) : now)
     if unique == nil, files.isEmpty, db.isInsideTransaction {
-      return try enqueueAlone(new, at: now, in: db)
+      return try enqueueAlone(new, after: delay, at: now, in: db)
     }
     var id = JobID(rawValue: 0)
     var given: [JobFile] = []
     do {
       try db.inSavepoint {
-        let rows = try JobRows(db, limits: limits)
+        let rows = try JobRows(db, limits: limits, events: events)
         switch try rows.standIn(of: new, unique) {
         case .skipped(let other)?:
           id = other
@@ -66,7 +66,10 @@ extension JobQueue {
           id = other
           folder.unlink(try rows.replace(id, by: new, at: now), afterCommitOf: db)
           try db.notifyChanges(in: Table(JobTables.job))
-        case nil: id = try rows.insert(new, at: now)
+          try rows.observeEnqueued(.replaced(delay: max(delay, .zero)), of: id, new, at: now)
+        case nil:
+          id = try rows.insert(new, at: now)
+          try rows.observeEnqueued(.enqueued(delay: max(delay, .zero)), of: id, new, at: now)
         }
         for file in files {
           try take(file, for: id, rows)
@@ -83,8 +86,10 @@ extension JobQueue {
   }
 
   /// What is one row needs no savepoint: a limit refuses it before anything is written.
-  private func enqueueAlone(_ new: NewJob, at now: WallTime, in db: Database) throws -> JobID {
-    let rows = JobRows(unlooked: db, limits: limits)
+  private func enqueueAlone(
+    _ new: NewJob, after delay: Duration, at now: WallTime, in db: Database
+  ) throws -> JobID {
+    let rows = JobRows(unlooked: db, limits: limits, events: events)
     let id: JobID
     do {
       id = try rows.insert(new, at: now)
@@ -94,6 +99,7 @@ extension JobQueue {
       if meaning is DatabaseError, db.isInsideTransaction { try rows.recountUnfinished() }
       throw meaning
     }
+    try rows.observeEnqueued(.enqueued(delay: max(delay, .zero)), of: id, new, at: now)
     try reachCrashPoints(db)
     return id
   }

@@ -71,6 +71,7 @@ extension JobQueue {
       _ = life.handle(.revived)
       let now = environment.now
       try rows.store(life, of: id, since: now, ready: now)
+      try rows.observe(.retried, of: id, found.service, if: .freed)
       return true
     }
   }
@@ -103,6 +104,7 @@ extension JobQueue {
   @discardableResult
   public func cancel(_ id: JobID, in db: Database) throws -> Bool {
     try changing(id, in: db) { rows, found in
+      try rows.observe(.cancelled, of: id, found.service, if: .ended)
       folder.unlink(try rows.cancel(id, found, at: environment.now), afterCommitOf: db)
       return true
     }
@@ -146,6 +148,7 @@ extension JobQueue {
   public func remove(_ id: JobID, in db: Database) throws -> Bool {
     if try removeEnded(id, in: db) { return true }
     return try changing(id, in: db) { rows, found in
+      try rows.observe(.removed, of: id, found.service, if: .removed)
       try rows.removeUnfinished()
       try rows.tell(found.service, .ended(id))
       try rows.dropCheckpoints(of: id)
@@ -172,7 +175,7 @@ extension JobQueue {
   ) throws -> Bool {
     var isChanged = false
     try db.inSavepoint {
-      let rows = try JobRows(db, limits: limits)
+      let rows = try JobRows(db, limits: limits, events: events)
       guard let found = try rows.life(id), try body(rows, found) else { return .commit }
       try db.notifyChanges(in: Table(JobTables.job))
       isChanged = true

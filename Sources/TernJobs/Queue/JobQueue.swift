@@ -29,6 +29,8 @@ public final class JobQueue: Sendable {
   /// Starts of jobs whose end could not be written in this process, which lives.
   let leftBehind = Mutex<[JobID: Int]>([:])
   let copying: BlockingWork
+  /// `nil` where nobody observes.
+  let events: PendingEvents?
   /// Why some of what dead processes left could not be removed as this was opened. Nothing depends
   /// on it, and the next opening tries again.
   public var unsweptFiles: [any Error] { folder.unswept }
@@ -117,6 +119,7 @@ public final class JobQueue: Sendable {
     // The worker of another process looks at the database when its lock file is touched.
     arrivals = LocalWrites(tables: [JobTables.job]) { FileWatch.touch(lockPath) }
     copying = BlockingWork(executor: environment.fileExecutor)
+    events = PendingEvents(environment.observers)
     database.add(transactionObserver: arrivals, extent: .observerLifetime)
   }
 

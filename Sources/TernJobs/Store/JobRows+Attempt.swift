@@ -115,6 +115,7 @@ extension JobRows {
         let until = environment.time(after: JobLife.gateDelay(delay, around))
         try tell(claim.service, .limited(since: now, until: until))
       }
+      observe(.abandoned(ran: end.ran ?? .zero), of: claim)
       return nil
     }
     var life = found
@@ -138,6 +139,7 @@ extension JobRows {
       if service == nil { ready = until }
       try tell(service, .limited(since: now, until: until))
     }
+    observe(end, of: claim, from: found, to: life, action, at: now)
     if life.state == .done { return try conclude(claim.id, .done, at: now) }
     try store(life, of: claim.id, since: now, ready: ready, reason: end.reason)
     if let reason = end.reason { try note(reason, start: claim.start, of: claim.id, at: now) }
@@ -151,4 +153,7 @@ struct AttemptEnd: Sendable {
   let reason: String?
   /// Whether it says something of the job's service: not what the app's own database said.
   var isOfService = true
+  /// What was thrown, and for how long the handler ran: for observers alone.
+  var error: String?
+  var ran: Duration?
 }

@@ -25,6 +25,8 @@ struct Claimed: Sendable {
   var until: WallTime?
   /// When the first job that only a pace holds back may go.
   var paced: WallTime?
+  /// The first of each line that is due, where observers want to know.
+  var held: [JobHeld]?
 }
 
 /// A job that a worker has.
@@ -37,6 +39,8 @@ struct Claim: Sendable {
   /// The queue's random id.
   let queue: String
   let enqueued: WallTime
+  /// Since when it might have begun.
+  let awaited: WallTime
   let lane: JobLane
   let service: String?
   let work: JobHandlers.Work
@@ -71,6 +75,9 @@ extension JobRows {
       guard case .claim(let head, let isProbe) = decision else {
         guard case .wait(let until, let paced) = decision else { preconditionFailure() }
         (found.until, found.paced) = (until, paced)
+        if events != nil {
+          found.held = try holds(lines, query, gates, pauses, unmet: unmet)
+        }
         break
       }
       if let claim = try claim(head, query) {
@@ -80,6 +87,10 @@ extension JobRows {
         }
         try takeTokens(head.lane, query.handlers, at: now)
         query.running.add(head.lane, head.service)
+        if events != nil {
+          let waited = max(now.duration - claim.awaited.duration, .zero)
+          observe(.started(waited: waited, isProbe: isProbe), of: claim)
+        }
         found.claims.append(claim)
       }
       let index = lines.firstIndex { $0.first == head }!
@@ -109,10 +120,11 @@ extension JobRows {
     let now = query.now
     let content = try FastStatement(db, Self.content)
     content.bindAll(head.job.rawValue)
-    let (payload, version, starts, enqueued, hasFiles, before) = try content.first {
+    let (payload, version, starts, enqueued, since, hasFiles, before) = try content.first {
       (
         Data(content.blob(0)), content.int(1), content.int(2),
-        WallTime(milliseconds: content.int64(3)), content.bool(7),
+        WallTime(milliseconds: content.int64(3)), WallTime(milliseconds: content.int64(8)),
+        content.bool(7),
         JobLife(
           state: .waiting, failures: content.int(4), unreached: content.int(5),
           deaths: content.int(6))
@@ -129,19 +141,22 @@ extension JobRows {
         ])
       return Claim(
         id: head.job, start: starts + 1, attempt: life.failures + 1, queue: query.outset.queue,
-        enqueued: enqueued, lane: head.lane, service: head.service, work: work, retry: retry,
+        enqueued: enqueued, awaited: max(since, head.ready), lane: head.lane, service: head.service,
+        work: work, retry: retry,
         files: hasFiles ? try files(of: head.job) : [:])
     } catch let unusable as Unusable {
       _ = life.handle(.unusable)
       try store(life, of: head.job, since: now, reason: unusable.reason)
       try note(unusable.reason, start: starts, of: head.job, at: now)
+      try observe(
+        .parked(unusable.cause, reason: unusable.reason, ran: nil), of: head.job, head.service)
       return nil
     }
   }
 
   private static let content = """
     SELECT payload, version, starts, enqueued_ms, failures, unreached, deaths,
-      EXISTS (SELECT 1 FROM \(JobTables.file) WHERE job = ?1)
+      EXISTS (SELECT 1 FROM \(JobTables.file) WHERE job = ?1), since_ms
     FROM \(JobTables.job) WHERE id = ?1
     """
   private static let start = """

@@ -20,29 +20,34 @@ extension JobRows {
     // Nobody watched the network since the last run.
     try wakeUnreached(at: now)
     for job in try ids(state: .running) where !Planted.isActive(.claimForgotten) {
-      guard case (var life, let start, _)? = try life(job) else { continue }
+      guard case (var life, let start, let service)? = try life(job) else { continue }
+      let attempt = JobEvent.Attempt(number: life.failures + 1, start: start)
       if left[job] == start {
         _ = life.handle(.shutDown)
         try store(life, of: job, since: now)
+        try observe(.stopped(ran: nil), of: job, service, attempt: attempt)
         continue
       }
       _ = life.handle(.processDied(limit: limits.deaths))
       let isParked = life.state == .parked
+      let reason = "its process died \(life.deaths) times in a row while it ran"
       // Its place in the order stays.
-      try store(
-        life, of: job, since: now,
-        reason: isParked ? "its process died \(life.deaths) times in a row while it ran" : nil)
+      try store(life, of: job, since: now, reason: isParked ? reason : nil)
+      try observe(
+        isParked ? .parked(.deaths, reason: reason, ran: nil) : .died(deaths: life.deaths),
+        of: job, service, attempt: attempt)
       try note("the process died", start: start, of: job, at: now)
     }
     try run("UPDATE \(JobTables.gate) SET probe = NULL WHERE probe IS NOT NULL")
     for job in try ids(state: .parked) {
-      guard var life = try life(job)?.life,
+      guard case (var life, _, let service)? = try life(job),
         let kind: String = try row(
           "SELECT kind FROM \(JobTables.job) WHERE id = ?", [job.rawValue])?[0],
         kinds.contains(kind), life.deaths < limits.deaths
       else { continue }
       _ = life.handle(.revived)
       try store(life, of: job, since: now, ready: now)
+      try observe(.retried, of: job, service)
     }
     try mendTimes(at: now)
     return try worker()

@@ -7,10 +7,12 @@ import TernDatabase
 struct JobRows {
   let db: Database
   let limits: JobLimits
+  /// `nil` where nobody observes, or nothing is changed.
+  let events: PendingEvents?
 
   /// - Throws: ``JobQueueError`` `.notInstalled`.
-  init(_ db: Database, limits: JobLimits) throws {
-    self.init(unlooked: db, limits: limits)
+  init(_ db: Database, limits: JobLimits, events: PendingEvents? = nil) throws {
+    self.init(unlooked: db, limits: limits, events: events)
     do {
       // Cheaper than to ask GRDB for the table.
       try FastStatement(db, Self.look).run()
@@ -20,8 +22,8 @@ struct JobRows {
   }
 
   /// Without a look whether there are tables: whoever asks for this does ``missing(_:)``.
-  init(unlooked db: Database, limits: JobLimits) {
-    (self.db, self.limits) = (db, limits)
+  init(unlooked db: Database, limits: JobLimits, events: PendingEvents? = nil) {
+    (self.db, self.limits, self.events) = (db, limits, events)
   }
 
   private static let look = "SELECT 1 FROM \(JobTables.queue)"

@@ -11,13 +11,20 @@ enum FailureText {
     case let error as any LocalizedError where error.errorDescription != nil:
       return error.errorDescription!
     case let error as any CustomStringConvertible: return error.description
-    default:
-      let type = String(describing: type(of: error))
-      let mirror = Mirror(reflecting: error)
-      guard mirror.displayStyle == .enum else { return type }
-      // A case without content has no child; one with content has it under the case's name.
-      return "\(type).\(mirror.children.first.map { $0.label ?? "" } ?? "\(error)")"
+    default: return name(of: error)
     }
+  }
+
+  /// Its type and, of an enumeration, its case, without what they carry.
+  static func name(of error: any Error) -> String {
+    let type = String(describing: type(of: error))
+    let mirror = Mirror(reflecting: error)
+    guard mirror.displayStyle == .enum else { return type }
+    // A case without content has no child; one with content has it under the case's name.
+    if let content = mirror.children.first { return "\(type).\(content.label ?? "")" }
+    // What has words of its own says these, and not its case.
+    let hasWords = error is any CustomStringConvertible || error is any CustomDebugStringConvertible
+    return hasWords ? type : "\(type).\(error)"
   }
 
   private static func reading(_ error: DecodingError) -> String {

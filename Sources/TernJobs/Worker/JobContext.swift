@@ -18,6 +18,11 @@ public struct JobContext: Sendable {
   }
 
   public var id: JobID { claim.id }
+  package var kind: String { claim.lane.kind }
+  package var service: String? { claim.service }
+  /// From 1: which start of the job this is.
+  package var start: Int { claim.start }
+  package var observers: [any JobObserver] { worker.queue.environment.observers }
   /// Which of its attempts this is, from 1, since the last checkpoint of an earlier one. An attempt
   /// that does not count, because the process died for example, is repeated under its number.
   public var attempt: Int { claim.attempt }

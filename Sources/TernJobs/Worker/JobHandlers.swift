@@ -51,22 +51,28 @@ public struct JobHandlers: Sendable {
     work: Work, retry: RetryPolicy
   ) {
     guard let handler = handlers[kind] else {
-      throw Unusable(reason: "this app has no handler for jobs “\(kind)”")
+      throw Unusable(.noHandler, "this app has no handler for jobs “\(kind)”")
     }
     guard version <= handler.version else {
       throw Unusable(
-        reason: "a newer version of this app enqueued it (\(kind) \(version)); update the app")
+        .newerVersion,
+        "a newer version of this app enqueued it (\(kind) \(version)); update the app")
     }
     do {
       return (try handler.prepare(payload, version), handler.retry)
     } catch {
       throw Unusable(
-        reason: "its payload can not be read as a “\(kind)”: \(FailureText.of(error))")
+        .unreadable, "its payload can not be read as a “\(kind)”: \(FailureText.of(error))")
     }
   }
 }
 
 /// Why a job is parked.
 package struct Unusable: Error {
+  package let cause: JobEvent.Parking
   package let reason: String
+
+  init(_ cause: JobEvent.Parking, _ reason: String) {
+    (self.cause, self.reason) = (cause, reason)
+  }
 }

@@ -19,16 +19,23 @@ extension JobWorker {
   /// Off the actor, so that a handler blocks nobody.
   nonisolated func attempt(_ claim: Claim, _ task: AttemptTask) async {
     let before = path.path
+    let ran = queue.events == nil ? nil : queue.environment.stopwatch()
     let context = JobContext(claim: claim, worker: self)
     // What a handler says that is told to end, that its service wants no requests for example, is
     // heard.
-    let end: AttemptEnd
+    var end: AttemptEnd
     do {
-      try await task.run { try await claim.work(context) }
+      try await task.run {
+        guard let surrounding = queue.events?.surrounding else {
+          return try await claim.work(context)
+        }
+        try await surrounding.surround(context) { try await claim.work(context) }
+      }
       end = AttemptEnd(event: .succeeded, reason: nil)
     } catch {
       end = self.end(of: claim, error, pathBefore: before)
     }
+    end.ran = ran?()
     let ended = EndedAttempt(claim: claim, end: end, pathBefore: before)
     if !ends.add(ended) { await finish(ended) }
   }
@@ -53,7 +60,8 @@ extension JobWorker {
       gateDelay: environment.gateDelay, longestGate: environment.longestGate)
     return AttemptEnd(
       event: .failed(advice, around), reason: FailureText.of(error),
-      isOfService: isOfService && !isInterrupted)
+      isOfService: isOfService && !isInterrupted,
+      error: queue.events == nil ? nil : FailureText.name(of: error))
   }
 
   // MARK: - Storing ends
@@ -136,12 +144,11 @@ extension JobWorker {
     }
   }
 
-  private func refused(_ end: EndedAttempt, _ refusal: OfApp) -> EndedAttempt {
-    EndedAttempt(
-      claim: end.claim,
-      end: self.end(
-        of: end.claim, refusal.error, pathBefore: end.pathBefore, isOfService: false),
-      pathBefore: end.pathBefore)
+  private func refused(_ ended: EndedAttempt, _ refusal: OfApp) -> EndedAttempt {
+    var end = self.end(
+      of: ended.claim, refusal.error, pathBefore: ended.pathBefore, isOfService: false)
+    end.ran = ended.end.ran
+    return EndedAttempt(claim: ended.claim, end: end, pathBefore: ended.pathBefore)
   }
 
   /// Another network is there: whoever reached nobody may try at once.

@@ -88,6 +88,7 @@ extension JobWorker {
         for file in files.created { try file.give(to: claim.id, rows) }
         folder.unlink(gone, afterCommitOf: rows.db)
         let kept = Kept(othersMayGo: try rows.progress(claim))
+        rows.observe(kind == .step ? .stepped(name) : .saved(name), of: claim)
         try CrashPoint.reach(.jobBeforeStepCommit)
         return kept
       }

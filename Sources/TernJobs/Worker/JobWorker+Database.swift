@@ -69,7 +69,7 @@ extension JobWorker {
   private func writeOnce<T>(_ isDurable: Bool, _ body: (JobRows) throws -> T) throws -> T {
     var isWritten = false
     func written(_ db: Database) throws -> T {
-      let result = try body(JobRows(db, limits: queue.limits))
+      let result = try body(JobRows(db, limits: queue.limits, events: queue.events))
       isWritten = true
       return result
     }

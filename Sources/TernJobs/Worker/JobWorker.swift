@@ -34,6 +34,8 @@ public actor JobWorker {
   private(set) var nextAt: WallTime?
   /// When the first job may go that only a pace holds back.
   private var pacedAt: WallTime?
+  /// What observers were told that jobs wait for.
+  private var held: [JobID: JobEvent.Hold] = [:]
   /// Says that no other worker has taken over.
   private var fence: Int64 = 0
   /// The database's version as the worker looked last.
@@ -96,6 +98,7 @@ public actor JobWorker {
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.news, failure, nextAt) = (news, nil, nil)
+    held = [:]
     let arrivals = queue.arrivals.stream()
     // Before the first look: what changes behind it is news.
     let generation = path.path.generation
@@ -275,6 +278,7 @@ public actor JobWorker {
     // Not before the times are mended.
     latest = now
     (nextAt, pacedAt) = (look.claimed.until, look.claimed.paced)
+    note(look.claimed)
     do {
       try await stored(ended)
       if !look.claimed.claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
@@ -304,9 +308,21 @@ public actor JobWorker {
       handlers: handlers, running: running, count: free, budget: queue.environment.retryBudget,
       now: now, outset: outset, isMet: isMet)
     let claimed = try rows.claim(query)
+    for held in claimed.held ?? [] where self.held[held.head.job] != held.hold {
+      rows.observe(held)
+    }
     // Nothing runs and nothing can: a lane that is used once leaves a row behind.
     if going.isEmpty, claimed.claims.isEmpty { try rows.dropFullBuckets(at: now) }
     return (claimed, standing)
+  }
+
+  /// What observers were told is not told again, until something else is true.
+  private func note(_ claimed: Claimed) {
+    guard let held = claimed.held else {
+      if !self.held.isEmpty { for claim in claimed.claims { self.held[claim.id] = nil } }
+      return
+    }
+    self.held = Dictionary(uniqueKeysWithValues: held.map { ($0.head.job, $0.hold) })
   }
 
   /// Cancels the attempts whose job was removed, cancelled, or is somebody else's.

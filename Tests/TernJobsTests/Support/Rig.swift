@@ -15,6 +15,7 @@ final class Rig: @unchecked Sendable {
   var limits = JobLimits()
   var pollInterval = Duration.seconds(3600)
   var retryBudget: JobRate?
+  var observers: [any JobObserver] = []
   /// What chance draws.
   var draw = 1.0
   /// The wall clock's error.
@@ -62,8 +63,8 @@ final class Rig: @unchecked Sendable {
           id += 1
           return id
         }
-      }, pollInterval: pollInterval, retryBudget: retryBudget, executor: executor,
-      fileExecutor: executor)
+      }, pollInterval: pollInterval, retryBudget: retryBudget, observers: observers,
+      executor: executor, fileExecutor: executor)
     environment.watchesFiles = false
     return environment
   }
