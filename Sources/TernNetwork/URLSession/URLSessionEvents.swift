@@ -46,7 +46,7 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
       }
       var head = ResponseHead(status: response.statusCode, headers: HTTPHeaders(fields))
       head.forgetCoding()
-      exchange(of: dataTask)?.head.fulfil(.success(head))
+      exchange(of: dataTask)?.receive(head)
     }
     completionHandler(.allow)
   }

@@ -17,7 +17,8 @@ final class URLSessionExchange: Sendable {
   private struct Flow {
     var task: URLSessionDataTask?
     var deadline: DispatchWorkItem?
-    /// What came after the buffer was full; the task is suspended while there is some.
+    /// What came after the buffer was full. While there is some the task is suspended, where that
+    /// only halts it.
     var held: [Data] = []
     /// The end, when it came while there was something held before it.
     var end: Result<Void, HTTPError>?
@@ -52,11 +53,18 @@ final class URLSessionExchange: Sendable {
     }
   }
 
+  /// A second head means that the system has sent the request again, which for a suspended data
+  /// task its documentation allows. What follows would be appended to the first answer's bytes.
+  func receive(_ answer: ResponseHead) {
+    guard !head.fulfil(.success(answer)) else { return }
+    abandon(HTTPError(.connectionLost, origin: origin, "the system began the answer anew"))
+  }
+
   func receive(_ data: Data) {
     flow.withLock { flow in
       guard flow.held.isEmpty, write(data) else {
         flow.held.append(data)
-        if flow.held.count == 1 { flow.task?.suspend() }
+        if flow.held.count == 1, Self.canPause { flow.task?.suspend() }
         return
       }
     }
@@ -66,9 +74,11 @@ final class URLSessionExchange: Sendable {
   func readOn() {
     flow.withLock { flow in
       guard !flow.held.isEmpty else { return }
-      while let data = flow.held.first, write(data) { flow.held.removeFirst() }
+      let left = flow.held.firstIndex { !write($0) }
+      // All at once: there can be thousands where nothing pauses.
+      flow.held.removeFirst(left ?? flow.held.count)
       guard flow.held.isEmpty else { return }
-      flow.task?.resume()
+      if Self.canPause { flow.task?.resume() }
       if let end = flow.end { pipe.end(end.error) }
     }
   }
@@ -84,6 +94,17 @@ final class URLSessionExchange: Sendable {
         flow.end = error.map { .failure($0) } ?? .success(())
       }
     }
+  }
+
+  /// Linux' URLSession takes a suspended task off its connection and makes the whole request a
+  /// second time when it is resumed, with what an upload's file has left: nothing. It reads ahead
+  /// however slow the reader is, so that there is nothing to be gained either.
+  private static var canPause: Bool {
+    #if canImport(Darwin)
+    true
+    #else
+    false
+    #endif
   }
 
   private func write(_ data: Data) -> Bool {

@@ -126,8 +126,14 @@ extension HTTPRequest {
       request.addValue(field.value, forHTTPHeaderField: field.name)
     }
     if case .bytes(let bytes) = body { request.httpBody = Data(bytes) }
-    // The system's timer starts again with every byte, as an idle timeout does.
-    request.timeoutInterval = idleTimeout.map { $0 / .seconds(1) } ?? 7 * 24 * 3600
+    // The system's timer starts again with every byte, as an idle timeout does. Linux' cuts off what
+    // is less than a second: half of one would be over at once.
+    let limit = idleTimeout.map { $0 / .seconds(1) } ?? 7 * 24 * 3600
+    #if canImport(Darwin)
+    request.timeoutInterval = limit
+    #else
+    request.timeoutInterval = limit.rounded(.up)
+    #endif
     return request
   }
 }

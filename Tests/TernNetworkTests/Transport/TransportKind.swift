@@ -45,11 +45,9 @@ enum SessionGap: String {
     "takes no certificate authority of one's own, so none of its servers is trusted"
   case dots = "resolves the dots of a path, and joins fields of one name"
   case causes = "tells a cut answer, one that is no HTTP and a failure of TLS from nothing else"
-  case drips = "does not begin its silence anew with every byte"
   case duplex = "reads no answer before the whole body is sent"
   case flat = "holds what a reader has not taken in memory"
   case informational = "takes an informational answer for the answer"
-  case pause = "counts a reader's pause as silence"
   case repetition = "decides by itself what is sent twice"
 }
 #endif

@@ -115,6 +115,42 @@ struct TransportStreamTests {
   }
 
   @Test(
+    "a reader that comes late has its request sent once, and gets every byte once",
+    arguments: TransportKind.allCases)
+  func lateReader(_ kind: TransportKind) async throws {
+    let bytes = noise(1 << 20)
+    let file = try TemporaryFile(bytes)
+    let requestCount = Tally()
+    let isLate = Signal()
+    let server = try LocalServer { connection in
+      guard let request = connection.readHead() else { return }
+      _ = requestCount.add()
+      guard let body = connection.read(request.byteCount) else { return }
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n")
+      connection.write(Array(body.prefix(body.count / 2)))
+      // The answer is still on its way when the reader's buffer is full.
+      isLate.block()
+      connection.write(Array(body.suffix(body.count - body.count / 2)))
+      connection.waitForEnd()
+    }
+    let silent = try LocalServer { $0.waitForEnd() }
+    defer {
+      server.stop()
+      silent.stop()
+    }
+    let transport = try kind.make(bodyBufferBytes: 1)
+    let request = HTTPRequest(
+      .put, server.url, body: .segments([.file(FileSegment(file.path))]), deadline: .seconds(30))
+    let response = try await transport.send(request)
+    // Another exchange that runs into its deadline is the clock.
+    let clock = HTTPRequest(.get, silent.url, deadline: .seconds(1))
+    #expect(await failure(HTTPError.self) { _ = try await transport.send(clock) } != nil)
+    isLate.fire()
+    #expect(try await response.collect(limit: bytes.count) == bytes)
+    #expect(requestCount.count == 1)
+  }
+
+  @Test(
     "an upload waits for a server that doesn't read, and its deadline ends it",
     arguments: TransportKind.allCases)
   func heldUpload(_ kind: TransportKind) async throws {
@@ -202,11 +238,13 @@ struct TransportStreamTests {
 }
 
 private final class Tally: Sendable {
-  private let count = Mutex(0)
+  private let total = Mutex(0)
+
+  var count: Int { total.withLock { $0 } }
 
   /// - Returns: How many there are now.
   func add() -> Int {
-    count.withLock { count in
+    total.withLock { count in
       count += 1
       return count
     }
