@@ -78,11 +78,13 @@ public final class JobQueue: Sendable {
     durability: Durability = .powerLoss, environment: JobEnvironment = JobEnvironment()
   ) throws -> JobQueue {
     try durability.apply(to: database)
-    let (id, path) = try database.write { db in
+    let (id, path, place) = try database.write { db in
       let id = try JobTables.install(db) { String(environment.makeID(), radix: 16) }
-      return (id, db.filename)
+      // Several connections may share a database in memory that has a name.
+      let isAlone = database.path == ":memory:" || database.path.isEmpty
+      return (id, db.filename, isAlone ? try MemoryPlace.name(in: db) : id)
     }
-    let temporary = FileManager.default.temporaryDirectory.appending(path: "tern-jobs-\(id)")
+    let temporary = FileManager.default.temporaryDirectory.appending(path: "tern-jobs-\(place)")
     let beside = path.isEmpty ? temporary : URL(filePath: path + "-files")
     let root = (files ?? beside).path(percentEncoded: false).withoutTrailingSlash
     do {
@@ -122,6 +124,8 @@ public final class JobQueue: Sendable {
     events = PendingEvents(environment.observers)
     database.add(transactionObserver: arrivals, extent: .observerLifetime)
   }
+
+  package var filesFolder: String { folder.root }
 
   /// Of the lock file: touched by queues that committed, closed by a worker's end or its process's.
   ///

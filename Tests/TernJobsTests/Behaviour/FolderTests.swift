@@ -170,6 +170,33 @@ import Testing
     }
   }
 
+  @Test func `copies of one database in memory have a folder and a worker each`() throws {
+    try withTemporaryFolder { folder in
+      let original = try DatabaseQueue(path: "\(folder)/app.sqlite")
+      _ = try JobQueue.openBlocking(original)
+      let copies = try (1...2).map { _ in
+        try DatabaseQueue.inMemoryCopy(fromPath: "\(folder)/app.sqlite")
+      }
+      let rigs = try copies.map { try Rig(seed: 1, existing: $0, folder: folder) }
+      let queues = try zip(copies, rigs).map {
+        try JobQueue.openBlocking($0, environment: $1.environment)
+      }
+      #expect(queues[0].filesFolder != queues[1].filesFolder)
+      // Whoever opens it again finds the same place.
+      #expect(try JobQueue.openBlocking(copies[0]).filesFolder == queues[0].filesFolder)
+      let workers = zip(rigs, queues).map { rig, queue in
+        JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } }
+      }
+      for (copy, queue) in zip(copies, queues) {
+        try copy.write { _ = try queue.enqueue(Tidy(name: "a"), in: $0) }
+      }
+      try rigs[0].perform {
+        try await workers[0].run { try rigs[1].drain(workers[1]) }
+      }
+      #expect(rigs[1].notes() == ["0 a"])
+    }
+  }
+
   @Test func `a folder that is given to a database in memory is its own while that is open`() throws
   {
     try withTemporaryFolder { folder in
