@@ -127,6 +127,9 @@ public final class JobQueue: Sendable {
 
   package var filesFolder: String { folder.root }
 
+  /// What a process knew is gone with it: a test lets one die whose queue stays.
+  package func forgetLife() { leftBehind.withLock { $0 = [:] } }
+
   /// Of the lock file: touched by queues that committed, closed by a worker's end or its process's.
   ///
   /// - Returns: `nil` where the system does not tell.

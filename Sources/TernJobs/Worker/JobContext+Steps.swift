@@ -46,7 +46,7 @@ extension JobContext {
         try await withThrowingTaskGroup(of: R.self) { group in
           group.addTask { try await work() }
           group.addTask {
-            try await clock.sleep(for: limit)
+            try await AttemptPoint.$isTimer.withValue(true) { try await clock.sleep(for: limit) }
             throw JobFailure(
               .interrupted(isLocal: false), "the step “\(name)” took longer than \(limit)")
           }
@@ -98,7 +98,9 @@ extension JobContext {
       return try JobCoding.decode(R.self, stored, of: name)
     }
     let made = StepFiles(folder: worker.queue.folder)
+    try AttemptPoint.reach(.work(name))
     let result = try await work(made)
+    try AttemptPoint.reach(.answer(name))
     let content = try JobCoding.encode(result)
     try await worker.settle(made)
     try await worker.commit(claim, .step, name, content, files: made, of: attempted) { db in

@@ -36,6 +36,20 @@ public struct JobHandlers: Sendable {
     }
   }
 
+  /// Does each handler's work within something else, as a test does that watches it.
+  package mutating func surround(
+    _ outer: @escaping @Sendable (_ kind: String, JobContext, Work) async throws -> Void
+  ) {
+    for (kind, inner) in handlers {
+      handlers[kind] = Handler(
+        retry: inner.retry, version: inner.version, pace: inner.pace, lanePace: inner.lanePace
+      ) { payload, version in
+        let work = try inner.prepare(payload, version)
+        return { try await outer(kind, $0, work) }
+      }
+    }
+  }
+
   var kinds: Set<String> { Set(handlers.keys) }
 
   /// The bounds that hold for a lane: its kind's, and its own.

@@ -90,6 +90,11 @@ extension JobWorker {
         let kept = Kept(othersMayGo: try rows.progress(claim))
         rows.observe(kind == .step ? .stepped(name) : .saved(name), of: claim)
         try CrashPoint.reach(.jobBeforeStepCommit)
+        do {
+          try AttemptPoint.reach(.commit(name))
+        } catch {
+          throw OfApp(error: error)
+        }
         return kept
       }
       // Those behind the gate need not wait for the probe's end; and a handler whose job has ended is
@@ -107,5 +112,7 @@ extension JobWorker {
       if !Task.isCancelled { fail(error) }
       throw error
     }
+    // Behind what ends the worker: it is the attempt's alone.
+    try AttemptPoint.reach(.committed(name))
   }
 }

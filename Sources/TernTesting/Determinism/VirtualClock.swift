@@ -13,7 +13,8 @@ public final class VirtualClock: Clock {
 
   private struct Sleeper {
     let id: Int
-    let deadline: Instant
+    /// `nil` for one whom no time wakes.
+    let deadline: Instant?
     let continuation: CheckedContinuation<Void, any Error>
   }
 
@@ -33,6 +34,24 @@ public final class VirtualClock: Clock {
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try await Activity.asleep { try await wait(until: deadline) }
+  }
+
+  /// Until the task is cancelled: what a service does that never answers.
+  ///
+  /// - Throws: `CancellationError`.
+  public func silence() async throws -> Never {
+    try await Activity.asleep { try await wait(until: nil) }
+    preconditionFailure("a sleeper without a deadline was woken")
+  }
+
+  /// Tells a ``JobHarness`` that what `body` awaits comes in virtual time: from another job that
+  /// sleeps, say.
+  public func whileTimePasses<T>(_ body: () async throws -> T) async rethrows -> T {
+    try await Activity.asleep(body)
+  }
+
+  private func wait(until deadline: Instant?) async throws {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID
@@ -61,18 +80,27 @@ public final class VirtualClock: Clock {
 
   /// Goes to the earliest deadline and wakes its sleeper; `false` when nobody sleeps.
   @discardableResult
-  public func advance() -> Bool {
+  public func advance() -> Bool { advance(notBeyond: nil) }
+
+  /// - Parameter limit: where the clock does not go beyond; `nil` for no limit.
+  func advance(notBeyond limit: Instant?) -> Bool {
     let next = state.withLock { state -> Sleeper? in
-      let earliest = state.sleepers.indices.min {
-        (state.sleepers[$0].deadline, state.sleepers[$0].id)
-          < (state.sleepers[$1].deadline, state.sleepers[$1].id)
+      func order(_ sleeper: Sleeper) -> (Instant, Int) {
+        (sleeper.deadline ?? Instant(offset: .seconds(Int64.max)), sleeper.id)
       }
-      guard let earliest else { return nil }
-      let sleeper = state.sleepers.remove(at: earliest)
-      state.now = max(state.now, sleeper.deadline)
-      return sleeper
+      let earliest = state.sleepers.indices.min {
+        order(state.sleepers[$0]) < order(state.sleepers[$1])
+      }
+      guard let earliest, let deadline = state.sleepers[earliest].deadline,
+        limit.map({ deadline <= $0 }) ?? true
+      else { return nil }
+      state.now = max(state.now, deadline)
+      return state.sleepers.remove(at: earliest)
     }
     next?.continuation.resume()
     return next != nil
   }
+
+  /// Lets time pass that nobody sleeps through.
+  func pass(to moment: Instant) { state.withLock { $0.now = max($0.now, moment) } }
 }

@@ -1,0 +1,112 @@
+import GRDB
+import Tern
+import TernTesting
+import Testing
+
+/// What a harness says of jobs that do not come to their end.
+@Suite struct HarnessWaitTests {
+  private typealias App = JobHarnessTests.App
+
+  private func failure(_ body: () throws -> Void) -> JobHarnessError? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return error as? JobHarnessError
+    }
+  }
+
+  @Test func `what no time brings is named`() async throws {
+    let app = try await App()
+    app.startScanning()
+    app.harness.network.set(hasRoute: false)
+    let (jobs, database) = (app.jobs, app.database)
+    let paused = try app.enqueue(Tidy(name: "a"))
+    try await database.write { try jobs.pause(Tidy.kind, in: $0) }
+    let online = try app.enqueue(Scan(shelf: "1"), requires: .network)
+    let error = try #require(failure { try app.harness.drain() })
+    #expect(error.code == .stillWaiting)
+    #expect(error.waits.map(\.job) == [paused, online])
+    #expect(error.waits.map(\.reason) == [.pause, .requirement(.network)])
+    #expect(error.description.contains("job 1 (tidy) is paused"))
+    #expect(error.description.contains("job 2 (scan) requires a network"))
+    app.harness.network.set(hasRoute: true)
+    #expect(try app.harness.settle().map(\.job) == [paused])
+    #expect(try app.titles() == ["1"])
+  }
+
+  @Test func `a gate without an end is named after so many attempts`() async throws {
+    let app = try await App()
+    app.startScanning { _ in throw JobFailure(.limited(delay: .seconds(60)), "come back later") }
+    try app.enqueue(Scan(shelf: "1"))
+    let error = try #require(failure { try app.harness.drain(attempts: 20) })
+    #expect(error.code == .tooManyAttempts)
+    #expect(app.taken().filter { $0.contains("ask") }.count == 20)
+    #expect(error.waits.count == 1)
+    let late = try #require(failure { try app.harness.drain(within: .seconds(300)) })
+    #expect(late.code == .tooLong)
+    guard case .gate("recogniser", _)? = late.waits.first?.reason else {
+      Issue.record("\(late)")
+      return
+    }
+    #expect(late.waits[0].failure == "come back later")
+  }
+
+  @Test func `GRDB's own threads are waited for while time stands still`() async throws {
+    let app = try await App()
+    app.harness.start(app.jobs) { [unowned app] in
+      $0.handle(Scan.self) { job, context in
+        let database = app.database
+        // The timer of the step is no reason to let its time pass.
+        let count = try await context.step("count", within: .seconds(5)) {
+          try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM book") ?? -1 }
+        }
+        app.note("\(count)")
+      }
+    }
+    for shelf in 1...5 { try app.enqueue(Scan(shelf: "\(shelf)")) }
+    try app.harness.drain()
+    #expect(app.taken() == Array(repeating: "0 0", count: 5))
+  }
+
+  @Test func `a handler that waits for what nobody brings is named`() async throws {
+    let app = try await App(outsideSeconds: 1)
+    let (stream, _) = AsyncStream.makeStream(of: Void.self)
+    app.startScanning { _ in for await _ in stream {} }
+    try app.enqueue(Scan(shelf: "1"))
+    let error = try #require(failure { try app.harness.drain() })
+    #expect(error.code == .waitsOutside)
+    #expect(error.description.contains("job 1 (scan)"))
+    #expect(error.waits.map(\.reason) == [.attempt])
+  }
+
+  @Test func `a job may wait for what another brings in virtual time`() async throws {
+    let app = try await App()
+    let (stream, news) = AsyncStream.makeStream(of: Void.self)
+    app.harness.start(app.jobs) { [unowned app] in
+      $0.handle(Scan.self) { job, _ in
+        let clock = app.clock
+        if job.shelf == "1" {
+          try await clock.sleep(for: .seconds(5))
+          news.finish()
+        } else {
+          await clock.whileTimePasses { for await _ in stream {} }
+        }
+        app.note(job.shelf)
+      }
+    }
+    for shelf in 1...2 { try app.enqueue(Scan(shelf: "\(shelf)")) }
+    try app.harness.drain()
+    #expect(app.taken().sorted() == ["5 1", "5 2"])
+  }
+
+  @Test func `a failure that never comes is in what is planned`() async throws {
+    let app = try await App()
+    app.startScanning()
+    app.harness.fail(Scan.self, at: .work("misspelt"), with: JobFailure(.failed, "busy"))
+    try app.enqueue(Scan(shelf: "1"))
+    try app.harness.drain()
+    #expect(app.harness.planned.count == 1)
+    #expect(app.harness.planned.first?.contains("misspelt") == true)
+  }
+}
