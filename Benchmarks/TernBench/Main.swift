@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// One case a process, so that callgrind counts one thing. See `script/bench`.
 @main
@@ -14,6 +15,12 @@ enum Main {
            tern-bench among FILE CASE ROWS              runs one case on such a file, once
            tern-bench events STREAM BYTES parse|lines   an event stream, or its line ends alone
            tern-bench event-lines EVENTS LINES          events with so many lines more in each
+           tern-bench jobs FOLDER tern|c JOBS TOGETHER AT-ONCE normal|full
+                                               seconds to enqueue, claim and complete
+           tern-bench job-latency FOLDER JOBS   milliseconds from enqueueing to the start
+           tern-bench job-stand FILE WAITING    makes a file with so many jobs that wait
+           tern-bench job-among FILE JOBS       runs some jobs on such a file, once
+           tern-bench sync FOLDER               microseconds that one commit waits for the disk
            tern-bench snapshot FOLDER ROWS STEP         make, cut, load or again, in that order
     """
 
@@ -67,8 +74,43 @@ enum Main {
         return fail()
       }
       try Snapshots(folder: arguments[1], rows: rows).run(step)
+    case "sync" where arguments.count == 2:
+      print(String(format: "%.0f", try Timing.syncTime(arguments[1]) * 1e6))
+    default: try jobs(arguments)
+    }
+  }
+
+  private static func jobs(_ arguments: [String]) throws {
+    let numbers = arguments.map { Int($0) ?? 0 }
+    switch arguments.first {
+    case "jobs" where arguments.count == 7:
+      try wait {
+        try await JobReport(folder: arguments[1]).run(
+          arguments[2], count: numbers[3], together: max(numbers[4], 1),
+          atOnce: max(numbers[5], 1), isFull: arguments[6] == "full")
+      }
+    case "job-latency" where arguments.count == 3:
+      try wait { try await JobReport(folder: arguments[1]).latency(count: numbers[2]) }
+    case "job-stand" where arguments.count == 3:
+      try JobsAmong(path: arguments[1]).make(waiting: numbers[2])
+    case "job-among" where arguments.count == 3:
+      measure(try JobsAmong(path: arguments[1]).prepare(jobs: numbers[2]))
     default: fail()
     }
+  }
+
+  /// On the main thread: valgrind does not bear a `main` that waits by itself.
+  private static func wait(_ body: @escaping @Sendable () async throws -> Void) throws {
+    let outcome = Mutex<Result<Void, any Error>?>(nil)
+    let end = DispatchSemaphore(value: 0)
+    Task {
+      let result: Result<Void, any Error>
+      do { result = .success(try await body()) } catch { result = .failure(error) }
+      outcome.withLock { $0 = result }
+      end.signal()
+    }
+    end.wait()
+    try outcome.withLock { $0 }?.get()
   }
 
   private static func fail() {

@@ -12,7 +12,7 @@ struct Timing {
     var syncs: [Double] = []
     let all = BenchRow.make(rows)
     for _ in 0..<rounds {
-      syncs.append(try syncTime())
+      syncs.append(try Self.syncTime(directory))
       for bench in cases {
         // A commit a row waits for the disk a row; a tenth of them says as much.
         let share = bench.rawValue.hasPrefix("single") ? Array(all.prefix(rows / 10)) : all
@@ -43,7 +43,7 @@ struct Timing {
   }
 
   /// The median of what a commit waits for.
-  private func syncTime() throws -> Double {
+  static func syncTime(_ directory: String) throws -> Double {
     let path = "\(directory)/tern-bench-sync"
     let file = open(path, O_RDWR | O_CREAT, 0o600)
     precondition(file >= 0, "can not write to \(directory)")
