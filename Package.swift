@@ -89,7 +89,7 @@ let package = Package(
     .executableTarget(
       name: "tern-bench",
       dependencies: [
-        "Tern", "TernCore", "TernDatabase", "TernTesting", "EditingTraces",
+        "Tern", "TernCore", "TernDatabase", "CTernSQLite", "TernTesting", "EditingTraces",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       path: "Benchmarks/TernBench", swiftSettings: strict),

@@ -94,7 +94,7 @@ enum Main {
     case "job-stand" where arguments.count == 3:
       try JobsAmong(path: arguments[1]).make(waiting: numbers[2])
     case "job-among" where arguments.count == 3:
-      measure(try JobsAmong(path: arguments[1]).prepare(jobs: numbers[2]))
+      try wait { try await JobsAmong(path: arguments[1]).work(jobs: numbers[2]) }
     default: fail()
     }
   }

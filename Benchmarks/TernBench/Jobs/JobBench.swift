@@ -11,16 +11,26 @@ struct Nothing: Job {
 
 /// Jobs through a queue on a file: enqueued, claimed and completed.
 struct JobBench {
-  let folder: String
+  let path: String
   let durability: Durability
   /// How many jobs run at once.
   var concurrency = 4
+  var recording: JobRecording?
 
-  private func open() throws -> JobQueue {
+  static let limits = {
     var limits = JobLimits()
     limits.jobs = 10_000_000
+    return limits
+  }()
+
+  /// That of any app, but for a queue's id that is the same for all.
+  let environment = JobEnvironment(makeID: { 7 })
+
+  private func open() throws -> JobQueue {
+    let pool = try DatabasePool(
+      path: path, configuration: recording?.configuration ?? Configuration())
     return try JobQueue.openBlocking(
-      DatabasePool(path: "\(folder)/app.sqlite"), limits: limits, durability: durability)
+      pool, limits: Self.limits, durability: durability, environment: environment)
   }
 
   /// Seconds to enqueue so many, and to have them done.
@@ -29,22 +39,41 @@ struct JobBench {
   func run(count: Int, together size: Int) async throws -> (enqueueing: Double, working: Double) {
     let queue = try open()
     let clock = ContinuousClock()
-    let enqueueing = try clock.measure {
-      for first in stride(from: 0, to: count, by: size) {
-        try queue.database.writeNow { db in
-          for number in first..<min(first + size, count) {
-            try queue.enqueue(Nothing(number: number), in: db)
-          }
+    let enqueueing = try clock.measure { try enqueue(count, together: size, in: queue) }
+    let working = try await clock.measure { try await work(count, of: queue) }
+    return (enqueueing / .seconds(1), working / .seconds(1))
+  }
+
+  /// What SQLite was told to do for that.
+  func record(
+    count: Int, together size: Int
+  ) async throws -> (enqueueing: [JobRecording.Part], working: [JobRecording.Part]) {
+    let recording = recording!
+    let queue = try open()
+    recording.start()
+    try enqueue(count, together: size, in: queue)
+    let enqueueing = recording.take()
+    try await work(count, of: queue)
+    return (enqueueing, recording.take())
+  }
+
+  private func enqueue(_ count: Int, together size: Int, in queue: JobQueue) throws {
+    for first in stride(from: 0, to: count, by: size) {
+      try queue.database.write { db in
+        for number in first..<min(first + size, count) {
+          try queue.enqueue(Nothing(number: number), in: db)
         }
       }
     }
+  }
+
+  private func work(_ count: Int, of queue: JobQueue) async throws {
     let done = Mutex(0)
     let worker = JobWorker(queue, concurrency: concurrency) {
       $0.handle(Nothing.self) { _, _ in done.withLock { $0 += 1 } }
     }
-    let working = try await clock.measure { try await worker.drain() }
+    try await worker.drain()
     precondition(done.withLock { $0 } == count, "not all jobs were done")
-    return (enqueueing / .seconds(1), working / .seconds(1))
   }
 
   /// Seconds from before the transaction that enqueues until the handler begins, one job after the
@@ -62,7 +91,7 @@ struct JobBench {
       var iterator = begins.makeAsyncIterator()
       for number in 0..<count {
         let before = clock.now
-        _ = try queue.database.writeNow { try queue.enqueue(Nothing(number: number), in: $0) }
+        try enqueueOne(number, in: queue)
         guard let begin = await iterator.next() else { break }
         times.append(before.duration(to: begin) / .seconds(1))
       }
@@ -70,9 +99,9 @@ struct JobBench {
       return times.sorted()
     }
   }
-}
 
-extension DatabaseWriter {
-  /// `write` on the caller's thread, also where an asynchronous one could be meant.
-  func writeNow<T>(_ body: (Database) throws -> T) throws -> T { try write(body) }
+  /// On the caller's thread, where an asynchronous `write` could be meant otherwise.
+  private func enqueueOne(_ number: Int, in queue: JobQueue) throws {
+    _ = try queue.database.write { try queue.enqueue(Nothing(number: number), in: $0) }
+  }
 }

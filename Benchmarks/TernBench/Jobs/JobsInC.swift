@@ -1,138 +1,142 @@
-import Foundation
+import CTernSQLite
 import GRDB
 import GRDBSQLite
 import Tern
+import TernCore
 
-/// The same jobs over the same tables, driven through SQLite's C interface alone: the same rows and
-/// transactions, with nothing around them that could fail, wait, or be told of it.
+/// The statements that a queue ran for such jobs, through SQLite's C interface alone: nothing around
+/// them that decides, could fail, wait, or be told of it. Transactions end where the queue's did, but
+/// none has fewer jobs than it could have: those that were enqueued together, or that run at once.
 struct JobsInC {
   let folder: String
   let durability: Durability
   /// How many jobs are claimed, and completed, in one transaction.
   let concurrency: Int
 
-  func run(count: Int, together size: Int) throws -> (enqueueing: Double, working: Double) {
+  func run(count: Int, together size: Int) async throws -> (enqueueing: Double, working: Double) {
+    let recording = JobRecording()
+    let recorded = JobBench(
+      path: "\(folder)/recorded.sqlite", durability: durability, concurrency: concurrency,
+      recording: recording)
+    let (enqueued, worked) = try await recorded.record(count: count, together: size)
     let path = "\(folder)/app.sqlite"
     do {
       let pool = try DatabasePool(path: path)
-      _ = try JobQueue.openBlocking(pool, durability: durability)
+      _ = try JobQueue.openBlocking(
+        pool, limits: JobBench.limits, durability: durability, environment: recorded.environment)
       try pool.close()
     }
-    let connection = try Connection(path, durability)
+    let replay = try Replay(path, durability, recording.statements)
     let clock = ContinuousClock()
     let enqueueing = clock.measure {
-      for first in stride(from: 0, to: count, by: size) {
-        connection.run("BEGIN IMMEDIATE")
-        for number in first..<min(first + size, count) { connection.enqueue(number) }
-        connection.run("COMMIT")
-      }
+      replay.run(enqueued, together: size, counting: "INSERT INTO grdb_tern_job (")
     }
-    var done = 0
     let working = clock.measure {
-      var running: [Int64] = []
-      repeat {
-        connection.run("BEGIN IMMEDIATE")
-        for job in running { connection.complete(job) }
-        done += running.count
-        if !running.isEmpty {
-          connection.run(Connection.trim)
-          connection.run("UPDATE grdb_tern_jobqueue SET ended = min(ended, 100)")
-        }
-        running = []
-        while running.count < concurrency, let job = connection.claim() { running.append(job) }
-        connection.run("COMMIT")
-      } while !running.isEmpty
+      replay.run(worked, together: concurrency, counting: "INSERT INTO grdb_tern_jobhistory")
     }
-    precondition(done == count, "not all jobs were done")
+    try check(path, recorded.path)
     return (enqueueing / .seconds(1), working / .seconds(1))
   }
 
-  private final class Connection {
-    private var database: OpaquePointer?
-    private var statements: [String: OpaquePointer] = [:]
-    private var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+  /// Both files have to say the same of all their jobs.
+  private func check(_ path: String, _ recorded: String) throws {
+    let contents = try [path, recorded].map { path in
+      try DatabaseQueue(path: path).read { db in
+        try ["grdb_tern_jobqueue", "grdb_tern_job", "grdb_tern_jobhistory"].map {
+          try Row.fetchAll(db, sql: "SELECT * FROM \($0) ORDER BY 1")
+        }
+      }
+    }
+    precondition(contents[0] == contents[1], "the same statements left another queue")
+  }
 
-    init(_ path: String, _ durability: Durability) throws {
-      guard sqlite3_open(path, &database) == SQLITE_OK else { throw CocoaError(.fileReadUnknown) }
-      run("PRAGMA synchronous = \(durability == .powerLoss ? "FULL" : "NORMAL")")
+  private final class Replay {
+    private var database: OpaquePointer?
+    private var statements: [OpaquePointer] = []
+    private var begin, commit: OpaquePointer?
+    private var texts: [String]
+    /// Of what was read, so that it is.
+    private(set) var sum: Int64 = 0
+
+    init(_ path: String, _ durability: Durability, _ texts: [String]) throws {
+      self.texts = texts
+      precondition(sqlite3_open(path, &database) == SQLITE_OK, "\(path) can not be opened")
+      once("PRAGMA synchronous = \(durability == .powerLoss ? "FULL" : "NORMAL")")
+      for text in texts { statements.append(prepare(text)) }
+      (begin, commit) = (prepare("BEGIN IMMEDIATE"), prepare("COMMIT"))
     }
 
     deinit {
-      for statement in statements.values { sqlite3_finalize(statement) }
+      for statement in statements + [begin!, commit!] { sqlite3_finalize(statement) }
       sqlite3_close(database)
     }
 
-    /// - Returns: the first column of the first row.
-    @discardableResult
-    func run(_ sql: String, _ numbers: Int64..., payload: String? = nil) -> Int64? {
-      if statements[sql] == nil {
-        var statement: OpaquePointer?
-        precondition(sqlite3_prepare_v2(database, sql, -1, &statement, nil) == SQLITE_OK, sql)
-        statements[sql] = statement
-      }
-      let statement = statements[sql]!
-      for (index, number) in numbers.enumerated() {
-        sqlite3_bind_int64(statement, Int32(index + 1), number)
-      }
-      if var payload {
-        payload.withUTF8 {
-          // Copied: SQLITE_TRANSIENT.
-          _ = sqlite3_bind_blob(
-            statement, Int32(numbers.count + 1), $0.baseAddress, Int32($0.count),
-            unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+    private func once(_ sql: String) {
+      precondition(sqlite3_exec(database, sql, nil, nil, nil) == SQLITE_OK, sql)
+    }
+
+    private func prepare(_ sql: String) -> OpaquePointer {
+      var statement: OpaquePointer?
+      precondition(sqlite3_prepare_v2(database, sql, -1, &statement, nil) == SQLITE_OK, sql)
+      return statement!
+    }
+
+    /// - Parameter prefix: of the statement that each job has one of.
+    func run(_ parts: [JobRecording.Part], together size: Int, counting prefix: String) {
+      let counted = texts.firstIndex { $0.hasPrefix(prefix) }!
+      var jobs = 0
+      run(begin!, [])
+      for part in parts {
+        switch part {
+        case .statement(let index, let values):
+          run(statements[index], values)
+          if index == counted { jobs += 1 }
+        case .end where jobs >= size:
+          run(commit!, [])
+          run(begin!, [])
+          jobs = 0
+        case .end: break
         }
       }
-      let code = sqlite3_step(statement)
-      precondition(code == SQLITE_ROW || code == SQLITE_DONE, sql)
-      let value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : nil
+      run(commit!, [])
+    }
+
+    private func run(_ statement: OpaquePointer, _ values: [Value]) {
+      for (index, value) in zip(Int32(1)..., values) { bind(value, to: statement, at: index) }
+      while true {
+        let code = sqlite3_step(statement)
+        if code == SQLITE_DONE { break }
+        precondition(code == SQLITE_ROW, String(cString: sqlite3_errmsg(database)))
+        for column in 0..<sqlite3_column_count(statement) { read(statement, column) }
+      }
       sqlite3_reset(statement)
-      return value
     }
 
-    func enqueue(_ number: Int) {
-      run("UPDATE grdb_tern_jobqueue SET unfinished = unfinished + 1")
-      run(
-        """
-        INSERT INTO grdb_tern_job (since_ms, ready_ms, enqueued_ms, payload, kind, service, lane,
-          version, state, due, priority, starts, failures, unreached, deaths)
-        VALUES (?1, ?1, ?1, ?2, 'nothing', '', '', 1, 0, 1, 0, 0, 0, 0, 0)
-        """, now, payload: "{\"number\":\(number)}")
+    private func bind(_ value: Value, to statement: OpaquePointer, at index: Int32) {
+      // What is bound stays where it is until the statement is reset.
+      switch value {
+      case .null: sqlite3_bind_null(statement, index)
+      case .integer(let number): sqlite3_bind_int64(statement, index, number)
+      case .real(let number): sqlite3_bind_double(statement, index, number)
+      case .text(let bytes):
+        bytes.withUnsafeBytes {
+          _ = tern_bind_text(statement, index, $0.baseAddress, Int32($0.count))
+        }
+      case .blob(let bytes):
+        bytes.withUnsafeBytes {
+          _ = tern_bind_blob(statement, index, $0.baseAddress, Int32($0.count))
+        }
+      }
     }
 
-    func claim() -> Int64? {
-      let job = run(
-        """
-        SELECT id FROM grdb_tern_job
-        WHERE state = 0 AND due = 1 AND service = '' AND kind = 'nothing' AND lane = ''
-        ORDER BY priority DESC, ready_ms, id LIMIT 1
-        """)
-      guard let job else { return nil }
-      run(
-        "UPDATE grdb_tern_job SET state = 1, starts = starts + 1, since_ms = ?1 WHERE id = ?2",
-        now, job)
-      run("SELECT payload FROM grdb_tern_job WHERE id = ?1", job)
-      return job
+    private func read(_ statement: OpaquePointer, _ column: Int32) {
+      switch sqlite3_column_type(statement, column) {
+      case SQLITE_INTEGER: sum &+= sqlite3_column_int64(statement, column)
+      case SQLITE_TEXT, SQLITE_BLOB:
+        _ = sqlite3_column_blob(statement, column)
+        sum &+= Int64(sqlite3_column_bytes(statement, column))
+      default: break
+      }
     }
-
-    func complete(_ job: Int64) {
-      run(
-        """
-        INSERT INTO grdb_tern_jobhistory (id, kind, service, lane, state, since_ms, ready_ms,
-          starts, failures, enqueued_ms, priority)
-        SELECT id, kind, service, lane, 2, ?1, ready_ms, starts, failures, enqueued_ms, priority
-        FROM grdb_tern_job WHERE id = ?2
-        """, now, job)
-      run("DELETE FROM grdb_tern_job WHERE id = ?1", job)
-      run("DELETE FROM grdb_tern_jobcheckpoint WHERE job = ?1", job)
-      run("DELETE FROM grdb_tern_joberror WHERE job = ?1", job)
-      run("DELETE FROM grdb_tern_jobfile WHERE job = ?1", job)
-      run("UPDATE grdb_tern_jobqueue SET unfinished = unfinished - 1, ended = ended + 1")
-    }
-
-    static let trim = """
-      DELETE FROM grdb_tern_jobhistory WHERE id IN (
-        SELECT id FROM grdb_tern_jobhistory ORDER BY since_ms, id
-        LIMIT max((SELECT ended FROM grdb_tern_jobqueue) - 100, 0))
-      """
   }
 }
