@@ -11,8 +11,7 @@ private func schema(_ rule: DeleteRule, version: UInt32 = 1) -> SyncSchema {
 }
 
 private func pair(_ rule: DeleteRule) throws -> (Device, Device) {
-  let a = try Device(schema(rule), id: 1) { try $0.execute(sql: creation) }
-  let b = try Device(schema(rule), id: 2) { try $0.execute(sql: creation) }
+  let (a, b) = try Device.pair(schema(rule), creation)
   try a.execute("INSERT INTO t VALUES ('1', 'A', 5)")
   try meet(a, b)
   return (a, b)
@@ -30,8 +29,8 @@ extension Device {
 @Suite struct ExplainRowTests {
   @Test func `a delete that wins names its author, and the change that it beat`() async throws {
     let (a, b) = try pair(.deleteWins)
-    try b.write("UPDATE t SET a = 'B'")
-    try a.write("DELETE FROM t")
+    try b.commit("UPDATE t SET a = 'B'")
+    try a.commit("DELETE FROM t")
     try meet(a, b)
     for device in [a, b] {
       let row = try await device.explain()
@@ -53,8 +52,8 @@ extension Device {
     async throws
   {
     let (a, b) = try pair(.updateWins)
-    try b.write("UPDATE t SET a = 'B'")
-    try a.write("DELETE FROM t")
+    try b.commit("UPDATE t SET a = 'B'")
+    try a.commit("DELETE FROM t")
     try meet(a, b)
     for device in [a, b] {
       let row = try await device.explain()
@@ -65,7 +64,7 @@ extension Device {
       #expect(row.survivedBy == [try column.write(.value("B")).stamp])
       #expect(try column.value == "B" && column.write(.value("B")).outcome == .stands)
     }
-    try a.write("DELETE FROM t")
+    try a.commit("DELETE FROM t")
     try meet(a, b)
     let row = try await b.explain()
     #expect(row.standing == .deleted(try #require(row.deletes.first).stamp))
@@ -77,14 +76,14 @@ extension Device {
   // Of two writes in one millisecond b's is the later, by its id.
   @Test func `the later of a delete and a change stays under lastWriter`() async throws {
     let (a, b) = try pair(.lastWriter)
-    try a.write("DELETE FROM t")
-    try b.write("UPDATE t SET n = n + 1")
+    try a.commit("DELETE FROM t")
+    try b.commit("UPDATE t SET n = n + 1")
     try meet(a, b)
     var row = try await a.explain()
     #expect(row.standing == .shown && row.deletes.map(\.outcome) == [.beaten(.changed)])
     #expect(row.survivedBy == [try row.column("n").write(.difference(1)).stamp])
-    try a.write("UPDATE t SET n = n + 10")
-    try b.write("DELETE FROM t")
+    try a.commit("UPDATE t SET n = n + 10")
+    try b.commit("DELETE FROM t")
     try meet(a, b)
     row = try await a.explain()
     guard case .deleted(let stamp) = row.standing else {
@@ -100,8 +99,8 @@ extension Device {
   @Test func `a new life tells nothing of the one before`() async throws {
     for rule in [DeleteRule.deleteWins, .updateWins, .lastWriter] {
       let (a, b) = try pair(rule)
-      try a.write("DELETE FROM t")
-      try a.write("INSERT INTO t VALUES ('1', 'new', 1)")
+      try a.commit("DELETE FROM t")
+      try a.commit("INSERT INTO t VALUES ('1', 'new', 1)")
       try meet(a, b)
       let row = try await b.explain()
       #expect(row.life == 3 && row.standing == .shown && row.deletes.isEmpty)
@@ -116,12 +115,11 @@ extension Device {
       CREATE TABLE child (id TEXT NOT NULL PRIMARY KEY, p TEXT REFERENCES parent (id), a);
       """
     let schema = SyncSchema(version: 1, tables: [SyncTable("parent"), SyncTable("child")])
-    let a = try Device(schema, id: 1) { try $0.execute(sql: sql) }
-    let b = try Device(schema, id: 2) { try $0.execute(sql: sql) }
+    let (a, b) = try Device.pair(schema, sql)
     try a.execute("INSERT INTO parent VALUES ('p')")
     try meet(a, b)
-    try b.write("INSERT INTO child VALUES ('1', 'p', 'x')")
-    try a.write("DELETE FROM parent")
+    try b.commit("INSERT INTO child VALUES ('1', 'p', 'x')")
+    try a.commit("DELETE FROM parent")
     try meet(a, b)
     for device in [a, b] {
       let row = try await device.explain("child")
@@ -132,7 +130,7 @@ extension Device {
       #expect(column.value == "x" && column.stamp?.author == idB)
       #expect(row.description.contains("parent with id = 'p'"))
     }
-    try a.write("INSERT INTO parent VALUES ('p')")
+    try a.commit("INSERT INTO parent VALUES ('p')")
     #expect(try await a.explain("child").standing == .shown)
   }
 
@@ -157,11 +155,11 @@ extension Device {
 
   @Test func `a renamed column keeps its writes under its new name`() async throws {
     let (a, b) = try pair(.deleteWins)
-    try a.write("UPDATE t SET a = 'old name'")
+    try a.commit("UPDATE t SET a = 'old name'")
     let renamed = SyncSchema(
       version: 2, tables: [SyncTable("t", merge: ["n": .counter], renamed: ["b": "a"])])
     let upgraded = try a.upgraded(renamed, "ALTER TABLE t RENAME COLUMN a TO b")
-    try b.write("UPDATE t SET a = 'from a peer'")
+    try b.commit("UPDATE t SET a = 'from a peer'")
     try upgraded.pull(from: b)
     let row = try await upgraded.explain()
     #expect(row.columns.map(\.name) == ["b", "n"] && row.deferred.isEmpty)
@@ -177,7 +175,7 @@ extension Device {
     let (a, b) = try pair(.deleteWins)
     let more = "ALTER TABLE t ADD COLUMN more"
     let newer = try b.upgraded(schema(.deleteWins, version: 2), more)
-    try newer.write("UPDATE t SET more = 'm', a = 'B'")
+    try newer.commit("UPDATE t SET more = 'm', a = 'B'")
     try a.pull(from: newer)
     var row = try await a.explain()
     #expect(try row.columns.map(\.name) == ["a", "n"] && row.column("a").value == "B")
@@ -192,8 +190,8 @@ extension Device {
   @Test func `what a schema with another rule for deletes wrote waits whole`() async throws {
     let (a, _) = try pair(.deleteWins)
     let c = try Device(schema(.updateWins), id: 3) { try $0.execute(sql: creation) }
-    try c.write("INSERT INTO t VALUES ('1', 'C', 1)")
-    try c.write("DELETE FROM t")
+    try c.commit("INSERT INTO t VALUES ('1', 'C', 1)")
+    try c.commit("DELETE FROM t")
     try a.pull(from: c)
     let row = try await a.explain()
     #expect(row.waitingChanges == 2 && row.deferred.isEmpty && row.standing == .shown)
@@ -207,7 +205,7 @@ extension Device {
     async throws
   {
     let (a, b) = try pair(.deleteWins)
-    try a.write("UPDATE t SET a = 'late'")
+    try a.commit("UPDATE t SET a = 'late'")
     let last = try #require(
       try a.store.operations(lackedBy: b.store.versionVector(), maximumBytes: .max).last)
     let ahead = HybridTime(milliseconds: last.envelope.time.milliseconds + 86_400_000)

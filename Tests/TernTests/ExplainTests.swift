@@ -13,10 +13,7 @@ private let schema = SyncSchema(
   ])
 
 private func pair() throws -> (Device, Device) {
-  (
-    try Device(schema, id: 1) { try $0.execute(sql: creation) },
-    try Device(schema, id: 2) { try $0.execute(sql: creation) }
-  )
+  try Device.pair(schema, creation)
 }
 
 /// Both have the row, written by `a`.
@@ -32,12 +29,6 @@ private let (idA, idB) = (ReplicaID(high: 0, low: 1), ReplicaID(high: 0, low: 2)
 extension Device {
   func explain(_ key: Value = "1", table: String = "book") async throws -> RowExplanation {
     try await replica.explain(table, key: [key])
-  }
-
-  /// Seals a write, so that the next one is later.
-  func write(_ sql: String) throws {
-    try execute(sql)
-    try store.seal()
   }
 }
 
@@ -58,8 +49,8 @@ extension RowExplanation.Column {
     async throws
   {
     let (a, b) = try pairWithRow()
-    try a.write("UPDATE book SET title = 'from a'")
-    try b.write("UPDATE book SET title = 'from b'")
+    try a.commit("UPDATE book SET title = 'from a'")
+    try b.commit("UPDATE book SET title = 'from b'")
     try meet(a, b)
     for device in [a, b] {
       let row = try await device.explain()
@@ -92,8 +83,8 @@ extension RowExplanation.Column {
 
   @Test func `what two add to a counter counts, each with its author`() async throws {
     let (a, b) = try pairWithRow()
-    try a.write("UPDATE book SET scans = scans + 2")
-    try b.write("UPDATE book SET scans = scans + 40")
+    try a.commit("UPDATE book SET scans = scans + 2")
+    try b.commit("UPDATE book SET scans = scans + 40")
     try meet(a, b)
     let scans = try await b.explain().column("scans")
     #expect(scans.value == 43 && scans.beaten.isEmpty && scans.writeCount == 3)
@@ -105,9 +96,9 @@ extension RowExplanation.Column {
 
   @Test func `a lesser value and the same one written later are beaten under max`() async throws {
     let (a, b) = try pairWithRow()
-    try a.write("UPDATE book SET sure = 9")
-    try b.write("UPDATE book SET sure = 7")
-    try b.write("UPDATE book SET sure = 9")
+    try a.commit("UPDATE book SET sure = 9")
+    try b.commit("UPDATE book SET sure = 7")
+    try b.commit("UPDATE book SET sure = 9")
     try meet(a, b)
     let sure = try await b.explain().column("sure")
     #expect(sure.value == 9 && sure.stamp?.author == idA)
@@ -121,10 +112,10 @@ extension RowExplanation.Column {
     async throws
   {
     let (a, b) = try pairWithRow()
-    try a.write(#"UPDATE book SET tags = '["a","x"]'"#)
-    try b.write("UPDATE book SET tags = '[\"x\",\"both\"]'")
+    try a.commit(#"UPDATE book SET tags = '["a","x"]'"#)
+    try b.commit("UPDATE book SET tags = '[\"x\",\"both\"]'")
     try meet(a, b)
-    try b.write("UPDATE book SET tags = '[\"x\",\"both\"]'")
+    try b.commit("UPDATE book SET tags = '[\"x\",\"both\"]'")
     try meet(a, b)
     let tags = try await a.explain().column("tags")
     #expect(tags.value == #"["both","x"]"#)
@@ -138,9 +129,9 @@ extension RowExplanation.Column {
 
   @Test func `a removal that somebody's addition survived is beaten`() async throws {
     let (a, b) = try pairWithRow()
-    try a.write("UPDATE book SET tags = '[]'; UPDATE book SET title = 'n'")
-    try b.write("UPDATE book SET tags = '[]'")
-    try b.write("UPDATE book SET tags = '[\"x\"]'")
+    try a.commit("UPDATE book SET tags = '[]'; UPDATE book SET title = 'n'")
+    try b.commit("UPDATE book SET tags = '[]'")
+    try b.commit("UPDATE book SET tags = '[\"x\"]'")
     try meet(a, b)
     let tags = try await a.explain().column("tags")
     #expect(tags.elements.map { $0.addedBy.map(\.author) } == [[idB]])
@@ -190,8 +181,8 @@ extension RowExplanation.Column {
 
   @Test func `a limit keeps the newest writes and the one that stands`() async throws {
     let (a, _) = try pairWithRow()
-    try a.write("UPDATE book SET sure = 99")
-    for value in 1...5 { try a.write("UPDATE book SET sure = \(value)") }
+    try a.commit("UPDATE book SET sure = 99")
+    for value in 1...5 { try a.commit("UPDATE book SET sure = \(value)") }
     let row = try await a.replica.explain("book", key: ["1"], limit: 2)
     let sure = try row.column("sure")
     #expect(sure.writes.map(\.content) == [.value(5), .value(4), .value(99)])
@@ -200,9 +191,9 @@ extension RowExplanation.Column {
 
   @Test func `after a restamp the new times are told, and the same write stands`() async throws {
     let (a, b) = try pairWithRow()
-    try b.write("UPDATE book SET title = 'b'")
+    try b.commit("UPDATE book SET title = 'b'")
     try a.pull(from: b)
-    try a.write("UPDATE book SET title = 'a', scans = 9, sure = 6")
+    try a.commit("UPDATE book SET title = 'a', scans = 9, sure = 6")
     let before = try await a.explain()
     let old = try #require(try before.column("title").stamp)
     let now = old.time.milliseconds - 3_600_000
@@ -218,8 +209,8 @@ extension RowExplanation.Column {
 
   @Test func `the text for people names the authors and the reasons`() async throws {
     let (a, b) = try pairWithRow()
-    try a.write("UPDATE book SET title = 'from a'")
-    try b.write("UPDATE book SET title = 'from b'")
+    try a.commit("UPDATE book SET title = 'from a'")
+    try b.commit("UPDATE book SET title = 'from b'")
     try meet(a, b)
     let text = try await a.explain().description
     #expect(text.hasPrefix("book ['1']: shown, life 1\n"))

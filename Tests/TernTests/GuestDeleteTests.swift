@@ -18,8 +18,7 @@ private func schema(_ rule: DeleteRule, version: UInt32 = 1) -> SyncSchema {
 }
 
 private func pair(_ rule: DeleteRule) throws -> (Device, Device) {
-  let a = try Device(schema(rule), id: 1) { try $0.execute(sql: creation) }
-  let b = try Device(schema(rule), id: 2) { try $0.execute(sql: creation) }
+  let (a, b) = try Device.pair(schema(rule), creation)
   try a.execute("INSERT INTO t (id, a, n) VALUES ('1', 'A', 5), ('2', 'Z', 0)")
   try a.execute("INSERT INTO child VALUES ('c', '1', 'x')")
   try meet(a, b)

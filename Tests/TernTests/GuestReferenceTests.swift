@@ -3,9 +3,7 @@ import Tern
 import Testing
 
 private func pair(_ sql: String, _ tables: String...) throws -> (Device, Device) {
-  let schema = SyncSchema(version: 1, tables: tables.map { SyncTable($0) })
-  let a = try Device(schema, id: 1) { try $0.execute(sql: sql) }
-  return (a, try Device(schema, id: 2) { try $0.execute(sql: sql) })
+  try Device.pair(SyncSchema(version: 1, tables: tables.map { SyncTable($0) }), sql)
 }
 
 private let family = """
@@ -18,8 +16,7 @@ private let family = """
   @Test(arguments: [["child", "parent"], ["parent", "child"]])
   func `children that come before their parents wait for them`(_ order: [String]) throws {
     let schema = SyncSchema(version: 1, tables: order.map { SyncTable($0) })
-    let a = try Device(schema, id: 1) { try $0.execute(sql: family) }
-    let b = try Device(schema, id: 2) { try $0.execute(sql: family) }
+    let (a, b) = try Device.pair(schema, family)
     try a.execute(
       "INSERT INTO parent VALUES ('p', 'P'); INSERT INTO child VALUES ('c', 'p', 'C'), ('n', NULL, 'N')"
     )

@@ -11,10 +11,7 @@ private func schema(_ version: UInt32 = 1) -> SyncSchema {
 }
 
 private func pair(_ sql: String = creation) throws -> (Device, Device) {
-  (
-    try Device(schema(), id: 1) { try $0.execute(sql: sql) },
-    try Device(schema(), id: 2) { try $0.execute(sql: sql) }
-  )
+  try Device.pair(schema(), sql)
 }
 
 @Suite struct GuestSetTests {
@@ -95,8 +92,7 @@ private func pair(_ sql: String = creation) throws -> (Device, Device) {
     let schema = SyncSchema(
       version: 1,
       tables: [SyncTable("parent"), SyncTable("t", merge: ["tags": .set, "n": .counter])])
-    let a = try Device(schema, id: 1) { try $0.execute(sql: creation) }
-    let b = try Device(schema, id: 2) { try $0.execute(sql: creation) }
+    let (a, b) = try Device.pair(schema, creation)
     try a.execute("INSERT INTO parent VALUES ('p', '')")
     try meet(a, b)
     try a.execute(#"INSERT INTO t VALUES ('1', '["h"]', 'n', 5, 'p')"#)

@@ -15,10 +15,7 @@ private func schema(
 }
 
 private func pair(deletes: DeleteRule = .deleteWins) throws -> (Device, Device) {
-  (
-    try Device(schema(deletes: deletes), id: 1) { try $0.execute(sql: creation) },
-    try Device(schema(deletes: deletes), id: 2) { try $0.execute(sql: creation) }
-  )
+  try Device.pair(schema(deletes: deletes), creation)
 }
 
 @Suite struct GuestTextTests {
@@ -147,8 +144,7 @@ private func pair(deletes: DeleteRule = .deleteWins) throws -> (Device, Device) 
       """
     let schema = SyncSchema(
       version: 1, tables: [SyncTable("parent"), SyncTable("t", merge: ["body": .text])])
-    let a = try Device(schema, id: 1) { try $0.execute(sql: creation) }
-    let b = try Device(schema, id: 2) { try $0.execute(sql: creation) }
+    let (a, b) = try Device.pair(schema, creation)
     try a.execute("INSERT INTO parent VALUES ('p', '')")
     try meet(a, b)
     try a.execute("INSERT INTO t VALUES ('1', 'held', 'n', 'p')")

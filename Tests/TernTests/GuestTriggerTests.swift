@@ -12,9 +12,7 @@ private let book = """
 private func pair(_ triggers: String) throws -> (Device, Device) {
   let schema = SyncSchema(
     version: 1, tables: [SyncTable("book", merge: ["scans": .counter, "rating": .max])])
-  let a = try Device(schema, id: 1) { try $0.execute(sql: book + triggers) }
-  let b = try Device(schema, id: 2) { try $0.execute(sql: book + triggers) }
-  return (a, b)
+  return try Device.pair(schema, book + triggers)
 }
 
 private let touching = """
@@ -125,8 +123,7 @@ private let touching = """
         END;
         """
     let schema = SyncSchema(version: 1, tables: [SyncTable("shelf"), SyncTable("book")])
-    let a = try Device(schema, id: 1) { try $0.execute(sql: sql) }
-    let b = try Device(schema, id: 2) { try $0.execute(sql: sql) }
+    let (a, b) = try Device.pair(schema, sql)
     try b.execute("INSERT INTO shelf VALUES ('empty', 0, 'kept')")
     try b.execute("INSERT INTO shelf VALUES ('all', 10, 'mine')")
     try b.store.seal()

@@ -8,8 +8,7 @@ private let people = """
 
 private func devices(_ sql: String, _ tables: SyncTable...) throws -> (Device, Device) {
   let schema = SyncSchema(version: 1, tables: tables)
-  let a = try Device(schema, id: 1) { try $0.execute(sql: sql) }
-  return (a, try Device(schema, id: 2) { try $0.execute(sql: sql) })
+  return try Device.pair(schema, sql)
 }
 
 /// What `later` writes next is later than everything that `earlier` has.

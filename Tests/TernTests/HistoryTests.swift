@@ -30,14 +30,14 @@ extension Device {
 @Suite struct HistoryTests {
   @Test func `all changes of a row come in the order of time, with what travelled`() async throws {
     let (a, b) = (try device(1), try device(2))
-    try a.write(#"INSERT INTO book VALUES ('1', 'Dune', 3, '["x","y"]'), ('2', '1', 1, '[]')"#)
+    try a.commit(#"INSERT INTO book VALUES ('1', 'Dune', 3, '["x","y"]'), ('2', '1', 1, '[]')"#)
     try meet(a, b)
     // Of two writes in one millisecond b's is the later, by its id.
-    try a.write(#"UPDATE book SET title = 'D', tags = '["x","z"]' WHERE isbn = '1'"#)
-    try b.write("UPDATE book SET scans = scans - 2 WHERE isbn = '1'")
+    try a.commit(#"UPDATE book SET title = 'D', tags = '["x","z"]' WHERE isbn = '1'"#)
+    try b.commit("UPDATE book SET scans = scans - 2 WHERE isbn = '1'")
     try meet(a, b)
-    try b.write("DELETE FROM book WHERE isbn = '1'")
-    try b.write("INSERT INTO book (isbn) VALUES ('1')")
+    try b.commit("DELETE FROM book WHERE isbn = '1'")
+    try b.commit("INSERT INTO book (isbn) VALUES ('1')")
     try meet(a, b)
     let changes = try await a.history()
     #expect(changes.map(\.kind) == [.insert, .update, .update, .delete, .insert])
@@ -69,13 +69,13 @@ extension Device {
   @Test(arguments: [1, 2, 3, 100])
   func `pages follow each other without a gap or a repetition`(_ limit: Int) async throws {
     let (a, b) = (try device(1), try device(2))
-    try a.write("INSERT INTO book (isbn, title) VALUES ('1', '1'), ('11', '1')")
+    try a.commit("INSERT INTO book (isbn, title) VALUES ('1', '1'), ('11', '1')")
     try meet(a, b)
     for round in 1...4 {
-      try a.write("UPDATE book SET title = 'a\(round)' WHERE isbn = '1'")
+      try a.commit("UPDATE book SET title = 'a\(round)' WHERE isbn = '1'")
       // Its value holds the other row's key, and is none of its changes.
-      try b.write("UPDATE book SET title = '1' || \(round) WHERE isbn = '11'")
-      try b.write("UPDATE book SET scans = scans + \(round) WHERE isbn = '1'")
+      try b.commit("UPDATE book SET title = '1' || \(round) WHERE isbn = '11'")
+      try b.commit("UPDATE book SET scans = scans + \(round) WHERE isbn = '1'")
     }
     try meet(a, b)
     let all = try await a.history()
@@ -93,11 +93,11 @@ extension Device {
 
   @Test func `what arrives between two pages is not lost`() async throws {
     let (a, b) = (try device(1), try device(2))
-    try a.write("INSERT INTO book (isbn) VALUES ('1')")
+    try a.commit("INSERT INTO book (isbn) VALUES ('1')")
     try meet(a, b)
-    try a.write("UPDATE book SET title = 'a'")
+    try a.commit("UPDATE book SET title = 'a'")
     let first = try await a.replica.history("book", key: ["1"], limit: 1)
-    try b.write("UPDATE book SET title = 'b'")
+    try b.commit("UPDATE book SET title = 'b'")
     try meet(a, b)
     let second = try await a.replica.history("book", key: ["1"], after: first.next)
     #expect(first.changes.map(\.kind) == [.insert])
@@ -110,7 +110,7 @@ extension Device {
       try $0.execute(
         sql: "CREATE TABLE t (a INTEGER NOT NULL, b BLOB NOT NULL, v, PRIMARY KEY (a, b))")
     }
-    try a.write("INSERT INTO t VALUES (1, x'00ff', 'v'), (-1, 'text', 'w')")
+    try a.commit("INSERT INTO t VALUES (1, x'00ff', 'v'), (-1, 'text', 'w')")
     for (key, value): ([Value], Value) in [
       ([1, .blob([0, 255])], "v"), ([1.0, .blob([0, 255])], "v"), ([-1, "text"], "w"),
     ] {
@@ -125,8 +125,8 @@ extension Device {
     let a = try Device(
       SyncSchema(version: 1, tables: [SyncTable("book", deletes: .updateWins)]), id: 1
     ) { try $0.execute(sql: creation) }
-    try a.write("INSERT INTO book (isbn) VALUES ('1')")
-    try a.write("UPDATE book SET title = 'last'; DELETE FROM book")
+    try a.commit("INSERT INTO book (isbn) VALUES ('1')")
+    try a.commit("UPDATE book SET title = 'last'; DELETE FROM book")
     let page = try await a.replica.history("book", key: ["1"], limit: 2)
     #expect(page.changes.map(\.kind) == [.insert, .update, .delete])
     #expect(page.changes.map(\.sequence) == [1, 2, 2] && page.next == nil)
@@ -136,12 +136,12 @@ extension Device {
     async throws
   {
     let (a, b) = (try device(1), try device(2))
-    try a.write("INSERT INTO book (isbn, title) VALUES ('1', 'Dune')")
+    try a.commit("INSERT INTO book (isbn, title) VALUES ('1', 'Dune')")
     try meet(a, b)
     let newer = try b.upgraded(
       schema(2, renamed: ["name": "title"]), "ALTER TABLE book RENAME COLUMN title TO name",
       "ALTER TABLE book ADD COLUMN year")
-    try newer.write("UPDATE book SET year = 1965")
+    try newer.commit("UPDATE book SET year = 1965")
     #expect(try await newer.history().first?.columns.map(\.name) == ["name", "scans", "tags"])
     try a.pull(from: newer)
     let column = try #require(try await a.history().last?.columns.first)
@@ -154,14 +154,14 @@ extension Device {
     async throws
   {
     let (a, b) = (try device(1), try device(2))
-    try a.write("INSERT INTO book (isbn) VALUES ('1')")
-    try a.write("UPDATE book SET title = 'unreadable'")
+    try a.commit("INSERT INTO book (isbn) VALUES ('1')")
+    try a.commit("UPDATE book SET title = 'unreadable'")
     try b.merge(try a.operationsWithBadEnd().all)
     #expect(try b.store.counts().groupsPutAside == 1)
     #expect(try await b.history().map(\.kind) == [.insert])
     let row = try await b.replica.explain("book", key: ["1"])
     #expect(row.waitingChanges == 0 && row.columns.first?.value == .null)
-    try a.write("UPDATE book SET title = 'ahead'")
+    try a.commit("UPDATE book SET title = 'ahead'")
     let last = try #require(
       try a.store.operations(lackedBy: b.store.versionVector(), maximumBytes: .max).last)
     let time = HybridTime(milliseconds: last.envelope.time.milliseconds + 86_400_000)

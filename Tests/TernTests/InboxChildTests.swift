@@ -41,11 +41,6 @@ extension Device {
     get throws { try database.read { try replica.inbox(in: $0) } }
   }
 
-  fileprivate func commit(_ sql: String) throws {
-    try execute(sql)
-    try store.seal()
-  }
-
   /// Merges what another has of some authors, up to a sequence number.
   fileprivate func take(_ other: Device, of authors: [UInt64], until last: UInt64 = .max) throws {
     let operations = try other.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
@@ -253,8 +248,7 @@ private func orphaned(_ action: ChildAction, _ deletes: DeleteRule = .deleteWins
   private func pair() throws -> (Device, Device) {
     let schema = SyncSchema(version: 1, tables: [SyncTable("t", merge: ["n": .counter])])
     let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a, n INTEGER NOT NULL DEFAULT 0)"
-    let a = try Device(schema, id: 1) { try $0.execute(sql: creation) }
-    let b = try Device(schema, id: 2) { try $0.execute(sql: creation) }
+    let (a, b) = try Device.pair(schema, creation)
     try a.commit("INSERT INTO t VALUES ('old', 'first', 1)")
     try meet(a, b)
     return (a, b)

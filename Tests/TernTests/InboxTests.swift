@@ -44,12 +44,6 @@ extension Device {
   fileprivate var entries: [InboxEntry] {
     get throws { try database.read { try replica.inbox(in: $0) } }
   }
-
-  /// Writes and seals: later than everything that was sealed before.
-  fileprivate func commit(_ sql: String) throws {
-    try execute(sql)
-    try store.seal()
-  }
 }
 
 @Suite struct InboxTests {

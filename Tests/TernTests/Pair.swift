@@ -23,10 +23,24 @@ struct Device {
     try database.write { try $0.execute(sql: sql, arguments: arguments) }
   }
 
+  /// Writes and seals: later than everything that was sealed before.
+  func commit(_ sql: String) throws {
+    try execute(sql)
+    try store.seal()
+  }
+
   func rows(_ sql: String) throws -> [[DatabaseValue]] {
     try database.read { db in
       try Row.fetchAll(db, sql: sql).map { Array($0.databaseValues) }
     }
+  }
+
+  /// Two that start from the same empty tables.
+  static func pair(_ schema: SyncSchema, _ creation: String) throws -> (Device, Device) {
+    (
+      try Device(schema, id: 1) { try $0.execute(sql: creation) },
+      try Device(schema, id: 2) { try $0.execute(sql: creation) }
+    )
   }
 
   /// Merges what `other` has and this one lacks.

@@ -9,10 +9,7 @@ private let creation = """
 private let schema = SyncSchema(version: 1, tables: [SyncTable("note", merge: ["body": .text])])
 
 private func pair(_ body: String) throws -> (Device, Device) {
-  let (a, b) = (
-    try Device(schema, id: 1) { try $0.execute(sql: creation) },
-    try Device(schema, id: 2) { try $0.execute(sql: creation) }
-  )
+  let (a, b) = try Device.pair(schema, creation)
   try a.execute("INSERT INTO note VALUES ('1', ?, 'n')", [body])
   try meet(a, b)
   return (a, b)

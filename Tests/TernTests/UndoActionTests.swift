@@ -6,18 +6,10 @@ private let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, import TEX
 
 private func pair() throws -> (Device, Device) {
   let schema = SyncSchema(version: 1, tables: [SyncTable("t")])
-  return (
-    try Device(schema, id: 1) { try $0.execute(sql: creation) },
-    try Device(schema, id: 2) { try $0.execute(sql: creation) }
-  )
+  return try Device.pair(schema, creation)
 }
 
 extension Device {
-  fileprivate func commit(_ sql: String) throws {
-    try execute(sql)
-    try store.seal()
-  }
-
   /// What one import brought is one action.
   fileprivate func undoImport() throws -> [UndoneOperation] {
     try store.undo { db, rows in

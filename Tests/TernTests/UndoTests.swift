@@ -15,18 +15,10 @@ private func pair(_ deletes: DeleteRule = .deleteWins) throws -> (Device, Device
       SyncTable(
         "t", merge: ["n": .counter, "hi": .max, "tags": .set, "place": .order], deletes: deletes)
     ])
-  return (
-    try Device(schema, id: 1) { try $0.execute(sql: creation) },
-    try Device(schema, id: 2) { try $0.execute(sql: creation) }
-  )
+  return try Device.pair(schema, creation)
 }
 
 extension Device {
-  fileprivate func commit(_ sql: String) throws {
-    try execute(sql)
-    try store.seal()
-  }
-
   fileprivate var content: [String] {
     get throws {
       try column("SELECT quote(id) || quote(a) || quote(b) || n || quote(hi) || tags FROM t")

@@ -8,18 +8,10 @@ private let creation = """
   """
 
 private func pair() throws -> (Device, Device) {
-  (
-    try Device(schema, id: 1) { try $0.execute(sql: creation) },
-    try Device(schema, id: 2) { try $0.execute(sql: creation) }
-  )
+  try Device.pair(schema, creation)
 }
 
 extension Device {
-  fileprivate func commit(_ sql: String) throws {
-    try execute(sql)
-    try store.seal()
-  }
-
   fileprivate var body: String? {
     get throws { try column("SELECT body FROM t WHERE id = '1'").first ?? nil }
   }

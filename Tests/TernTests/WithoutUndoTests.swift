@@ -6,10 +6,7 @@ private let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a)"
 
 private func pair() throws -> (Device, Device) {
   let schema = SyncSchema(version: 1, tables: [SyncTable("t")])
-  return (
-    try Device(schema, id: 1) { try $0.execute(sql: creation) },
-    try Device(schema, id: 2) { try $0.execute(sql: creation) }
-  )
+  return try Device.pair(schema, creation)
 }
 
 extension Device {

@@ -28,19 +28,13 @@ public struct HTTPDate: Hashable, Sendable {
       fields = DateFields(asctime: bytes)
     }
     guard var fields else { return nil }
-    if fields.hasShortYear {
-      // The window's last moment, and the century that puts the date at or before it.
-      let last = now.map { DateFields($0).years(later: 50) } ?? .endOf2069
-      fields.year += last.year / 100 * 100
-      if fields > last { fields.year -= 100 }
-    }
-    guard let seconds = fields.secondsSince1970 else { return nil }
-    secondsSince1970 = seconds
+    if fields.hasShortYear { fields.setCentury(now) }
+    guard fields.isDate else { return nil }
+    secondsSince1970 = fields.secondsSince1970
   }
 }
 
-/// A date's parts, compared in the order of their greatness.
-private struct DateFields: Comparable {
+private struct DateFields {
   var year: Int64
   /// From 1.
   var month: Int64
@@ -51,22 +45,6 @@ private struct DateFields: Comparable {
   var second: Int64
   /// The year is from 0 to 99, of some century.
   var hasShortYear = false
-
-  static let endOf2069 = DateFields(
-    year: 2069, month: 12, day: 31, hour: 23, minute: 59, second: 60)
-
-  func years(later count: Int64) -> DateFields {
-    var later = self
-    later.year += count
-    return later
-  }
-
-  static func < (left: DateFields, right: DateFields) -> Bool {
-    (left.year, left.month, left.day, left.clock)
-      < (right.year, right.month, right.day, right.clock)
-  }
-
-  private var clock: Int64 { (hour * 60 + minute) * 60 + second }
 
   private init(
     year: Int64, month: Int64, day: Int64, hour: Int64, minute: Int64, second: Int64
@@ -145,39 +123,34 @@ private struct DateFields: Comparable {
 
   // MARK: - The calendar
 
-  /// `nil` for a date that there never was, or one before 1970.
-  var secondsSince1970: Int64? {
-    guard year >= 1970, (1...Self.length(ofMonth: month, year: year)).contains(day),
-      hour < 24, minute < 60, second <= 60
-    else { return nil }
+  /// Whether there ever was such a date, from 1970 on.
+  var isDate: Bool {
+    year >= 1970 && (1...Self.length(ofMonth: month, year: year)).contains(day)
+      && hour < 24 && minute < 60 && second <= 60
+  }
+
+  var secondsSince1970: Int64 {
     let before = year - 1
     // Leap days in every year up to the one before, less those before 1970.
     let leapDays = before / 4 - before / 100 + before / 400 - 477
     let ofMonths = (1..<month).reduce(0) { $0 + Self.length(ofMonth: $1, year: year) }
     let dayNumber = (year - 1970) * 365 + leapDays + ofMonths + day - 1
-    return dayNumber * 86_400 + clock
+    return dayNumber * 86_400 + (hour * 60 + minute) * 60 + second
   }
 
-  init(_ date: HTTPDate) {
-    var days = date.secondsSince1970.flooredDivision(by: 86_400)
-    let clock = date.secondsSince1970 - days * 86_400
-    (year, month) = (1970, 1)
-    // 400 years have as many days as any other 400.
-    year += 400 * days.flooredDivision(by: 146_097)
-    days -= 146_097 * days.flooredDivision(by: 146_097)
-    while days >= Self.length(of: year) {
-      days -= Self.length(of: year)
-      year += 1
-    }
-    while days >= Self.length(ofMonth: month, year: year) {
-      days -= Self.length(ofMonth: month, year: year)
-      month += 1
-    }
-    day = days + 1
-    (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60)
+  /// Makes two digits the latest year with them that is no more than 50 years after `now`.
+  mutating func setCentury(_ now: HTTPDate?) {
+    year += year < 70 ? 2000 : 1900
+    guard let now else { return }
+    while year < 9900, isWithin50Years(of: now, addingYears: 100) { year += 100 }
+    if !isWithin50Years(of: now, addingYears: 0) { year -= 100 }
   }
 
-  private static func length(of year: Int64) -> Int64 { isLeap(year) ? 366 : 365 }
+  private func isWithin50Years(of now: HTTPDate, addingYears count: Int64) -> Bool {
+    var earlier = self
+    earlier.year += count - 50
+    return earlier.secondsSince1970 <= now.secondsSince1970
+  }
 
   private static func length(ofMonth month: Int64, year: Int64) -> Int64 {
     switch month {
@@ -189,11 +162,5 @@ private struct DateFields: Comparable {
 
   private static func isLeap(_ year: Int64) -> Bool {
     year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
-  }
-}
-
-extension Int64 {
-  fileprivate func flooredDivision(by divisor: Int64) -> Int64 {
-    self / divisor - (self % divisor < 0 ? 1 : 0)
   }
 }

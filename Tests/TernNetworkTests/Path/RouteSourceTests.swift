@@ -97,8 +97,8 @@ struct RouteSourceTests {
       + " print \"route add \" r; print \"route del \" r }' | ip -batch -;"
     let lines = try probe(
       "change", Self.pair, "change",
-      "kill -STOP $PPID; " + flood + "ip route del default; ip route add default via 10.9.0.1;"
-        + "kill -CONT $PPID")
+      "trap 'kill -CONT $PPID' EXIT; kill -STOP $PPID; " + flood
+        + "ip route del default; ip route add default via 10.9.0.1")
     #expect(lines == ["none 0", "route 1", "route 2"])
   }
 

@@ -27,6 +27,25 @@ final class LocalServer: Sendable {
     thread.start()
   }
 
+  /// Answers every request with its own body.
+  static func echo() throws -> LocalServer {
+    try LocalServer { connection in
+      while let request = connection.readRequest() { connection.answer(body: request.body) }
+    }
+  }
+
+  /// Answers one request with a head and five bytes of ten.
+  ///
+  /// - Parameter end: called when the client has closed.
+  static func half(_ end: @escaping @Sendable () -> Void = {}) throws -> LocalServer {
+    try LocalServer { connection in
+      _ = connection.readRequest()
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
+      connection.waitForEnd()
+      end()
+    }
+  }
+
   /// Ends the threads; descriptors are closed when the test process ends.
   func stop() {
     shutdown(listener, Int32(SHUT_RDWR))

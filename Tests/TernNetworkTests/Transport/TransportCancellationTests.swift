@@ -49,12 +49,7 @@ struct TransportCancellationTests {
   func midBody(_ kind: TransportKind) async throws {
     let transport = try kind.make()
     let ended = Signal()
-    let server = try LocalServer { connection in
-      _ = connection.readRequest()
-      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
-      connection.waitForEnd()
-      ended.fire()
-    }
+    let server = try LocalServer.half { ended.fire() }
     defer { server.stop() }
     let response = try await transport.send(HTTPRequest(.get, server.url))
     let gotBytes = Signal()
@@ -73,12 +68,7 @@ struct TransportCancellationTests {
   func betweenChunks(_ kind: TransportKind) async throws {
     let transport = try kind.make()
     let ended = Signal()
-    let server = try LocalServer { connection in
-      _ = connection.readRequest()
-      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
-      connection.waitForEnd()
-      ended.fire()
-    }
+    let server = try LocalServer.half { ended.fire() }
     defer { server.stop() }
     let response = try await transport.send(HTTPRequest(.get, server.url))
     let task = Task {
@@ -94,12 +84,7 @@ struct TransportCancellationTests {
   func released(_ kind: TransportKind) async throws {
     let transport = try kind.make()
     let ended = Signal()
-    let server = try LocalServer { connection in
-      _ = connection.readRequest()
-      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
-      connection.waitForEnd()
-      ended.fire()
-    }
+    let server = try LocalServer.half { ended.fire() }
     defer { server.stop() }
     #expect(try await transport.send(HTTPRequest(.get, server.url)).status == 200)
     await ended.wait()
@@ -110,9 +95,7 @@ struct TransportCancellationTests {
     arguments: TransportKind.allCases)
   func late(_ kind: TransportKind) async throws {
     let transport = try kind.make()
-    let server = try LocalServer { connection in
-      while let request = connection.readRequest() { connection.answer(body: request.body) }
-    }
+    let server = try LocalServer.echo()
     defer { server.stop() }
     var previous: HTTPResponse?
     for number in 0..<200 {
@@ -133,9 +116,7 @@ struct TransportCancellationTests {
     arguments: TransportKind.allCases)
   func storm(_ kind: TransportKind) async throws {
     let transport = try kind.make()
-    let server = try LocalServer { connection in
-      while let request = connection.readRequest() { connection.answer(body: request.body) }
-    }
+    let server = try LocalServer.echo()
     defer { server.stop() }
     let all = noise(200_000)
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -8,9 +8,7 @@ struct TransportTests {
   @Test("8 MB go there and come back unchanged", arguments: TransportKind.allCases)
   func echo(_ kind: TransportKind) async throws {
     let transport = try kind.make()
-    let server = try LocalServer { connection in
-      while let request = connection.readRequest() { connection.answer(body: request.body) }
-    }
+    let server = try LocalServer.echo()
     defer { server.stop() }
     let bytes = noise(8 << 20)
     for _ in 0..<2 {
@@ -118,9 +116,7 @@ struct TransportTests {
     "200 requests at once are answered each with its own answer", arguments: TransportKind.allCases)
   func concurrent(_ kind: TransportKind) async throws {
     let transport = try kind.make()
-    let server = try LocalServer { connection in
-      while let request = connection.readRequest() { connection.answer(body: request.body) }
-    }
+    let server = try LocalServer.echo()
     defer { server.stop() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<200 {
