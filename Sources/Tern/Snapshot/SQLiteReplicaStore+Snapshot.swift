@@ -30,8 +30,9 @@ extension SQLiteReplicaStore {
     try withoutActuallyEscaping(part) { part in
       try transaction(withoutForeignKeys: true) { transaction in
         _ = try Seal.run(in: transaction)
-        let summary = try transaction.withoutStrays {
-          try SnapshotLoad($0, isRepairing: isRepairing, part).run()
+        let summary = try transaction.withoutStrays { round in
+          let forks = try place.map { try RemoteForks(round, at: $0.remoteID) }
+          return try SnapshotLoad(round, isRepairing: isRepairing, forks: forks, part).run()
         }
         if let place { try transaction.save(place) }
         try CrashPoint.reach(.snapshotBeforeCommit)

@@ -10,6 +10,7 @@ final class SnapshotLoad {
   private let transaction: StoreTransaction
   private let pass: MergePass
   private let isRepairing: Bool
+  private let forks: RemoteForks?
   private let part: (Int) throws -> [UInt8]?
   private let locals = LocalColumns()
   private var nextPart = 0
@@ -25,12 +26,16 @@ final class SnapshotLoad {
   /// By table: whether a state was there before.
   private var hadStates: Set<Int64> = []
 
-  /// - Parameter part: by its number, from 0; `nil` behind the last.
+  /// - Parameters:
+  ///   - forks: of the remote that it comes from.
+  ///   - part: by its number, from 0; `nil` behind the last.
   init(
-    _ transaction: StoreTransaction, isRepairing: Bool, _ part: @escaping (Int) throws -> [UInt8]?
+    _ transaction: StoreTransaction, isRepairing: Bool, forks: RemoteForks?,
+    _ part: @escaping (Int) throws -> [UInt8]?
   ) throws {
     self.transaction = transaction
     self.isRepairing = isRepairing
+    self.forks = forks
     self.part = part
     // Of what comes after the snapshot, something may be here that can not be read.
     pass = try MergePass(transaction, isCheckingBodies: transaction.hasAside)
@@ -131,7 +136,12 @@ final class SnapshotLoad {
     beginnings[author] = SnapshotHead(sequence: sequence, time: operation.envelope.time)
     if tail.contains(waiting.id) {
       // A copy's: what this log has of the author stays, and nothing of both is mixed.
-      if try transaction.isOther(operation, than: waiting.id) { others.insert(waiting.id.author) }
+      if try transaction.isOther(operation, than: waiting.id) {
+        others.insert(waiting.id.author)
+        if waiting.id.author != 0 {
+          try forks?.note(waiting.id.author, waiting.id.sequence, isOther: true)
+        }
+      }
       return
     }
     if others.contains(waiting.id.author) { return }
@@ -173,6 +183,13 @@ final class SnapshotLoad {
       try tail.formUnion(transaction.logIDs(of: index, after: heads[id]))
       let time = held[id]?.time ?? .zero
       let isBehind = row.stored < heads[id]
+      // Two copies of the author wrote on; of another one of itself this replica hears when it pushes.
+      if index != 0, !isBehind, heads[id] > 0,
+        let here = try transaction.time(of: LogID(author: index, sequence: heads[id]), row),
+        here != time
+      {
+        try forks?.note(index, heads[id], isOther: true)
+      }
       (row.stored, row.merged, row.time) = (heads[id], heads[id], time)
       try transaction.save(row, of: index)
       if isBehind {

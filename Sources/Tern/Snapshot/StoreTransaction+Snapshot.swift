@@ -4,12 +4,19 @@ import TernDatabase
 extension StoreTransaction {
   /// The time of an author's last merged operation.
   func time(ofMerged author: UInt32, _ row: AuthorRow) throws -> HybridTime {
-    if row.stored == row.merged { return row.time }
-    if row.merged == row.trimmed { return row.trimmedTime }
-    guard let operation = try operation(LogID(author: author, sequence: row.merged)) else {
+    guard let time = try time(of: LogID(author: author, sequence: row.merged), row) else {
       throw ReplicaError(.damaged, "the log lacks an operation that it acknowledged")
     }
-    return operation.envelope.time
+    return time
+  }
+
+  /// The time of an operation that was stored here, `nil` where it was trimmed with later ones.
+  ///
+  /// - Parameter row: its author's.
+  func time(of id: LogID, _ row: AuthorRow) throws -> HybridTime? {
+    if id.sequence == row.stored { return row.time }
+    if id.sequence == row.trimmed { return row.trimmedTime }
+    return try operation(id)?.envelope.time
   }
 
   /// An author's operations in the log behind a sequence number.
