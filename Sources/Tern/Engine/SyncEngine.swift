@@ -19,7 +19,9 @@ public actor SyncEngine {
   private var isStreaming = false
   /// Up to where the remote of that epoch is known to hold this replica's own operations, and not
   /// others under the same numbers.
-  private var confirmed = (epoch: "", sequence: UInt64(0))
+  var confirmed = (epoch: "", sequence: UInt64(0))
+  /// Since it was up to date. A remote that refuses every id is believed no more.
+  var idChanges = 0
   /// Halved while the remote finds a push too large.
   private var pushBytes: Int
   /// Authors of whom the remote refused something, which another replica brought: until the next
@@ -238,7 +240,10 @@ public actor SyncEngine {
     case .greet:
       try store.seal()
       try report(.syncing)
-      let greeting = try await remote.greet()
+      var greeting = try await remote.greet()
+      if try isAhead(greeting.heads), try await changeID(greeting, conflict: nil) {
+        greeting = try await remote.greet()
+      }
       try checkOwn(greeting.heads)
       if let now = greeting.nowMilliseconds { try correctClock(now) }
       notCarried = [:]
@@ -291,7 +296,7 @@ public actor SyncEngine {
     environment.didMerge()
   }
 
-  private var snapshots: SnapshotExchange {
+  var snapshots: SnapshotExchange {
     SnapshotExchange(store: store, remote: remote, path: environment.snapshotPath)
   }
 
@@ -304,10 +309,15 @@ public actor SyncEngine {
   }
 
   /// A remote that holds more of this replica than this replica made knows another copy of it.
-  private func checkOwn(_ heads: VersionVector) throws {
+  private func isAhead(_ heads: VersionVector) throws -> Bool {
     let id = try store.replicaID()
-    let made = try store.versionVector()[id]
-    guard heads[id] <= made else { throw MergeError(.foreignOwn, id, made + 1) }
+    return try heads[id] > store.versionVector()[id]
+  }
+
+  private func checkOwn(_ heads: VersionVector) throws {
+    guard try isAhead(heads) else { return }
+    let id = try store.replicaID()
+    throw MergeError(.foreignOwn, id, try store.versionVector()[id] + 1)
   }
 
   private func correctClock(_ now: Int64) throws {
@@ -371,6 +381,11 @@ public actor SyncEngine {
           code, error.message, replica: refused, sequence: error.sequence)
         return try await push()
       }
+      if error.code == .sequenceConflict, refused == id,
+        try await changeID(remote.greet(), conflict: error.sequence)
+      {
+        return .didChangeID
+      }
       if error.code == .timeAhead, let now = error.nowMilliseconds { try checkClock(now) }
       return .failed(error, jitter: environment.jitter())
     }
@@ -420,6 +435,7 @@ public actor SyncEngine {
   }
 
   private func reportListening() throws {
+    idChanges = 0
     guard let refusal = session.refusal else { return try report(.upToDate) }
     status.update { $0.lastError = refusal.error }
     try report(.waiting)

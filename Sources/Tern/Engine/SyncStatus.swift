@@ -46,6 +46,8 @@ public final class SyncStatus: Observable, Sendable {
     public var differingTables: [String] = []
     /// How often a snapshot took the place of this device's state because of that.
     public var repairs = 0
+    /// The new id that this replica has since the engine was made, because its database is a copy.
+    public var idChange: ReplicaIDChange?
     /// Why the last attempt failed; `nil` after a success.
     public var lastError: RemoteError?
     /// How far the remote's clock is ahead of this one's.

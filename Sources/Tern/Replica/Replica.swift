@@ -70,7 +70,8 @@ public final class Replica: Sendable {
     try installation.prepare(for: migrator)
     let sql = try installation.install()
     let store = SQLiteReplicaStore(
-      database: database, tables: tables, sql: sql, retention: logRetention, inboxLimits: inbox)
+      database: database, tables: tables, sql: sql, retention: logRetention, inboxLimits: inbox,
+      random: random)
     return Replica(store: store, random: random)
   }
 

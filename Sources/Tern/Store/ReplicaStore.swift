@@ -107,6 +107,26 @@ public protocol ReplicaStore: Sendable {
     from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary
 
+  /// Up to which own operation the remote has said that it has them.
+  func accepted(by remoteID: String) throws -> UInt64
+
+  /// Gives this replica a new id, because another copy of its database goes on under the one that it has: its
+  /// own operations after `last` become those of the new id, from 1 on, in the log and in the state, in one
+  /// transaction (INV-02, INV-05). All cursors go back to the beginning.
+  ///
+  /// - Parameters:
+  ///   - last: the last own operation that the remote has just so. It must have no later one.
+  /// - Returns: `nil`, and nothing is changed, where the remote or another one may have a later one, or
+  ///   the log no longer begins at the beginning: then a snapshot is needed.
+  func changeID(after last: UInt64, at remoteID: String) throws -> ReplicaIDChange?
+
+  /// The same on top of a snapshot of the remote's, whose place there becomes this replica's.
+  ///
+  /// - Throws: as ``loadSnapshot(from:isRepairing:_:)``.
+  func changeID(
+    after last: UInt64, from place: RemotePlace, _ part: (_ index: Int) throws -> [UInt8]?
+  ) throws -> ReplicaIDChange?
+
   /// What the merged state is, for a comparison with another replica's (INV-01): a look at every
   /// row, as of one moment.
   ///
@@ -147,6 +167,14 @@ extension ReplicaStore {
   }
 
   public func comparison(at remoteID: String) throws -> StateComparison? { nil }
+
+  public func accepted(by remoteID: String) throws -> UInt64 { 0 }
+
+  public func changeID(after last: UInt64, at remoteID: String) throws -> ReplicaIDChange? { nil }
+
+  public func changeID(
+    after last: UInt64, from place: RemotePlace, _ part: (_ index: Int) throws -> [UInt8]?
+  ) throws -> ReplicaIDChange? { nil }
 
   public func save(_ comparison: StateComparison, at remoteID: String) throws {}
 

@@ -16,6 +16,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
   let retention: Duration
   /// Told after each commit.
   let changes = ChangeRelay()
+  /// Where a new id comes from.
+  let random: @Sendable () -> UInt64
   private let inboxLimits: InboxLimits
   /// Yields whether something is noted, or was put aside until now.
   private let news: String
@@ -24,9 +26,10 @@ public final class SQLiteReplicaStore: ReplicaStore {
 
   init(
     database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL], retention: Duration,
-    inboxLimits: InboxLimits
+    inboxLimits: InboxLimits, random: @escaping @Sendable () -> UInt64
   ) {
     self.inboxLimits = inboxLimits
+    self.random = random
     let noted = sql.map { "EXISTS (SELECT 1 FROM \($0.note.noteTable))" }
     let due = """
       EXISTS (

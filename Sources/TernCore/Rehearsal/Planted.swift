@@ -30,6 +30,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case orderTailMissing
   /// What the log has and a loaded snapshot lacks is not merged again.
   case snapshotTailLost
+  /// A copy that takes a new id drops what it wrote alone.
+  case copyForgets
+  /// It goes on pulling where it was.
+  case copyKeepsCursor
   /// States that a loaded snapshot does not have stay.
   case snapshotKeepsOld
   /// A table's digest has authors by the numbers that this replica gave them.
@@ -82,8 +86,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
-    .digestByNumber, .tokenOpensAll, .rowLeftOut, .deferredForgotten, .pageUnlimited,
-    .timeFromClockAlone, .leaseIgnored,
+    .copyForgets, .copyKeepsCursor, .digestByNumber, .tokenOpensAll, .rowLeftOut,
+    .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

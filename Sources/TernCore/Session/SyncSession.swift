@@ -26,6 +26,8 @@ package struct SyncSession: Sendable {
   package enum Event: Sendable {
     case greeted(RemoteGreeting, knownEpoch: String?, comparison: StateComparison? = nil)
     case didReset
+    /// This replica has another id, because the remote has other operations under the one it had.
+    case didChangeID
     /// The remote has stored everything up to these sequence numbers.
     case pushed(VersionVector, PushReceipt)
     /// - Parameter needsBase: whether it lacks what the log no longer has.
@@ -149,6 +151,7 @@ package struct SyncSession: Sendable {
     case (.resetting, .didReset):
       isAtBeginning = true
       return mustGreet ? greet() : push()
+    case (.pushing, .didChangeID): return greet()
     case (.pushing, .pushed(let sent, let receipt)):
       restampsInARow = 0
       for (replica, sequence) in sent.sequences { heads[replica] = max(heads[replica], sequence) }

@@ -31,8 +31,35 @@ import Testing
     try await victim.sync(with: remote)
     #expect(remote.operations.allSatisfy { $0.envelope.replica == Victim.id })
     let own = ScriptedRemote("another") { $0.heads = VersionVector([Victim.id: head]) }
-    let error = await #expect(throws: MergeError.self) { try await victim.sync(with: own) }
-    #expect(error?.code == .foreignOwn)
+    if kind == .sqlite {
+      // As a copy of a database does, it leaves the id to whoever wrote that much under it.
+      try await victim.sync(with: own)
+      #expect(try victim.store.replicaID() != Victim.id)
+    } else {
+      let error = await #expect(throws: MergeError.self) { try await victim.sync(with: own) }
+      #expect(error?.code == .foreignOwn)
+    }
+    try await victim.checkIntact()
+  }
+
+  @Test func `a remote that refuses every id is believed three times`() async throws {
+    let victim = try await Victim(.sqlite)
+    let store = victim.store
+    let remote = ScriptedRemote("hostile") {
+      $0.onGreet = { state in
+        let heads = VersionVector([try store.replicaID(): 1 << 39])
+        return RemoteGreeting(
+          epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 1, heads: heads)
+      }
+    }
+    let engine = SyncEngine(
+      store: store, remote: remote, environment: SyncEnvironment(jitter: { 0 }))
+    var ids: Set<ReplicaID> = []
+    for _ in 0..<6 {
+      await #expect(throws: MergeError.self) { try await engine.syncOnce() }
+      ids.insert(try store.replicaID())
+    }
+    #expect(ids.count == 3 && !ids.contains(Victim.id))
     try await victim.checkIntact()
   }
 

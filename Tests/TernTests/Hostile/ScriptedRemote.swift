@@ -61,7 +61,7 @@ final class ScriptedRemote: Remote {
     try state.withLock { state in
       if let answer = state.onPush { return try answer(&state, operations) }
       for operation in operations
-      where operation.envelope.sequence == state.heads[operation.envelope.replica] + 1 {
+      where operation.envelope.sequence == state.heads[operation.envelope.replica] &+ 1 {
         state.operations.append(operation)
         state.heads[operation.envelope.replica] += 1
       }

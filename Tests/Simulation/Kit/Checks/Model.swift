@@ -32,14 +32,19 @@ struct Model {
     let covered: VersionVector
   }
 
+  private struct Carried {
+    let replica: ReplicaID
+    let sequence: UInt64
+    var difference: Int64 = 0
+    var text: String?
+  }
+
   /// Of the table `item`; the others have the default.
   private let deletes: DeleteRule
   private var writes: [String: [Write]] = [:]
   private var changes: [String: [Change]] = [:]
-  /// By author, table and key: the sum of the differences that its operations carry.
-  private(set) var sums: [ReplicaID: [String: Int64]] = [:]
-  /// By author, table and key: every text that its operations carry.
-  private(set) var texts: [ReplicaID: [String: Set<String>]] = [:]
+  /// By table and key: the differences and texts that operations carry.
+  private var carried: [String: [Carried]] = [:]
   private var times: [ReplicaID: HybridTime] = [:]
   private var continuing: Set<ReplicaID> = []
   private(set) var violation: String?
@@ -79,15 +84,26 @@ struct Model {
             Write(
               life: row.life, time: envelope.time, replica: envelope.replica,
               sequence: envelope.sequence, column: column.name, rule: column.rule, value: value))
-          if case .integer(let number) = value, column.rule == 1 {
-            sums[envelope.replica, default: [:]][key, default: 0] += number
-          }
-          if let text = value.string {
-            texts[envelope.replica, default: [:]][key, default: []].insert(text)
-          }
+          var carried = Carried(replica: envelope.replica, sequence: envelope.sequence)
+          if case .integer(let number) = value, column.rule == 1 { carried.difference = number }
+          carried.text = value.string
+          self.carried[key, default: []].append(carried)
         }
       }
     }
+  }
+
+  /// - Parameter ids: authors, and up to which number they are meant.
+  func sum(of key: String, by ids: [ReplicaID: UInt64]) -> Int64 {
+    carried(key, ids).reduce(0) { $0 + $1.difference }
+  }
+
+  func texts(of key: String, by ids: [ReplicaID: UInt64]) -> Set<String> {
+    Set(carried(key, ids).compactMap(\.text))
+  }
+
+  private func carried(_ key: String, _ ids: [ReplicaID: UInt64]) -> [Carried] {
+    (carried[key] ?? []).filter { $0.sequence <= ids[$0.replica] ?? 0 }
   }
 
   func rows() -> [String: Row] {

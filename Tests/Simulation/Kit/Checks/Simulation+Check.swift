@@ -9,6 +9,7 @@ extension Simulation {
     for device in devices {
       device.checkPair()
       device.checkRepairs()
+      device.noteIDChanges()
     }
     if let violation = servers.firstNonNil(\.violation) ?? devices.firstNonNil(\.violation) {
       return violation
@@ -106,14 +107,16 @@ extension Simulation {
     for device in devices {
       guard let id = try? device.replica.store.replicaID() else { return "INV-02: no replica" }
       let intents = device.file.intents
+      let ids = device.file.formerIDs.merging([id: .max]) { $1 }
       for (key, texts) in intents.texts {
-        for (column, text) in texts where model.texts[id]?[key]?.contains(text) != true {
+        let carried = model.texts(of: key, by: ids)
+        for (column, text) in texts where !carried.contains(text) {
           return "INV-02: device \(device.index) committed \(key).\(column) = \(text), which no "
             + "operation carries"
         }
       }
       for (key, sum) in intents.sums where !intents.deletedKeys.contains(key) {
-        let carried = model.sums[id]?[key] ?? 0
+        let carried = model.sum(of: key, by: ids)
         if carried != sum {
           return "INV-02: device \(device.index) added \(sum) to \(key) and its operations carry "
             + "\(carried)"

@@ -93,6 +93,7 @@ final class SimulatedDevice: @unchecked Sendable {
       group.cancelAll()
     }
     checkRepairs()
+    noteIDChanges()
     engines = []
   }
 
@@ -107,6 +108,15 @@ final class SimulatedDevice: @unchecked Sendable {
         localWrites: { replica.localWrites.stream() },
         didMerge: { if !isAlone { replica.localWrites.tell() } }, pollInterval: .seconds(5),
         executor: executor))
+  }
+
+  /// Where its database was a copy.
+  func noteIDChanges() {
+    for change in engines.compactMap(\.status.current.idChange)
+    where ids.insert(change.current).inserted {
+      trace.note("device \(index) has a new id, after \(change.last)")
+      file.formerIDs[change.former] = change.last
+    }
   }
 
   /// Nothing here damages a state, so none is ever mended.
@@ -138,7 +148,10 @@ final class SimulatedDevice: @unchecked Sendable {
 
   // MARK: - Its file
 
-  func backUp() throws { backup = try file.copied(to: wall) }
+  func backUp() throws {
+    noteIDChanges()
+    backup = try file.copied(to: wall)
+  }
 
   func restore() {
     guard backup != nil else { return }
@@ -169,6 +182,7 @@ final class SimulatedDevice: @unchecked Sendable {
       file = try backup!.copied(to: wall)
       isCopied = true
     case .cloned(let other)?:
+      other.noteIDChanges()
       file = try other.file.copied(to: wall)
       release = max(release, file.version)
       isCopied = true

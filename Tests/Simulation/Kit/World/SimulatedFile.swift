@@ -9,6 +9,8 @@ struct SimulatedFile {
   /// Of the app's schema.
   var version = 1
   var intents = Intents()
+  /// Ids that its replica had, and the last operation of each that is its own.
+  var formerIDs: [ReplicaID: UInt64] = [:]
 
   /// The tables of the app's first release.
   init(_ wall: SimulatedWall) throws {
@@ -27,15 +29,16 @@ struct SimulatedFile {
     }
   }
 
-  private init(_ database: DatabaseQueue, _ version: Int, _ intents: Intents) {
-    (self.database, self.version, self.intents) = (database, version, intents)
+  private init(_ database: DatabaseQueue, like other: SimulatedFile) {
+    (self.database, version) = (database, other.version)
+    (intents, formerIDs) = (other.intents, other.formerIDs)
   }
 
   /// All that is committed, in a file of its own.
   func copied(to wall: SimulatedWall) throws -> SimulatedFile {
     let copy = try Self.queue(wall)
     try database.backup(to: copy)
-    return SimulatedFile(copy, version, intents)
+    return SimulatedFile(copy, like: self)
   }
 
   private static func queue(_ wall: SimulatedWall) throws -> DatabaseQueue {

@@ -1,0 +1,50 @@
+import TernCore
+
+/// Two copies of one database have one replica id. The first to push goes on under it; the other finds
+/// the remote with operations in its name that it never made, and takes a new id.
+extension SyncEngine {
+  /// - Parameters:
+  ///   - heads: what the remote holds.
+  ///   - conflict: an own operation in whose place the remote has another.
+  /// - Returns: whether there is a new id. If not, nothing has changed.
+  func changeID(_ greeting: RemoteGreeting, conflict: UInt64?) async throws -> Bool {
+    guard idChanges < 3, let last = try await lastShared(greeting.heads), last < conflict ?? .max
+    else { return false }
+    var change = try store.changeID(after: last, at: remote.id)
+    if change == nil, let snapshot = greeting.snapshot {
+      change = try await snapshots.changeID(after: last, from: snapshot, epoch: greeting.epoch)
+    }
+    guard let change else { return false }
+    idChanges += 1
+    confirmed.sequence = 0
+    status.update { $0.idChange = change }
+    environment.didMerge()
+    return true
+  }
+
+  /// The last own operation that the remote has just so. Those that it may have are pushed again, and taken
+  /// only where they are the same.
+  ///
+  /// - Returns: `nil` where the remote can't say.
+  private func lastShared(_ heads: VersionVector) async throws -> UInt64? {
+    let id = try store.replicaID()
+    var last = try store.accepted(by: remote.id)
+    var bytes = environment.pushBytes
+    while true {
+      var known = try store.versionVector()
+      known[id] = last
+      let operations = try store.operations(lackedBy: known, maximumBytes: bytes)
+        .filter { $0.envelope.sequence <= heads[id] }
+      guard let next = operations.last else { return last }
+      do {
+        _ = try await remote.push(operations)
+        last = next.envelope.sequence
+      } catch let error as RemoteError where error.code == .tooLarge && operations.count > 1 {
+        bytes = max(bytes / 2, 1)
+      } catch let error as RemoteError where error.replica == id && !error.isTransient {
+        guard error.code == .sequenceConflict, let sequence = error.sequence else { return nil }
+        return sequence - 1
+      }
+    }
+  }
+}

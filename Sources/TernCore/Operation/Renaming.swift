@@ -1,0 +1,103 @@
+/// What a replica wrote after some number, as another replica's, which begins at 1.
+///
+/// Everything that names one of those operations names the new one: a delete the writes that its author
+/// had seen, a set's removal the additions, a text's edit the elements.
+package struct Renaming: Hashable, Sendable {
+  package let old: ReplicaID
+  package let new: ReplicaID
+  /// The last operation that stays the old one's.
+  package let last: UInt64
+
+  package init(from old: ReplicaID, after last: UInt64, to new: ReplicaID) {
+    (self.old, self.last, self.new) = (old, last, new)
+  }
+
+  /// The same where every operation up to the numbers is meant.
+  package func renamed(upTo vector: VersionVector) -> VersionVector {
+    guard vector[old] > last else { return vector }
+    var vector = vector
+    vector[new] = vector[old] - last
+    vector[old] = last
+    return vector
+  }
+
+  /// The same where the operations with these numbers are meant.
+  private func renamed(exactly vector: VersionVector) -> VersionVector {
+    guard vector[old] > last else { return vector }
+    var vector = vector
+    vector[new] = vector[old] - last
+    vector[old] = 0
+    return vector
+  }
+
+  private func renamed(_ element: TextElementID) -> TextElementID {
+    guard element.author == old, element.sequence > last else { return element }
+    return TextElementID(new, element.sequence - last, element.offset)
+  }
+
+  /// One of the operations, which all are the old one's after ``last``. The first has seen the old one's.
+  ///
+  /// - Throws: ``WireError`` for a body that can not be read.
+  package func renamed(_ operation: Operation) throws -> Operation {
+    precondition(operation.envelope.replica == old && operation.envelope.sequence > last)
+    var envelope = operation.envelope
+    (envelope.replica, envelope.sequence) = (new, envelope.sequence - last)
+    if envelope.sequence == 1 { envelope.seen[old] = last }
+    var body = ByteWriter()
+    var row = BodyRow()
+    try operation.forEachBlock { block, reader in
+      body.append(block: block)
+      while try reader.nextRow(&row, of: block) { try append(row, of: block, to: &body) }
+      body.appendEndOfBlock()
+    }
+    return Operation(envelope, body: body.bytes)
+  }
+
+  private func append(_ row: BodyRow, of block: BodyBlock, to body: inout ByteWriter)
+    throws(WireError)
+  {
+    body.append(row: row.kind, life: row.life)
+    body.append(raw: row.packedKey)
+    if row.kind == .delete, block.deletes == DeleteRule.Kind.updateWins.rawValue {
+      body.append(renamed(upTo: row.covered))
+    }
+    if row.kind == .update { body.append(mask: row.isCarried) }
+    for index in row.values.indices where row.isCarried[index] {
+      let (column, value) = (block.columns[index], row.values[index])
+      switch MergeRule.Kind(rawValue: column.rule) {
+      case .set:
+        let change = try SetChange(value.content)
+        body.append(
+          .blob(
+            SetChange(
+              added: change.added,
+              removed: change.removed.map { .init($0.element, renamed(exactly: $0.additions)) }
+            ).bytes))
+      case .text: body.append(.blob(renamed(try TextChange(value.content)).bytes))
+      default: body.append(value)
+      }
+    }
+  }
+
+  private func renamed(_ change: TextChange) -> TextChange {
+    guard case .edit(var edit) = change else { return change }
+    for index in edit.removed.indices {
+      edit.removed[index].first = renamed(edit.removed[index].first)
+    }
+    edit.removed.sort()
+    for index in edit.inserted.indices {
+      edit.inserted[index].parent = edit.inserted[index].parent.map(renamed)
+    }
+    return .edit(edit)
+  }
+}
+
+extension ByteWriter {
+  /// A bit for every column, the first one's the least significant of the first byte.
+  fileprivate mutating func append(mask isCarried: [Bool]) {
+    for start in stride(from: 0, to: isCarried.count, by: 8) {
+      let bits = isCarried[start..<min(start + 8, isCarried.count)].enumerated()
+      append(byte: bits.reduce(0) { $0 | ($1.element ? 1 << UInt8($1.offset) : 0) })
+    }
+  }
+}

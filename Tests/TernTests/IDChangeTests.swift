@@ -1,0 +1,103 @@
+import GRDB
+import Tern
+import TernTesting
+import Testing
+
+/// The store's part in taking a new id; `IDChangeTests` of the engine have a server too.
+@Suite struct IDChangeTests {
+  private func copy(_ device: Device, _ schema: SyncSchema) throws -> Device {
+    let database = try DatabaseQueue()
+    try device.database.backup(to: database)
+    return try Device(schema, id: 8, database: database)
+  }
+
+  @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
+  func `INV-01, INV-02: what a copy wrote is there under its new id, as everybody merges it`(
+    _ deletes: DeleteRule
+  ) throws {
+    for seed in 0..<12 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let (a, b) = (try Shelf.device(1, deletes), try Shelf.device(2, deletes))
+      func write(_ devices: Device..., count: Int) throws {
+        for _ in 0..<count {
+          do {
+            try Shelf.write(devices.randomElement(using: &generator)!, using: &generator)
+          } catch DatabaseError.SQLITE_CONSTRAINT_FOREIGNKEY {
+            // A shelf that is not empty stays.
+          }
+        }
+      }
+      try write(a, b, count: 30)
+      try meet(a, b)
+      try a.execute("UPDATE book SET photo = 'here'")
+      try a.store.seal()
+      let last = try a.store.versionVector()[a.replica.store.replicaID()]
+      let copy = try copy(a, Shelf.schema(deletes))
+      try write(copy, count: 40)
+      // A set is shown in its one form from then on.
+      try copy.store.seal()
+      let shown = try copy.content()
+      // Both wrote under one id; the copy meets the other device first under its own.
+      try write(a, b, count: 20)
+      try b.pull(from: a)
+      let change = try #require(try copy.store.changeID(after: last, at: "r"))
+      #expect(change.former == ReplicaID(high: 0, low: 1) && change.last == last)
+      #expect(try copy.store.replicaID() == change.current)
+      #expect(try copy.content() == shown)
+      try expectHealthy(copy)
+      #expect(try copy.store.place(at: "r")?.cursor == nil)
+      try meet(copy, b)
+      try meet(a, b)
+      try meet(copy, b)
+      for device in [copy, b] { try expectEqual(a, device, "shelf", "note") }
+      try write(copy, a, b, count: 20)
+      for _ in 0..<2 {
+        try meet(copy, b)
+        try meet(a, b)
+      }
+      for device in [copy, b] { try expectEqual(a, device, "shelf", "note") }
+    }
+  }
+
+  @Test func `an edit of a text, an undo and a refusal`() throws {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("t", merge: ["body": .text])])
+    let (a, b) = try Device.pair(
+      schema, "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL DEFAULT '')")
+    try a.commit("INSERT INTO t VALUES ('1', 'quick fox')")
+    try a.commit("UPDATE t SET body = 'the quick fox'")
+    try meet(a, b)
+    let copy = try copy(a, schema)
+    try a.commit("UPDATE t SET body = 'the quick fox jumps'")
+    // Of an element that only the copy has.
+    for body in ["the quick red fox", "the quick rd fox", "the very quick rd fox"] {
+      try copy.commit("UPDATE t SET body = '\(body)'")
+    }
+    #expect(try copy.store.changeID(after: 6, at: "r") == nil)
+    #expect(try copy.store.changeID(after: 2, at: "r") != nil)
+    #expect(try copy.column("SELECT body FROM t") == ["the very quick rd fox"])
+    for _ in 0..<2 {
+      try meet(copy, b)
+      try meet(a, b)
+    }
+    for device in [a, b, copy] {
+      #expect(try device.column("SELECT body FROM t") == ["the very quick rd fox jumps"])
+    }
+    try expectEqual(a, copy, "t")
+    #expect(try copy.store.undo()?.rows.map(\.columns) == [["body"]])
+    #expect(try copy.column("SELECT body FROM t") == ["the quick rd fox jumps"])
+    for _ in 0..<4 { _ = try copy.store.undo() }
+    // What is the former id's can not be taken back any more.
+    #expect(try copy.column("SELECT body FROM t") == ["the quick fox jumps"])
+    try meet(copy, b)
+    try expectEqual(copy, b, "t")
+  }
+}
+
+extension Device {
+  /// Of every table of ``Shelf``, with what stays on the device.
+  fileprivate func content() throws -> [[[String]]] {
+    try ["shelf", "book", "note"].map {
+      try exactly($0).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+  }
+}
