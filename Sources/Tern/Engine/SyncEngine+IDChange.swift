@@ -8,15 +8,13 @@ extension SyncEngine {
   ///   - conflict: an own operation in whose place the remote has another.
   /// - Returns: whether there is a new id. If not, nothing has changed.
   func changeID(_ greeting: RemoteGreeting, conflict: UInt64?) async throws -> Bool {
-    guard idChanges < 3, let last = try await lastShared(greeting.heads), last < conflict ?? .max
+    let id = try store.replicaID()
+    // A remote that lost what it had may have given it to others before.
+    guard idChanges < 3, try store.place(at: remote.id)?.epoch ?? greeting.epoch == greeting.epoch,
+      let last = try await lastShared(greeting.heads[id], of: id), last < conflict ?? .max,
+      let change = try store.changeID(from: id, after: last, at: remote.id)
     else { return false }
-    var change = try store.changeID(after: last, at: remote.id)
-    if change == nil, let snapshot = greeting.snapshot {
-      change = try await snapshots.changeID(after: last, from: snapshot, epoch: greeting.epoch)
-    }
-    guard let change else { return false }
     idChanges += 1
-    confirmed.sequence = 0
     status.update { $0.idChange = change }
     environment.didMerge()
     return true
@@ -26,15 +24,14 @@ extension SyncEngine {
   /// only where they are the same.
   ///
   /// - Returns: `nil` where the remote can't say.
-  private func lastShared(_ heads: VersionVector) async throws -> UInt64? {
-    let id = try store.replicaID()
+  private func lastShared(_ head: UInt64, of id: ReplicaID) async throws -> UInt64? {
     var last = try store.accepted(by: remote.id)
     var bytes = environment.pushBytes
     while true {
-      var known = try store.versionVector()
+      var known = try store.storedVersionVector()
       known[id] = last
       let operations = try store.operations(lackedBy: known, maximumBytes: bytes)
-        .filter { $0.envelope.sequence <= heads[id] }
+        .filter { $0.envelope.replica == id && $0.envelope.sequence <= head }
       guard let next = operations.last else { return last }
       do {
         _ = try await remote.push(operations)

@@ -19,7 +19,7 @@ public actor SyncEngine {
   private var isStreaming = false
   /// Up to where the remote of that epoch is known to hold this replica's own operations, and not
   /// others under the same numbers.
-  var confirmed = (epoch: "", sequence: UInt64(0))
+  private var confirmed = (epoch: "", id: ReplicaID?.none, sequence: UInt64(0))
   /// Since it was up to date. A remote that refuses every id is believed no more.
   var idChanges = 0
   /// Halved while the remote finds a push too large.
@@ -350,13 +350,16 @@ public actor SyncEngine {
     do {
       let receipt = try await remote.push(operations)
       try CrashPoint.reach(.pushAfterSend)
-      try store.noteAccepted(of: operations.heads[id], by: remote.id)
+      // Another engine may have changed it, and the numbers with it.
+      if try store.replicaID() == id {
+        try store.noteAccepted(of: operations.heads[id], by: remote.id)
+        confirmed = (session.epoch, id, max(operations.heads[id], confirmed.sequence))
+      }
       status.update {
         $0.pushed += min(max(receipt.accepted, 0), operations.count)
         $0.lastError = session.refusal?.error
       }
       pushBytes = min(pushBytes * 2, environment.pushBytes)
-      confirmed = (session.epoch, max(operations.heads[try store.replicaID()], confirmed.sequence))
       return .pushed(operations.heads, receipt)
     } catch let error as RemoteError {
       if error.code == .tooLarge, operations.count > 1 {
@@ -367,7 +370,7 @@ public actor SyncEngine {
       if error.code == .sequenceGap, error.replica == id, let sequence = error.sequence,
         sequence <= session.heads[id]
       {
-        confirmed = (session.epoch, session.heads[id])
+        confirmed = (session.epoch, id, session.heads[id])
         return try await push()
       }
       // What others wrote can't be mended here, and must not keep back what is written here.
@@ -396,8 +399,8 @@ public actor SyncEngine {
   /// is pushed again, and acknowledged only if it is the same.
   private func headsToConfirm() throws -> VersionVector {
     var heads = session.heads
-    if confirmed.epoch != session.epoch { confirmed = (session.epoch, 0) }
     let id = try store.replicaID()
+    if confirmed.epoch != session.epoch || confirmed.id != id { confirmed = (session.epoch, id, 0) }
     if heads[id] > confirmed.sequence { heads[id] -= 1 }
     return heads
   }
@@ -410,17 +413,17 @@ public actor SyncEngine {
 
   private func pull() async throws -> SyncSession.Event {
     let place = try store.place(at: remote.id)
+    let own = try store.replicaID()
     do {
-      let page = try await remote.pull(
-        after: place?.cursor, excluding: store.replicaID())
+      let page = try await remote.pull(after: place?.cursor, excluding: own)
       guard !page.hasMore || page.cursor != place?.cursor else {
         // The same page would come again and again.
         throw RemoteError(.unexpectedAnswer, "the remote says that there is more, where it was")
       }
       try CrashPoint.reach(.pullAfterReceive)
-      let summary = try store.merge(
-        page,
-        from: RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor))
+      var next = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor)
+      next.excluded = own
+      let summary = try store.merge(page, from: next)
       status.update {
         $0.pulled += summary.mergedOperations
         $0.lastError = session.refusal?.error ?? page.withheld

@@ -7,44 +7,32 @@ extension SQLiteReplicaStore {
     try read { try $0.accepted(by: remoteID) }
   }
 
-  public func changeID(after last: UInt64, at remoteID: String) throws -> ReplicaIDChange? {
-    try changeID(after: last, at: remoteID, place: nil, part: nil)
-  }
-
-  public func changeID(
-    after last: UInt64, from place: RemotePlace, _ part: (_ index: Int) throws -> [UInt8]?
-  ) throws -> ReplicaIDChange? {
-    try withoutActuallyEscaping(part) {
-      try changeID(after: last, at: place.remoteID, place: place, part: $0)
-    }
-  }
-
-  private func changeID(
-    after last: UInt64, at remoteID: String, place: RemotePlace?,
-    part: ((_ index: Int) throws -> [UInt8]?)?
-  ) throws -> ReplicaIDChange? {
-    try transaction(withoutForeignKeys: true) { transaction -> ReplicaIDChange? in
-      _ = try Seal.run(in: transaction)
+  public func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
+    -> ReplicaIDChange?
+  {
+    let change = try transaction(withoutForeignKeys: true) { transaction -> ReplicaIDChange? in
       let id = ReplicaID(high: random(), low: random())
-      let renaming = Renaming(from: transaction.ownID, after: last, to: id)
-      let step = try IDChangeStep(transaction, renaming)
-      guard try step.isPossible(at: remoteID, hasSnapshot: part != nil) else { return nil }
-      try step.run()
+      let renaming = Renaming(from: former, after: last, to: id)
+      guard transaction.ownID == former,
+        try IDChangeStep(transaction, renaming).isPossible(at: remoteID)
+      else { return nil }
+      _ = try Seal.run(in: transaction)
+      try IDChangeStep(transaction, renaming).run()
       let version = transaction.schemaVersion
       let changed = try StoreTransaction(
         transaction.db, tables: tables, sql: sql, recorder: transaction.recorder,
         inboxLimits: transaction.inboxLimits)
-      _ = try changed.withoutStrays { round in
-        let forks = try place.map { try RemoteForks(round, at: $0.remoteID) }
-        return try SnapshotLoad(round, isRepairing: false, forks: forks) { index in
-          if let part { return try part(index) }
-          return try Self.emptySnapshot(version, part: index)
+      try KeptTables(changed).keeping {
+        _ = try SnapshotLoad(changed, isRepairing: false, forks: nil) {
+          try Self.emptySnapshot(version, part: $0)
         }.run()
       }
-      if let place { try changed.save(place) }
       try CrashPoint.reach(.snapshotBeforeCommit)
-      return ReplicaIDChange(former: renaming.old, last: last, current: id)
+      return ReplicaIDChange(former: former, last: last, current: id)
     }
+    // What was sealed may be what a row held aside was waiting for.
+    if change != nil { try settle() }
+    return change
   }
 
   /// Of a replica that holds nothing: all that is in the log is merged again on top of it.
@@ -80,7 +68,7 @@ private struct IDChangeStep {
   }
 
   /// Whether nobody can have what the new id is given, and a state can be made of what is here.
-  func isPossible(at remoteID: String, hasSnapshot: Bool) throws -> Bool {
+  func isPossible(at remoteID: String) throws -> Bool {
     guard (own.trimmed...own.stored).contains(renaming.last),
       try transaction.accepted(by: remoteID) <= renaming.last,
       try transaction.lastOffered(besides: remoteID) <= renaming.last
@@ -88,7 +76,11 @@ private struct IDChangeStep {
     // A remote that has half a group of this one's and another half of the other's is beyond that.
     let last = LogID(author: 0, sequence: renaming.last)
     if try transaction.operation(last)?.envelope.continues ?? false { return false }
-    if hasSnapshot { return true }
+    // The states of a table that syncs no more would keep the former id's place for the new one's.
+    guard
+      try Row.fetchOne(
+        transaction.db, sql: "SELECT 1 FROM \(tables.table) WHERE NOT is_synced LIMIT 1") == nil
+    else { return false }
     return try transaction.authors.ids.indices.allSatisfy {
       try transaction.author(UInt32($0)).trimmed == 0
     }
@@ -97,7 +89,7 @@ private struct IDChangeStep {
   func run() throws {
     let last = Int64(renaming.last)
     let time = try transaction.time(of: LogID(author: 0, sequence: renaming.last), own) ?? .zero
-    try renameOperations()
+    try renameOperations(try announced())
     try saveAuthors(time)
     for column in ["author", "other"] {
       try execute("UPDATE \(tables.seen) SET \(column) = ? WHERE \(column) = 0", [former])
@@ -116,8 +108,26 @@ private struct IDChangeStep {
     try execute("UPDATE \(tables.remote) SET cursor = \(cursor), compared = NULL")
   }
 
-  private func renameOperations() throws {
+  /// What the former id had said that it had seen.
+  private func announced() throws -> VersionVector {
+    let rows = try Row.fetchAll(
+      transaction.db, sql: "SELECT id, announced FROM \(tables.author) WHERE idx > 0")
+    return VersionVector(
+      Dictionary(
+        uniqueKeysWithValues: rows.compactMap { row in
+          ReplicaID(bytes: Array(row["id"] as Data)).map { ($0, UInt64(row["announced"] as Int64)) }
+        }))
+  }
+
+  private func renameOperations(_ announced: VersionVector) throws {
     let moved = try transaction.logIDs(of: 0, after: renaming.last)
+    // What one of them says first, the former id had not said before.
+    var seen = announced
+    for id in moved {
+      for replica in try transaction.operation(id)?.envelope.seen.sequences.keys ?? [:].keys {
+        seen[replica] = 0
+      }
+    }
     try execute(
       "UPDATE \(tables.log) SET id = id + ? WHERE id <= ?",
       [
@@ -129,7 +139,7 @@ private struct IDChangeStep {
       try transaction.dropFromLog(id)
       if Planted.isActive(.copyForgets) { continue }
       // To a number that is free: all before are the former id's, or are renamed already.
-      try transaction.appendToLog(renaming.renamed(operation), author: 0)
+      try transaction.appendToLog(renaming.renamed(operation, seen: seen), author: 0)
     }
   }
 

@@ -23,24 +23,6 @@ struct SnapshotExchange {
     if !isRepairing, !snapshot.heads.sequences.isEmpty, stored.covers(snapshot.heads) {
       return try store.resetPlace(place)
     }
-    try await fetch(snapshot) { part in
-      _ = try store.loadSnapshot(from: place, isRepairing: isRepairing, part)
-    }
-  }
-
-  /// Fetches it, and gives this replica a new id on top of it.
-  ///
-  /// - Throws: as ``load(_:epoch:isRepairing:)``.
-  func changeID(after last: UInt64, from snapshot: RemoteSnapshot, epoch: String) async throws
-    -> ReplicaIDChange?
-  {
-    let place = RemotePlace(remoteID: remote.id, epoch: epoch, cursor: snapshot.cursor)
-    return try await fetch(snapshot) { try store.changeID(after: last, from: place, $0) }
-  }
-
-  private func fetch<T>(
-    _ snapshot: RemoteSnapshot, _ load: ((_ index: Int) throws -> [UInt8]?) throws -> T
-  ) async throws -> T {
     let file = try path.map { try PartFile($0, key: snapshot.id) } ?? PartFile()
     let hadParts = file.count > 0
     while file.count < snapshot.parts {
@@ -49,16 +31,15 @@ struct SnapshotExchange {
       try CrashPoint.reach(.snapshotPartStored)
     }
     do {
-      let result = try load { try file.part($0) }
-      file.remove()
-      return result
+      _ = try store.loadSnapshot(from: place, isRepairing: isRepairing) { try file.part($0) }
     } catch {
       guard Self.isDamage(error) else { throw error }
       file.remove()
       // Losing power may have damaged what was in the file before.
       guard hadParts else { throw error }
-      return try await fetch(snapshot, load)
+      return try await load(snapshot, epoch: epoch, isRepairing: isRepairing)
     }
+    file.remove()
   }
 
   /// Whether a snapshot is not as it was cut.

@@ -112,20 +112,16 @@ public protocol ReplicaStore: Sendable {
 
   /// Gives this replica a new id, because another copy of its database goes on under the one that it has: its
   /// own operations after `last` become those of the new id, from 1 on, in the log and in the state, in one
-  /// transaction (INV-02, INV-05). All cursors go back to the beginning.
+  /// transaction that leaves the app's tables as they are (INV-02, INV-05). All cursors go back to the
+  /// beginning.
   ///
   /// - Parameters:
+  ///   - former: the id that it has.
   ///   - last: the last own operation that the remote has just so. It must have no later one.
-  /// - Returns: `nil`, and nothing is changed, where the remote or another one may have a later one, or
-  ///   the log no longer begins at the beginning: then a snapshot is needed.
-  func changeID(after last: UInt64, at remoteID: String) throws -> ReplicaIDChange?
-
-  /// The same on top of a snapshot of the remote's, whose place there becomes this replica's.
-  ///
-  /// - Throws: as ``loadSnapshot(from:isRepairing:_:)``.
-  func changeID(
-    after last: UInt64, from place: RemotePlace, _ part: (_ index: Int) throws -> [UInt8]?
-  ) throws -> ReplicaIDChange?
+  /// - Returns: `nil`, and nothing is changed, where it has another id by now, the remote or another one
+  ///   may have a later one, a table syncs no more, or the log no longer begins at the beginning.
+  func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
+    -> ReplicaIDChange?
 
   /// What the merged state is, for a comparison with another replica's (INV-01): a look at every
   /// row, as of one moment.
@@ -170,11 +166,9 @@ extension ReplicaStore {
 
   public func accepted(by remoteID: String) throws -> UInt64 { 0 }
 
-  public func changeID(after last: UInt64, at remoteID: String) throws -> ReplicaIDChange? { nil }
-
-  public func changeID(
-    after last: UInt64, from place: RemotePlace, _ part: (_ index: Int) throws -> [UInt8]?
-  ) throws -> ReplicaIDChange? { nil }
+  public func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
+    -> ReplicaIDChange?
+  { nil }
 
   public func save(_ comparison: StateComparison, at remoteID: String) throws {}
 
@@ -197,6 +191,8 @@ public struct RemotePlace: Hashable, Sendable {
   public var epoch: String
   /// Everything before it is merged; `nil` for the beginning.
   public var cursor: Cursor?
+  /// Whose operations the page that led there leaves out, because they were this replica's own.
+  var excluded: ReplicaID?
 
   public init(remoteID: String, epoch: String, cursor: Cursor?) {
     self.remoteID = remoteID

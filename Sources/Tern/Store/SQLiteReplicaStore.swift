@@ -162,6 +162,10 @@ public final class SQLiteReplicaStore: ReplicaStore {
     -> MergeSummary
   {
     let summary = try transaction(withoutForeignKeys: true) { transaction in
+      // What other copies wrote under the former id is not in the page, and its cursor is behind it (INV-05).
+      guard place.excluded == nil || place.excluded == transaction.ownID else {
+        throw RemoteError(.unavailable, "this replica has another id since the page was asked for")
+      }
       _ = try Seal.run(in: transaction)
       let summary = try transaction.withoutStrays { transaction in
         let pass = try MergePass(

@@ -35,14 +35,20 @@ package struct Renaming: Hashable, Sendable {
     return TextElementID(new, element.sequence - last, element.offset)
   }
 
-  /// One of the operations, which all are the old one's after ``last``. The first has seen the old one's.
+  /// One of the operations, which all are the old one's after ``last``.
   ///
+  /// - Parameter seen: what the old one had said by then that it had seen. The new one says it with its
+  ///   first, and the old one's own besides.
   /// - Throws: ``WireError`` for a body that can not be read.
-  package func renamed(_ operation: Operation) throws -> Operation {
+  package func renamed(_ operation: Operation, seen: VersionVector) throws -> Operation {
     precondition(operation.envelope.replica == old && operation.envelope.sequence > last)
     var envelope = operation.envelope
     (envelope.replica, envelope.sequence) = (new, envelope.sequence - last)
-    if envelope.sequence == 1 { envelope.seen[old] = last }
+    if envelope.sequence == 1 {
+      envelope.seen = VersionVector(
+        seen.sequences.merging(envelope.seen.sequences) { max($0, $1) })
+      envelope.seen[old] = last
+    }
     var body = ByteWriter()
     var row = BodyRow()
     try operation.forEachBlock { block, reader in

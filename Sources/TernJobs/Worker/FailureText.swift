@@ -23,7 +23,8 @@ enum FailureText {
     // A case without content has no child; one with content has it under the case's name.
     if let content = mirror.children.first { return "\(type).\(content.label ?? "")" }
     // What has words of its own says these, and not its case.
-    let hasWords = error is any CustomStringConvertible || error is any CustomDebugStringConvertible
+    let value: Any = error
+    let hasWords = value is any CustomStringConvertible || value is any CustomDebugStringConvertible
     return hasWords ? type : "\(type).\(error)"
   }
 
