@@ -51,8 +51,10 @@ struct KeptTables {
       arguments: [shape.name])
     let hasRowID =
       try Bool.fetchOne(
-        db, sql: "SELECT NOT wr FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE",
-        arguments: [shape.name]) ?? false
+        db,
+        sql: """
+          SELECT NOT wr FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE
+          """, arguments: [shape.name]) ?? false
     let isAlias = names.contains { $0.lowercased() == "rowid" }
     return ((hasRowID && !isAlias ? ["rowid"] : []) + names.map(\.quoted)).joined(separator: ", ")
   }
