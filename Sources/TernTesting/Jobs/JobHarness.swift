@@ -18,8 +18,9 @@ import TernJobs
 ///
 /// Nothing happens but within ``drain(within:attempts:)``, ``settle(within:attempts:)``,
 /// ``advance(by:)`` and ``perform(_:)``. A handler sleeps on ``clock``. What it awaits beside that, GRDB's
-/// asynchronous `write` or the main actor for example, is waited for in real time, while virtual
-/// time stands still; what comes first of several such is chance.
+/// asynchronous `write` or another actor for example, is waited for in real time, while virtual
+/// time stands still; what comes first of several such is chance. The thread that drains is not free
+/// meanwhile, which is the main actor's in a test on the main actor.
 ///
 /// It is to be used by one task at a time. A handler that refers to it keeps it, and the worker's lock
 /// with it, until ``stop()``: let handlers have ``clock`` and ``network``.

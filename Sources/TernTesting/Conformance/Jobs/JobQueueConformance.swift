@@ -12,7 +12,7 @@ import Tern
 /// try conformance.run()
 /// ```
 ///
-/// All of it is in virtual time, and the same in each run.
+/// It is in virtual time and the same in each run, but for announcements, which come in real time.
 public struct JobQueueConformance: Sendable {
   /// A new, empty database.
   public struct Subject: Sendable {
