@@ -26,7 +26,7 @@ final class PendingEvents: Sendable {
   /// One transaction of one connection, which keeps it until its end.
   private final class Batch: TransactionObserver, Sendable {
     let owner: PendingEvents
-    let pending = Mutex<[Pending]>([])
+    let changes = Mutex<(pending: [Pending], jobs: Set<JobID>)>(([], []))
 
     init(_ owner: PendingEvents) { self.owner = owner }
 
@@ -35,7 +35,7 @@ final class PendingEvents: Sendable {
 
     func databaseDidCommit(_ db: Database) {
       owner.drop(db)
-      owner.tell(pending.withLock { $0 }, db)
+      owner.tell(changes.withLock { $0.pending }, db)
     }
 
     func databaseDidRollback(_ db: Database) { owner.drop(db) }
@@ -60,16 +60,16 @@ final class PendingEvents: Sendable {
 
   /// To be told when the transaction is committed that `db` is in.
   func add(_ event: JobEvent, if truth: Truth = .committed, in db: Database) {
-    batch(of: db).pending.withLock { pending in
-      if truth != .committed {
+    batch(of: db).changes.withLock { changes in
+      if truth != .committed, !changes.jobs.insert(event.job).inserted {
         // What is said of a job twice was taken back in between; of an id that is new, all.
-        let isNew = if case .enqueued = event.change { true } else { false }
-        pending.removeAll {
+        let isNew = event.change.isEnqueued
+        changes.pending.removeAll {
           $0.event.job == event.job && $0.truth != .committed
             && (isNew || $0.event.change == event.change)
         }
       }
-      pending.append(Pending(event: event, truth: truth))
+      changes.pending.append(Pending(event: event, truth: truth))
     }
   }
 
@@ -93,12 +93,16 @@ final class PendingEvents: Sendable {
   private func tell(_ pending: [Pending], _ db: Database) {
     // What can not be read now is not known: the app's part of it is left untold.
     let unfinished = try? Int.fetchOne(db, sql: "SELECT unfinished FROM \(JobTables.queue)")
-    var untrue: Set<JobID> = []
-    for one in pending {
-      let job = one.event.job
-      // Nor is it told of the end of a job of whose beginning it is not.
-      guard isTrue(one, db), one.truth != .removed || !untrue.contains(job) else {
-        untrue.insert(job)
+    let truths = pending.map { isTrue($0, db) }
+    // Of a job that was never stored nothing is told, and of one that is gone no more than that.
+    var (unborn, gone): (Set<JobID>, Set<JobID>) = ([], [])
+    for (one, isTrue) in zip(pending, truths) {
+      if one.event.change.isEnqueued, !isTrue { unborn.insert(one.event.job) }
+      if one.truth == .removed, isTrue { gone.insert(one.event.job) }
+    }
+    for (one, isTrue) in zip(pending, truths) where isTrue {
+      let isPassed = one.truth == .ended || one.truth == .freed
+      guard !unborn.contains(one.event.job), !isPassed || !gone.contains(one.event.job) else {
         continue
       }
       var event = one.event
@@ -113,6 +117,9 @@ final class PendingEvents: Sendable {
     guard let now = try? Standing(pending.event.job, db) else { return false }
     return switch pending.truth {
     case .committed: true
+    // It may have been replaced since.
+    case .enqueued(let time) where pending.event.change.isEnqueued:
+      now.enqueued.map { $0 >= time } ?? false
     case .enqueued(let time): now.enqueued == time
     case .freed: !(now.state?.isStuck ?? false)
     case .ended: now.state?.hasEnded ?? true
@@ -126,13 +133,17 @@ final class PendingEvents: Sendable {
     let enqueued: WallTime?
 
     init(_ job: JobID, _ db: Database) throws {
-      let row = try Row.fetchOne(
-        db,
+      let statement = try db.cachedStatement(
         sql: [JobTables.job, JobTables.history].map {
           "SELECT state, enqueued_ms FROM \($0) WHERE id = ?1"
-        }.joined(separator: " UNION ALL "), arguments: [job.rawValue])
+        }.joined(separator: " UNION ALL "))
+      let row = try Row.fetchOne(statement, arguments: [job.rawValue])
       state = row.flatMap { JobState(rawValue: $0[0]) }
       enqueued = row.map { WallTime(milliseconds: $0[1]) }
     }
   }
+}
+
+extension JobEvent.Change {
+  fileprivate var isEnqueued: Bool { if case .enqueued = self { true } else { false } }
 }

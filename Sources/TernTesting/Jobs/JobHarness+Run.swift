@@ -91,16 +91,20 @@ extension JobHarness {
   ///
   /// - Throws: what `body` throws, and as ``settle(within:attempts:)``.
   public func perform<T: Sendable>(
-    attempts limit: Int = 1000, _ body: @escaping @Sendable () async throws -> T
+    within time: Duration = .seconds(30 * 86_400), attempts limit: Int = 1000,
+    _ body: @escaping @Sendable () async throws -> T
   ) throws -> T {
     let (attempts, bound) = (attempts, attempts.begun + limit)
+    let end = clock.now.advanced(by: time)
     let run = Run(executor) { try await attempts.during("what the test performs", body) }
     defer { run.cancel() }
     while true {
       try runReady(attempts: bound)
       if let result = run.result { return try result.get() }
-      guard clock.advance() else {
-        throw try error(.waitsOutside, "what the test performs waits for what nothing brings")
+      guard clock.advance(notBeyond: end) else {
+        throw try error(
+          .waitsOutside,
+          "what the test performs waits for what nothing brings within \(time) of virtual time")
       }
     }
   }
@@ -148,10 +152,16 @@ extension JobHarness {
   /// Cancels a worker and runs it to its end.
   func unwind(_ run: Run<Void>) throws {
     run.cancel()
-    while run.result == nil {
+    for _ in 0..<Self.unwindLimit where run.result == nil {
       if !executor.runNext() { try awaitOutside() }
     }
+    if run.result == nil {
+      throw try error(.waitsOutside, "a handler goes on and on although it was cancelled")
+    }
   }
+
+  /// Many times the parts that any worker needs to end.
+  private static let unwindLimit = 1_000_000
 
   private func awaitOutside() throws {
     if executor.awaitNext(.seconds(outsideSeconds)) { return }

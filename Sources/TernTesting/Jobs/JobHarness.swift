@@ -98,6 +98,9 @@ public final class JobHarness: Sendable {
     _ register: @escaping @Sendable (inout JobHandlers) -> Void
   ) {
     precondition(life.withLock { $0 == nil }, "the harness runs a worker already; stop that first")
+    precondition(
+      (jobs.environment.executor as AnyObject) === executor,
+      "open the queue with this harness's environment")
     let (attempts, network) = (attempts, network)
     let makeWorker = { @Sendable in
       JobWorker(jobs, concurrency: concurrency, path: network) { handlers in
@@ -119,6 +122,8 @@ public final class JobHarness: Sendable {
   public func stop() throws {
     guard let life = life.withLock({ $0.take() }) else { return }
     try unwind(life.run)
+    // By what a handler reached while it was cancelled.
+    if attempts.isDead { attempts.revive() }
   }
 
   /// The process dies here and now, and the app is launched again: what is not committed is lost.

@@ -132,6 +132,35 @@ import Testing
     }
   }
 
+  @Test func `what one transaction does to one job is told as it stands in the end`() throws {
+    try Rig.observed { rig in
+      let queue = try rig.open()
+      func replace(_ name: String, _ key: String, in db: Database) throws -> JobID {
+        try queue.enqueue(Tidy(name: name), unique: .replace(key), in: db)
+      }
+      let first = try rig.write { try replace("a", "k", in: $0) }
+      _ = rig.notes()
+      // It was there before, and is gone although it was replaced.
+      try rig.write { try queue.remove(replace("b", "k", in: $0), in: $0) }
+      #expect(rig.notes() == ["0 #\(first.rawValue) removed"])
+      // It never was, and so was never cancelled either.
+      try rig.write { db in
+        try db.inSavepoint {
+          _ = try queue.cancel(queue.enqueue(Tidy(name: "never"), in: db), in: db)
+          return .rollback
+        }
+      }
+      #expect(rig.notes().isEmpty)
+      // It is there, and was another one before anybody could see it.
+      let last = try rig.write { db in
+        _ = try replace("c", "new", in: db)
+        return try replace("d", "new", in: db)
+      }
+      let id = "0 #\(last.rawValue)"
+      #expect(rig.notes() == ["\(id) enqueued, due in 0.0", "\(id) replaced"])
+    }
+  }
+
   @Test func `a step that is not committed tells nothing, nor what it enqueued`() throws {
     try Rig.observed { rig in
       let queue = try rig.open()
