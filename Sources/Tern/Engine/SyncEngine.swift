@@ -280,7 +280,12 @@ public actor SyncEngine {
   }
 
   private func load(_ snapshot: RemoteSnapshot, isRepairing: Bool) async throws {
-    if let unloadable, unloadable.id == snapshot.id { throw unloadable.error }
+    // What it holds may have come by another remote since, and then only the cursor moves.
+    if let unloadable, unloadable.id == snapshot.id,
+      try isRepairing || !store.storedVersionVector().covers(snapshot.heads)
+    {
+      throw unloadable.error
+    }
     do {
       try await snapshots.load(snapshot, epoch: session.epoch, isRepairing: isRepairing)
     } catch {
