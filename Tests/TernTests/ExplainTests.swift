@@ -193,6 +193,9 @@ extension RowExplanation.Column {
     let (a, b) = try pairWithRow()
     try b.commit("UPDATE book SET title = 'b'")
     try a.pull(from: b)
+    // In the same millisecond as b's it would have the time that it is given again.
+    let last = try #require(try await a.explain().column("title").stamp)
+    _ = try a.store.correctClock(nowMilliseconds: last.time.milliseconds + 3_600_000)
     try a.commit("UPDATE book SET title = 'a', scans = 9, sure = 6")
     let before = try await a.explain()
     let old = try #require(try before.column("title").stamp)
