@@ -126,7 +126,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TernNetworkTests",
-      dependencies: ["TernNetwork", "Tern", "TernTesting", "TestProcesses", "PathProbe"],
+      dependencies: [
+        "TernNetwork", "Tern", "TernTesting", "TestProcesses", "PathProbe", "JobProcess",
+      ],
       exclude: ["Fixtures"], swiftSettings: strict),
     .executableTarget(
       name: "PathProbe", dependencies: ["TernNetwork"], path: "Tests/PathProbe",

@@ -12,7 +12,7 @@ enum AttemptOutcome: String {
   case limited
   /// It was the job's last.
   case last
-  case parked, stopped, died, abandoned
+  case parked, stopped, entrusted, died, abandoned
 
   /// - Returns: `nil` where no attempt ended; without a time where that is not known.
   static func of(_ change: JobEvent.Change) -> (AttemptOutcome, ran: Duration?)? {
@@ -20,6 +20,7 @@ enum AttemptOutcome: String {
     case .done(let ran, _): (.done, ran)
     case .failed(let failure, let ran): (AttemptOutcome(failure), ran)
     case .stopped(let ran): (.stopped, ran)
+    case .entrusted(let ran): (.entrusted, ran)
     case .died: (.died, nil)
     case .parked(.deaths, _, _): (.died, nil)
     case .parked(_, _, let ran?): (.parked, ran)

@@ -45,6 +45,9 @@ struct LogLine {
     case .died(let deaths):
       (level, message) = (.warning, "a process died that ran the job")
       metadata = [("deaths", "\(deaths)")]
+    case .entrusted(let ran):
+      message = "job waits for what it handed over"
+      metadata = [("ran_ms", ran.inMilliseconds)]
     case .abandoned(let ran):
       message = "attempt ended whose job was gone"
       metadata = [("ran_ms", ran.inMilliseconds)]

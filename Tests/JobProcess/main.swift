@@ -7,12 +7,17 @@ import Logging
 import TernTelemetry
 #endif
 
-// A process of its own for the tests of the queue: `JobProcess DATABASE enqueue|work|drain|log`.
-// `log` is `work` that writes its log where the others only speak.
+// A process of its own for the tests of the queue: `JobProcess DATABASE enqueue|work|drain|log|upload`.
+// `upload` uploads one file to the URL that follows, and tells the answer's status. `log` is `work` that writes its log where the others only speak.
 
 struct Errand: Job {
   static let kind = "errand"
   var name: String
+}
+
+struct Parcel: Job {
+  static let kind = "parcel"
+  var url: String
 }
 
 func say(_ text: String) {
@@ -54,5 +59,18 @@ case let mode where mode == "work" || mode == "drain" || mode == "log":
   } catch let error as JobQueueError {
     say(error.code == .workerRunning ? "refused" : "\(error)")
   }
-default: fatalError("usage: JobProcess DATABASE enqueue|work|drain|log")
+case "upload":
+  let url = CommandLine.arguments[3]
+  let file = try await queue.attach(Data("from afar".utf8), as: "letter")
+  _ = try database.write { db in
+    try queue.enqueue(Parcel(url: url), unique: .skip("one"), files: [file], in: db)
+  }
+  let worker = JobWorker(queue, transfers: TransportTransfers()) {
+    $0.handle(Parcel.self) { parcel, context in
+      let answer = try await context.upload("send", HTTPRequest(.post, parcel.url), file: "letter")
+      say("answered \(answer.status)")
+    }
+  }
+  try await worker.drain()
+default: fatalError("usage: JobProcess DATABASE enqueue|work|drain|log|upload URL")
 }

@@ -45,6 +45,14 @@ package enum CrashPoint: String, CaseIterable, Sendable {
   case jobAfterFinishCommit = "job.after-finish-commit"
   /// No job has a file any more, and it is still there.
   case jobBeforeUnlink = "job.before-unlink"
+  /// A transfer is noted in its job's row, and the system does not have it.
+  case uploadBeforeBegin = "upload.before-begin"
+  /// The system has it, and the attempt has not ended.
+  case uploadAfterBegin = "upload.after-begin"
+  /// Its answer is written, and the transaction is still open.
+  case uploadBeforeStore = "upload.before-store"
+  /// Its answer is durable, and the system was not told to forget it.
+  case uploadAfterStore = "upload.after-store"
   /// It is noted that a photo is on its way, and nothing of it is.
   case scanBeforeSend = "scan.before-send"
   /// The service has accepted a photo, and what it calls the job was not read.
@@ -64,7 +72,7 @@ package enum CrashPoint: String, CaseIterable, Sendable {
 
   /// Those that every replica and its server reach.
   package static let ofSync = allCases.filter { point in
-    [ofJobs, ofScan, ofServerKeeping, ofSnapshots].allSatisfy { !$0.contains(point) }
+    [ofJobs, ofUploads, ofScan, ofServerKeeping, ofSnapshots].allSatisfy { !$0.contains(point) }
   }
   /// Those that a server reaches beside its requests to push and pull.
   package static let ofServerKeeping = allCases.filter {
@@ -73,6 +81,8 @@ package enum CrashPoint: String, CaseIterable, Sendable {
   /// Those of a replica that loads one.
   package static let ofSnapshots = allCases.filter { $0.rawValue.hasPrefix("snapshot.") }
   package static let ofJobs = allCases.filter { $0.rawValue.hasPrefix("job.") }
+  /// Those of what jobs hand over.
+  package static let ofUploads = allCases.filter { $0.rawValue.hasPrefix("upload.") }
   /// Those of Examples/Scan, which is tested as an app is that was built on a job queue.
   package static let ofScan = allCases.filter { $0.rawValue.hasPrefix("scan.") }
 

@@ -36,6 +36,8 @@ package struct JobLife: Hashable, Sendable {
     case revived
     /// Nobody wants it any more.
     case cancelled
+    /// What it waits for goes on without the attempt, for so long at most.
+    case entrusted(for: Duration)
   }
 
   /// What surrounds a failure.
@@ -85,7 +87,7 @@ package struct JobLife: Hashable, Sendable {
     case (.running, .unusable):
       (state, deaths) = (.parked, 0)
       return .none
-    case (.running, .checkpoint):
+    case (.running, .checkpoint), (.waiting, .checkpoint):
       // Progress was made: what failed before is no sign of what comes.
       (failures, unreached, deaths) = (0, 0, 0)
       return .none
@@ -100,6 +102,9 @@ package struct JobLife: Hashable, Sendable {
     case (.running, .shutDown):
       (state, deaths) = (.waiting, 0)
       return .wait(.zero)
+    case (.running, .entrusted(let time)):
+      (state, deaths) = (.waiting, 0)
+      return .wait(time)
     case (.running, .failed(let advice, let circumstances)):
       deaths = 0
       return fail(advice, circumstances)

@@ -111,7 +111,7 @@ package struct JobDiagnosis {
           .jobPart, "a \(what) is of a job that has ended or is gone", at: place(row["job"]))
       }
     }
-    let kinds = Set([CheckpointKind.step, .value, .deadline].map(\.rawValue))
+    let kinds = Set(CheckpointKind.allCases.map(\.rawValue))
     let rows = try Row.fetchCursor(
       db, sql: "SELECT DISTINCT kind FROM \(JobTables.checkpoint)")
     while let row = try rows.next() {

@@ -64,6 +64,8 @@ public struct JobEvent: Hashable, Sendable {
     ///
     /// - Parameter deaths: how many processes in a row.
     case died(deaths: Int)
+    /// Its attempt ended, at no cost, and the job waits for the end of what it handed over: an upload.
+    case entrusted(ran: Duration)
     /// Its attempt returned, and it was not its own any more: cancelled, removed, or taken over by
     /// another worker.
     case abandoned(ran: Duration)

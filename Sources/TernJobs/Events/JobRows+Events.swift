@@ -59,6 +59,7 @@ extension JobRows {
         error: end.error ?? "", reason: end.reason ?? "", advice: advice,
         counts: life.failures > before.failures, next: next)
       observe(.failed(failure, ran: ran), of: claim)
+    case .entrusted: observe(.entrusted(ran: ran), of: claim)
     case .claimed, .checkpoint, .processDied, .revived, .cancelled: break
     }
   }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Where a job stands. The raw values are stored.
 public enum JobState: Int, Hashable, Sendable, Codable, CaseIterable {
-  /// For its turn, a time, a gate or the network.
+  /// For its turn, a time, a gate, the network, or the end of an upload that it handed over.
   case waiting = 0
   /// A worker has it.
   case running = 1
@@ -35,7 +35,8 @@ public struct JobRecord: Hashable, Sendable, Identifiable {
   public let state: JobState
   /// When ``state`` began.
   public let since: Date
-  /// Of a waiting job: not before this time; a closed gate can make it later.
+  /// Of a waiting job: not before this time; a closed gate can make it later, and the answer to an upload
+  /// that it waits for sooner.
   public let readyAt: Date
   /// How often it was started, crashes and what else costs no attempt included.
   public let starts: Int

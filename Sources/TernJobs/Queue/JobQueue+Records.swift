@@ -29,6 +29,12 @@ extension JobQueue {
     try JobRows(db, limits: limits).errors(of: id)
   }
 
+  /// The jobs that wait for the end of what they handed over.
+  package func handedOver(in db: Database) throws -> Set<JobID> {
+    let wanted = try JobRows(db, limits: limits).wantedTransfers()
+    return Set(wanted.filter(\.isAwaited).map(\.job))
+  }
+
   /// What ``pause(_:in:)`` holds.
   ///
   /// - Throws: as ``records(in:)``.
@@ -69,6 +75,7 @@ extension JobQueue {
       var life = found.life
       guard life.state == .failed || life.state == .parked else { return false }
       _ = life.handle(.revived)
+      try rows.dropRefusals(of: id)
       let now = environment.now
       try rows.store(life, of: id, since: now, ready: now)
       try rows.observe(.retried, of: id, found.service, if: .freed)
@@ -106,6 +113,7 @@ extension JobQueue {
     try changing(id, in: db) { rows, found in
       try rows.observe(.cancelled, of: id, found.service, if: .ended)
       folder.unlink(try rows.cancel(id, found, at: environment.now), afterCommitOf: db)
+      withdraw(afterCommitOf: db)
       return true
     }
   }
@@ -154,6 +162,7 @@ extension JobQueue {
       try rows.dropCheckpoints(of: id)
       try rows.dropErrors(of: id)
       folder.unlink(try rows.dropFiles(of: id), afterCommitOf: db)
+      withdraw(afterCommitOf: db)
       try db.execute(sql: "DELETE FROM \(JobTables.job) WHERE id = ?", arguments: [id.rawValue])
       return true
     }

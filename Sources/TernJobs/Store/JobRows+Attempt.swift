@@ -3,13 +3,17 @@ import GRDB
 import TernCore
 
 /// What a checkpoint holds. The raw values are stored.
-enum CheckpointKind: Int, Sendable {
+enum CheckpointKind: Int, Sendable, CaseIterable {
   /// A step's result, written once.
   case step = 0
   /// A value that is replaced.
   case value = 1
   /// A ``DeadlineLife``.
   case deadline = 2
+  /// A ``BegunTransfer``, until its answer is a step's result or a refusal.
+  case transfer = 3
+  /// A ``RefusedTransfer``, until an attempt has failed of it.
+  case refusal = 4
 }
 
 extension JobRows {
@@ -73,12 +77,14 @@ extension JobRows {
     var (life, service) = try running(claim)
     let before = life
     _ = life.handle(.checkpoint)
-    if life != before {
-      try run(
-        "UPDATE \(JobTables.job) SET failures = ?, unreached = ?, deaths = ? WHERE id = ?",
-        [life.failures, life.unreached, life.deaths, claim.id.rawValue])
-    }
+    if life != before { try storeCounts(of: life, of: claim.id) }
     return try tell(service, .passed(claim.id))
+  }
+
+  func storeCounts(of life: JobLife, of job: JobID) throws {
+    try run(
+      "UPDATE \(JobTables.job) SET failures = ?, unreached = ?, deaths = ? WHERE id = ?",
+      [life.failures, life.unreached, life.deaths, job.rawValue])
   }
 
   func report(_ progress: Double?, _ message: String?, of claim: Claim) throws {
@@ -119,7 +125,14 @@ extension JobRows {
       return nil
     }
     var life = found
-    let action = life.handle(end.event)
+    var event = end.event
+    switch event {
+    case .entrusted:
+      event = .entrusted(for: try patience(for: end.entrusted, of: claim, at: now))
+    case .failed: try dropRefusals(of: claim.id)
+    default: break
+    }
+    let action = life.handle(event)
     if let service, let budget = environment.retryBudget {
       if end.event == .succeeded {
         try credit(service, budget, at: now)
@@ -141,7 +154,9 @@ extension JobRows {
     }
     observe(end, of: claim, from: found, to: life, action, at: now)
     if life.state == .done { return try conclude(claim.id, .done, at: now) }
-    try store(life, of: claim.id, since: now, ready: ready, reason: end.reason)
+    let names = end.entrusted.sorted().map { "“\($0)”" }.joined(separator: ", ")
+    let waits = ready == nil || names.isEmpty ? nil : "what it handed over goes on: \(names)"
+    try store(life, of: claim.id, since: now, ready: ready, reason: end.reason ?? waits)
     if let reason = end.reason { try note(reason, start: claim.start, of: claim.id, at: now) }
     return nil
   }
@@ -153,6 +168,8 @@ struct AttemptEnd: Sendable {
   let reason: String?
   /// Whether it says something of the job's service: not what the app's own database said.
   var isOfService = true
+  /// The transfers for whose ends the job waits.
+  var entrusted: Set<String> = []
   /// What was thrown, and for how long the handler ran: for observers alone.
   var error: String?
   var ran: Duration?

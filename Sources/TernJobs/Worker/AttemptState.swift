@@ -5,6 +5,9 @@ final class AttemptState: Sendable {
   /// Paths by name.
   private let files: Mutex<[String: String]>
   private let steps = Mutex<Set<String>>([])
+  /// The names of transfers that go on without the attempt, and whether one came to its end over a
+  /// network that did not stay the same.
+  private let transfers = Mutex<(entrusted: Set<String>, isUnsteady: Bool)>(([], false))
 
   init(files: [String: String]) {
     self.files = Mutex(files)
@@ -18,4 +21,11 @@ final class AttemptState: Sendable {
   func begin(step name: String) -> Bool { steps.withLock { $0.insert(name).inserted } }
 
   func end(step name: String) { steps.withLock { _ = $0.remove(name) } }
+
+  var entrusted: Set<String> { transfers.withLock { $0.entrusted } }
+  var isUnsteady: Bool { transfers.withLock { $0.isUnsteady } }
+
+  func entrust(_ name: String) { transfers.withLock { _ = $0.entrusted.insert(name) } }
+
+  func noteUnsteadiness() { transfers.withLock { $0.isUnsteady = true } }
 }

@@ -24,6 +24,7 @@ extension JobWorker {
     // What a handler says that is told to end, that its service wants no requests for example, is
     // heard.
     var end: AttemptEnd
+    var hasFailed = false
     do {
       try await task.run {
         guard let surrounding = queue.events?.surrounding else {
@@ -33,7 +34,14 @@ extension JobWorker {
       }
       end = AttemptEnd(event: .succeeded, reason: nil)
     } catch {
-      end = self.end(of: claim, error, pathBefore: before)
+      end = self.end(
+        of: claim, error, pathBefore: context.attempted.isUnsteady ? .unseen : before)
+      hasFailed = !(error is CancellationError)
+    }
+    let entrusted = context.attempted.entrusted
+    // Also where the handler took no notice of it.
+    if !entrusted.isEmpty, !hasFailed {
+      end = AttemptEnd(event: .entrusted(for: .zero), reason: nil, entrusted: entrusted)
     }
     end.ran = ran?()
     let ended = EndedAttempt(claim: claim, end: end, pathBefore: before)

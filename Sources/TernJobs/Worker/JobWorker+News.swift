@@ -37,6 +37,8 @@ extension JobWorker {
       guard now != seen else { return }
       seen = now
       try await tellObservers()
+      // A job may have been cancelled.
+      try await compareTransfers()
       news?.yield()
     } catch {
       if !Task.isCancelled { fail(error) }

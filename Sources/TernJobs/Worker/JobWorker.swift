@@ -19,6 +19,10 @@ public actor JobWorker {
   let handlers: JobHandlers
   private let concurrency: Int
   let path: any NetworkPathSource
+  /// `nil` where no job hands anything over.
+  let transfers: (any TransferSystem)?
+  /// The transfers that this run handed over and has no answer to, and the network at that time.
+  var handedOver: [String: NetworkPath] = [:]
   /// The attempts that go on, until their ends are stored.
   var attempts: [JobID: Attempt] = [:]
   /// What the loop is to store.
@@ -54,10 +58,19 @@ public actor JobWorker {
     _ queue: JobQueue, concurrency: Int = 4, path: any NetworkPathSource = UnknownPathSource(),
     _ register: (inout JobHandlers) -> Void
   ) {
+    self.init(queue, concurrency: concurrency, path: path, transferringBy: nil, register)
+  }
+
+  /// - Parameter transfers: what goes on with what jobs hand over.
+  package init(
+    _ queue: JobQueue, concurrency: Int, path: any NetworkPathSource,
+    transferringBy transfers: (any TransferSystem)?, _ register: (inout JobHandlers) -> Void
+  ) {
     precondition(concurrency > 0, "a worker runs at least one job at a time")
     self.queue = queue
     self.concurrency = concurrency
     self.path = path
+    self.transfers = transfers
     var handlers = JobHandlers()
     register(&handlers)
     self.handlers = handlers
@@ -81,8 +94,8 @@ public actor JobWorker {
     try await work(lock, patience: nil)
   }
 
-  /// Works until nothing can run: every job is done, failed, parked, or waits for a time, a gate or
-  /// the network. For commands and tests.
+  /// Works until nothing can run: every job is done, failed, parked, or waits for a time, a gate, the
+  /// network or a transfer that outlives the process. For commands and tests.
   ///
   /// - Parameter patience: waits for retries and gates whose time comes within this, counted from
   ///   the call, as often as that may be; never for the network. By default for none.
@@ -98,7 +111,7 @@ public actor JobWorker {
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.news, failure, nextAt) = (news, nil, nil)
-    held = [:]
+    (held, handedOver) = ([:], [:])
     let arrivals = queue.arrivals.stream()
     // Before the first look: what changes behind it is news.
     let generation = path.path.generation
@@ -116,6 +129,12 @@ public actor JobWorker {
           try $0.recover(kinds: handlers.kinds, leftBehind: left, at: queue.environment.now)
         }
         queue.leftBehind.withLock { $0 = [:] }
+        if let transfers {
+          let withdrawals = queue.withdrawals.stream()
+          try await compareTransfers()
+          group.addTask { await self.followWithdrawals(withdrawals) }
+          group.addTask { await transfers.run { await self.take($0) } }
+        }
         try await loop(&group, stream, patience)
       } catch {
         failure = failure ?? error
@@ -190,12 +209,14 @@ public actor JobWorker {
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
       if let failure { throw failure }
+      // As it is before the look for jobs: an answer that comes during it makes one ready.
+      let isCarrying = transfers?.endsWithProcess ?? false && !handedOver.isEmpty
       for claim in try await turn(&group) {
         let task = AttemptTask()
         attempts[claim.id] = Attempt(claim: claim, task: task)
         group.addTask { await self.attempt(claim, task) }
       }
-      if let patience, attempts.count == refused.count, try await isIdle(patience) {
+      if let patience, !isCarrying, attempts.count == refused.count, try await isIdle(patience) {
         guard let refusal = refused.min(by: { $0.key < $1.key }) else { return }
         throw refusal.value
       }

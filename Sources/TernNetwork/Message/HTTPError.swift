@@ -14,6 +14,10 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
     package let reason: Reason
 
+    package init(reason: Reason) {
+      self.reason = reason
+    }
+
     /// The URL is not an absolute http or https URL, or carries credentials.
     public static let invalidURL = Code(reason: .invalidURL)
     /// The URL leads away from the ``HTTPService`` whose request it is for.

@@ -72,7 +72,7 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler(nil)
   }
 
-  private static func httpError(_ error: any Error, origin: Origin) -> HTTPError {
+  static func httpError(_ error: any Error, origin: Origin) -> HTTPError {
     let code = (error as? URLError)?.code
     let meaning: HTTPError.Code =
       switch code {

@@ -119,7 +119,7 @@ extension HTTPRequest {
     }
   }
 
-  fileprivate func foundation(_ url: URL) -> URLRequest {
+  func foundation(_ url: URL) -> URLRequest {
     var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalAndRemoteCacheData)
     request.httpMethod = method.rawValue
     for field in sentHeaders.fields {

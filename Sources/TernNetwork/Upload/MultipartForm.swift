@@ -66,7 +66,7 @@ public struct MultipartForm: Hashable, Sendable {
 
 extension MultipartForm {
   /// The value of the request's `Content-Type`.
-  package var contentType: String {
+  public var contentType: String {
     // No boundary that is allowed here needs quotes, which some servers take for a part of it.
     "multipart/form-data; boundary=\(boundary)"
   }

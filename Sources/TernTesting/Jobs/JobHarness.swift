@@ -92,9 +92,10 @@ public final class JobHarness: Sendable {
   /// - Parameters:
   ///   - jobs: opened with this harness's ``environment``.
   ///   - concurrency: as of `JobWorker`.
+  ///   - transfers: what carries uploads on: ``ScriptedTransfers``, the same over all lives.
   ///   - register: names the app's handlers; called again after each crash.
   public func start(
-    _ jobs: JobQueue, concurrency: Int = 4,
+    _ jobs: JobQueue, concurrency: Int = 4, transfers: (any BackgroundTransfers)? = nil,
     _ register: @escaping @Sendable (inout JobHandlers) -> Void
   ) {
     precondition(life.withLock { $0 == nil }, "the harness runs a worker already; stop that first")
@@ -103,7 +104,7 @@ public final class JobHarness: Sendable {
       "open the queue with this harness's environment")
     let (attempts, network) = (attempts, network)
     let makeWorker = { @Sendable in
-      JobWorker(jobs, concurrency: concurrency, path: network) { handlers in
+      JobWorker(jobs, concurrency: concurrency, path: network, transfers: transfers) { handlers in
         register(&handlers)
         handlers.surround { try await attempts.surround($0, $1, $2) }
       }

@@ -15,6 +15,8 @@ public struct JobWait: Hashable, Sendable {
     case requirement(JobRequirement)
     /// Its last attempt reached nobody, and there is no route.
     case network
+    /// An upload that it handed over, until this moment at most.
+    case transfer(Date)
     /// A handler runs, or its end can not be stored.
     case attempt
   }
@@ -28,7 +30,7 @@ public struct JobWait: Hashable, Sendable {
   /// Whether no more than time has to pass.
   public var endsWithTime: Bool {
     switch reason {
-    case .time, .gate: true
+    case .time, .gate, .transfer: true
     case .pause, .requirement, .network, .attempt: false
     }
   }
@@ -46,6 +48,8 @@ extension JobWait: CustomStringConvertible {
         requirement.endpoint.map { "requires the endpoint “\($0)”" }
           ?? "requires a network (\(requirement.network))"
       case .network: "reached nobody, and there is no route"
+      case .transfer(let date):
+        "waits for an upload that it handed over, until \(date.ISO8601Format()) at most"
       case .attempt: "is running"
       }
     return "job \(job) (\(kind)) \(reason)" + (failure.map { "; last failure: \($0)" } ?? "")
@@ -55,14 +59,19 @@ extension JobWait: CustomStringConvertible {
 extension JobQueue {
   /// What has not ended, beside what failed or is parked.
   func waits(_ network: NetworkPath) throws -> [JobWait] {
-    let (records, gates, pauses) = try database.read { db in
-      (try self.records(in: db), try self.gates(in: db), try self.pauses(in: db))
+    let (records, gates, pauses, handedOver) = try database.read { db in
+      (
+        try self.records(in: db), try self.gates(in: db), try self.pauses(in: db),
+        try self.handedOver(in: db)
+      )
     }
     return records.filter { $0.state == .waiting || $0.state == .running }.map { record in
       let gate = gates.first { $0.service == record.service }
       let reason: JobWait.Reason =
         if record.state == .running {
           .attempt
+        } else if handedOver.contains(record.id) {
+          .transfer(record.readyAt)
         } else if pauses.hold(record.kind) {
           .pause
         } else if !record.isRequirementMet {
@@ -75,7 +84,8 @@ extension JobQueue {
           .time(record.readyAt)
         }
       return JobWait(
-        job: record.id, kind: record.kind, reason: reason, failure: record.reason)
+        job: record.id, kind: record.kind, reason: reason,
+        failure: handedOver.contains(record.id) ? nil : record.reason)
     }
   }
 }

@@ -122,7 +122,12 @@ final class Rig: @unchecked Sendable {
   // MARK: - Lives
 
   /// Runs a worker until a second of the rig's time, then cancels it and waits for its end.
-  func live(_ worker: JobWorker, until end: Double) throws {
+  ///
+  /// - Parameter body: what happens meanwhile.
+  func live(
+    _ worker: JobWorker, until end: Double,
+    while body: (@Sendable () async throws -> Void)? = nil
+  ) throws {
     let isOver = Mutex(false)
     let timer = task { try await self.sleep(end - self.seconds) }
     let work = task { try await worker.run() }
@@ -131,9 +136,11 @@ final class Rig: @unchecked Sendable {
       work.cancel()
       isOver.withLock { $0 = true }
     }
+    let other = body.map { task($0) }
     _ = executor.run(clock) { isOver.withLock { $0 } }
     _ = watch
     try outcome(of: work)
+    if let other { try outcome(of: other) }
   }
 
   /// Runs a worker until it throws; its error.

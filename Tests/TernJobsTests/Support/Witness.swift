@@ -24,6 +24,7 @@ struct Witness: JobObserver {
     case .failed(let failure, _): "failed, \(failure.counts ? "counts" : "free"), \(failure.next)"
     case .stopped(let ran): "stopped after \(ran.map { "\($0 / .seconds(1))" } ?? "nobody knows")"
     case .died(let deaths): "died \(deaths)"
+    case .entrusted: "entrusted"
     case .abandoned: "abandoned"
     case .parked(let cause, _, _): "parked: \(cause)"
     case .retried: "retried"

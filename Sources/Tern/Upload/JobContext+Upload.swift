@@ -1,0 +1,93 @@
+import Foundation
+import TernJobs
+import TernNetwork
+
+extension JobContext {
+  /// Uploads a file of the job, as a step that goes on while the app is suspended and in other lives of its
+  /// process, as far as the worker's ``BackgroundTransfers`` do.
+  ///
+  /// ```swift
+  /// let titles = try await context.upload("send", request, file: "photo").json([String].self)
+  /// ```
+  ///
+  /// Until there is an answer it ends the attempt, at no cost, by a `CancellationError`: let that through. The
+  /// handler runs again when the answer is stored, which is returned in that attempt and all later ones. What
+  /// stands before it runs again too, unless it is a step.
+  ///
+  /// The upload happens at least once. All that is sent for one job by one name has the same `Idempotency-Key`,
+  /// ``idempotencyKey(_:)`` of the name, unless the request has one of its own. A new request is made in each
+  /// attempt, so its token is a fresh one; it is not stored.
+  ///
+  /// - Parameters:
+  ///   - name: as of a step, and no step's. ASCII, since it is sent.
+  ///   - request: without a body.
+  ///   - file: which of the job's files is the body; not to be released before there is an answer.
+  ///   - limit: how long it may take, over attempts that fail of nothing. Then it is cancelled, which counts
+  ///     unless the network was away or changed meanwhile.
+  /// - Returns: the answer with a status of 200 to 299, with its whole body.
+  /// - Throws: `CancellationError` until there is an answer. ``HTTPProblem`` for every other status and
+  ///   ``HTTPError``, once: the attempt after the one that fails of it begins a new upload. ``JobFailure``
+  ///   where it took too long, or where the worker has no ``BackgroundTransfers``; ``JobQueueError``
+  ///   `.noSuchFile`, `.duplicateStep`, `.tooManyCheckpoints`, `.notRunning`, `.unreadable`; `DatabaseError`.
+  public func upload(
+    _ name: String, _ request: HTTPRequest, file: String,
+    within limit: Duration = .seconds(7 * 86_400)
+  ) async throws -> HTTPResponse {
+    precondition(request.body == .none, "the file is the body of an upload")
+    let end = try await transfer(name, by: UploadSystem.self, within: limit) { id, system in
+      var request = request
+      if request.headers["Idempotency-Key"] == nil {
+        request.headers["Idempotency-Key"] = idempotencyKey(name)
+      }
+      try await system.transfers.begin(id, request, file: self.file(file))
+    }
+    switch end {
+    case .done(let content), .refused(let content):
+      switch try StoredAnswer(reading: content, of: name).answer {
+      case .failure(let error): throw error
+      case .response(let status, let headers, let body):
+        let response = HTTPResponse(status: status, headers: headers, body: HTTPBody(body))
+        guard 200..<300 ~= status else { throw try await HTTPProblem(response, to: request) }
+        return response
+      }
+    case .late:
+      throw JobFailure(
+        .interrupted(isLocal: false), "the upload “\(name)” took longer than \(limit)")
+    }
+  }
+}
+
+extension JobWorker {
+  /// A worker whose jobs may ``JobContext/upload(_:_:file:within:)``.
+  ///
+  /// - Parameters:
+  ///   - transfers: what carries the uploads on; one for each queue. `nil` for none.
+  ///   - register: as the others, as of the worker without uploads.
+  public init(
+    _ queue: JobQueue, concurrency: Int = 4, path: any NetworkPathSource = UnknownPathSource(),
+    transfers: (any BackgroundTransfers)?, _ register: (inout JobHandlers) -> Void
+  ) {
+    // A refusal is stored within another document.
+    let limit = max(queue.limits.checkpointBytes * 3 / 4 - 64, 0)
+    self.init(
+      queue, concurrency: concurrency, path: path,
+      transferringBy: transfers.map { UploadSystem(transfers: $0, limit: limit) }, register)
+  }
+}
+
+/// Uploads as the queue sees them.
+struct UploadSystem: TransferSystem {
+  let transfers: any BackgroundTransfers
+  /// What a queue stores of an answer, in bytes.
+  let limit: Int
+
+  var endsWithProcess: Bool { transfers.endsWithProcess }
+  func ids() async -> Set<String> { await transfers.ids() }
+  func forget(_ id: String) async { await transfers.forget(id) }
+
+  func run(_ take: @escaping @Sendable (TransferNews) async -> Void) async {
+    await transfers.run { id, answer in
+      await take(StoredAnswer(answer, limit: limit).news(of: id))
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import TernCore
+
+extension JobContext {
+  /// A step that something outside of this process does, in a life of the process or over several. Notes
+  /// it in the job's row, hands it over, and lets the job wait for its end.
+  ///
+  /// - Parameter begin: hands it over by its id; does nothing where the system has it already.
+  /// - Returns: its end, in an attempt after it came.
+  /// - Throws: `CancellationError` as long as there is none, which ends the attempt; what `begin` throws;
+  ///   ``JobQueueError`` `.duplicateStep`, `.tooManyCheckpoints`, `.notRunning`; `DatabaseError`.
+  package func transfer<S: TransferSystem>(
+    _ name: String, by system: S.Type, within limit: Duration,
+    _ begin: (_ id: String, S) async throws -> Void
+  ) async throws -> TransferEnd {
+    guard attempted.begin(step: name) else { throw JobQueueError.duplicateStep(name, of: id) }
+    defer { attempted.end(step: name) }
+    guard let system = worker.transfers as? S else {
+      throw JobFailure(
+        .permanent, "job \(id) begins a transfer, and its worker has none; make it with some")
+    }
+    switch try await worker.transfer(name, limit, of: claim) {
+    case .done(let content): return .done(content)
+    case .refused(let refused): return end(refused)
+    case .late(_, let refused): return end(refused)
+    case .begun(let id):
+      do {
+        try CrashPoint.reach(.uploadBeforeBegin)
+        try AttemptPoint.reach(.work(name))
+        try await begin(id, system)
+        try CrashPoint.reach(.uploadAfterBegin)
+      } catch {
+        await worker.keep(id)
+        throw error
+      }
+      attempted.entrust(name)
+      throw CancellationError()
+    }
+  }
+
+  private func end(_ refused: RefusedTransfer) -> TransferEnd {
+    if !refused.isSteady { attempted.noteUnsteadiness() }
+    return refused.answer.map(TransferEnd.refused) ?? .late
+  }
+}

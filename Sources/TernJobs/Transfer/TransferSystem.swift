@@ -1,0 +1,66 @@
+import Foundation
+
+/// What carries on transfers for jobs outside of their attempts, as the queue sees it: names and bytes.
+package protocol TransferSystem: Sendable {
+  /// Whether a transfer goes on in this process alone, so that who drains waits for it.
+  var endsWithProcess: Bool { get }
+  /// What it has, or has an answer to, and was not told to forget.
+  func ids() async -> Set<String>
+  func forget(_ id: String) async
+  /// Gives each answer that it was not told to forget, until the task is cancelled.
+  func run(_ take: @escaping @Sendable (TransferNews) async -> Void) async
+}
+
+/// The end of a transfer.
+package struct TransferNews: Sendable {
+  package let id: String
+  /// Whether it is what the job wanted, and not why that is not to be had.
+  package let isDone: Bool
+  /// Is stored as it is.
+  package let content: Data
+
+  package init(id: String, isDone: Bool, content: Data) {
+    (self.id, self.isDone, self.content) = (id, isDone, content)
+  }
+}
+
+/// What a transfer came to, as its job's handler is given it.
+package enum TransferEnd: Sendable {
+  case done(Data)
+  case refused(Data)
+  /// Nobody answered in time.
+  case late
+}
+
+/// What a system has a transfer by: of one attempt of one job, in no other database.
+struct TransferID {
+  let job: JobID
+  let name: String
+  let text: String
+
+  init(of claim: Claim, name: String) {
+    (job, self.name) = (claim.id, name)
+    text = "\(claim.queue):\(claim.id):\(claim.enqueued.milliseconds):\(claim.start):\(name)"
+  }
+
+  /// - Returns: `nil` for what is none of ours.
+  init?(_ text: String) {
+    let parts = text.split(separator: ":", maxSplits: 4, omittingEmptySubsequences: false)
+    guard parts.count == 5, let job = Int64(parts[1]) else { return nil }
+    (self.job, name, self.text) = (JobID(rawValue: job), String(parts[4]), text)
+  }
+}
+
+/// What is stored of a transfer before a system has it, until its answer is.
+struct BegunTransfer: Codable, Hashable {
+  let id: String
+  var limit: DeadlineLife
+}
+
+/// What is stored of one that did not come to what its job wanted, until an attempt has failed of it.
+struct RefusedTransfer: Codable {
+  /// Whether there was one and the same network from its beginning to its end, and this process saw it.
+  let isSteady: Bool
+  /// `nil` where nobody answered in time.
+  let answer: Data?
+}
