@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TestProcesses
 import Testing
 
 private let creation = """
@@ -29,6 +30,23 @@ private func device(_ id: UInt64, _ schema: SyncSchema, _ steps: String...) thro
       #expect(try again.store.canonicalState() == state)
       #expect(try again.store.counts().operations == 1)
       #expect(try a.rows("SELECT type, name, sql FROM sqlite_master ORDER BY name") == objects)
+    }
+  }
+
+  @Test func `opening again what is as it was writes nothing`() throws {
+    try withTemporaryFolder { folder in
+      let a = try Device(
+        DatabaseQueue(path: "\(folder)/a.sqlite"), both, id: 1, migrator: .steps([creation, shelf]))
+      try a.execute("INSERT INTO book VALUES ('1', 'Dune', 1)")
+      try a.store.seal()
+      let other = try DatabaseQueue(path: "\(folder)/a.sqlite")
+      // SQLite counts what others wrote to the file.
+      let seen = { try other.read { try Int.fetchOne($0, sql: "PRAGMA data_version") } }
+      let before = try seen()
+      _ = try a.upgraded(both, creation, shelf)
+      #expect(try seen() == before)
+      _ = try a.upgraded(SyncSchema(version: 3, tables: both.tables), creation, shelf)
+      #expect(try seen() != before)
     }
   }
 

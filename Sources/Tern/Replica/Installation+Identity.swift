@@ -50,9 +50,11 @@ extension Installation {
   /// Draws an id on the first open, and after the app erased its database.
   func createReplica(_ db: Database) throws {
     let version = Int64(schema.version)
-    if try Bool.fetchOne(db, sql: "SELECT 1 FROM \(tables.replica)") ?? false {
-      try db.execute(
-        sql: "UPDATE \(tables.replica) SET schema_version = ?", arguments: [version])
+    if let known = try Int64.fetchOne(db, sql: "SELECT schema_version FROM \(tables.replica)") {
+      if known != version {
+        try db.execute(
+          sql: "UPDATE \(tables.replica) SET schema_version = ?", arguments: [version])
+      }
       return
     }
     let id = Data(makeID().bytes)

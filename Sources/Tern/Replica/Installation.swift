@@ -101,15 +101,15 @@ struct Installation {
 
   private func installInTransaction(_ db: Database) throws -> [TableSQL] {
     try checkNames(db)
+    let isThere = try db.tableExists(tables.replica)
+    if isThere { try checkFormat(db) }
+    try createTables(db)
     // Writes between the migration and now are noted under the triggers that stand.
-    if try db.tableExists(tables.replica) {
-      try checkFormat(db)
-      try createTables(db)
+    if isThere, try hasNotes(db) {
       let known = try installedSQL(db)
       try createGoneTables(db, known, isSealed: false)
       _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
     }
-    try createTables(db)
     try createReplica(db)
     let catalogue = Catalogue(db: db, tables: tables)
     let changes = try schema.tables.map { declared in
@@ -117,7 +117,8 @@ struct Installation {
         TableInspection(db: db, declared: declared).shape())
     }
     let ids = changes.map { "\($0.shape.id)" }.joined(separator: ", ")
-    try db.execute(sql: "UPDATE \(tables.table) SET is_synced = 0 WHERE id NOT IN (\(ids))")
+    try db.execute(
+      sql: "UPDATE \(tables.table) SET is_synced = 0 WHERE is_synced AND id NOT IN (\(ids))")
     let sql = changes.map { TableSQL(shape: $0.shape, prefix: tables.prefix) }
     try installTriggers(db, sql)
     for (change, sql) in zip(changes, sql) {
@@ -134,9 +135,31 @@ struct Installation {
     return sql
   }
 
+  private func hasNotes(_ db: Database) throws -> Bool {
+    let ids = try Int64.fetchAll(db, sql: "SELECT id FROM \(tables.table) WHERE is_synced")
+    return try ids.contains { id in
+      let notes = "\(tables.prefix)note_\(id)"
+      return try db.tableExists(notes)
+        && Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(notes))")!
+    }
+  }
+
   /// An earlier Tern made some of them.
   private func createTables(_ db: Database) throws {
-    for statement in tables.creation { try db.execute(sql: statement) }
+    try create(tables.creation, db)
+  }
+
+  /// Executes statements that create what is not there yet, each `CREATE … IF NOT EXISTS name …`.
+  private func create(_ statements: [String], _ db: Database) throws {
+    let present = try String.fetchSet(
+      db, sql: "SELECT name FROM main.sqlite_master WHERE substr(name, 1, ?) = ?",
+      arguments: [tables.prefix.utf8.count, tables.prefix])
+    for statement in statements {
+      // Having SQLite read all of them takes a quarter of the time of opening again.
+      let words = statement.split(separator: " ", maxSplits: 6)
+      if words.count > 5, present.contains(String(words[5])) { continue }
+      try db.execute(sql: statement)
+    }
   }
 
   private func installTriggers(_ db: Database, _ sql: [TableSQL]) throws {
@@ -144,7 +167,7 @@ struct Installation {
     try createGoneTables(db, sql, isSealed: true)
     for sql in sql {
       try recreateNotesIfNeeded(db, sql.note)
-      for statement in sql.note.tables { try db.execute(sql: statement) }
+      try create(sql.note.tables, db)
       for trigger in sql.note.triggers { wanted[trigger.name] = trigger.sql }
     }
     let present = try Row.fetchAll(

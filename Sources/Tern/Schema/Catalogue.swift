@@ -38,8 +38,10 @@ struct Catalogue {
       }
       shape.id = known["id"]
       wasSynced = known["is_synced"]
-      try db.execute(
-        sql: "UPDATE \(tables.table) SET is_synced = 1 WHERE id = ?", arguments: [shape.id])
+      if !wasSynced {
+        try db.execute(
+          sql: "UPDATE \(tables.table) SET is_synced = 1 WHERE id = ?", arguments: [shape.id])
+      }
     } else {
       try db.execute(
         sql: "INSERT INTO \(tables.table) (name, key, deletes, is_synced) VALUES (?, ?, ?, 1)",
@@ -63,7 +65,7 @@ struct Catalogue {
       }
     }
     let rows = try Row.fetchAll(
-      db, sql: "SELECT id, name, rule FROM \(tables.column) WHERE tbl = ? ORDER BY id",
+      db, sql: "SELECT id, name, rule, is_present FROM \(tables.column) WHERE tbl = ? ORDER BY id",
       arguments: [shape.id])
     var rules = try rows.map { row in
       guard let kind = MergeRule.Kind(rawValue: row["rule"]) else {
@@ -74,11 +76,15 @@ struct Catalogue {
       }
       return MergeRule(kind)
     }
-    try db.execute(
-      sql: "UPDATE \(tables.column) SET is_present = 0 WHERE tbl = ?", arguments: [shape.id])
+    for row in rows where row["is_present"] && !shape.has(row["name"]) {
+      try db.execute(
+        sql: "UPDATE \(tables.column) SET is_present = 0 WHERE tbl = ? AND id = ?",
+        arguments: [shape.id, row["id"] as Int])
+    }
     for index in shape.columns.indices {
       let column = shape.columns[index]
-      if let row = rows.first(where: { ($0["name"] as String).folded == column.name.folded }) {
+      let row = rows.first { ($0["name"] as String).folded == column.name.folded }
+      if let row {
         let id: Int = row["id"]
         guard rules[id] == column.rule else {
           throw SchemaError(
@@ -87,6 +93,8 @@ struct Catalogue {
               + ".\(rules[id]); keep that rule, or add a new column for the new one")
         }
         shape.columns[index].id = id
+        // Opening again what is as it was writes nothing.
+        if row["is_present"], row["name"] == column.name { continue }
       } else {
         shape.columns[index].id = rules.count
         rules.append(column.rule)
