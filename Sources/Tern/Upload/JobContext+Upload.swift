@@ -7,7 +7,7 @@ extension JobContext {
   /// process, as far as the worker's ``BackgroundTransfers`` do.
   ///
   /// ```swift
-  /// let titles = try await context.upload("send", request, file: "photo").json([String].self)
+  /// let response = try await context.upload("send", request, file: "photo")
   /// ```
   ///
   /// Until there is an answer it ends the attempt, at no cost, by a `CancellationError`: let that through. The
@@ -24,8 +24,10 @@ extension JobContext {
   ///   - file: which of the job's files is the body; not to be released before there is an answer.
   ///   - limit: how long it may take, over attempts that fail of nothing. Then it is cancelled, which counts
   ///     unless the network was away or changed meanwhile.
-  /// - Returns: the answer with a status of 200 to 299, with its whole body.
-  /// - Throws: `CancellationError` until there is an answer. ``HTTPProblem`` for every other status and
+  /// - Returns: the answer with a status of 200 to 299, with its whole body; the same in every attempt. What may
+  ///   not be what was hoped for is for ``upload(_:_:file:within:isolation:read:)``.
+  /// - Throws: `CancellationError` until there is an answer. ``HTTPProblem`` for every other status, without its
+  ///   texts, in which a service may repeat what it was sent, and
   ///   ``HTTPError``, once: the attempt after the one that fails of it begins a new upload. ``JobFailure``
   ///   where it took too long, or where the worker has no ``BackgroundTransfers``; ``JobQueueError``
   ///   `.noSuchFile`, `.duplicateStep`, `.tooManyCheckpoints`, `.notRunning`, `.unreadable`; `DatabaseError`.
@@ -47,12 +49,40 @@ extension JobContext {
       case .failure(let error): throw error
       case .response(let status, let headers, let body):
         let response = HTTPResponse(status: status, headers: headers, body: HTTPBody(body))
-        guard 200..<300 ~= status else { throw try await HTTPProblem(response, to: request) }
-        return response
+        if TransferAnswer.isWanted(status) { return response }
+        var problem = try await HTTPProblem(response, to: request)
+        // Which token it repeats is not known: an earlier attempt sent that.
+        (problem.title, problem.detail, problem.instance) = (nil, nil, nil)
+        throw problem
       }
     case .late:
       throw JobFailure(
         .interrupted(isLocal: false), "the upload “\(name)” took longer than \(limit)")
+    }
+  }
+
+  /// Uploads a file of the job, and reads the answer, in each attempt that asks for it.
+  ///
+  /// ```swift
+  /// let titles = try await context.upload("send", request, file: "photo") {
+  ///   try await $0.json([String].self)
+  /// }
+  /// ```
+  ///
+  /// - Parameter read: reads, and does nothing else. Where it throws, the attempt that fails of it drops the
+  ///   answer: the next one begins a new upload, under the same `Idempotency-Key`.
+  /// - Throws: what `read` throws; as ``upload(_:_:file:within:)``, whose other parameters are the same.
+  public func upload<R>(
+    _ name: String, _ request: HTTPRequest, file: String,
+    within limit: Duration = .seconds(7 * 86_400), isolation: isolated (any Actor)? = #isolation,
+    read: (HTTPResponse) async throws -> R
+  ) async throws -> R {
+    let response = try await upload(name, request, file: file, within: limit)
+    do {
+      return try await read(response)
+    } catch {
+      reject(transfer: name)
+      throw error
     }
   }
 }

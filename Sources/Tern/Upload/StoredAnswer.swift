@@ -18,7 +18,9 @@ struct StoredAnswer: Codable {
     switch answer {
     case .response(let status, let headers, let body):
       self.status = status
-      fields = headers.fields.flatMap { [$0.name, $0.value] }
+      // What only opens doors is not kept.
+      let kept = headers.fields.filter { $0.name.lowercased() != "set-cookie" }
+      fields = kept.flatMap { [$0.name, $0.value] }
       self.body = Data(body)
     case .failure(let error):
       self.error = error.code.reason.rawValue
@@ -27,11 +29,16 @@ struct StoredAnswer: Codable {
     }
   }
 
-  /// - Parameter limit: of what is stored; an answer that is longer is none.
+  /// - Parameter limit: of what is stored; an answer that is longer is none, or one without a body where that
+  ///   is but the reason of its status.
   init(_ answer: TransferAnswer, limit: Int) {
     self.init(answer)
     let count = encoded.count
     guard count > limit else { return }
+    if let status, !TransferAnswer.isWanted(status) {
+      body = nil
+      if encoded.count <= limit { return }
+    }
     self.init(
       .failure(HTTPError(.bodyTooLarge, origin: nil, "\(count) bytes, over the limit of \(limit)")))
   }
@@ -60,7 +67,7 @@ struct StoredAnswer: Codable {
   }
 
   func news(of id: String) -> TransferNews {
-    TransferNews(id: id, isDone: status.map { 200..<300 ~= $0 } ?? false, content: encoded)
+    TransferNews(id: id, isDone: status.map(TransferAnswer.isWanted) ?? false, content: encoded)
   }
 
   private var encoded: Data {

@@ -87,7 +87,7 @@ package struct JobLife: Hashable, Sendable {
     case (.running, .unusable):
       (state, deaths) = (.parked, 0)
       return .none
-    case (.running, .checkpoint), (.waiting, .checkpoint):
+    case (.running, .checkpoint):
       // Progress was made: what failed before is no sign of what comes.
       (failures, unreached, deaths) = (0, 0, 0)
       return .none

@@ -65,7 +65,6 @@ extension JobQueue {
         case .replaced(let other)?:
           id = other
           folder.unlink(try rows.replace(id, by: new, at: now), afterCommitOf: db)
-          withdraw(afterCommitOf: db)
           try db.notifyChanges(in: Table(JobTables.job))
           try rows.observeEnqueued(.replaced(delay: max(delay, .zero)), of: id, new, at: now)
         case nil:

@@ -113,7 +113,6 @@ extension JobQueue {
     try changing(id, in: db) { rows, found in
       try rows.observe(.cancelled, of: id, found.service, if: .ended)
       folder.unlink(try rows.cancel(id, found, at: environment.now), afterCommitOf: db)
-      withdraw(afterCommitOf: db)
       return true
     }
   }
@@ -162,7 +161,6 @@ extension JobQueue {
       try rows.dropCheckpoints(of: id)
       try rows.dropErrors(of: id)
       folder.unlink(try rows.dropFiles(of: id), afterCommitOf: db)
-      withdraw(afterCommitOf: db)
       try db.execute(sql: "DELETE FROM \(JobTables.job) WHERE id = ?", arguments: [id.rawValue])
       return true
     }

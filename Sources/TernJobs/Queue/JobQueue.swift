@@ -26,8 +26,6 @@ public final class JobQueue: Sendable {
   let lockPath: String
   /// Tells of jobs that were committed in this process.
   let arrivals: LocalWrites
-  /// Tells of jobs that were cancelled, removed or replaced in this process.
-  let withdrawals = LocalWrites(tables: [])
   /// Starts of jobs whose end could not be written in this process, which lives.
   let leftBehind = Mutex<[JobID: Int]>([:])
   let copying: BlockingWork
@@ -128,11 +126,6 @@ public final class JobQueue: Sendable {
   }
 
   package var filesFolder: String { folder.root }
-
-  /// What a job handed over may be nobody's after the transaction.
-  func withdraw(afterCommitOf db: Database) {
-    db.afterNextTransaction { [withdrawals] _ in withdrawals.tell() }
-  }
 
   /// What a process knew is gone with it: a test lets one die whose queue stays.
   package func forgetLife() { leftBehind.withLock { $0 = [:] } }

@@ -128,8 +128,8 @@ extension JobRows {
     var event = end.event
     switch event {
     case .entrusted:
-      event = .entrusted(for: try patience(for: end.entrusted, of: claim, at: now))
-    case .failed: try dropRefusals(of: claim.id)
+      event = .entrusted(for: try wait(for: end.entrusted, of: claim, at: now))
+    case .failed, .unusable: try endTransfers(spent: end.spent, of: claim.id)
     default: break
     }
     let action = life.handle(event)
@@ -170,6 +170,8 @@ struct AttemptEnd: Sendable {
   var isOfService = true
   /// The transfers for whose ends the job waits.
   var entrusted: Set<String> = []
+  /// Of the transfers that came to their ends: what no other attempt is given.
+  var spent: Set<SpentTransfer> = []
   /// What was thrown, and for how long the handler ran: for observers alone.
   var error: String?
   var ran: Duration?

@@ -20,8 +20,8 @@ extension JobContext {
     }
     switch try await worker.transfer(name, limit, of: claim) {
     case .done(let content): return .done(content)
-    case .refused(let refused): return end(refused)
-    case .late(_, let refused): return end(refused)
+    case .refused(let refused): return end(refused, name)
+    case .late(_, let refused): return end(refused, name)
     case .begun(let id):
       do {
         try CrashPoint.reach(.uploadBeforeBegin)
@@ -32,12 +32,18 @@ extension JobContext {
         await worker.keep(id)
         throw error
       }
+      await worker.confirm(id)
       attempted.entrust(name)
       throw CancellationError()
     }
   }
 
-  private func end(_ refused: RefusedTransfer) -> TransferEnd {
+  /// Of what a transfer came to the handler can make nothing: as its attempt fails, that is no step's
+  /// result any more, and the next one begins a new transfer.
+  package func reject(transfer name: String) { attempted.spend(.step, name) }
+
+  private func end(_ refused: RefusedTransfer, _ name: String) -> TransferEnd {
+    attempted.spend(.refusal, name)
     if !refused.isSteady { attempted.noteUnsteadiness() }
     return refused.answer.map(TransferEnd.refused) ?? .late
   }

@@ -30,11 +30,12 @@ extension JobRows {
     let begun = BegunTransfer(
       id: stored?.id ?? TransferID(of: claim, name: name).text,
       limit: stored?.limit.asked(at: now)
-        ?? DeadlineLife(since: now, until: environment.time(after: length)))
+        ?? DeadlineLife(since: now, until: environment.time(after: length)),
+      isAwaited: stored?.isAwaited ?? false)
     if now >= begun.limit.until {
       let refused = RefusedTransfer(isSteady: isSteady(begun.id), answer: nil)
+      try drop(.transfer, name, of: claim.id)
       try storeCheckpoint(.refusal, name, try JobCoding.encode(refused), of: claim)
-      try dropTransfer(name, of: claim.id)
       return .late(begun.id, refused)
     }
     if begun != stored {
@@ -43,12 +44,31 @@ extension JobRows {
     return .begun(begun.id)
   }
 
-  /// How long an attempt's job may wait for what its transfers come to: not at all, if one has.
-  func patience(for names: Set<String>, of claim: Claim, at now: WallTime) throws -> Duration {
-    try names.map { name in
-      guard let begun = try begun(name, of: claim.id) else { return .zero }
+  /// Lets a job wait for what its transfers come to.
+  ///
+  /// - Returns: for how long: not at all, if one has come to something.
+  func wait(for names: Set<String>, of claim: Claim, at now: WallTime) throws -> Duration {
+    try names.sorted().map { name in
+      guard var begun = try begun(name, of: claim.id) else { return .zero }
+      begun.isAwaited = true
+      try replace(begun, name, of: claim.id)
       return max(begun.limit.until.duration - now.duration, .zero)
     }.min() ?? .zero
+  }
+
+  /// An attempt has failed: its job waits for what follows from that. What the handler was given of
+  /// transfers, and is not to be given again, goes, so that the next attempt begins them anew.
+  func endTransfers(spent: Set<SpentTransfer>, of job: JobID) throws {
+    for one in spent { try drop(one.kind, one.name, of: job) }
+    let names = try rows(
+      "SELECT name FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ?",
+      [job.rawValue, CheckpointKind.transfer.rawValue])
+    for name in names.map({ $0[0] as String }) {
+      // What can not be read parks its job as that asks for it.
+      guard var begun = try? begun(name, of: job), begun.isAwaited else { continue }
+      begun.isAwaited = false
+      try replace(begun, name, of: job)
+    }
   }
 
   /// Stores the answer to a transfer, once, and lets its job go on.
@@ -56,11 +76,10 @@ extension JobRows {
   /// - Returns: `false` where no row wants it.
   @discardableResult
   func take(_ news: TransferNews, isSteady: Bool, at now: WallTime) throws -> Bool {
-    guard let id = TransferID(news.id), try begun(id.name, of: id.job)?.id == news.id,
-      let (found, _, service) = try life(id.job)
+    guard let id = TransferID(news.id), let begun = try begun(id.name, of: id.job),
+      begun.id == news.id, let (_, _, service) = try life(id.job)
     else { return false }
-    var life = found
-    try dropTransfer(id.name, of: id.job)
+    try drop(.transfer, id.name, of: id.job)
     let refused = RefusedTransfer(isSteady: isSteady, answer: news.content)
     try run(
       """
@@ -71,15 +90,10 @@ extension JobRows {
         id.job.rawValue, (news.isDone ? CheckpointKind.step : .refusal).rawValue, id.name,
         news.isDone ? news.content : try JobCoding.encode(refused),
       ])
-    if news.isDone {
-      if !life.state.isStuck { _ = life.handle(.checkpoint) }
-      try observe(.stepped(id.name), of: id.job, service)
-    }
-    switch life.state {
-    case .waiting: try store(life, of: id.job, since: now, ready: now)
-    case .running: try storeCounts(of: life, of: id.job)
-    case .failed, .parked, .done, .cancelled: break
-    }
+    // Failures are forgotten as the handler makes something of it: what it can do nothing with must not
+    // be sent for ever.
+    if news.isDone { try observe(.stepped(id.name), of: id.job, service) }
+    if begun.isAwaited { try free(id.job, at: now) }
     return true
   }
 
@@ -87,32 +101,38 @@ extension JobRows {
   struct Wanted {
     let id: String
     let job: JobID
-    /// Whether the job's attempt has ended.
+    /// Whether the job's attempt has ended, and the job waits for this.
     let isAwaited: Bool
   }
 
-  func wantedTransfers() throws -> [Wanted] {
-    try rows(
-      """
+  /// - Parameter ids: to look for these alone; `nil` for all, which looks at every job.
+  func wantedTransfers(among ids: Set<String>? = nil) throws -> [Wanted] {
+    let query = """
       SELECT c.content, j.id, j.state FROM \(JobTables.job) AS j CROSS JOIN \(JobTables.checkpoint) AS c
-      WHERE c.job = j.id AND c.kind = \(CheckpointKind.transfer.rawValue) ORDER BY j.id
+      WHERE c.job = j.id AND c.kind = \(CheckpointKind.transfer.rawValue)
       """
-    ).compactMap { row in
+    guard let ids else { return try wanted(rows("\(query) ORDER BY j.id")) }
+    let jobs = Set(ids.compactMap { TransferID($0)?.job })
+    return try jobs.sorted().flatMap { try wanted(rows("\(query) AND j.id = ?", [$0.rawValue])) }
+  }
+
+  private func wanted(_ rows: [Row]) -> [Wanted] {
+    rows.compactMap { row in
       // What can not be read parks its job as that runs, and nobody would know the answer's place.
       guard let begun = try? JobCoding.decode(BegunTransfer.self, row[0]) else { return nil }
       return Wanted(
         id: begun.id, job: JobID(rawValue: row[1]),
-        isAwaited: row[2] == JobState.waiting.rawValue)
+        isAwaited: begun.isAwaited && row[2] == JobState.waiting.rawValue)
     }
   }
 
-  /// Lets a job run that waits for an answer that nobody will give.
+  /// Lets a job run that waits for an answer: it is there, or nobody will give it.
   func free(_ job: JobID, at now: WallTime) throws {
     guard let (life, _, _) = try life(job), life.state == .waiting else { return }
     try store(life, of: job, since: now, ready: now)
   }
 
-  /// An attempt has failed of what its transfers were refused: the next one begins them anew.
+  /// The next attempt begins anew what was refused.
   func dropRefusals(of job: JobID) throws {
     try run(
       "DELETE FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ?",
@@ -126,9 +146,15 @@ extension JobRows {
     return try row.map { try JobCoding.decode(BegunTransfer.self, $0[0], of: name) }
   }
 
-  private func dropTransfer(_ name: String, of job: JobID) throws {
+  private func replace(_ begun: BegunTransfer, _ name: String, of job: JobID) throws {
+    try run(
+      "UPDATE \(JobTables.checkpoint) SET content = ? WHERE job = ? AND kind = ? AND name = ?",
+      [try JobCoding.encode(begun), job.rawValue, CheckpointKind.transfer.rawValue, name])
+  }
+
+  private func drop(_ kind: CheckpointKind, _ name: String, of job: JobID) throws {
     try run(
       "DELETE FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ? AND name = ?",
-      [job.rawValue, CheckpointKind.transfer.rawValue, name])
+      [job.rawValue, kind.rawValue, name])
   }
 }

@@ -22,35 +22,50 @@ extension JobWorker {
   /// Lets go of a transfer that was not handed over.
   func keep(_ id: String) { handedOver[id] = nil }
 
+  /// Tells the system once more to forget what nobody wanted any more while it was handed over.
+  func confirm(_ id: String) async {
+    if handedOver[id] == nil { await transfers?.forget(id) }
+  }
+
   /// Compares what the system has with what rows want: what it lost is for its job to begin again, and
   /// what nobody wants is cancelled.
-  func compareTransfers() async throws {
-    guard let transfers else { return }
+  ///
+  /// - Parameter isFirst: whether any job may want one that this run does not know, which is to look
+  ///   at every job.
+  func compareTransfers(isFirst: Bool = false) async throws {
+    guard let transfers, isFirst || !handedOver.isEmpty else { return }
     // Before the rows: what is handed over in between has its row.
     let held = await transfers.ids()
-    let wanted = try await write { rows in
-      let wanted = try rows.wantedTransfers()
-      for one in wanted where one.isAwaited && !held.contains(one.id) {
-        try rows.free(one.job, at: queue.environment.now)
+    let known = held.union(handedOver.keys)
+    let wanted = try await read { try $0.wantedTransfers(among: isFirst ? nil : known) }
+    let lost = wanted.filter { $0.isAwaited && !held.contains($0.id) }
+    if !lost.isEmpty {
+      try await write { rows in
+        for one in try rows.wantedTransfers(among: Set(lost.map(\.id))) where one.isAwaited {
+          try rows.free(one.job, at: queue.environment.now)
+        }
       }
-      return wanted
+      news?.yield()
     }
     let ids = Set(wanted.map(\.id))
-    for id in held.union(handedOver.keys).subtracting(ids).sorted() { await forget(id) }
+    for id in known.subtracting(ids).sorted() {
+      await forget(id)
+      news?.yield()
+    }
     // Of one from an earlier run nobody saw through which networks it went.
-    for id in held.intersection(ids) where handedOver[id] == nil { handedOver[id] = .unseen }
-    news?.yield()
+    for id in held.intersection(ids) where handedOver[id] == nil {
+      handedOver[id] = .unseen(as: path.path)
+    }
   }
 
-  func followWithdrawals(_ withdrawals: AsyncStream<Void>) async {
-    for await _ in withdrawals { await compareTransfersOrFail() }
-  }
-
-  func compareTransfersOrFail() async {
-    do {
-      try await compareTransfers()
-    } catch {
-      if !Task.isCancelled { fail(error) }
+  /// - Parameter commits: of any queue of the database, in this process: a job may have been cancelled.
+  func followWithdrawals(_ commits: AsyncStream<Void>) async {
+    for await _ in commits {
+      do {
+        try await compareTransfers()
+      } catch {
+        if !Task.isCancelled { fail(error) }
+      }
     }
   }
 
@@ -58,6 +73,7 @@ extension JobWorker {
   func take(_ news: TransferNews) async {
     let environment = queue.environment
     var backoff = environment.unreached
+    var isFirst = true
     do {
       while true {
         do {
@@ -66,8 +82,14 @@ extension JobWorker {
             try CrashPoint.reach(.uploadBeforeStore)
           }
           break
-        } catch is OfApp {
+        } catch let refusal as OfApp {
           // What an observer of the app's refuses today it may take tomorrow; the system keeps it.
+          if !isFirst {
+            refusedAnswers[news.id] = refusal.error
+            // Who drains waits for it no more.
+            if transfers?.endsWithProcess ?? false { self.news?.yield() }
+          }
+          isFirst = false
           try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
         }
       }
@@ -81,7 +103,7 @@ extension JobWorker {
 
   private func forget(_ id: String) async {
     await transfers?.forget(id)
-    handedOver[id] = nil
+    (handedOver[id], refusedAnswers[id]) = (nil, nil)
   }
 
   private func isSteady(_ id: String) -> Bool {
@@ -90,6 +112,8 @@ extension JobWorker {
 }
 
 extension NetworkPath {
-  /// What nobody has seen is no network that stayed the same.
-  static let unseen = NetworkPath(hasRoute: false, generation: 0)
+  /// What nobody has seen is no network that stayed the same, and no other one.
+  static func unseen(as now: NetworkPath) -> NetworkPath {
+    NetworkPath(hasRoute: false, generation: now.generation)
+  }
 }

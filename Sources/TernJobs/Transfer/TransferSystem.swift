@@ -55,6 +55,15 @@ struct TransferID {
 struct BegunTransfer: Codable, Hashable {
   let id: String
   var limit: DeadlineLife
+  /// Whether the job waits for its end, and for nothing else: for no retry of its own, say.
+  var isAwaited: Bool
+}
+
+/// What a handler was given of a transfer, and what goes as the attempt fails.
+struct SpentTransfer: Hashable {
+  /// A refusal, or a step's result that the handler could do nothing with.
+  let kind: CheckpointKind
+  let name: String
 }
 
 /// What is stored of one that did not come to what its job wanted, until an attempt has failed of it.

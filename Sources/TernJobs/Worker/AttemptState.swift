@@ -5,9 +5,15 @@ final class AttemptState: Sendable {
   /// Paths by name.
   private let files: Mutex<[String: String]>
   private let steps = Mutex<Set<String>>([])
-  /// The names of transfers that go on without the attempt, and whether one came to its end over a
-  /// network that did not stay the same.
-  private let transfers = Mutex<(entrusted: Set<String>, isUnsteady: Bool)>(([], false))
+  private let transfers = Mutex(Transfers())
+
+  struct Transfers {
+    /// The names of those that go on without the attempt.
+    var entrusted: Set<String> = []
+    var spent: Set<SpentTransfer> = []
+    /// Whether one came to its end over a network that did not stay the same.
+    var isUnsteady = false
+  }
 
   init(files: [String: String]) {
     self.files = Mutex(files)
@@ -22,10 +28,13 @@ final class AttemptState: Sendable {
 
   func end(step name: String) { steps.withLock { _ = $0.remove(name) } }
 
-  var entrusted: Set<String> { transfers.withLock { $0.entrusted } }
-  var isUnsteady: Bool { transfers.withLock { $0.isUnsteady } }
+  var transferred: Transfers { transfers.withLock { $0 } }
 
   func entrust(_ name: String) { transfers.withLock { _ = $0.entrusted.insert(name) } }
+
+  func spend(_ kind: CheckpointKind, _ name: String) {
+    transfers.withLock { _ = $0.spent.insert(SpentTransfer(kind: kind, name: name)) }
+  }
 
   func noteUnsteadiness() { transfers.withLock { $0.isUnsteady = true } }
 }

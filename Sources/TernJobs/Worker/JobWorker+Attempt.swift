@@ -35,14 +35,17 @@ extension JobWorker {
       end = AttemptEnd(event: .succeeded, reason: nil)
     } catch {
       end = self.end(
-        of: claim, error, pathBefore: context.attempted.isUnsteady ? .unseen : before)
+        of: claim, error,
+        pathBefore: context.attempted.transferred.isUnsteady ? .unseen(as: path.path) : before)
       hasFailed = !(error is CancellationError)
     }
-    let entrusted = context.attempted.entrusted
+    let transferred = context.attempted.transferred
     // Also where the handler took no notice of it.
-    if !entrusted.isEmpty, !hasFailed {
-      end = AttemptEnd(event: .entrusted(for: .zero), reason: nil, entrusted: entrusted)
+    if !transferred.entrusted.isEmpty, !hasFailed {
+      end = AttemptEnd(
+        event: .entrusted(for: .zero), reason: nil, entrusted: transferred.entrusted)
     }
+    end.spent = transferred.spent
     end.ran = ran?()
     let ended = EndedAttempt(claim: claim, end: end, pathBefore: before)
     if !ends.add(ended) { await finish(ended) }
@@ -92,6 +95,10 @@ extension JobWorker {
     if ends.isEmpty { return }
     for end in ends { forget(end) }
     try CrashPoint.reach(.jobAfterFinishCommit)
+    // Who is done may have begun a transfer, in an earlier attempt, and not asked for it again.
+    let done = Set(ends.filter { $0.end.event == .succeeded }.map(\.claim.id))
+    let isLeft = handedOver.keys.contains { TransferID($0).map { done.contains($0.job) } ?? false }
+    if isLeft { try await compareTransfers() }
     // Who waited to be stored while the network changed was not there to be woken.
     let path = path.path
     let isWoken = ends.contains { end in
@@ -155,7 +162,7 @@ extension JobWorker {
   private func refused(_ ended: EndedAttempt, _ refusal: OfApp) -> EndedAttempt {
     var end = self.end(
       of: ended.claim, refusal.error, pathBefore: ended.pathBefore, isOfService: false)
-    end.ran = ended.end.ran
+    (end.ran, end.spent) = (ended.end.ran, ended.end.spent)
     return EndedAttempt(claim: ended.claim, end: end, pathBefore: ended.pathBefore)
   }
 

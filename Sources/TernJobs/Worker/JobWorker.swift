@@ -30,6 +30,8 @@ public actor JobWorker {
   /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count as
   /// running until it does.
   var refused: [JobID: any Error] = [:]
+  /// Why the app refuses to have the answers to transfers stored, which the system keeps.
+  var refusedAnswers: [String: any Error] = [:]
   /// What the database refused; nothing further is written then.
   var failure: (any Error)?
   private(set) var news: AsyncStream<Void>.Continuation?
@@ -111,7 +113,7 @@ public actor JobWorker {
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.news, failure, nextAt) = (news, nil, nil)
-    (held, handedOver) = ([:], [:])
+    (held, handedOver, refusedAnswers) = ([:], [:], [:])
     let arrivals = queue.arrivals.stream()
     // Before the first look: what changes behind it is news.
     let generation = path.path.generation
@@ -130,9 +132,9 @@ public actor JobWorker {
         }
         queue.leftBehind.withLock { $0 = [:] }
         if let transfers {
-          let withdrawals = queue.withdrawals.stream()
-          try await compareTransfers()
-          group.addTask { await self.followWithdrawals(withdrawals) }
+          let commits = queue.arrivals.stream()
+          try await compareTransfers(isFirst: true)
+          group.addTask { await self.followWithdrawals(commits) }
           group.addTask { await transfers.run { await self.take($0) } }
         }
         try await loop(&group, stream, patience)
@@ -210,15 +212,18 @@ public actor JobWorker {
     while !Task.isCancelled {
       if let failure { throw failure }
       // As it is before the look for jobs: an answer that comes during it makes one ready.
-      let isCarrying = transfers?.endsWithProcess ?? false && !handedOver.isEmpty
+      let isCarrying =
+        transfers?.endsWithProcess ?? false
+        && handedOver.keys.contains { refusedAnswers[$0] == nil }
       for claim in try await turn(&group) {
         let task = AttemptTask()
         attempts[claim.id] = Attempt(claim: claim, task: task)
         group.addTask { await self.attempt(claim, task) }
       }
       if let patience, !isCarrying, attempts.count == refused.count, try await isIdle(patience) {
-        guard let refusal = refused.min(by: { $0.key < $1.key }) else { return }
-        throw refusal.value
+        if let refusal = refused.min(by: { $0.key < $1.key }) { throw refusal.value }
+        if let refusal = refusedAnswers.min(by: { $0.key < $1.key }) { throw refusal.value }
+        return
       }
       await wait(&iterator)
     }

@@ -11,7 +11,7 @@ public protocol BackgroundTransfers: Sendable {
   /// Whether all of it ends with this process, for which who drains a queue waits.
   var endsWithProcess: Bool { get }
 
-  /// Begins an upload, or does nothing where it has one by that id.
+  /// Begins an upload, or does nothing where it has one by that id, whatever became of the file.
   ///
   /// - Parameters:
   ///   - id: what it is known by in every life of the process.
@@ -28,7 +28,8 @@ public protocol BackgroundTransfers: Sendable {
 
   /// Tells every answer that is not forgotten, those from before included, until the task is cancelled.
   ///
-  /// - Parameter take: returns when the answer is stored, or can't be; what is stored is forgotten by call.
+  /// - Parameter take: returns when the answer is stored, or can't be, which can take long: no other answer
+  ///   waits for it. What is stored is forgotten by call.
   func run(_ take: @escaping @Sendable (_ id: String, TransferAnswer) async -> Void) async
 }
 
@@ -37,4 +38,7 @@ public enum TransferAnswer: Hashable, Sendable {
   /// Any status, with the whole body.
   case response(status: Int, headers: HTTPHeaders, body: [UInt8])
   case failure(HTTPError)
+
+  /// Whether a status says that the upload did what it was for.
+  package static func isWanted(_ status: Int) -> Bool { 200..<300 ~= status }
 }

@@ -28,7 +28,8 @@ public final class TransportTransfers: BackgroundTransfers {
 
   /// - Parameters:
   ///   - concurrency: how many are sent at the same time.
-  ///   - answerLimit: of an answer's body, in bytes; a longer one is ``HTTPError/Code/bodyTooLarge``.
+  ///   - answerLimit: of an answer's body, in bytes; a longer one is ``HTTPError/Code/bodyTooLarge``, and left
+  ///     out where the status is none of 200 to 299.
   public init(
     over transport: any HTTPTransport = SystemTransport.shared, concurrency: Int = 4,
     answerLimit: Int = 256 << 10
@@ -39,6 +40,7 @@ public final class TransportTransfers: BackgroundTransfers {
   }
 
   public func begin(_ id: String, _ request: HTTPRequest, file: URL) throws {
+    if state.withLock({ $0.transfers[id] != nil }) { return }
     let request = try request.uploading(file)
     state.withLock { state in
       guard state.transfers[id] == nil else { return }
@@ -128,9 +130,15 @@ public final class TransportTransfers: BackgroundTransfers {
   private func answer(to request: HTTPRequest) async -> TransferAnswer? {
     do {
       let response = try await transport.send(request)
-      return .response(
-        status: response.status, headers: response.headers,
-        body: try await response.collect(limit: answerLimit))
+      var body: [UInt8] = []
+      do {
+        body = try await response.collect(limit: answerLimit)
+      } catch let error as HTTPError
+        where error.code == .bodyTooLarge && !TransferAnswer.isWanted(response.status)
+      {
+        // The status says more than that its reason is too long.
+      }
+      return .response(status: response.status, headers: response.headers, body: body)
     } catch let error as HTTPError {
       return .failure(error)
     } catch {

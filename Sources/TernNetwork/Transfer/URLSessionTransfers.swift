@@ -7,7 +7,8 @@ import FoundationNetworking
 #endif
 
 /// Uploads by a background session of URLSession, for Apple platforms: they go on while the app is suspended or
-/// was ended by the system, which launches it again for their answers. Make it at each launch of the app.
+/// was ended by the system, which launches it again for their answers. Make it at each launch of the app, once
+/// for each identifier, and keep it for the life of the process: the system knows one session by it.
 ///
 /// - Important: Not verified: no Apple machine has run it yet. With the trait `Rehearsal` it is compiled on Linux
 ///   too, where tests run it over an ordinary session, which ends with its process.
@@ -18,11 +19,14 @@ import FoundationNetworking
 public final class URLSessionTransfers: BackgroundTransfers {
   private let session: URLSession
   private let events: URLSessionTransferEvents
+  /// Held while a task has no name yet.
+  private let naming = Mutex(())
 
   /// - Parameters:
   ///   - identifier: the session's, the same at each launch, and another one for each queue.
   ///   - isDiscretionary: whether the system may wait for a good moment: for power and WLAN.
-  ///   - answerLimit: of an answer's body, in bytes; a longer one is ``HTTPError/Code/bodyTooLarge``.
+  ///   - answerLimit: of an answer's body, in bytes; a longer one is ``HTTPError/Code/bodyTooLarge``, and left
+  ///     out where the status is none of 200 to 299.
   public init(
     _ identifier: String, isDiscretionary: Bool = false, answerLimit: Int = 256 << 10
   ) {
@@ -34,6 +38,7 @@ public final class URLSessionTransfers: BackgroundTransfers {
     let configuration = URLSessionConfiguration.ephemeral
     #endif
     configuration.httpShouldSetCookies = false
+    configuration.httpCookieStorage = nil
     configuration.urlCache = nil
     configuration.urlCredentialStorage = nil
     events = URLSessionTransferEvents(answerLimit: answerLimit)
@@ -54,6 +59,11 @@ public final class URLSessionTransfers: BackgroundTransfers {
   }
 
   public func begin(_ id: String, _ request: HTTPRequest, file: URL) async throws {
+    if let task = await tasks().first(where: { $0.taskDescription == id }) {
+      // A process may have died between making it and this.
+      return task.resume()
+    }
+    if await ids().contains(id) { return }
     let origin = try request.validated()
     guard let url = URL(string: request.url) else {
       throw HTTPError(.invalidURL, origin: origin, "the system can't read it")
@@ -62,10 +72,12 @@ public final class URLSessionTransfers: BackgroundTransfers {
     guard FileManager.default.isReadableFile(atPath: path) else {
       throw HTTPError(.fileMissing, origin: origin, "there is none to upload, or it can't be read")
     }
-    guard await !ids().contains(id) else { return }
-    let task = session.uploadTask(with: request.foundation(url), fromFile: file)
-    task.taskDescription = id
-    task.resume()
+    let foundation = request.foundation(url)
+    naming.withLock { _ in
+      let task = session.uploadTask(with: foundation, fromFile: file)
+      task.taskDescription = id
+      task.resume()
+    }
   }
 
   public func ids() async -> Set<String> {
@@ -85,21 +97,30 @@ public final class URLSessionTransfers: BackgroundTransfers {
   public func run(
     _ take: @escaping @Sendable (_ id: String, TransferAnswer) async -> Void
   ) async {
-    for await (id, answer) in events.answers() { await take(id, answer) }
+    await withDiscardingTaskGroup { group in
+      for await (id, answer) in events.answers() { group.addTask { await take(id, answer) } }
+    }
   }
 
   /// For what the app's delegate is given by
   /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)`.
   ///
-  /// - Parameter completion: is called on the main queue when the system has told all answers and they are
-  ///   stored. After it the system may suspend the app.
-  public func finishEvents(_ completion: @escaping @Sendable () -> Void) {
+  /// Answers are stored by a worker that runs, in a database that is not suspended: see to both in that launch.
+  ///
+  /// - Parameter completion: is called when the system has told all answers and they are stored. After it the
+  ///   system may suspend the app.
+  @MainActor public func finishEvents(_ completion: @escaping @MainActor () -> Void) {
     events.finish(completion)
   }
 
+  /// Those that have a name; a process died while it made any other.
   private func tasks() async -> [URLSessionTask] {
-    await withCheckedContinuation { continuation in
+    let tasks = await withCheckedContinuation { continuation in
       session.getAllTasks { continuation.resume(returning: $0) }
+    }
+    return naming.withLock { _ in
+      for task in tasks where task.taskDescription == nil { task.cancel() }
+      return tasks.filter { $0.taskDescription != nil }
     }
   }
 }
@@ -113,12 +134,13 @@ final class URLSessionTransferEvents: NSObject, URLSessionDataDelegate, Sendable
     var listener: AsyncStream<(String, TransferAnswer)>.Continuation?
     /// The system has told all that it has, since it launched the app for it.
     var isToldAll = false
-    var completion: (@Sendable () -> Void)?
+    /// What the system waits for.
+    var completions: [@MainActor () -> Void] = []
 
-    mutating func takeCompletion() -> (@Sendable () -> Void)? {
-      guard isToldAll, answers.isEmpty, let completion else { return nil }
-      (self.completion, isToldAll) = (nil, false)
-      return completion
+    mutating func takeCompletions() -> [@MainActor () -> Void] {
+      guard isToldAll, answers.isEmpty else { return [] }
+      defer { (completions, isToldAll) = ([], false) }
+      return completions
     }
   }
 
@@ -145,20 +167,21 @@ final class URLSessionTransferEvents: NSObject, URLSessionDataDelegate, Sendable
     call(
       state.withLock { state in
         state.answers.removeAll { $0.id == id }
-        return state.takeCompletion()
+        return state.takeCompletions()
       })
   }
 
-  func finish(_ completion: @escaping @Sendable () -> Void) {
+  func finish(_ completion: @escaping @MainActor () -> Void) {
     call(
       state.withLock { state in
-        state.completion = completion
-        return state.takeCompletion()
+        state.completions.append(completion)
+        return state.takeCompletions()
       })
   }
 
-  private func call(_ completion: (@Sendable () -> Void)?) {
-    if let completion { DispatchQueue.main.async(execute: completion) }
+  private func call(_ completions: [@MainActor () -> Void]) {
+    if completions.isEmpty { return }
+    Task { @MainActor in for completion in completions { completion() } }
   }
 
   // MARK: - The session
@@ -194,10 +217,14 @@ final class URLSessionTransferEvents: NSObject, URLSessionDataDelegate, Sendable
       url.flatMap { try? Origin(of: $0.absoluteString) }
     }
     let asked = origin(task.originalRequest?.url)
-    if body.count > answerLimit {
+    let isTooLong = body.count > answerLimit
+    let status = (task.response as? HTTPURLResponse)?.statusCode
+    if isTooLong, status.map(TransferAnswer.isWanted) ?? true {
       return .failure(
         HTTPError(.bodyTooLarge, origin: asked, "over the limit of \(answerLimit) bytes"))
     }
+    // That of a task whose answer is too long is this one's own.
+    let error = isTooLong ? nil : error
     if (error as? URLError)?.code == .cancelled {
       // By a person who ended the app, say: not the service's doing, nor the connection's.
       return .failure(HTTPError(.shutDown, origin: asked, "the system cancelled the upload"))
@@ -214,15 +241,17 @@ final class URLSessionTransferEvents: NSObject, URLSessionDataDelegate, Sendable
     }
     var head = ResponseHead(status: response.statusCode, headers: HTTPHeaders(fields))
     head.forgetCoding()
-    return .response(status: head.status, headers: head.headers, body: body)
+    // The status says more than that its reason is too long.
+    return .response(status: head.status, headers: head.headers, body: isTooLong ? [] : body)
   }
 
   #if canImport(Darwin)
   func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
     call(
       state.withLock { state in
-        state.isToldAll = true
-        return state.takeCompletion()
+        // Where nobody waits for it, who does so later waits for what is told then.
+        state.isToldAll = !state.completions.isEmpty
+        return state.takeCompletions()
       })
   }
   #else

@@ -67,6 +67,7 @@ public final class ScriptedTransfers: BackgroundTransfers {
   // MARK: - For the queue
 
   public func begin(_ id: String, _ request: HTTPRequest, file: URL) throws {
+    if ids().contains(id) { return }
     let path = file.path(percentEncoded: false)
     guard let content = FileManager.default.contents(atPath: path) else {
       throw HTTPError(.fileMissing, origin: nil, "there is none at \(file.lastPathComponent)")
@@ -95,7 +96,9 @@ public final class ScriptedTransfers: BackgroundTransfers {
       state.listener = listener
       for (id, answer) in state.answers { listener.yield((id, answer)) }
     }
-    for await (id, answer) in stream { await take(id, answer) }
+    await withDiscardingTaskGroup { group in
+      for await (id, answer) in stream { group.addTask { await take(id, answer) } }
+    }
   }
 
   private func drop(_ id: String) {

@@ -160,6 +160,65 @@ enum TransferKind: String, CaseIterable {
     withExtendedLifetime(kept) {}
   }
 
+  @Test(arguments: TransferKind.allCases)
+  func `one that is under way is not begun again, whatever became of its file`(
+    _ kind: TransferKind
+  ) async throws {
+    let server = try LocalServer { connection in
+      while connection.readRequest() != nil { connection.answer(204) }
+    }
+    defer { server.stop() }
+    let path = "\(NSTemporaryDirectory())transfer-\(UUID().uuidString)"
+    let url = URL(filePath: path)
+    try Data([1]).write(to: url)
+    let transfers = kind.make()
+    let request = HTTPRequest(.post, server.url)
+    try await transfers.begin("one", request, file: url)
+    try await running(transfers) { news in #expect(status(await news.next()) == 204) }
+    try FileManager.default.removeItem(at: url)
+    try await transfers.begin("one", request, file: url)
+    #expect(await transfers.ids() == ["one"])
+  }
+
+  @Test(arguments: TransferKind.allCases)
+  func `an answer waits for no other one, and an error's need not be short`(_ kind: TransferKind)
+    async throws
+  {
+    let server = try LocalServer { connection in
+      while connection.readRequest() != nil {
+        connection.answer(
+          503, "Retry-After: 7\r\n", body: [UInt8](repeating: 7, count: 1000))
+      }
+    }
+    defer { server.stop() }
+    let (kept, url) = try file([1])
+    let transfers = kind.make(answerLimit: 100)
+    let (stream, news) = AsyncStream.makeStream(of: News.self)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        await transfers.run { id, answer in
+          news.yield((id, answer))
+          // Cancelled with the run: the first one is never stored.
+          try? await Task.sleep(for: .seconds(3600))
+        }
+      }
+      var iterator = stream.makeAsyncIterator()
+      for id in ["one", "two"] {
+        try await transfers.begin(id, HTTPRequest(.post, server.url), file: url)
+        let next = await iterator.next()
+        #expect(next?.id == id)
+        guard case .response(503, let headers, let body) = next?.answer else {
+          Issue.record("\(String(describing: next))")
+          continue
+        }
+        #expect(headers["Retry-After"] == "7")
+        #expect(body.isEmpty)
+      }
+      group.cancelAll()
+    }
+    withExtendedLifetime(kept) {}
+  }
+
   @Test func `what a run of this process did not send is lost with it`() async throws {
     let begun = Signal()
     let server = try LocalServer { connection in
@@ -202,6 +261,11 @@ enum TransferKind: String, CaseIterable {
         --b--\r\n
         """)
     #expect(form.contentType == "multipart/form-data; boundary=b")
+    let bad = MultipartForm(boundary: "not one")
+    let refused = #expect(throws: HTTPError.self) {
+      try bad.write(to: URL(filePath: written.path))
+    }
+    #expect(refused?.code == .invalidHeader)
     form.add("gone", file: FileSegment("/nowhere"), named: "x")
     let error = #expect(throws: HTTPError.self) { try form.write(to: URL(filePath: written.path)) }
     #expect(error?.code == .fileMissing)
