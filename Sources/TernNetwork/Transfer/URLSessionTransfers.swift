@@ -181,7 +181,9 @@ final class URLSessionTransferEvents: NSObject, URLSessionDataDelegate, Sendable
 
   private func call(_ completions: [@MainActor () -> Void]) {
     if completions.isEmpty { return }
-    Task { @MainActor in for completion in completions { completion() } }
+    DispatchQueue.main.async {
+      MainActor.assumeIsolated { for completion in completions { completion() } }
+    }
   }
 
   // MARK: - The session
