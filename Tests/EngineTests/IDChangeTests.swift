@@ -86,11 +86,13 @@ import Testing
     }
   }
 
-  @Test("INV-02: where the log was trimmed, the id stays refused by name, and nothing is lost")
-  func trimmed() async throws {
+  /// - Parameter isTrimmed: whether the server has a snapshot in the place of what both files share.
+  @Test(
+    "INV-02: a backup whose log was trimmed goes on under a new id too",
+    arguments: [[], ["x"], ["x", "y", "z", "w"]], [false, true])
+  func trimmed(_ ids: [String], _ isTrimmed: Bool) async throws {
     var limits = ServerLimits()
-    limits.operationsPerSnapshot = 3
-    limits.retention = .zero
+    if isTrimmed { (limits.operationsPerSnapshot, limits.retention) = (3, .zero) }
     try await Server.run(Server.memoryStore(seed: 2), limits: limits) { server in
       try await copies(
         server, logRetention: .seconds(-60),
@@ -100,14 +102,18 @@ import Testing
           #expect(try phone.replica.store.hasTrimmed(lackedBy: VersionVector()))
         }
       ) { phone, copy in
+        let id = try phone.replica.store.replicaID()
         try await write(phone, "a", "b")
         try await phone.syncOnce()
-        try await write(copy, "x")
-        let id = try copy.replica.store.replicaID()
-        let error = await #expect(throws: MergeError.self) { try await copy.syncOnce() }
-        #expect(error?.code == .foreignOwn && error?.replica == id)
-        #expect(try copy.replica.store.replicaID() == id)
-        #expect(try await copy.column("SELECT count FROM item WHERE id = 'x'") == ["1"])
+        for id in ids { try await write(copy, id) }
+        try await copy.syncOnce()
+        let change = try #require(copy.engine.status.current.idChange)
+        #expect(change.former == id && change.last == 5)
+        let sum = 1 + 10 * (4 + ids.count)
+        try await expectAll(server, phone, copy, count: "\(sum)")
+        try await write(copy, "later")
+        try await write(phone, "later still")
+        try await expectAll(server, phone, copy, count: "\(sum + 20)")
       }
     }
   }
@@ -152,6 +158,39 @@ import Testing
         #expect(try copy.replica.store.replicaID() == id)
         #expect(copy.engine.status.current.idChange == nil)
         #expect(try await copy.column("SELECT id FROM item WHERE text = ''") == ["x"])
+      }
+    }
+  }
+
+  @Test("a copy that stays refused keeps what it wrote, whatever the server has in its name")
+  func refused() async throws {
+    try await Server.run(Server.memoryStore(seed: 5)) { server in
+      try await copies(
+        server, logRetention: .seconds(-60),
+        { #expect(try $0.replica.store.hasTrimmed(lackedBy: VersionVector())) }
+      ) { phone, copy in
+        let id = try phone.replica.store.replicaID()
+        try await write(phone, "a", "b", "c")
+        try await phone.syncOnce()
+        let other = try await Phone(server.port)
+        try await other.syncOnce()
+        try await write(other, "knows it")
+        // A page that was on its way, and leaves out what has the copy's own id.
+        let answer = try other.replica.store.operations(
+          lackedBy: VersionVector([id: .max]), maximumBytes: .max)
+        _ = try copy.replica.store.merge(
+          PulledPage(
+            operations: answer, cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+          from: RemotePlace(remoteID: "way", epoch: "e", cursor: nil))
+        try await copy.database.write { try $0.execute(sql: "DELETE FROM grdb_tern_main_remote") }
+        try await write(copy, "w", "x", "y", "z")
+        let error = await #expect(throws: RemoteError.self) { try await copy.syncOnce() }
+        #expect(error?.code == .sequenceConflict && error?.replica == id)
+        #expect(try copy.replica.store.replicaID() == id)
+        let own = try copy.replica.store.operations(
+          lackedBy: VersionVector([id: 3]), maximumBytes: .max
+        ).filter { $0.envelope.replica == id }
+        #expect(own.count == 4)
       }
     }
   }

@@ -12,13 +12,25 @@ import Testing
     return try Device(schema, id: 8, database: database)
   }
 
-  @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
+  /// One whose log keeps nothing for its age, with an id that has room behind it.
+  private func device(_ number: UInt64, _ schema: SyncSchema, _ creation: String) throws -> Device {
+    try Device(schema, id: number << 40, logRetention: .seconds(-60)) {
+      try $0.execute(sql: creation)
+    }
+  }
+
+  /// - Parameter isTrimmed: whether the copy's log lacks its beginning, so that states are renamed.
+  @Test(
+    arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter], [false, true])
   func `INV-01, INV-02: what a copy wrote is there under its new id, as everybody merges it`(
-    _ deletes: DeleteRule
+    _ deletes: DeleteRule, _ isTrimmed: Bool
   ) throws {
-    for seed in 0..<12 as Range<UInt64> {
+    for seed in 0..<24 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
-      let (a, b) = (try Shelf.device(1, deletes), try Shelf.device(2, deletes))
+      let schema = Shelf.schema(deletes)
+      let (a, b) = (
+        try device(1, schema, Shelf.creation), try device(2, schema, Shelf.creation)
+      )
       func write(_ devices: Device..., count: Int) throws {
         for _ in 0..<count {
           do {
@@ -30,11 +42,16 @@ import Testing
       }
       try write(a, b, count: 30)
       try meet(a, b)
+      if isTrimmed {
+        try a.trim()
+        try write(a, b, count: 10)
+        try meet(a, b)
+      }
       try a.execute("UPDATE book SET photo = 'here'")
       try a.store.seal()
       let last = try a.store.versionVector()[a.replica.store.replicaID()]
-      let copy = try copy(a, Shelf.schema(deletes))
-      try write(copy, count: 40)
+      let copy = try copy(a, schema)
+      try write(copy, count: seed % 4 == 0 ? 0 : 40)
       // A set is shown in its one form from then on.
       try copy.store.seal()
       let shown = try copy.content()
@@ -42,7 +59,7 @@ import Testing
       try write(a, b, count: 20)
       try b.pull(from: a)
       let change = try #require(try copy.changeID(after: last))
-      #expect(change.former == ReplicaID(high: 0, low: 1) && change.last == last)
+      #expect(change.former == ReplicaID(high: 0, low: 1 << 40) && change.last == last)
       #expect(try copy.store.replicaID() == change.current)
       #expect(try copy.content() == shown)
       try expectHealthy(copy)
@@ -121,13 +138,15 @@ import Testing
     #expect(try b.store.versionVector() == copy.store.versionVector())
   }
 
-  @Test func `an edit of a text, an undo and a refusal`() throws {
+  @Test(arguments: [false, true])
+  func `an edit of a text, an undo and a refusal`(_ isTrimmed: Bool) throws {
     let schema = SyncSchema(version: 1, tables: [SyncTable("t", merge: ["body": .text])])
-    let (a, b) = try Device.pair(
-      schema, "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL DEFAULT '')")
+    let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL DEFAULT '')"
+    let (a, b) = (try device(1, schema, creation), try device(2, schema, creation))
     try a.commit("INSERT INTO t VALUES ('1', 'quick fox')")
     try a.commit("UPDATE t SET body = 'the quick fox'")
     try meet(a, b)
+    if isTrimmed { try a.trim() }
     let copy = try copy(a, schema)
     try a.commit("UPDATE t SET body = 'the quick fox jumps'")
     // Of an element that only the copy has.
@@ -153,9 +172,44 @@ import Testing
     try meet(copy, b)
     try expectEqual(copy, b, "t")
   }
+
+  @Test func `a log that was trimmed is not enough where others saw what another copy wrote`()
+    throws
+  {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("t")])
+    let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a)"
+    let (a, b) = (try device(1, schema, creation), try device(2, schema, creation))
+    for id in 1...3 { try a.commit("INSERT INTO t VALUES ('\(id)', 'a')") }
+    try meet(a, b)
+    try a.trim()
+    let (first, second) = (try copy(a, schema), try copy(a, schema))
+    try a.commit("UPDATE t SET a = 'other'")
+    try b.pull(from: a)
+    try b.commit("INSERT INTO t VALUES ('b', 'knows it')")
+    for copy in [first, second] {
+      // In pages that leave its own out, like every pull.
+      try copy.merge(
+        b.store.operations(
+          lackedBy: VersionVector([ReplicaID(high: 0, low: 1 << 40): .max]), maximumBytes: .max))
+    }
+    // With nothing of its own nothing can be mistaken.
+    #expect(try first.changeID(after: 3) != nil)
+    try first.pull(from: b)
+    try expectEqual(first, b, "t")
+    try second.commit("INSERT INTO t VALUES ('mine', '')")
+    let id = try second.store.replicaID()
+    #expect(try second.changeID(after: 3) == nil)
+    #expect(try second.store.replicaID() == id)
+  }
 }
 
 extension Device {
+  fileprivate func trim() throws {
+    let known = try store.versionVector()
+    for remote in ["peer", "r"] { try store.trim(heldBy: known, at: remote) }
+    #expect(try store.hasTrimmed(lackedBy: VersionVector()))
+  }
+
   fileprivate func changeID(after last: UInt64) throws -> ReplicaIDChange? {
     try store.changeID(from: store.replicaID(), after: last, at: "r")
   }

@@ -15,6 +15,8 @@ extension SyncEngine {
       let change = try store.changeID(from: id, after: last, at: remote.id)
     else { return false }
     idChanges += 1
+    // Perhaps for what it has in the former id's name.
+    unloadable = nil
     status.update { $0.idChange = change }
     environment.didMerge()
     return true

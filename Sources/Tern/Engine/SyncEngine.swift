@@ -30,7 +30,7 @@ public actor SyncEngine {
   /// The space's position when the log was last trimmed.
   private var trimmedAt: UInt64?
   /// A snapshot that can't be loaded here, and why. It is not fetched again, but another one is.
-  private var unloadable: (id: String, error: any Error)?
+  var unloadable: (id: String, error: any Error)?
   private var isBusy = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -307,6 +307,8 @@ public actor SyncEngine {
 
   /// Forgets what every remote holds: after each greeting, and while much comes and goes.
   private func trim() throws {
+    // What it holds under this replica's numbers may be another copy's.
+    if session.refusal?.isOfOwn ?? false { return }
     let position = session.announced
     if let trimmedAt, (trimmedAt..<trimmedAt + 1000).contains(position) { return }
     trimmedAt = position

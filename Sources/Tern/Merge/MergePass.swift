@@ -197,13 +197,9 @@ final class MergePass {
   }
 
   func merger(for block: BodyBlock) throws -> (RowMerger, TableShape)? {
-    guard
-      let sql = transaction.sql.first(where: {
-        $0.shape.name.folded == block.table.folded
-          && $0.shape.deletes.kind.rawValue == block.deletes
-          && $0.shape.keyColumns.map(\.folded) == block.keyColumns.map(\.folded)
-      })
-    else { return nil }
+    guard let sql = transaction.sql.first(where: { $0.shape.holdsRows(of: block) }) else {
+      return nil
+    }
     if let merger = mergers[sql.shape.id] { return (merger, sql.shape) }
     let merger = try RowMerger(transaction, sql, hasHeld: hasHeld)
     mergers[sql.shape.id] = merger
@@ -260,6 +256,12 @@ final class MergePass {
 }
 
 extension TableShape {
+  /// Whether a block's rows are this table's: under its key and its delete rule.
+  func holdsRows(of block: BodyBlock) -> Bool {
+    name.folded == block.table.folded && deletes.kind.rawValue == block.deletes
+      && keyColumns.map(\.folded) == block.keyColumns.map(\.folded)
+  }
+
   /// Where a block's columns stand here, under their name or one that they had before; a column
   /// of another rule counts as unknown.
   func mapping(of block: BodyBlock) -> RowMerger.Mapping {

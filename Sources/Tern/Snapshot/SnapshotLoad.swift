@@ -183,21 +183,22 @@ final class SnapshotLoad {
       try tail.formUnion(transaction.logIDs(of: index, after: heads[id]))
       let time = held[id]?.time ?? .zero
       let isBehind = row.stored < heads[id]
-      // Two copies of the author wrote on; of another one of itself this replica hears when it pushes.
-      if index != 0, !isBehind, heads[id] > 0,
-        let here = try transaction.time(of: LogID(author: index, sequence: heads[id]), row),
-        here != time
-      {
+      let here =
+        isBehind || heads[id] == 0
+        ? nil : try transaction.time(of: LogID(author: index, sequence: heads[id]), row)
+      if let here, here != time {
+        // Two copies of the author wrote on. What is here stays, and goes on after its own times.
+        if index == 0 { throw MergeError(.foreignOwn, id, heads[id]) }
         try forks?.note(index, heads[id], isOther: true)
       }
-      (row.stored, row.merged, row.time) = (heads[id], heads[id], time)
+      (row.stored, row.merged, row.time) = (heads[id], heads[id], here ?? time)
       try transaction.save(row, of: index)
       if isBehind {
         try transaction.forgetLog(of: index, upTo: heads[id])
         (row.trimmed, row.trimmedTime) = (row.stored, row.time)
         try transaction.saveTrimmed(row, of: index)
       }
-      transaction.lastTime = max(transaction.lastTime, row.time)
+      transaction.lastTime = max(transaction.lastTime, time)
     }
     return tail
   }

@@ -119,7 +119,7 @@ public protocol ReplicaStore: Sendable {
   ///   - former: the id that it has.
   ///   - last: the last own operation that the remote has just so. It must have no later one.
   /// - Returns: `nil`, and nothing is changed, where it has another id by now, the remote or another one
-  ///   may have a later one, a table syncs no more, or the log no longer begins at the beginning.
+  ///   may have a later one, or the log no longer begins at the beginning and does not say enough.
   func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
     -> ReplicaIDChange?
 

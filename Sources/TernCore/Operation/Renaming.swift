@@ -22,7 +22,7 @@ package struct Renaming: Hashable, Sendable {
   }
 
   /// The same where the operations with these numbers are meant.
-  private func renamed(exactly vector: VersionVector) -> VersionVector {
+  package func renamed(exactly vector: VersionVector) -> VersionVector {
     guard vector[old] > last else { return vector }
     var vector = vector
     vector[new] = vector[old] - last

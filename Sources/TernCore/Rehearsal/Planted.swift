@@ -34,6 +34,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case copyForgets
   /// It goes on pulling where it was.
   case copyKeepsCursor
+  /// Where its log was trimmed, what it wrote before the copy was made becomes the new id's too.
+  case copyTakesStates
   /// States that a loaded snapshot does not have stay.
   case snapshotKeepsOld
   /// A table's digest has authors by the numbers that this replica gave them.
@@ -86,8 +88,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
-    .copyForgets, .copyKeepsCursor, .digestByNumber, .tokenOpensAll, .rowLeftOut,
-    .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
+    .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
+    .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
   ]
   package static let ofJobs: [Planted] = [
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

@@ -216,7 +216,7 @@ extension TextSequence {
   }
 
   /// Makes two pieces of one.
-  private mutating func split(_ place: Int32, behind rank: UInt32) {
+  mutating func split(_ place: Int32, behind rank: UInt32) {
     let piece = pieces[Int(place)]
     guard place > 0, rank >= piece.rank, rank < piece.last else { return }
     let count = rank - piece.rank + 1

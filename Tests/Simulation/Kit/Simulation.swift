@@ -123,7 +123,10 @@ public final class Simulation: @unchecked Sendable {
       for device in devices where seconds % 60 == 0 && device.isCopied { device.kill() }
       seconds += 1
       try await clock.sleep(for: .seconds(1))
-      for device in devices where device.isRefused { device.beginAnew() }
+      for device in devices where device.isRefused {
+        device.checkRefusal()
+        device.beginAnew()
+      }
       for device in devices where device.waitsForUpgrade { device.upgrade() }
     }
     trace.note("quiet")

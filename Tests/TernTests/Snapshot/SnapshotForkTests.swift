@@ -62,4 +62,47 @@ import Testing
     try again.load(parts, from: Self.place)
     #expect(try again.store.counts().forks.isEmpty)
   }
+
+  @Test(
+    "what is here of such an author stays, also where it is earlier than the snapshot's",
+    arguments: [1, 2])
+  func earlier(_ second: Int) throws {
+    let (mine, theirs, clock, cutter) = (
+      try device(1), try device(1), try device(2), try device(3)
+    )
+    for number in 1...3 { try mine.commit("INSERT INTO t VALUES ('mine \(number)', '')") }
+    // Later than all that, also within one millisecond.
+    for number in 1...9 { try clock.commit("INSERT INTO t VALUES ('clock \(number)', '')") }
+    try theirs.pull(from: clock)
+    for number in 1...second { try theirs.commit("INSERT INTO t VALUES ('theirs \(number)', '')") }
+    try cutter.pull(from: theirs)
+    let device = try device(4)
+    try device.pull(from: mine)
+    try device.load(Parts(of: cutter), from: Self.place)
+    let author = ReplicaID(high: 0, low: 1)
+    #expect(
+      try device.store.counts().forks == [
+        ReplicaFork(remote: "r", replica: author, sequence: UInt64(second))
+      ])
+    let ids = try device.column("SELECT id FROM t ORDER BY id")
+    #expect(ids.contains("clock 9") && ids.contains("mine 3") && ids.contains("theirs 1"))
+    #expect(try device.store.versionVector()[author] == 3)
+    // And what it wrote after that, from where the same copy is known.
+    try mine.commit("INSERT INTO t VALUES ('mine 4', '')")
+    try device.pull(from: mine)
+    #expect(try device.column("SELECT id FROM t WHERE id = 'mine 4'") == ["mine 4"])
+    try expectHealthy(device)
+  }
+
+  @Test func `one with another operation of this replica is refused by name`() throws {
+    let (mine, theirs, clock) = (try device(1), try device(1), try device(2))
+    try mine.commit("INSERT INTO t VALUES ('mine', '')")
+    try clock.commit("INSERT INTO t VALUES ('clock', '')")
+    try theirs.pull(from: clock)
+    try theirs.commit("INSERT INTO t VALUES ('theirs', '')")
+    let parts = try Parts(of: theirs)
+    let error = #expect(throws: MergeError.self) { try mine.load(parts, from: Self.place) }
+    #expect(error?.code == .foreignOwn && error?.sequence == 1)
+    #expect(try mine.column("SELECT id FROM t") == ["mine"])
+  }
 }

@@ -26,6 +26,8 @@ extension Planted {
     case .snapshotKeepsOld: "states that a loaded snapshot does not have stay"
     case .copyForgets: "a copy of a database that takes a new id drops what it wrote alone"
     case .copyKeepsCursor: "a copy that takes a new id goes on pulling where it was"
+    case .copyTakesStates:
+      "a copy whose log was trimmed takes along what it wrote before it was made"
     case .digestByNumber: "two replicas' digests of one state differ"
     case .tokenOpensAll: "a token opens every space"
     case .rowLeftOut: "of the rows of an operation the second is not merged"

@@ -215,6 +215,25 @@ final class SimulatedDevice: @unchecked Sendable {
     }
   }
 
+  /// A copy may stay refused where its log was trimmed and somebody had seen what another copy wrote under the
+  /// numbers that it used later.
+  func checkRefusal() {
+    do {
+      let isMistaken = try database.unsafeRead { db in
+        try db.integer(
+          """
+          SELECT EXISTS (SELECT 1 FROM grdb_tern_main_author WHERE trimmed > 0)
+          AND EXISTS (SELECT 1 FROM grdb_tern_main_seen WHERE other = 0 AND sequence >
+            (SELECT ifnull(max(accepted), 0) FROM grdb_tern_main_offer))
+          """)
+      }
+      trace.note("device \(index) is refused")
+      if isMistaken == 0 { note("INV-02: device \(index) is refused for good: \(summary)") }
+    } catch {
+      note("failed: \(error)")
+    }
+  }
+
   /// Whether it waits, by name, for the app's next release: to load the snapshot of a newer one.
   var waitsForUpgrade: Bool {
     release == 1 && pending == nil

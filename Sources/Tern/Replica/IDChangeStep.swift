@@ -1,0 +1,228 @@
+import Foundation
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Makes the log that of a replica with a new id. The state is made anew from it, or renamed in place.
+struct IDChangeStep {
+  private let transaction: StoreTransaction
+  private let renaming: Renaming
+  private let own: StoreTransaction.AuthorRow
+  /// The place of the former id among the authors.
+  private let former: UInt32
+  private var tables: StoreTables { transaction.tables }
+
+  /// Of the last operation that stays the former id's.
+  private let time: HybridTime
+
+  enum Way {
+    /// Everything is in the log.
+    case anew
+    /// States are renamed where they are: see ``StateRenaming``.
+    case inPlace
+  }
+
+  init(_ transaction: StoreTransaction, _ renaming: Renaming) throws {
+    self.transaction = transaction
+    self.renaming = renaming
+    own = try transaction.author(0)
+    former = UInt32(transaction.authors.ids.count)
+    time =
+      try transaction.time(of: LogID(author: 0, sequence: renaming.last), own) ?? .zero
+  }
+
+  private var isAnyRenamed: Bool { own.stored > renaming.last }
+
+  /// How, if nobody can have what the new id is given, and what is here is enough.
+  func way(at remoteID: String) throws -> Way? {
+    guard (own.trimmed...own.stored).contains(renaming.last),
+      try transaction.accepted(by: remoteID) <= renaming.last,
+      try transaction.lastOffered(besides: remoteID) <= renaming.last
+    else { return nil }
+    guard renaming.last == 0 || time != .zero else {
+      throw ReplicaError(.damaged, "the log lacks an operation that it acknowledged")
+    }
+    // A remote that has half a group of this one's and another half of the other's is beyond that.
+    let last = LogID(author: 0, sequence: renaming.last)
+    if try transaction.operation(last)?.envelope.continues ?? false { return nil }
+    // What a table that syncs no more has in the log is merged into no state.
+    let isAllSynced = try !exists("FROM \(tables.table) WHERE NOT is_synced")
+    let isWhole = try transaction.authors.ids.indices.allSatisfy {
+      try transaction.author(UInt32($0)).trimmed == 0
+    }
+    if isAllSynced, isWhole { return .anew }
+    guard isAnyRenamed else { return .inPlace }
+    // Somebody saw another copy's operations under these numbers, and what is merged of theirs means those.
+    let isMistaken = try exists(
+      "FROM \(tables.seen) WHERE other = 0 AND sequence > \(renaming.last)")
+    return isAllSynced && !isMistaken ? .inPlace : nil
+  }
+
+  private func exists(_ clause: String) throws -> Bool {
+    try Bool.fetchOne(transaction.db, sql: "SELECT EXISTS (SELECT 1 \(clause))") ?? false
+  }
+
+  func run() throws {
+    let last = Int64(renaming.last)
+    try renameOperations(try announced())
+    try saveAuthors()
+    for column in ["author", "other"] {
+      try execute("UPDATE \(tables.seen) SET \(column) = ? WHERE \(column) = 0", [former])
+    }
+    try execute("UPDATE \(tables.remoteHead) SET author = ? WHERE author = 0", [former])
+    for side in ["loser", "winner"] {
+      try execute(
+        "UPDATE \(tables.inbox) SET \(side) = ? WHERE \(side) = 0 AND \(side)_time <= ?",
+        [former, Int64(bitPattern: time.rawValue)])
+    }
+    try execute("DELETE FROM \(tables.undone) WHERE sequence <= ?", [last])
+    try execute("UPDATE \(tables.undone) SET sequence = sequence - ?", [last])
+    // The numbers were the former id's. What other copies wrote under that, every pull has left out.
+    try execute("DELETE FROM \(tables.offer)")
+    let cursor = Planted.isActive(.copyKeepsCursor) ? "cursor" : "NULL"
+    try execute("UPDATE \(tables.remote) SET cursor = \(cursor), compared = NULL")
+  }
+
+  /// What the former id had said that it had seen.
+  private func announced() throws -> VersionVector {
+    let rows = try Row.fetchAll(
+      transaction.db, sql: "SELECT id, announced FROM \(tables.author) WHERE idx > 0")
+    return VersionVector(
+      Dictionary(
+        uniqueKeysWithValues: rows.compactMap { row in
+          ReplicaID(bytes: Array(row["id"] as Data)).map { ($0, UInt64(row["announced"] as Int64)) }
+        }))
+  }
+
+  private func renameOperations(_ announced: VersionVector) throws {
+    let moved = try transaction.logIDs(of: 0, after: renaming.last)
+    // What one of them says first, the former id had not said before.
+    var seen = announced
+    for id in moved {
+      for replica in try transaction.operation(id)?.envelope.seen.sequences.keys ?? [:].keys {
+        seen[replica] = 0
+      }
+    }
+    try Concurrency(transaction).note(seen, by: former)
+    let formerID = LogID(author: former, sequence: 0).rawValue
+    let last = LogID(author: 0, sequence: renaming.last).rawValue
+    for table in [tables.log, tables.deferred, tables.aside] {
+      try execute("UPDATE \(table) SET id = id + ? WHERE id <= ?", [formerID, last])
+    }
+    for id in moved {
+      guard let operation = try transaction.operation(id) else { continue }
+      try transaction.dropFromLog(id)
+      try execute("UPDATE \(tables.deferred) SET id = id - ? WHERE id = ?", [last, id.rawValue])
+      try execute(
+        "UPDATE \(tables.aside) SET id = id - ?1, first = first - ?1 WHERE id = ?2",
+        [last, id.rawValue])
+      if Planted.isActive(.copyForgets) { continue }
+      // To a number that is free: all before are the former id's, or are renamed already.
+      try transaction.appendToLog(renaming.renamed(operation, seen: seen), author: 0)
+    }
+  }
+
+  private func saveAuthors() throws {
+    let count = Planted.isActive(.copyForgets) ? 0 : Int64(own.stored - renaming.last)
+    let ownTime = count > 0 ? own.time : .zero
+    let (old, new) = (Data(renaming.old.bytes), Data(renaming.new.bytes))
+    try execute("UPDATE \(tables.replica) SET id = ?", [new])
+    try execute(
+      """
+      UPDATE \(tables.author)
+      SET id = ?, stored = ?, merged = ?, time = ?, trimmed = 0, trimmed_time = 0 WHERE idx = 0
+      """, [new, count, count, Int64(bitPattern: ownTime.rawValue)])
+    // Nothing is seen by the new id until it says so.
+    try execute("UPDATE \(tables.author) SET announced = 0")
+    try execute(
+      """
+      INSERT INTO \(tables.author)
+        (idx, id, stored, merged, announced, time, trimmed, trimmed_time)
+      VALUES (?, ?, ?, ?, 0, ?, ?, ?)
+      """,
+      [
+        former, old, Int64(renaming.last), Int64(renaming.last), Int64(bitPattern: time.rawValue),
+        Int64(own.trimmed), Int64(bitPattern: own.trimmedTime.rawValue),
+      ])
+  }
+
+  // MARK: - In place
+
+  private var states: StateRenaming {
+    StateRenaming(renaming, time: time, former: former, isAny: isAnyRenamed)
+  }
+
+  /// Renames what the states of all tables name, those of tables that sync no more too.
+  func renameStates() throws {
+    let states = states
+    let function = DatabaseFunction("grdb_tern_renamed", argumentCount: 1, pure: true) { values in
+      guard let cells = Data.fromDatabaseValue(values[0]) else { return nil }
+      var writer = ByteWriter()
+      let read = try cells.withUnsafeBytes { try RowState.readCells($0) }
+      RowState(life: 1, cells: try states.renamed(read)).appendCells(to: &writer)
+      return Data(writer.bytes)
+    }
+    transaction.db.add(function: function)
+    defer { transaction.db.remove(function: function) }
+    let bound = Planted.isActive(.copyTakesStates) ? -1 : Int64(bitPattern: time.rawValue)
+    for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(tables.table)") {
+      try execute(
+        """
+        UPDATE \(tables.prefix)row_\(id) SET
+          author = CASE WHEN author = 0 AND time <> 0 AND time <= ? THEN ? ELSE author END,
+          cells = grdb_tern_renamed(cells)
+        WHERE author = 0 OR cells IS NOT NULL
+        """, [bound, former])
+    }
+  }
+
+  /// Puts back what the former id wrote last to rows that the new one wrote to later: a state has the last
+  /// of each author alone. The log says it, as far back as it goes.
+  ///
+  /// - Parameter changed: after ``run()``.
+  func noteFormerWrites(_ changed: StoreTransaction) throws {
+    guard isAnyRenamed else { return }
+    let states = states
+    for id in try changed.logIDs(of: former, after: own.trimmed) {
+      try changed.changeStates(writtenBy: id) { states.note(id.sequence, in: &$0) }
+    }
+    guard own.trimmed > 0 else { return }
+    for id in try changed.logIDs(of: 0, after: 0) {
+      try changed.changeStates(writtenBy: id) { states.noteAny(upTo: own.trimmed, in: &$0) }
+    }
+  }
+
+  private func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
+    try transaction.db.execute(sql: sql, arguments: arguments)
+  }
+}
+
+extension StoreTransaction {
+  /// Up to which own operation any other remote may have been given them.
+  fileprivate func lastOffered(besides remoteID: String) throws -> UInt64 {
+    let select = try statement(
+      "SELECT ifnull(max(sequence), 0) FROM \(tables.offer) WHERE remote <> ?")
+    select.bind(1, copy: .string(remoteID))
+    defer { select.reset() }
+    return try select.step() ? select.raw(0) : 0
+  }
+  /// Changes the states of the rows that an operation wrote, in the lives that they have now, where deletes
+  /// know writes by their numbers.
+  fileprivate func changeStates(writtenBy id: LogID, _ change: (inout RowState) -> Void) throws {
+    var row = BodyRow()
+    try operation(id)?.forEachBlock { block, reader in
+      let known = sql.first { $0.shape.holdsRows(of: block) && $0.shape.deletes == .updateWins }
+      while try reader.nextRow(&row, of: block) {
+        guard let known, row.kind != .delete else { continue }
+        let key = row.key.compactMap(\.value)
+        guard var state = try state(of: key, known), state.life == row.life else { continue }
+        let before = state
+        change(&state)
+        if state == before { continue }
+        let put = try statement(known.putState)
+        for (index, value) in key.enumerated() { put.bind(Int32(index + 1), copy: value) }
+        try run(put, state: state, keyCount: key.count)
+      }
+    }
+  }
+}
