@@ -25,7 +25,7 @@ import Testing
   func `INV-01, INV-02: what a copy wrote is there under its new id, as everybody merges it`(
     _ deletes: DeleteRule, _ isTrimmed: Bool
   ) throws {
-    for seed in 0..<24 as Range<UInt64> {
+    for seed in 0..<12 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
       let schema = Shelf.schema(deletes)
       let (a, b) = (
@@ -164,6 +164,8 @@ import Testing
       #expect(try device.column("SELECT body FROM t") == ["the very quick rd fox jumps"])
     }
     try expectEqual(a, copy, "t")
+    // Of a text that needs the whole log.
+    if isTrimmed { return }
     #expect(try copy.store.undo()?.rows.map(\.columns) == [["body"]])
     #expect(try copy.column("SELECT body FROM t") == ["the quick rd fox jumps"])
     for _ in 0..<4 { _ = try copy.store.undo() }
