@@ -25,7 +25,7 @@ final class JobFolder: Sendable {
   ///
   /// - Parameter named: the paths in a folder that jobs have; asked for after its process is known
   ///   to be dead.
-  /// - Throws: ``JobQueueError`` `.folderInUse`, ``FileFailure``, what Foundation throws, and the
+  /// - Throws: ``JobQueueError`` `.folderInUse` and `.fileFailed`, ``FileFailure``, what Foundation throws, and the
   ///   `DatabaseError` that `named` throws.
   init(
     root: String, _ durable: DurableFile, owner: FolderOwner,
@@ -39,11 +39,7 @@ final class JobFolder: Sendable {
     let rootLock = try FileLock.wait("\(root)/\(Self.rootLockName)")
     defer { withExtendedLifetime(rootLock) {} }
     try owner.claim("\(root)/\(Self.rootLockName)", durable) { try Self.isOpen(root) }
-    var name = Self.name(makeID())
-    while mkdir("\(root)/\(name)", 0o700) != 0 {
-      guard errno == EEXIST else { throw FileFailure("making a folder") }
-      name = Self.name(makeID())
-    }
+    let name = try Self.makeSession(in: root, makeID)
     session = name
     guard let lock = try FileLock.attempt("\(root)/\(name)/\(Self.lockName)") else {
       throw FileFailure("locking a new folder", EWOULDBLOCK)
@@ -53,6 +49,23 @@ final class JobFolder: Sendable {
     try durable.syncFolder(of: "\(root)/\(name)/\(Self.lockName)")
     try durable.syncFolder(of: "\(root)/\(name)")
     unswept = try Self.sweep(root, named)
+  }
+
+  /// - Returns: the name of a new folder.
+  private static func makeSession(in root: String, _ makeID: () -> UInt64) throws -> String {
+    var taken: Set<String> = []
+    while true {
+      let name = Self.name(makeID())
+      if mkdir("\(root)/\(name)", 0o700) == 0 { return name }
+      guard errno == EEXIST else { throw FileFailure("making a folder") }
+      // Chance repeats no number of 64 bits.
+      guard taken.insert(name).inserted else {
+        throw JobQueueError(
+          .fileFailed,
+          "the folder \(root) has a “\(name)” already, and `makeID` of the queue's environment gives that "
+            + "number again and again; let it draw another one each time")
+      }
+    }
   }
 
   private static func name(_ id: UInt64) -> String {

@@ -10,7 +10,7 @@ public struct JobEnvironment: Sendable {
   public var wallClock: @Sendable () -> Duration
   /// Draws a number from 0 to 1.
   public var jitter: @Sendable () -> Double
-  /// Draws a number for a file's name.
+  /// Draws a number for a file's name: another one each time.
   public var makeID: @Sendable () -> UInt64
   /// How often to look whether another process wrote to the database, where the system can't tell.
   public var pollInterval: Duration

@@ -93,6 +93,29 @@ import Testing
   }
   #endif
 
+  @Test(.timeLimit(.minutes(1)))
+  func `numbers that repeat for ever end an opening with an error`()
+    throws
+  {
+    try withTemporaryFolder { folder in
+      let database = try DatabaseQueue(path: "\(folder)/app.sqlite")
+      let draws = Mutex<[UInt64]>([])
+      func open(_ numbers: [UInt64]) throws -> JobQueue {
+        draws.withLock { $0 = numbers }
+        let environment = JobEnvironment(
+          makeID: { draws.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } })
+        return try JobQueue.openBlocking(database, environment: environment)
+      }
+      let first = try open([7])
+      let error = #expect(throws: JobQueueError.self) { _ = try open([7]) }
+      #expect(error?.code == .fileFailed)
+      #expect(error?.message.contains("app.sqlite-files has a “0000000000000007” already") == true)
+      #expect(error?.message.contains("makeID") == true)
+      _ = try open([7, 8])
+      withExtendedLifetime(first) {}
+    }
+  }
+
   @Test func `the folder of a database in memory goes with it, and not before`() throws {
     let root: String
     do {
