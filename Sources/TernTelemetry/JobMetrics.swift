@@ -36,14 +36,24 @@ public final class JobMetrics: JobObserver {
   }
 
   public func observe(_ event: JobEvent) {
-    kinds.withLock { kinds in
-      if kinds[event.kind] == nil {
-        kinds[event.kind] = KindMetrics(
-          [("queue", queue), ("kind", event.kind)], factory)
-      }
-      kinds[event.kind]?.count(event.change)
-    }
+    with(event.kind) { $0.count(event.change) }
     if let count = event.unfinished { unfinished.record(count) }
+  }
+
+  private func with<T: Sendable>(_ kind: String, _ body: (inout KindMetrics) -> T) -> T {
+    kinds.withLock { kinds in
+      body(&kinds[kind, or: KindMetrics([("queue", queue), ("kind", kind)], factory)])
+    }
+  }
+}
+
+extension JobMetrics: JobSurrounding {
+  // Not by events: the end of a handler whose run ended with the database's error is told by the next run.
+  package func surround(_ context: JobContext, _ body: () async throws -> Void) async throws {
+    let running = with(context.kind) { $0.running }
+    running.increment()
+    defer { running.decrement() }
+    try await body()
   }
 }
 
@@ -66,7 +76,7 @@ private struct KindMetrics {
   private let labels: KindLabels
   private let enqueued: Counter
   private let wait: Timer
-  private let running: Meter
+  let running: Meter
   private var attempts: [AttemptOutcome: Counter] = [:]
   private var runs: [AttemptOutcome: Timer] = [:]
   private var ended: [JobOutcome: Counter] = [:]
@@ -82,9 +92,7 @@ private struct KindMetrics {
     let labels = labels
     switch change {
     case .enqueued: enqueued.increment()
-    case .started(let waited, _):
-      wait.recordNanoseconds(waited.inNanoseconds)
-      running.increment()
+    case .started(let waited, _): wait.recordNanoseconds(waited.inNanoseconds)
     default: break
     }
     if let outcome = JobOutcome(change) {
@@ -92,8 +100,6 @@ private struct KindMetrics {
     }
     guard let (outcome, ran) = AttemptOutcome.of(change) else { return }
     attempts[outcome, or: labels.counter("tern.jobs.attempts", outcome.rawValue)].increment()
-    // What another process ran is no handler of this one.
-    if outcome != .died { running.decrement() }
     guard let ran else { return }
     runs[outcome, or: labels.timer("tern.jobs.run", outcome.rawValue)]
       .recordNanoseconds(ran.inNanoseconds)
@@ -109,6 +115,7 @@ extension Dictionary {
       self[key] = value
       return value
     }
+    set { self[key] = newValue }
   }
 }
 

@@ -23,74 +23,98 @@ final class PendingEvents: Sendable {
     let truth: Truth
   }
 
-  /// One transaction of one connection, which keeps it until its end.
+  /// What the open transaction of one connection will have done.
+  ///
+  /// It hears of the end before those that the transaction added, of which one may open another
+  /// transaction then, and that one be rolled back.
   private final class Batch: TransactionObserver, Sendable {
-    let owner: PendingEvents
-    let changes = Mutex<(pending: [Pending], jobs: Set<JobID>)>(([], []))
+    private let observers: [any JobObserver]
+    private let changes = Mutex<(pending: [Pending], jobs: Set<JobID>)>(([], []))
 
-    init(_ owner: PendingEvents) { self.owner = owner }
+    init(_ observers: [any JobObserver]) { self.observers = observers }
+
+    func add(_ event: JobEvent, if truth: Truth) {
+      changes.withLock { changes in
+        if truth != .committed, !changes.jobs.insert(event.job).inserted {
+          // What is said of a job twice was taken back in between; of an id that is new, all.
+          let isNew = event.change.isEnqueued
+          changes.pending.removeAll {
+            $0.event.job == event.job && $0.truth != .committed
+              && (isNew || $0.event.change == event.change)
+          }
+        }
+        changes.pending.append(Pending(event: event, truth: truth))
+      }
+    }
+
+    func take() -> [Pending] {
+      changes.withLock { changes in
+        defer { changes = ([], []) }
+        return changes.pending
+      }
+    }
 
     func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }
     func databaseDidChange(with event: DatabaseEvent) {}
-
-    func databaseDidCommit(_ db: Database) {
-      owner.drop(db)
-      owner.tell(changes.withLock { $0.pending }, db)
-    }
-
-    func databaseDidRollback(_ db: Database) { owner.drop(db) }
+    func databaseDidCommit(_ db: Database) { PendingEvents.tell(take(), to: observers, db) }
+    func databaseDidRollback(_ db: Database) { _ = take() }
   }
 
   private struct Held {
     weak var batch: Batch?
   }
 
+  private struct Batches {
+    /// By connection, which keeps it.
+    var held: [ObjectIdentifier: Held] = [:]
+    /// That of the queue's own writer, which does not.
+    var own: Batch?
+  }
+
   private let observers: [any JobObserver]
   /// What surrounds handlers.
-  let surrounding: (any JobSurrounding)?
-  /// By connection.
-  private let batches = Mutex<[ObjectIdentifier: Held]>([:])
+  let surrounding: [any JobSurrounding]
+  private let batches = Mutex(Batches())
 
   /// - Returns: `nil` without observers.
-  init?(_ observers: [any JobObserver]) {
+  init?(_ observers: [any JobObserver], of database: any DatabaseWriter) {
     if observers.isEmpty { return nil }
     self.observers = observers
-    surrounding = observers.lazy.compactMap { $0 as? any JobSurrounding }.first
+    surrounding = observers.compactMap { $0 as? any JobSurrounding }
+    let own = Batch(observers)
+    database.writeWithoutTransaction { db in
+      batches.withLock { $0 = Batches(held: [ObjectIdentifier(db): Held(batch: own)], own: own) }
+      db.add(transactionObserver: own, extent: .observerLifetime)
+    }
   }
 
   /// To be told when the transaction is committed that `db` is in.
   func add(_ event: JobEvent, if truth: Truth = .committed, in db: Database) {
-    batch(of: db).changes.withLock { changes in
-      if truth != .committed, !changes.jobs.insert(event.job).inserted {
-        // What is said of a job twice was taken back in between; of an id that is new, all.
-        let isNew = event.change.isEnqueued
-        changes.pending.removeAll {
-          $0.event.job == event.job && $0.truth != .committed
-            && (isNew || $0.event.change == event.change)
-        }
-      }
-      changes.pending.append(Pending(event: event, truth: truth))
-    }
+    batch(of: db).add(event, if: truth)
+  }
+
+  /// Nothing is told of a transaction that failed: where SQLite rolls one back by itself, GRDB tells nobody.
+  func drop(_ db: Database) {
+    _ = batches.withLock { $0.held[ObjectIdentifier(db)]?.batch }?.take()
   }
 
   private func batch(of db: Database) -> Batch {
     let (batch, isNew) = batches.withLock { batches in
-      if let batch = batches[ObjectIdentifier(db)]?.batch { return (batch, false) }
-      let batch = Batch(self)
-      batches[ObjectIdentifier(db)] = Held(batch: batch)
+      if let batch = batches.held[ObjectIdentifier(db)]?.batch { return (batch, false) }
+      let batch = Batch(observers)
+      batches.held[ObjectIdentifier(db)] = Held(batch: batch)
       return (batch, true)
     }
-    if isNew { db.add(transactionObserver: batch, extent: .nextTransaction) }
+    if isNew { db.add(transactionObserver: batch, extent: .databaseLifetime) }
     return batch
-  }
-
-  private func drop(_ db: Database) {
-    batches.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(db)) }
   }
 
   // MARK: - After the commit
 
-  private func tell(_ pending: [Pending], _ db: Database) {
+  private static func tell(
+    _ pending: [Pending], to observers: [any JobObserver], _ db: Database
+  ) {
+    if pending.isEmpty { return }
     // What can not be read now is not known: the app's part of it is left untold.
     let unfinished = try? Int.fetchOne(db, sql: "SELECT unfinished FROM \(JobTables.queue)")
     let truths = pending.map { isTrue($0, db) }
@@ -111,7 +135,7 @@ final class PendingEvents: Sendable {
     }
   }
 
-  private func isTrue(_ pending: Pending, _ db: Database) -> Bool {
+  private static func isTrue(_ pending: Pending, _ db: Database) -> Bool {
     if pending.truth == .committed { return true }
     // As above.
     guard let now = try? Standing(pending.event.job, db) else { return false }

@@ -121,8 +121,8 @@ public final class JobQueue: Sendable {
     // The worker of another process looks at the database when its lock file is touched.
     arrivals = LocalWrites(tables: [JobTables.job]) { FileWatch.touch(lockPath) }
     copying = BlockingWork(executor: environment.fileExecutor)
-    events = PendingEvents(environment.observers)
     database.add(transactionObserver: arrivals, extent: .observerLifetime)
+    events = PendingEvents(environment.observers, of: database)
   }
 
   package var filesFolder: String { folder.root }

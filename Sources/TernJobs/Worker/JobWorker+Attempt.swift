@@ -27,10 +27,7 @@ extension JobWorker {
     var hasFailed = false
     do {
       try await task.run {
-        guard let surrounding = queue.events?.surrounding else {
-          return try await claim.work(context)
-        }
-        try await surrounding.surround(context) { try await claim.work(context) }
+        try await surround(context, queue.events?.surrounding[...] ?? [], claim.work)
       }
       end = AttemptEnd(event: .succeeded, reason: nil)
     } catch {
@@ -49,6 +46,13 @@ extension JobWorker {
     end.ran = ran?()
     let ended = EndedAttempt(claim: claim, end: end, pathBefore: before)
     if !ends.add(ended) { await finish(ended) }
+  }
+
+  private nonisolated func surround(
+    _ context: JobContext, _ rest: ArraySlice<any JobSurrounding>, _ work: JobHandlers.Work
+  ) async throws {
+    guard let first = rest.first else { return try await work(context) }
+    try await first.surround(context) { try await surround(context, rest.dropFirst(), work) }
   }
 
   nonisolated func end(

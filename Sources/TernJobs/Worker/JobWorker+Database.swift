@@ -69,9 +69,14 @@ extension JobWorker {
   private func writeOnce<T>(_ isDurable: Bool, _ body: (JobRows) throws -> T) throws -> T {
     var isWritten = false
     func written(_ db: Database) throws -> T {
-      let result = try body(JobRows(db, limits: queue.limits, events: queue.events))
-      isWritten = true
-      return result
+      do {
+        let result = try body(JobRows(db, limits: queue.limits, events: queue.events))
+        isWritten = true
+        return result
+      } catch {
+        queue.events?.drop(db)
+        throw error
+      }
     }
     do {
       if isDurable { return try queue.database.write(written) }

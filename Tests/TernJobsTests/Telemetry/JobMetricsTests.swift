@@ -83,6 +83,22 @@ import Testing
     }
   }
 
+  @Test func `who runs as the database ends the worker runs no more`() throws {
+    try run { rig, queue in
+      for name in ["a", "b"] { _ = try rig.enqueue(queue, Tidy(name: name)) }
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { job, _ in
+          try await rig.sleep(job.name == "a" ? 1 : 100)
+          try rig.write { try $0.execute(sql: "DROP TABLE grdb_tern_jobqueue") }
+        }
+      }
+      let error = try rig.die(worker) as? JobQueueError
+      #expect(error?.code == .notInstalled)
+      let running = try metrics.expectMeter("tern.jobs.running", dimensions("tidy"))
+      #expect(running.values.max() == 2 && running.values.last == 0)
+    }
+  }
+
   @Test func `a hundred jobs of one kind make as many series as one`() throws {
     try run { rig, queue in
       try rig.write { db in
