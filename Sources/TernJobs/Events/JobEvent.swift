@@ -40,7 +40,7 @@ public struct JobEvent: Hashable, Sendable {
     /// It became another one, by ``JobUniqueness/replace(_:)``.
     case replaced(delay: Duration)
     /// It is due, the first of its kind, lane, service and requirement, and has to wait. Told when a worker
-    /// that has nothing to start finds it so, or for another reason; those behind it are not told of.
+    /// that looks for jobs finds it so, or for another reason; those behind it are not told of.
     case held(Hold)
     /// A worker has it.
     ///

@@ -64,7 +64,7 @@ extension JobRows {
     }
   }
 
-  /// What holds back the first of each line, where nothing more can be claimed.
+  /// What holds back the first of each line, beside a slot that is not free.
   func holds(
     _ lines: [JobLine], _ query: ClaimQuery, _ gates: [String: GateLife], _ pauses: JobPauses,
     unmet: Set<String>

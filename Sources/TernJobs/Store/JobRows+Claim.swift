@@ -25,8 +25,8 @@ struct Claimed: Sendable {
   var until: WallTime?
   /// When the first job that only a pace holds back may go.
   var paced: WallTime?
-  /// The first of each line that is due, where observers want to know.
-  var held: [JobHeld]?
+  /// The first of each line that is due and has to wait, where observers want to know.
+  var held: [JobHeld] = []
 }
 
 /// A job that a worker has.
@@ -75,9 +75,6 @@ extension JobRows {
       guard case .claim(let head, let isProbe) = decision else {
         guard case .wait(let until, let paced) = decision else { preconditionFailure() }
         (found.until, found.paced) = (until, paced)
-        if events != nil {
-          found.held = try holds(lines, query, gates, pauses, unmet: unmet)
-        }
         break
       }
       if let claim = try claim(head, query) {
@@ -97,6 +94,7 @@ extension JobRows {
       let left = query.count - found.claims.count
       if try !advance(&lines[index], reading: max(left, 1)) { lines.remove(at: index) }
     }
+    if events != nil { found.held = try holds(lines, query, gates, pauses, unmet: unmet) }
     return found
   }
 

@@ -46,6 +46,10 @@ public actor JobWorker {
   private var fence: Int64 = 0
   /// The database's version as the worker looked last.
   var seen: Int64?
+  /// The network's, as it looked for jobs last.
+  private var seenPath: UInt64 = 0
+  /// When buckets that are full are dropped next, if the worker is not idle before.
+  private var sweepAt = WallTime(milliseconds: .min)
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     queue.environment.executor.asUnownedSerialExecutor()
@@ -277,7 +281,9 @@ public actor JobWorker {
     (nextAt, pacedAt) = (nil, nil)
     let now = environment.now
     let isSetBack = now < latest
-    if free == 0, !isSetBack {
+    if isSetBack { sweepAt = now }
+    let generation = path.path.generation
+    if free == 0, !isSetBack, generation == seenPath {
       latest = now
       recall(try await read { try $0.running() })
       return []
@@ -302,9 +308,8 @@ public actor JobWorker {
       throw error
     }
     // Not before the times are mended.
-    latest = now
-    (nextAt, pacedAt) = (look.claimed.until, look.claimed.paced)
-    note(look.claimed)
+    (latest, seenPath) = (now, generation)
+    note(look.claimed, at: now)
     do {
       try await stored(ended)
       if !look.claimed.claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
@@ -334,21 +339,19 @@ public actor JobWorker {
       handlers: handlers, running: running, count: free, budget: queue.environment.retryBudget,
       now: now, outset: outset, isMet: isMet)
     let claimed = try rows.claim(query)
-    for held in claimed.held ?? [] where self.held[held.head.job] != held.hold {
-      rows.observe(held)
-    }
-    // Nothing runs and nothing can: a lane that is used once leaves a row behind.
-    if going.isEmpty, claimed.claims.isEmpty { try rows.dropFullBuckets(at: now) }
+    for held in claimed.held where self.held[held.head.job] != held.hold { rows.observe(held) }
+    // A lane that is used once leaves a row behind. Not with each look: there may be many.
+    let isIdle = going.isEmpty && claimed.claims.isEmpty
+    if isIdle || now >= sweepAt { try rows.dropFullBuckets(at: now) }
     return (claimed, standing)
   }
 
-  /// What observers were told is not told again, until something else is true.
-  private func note(_ claimed: Claimed) {
-    guard let held = claimed.held else {
-      if !self.held.isEmpty { for claim in claimed.claims { self.held[claim.id] = nil } }
-      return
-    }
-    self.held = Dictionary(uniqueKeysWithValues: held.map { ($0.head.job, $0.hold) })
+  /// After the look's commit.
+  private func note(_ claimed: Claimed, at now: WallTime) {
+    (nextAt, pacedAt) = (claimed.until, claimed.paced)
+    // What observers were told is not told again, until something else is true.
+    held = Dictionary(uniqueKeysWithValues: claimed.held.map { ($0.head.job, $0.hold) })
+    if now >= sweepAt { sweepAt = WallTime(notBefore: now.duration + .seconds(60)) }
   }
 
   /// Cancels the attempts whose job was removed, cancelled, or is somebody else's.

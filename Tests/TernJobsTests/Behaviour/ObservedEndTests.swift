@@ -42,6 +42,32 @@ import Testing
     }
   }
 
+  @Test func `what holds a job is told while others start, and again when it is another`() throws {
+    try Rig.observed { rig in
+      rig.path.set(hasRoute: false)
+      let queue = try rig.open()
+      try rig.write { db in
+        try queue.pause(Scan.kind, in: db)
+        try queue.enqueue(Scan(shelf: "1"), requires: .network, in: db)
+        for name in ["a", "b", "c"] { try queue.enqueue(Tidy(name: name), in: db) }
+      }
+      let worker = JobWorker(queue, concurrency: 1, path: rig.path) {
+        $0.handle(Scan.self) { _, _ in }
+        $0.handle(Tidy.self) { _, _ in try await rig.sleep(2) }
+      }
+      try rig.perform {
+        try await worker.run {
+          try await rig.sleep(3)
+          try rig.write { try queue.resume(Scan.kind, in: $0) }
+          try await rig.sleep(2)
+        }
+      }
+      #expect(
+        rig.notes().filter { $0.contains("#1 held") }
+          == ["0 #1 held by pause", "4 #1 held by requirement"])
+    }
+  }
+
   @Test func `a job is told to be parked, with the cause, and to be back`() throws {
     try Rig.observed { rig in
       let queue = try rig.open()

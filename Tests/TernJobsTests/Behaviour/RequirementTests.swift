@@ -49,6 +49,30 @@ import Testing
     }
   }
 
+  @Test func `a network that goes and comes is seen while no slot is free`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      try rig.write { _ = try queue.enqueue(Scan(shelf: "1"), in: $0) }
+      let waiting = try rig.enqueue(queue, Upload(name: "later"))
+      let worker = JobWorker(queue, concurrency: 1, path: rig.path) {
+        $0.handle(Scan.self) { _, _ in try await rig.sleep(100) }
+        $0.handle(Upload.self) { _, _ in }
+      }
+      let seen = try rig.perform {
+        var seen: [Bool] = []
+        try await worker.run {
+          for hasRoute in [true, false, true] {
+            rig.path.set(hasRoute: hasRoute)
+            try await rig.sleep(1)
+            seen.append(try rig.record(queue, waiting).isRequirementMet)
+          }
+        }
+        return seen
+      }
+      #expect(seen == [true, false, true])
+    }
+  }
+
   @Test func `a job that requires a network waits for one, and the others go`() throws {
     try Rig.run { rig in
       rig.path.set(hasRoute: false)
