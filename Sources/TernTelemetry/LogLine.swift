@@ -105,11 +105,14 @@ extension String {
   /// An address without who is named in it, its query and its fragment. Other text stays as it is.
   var withoutSecrets: String {
     guard let scheme = firstRange(of: "://") else { return self }
-    let rest = self[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
-    let host = rest.prefix { $0 != "/" }
+    let address = self[scheme.upperBound...]
+    let host = address.prefix { !"/?#".contains($0) }
+    // Behind the host an “@” may as well end a password that holds, unescaped, what ends a host.
+    if address[host.endIndex...].contains("@") { return self[..<scheme.upperBound] + "…" }
+    let shown = address.prefix { $0 != "?" && $0 != "#" }
     // A password may hold what ends a name.
-    let shown = host.lastIndex(of: "@").map { rest[rest.index(after: $0)...] } ?? rest
-    return String(self[..<scheme.upperBound] + shown)
+    let start = host.lastIndex(of: "@").map { address.index(after: $0) } ?? address.startIndex
+    return String(self[..<scheme.upperBound] + shown[start...])
   }
 }
 #endif

@@ -170,7 +170,13 @@ import Testing
     ("https://example.org", "https://example.org"),
     ("https://example.org?q=1", "https://example.org"),
     ("https://a:b@c@example.org:8080/x/y?q#f", "https://example.org:8080/x/y"),
-    ("https://example.org/@me", "https://example.org/@me"),
+    ("https://a:b@c@example.org", "https://example.org"),
+    ("https://a@example.org?q=@", "https://…"),
+    // Of these nobody can tell where the host begins.
+    ("https://example.org/@me", "https://…"), ("https://a:b/c@example.org/x", "https://…"),
+    ("https://a:1/c@example.org/x", "https://…"), ("https://a:b?c@example.org/x", "https://…"),
+    ("https://a:b#c@example.org/x", "https://…"), ("https://a:b@c/d@example.org/x", "https://…"),
+    ("to https://a.org and https://b:c@d.org", "to https://…"),
   ])
   func `an address is shown without who is named in it and what is asked`(
     _ service: String, _ shown: String

@@ -6,7 +6,7 @@ import Testing
 @Suite("Why a server did not do what was asked")
 struct HTTPProblemTests {
   private static let request = HTTPRequest(
-    .get, "http://a/?key=query%2Dsecret&short=abc",
+    .get, "http://a/b:path-secret@c@example.org/?key=query%2Dsecret&short=abc",
     headers: [
       "Authorization": "Bearer header-secret", "Cookie": "session=cookie-secret; a=b",
       "Accept": "application/json",
@@ -130,11 +130,11 @@ struct HTTPProblemTests {
   @Test("texts are short, without control characters, and repeat no credential of the request")
   func texts() async throws {
     let detail =
-      #"Bearer header-secret, cookie-\u0007secret, query%2Dsecret, query-secret, abc"#
+      #"Bearer header-secret, cookie-\u0007secret, query%2Dsecret, query-secret, path-secret, abc"#
     let title = #"a\u0000b\r\nc\u2028\u001b[31m é🐦"#
     let echo = try await problem(401, #"{"title":"\#(title)","detail":"\#(detail)"}"#)
     #expect(echo.title == "abc[31m é🐦")
-    #expect(echo.detail == "Bearer (hidden), (hidden), (hidden), (hidden), abc")
+    #expect(echo.detail == "Bearer (hidden), (hidden), (hidden), (hidden), (hidden), abc")
     #expect(!String(reflecting: echo).contains("secret"))
     let long = try await problem(401, #"{"code":"\#(String(repeating: "x", count: 9000))"}"#)
     #expect(long.code == String(repeating: "x", count: 500))
