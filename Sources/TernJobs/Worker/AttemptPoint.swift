@@ -13,8 +13,8 @@ package enum AttemptPoint: Hashable, Sendable {
 
   /// `nil` for every attempt that no test has to do with.
   @TaskLocal package static var handler: Handler?
-  /// Whether this task only measures a step's time, so that its sleep is no sign that the attempt waits
-  /// for a time to come.
+  /// Whether this task only measures the time of something else, so that its sleep is no sign that the
+  /// attempt waits for a time to come.
   @TaskLocal package static var isTimer = false
 
   static func reach(_ point: AttemptPoint) throws { try handler?(point) }

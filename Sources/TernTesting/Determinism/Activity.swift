@@ -13,7 +13,7 @@ final class Activity: Sendable {
 
   init(_ name: String) { self.name = name }
 
-  /// Whether it waits for a time. The timer of a step with a limit does not count.
+  /// Whether it waits for a time. A timer that limits something else does not count.
   var isAsleep: Bool { sleeps.withLock { $0 > 0 } }
 
   static func asleep<T>(_ body: () async throws -> T) async rethrows -> T {

@@ -1,4 +1,19 @@
 import Synchronization
+import TernJobs
+
+/// Sleeps that are no sign that anything waits for a time to come.
+private struct TimerClock: Clock {
+  let clock: VirtualClock
+
+  var now: VirtualClock.Instant { clock.now }
+  var minimumResolution: Duration { clock.minimumResolution }
+
+  func sleep(until deadline: VirtualClock.Instant, tolerance: Duration?) async throws {
+    try await AttemptPoint.$isTimer.withValue(true) {
+      try await clock.sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+}
 
 /// A clock that stands still until it is told to go on to the next sleeper.
 public final class VirtualClock: Clock {
@@ -50,6 +65,12 @@ public final class VirtualClock: Clock {
   public func whileTimePasses<T>(_ body: () async throws -> T) async rethrows -> T {
     try await Activity.asleep(body)
   }
+
+  /// This clock for what ends something else when it takes too long, as a timeout of an app's own does.
+  ///
+  /// Who sleeps by it is not taken to be asleep by a ``JobHarness``: as long as what it surrounds waits for
+  /// something outside, time stands still.
+  public var asTimer: any Clock<Duration> { TimerClock(clock: self) }
 
   private func wait(until deadline: Instant?) async throws {
     let id = state.withLock { state in

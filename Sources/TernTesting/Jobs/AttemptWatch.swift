@@ -13,16 +13,35 @@ final class AttemptWatch: Sendable {
   }
 
   private let state = Mutex(State())
+  private let network: ScriptedPathSource
+
+  init(_ network: ScriptedPathSource) { self.network = network }
 
   var activities: [Activity] {
     state.withLock { $0.activities.values.sorted { $0.name < $1.name } }
   }
 
-  /// How many attempts have begun so far.
+  /// How many attempts have begun so far, beside those that reached nobody.
   var begun: Int { state.withLock { $0.begun } }
 
   func surround(_ kind: String, _ context: JobContext, _ work: JobHandlers.Work) async throws {
     state.withLock { $0.begun += 1 }
+    let generation = network.path.generation
+    do {
+      try await attempt(kind, context, work)
+    } catch let error as any AdvisingError {
+      // It waits for a while then, and so for no longer than time may pass; but not when the network is another.
+      let path = network.path
+      if error.advice.isOfNetwork(path), path.generation == generation {
+        state.withLock { $0.begun -= 1 }
+      }
+      throw error
+    }
+  }
+
+  private func attempt(
+    _ kind: String, _ context: JobContext, _ work: JobHandlers.Work
+  ) async throws {
     try await during("job \(context.id) (\(kind))") {
       let id = context.id
       try await AttemptPoint.$handler.withValue({ try self.reach(JobPoint($0), kind, id) }) {
@@ -71,6 +90,17 @@ final class AttemptWatch: Sendable {
   func die() { state.withLock { $0.isDead = true } }
 
   func revive() { state.withLock { $0.isDead = false } }
+}
+
+extension FailureAdvice {
+  /// Whether it waits for a network then, and costs no attempt.
+  fileprivate func isOfNetwork(_ path: NetworkPath) -> Bool {
+    switch self {
+    case .unreachable: true
+    case .interrupted(let isLocal): !isLocal && !path.hasRoute
+    case .failed, .permanent, .limited: false
+    }
+  }
 }
 
 /// Lets no transaction of a dead process pass.

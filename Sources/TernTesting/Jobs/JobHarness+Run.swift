@@ -35,7 +35,7 @@ extension JobHarness {
   ///
   /// - Parameters:
   ///   - time: how much virtual time may pass.
-  ///   - limit: how many attempts may begin.
+  ///   - limit: how many attempts may begin, beside those that reach nobody: these wait for up to a minute each.
   /// - Throws: ``JobHarnessError`` `.stillWaiting`, which names the jobs that are paused or wait for a
   ///   network; else as ``settle(within:attempts:)``.
   public func drain(within time: Duration = .seconds(30 * 86_400), attempts limit: Int = 1000)

@@ -19,8 +19,9 @@ import TernJobs
 /// Nothing happens but within ``drain(within:attempts:)``, ``settle(within:attempts:)``,
 /// ``advance(by:)`` and ``perform(_:)``. A handler sleeps on ``clock``. What it awaits beside that, GRDB's
 /// asynchronous `write` or another actor for example, is waited for in real time, while virtual
-/// time stands still; what comes first of several such is chance. The thread that drains is not free
-/// meanwhile, which is the main actor's in a test on the main actor.
+/// time stands still; what comes first of several such is chance. A timeout that surrounds such a wait sleeps on
+/// ``VirtualClock/asTimer``. The thread that drains is not free meanwhile, which is the main actor's in a
+/// test on the main actor.
 ///
 /// It is to be used by one task at a time. A handler that refers to it keeps it, and the worker's lock
 /// with it, until ``stop()``: let handlers have ``clock`` and ``network``.
@@ -35,7 +36,7 @@ public final class JobHarness: Sendable {
   /// clocks and executors.
   public let environment: JobEnvironment
   let executor: SeededExecutor
-  let attempts = AttemptWatch()
+  let attempts: AttemptWatch
   /// How far somebody has set the wall clock.
   private let skew: Skew
   let life = Mutex<Life?>(nil)
@@ -70,11 +71,17 @@ public final class JobHarness: Sendable {
     self.environment = environment
     (self.clock, self.skew) = (clock, skew)
     (self.executor, self.outsideSeconds) = (executor, outsideSeconds)
+    attempts = AttemptWatch(network)
   }
 
   deinit {
-    // A handler that does not heed its cancellation stays behind, and its test has ended.
-    try? stop()
+    do {
+      try stop()
+    } catch {
+      // Its test has ended, and whatever it runs into later is nobody's.
+      FileHandle.standardError.write(
+        Data("a JobHarness was let go whose worker did not end: \(error)\n".utf8))
+    }
   }
 
   // MARK: - Time

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Tern
 import TernTesting
@@ -67,6 +68,87 @@ import Testing
     for shelf in 1...5 { try app.enqueue(Scan(shelf: "\(shelf)")) }
     try app.harness.drain()
     #expect(app.taken() == Array(repeating: "0 0", count: 5))
+  }
+
+  private struct TimedOut: Error {}
+
+  /// As an app has it.
+  private func within<T: Sendable>(
+    _ limit: Duration, _ clock: any Clock<Duration>,
+    _ work: @escaping @Sendable () async throws -> T
+  ) async throws -> T? {
+    try await withThrowingTaskGroup(of: T.self) { group in
+      group.addTask(operation: work)
+      group.addTask {
+        try await clock.sleep(for: limit)
+        throw TimedOut()
+      }
+      defer { group.cancelAll() }
+      return try await group.next()
+    }
+  }
+
+  @Test func `a timer does not come before what it surrounds, and does when that is silent`()
+    async throws
+  {
+    let app = try await App()
+    app.harness.start(app.jobs) { [unowned app] in
+      $0.handle(Scan.self) { _, context in
+        let clock = app.clock
+        let isSilent = context.attempt == 1
+        do {
+          _ = try await within(.seconds(5), clock.asTimer) {
+            if isSilent { try await clock.silence() }
+            await withCheckedContinuation { continuation in
+              DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) {
+                continuation.resume()
+              }
+            }
+          }
+          app.note("answer")
+        } catch {
+          app.note("\(type(of: error))")
+          throw error
+        }
+      }
+    }
+    try app.enqueue(Scan(shelf: "1"))
+    try app.harness.drain()
+    #expect(app.taken() == ["5 TimedOut", "6 answer"])
+  }
+
+  @Test(arguments: [true, false])
+  func `a job that reaches nobody for an hour is waited for`(_ hasRoute: Bool) async throws {
+    let app = try await App()
+    app.harness.network.set(hasRoute: hasRoute)
+    app.startScanning { app in
+      if app.clock.now.offset < .seconds(3600) { throw JobFailure(.unreachable, "no answer") }
+    }
+    try app.enqueue(Scan(shelf: "1"))
+    // Something else that time brings: for a network alone nobody waits.
+    try app.enqueue(Scan(shelf: "2"), after: .seconds(7200))
+    try app.harness.drain(attempts: 20)
+    #expect(try app.titles() == ["1", "2"])
+    #expect(app.taken().count > 100)
+  }
+
+  @Test func `a harness that is let go says whose handler it leaves behind`() async {
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardErrorContent]
+    ) {
+      let app = try await App(outsideSeconds: 1)
+      app.harness.start(app.jobs) {
+        $0.handle(Scan.self) { _, _ in
+          // Whatever happens around it.
+          await Task.detached { try? await Task.sleep(for: .seconds(60)) }.value
+        }
+      }
+      try app.enqueue(Scan(shelf: "1"))
+      // It is the end of the harness that is to tell.
+      try? app.harness.drain()
+    }
+    let told = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(told.contains("a JobHarness was let go") && told.contains("job 1 (scan)"))
   }
 
   @Test func `a handler that waits for what nobody brings is named`() async throws {
