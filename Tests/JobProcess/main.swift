@@ -24,12 +24,22 @@ func say(_ text: String) {
   FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
 
+func endWithUsage() -> Never {
+  FileHandle.standardError.write(
+    Data("usage: JobProcess DATABASE enqueue|work|drain|log|upload URL\n".utf8))
+  exit(2)
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count == (arguments.contains("upload") ? 4 : 3) else { endWithUsage() }
+guard ["enqueue", "work", "drain", "log", "upload"].contains(arguments[2]) else { endWithUsage() }
+
 var configuration = Configuration()
 configuration.busyMode = .timeout(10)
-let database = try DatabasePool(path: CommandLine.arguments[1], configuration: configuration)
+let database = try DatabasePool(path: arguments[1], configuration: configuration)
 var environment = JobEnvironment()
 #if Telemetry
-if CommandLine.arguments[2] == "log" {
+if arguments[2] == "log" {
   var logger = Logger(label: "child") { StreamLogHandler.standardOutput(label: $0) }
   logger.logLevel = .trace
   environment.observers = [JobLog(logger, queue: "library")]
@@ -37,7 +47,7 @@ if CommandLine.arguments[2] == "log" {
 #endif
 let queue = try await JobQueue.open(database, environment: environment)
 
-switch CommandLine.arguments[2] {
+switch arguments[2] {
 case "enqueue":
   let file = try await queue.attach(Data("from afar".utf8), as: "letter")
   _ = try database.write { db in
@@ -60,7 +70,7 @@ case let mode where mode == "work" || mode == "drain" || mode == "log":
     say(error.code == .workerRunning ? "refused" : "\(error)")
   }
 case "upload":
-  let url = CommandLine.arguments[3]
+  let url = arguments[3]
   let file = try await queue.attach(Data("from afar".utf8), as: "letter")
   _ = try database.write { db in
     try queue.enqueue(Parcel(url: url), unique: .skip("one"), files: [file], in: db)
@@ -72,5 +82,5 @@ case "upload":
     }
   }
   try await worker.drain()
-default: fatalError("usage: JobProcess DATABASE enqueue|work|drain|log|upload URL")
+default: endWithUsage()
 }

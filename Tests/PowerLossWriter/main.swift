@@ -10,7 +10,9 @@ let arguments = CommandLine.arguments
 guard arguments.count == 4, let durability = Durability(rawValue: arguments[2]),
   let seed = UInt64(arguments[3])
 else {
-  fatalError("usage: PowerLossWriter <database> powerLoss|processCrash <seed>")
+  FileHandle.standardError.write(
+    Data("usage: PowerLossWriter <database> powerLoss|processCrash <seed>\n".utf8))
+  exit(2)
 }
 // SQLITE_OK
 precondition(tern_powerloss_vfs_register(true) == 0, "SQLite did not take the VFS")

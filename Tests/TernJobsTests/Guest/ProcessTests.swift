@@ -67,6 +67,15 @@ private struct Errand: Job {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  @Test(arguments: [[], ["app.sqlite"], ["app.sqlite", "rest"], ["app.sqlite", "work", "now"]])
+  func `a process that is called wrongly says how, and makes no database`(_ words: [String]) throws
+  {
+    let child = try ChildProcess(BuiltExecutable.path("JobProcess"), arguments: words)
+    child.endInput()
+    #expect(child.wait() == 2)
+    #expect(!FileManager.default.fileExists(atPath: "app.sqlite"))
+  }
+
   @Test func `a worker runs, and observers see, what another process enqueued`() async throws {
     try await inFolder { app in
       try await app.worker().run {

@@ -43,9 +43,7 @@ struct CheckingTransportTests {
       return HTTPResponse(status: try probed.get())
     }
     let before = source.path
-    let error = await failure(HTTPError.self) {
-      _ = try await transport.send(HTTPRequest(.get, service))
-    }
+    let error = await transport.error(of: HTTPRequest(.get, service))
     // The failure is the request's own, whatever was found out.
     #expect(error?.code == .connectionLost)
     #expect(source.path.hasRoute == hasRoute)
@@ -61,7 +59,7 @@ struct CheckingTransportTests {
       guard request.url != service else { throw Self.fail(.unreachable) }
       return HTTPResponse(status: status)
     }
-    _ = await failure(HTTPError.self) { _ = try await transport.send(HTTPRequest(.get, service)) }
+    _ = await transport.error(of: HTTPRequest(.get, service))
     #expect(source.path.hasRoute)
   }
 
@@ -121,11 +119,11 @@ struct CheckingTransportTests {
     let dead = HTTPRequest(.get, "https://own.example.org/sync")
     _ = try await transport.send(HTTPRequest(.get, service))
     now.withLock { $0 += .seconds(29) }
-    _ = await failure(HTTPError.self) { _ = try await transport.send(dead) }
+    _ = await transport.error(of: dead)
     #expect(source.path == NetworkPath(hasRoute: true, generation: 0))
     #expect(!base.requests.contains { $0.url == own })
     now.withLock { $0 += .seconds(1) }
-    _ = await failure(HTTPError.self) { _ = try await transport.send(dead) }
+    _ = await transport.error(of: dead)
     #expect(!source.path.hasRoute)
   }
 
@@ -140,12 +138,10 @@ struct CheckingTransportTests {
     }
     #expect(try await transport.send(HTTPRequest(.get, service)).status == 500)
     for url in ["https://refused.example.org/", "http://127.0.0.1:1/", "http://[::1]:1/"] {
-      _ = await failure(HTTPError.self) { _ = try await transport.send(HTTPRequest(.get, url)) }
+      _ = await transport.error(of: HTTPRequest(.get, url))
     }
     source.set(hasRoute: false)
-    _ = await failure(HTTPError.self) {
-      _ = try await transport.send(HTTPRequest(.get, "https://lost.example.org/"))
-    }
+    _ = await transport.error(of: HTTPRequest(.get, "https://lost.example.org/"))
     #expect(!base.requests.contains { $0.url == own })
   }
 
@@ -158,12 +154,10 @@ struct CheckingTransportTests {
       }
       throw Self.fail(.unreachable)
     }
-    _ = await failure(HTTPError.self) { _ = try await transport.send(HTTPRequest(.get, service)) }
+    _ = await transport.error(of: HTTPRequest(.get, service))
     #expect(source.path == NetworkPath(hasRoute: true, generation: 1))
     #expect(base.requests.count == 1)
-    _ = await failure(HTTPError.self) {
-      _ = try await transport.send(HTTPRequest(.get, "https://early.example.org/"))
-    }
+    _ = await transport.error(of: HTTPRequest(.get, "https://early.example.org/"))
     #expect(base.requests.count == 3)
     #expect(source.path == NetworkPath(hasRoute: true, generation: 2))
   }
@@ -187,9 +181,7 @@ struct CheckingTransportTests {
       await withTaskGroup(of: Bool.self) { group in
         for _ in 0..<50 {
           group.addTask {
-            _ = await failure(HTTPError.self) {
-              _ = try await transport.send(HTTPRequest(.get, service))
-            }
+            _ = await transport.error(of: HTTPRequest(.get, service))
             return source.path.hasRoute
           }
         }

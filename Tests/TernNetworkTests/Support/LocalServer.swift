@@ -155,6 +155,12 @@ struct Connection: Sendable {
     while recv(socket, &byte, 1, 0) > 0 {}
   }
 
+  /// Waits until the client closes, or sends, but no longer than some milliseconds.
+  func isClosed(within milliseconds: CInt) -> Bool {
+    var watched = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    return poll(&watched, 1, milliseconds) > 0
+  }
+
   /// - Returns: Whether everything was taken.
   @discardableResult
   func write(_ bytes: [UInt8]) -> Bool {

@@ -1,4 +1,5 @@
 import Synchronization
+import TernNetwork
 
 /// Bytes that no mistake in order or length leaves the same.
 func noise(_ count: Int) -> [UInt8] {
@@ -18,6 +19,18 @@ func failure<E: Error>(
     return nil
   } catch {
     return error as? E
+  }
+}
+
+extension HTTPTransport {
+  /// Why a request gets no answer, or one of which not so many bytes can be read; `nil` where it does.
+  ///
+  /// - Parameter limit: `nil` to read nothing.
+  func error(of request: HTTPRequest, reading limit: Int? = nil) async -> HTTPError? {
+    await failure {
+      let response = try await send(request)
+      if let limit { _ = try await response.collect(limit: limit) }
+    }
   }
 }
 

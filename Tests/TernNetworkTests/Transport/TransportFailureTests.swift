@@ -11,9 +11,8 @@ struct TransportFailureTests {
   func refused(_ kind: TransportKind) async throws {
     let transport = try kind.make()
     let port = try LocalServer.closedPort()
-    let error = await failure(HTTPError.self) {
-      _ = try await transport.send(HTTPRequest(.get, "http://127.0.0.1:\(port)/secret?key=secret"))
-    }
+    let error = await transport.error(
+      of: HTTPRequest(.get, "http://127.0.0.1:\(port)/secret?key=secret"))
     #expect(error?.code == .connectionRefused)
     #expect(error?.advice == .unreachable)
     #expect(error.map { "\($0)".contains("secret") } == false)
@@ -22,9 +21,7 @@ struct TransportFailureTests {
   @Test("a name that no one has is not resolved", arguments: TransportKind.allCases)
   func unresolved(_ kind: TransportKind) async throws {
     let transport = try kind.make()
-    let error = await failure(HTTPError.self) {
-      _ = try await transport.send(HTTPRequest(.get, "http://tern.invalid/"))
-    }
+    let error = await transport.error(of: HTTPRequest(.get, "http://tern.invalid/"))
     #expect(error?.code == .unresolvedHost)
   }
 
@@ -42,14 +39,10 @@ struct TransportFailureTests {
     }
     defer { server.stop() }
     let limit = Duration.milliseconds(80)
-    let silent = await failure(HTTPError.self) {
-      _ = try await transport.send(HTTPRequest(.get, server.url, deadline: limit))
-    }
+    let silent = await transport.error(of: HTTPRequest(.get, server.url, deadline: limit))
     #expect(silent?.code == .deadlineExceeded)
-    let cut = await failure(HTTPError.self) {
-      let request = HTTPRequest(.get, server.url + "/body", deadline: limit)
-      _ = try await transport.send(request).collect(limit: 10)
-    }
+    let body = HTTPRequest(.get, server.url + "/body", deadline: limit)
+    let cut = await transport.error(of: body, reading: 10)
     #expect(cut?.code == .deadlineExceeded)
   }
 
@@ -64,7 +57,7 @@ struct TransportFailureTests {
       // Ten drips take longer than the idle timeout, none of the pauses between them does.
       for _ in 0..<10 {
         connection.write("x")
-        usleep(150_000)
+        if connection.isClosed(within: 150) { return }
       }
       connection.waitForEnd()
     }
@@ -102,7 +95,7 @@ struct TransportFailureTests {
     let body = HTTPRequest.Body.segments([.file(FileSegment(file.path))])
     let upload = HTTPRequest(
       .put, server.url, body: body, deadline: .seconds(30), idleTimeout: .seconds(1))
-    let unread = await failure(HTTPError.self) { _ = try await transport.send(upload) }
+    let unread = await transport.error(of: upload)
     #expect(unread?.code == .idleTimeout)
     let download = HTTPRequest(
       .get, server.url, deadline: .seconds(30), idleTimeout: .seconds(1))
@@ -130,7 +123,7 @@ struct TransportFailureTests {
     let silent = try LocalServer { $0.waitForEnd() }
     defer { silent.stop() }
     let clock = HTTPRequest(.get, silent.url, deadline: .seconds(3))
-    #expect(await failure(HTTPError.self) { _ = try await transport.send(clock) } != nil)
+    #expect(await transport.error(of: clock) != nil)
     #expect(try await response.collect(limit: bytes.count) == bytes)
   }
 
@@ -146,9 +139,7 @@ struct TransportFailureTests {
       }
     }
     defer { server.stop() }
-    let early = await failure(HTTPError.self) {
-      _ = try await transport.send(HTTPRequest(.get, server.url))
-    }
+    let early = await transport.error(of: HTTPRequest(.get, server.url))
     #expect(early?.code == (kind.isLibcurl ? .connectionLost : .invalidAnswer))
     let response = try await transport.send(HTTPRequest(.get, server.url + "/body"))
     var received: [UInt8] = []
@@ -181,9 +172,7 @@ struct TransportFailureTests {
     var request = HTTPRequest(.post, server.url, body: .bytes([1, 2, 3]))
     request.isRepeatable = isRepeatable
     _ = try await transport.send(request).collect(limit: 1)
-    let second = await failure(HTTPError.self) {
-      _ = try await transport.send(request).collect(limit: 1)
-    }
+    let second = await transport.error(of: request, reading: 1)
     #expect(second?.code == (isRepeatable ? nil : .connectionLost))
     #expect(requestCount.withLock { $0 } == (isRepeatable ? 3 : 2))
   }
@@ -199,9 +188,7 @@ struct TransportFailureTests {
       connection.write(answer)
     }
     defer { server.stop() }
-    let error = await failure(HTTPError.self) {
-      _ = try await transport.send(HTTPRequest(.get, server.url))
-    }
+    let error = await transport.error(of: HTTPRequest(.get, server.url))
     #expect(error?.code == .invalidAnswer)
   }
 
@@ -211,9 +198,7 @@ struct TransportFailureTests {
     let transport = try kind.make()
     let server = try LocalServer { $0.write("HTTP/1.1 400 Bad\r\n\r\n") }
     defer { server.stop() }
-    let error = await failure(HTTPError.self) {
-      _ = try await transport.send(HTTPRequest(.get, "https://127.0.0.1:\(server.port)/"))
-    }
+    let error = await transport.error(of: HTTPRequest(.get, "https://127.0.0.1:\(server.port)/"))
     #expect(error?.code == .tls)
   }
 
@@ -232,9 +217,7 @@ struct TransportFailureTests {
     }
     defer { server.stop() }
     for path in ["/announced", "/open"] {
-      let error = await failure(HTTPError.self) {
-        _ = try await transport.send(HTTPRequest(.get, server.url + path)).collect(limit: 10)
-      }
+      let error = await transport.error(of: HTTPRequest(.get, server.url + path), reading: 10)
       #expect(error?.code == .bodyTooLarge)
     }
   }
@@ -253,9 +236,7 @@ struct TransportFailureTests {
     await transport.shutdown()
     let running = await failure(HTTPError.self) { _ = try await response.collect(limit: 10) }
     #expect(running?.code == .shutDown)
-    let later = await failure(HTTPError.self) {
-      _ = try await transport.send(HTTPRequest(.get, server.url))
-    }
+    let later = await transport.error(of: HTTPRequest(.get, server.url))
     #expect(later?.code == .shutDown)
   }
 }

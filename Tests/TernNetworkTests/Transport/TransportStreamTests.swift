@@ -144,7 +144,7 @@ struct TransportStreamTests {
     let response = try await transport.send(request)
     // Another exchange that runs into its deadline is the clock.
     let clock = HTTPRequest(.get, silent.url, deadline: .seconds(1))
-    #expect(await failure(HTTPError.self) { _ = try await transport.send(clock) } != nil)
+    #expect(await transport.error(of: clock) != nil)
     isLate.fire()
     #expect(try await response.collect(limit: bytes.count) == bytes)
     #expect(requestCount.count == 1)
@@ -166,7 +166,7 @@ struct TransportStreamTests {
     let memory = try await peakMemory {
       let request = HTTPRequest(
         .put, server.url, body: .segments([.file(FileSegment(file.path))]), deadline: .seconds(2))
-      let error = await failure(HTTPError.self) { _ = try await transport.send(request) }
+      let error = await transport.error(of: request)
       #expect(error?.code == .deadlineExceeded)
     }
     ended.fire()

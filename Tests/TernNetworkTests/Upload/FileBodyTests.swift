@@ -119,7 +119,7 @@ struct FileBodyTests {
     ]
     for (segment, code) in cases {
       let request = HTTPRequest(.post, server.url, body: .segments([.text("a"), .file(segment)]))
-      let error = await failure(HTTPError.self) { _ = try await transport.send(request) }
+      let error = await transport.error(of: request)
       #expect(error?.code == code, "\(segment)")
       #expect(error.map { "\($0)".contains("secret") } == false)
       #expect(error?.origin == (try Origin(of: server.url)))
@@ -156,7 +156,7 @@ struct FileBodyTests {
     }
     defer { server.stop() }
     let request = HTTPRequest(.post, server.url, body: .segments([.file(FileSegment(file.path))]))
-    let error = await failure(HTTPError.self) { _ = try await transport.send(request) }
+    let error = await transport.error(of: request)
     #expect(error?.code == .fileChanged)
     await isOver.wait()
     #expect(received.withLock { $0 } < bytes.count)
