@@ -19,6 +19,9 @@ public final class JobFile: Sendable {
     /// A transaction that is open gives it to a job.
     case transaction
     case job
+    /// A transaction that was about to be committed gave it to a job. It can be handed over again, where
+    /// the row is not there; let go, it is left to the next opening, which sweeps what no row names.
+    case unknown
   }
 
   init(name: String, path: String, folder: JobFolder) {
@@ -32,8 +35,9 @@ public final class JobFile: Sendable {
   /// Takes it for a transaction, at whose end it is seen what became of it.
   func give(to job: JobID, _ rows: JobRows) throws {
     let isFree = ownership.withLock { ownership in
-      defer { if ownership == .nobody { ownership = .transaction } }
-      return ownership == .nobody
+      guard ownership == .nobody || ownership == .unknown else { return false }
+      ownership = .transaction
+      return true
     }
     guard isFree else {
       throw JobQueueError(.fileInUse, "the file “\(name)” belongs to a job already")
@@ -44,13 +48,31 @@ public final class JobFile: Sendable {
       takeBack()
       throw error
     }
-    rows.db.afterNextTransaction(
-      onCommit: { db in
-        // What can not be read counts as the job's; if it is not, it is swept later.
-        let isNamed = (try? JobFolder.isNamed(self.path, in: db)) ?? true
-        self.ownership.withLock { $0 = isNamed ? .job : .nobody }
-      },
-      onRollback: { _ in self.takeBack() })
+    rows.db.add(transactionObserver: Giving(self), extent: .nextTransaction)
+  }
+
+  /// Hears what becomes of the transaction that gives a file to a job.
+  private final class Giving: TransactionObserver {
+    private let file: JobFile
+    private var isCommitting = false
+
+    init(_ file: JobFile) { self.file = file }
+
+    func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseWillCommit() { isCommitting = true }
+
+    func databaseDidCommit(_ db: Database) {
+      // What can not be read counts as the job's; if it is not, it is swept later.
+      let isNamed = (try? JobFolder.isNamed(file.path, in: db)) ?? true
+      file.ownership.withLock { $0 = isNamed ? .job : .nobody }
+    }
+
+    func databaseDidRollback(_ db: Database) {
+      // The commit failed; or it did not, and somebody who heard of it before has opened another
+      // transaction, of which this is the end.
+      file.ownership.withLock { $0 = isCommitting ? .unknown : .nobody }
+    }
   }
 
   /// What ``give(to:_:)`` wrote is undone.

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Tern
 import Testing
@@ -65,6 +66,32 @@ import Testing
           "0 #1 enqueued, due in 0.0", "0 #1 started after 0.0 (1, start 1)",
           "0 #1 stepped scan (1, start 1)", "0 #1 done in 0.0 at 0.0 (1, start 1)",
         ])
+    }
+  }
+
+  @Test(arguments: Nested.allCases)
+  func `a job keeps its file, whatever its commit nests`(_ nested: Nested) throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      var file: JobFile? = try rig.perform { try await queue.attach(Data("x".utf8), as: "x") }
+      try rig.write { db in
+        nest(nested, queue, after: db)
+        try queue.enqueue(Scan(shelf: "1"), files: [file!], in: db)
+      }
+      // Once more it can not be given.
+      #expect(throws: (any Error).self) {
+        try rig.write { try queue.enqueue(Scan(shelf: "2"), files: [file!], in: $0) }
+      }
+      file = nil
+      #expect(try rig.storedFiles().count == 1)
+      let worker = JobWorker(queue) {
+        $0.handle(Scan.self) { _, context in
+          rig.note(try String(contentsOf: context.file("x"), encoding: .utf8))
+        }
+        $0.handle(Tidy.self) { _, _ in }
+      }
+      try rig.drain(worker)
+      #expect(rig.notes() == ["0 x"])
     }
   }
 
