@@ -12,7 +12,7 @@ extension JobWorker {
       try $0.transfer(name, length, of: claim, environment, isSteady: isSteady)
     }
     switch standing {
-    case .begun(let id): handedOver[id] = handedOver[id] ?? path.path
+    case .begun(let id): (handedOver[id], beginning[id]) = (handedOver[id] ?? path.path, false)
     case .late(let id, _): await forget(id)
     case .done, .refused: break
     }
@@ -20,11 +20,14 @@ extension JobWorker {
   }
 
   /// Lets go of a transfer that was not handed over.
-  func keep(_ id: String) { handedOver[id] = nil }
+  func keep(_ id: String) async {
+    handedOver[id] = nil
+    await confirm(id)
+  }
 
-  /// Tells the system once more to forget what nobody wanted any more while it was handed over.
+  /// It is handed over, or was not: what came of it meanwhile can be forgotten, and is not begun again.
   func confirm(_ id: String) async {
-    if handedOver[id] == nil { await transfers?.forget(id) }
+    if beginning.removeValue(forKey: id) ?? false { await forget(id) }
   }
 
   /// Compares what the system has with what rows want: what it lost is for its job to begin again, and
@@ -102,6 +105,11 @@ extension JobWorker {
   }
 
   private func forget(_ id: String) async {
+    // Forgotten before, it would be new to the system.
+    if beginning[id] != nil {
+      beginning[id] = true
+      return
+    }
     await transfers?.forget(id)
     (handedOver[id], refusedAnswers[id]) = (nil, nil)
   }

@@ -23,6 +23,8 @@ public actor JobWorker {
   let transfers: (any TransferSystem)?
   /// The transfers that this run handed over and has no answer to, and the network at that time.
   var handedOver: [String: NetworkPath] = [:]
+  /// Those of them that are being handed over, and whether the system is to forget them after that.
+  var beginning: [String: Bool] = [:]
   /// The attempts that go on, until their ends are stored.
   var attempts: [JobID: Attempt] = [:]
   /// What the loop is to store.
@@ -117,7 +119,7 @@ public actor JobWorker {
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.news, failure, nextAt) = (news, nil, nil)
-    (held, handedOver, refusedAnswers) = ([:], [:], [:])
+    (held, handedOver, beginning, refusedAnswers) = ([:], [:], [:], [:])
     let arrivals = queue.arrivals.stream()
     // Before the first look: what changes behind it is news.
     let generation = path.path.generation
