@@ -64,11 +64,11 @@ struct IDChangeStep {
 
   func run() throws {
     let last = Int64(renaming.last)
+    // What an earlier new state took from this replica's own operations; what it announced says it all.
+    try execute("DELETE FROM \(tables.seen) WHERE author = 0")
+    try execute("UPDATE \(tables.seen) SET other = ? WHERE other = 0", [former])
     try renameOperations(try announced())
     try saveAuthors()
-    for column in ["author", "other"] {
-      try execute("UPDATE \(tables.seen) SET \(column) = ? WHERE \(column) = 0", [former])
-    }
     try execute("UPDATE \(tables.remoteHead) SET author = ? WHERE author = 0", [former])
     for side in ["loser", "winner"] {
       try execute(
