@@ -13,15 +13,15 @@ public final class JobFile: Sendable {
   let path: String
   let folder: JobFolder
   private let ownership = Mutex(Ownership.nobody)
+  /// Whether a job may have it after all: let go, it is left to the next opening, which sweeps what no row
+  /// names.
+  private let isInDoubt = Mutex(false)
 
   private enum Ownership {
     case nobody
     /// A transaction that is open gives it to a job.
     case transaction
     case job
-    /// A transaction that was about to be committed gave it to a job. It can be handed over again, where
-    /// the row is not there; let go, it is left to the next opening, which sweeps what no row names.
-    case unknown
   }
 
   init(name: String, path: String, folder: JobFolder) {
@@ -29,15 +29,14 @@ public final class JobFile: Sendable {
   }
 
   deinit {
-    if ownership.withLock({ $0 == .nobody }) { folder.unlink(path) }
+    if ownership.withLock({ $0 == .nobody }), !isInDoubt.withLock({ $0 }) { folder.unlink(path) }
   }
 
   /// Takes it for a transaction, at whose end it is seen what became of it.
   func give(to job: JobID, _ rows: JobRows) throws {
     let isFree = ownership.withLock { ownership in
-      guard ownership == .nobody || ownership == .unknown else { return false }
-      ownership = .transaction
-      return true
+      defer { if ownership == .nobody { ownership = .transaction } }
+      return ownership == .nobody
     }
     guard isFree else {
       throw JobQueueError(.fileInUse, "the file “\(name)” belongs to a job already")
@@ -71,7 +70,8 @@ public final class JobFile: Sendable {
     func databaseDidRollback(_ db: Database) {
       // The commit failed; or it did not, and somebody who heard of it before has opened another
       // transaction, of which this is the end.
-      file.ownership.withLock { $0 = isCommitting ? .unknown : .nobody }
+      if isCommitting { file.isInDoubt.withLock { $0 = true } }
+      file.takeBack()
     }
   }
 
