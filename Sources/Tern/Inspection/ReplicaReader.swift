@@ -112,7 +112,7 @@ struct ReplicaReader {
       db, sql: "SELECT id, name, is_synced FROM \(tables.table) ORDER BY id"
     ).map {
       let id: Int64 = $0["id"]
-      let (rowTable, noteTable) = ("\(tables.prefix)row_\(id)", "\(tables.prefix)note_\(id)")
+      let (rowTable, noteTable) = (tables.rows(of: id), tables.notes(of: id))
       let hasRows = try db.tableExists(rowTable)
       // An odd life is alive; at 0 only columns arrived, and no insert.
       let lives = try Row.fetchOne(

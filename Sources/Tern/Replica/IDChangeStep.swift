@@ -67,7 +67,7 @@ struct IDChangeStep {
     // What an earlier new state took from this replica's own operations; what it announced says it all.
     try execute("DELETE FROM \(tables.seen) WHERE author = 0")
     try execute("UPDATE \(tables.seen) SET other = ? WHERE other = 0", [former])
-    try renameOperations(try announced())
+    try renameOperations(announced())
     try saveAuthors()
     try execute("UPDATE \(tables.remoteHead) SET author = ? WHERE author = 0", [former])
     for side in ["loser", "winner"] {
@@ -168,7 +168,7 @@ struct IDChangeStep {
     for id in try Int64.fetchAll(transaction.db, sql: "SELECT id FROM \(tables.table)") {
       try execute(
         """
-        UPDATE \(tables.prefix)row_\(id) SET
+        UPDATE \(tables.rows(of: id)) SET
           author = CASE WHEN author = 0 AND time <> 0 AND time <= ? THEN ? ELSE author END,
           cells = grdb_tern_renamed(cells)
         WHERE author = 0 OR cells IS NOT NULL
@@ -206,6 +206,7 @@ extension StoreTransaction {
     defer { select.reset() }
     return try select.step() ? select.raw(0) : 0
   }
+
   /// Changes the states of the rows that an operation wrote, in the lives that they have now, where deletes
   /// know writes by their numbers.
   fileprivate func changeStates(writtenBy id: LogID, _ change: (inout RowState) -> Void) throws {

@@ -19,7 +19,7 @@ struct Installation {
       try db.inTransaction(.immediate) {
         if try db.tableExists(tables.replica) {
           try checkFormat(db)
-          try createTables(db)
+          try create(tables.creation, db)
           let known = try installedSQL(db)
           try createGoneTables(db, known, isSealed: false)
           _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
@@ -103,7 +103,7 @@ struct Installation {
     try checkNames(db)
     let isThere = try db.tableExists(tables.replica)
     if isThere { try checkFormat(db) }
-    try createTables(db)
+    try create(tables.creation, db)
     // Writes between the migration and now are noted under the triggers that stand.
     if isThere, try hasNotes(db) {
       let known = try installedSQL(db)
@@ -138,18 +138,14 @@ struct Installation {
   private func hasNotes(_ db: Database) throws -> Bool {
     let ids = try Int64.fetchAll(db, sql: "SELECT id FROM \(tables.table) WHERE is_synced")
     return try ids.contains { id in
-      let notes = "\(tables.prefix)note_\(id)"
+      let notes = tables.notes(of: id)
       return try db.tableExists(notes)
         && Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(notes))")!
     }
   }
 
-  /// An earlier Tern made some of them.
-  private func createTables(_ db: Database) throws {
-    try create(tables.creation, db)
-  }
-
-  /// Executes statements that create what is not there yet, each `CREATE … IF NOT EXISTS name …`.
+  /// Executes statements that create what is not there yet, each `CREATE … IF NOT EXISTS name …`: an earlier
+  /// Tern made some of it.
   private func create(_ statements: [String], _ db: Database) throws {
     let present = try String.fetchSet(
       db, sql: "SELECT name FROM main.sqlite_master WHERE substr(name, 1, ?) = ?",

@@ -36,6 +36,9 @@ struct StoreTables {
   var inbox: String { prefix + "inbox" }
   var undone: String { prefix + "undone" }
 
+  func notes(of table: Int64) -> String { "\(prefix)note_\(table)" }
+  func rows(of table: Int64) -> String { "\(prefix)row_\(table)" }
+
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
   /// `aside.due_ms` is when this clock will have come near its time, where that is what it waits for.

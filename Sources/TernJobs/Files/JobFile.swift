@@ -5,19 +5,24 @@ import Synchronization
 /// ``JobQueue/enqueue(_:files:in:)``.
 ///
 /// It is synced, so that it survives what its job's commit survives. When that transaction is
-/// rolled back it can be handed over again; let go without a job, it is removed.
+/// rolled back it can be handed over again; let go without a job, it is removed, or by the next opening where a
+/// commit failed.
 public final class JobFile: Sendable {
   /// What the job's handler asks for it by.
   public let name: String
   /// Relative to the folder's root.
   let path: String
   let folder: JobFolder
-  private let ownership = Mutex(Ownership.nobody)
-  /// Whether a job may have it after all: let go, it is left to the next opening, which sweeps what no row
-  /// names.
-  private let isInDoubt = Mutex(false)
+  private let state = Mutex(State())
 
-  private enum Ownership {
+  private struct State {
+    var owner = Owner.nobody
+    /// Whether a job may have it after all: let go, it is left to the next opening, which sweeps what no row
+    /// names.
+    var isInDoubt = false
+  }
+
+  private enum Owner {
     case nobody
     /// A transaction that is open gives it to a job.
     case transaction
@@ -29,14 +34,14 @@ public final class JobFile: Sendable {
   }
 
   deinit {
-    if ownership.withLock({ $0 == .nobody }), !isInDoubt.withLock({ $0 }) { folder.unlink(path) }
+    if state.withLock({ $0.owner == .nobody && !$0.isInDoubt }) { folder.unlink(path) }
   }
 
   /// Takes it for a transaction, at whose end it is seen what became of it.
   func give(to job: JobID, _ rows: JobRows) throws {
-    let isFree = ownership.withLock { ownership in
-      defer { if ownership == .nobody { ownership = .transaction } }
-      return ownership == .nobody
+    let isFree = state.withLock { state in
+      defer { if state.owner == .nobody { state.owner = .transaction } }
+      return state.owner == .nobody
     }
     guard isFree else {
       throw JobQueueError(.fileInUse, "the file “\(name)” belongs to a job already")
@@ -64,19 +69,19 @@ public final class JobFile: Sendable {
     func databaseDidCommit(_ db: Database) {
       // What can not be read counts as the job's; if it is not, it is swept later.
       let isNamed = (try? JobFolder.isNamed(file.path, in: db)) ?? true
-      file.ownership.withLock { $0 = isNamed ? .job : .nobody }
+      file.state.withLock { $0.owner = isNamed ? .job : .nobody }
     }
 
     func databaseDidRollback(_ db: Database) {
       // The commit failed; or it did not, and somebody who heard of it before has opened another
       // transaction, of which this is the end.
-      if isCommitting { file.isInDoubt.withLock { $0 = true } }
+      if isCommitting { file.state.withLock { $0.isInDoubt = true } }
       file.takeBack()
     }
   }
 
   /// What ``give(to:_:)`` wrote is undone.
   func takeBack() {
-    ownership.withLock { $0 = .nobody }
+    state.withLock { $0.owner = .nobody }
   }
 }

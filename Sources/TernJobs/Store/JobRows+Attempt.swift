@@ -77,14 +77,12 @@ extension JobRows {
     var (life, service) = try running(claim)
     let before = life
     _ = life.handle(.checkpoint)
-    if life != before { try storeCounts(of: life, of: claim.id) }
+    if life != before {
+      try run(
+        "UPDATE \(JobTables.job) SET failures = ?, unreached = ?, deaths = ? WHERE id = ?",
+        [life.failures, life.unreached, life.deaths, claim.id.rawValue])
+    }
     return try tell(service, .passed(claim.id))
-  }
-
-  func storeCounts(of life: JobLife, of job: JobID) throws {
-    try run(
-      "UPDATE \(JobTables.job) SET failures = ?, unreached = ?, deaths = ? WHERE id = ?",
-      [life.failures, life.unreached, life.deaths, job.rawValue])
   }
 
   func report(_ progress: Double?, _ message: String?, of claim: Claim) throws {

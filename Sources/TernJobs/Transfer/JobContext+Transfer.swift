@@ -20,8 +20,7 @@ extension JobContext {
     }
     switch try await worker.transfer(name, limit, of: claim) {
     case .done(let content): return .done(content)
-    case .refused(let refused): return end(refused, name)
-    case .late(_, let refused): return end(refused, name)
+    case .refused(let refused), .late(_, let refused): return end(refused, name)
     case .begun(let id):
       do {
         try CrashPoint.reach(.uploadBeforeBegin)

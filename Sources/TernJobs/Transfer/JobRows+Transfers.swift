@@ -105,16 +105,21 @@ extension JobRows {
     let isAwaited: Bool
   }
 
-  /// - Parameter ids: to look for these alone; `nil` for all, which looks at every job.
-  func wantedTransfers(among ids: Set<String>? = nil) throws -> [Wanted] {
-    let query = """
-      SELECT c.content, j.id, j.state FROM \(JobTables.job) AS j CROSS JOIN \(JobTables.checkpoint) AS c
-      WHERE c.job = j.id AND c.kind = \(CheckpointKind.transfer.rawValue)
-      """
-    guard let ids else { return try wanted(rows("\(query) ORDER BY j.id")) }
+  /// Of all jobs.
+  func wantedTransfers() throws -> [Wanted] { try wanted(rows("\(Self.wanted) ORDER BY j.id")) }
+
+  /// Of the jobs alone that have these.
+  func wantedTransfers(of ids: Set<String>) throws -> [Wanted] {
     let jobs = Set(ids.compactMap { TransferID($0)?.job })
-    return try jobs.sorted().flatMap { try wanted(rows("\(query) AND j.id = ?", [$0.rawValue])) }
+    return try jobs.sorted().flatMap {
+      try wanted(rows("\(Self.wanted) AND j.id = ?", [$0.rawValue]))
+    }
   }
+
+  private static let wanted = """
+    SELECT c.content, j.id, j.state FROM \(JobTables.job) AS j CROSS JOIN \(JobTables.checkpoint) AS c
+    WHERE c.job = j.id AND c.kind = \(CheckpointKind.transfer.rawValue)
+    """
 
   private func wanted(_ rows: [Row]) -> [Wanted] {
     rows.compactMap { row in

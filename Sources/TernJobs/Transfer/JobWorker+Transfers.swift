@@ -30,34 +30,31 @@ extension JobWorker {
     if beginning.removeValue(forKey: id) ?? false { await forget(id) }
   }
 
-  /// Compares what the system has with what rows want: what it lost is for its job to begin again, and
-  /// what nobody wants is cancelled.
-  ///
-  /// - Parameter isFirst: whether any job may want one that this run does not know, which is to look
-  ///   at every job.
-  func compareTransfers(isFirst: Bool = false) async throws {
-    guard let transfers, isFirst || !handedOver.isEmpty else { return }
-    // Before the rows: what is handed over in between has its row.
+  /// As a run begins, compares what the system has with what rows want: what it lost is for its job to begin
+  /// again, and what nobody wants is cancelled.
+  func compareTransfers() async throws {
+    guard let transfers else { return }
     let held = await transfers.ids()
-    let known = held.union(handedOver.keys)
-    let wanted = try await read { try $0.wantedTransfers(among: isFirst ? nil : known) }
-    let lost = wanted.filter { $0.isAwaited && !held.contains($0.id) }
-    if !lost.isEmpty {
-      try await write { rows in
-        for one in try rows.wantedTransfers(among: Set(lost.map(\.id))) where one.isAwaited {
-          try rows.free(one.job, at: queue.environment.now)
-        }
+    let wanted = try await write { rows in
+      let wanted = try rows.wantedTransfers()
+      for one in wanted where one.isAwaited && !held.contains(one.id) {
+        try rows.free(one.job, at: queue.environment.now)
       }
-      news?.yield()
-    }
-    let ids = Set(wanted.map(\.id))
-    for id in known.subtracting(ids).sorted() {
-      await forget(id)
-      news?.yield()
+      return Set(wanted.map(\.id))
     }
     // Of one from an earlier run nobody saw through which networks it went.
-    for id in held.intersection(ids) where handedOver[id] == nil {
-      handedOver[id] = .unseen(as: path.path)
+    for id in held { handedOver[id] = handedOver[id] ?? .unseen(as: path.path) }
+    for id in held.subtracting(wanted).sorted() { await forget(id) }
+  }
+
+  /// Cancels what was handed over and no row wants any more.
+  func cancelUnwanted() async throws {
+    if handedOver.isEmpty { return }
+    let ids = Set(handedOver.keys)
+    let wanted = Set(try await read { try $0.wantedTransfers(of: ids) }.map(\.id))
+    for id in ids.subtracting(wanted).sorted() {
+      await forget(id)
+      news?.yield()
     }
   }
 
@@ -65,7 +62,7 @@ extension JobWorker {
   func followWithdrawals(_ commits: AsyncStream<Void>) async {
     for await _ in commits {
       do {
-        try await compareTransfers()
+        try await cancelUnwanted()
       } catch {
         if !Task.isCancelled { fail(error) }
       }

@@ -100,9 +100,7 @@ extension JobWorker {
     for end in ends { forget(end) }
     try CrashPoint.reach(.jobAfterFinishCommit)
     // Who is done may have begun a transfer, in an earlier attempt, and not asked for it again.
-    let done = Set(ends.filter { $0.end.event == .succeeded }.map(\.claim.id))
-    let isLeft = handedOver.keys.contains { TransferID($0).map { done.contains($0.job) } ?? false }
-    if isLeft { try await compareTransfers() }
+    if ends.contains(where: { $0.end.event == .succeeded }) { try await cancelUnwanted() }
     // Who waited to be stored while the network changed was not there to be woken.
     let path = path.path
     let isWoken = ends.contains { end in

@@ -38,7 +38,7 @@ extension JobWorker {
       seen = now
       try await tellObservers()
       // A job may have been cancelled.
-      try await compareTransfers()
+      try await cancelUnwanted()
       news?.yield()
     } catch {
       if !Task.isCancelled { fail(error) }

@@ -139,7 +139,7 @@ public actor JobWorker {
         queue.leftBehind.withLock { $0 = [:] }
         if let transfers {
           let commits = queue.arrivals.stream()
-          try await compareTransfers(isFirst: true)
+          try await compareTransfers()
           group.addTask { await self.followWithdrawals(commits) }
           group.addTask { await transfers.run { await self.take($0) } }
         }
