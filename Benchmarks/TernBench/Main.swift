@@ -7,6 +7,7 @@ enum Main {
   private static let usage = """
     usage: tern-bench list                              cases and their aims
            tern-bench count CASE plain|tern ROWS [FILE] runs one case, once
+           tern-bench floor WORK STEP ROWS FILE         what SQLite alone takes, once
            tern-bench text EDITS each|once              a paper, so many edits a transaction
            tern-bench time FOLDER ROWS ROUNDS [CASE...] wall time on files in a folder
            tern-bench wire ROWS                         bytes of a one-column change, as pushed
@@ -37,6 +38,12 @@ enum Main {
       else { return fail() }
       let path = arguments.count == 5 ? arguments[4] : nil
       measure(try bench.prepare(isSynced: isSynced, path: path, rows: BenchRow.make(rows)))
+    case "floor" where arguments.count == 5:
+      guard let work = Floor.Work(rawValue: arguments[1]), let rows = Int(arguments[3]),
+        let step = Floor.Step(rawValue: arguments[2])
+      else { return fail() }
+      let floor = try Floor(step, path: arguments[4], rows: BenchRow.make(rows))
+      measure(try floor.prepare(work))
     case "text" where arguments.count == 3:
       guard let edits = Int(arguments[1]), edits > 0 else { return fail() }
       try TextBench().run(edits: edits, isSealing: arguments[2] == "each")
