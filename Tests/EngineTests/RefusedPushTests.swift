@@ -131,7 +131,7 @@ private final class RefusingRemote: Remote {
       epoch: "e", nowMilliseconds: 0, position: 7, heads: VersionVector())
     #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
     let action = session.handle(.failed(RemoteError(.unauthorized, "no"), jitter: 0))
-    #expect(action == .wait(Backoff().limit))
+    #expect(action == .wait(Backoff().limit, pause: .zero))
     #expect(session.refusal == nil)
   }
 }

@@ -71,6 +71,79 @@ import Testing
     #expect(session.refusal?.error.code == .cursorUnknown)
   }
 
+  // MARK: - Waits
+
+  private let unreachable = RemoteError(.unreachable, "cut")
+
+  /// A session that listens, after so many failures in a row.
+  private func failed(_ count: Int) -> SyncSession {
+    var session = listening(ReplicaID(high: 0, low: 1))
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .listen)
+    for _ in 0..<count { session = cut(session).session }
+    return session
+  }
+
+  /// Its stream ends, and everything goes well again until the next one.
+  private func cut(_ old: SyncSession) -> (session: SyncSession, wait: SyncSession.Action) {
+    var session = old
+    let wait = session.handle(.failed(unreachable, jitter: 1))
+    #expect(session.handle(.waited) == .greet)
+    let greeting = RemoteGreeting(
+      epoch: "first", nowMilliseconds: 0, position: 0, heads: VersionVector())
+    #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .listen)
+    return (session, wait)
+  }
+
+  @Test func `a stream that is cut after its first position is opened less and less often`() {
+    var session = failed(3)
+    #expect(session.handle(.remotePosition(0)) == .listen)
+    let (again, wait) = cut(session)
+    #expect(wait == .wait(.seconds(4), pause: .zero))
+    session = again
+    #expect(session.handle(.streamHolds) == .listen)
+    #expect(cut(session).wait == .wait(.milliseconds(500), pause: .zero))
+  }
+
+  @Test func `another network ends a wait, and what was waited before counts no more`() {
+    var session = failed(5)
+    #expect(session.handle(.woken(isByNetwork: true)) == .listen)
+    #expect(
+      session.handle(.failed(unreachable, jitter: 1)) == .wait(.milliseconds(500), pause: .zero))
+    #expect(session.handle(.woken(isByNetwork: false)) == .greet)
+    #expect(session.handle(.failed(unreachable, jitter: 1)) == .wait(.seconds(1), pause: .zero))
+    #expect(session.handle(.woken(isByNetwork: true)) == .greet)
+    #expect(
+      session.handle(.failed(unreachable, jitter: 1)) == .wait(.milliseconds(500), pause: .zero))
+  }
+
+  @Test func `a remote is left alone as it asks, and not for days`() {
+    for (asked, pause) in [(20, 20), (86_400, 900), (-5, 0)] as [(Int64, Int64)] {
+      var session = failed(0)
+      let error = RemoteError(.unavailable, "later", retryAfter: .seconds(asked))
+      let wait = max(.milliseconds(500), Duration.seconds(pause))
+      #expect(
+        session.handle(.failed(error, jitter: 1)) == .wait(wait, pause: .seconds(pause)))
+    }
+  }
+
+  @Test func `a database in use is tried again soon, and what can not be mended is not`() {
+    for (code, wait) in [
+      (RemoteError.Code.busy, Duration.milliseconds(500)), (.local, .seconds(60)),
+    ] {
+      var session = failed(0)
+      #expect(
+        session.handle(.failed(RemoteError(code, "x"), jitter: 1)) == .wait(wait, pause: .zero))
+    }
+  }
+
+  @Test func `without the remote's clock nothing gets another time`() {
+    var session = failed(0)
+    #expect(session.handle(.localWrite) == .push)
+    #expect(session.handle(.failed(RemoteError(.timeAhead, "x"), jitter: 0)) == .listen)
+    #expect(session.refusal?.error.code == .timeAhead && session.refusal?.isOfOwn == true)
+  }
+
   // MARK: - States
 
   private let snapshot = RemoteSnapshot(

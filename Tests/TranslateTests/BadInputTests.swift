@@ -26,6 +26,8 @@ struct BadInputTests {
     (["run", "--sync", "ftp://a.example", "--token", "x"], "", "--sync is a URL"),
     (["settings", "colour", "red"], "", "no setting “colour”"),
     (["search", "'*"], "", "Name a word"), (["favorite", "none"], "", "no answered question none"),
+    (["history", "--limit=-5"], "", "from 1 on, not -5"),
+    (["history", "--limit", "0"], "", "from 1 on"),
   ]
 
   @Test func `is refused by name, and nothing is asked`() async throws {

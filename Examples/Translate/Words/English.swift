@@ -94,6 +94,7 @@ extension Words {
     .valueHelp: "What it is to be.",
     .conversationHelp: "Only that conversation, by its id.",
     .limitHelp: "How many at most, the newest.",
+    .badLimit: "--limit wants a number from 1 on, not {}.",
     .searchHelp: "Words, or beginnings of some.",
     .noFavorite: "No translation of {} is kept; `translate favorite --all` shows them.",
     .manyFavorites: "That is kept for {}; name the pair by --from and --to.",

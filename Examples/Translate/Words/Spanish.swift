@@ -93,6 +93,7 @@ extension Words {
     .valueHelp: "Lo que debe ser.",
     .conversationHelp: "Solo esa conversación, por su id.",
     .limitHelp: "Cuántas como máximo, las más nuevas.",
+    .badLimit: "--limit quiere un número a partir de 1, no {}.",
     .searchHelp: "Palabras, o comienzos de ellas.",
     .noFavorite:
       "No hay guardada ninguna traducción de {}; `translate favorite --all` las muestra.",

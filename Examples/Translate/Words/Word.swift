@@ -11,7 +11,7 @@ enum Word: String, CaseIterable {
   case sameLanguage, fullDisk, badSetting, noSetting, noWord, noPhrase, nothingToUndo, undone
   case syncNeeds, noChat, chatHelp, noSwapHelp, speakHelp
   case serviceHelp, modelHelp, favoriteIDHelp, removeHelp, allHelp, languageHelp, settingHelp
-  case valueHelp, conversationHelp, limitHelp, searchHelp, noFavorite, manyFavorites
+  case valueHelp, conversationHelp, limitHelp, badLimit, searchHelp, noFavorite, manyFavorites
   case tablePhrase, tableAnswer, tableFavorite, tableSetting, tableConversation, undoneRestored
   case undoneRemoved, undoneBroughtBack, undoneLeft
   case loneModel, itsModelHelp, portal, noKey, cutOff, unwritable, kept, problemElsewhere

@@ -16,7 +16,7 @@ public actor SyncEngine {
   let remote: any Remote
   let environment: SyncEnvironment
   private(set) var session: SyncSession
-  private var isStreaming = false
+  var isStreaming = false
   /// Up to where the remote of that epoch is known to hold this replica's own operations, and not
   /// others under the same numbers.
   private var confirmed = (epoch: "", id: ReplicaID?.none, sequence: UInt64(0))
@@ -31,8 +31,9 @@ public actor SyncEngine {
   private var trimmedAt: UInt64?
   /// A snapshot that can't be loaded here, and why. It is not fetched again, but another one is.
   var unloadable: (id: String, error: any Error)?
-  private var isBusy = false
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  let turns = SyncTurns()
+  /// Of the run that goes on.
+  private var signals: SyncSignals?
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     environment.executor.asUnownedSerialExecutor()
@@ -55,23 +56,26 @@ public actor SyncEngine {
   /// An engine over any store, with its surroundings given.
   public init(store: any ReplicaStore, remote: any Remote, environment: SyncEnvironment) {
     self.store = store
-    self.remote = remote
+    self.remote = AnsweringRemote(remote)
     self.environment = environment
     session = SyncSession(backoff: environment.backoff)
     pushBytes = environment.pushBytes
   }
 
   /// Syncs until the task is cancelled, and returns then. It can be called again. A call while
-  /// another, or a ``syncOnce()``, goes on begins when that has ended.
+  /// another, or a ``syncOnce()``, goes on begins when that has ended, or returns as it is cancelled.
   public func run() async {
-    guard await begin() else { return }
-    defer { end() }
+    guard case .own = await turns.take(asRun: true) else { return }
+    defer { turns.end() }
+    begin()
     let signals = SyncSignals()
+    self.signals = signals
     let (openings, opener) = AsyncStream.makeStream(of: Void.self)
     let (refusals, refuser) = AsyncStream.makeStream(of: SyncSession.Refusal.self)
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followLocalWrites(signals) }
       group.addTask { await self.followOtherProcesses(signals) }
+      group.addTask { await self.followNetwork(signals) }
       group.addTask { await self.followRemote(openings, signals) }
       group.addTask { await self.followRefusals(refusals, signals) }
       await drive(signals, opener, refuser)
@@ -80,17 +84,37 @@ public actor SyncEngine {
       refuser.finish()
       signals.finish()
     }
+    self.signals = nil
     isStreaming = false
     status.update { $0.phase = .stopped }
   }
 
-  /// Pushes and pulls until both sides have the same, once, and returns; for commands and tests.
+  /// Pushes and pulls until both sides have the same, once, and returns: for commands, background refresh and
+  /// a person who pulls to refresh. While ``run()`` goes on, that does it: at once, and not after its wait.
   ///
   /// - Throws: the first failure: ``RemoteError``, ``MergeError``, `DatabaseError`,
-  ///   `CancellationError`.
+  ///   `CancellationError`; while ``run()`` goes on, always a ``RemoteError``, as ``status`` has it. Where the
+  ///   remote asked to be left alone for a while, that is thrown, and the remote is not asked.
   public func syncOnce() async throws {
-    guard await begin() else { throw CancellationError() }
-    defer { end() }
+    while true {
+      switch await turns.take(asRun: false) {
+      case .own:
+        defer { turns.end() }
+        return try await syncAlone()
+      case .ofRun:
+        switch await turns.ask({ signals?.send(.asked) }) {
+        case .synced: return
+        case .failed(let error): throw error
+        case .ended: continue
+        case .cancelled: throw CancellationError()
+        }
+      case .cancelled: throw CancellationError()
+      }
+    }
+  }
+
+  private func syncAlone() async throws {
+    begin()
     var action = session.firstAction
     while action != .listen {
       try Task.checkCancellation()
@@ -104,86 +128,11 @@ public actor SyncEngine {
     if let refusal = session.refusal { throw refusal.error }
   }
 
-  // MARK: - Turns
-
-  /// Waits for its turn and starts a session of its own; `false` when cancelled before.
-  private func begin() async -> Bool {
-    if isBusy {
-      await withCheckedContinuation { waiting.append($0) }
-    }
-    isBusy = true
+  /// With a session of its own.
+  private func begin() {
     session = SyncSession(backoff: environment.backoff)
     pushBytes = environment.pushBytes
     trimmedAt = nil
-    if Task.isCancelled {
-      end()
-      return false
-    }
-    return true
-  }
-
-  /// Hands the turn on, still busy, so that nobody comes between.
-  private func end() {
-    if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
-  }
-
-  // MARK: - Signals
-
-  private func followLocalWrites(_ signals: SyncSignals) async {
-    for await _ in environment.localWrites() {
-      // An operation for each commit, whether there is a remote to take it or not.
-      sealWritten()
-      // In every other phase a push is on its way.
-      if session.phase == .listening { signals.send(.localWrite) }
-    }
-  }
-
-  /// Perhaps no push follows that would meet the error again.
-  private func sealWritten() {
-    do {
-      try store.seal()
-    } catch {
-      status.update { $0.lastError = remoteError(error) }
-    }
-  }
-
-  /// Commits of other processes, and times that have come, are found by looking.
-  private func followOtherProcesses(_ signals: SyncSignals) async {
-    while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
-      // An error here is met again, and reported, by the push that follows the next signal.
-      if session.phase == .listening, (try? store.hasNews()) ?? true {
-        // Perhaps no push follows, because the remote refuses them.
-        if session.refusal != nil { sealWritten() }
-        signals.send(.localWrite)
-      }
-    }
-  }
-
-  private func followRemote(
-    _ openings: AsyncStream<Void>, _ signals: SyncSignals
-  ) async {
-    for await _ in openings {
-      do {
-        for try await position in remote.positions() { signals.send(.remotePosition(position)) }
-        signals.send(.streamEnded(RemoteError(.unreachable, "the event stream ended")))
-      } catch {
-        signals.send(.streamEnded(remoteError(error)))
-      }
-    }
-  }
-
-  private func followRefusals(
-    _ refusals: AsyncStream<SyncSession.Refusal>, _ signals: SyncSignals
-  ) async {
-    await withDiscardingTaskGroup { group in
-      for await refusal in refusals {
-        group.addTask { [clock = environment.clock] in
-          // Cancellation ends the wait.
-          guard (try? await clock.sleep(for: refusal.delay)) != nil else { return }
-          signals.send(.mayAskAgain(refusal.number))
-        }
-      }
-    }
   }
 
   // MARK: - The loop
@@ -194,12 +143,16 @@ public actor SyncEngine {
   ) async {
     var wakes = signals.wakes.makeAsyncIterator()
     var action = session.firstAction
+    /// Of the last attempt.
+    var failure = RemoteError(.unreachable, "nothing was tried")
     while !Task.isCancelled {
       let event: SyncSession.Event
       do {
-        if action == .listen {
+        switch action {
+        case .listen:
           try trim()
           try reportListening()
+          turns.answer(session.refusal.map { .failed($0.error) } ?? .synced)
           if !isStreaming { opener.yield() }
           isStreaming = true
           while true {
@@ -209,17 +162,28 @@ public actor SyncEngine {
             }
             guard await wakes.next(isolation: self) != nil else { return }
           }
-        } else {
+        case .wait(let delay, let pause):
+          try report(.waiting)
+          let end = await wait(delay, pause, after: failure, signals, &wakes)
+          guard let end else { return }
+          event = end
+        case .greet:
+          turns.attend()
           event = try await perform(action)
+        default: event = try await perform(action)
         }
       } catch is CancellationError {
         return
       } catch {
         event = .failed(remoteError(error), jitter: environment.jitter())
       }
-      if case .failed(let error, _) = event { status.update { $0.lastError = error } }
+      if case .failed(let error, _) = event {
+        failure = error
+        status.update { $0.lastError = error }
+      }
       let refusal = session.refusal
       action = session.handle(event)
+      if case .wait = action { turns.answer(.failed(failure)) }
       if let new = session.refusal, new != refusal { refuser.yield(new) }
     }
   }
@@ -229,6 +193,9 @@ public actor SyncEngine {
     case .localWrite: return .localWrite
     case .remotePosition(let position): return .remotePosition(position)
     case .mayAskAgain(let refusal): return .mayAskAgain(refusal)
+    case .asked: return .woken(isByNetwork: false)
+    case .networkChanged: return .woken(isByNetwork: true)
+    case .streamHolds: return .streamHolds
     case .streamEnded(let error):
       isStreaming = false
       return .failed(error, jitter: environment.jitter())
@@ -271,11 +238,7 @@ public actor SyncEngine {
       try await snapshots.cut(heads: session.heads, isBase: isBase)
       return .cutSnapshot
     case .compareState(let other): return try await compare(with: other)
-    case .wait(let delay):
-      try report(.waiting)
-      try await environment.clock.sleep(for: delay)
-      return .waited
-    case .listen: preconditionFailure("listening is the loop's own")
+    case .wait, .listen: preconditionFailure("waiting and listening are the loop's own")
     }
   }
 
@@ -468,11 +431,5 @@ public actor SyncEngine {
       $0.forks = counts.forks
       if phase == .upToDate { $0.lastError = nil }
     }
-  }
-
-  /// What is not the remote's own word: the database's errors and operations that can not merge.
-  private func remoteError(_ error: any Error) -> RemoteError {
-    error as? RemoteError
-      ?? RemoteError(.local, String(describing: error))
   }
 }

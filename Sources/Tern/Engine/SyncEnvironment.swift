@@ -1,4 +1,6 @@
+import TernCore
 import TernDatabase
+import TernNetwork
 
 /// What an engine takes from outside, so that a simulation can own it: clock, randomness, the
 /// thread that blocks on SQLite, and news of local writes.
@@ -7,6 +9,9 @@ public struct SyncEnvironment: Sendable {
   public var backoff: Backoff
   /// Draws a number from 0 to 1.
   public var jitter: @Sendable () -> Double
+  /// Tells of the network's changes. With each a wait after a failure ends, as far as the remote did not ask to
+  /// be left alone, and the event stream begins anew.
+  public var path: any NetworkPathSource
   /// Yields when something was written here.
   public var localWrites: @Sendable () -> AsyncStream<Void>
   /// Called when operations were merged here, which other remotes of the replica may lack: to let
@@ -26,6 +31,7 @@ public struct SyncEnvironment: Sendable {
     clock: any Clock<Duration> = .continuous, backoff: Backoff = Backoff(),
     // An injected default.
     jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
+    path: any NetworkPathSource = SystemPath.shared,
     localWrites: @escaping @Sendable () -> AsyncStream<Void> = { AsyncStream { $0.finish() } },
     didMerge: @escaping @Sendable () -> Void = {}, pollInterval: Duration = .seconds(1),
     pushBytes: Int = 1 << 20, snapshotPath: String? = nil, executor: (any SerialExecutor)? = nil
@@ -33,6 +39,7 @@ public struct SyncEnvironment: Sendable {
     self.clock = clock
     self.backoff = backoff
     self.jitter = jitter
+    self.path = path
     self.localWrites = localWrites
     self.didMerge = didMerge
     self.pollInterval = pollInterval

@@ -2,6 +2,7 @@ import TernNetwork
 
 // Not all of Foundation, which has an Operation of its own.
 import struct Foundation.URL
+import struct Foundation.URLError
 
 /// A space on a Tern server, over HTTP. See `Docs/Server.md` for what travels.
 ///
@@ -15,9 +16,10 @@ public struct HTTPRemote: Remote {
   let transport: any HTTPTransport
 
   /// - Parameters:
-  ///   - url: Where the server's `v1` begins. User name, query and fragment are left out.
+  ///   - url: The server's base, in which its `v1` begins: `https://sync.example.org`. User name, query and fragment are left out.
   ///   - token: Asked before every request. A ``RemoteError`` or `CancellationError` that it
-  ///     throws reaches the caller as it is, every other error as
+  ///     throws reaches the caller as it is, an ``HTTPError`` or `URLError` as
+  ///     ``RemoteError/Code/unreachable``, every other error as
   ///     ``RemoteError/Code/unauthorized`` without its text.
   public init(
     _ url: URL, space: String, token: @escaping @Sendable () async throws -> String,
@@ -109,6 +111,10 @@ extension HTTPRemote {
       throw error
     } catch let error as HTTPError {
       throw RemoteError(error)
+    } catch let error as URLError {
+      // Who could not ask for a new token does not know what the old one is worth.
+      throw RemoteError(
+        .unreachable, "there is no token: its closure reached nobody (\(error.code.rawValue))")
     } catch {
       // Only the type: the text of a stranger's error may hold the secret itself.
       throw RemoteError(.unauthorized, "there is no token: its closure threw \(type(of: error))")

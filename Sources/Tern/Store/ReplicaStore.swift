@@ -75,6 +75,9 @@ public protocol ReplicaStore: Sendable {
   /// it costs the same however long the log is.
   func hasNews() throws -> Bool
 
+  /// This replica's newest sequence number. Asked as often.
+  func ownSequence() throws -> UInt64
+
   /// Counts what is here; may look at every row that is held aside or deferred.
   func counts() throws -> ReplicaCounts
 

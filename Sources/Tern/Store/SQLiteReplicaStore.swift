@@ -265,6 +265,13 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
+  public func ownSequence() throws -> UInt64 {
+    try database.unsafeRead { db in
+      let statement = try FastStatement(db, "SELECT merged FROM \(tables.author) WHERE idx = 0")
+      return try statement.first { statement.raw(0) } ?? 0
+    }
+  }
+
   public func counts() throws -> ReplicaCounts {
     try read { transaction in
       var counts = ReplicaCounts()

@@ -12,7 +12,7 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let unreachable = Code(rawValue: "unreachable")
     /// The remote is overloaded or shutting down. Try again, after ``RemoteError/retryAfter``.
     public static let unavailable = Code(rawValue: "unavailable")
-    /// The token is missing, unknown or expired: make a new one with `tern token create`.
+    /// The token is missing, unknown or revoked, or its closure threw: get another one.
     public static let unauthorized = Code(rawValue: "unauthorized")
     /// The token is for another space.
     public static let forbidden = Code(rawValue: "forbidden")
@@ -49,6 +49,9 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let tooLarge = Code(rawValue: "too-large")
     /// Not the remote's: this device's database failed, or what came can not be merged.
     public static let local = Code(rawValue: "local")
+    /// Not the remote's: another connection had this device's database, or the app suspended or interrupted
+    /// it. Try again.
+    public static let busy = Code(rawValue: "busy")
     /// The answer was none that this protocol knows.
     public static let unexpectedAnswer = Code(rawValue: "unexpected-answer")
   }
@@ -78,7 +81,7 @@ public struct RemoteError: Error, Hashable, Sendable {
 
   /// Whether the same request can succeed later with nothing changed here.
   public var isTransient: Bool {
-    code == .unreachable || code == .unavailable || code == .unexpectedAnswer
+    code == .unreachable || code == .unavailable || code == .unexpectedAnswer || code == .busy
   }
 }
 

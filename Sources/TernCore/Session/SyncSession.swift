@@ -49,6 +49,11 @@ package struct SyncSession: Sendable {
     /// ``Refusal/delay`` is over, of the refusal with that number.
     case mayAskAgain(Int)
     case waited
+    /// Before it has waited, or while there was nothing to do: the network changed, or somebody asked for a
+    /// sync now.
+    case woken(isByNetwork: Bool)
+    /// The event stream has lasted for a while.
+    case streamHolds
     /// - Parameter jitter: from 0 to 1.
     case failed(RemoteError, jitter: Double)
   }
@@ -66,7 +71,8 @@ package struct SyncSession: Sendable {
     /// With another replica's, if there is one.
     case compareState(StateReport?)
     case listen
-    case wait(Duration)
+    /// - Parameter pause: what the remote asked for, which nothing shortens.
+    case wait(Duration, pause: Duration)
   }
 
   package private(set) var phase = Phase.greeting
@@ -190,14 +196,23 @@ package struct SyncSession: Sendable {
     case (.listening, .localWrite): return pushOrListen()
     case (.listening, .remotePosition(let position)) where position < greetedAt: return greet()
     case (.listening, .remotePosition(let position)):
-      // Only now is everything known to work, the event stream too.
-      if refusal == nil { backoff.reset() }
       announced = max(announced, position)
       return pullOrListen()
     case (.listening, .mayAskAgain(let number)):
       guard number == refusal?.number else { return .listen }
       return greet()
-    case (.waiting, .waited): return greet()
+    case (.listening, .streamHolds):
+      // Only now is everything known to work: somebody on the way may let a stream begin and cut it at once.
+      if refusal == nil { backoff.reset() }
+      return .listen
+    case (.listening, .woken(isByNetwork: true)):
+      // The stream's end comes by itself.
+      backoff.reset()
+      return .listen
+    case (.waiting, .woken(let isByNetwork)):
+      if isByNetwork { backoff.reset() }
+      return greet()
+    case (.waiting, .waited), (.listening, .woken(isByNetwork: false)): return greet()
     default:
       preconditionFailure("sync session: \(event) can not happen while \(phase)")
     }
@@ -265,18 +280,19 @@ package struct SyncSession: Sendable {
     refusal?.isOfOwn ?? false ? listen() : push()
   }
 
-  private mutating func wait(_ delay: Duration) -> Action {
+  private mutating func wait(_ delay: Duration, pause: Duration) -> Action {
     phase = .waiting
-    return .wait(delay)
+    return .wait(delay, pause: pause)
   }
 
   private mutating func fail(_ error: RemoteError, _ jitter: Double) -> Action {
     isRepairing = false
     switch (error.code, phase) {
-    case (.timeAhead, .pushing) where restampsInARow < 3:
+    // Without its clock there is nothing to stamp by.
+    case (.timeAhead, .pushing) where restampsInARow < 3 && error.nowMilliseconds != nil:
       restampsInARow += 1
       phase = .restamping
-      return .restamp(nowMilliseconds: error.nowMilliseconds ?? 0)
+      return .restamp(nowMilliseconds: error.nowMilliseconds!)
     // A remote that does not know the beginning either is asked again only after a wait.
     case (.cursorUnknown, .pulling) where !isAtBeginning,
       (.cursorUnknown, .cutting) where !isAtBeginning:
@@ -297,7 +313,7 @@ package struct SyncSession: Sendable {
       // Before a pull that may fail too.
       refuse(error, isOfOwn: true, jitter)
       return pullOrListen()
-    default: return wait(delay(after: error, jitter))
+    default: return wait(delay(after: error, jitter), pause: pause(after: error))
     }
   }
 
@@ -313,8 +329,15 @@ package struct SyncSession: Sendable {
     // What no repetition mends is tried again at the slowest pace, in case someone mends it.
     let isLasting = !error.isTransient && error.code != .sequenceGap
     let delay = isLasting ? backoff.limit : backoff.next(jitter: jitter)
-    return max(delay, error.retryAfter ?? .zero)
+    return max(delay, pause(after: error))
   }
+
+  /// Whoever answered in the remote's place, a day's silence is not for it to decide.
+  private func pause(after error: RemoteError) -> Duration {
+    min(max(error.retryAfter ?? .zero, .zero), Self.longestPause)
+  }
+
+  package static let longestPause = Duration.seconds(900)
 }
 
 extension RemoteError {
@@ -322,7 +345,7 @@ extension RemoteError {
   /// go well.
   fileprivate var refusesPushAlone: Bool {
     switch code {
-    case .local, .unauthorized, .unreachable, .sequenceGap: false
+    case .local, .busy, .unauthorized, .unreachable, .sequenceGap: false
     // Otherwise it asked to be left alone.
     case .unavailable: retryAfter == nil
     default: true

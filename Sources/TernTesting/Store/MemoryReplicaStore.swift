@@ -180,6 +180,10 @@ public final class MemoryReplicaStore: ReplicaStore {
     }
   }
 
+  public func ownSequence() throws -> UInt64 {
+    try versionVector()[replicaID()]
+  }
+
   public func counts() throws -> ReplicaCounts {
     state.withLock { state in
       var counts = ReplicaCounts()

@@ -55,6 +55,9 @@ public final class Simulation: @unchecked Sendable {
       server.logged = { [devices] index in
         try devices.first { $0.index == index }?.logged() ?? []
       }
+      server.networkChanged = { [devices] index in
+        devices.first { $0.index == index }?.network.set(hasRoute: true)
+      }
     }
   }
 
@@ -80,7 +83,7 @@ public final class Simulation: @unchecked Sendable {
     if let failure { throw failure }
     defer {
       // Servers and devices know each other, and many worlds are run in one process.
-      for server in servers { server.logged = { _ in [] } }
+      for server in servers { (server.logged, server.networkChanged) = ({ _ in [] }, { _ in }) }
     }
     return Outcome(
       violation: isFinished ? try check() : "INV-09: nothing can happen any more",

@@ -136,4 +136,15 @@ import Testing
     }
     #expect(signals.take() == nil)
   }
+
+  /// Their waits are not equally long, and only the newest has somebody who asks again after it.
+  @Test func `a refusal whose wait ends late takes no other one's place`() {
+    let signals = SyncSignals()
+    signals.send(.mayAskAgain(2))
+    signals.send(.mayAskAgain(1))
+    guard case .mayAskAgain(2) = signals.take() else {
+      Issue.record("the newest refusal's wait is over")
+      return
+    }
+  }
 }

@@ -14,6 +14,8 @@ final class SimulatedDevice: @unchecked Sendable {
   let trace: SimulationTrace
   let clock: VirtualClock
   let wall: SimulatedWall
+  /// Has a route to one server or another at all times.
+  let network = ScriptedPathSource()
   private let servers: [SimulatedServer]
   private let executor: SeededExecutor
   /// What its engines and its next starts draw from.
@@ -104,7 +106,7 @@ final class SimulatedDevice: @unchecked Sendable {
     return SyncEngine(
       store: replica.store, remote: remote,
       environment: SyncEnvironment(
-        clock: clock, jitter: { jitter.fraction() },
+        clock: clock, jitter: { jitter.fraction() }, path: network,
         localWrites: { replica.localWrites.stream() },
         didMerge: { if !isAlone { replica.localWrites.tell() } }, pollInterval: .seconds(5),
         executor: executor))

@@ -34,6 +34,8 @@ final class SimulatedServer: @unchecked Sendable {
   private var accepted: [Int: [ReplicaID: [UInt64: Operation]]] = [:]
   /// What a device's log holds: a base stands for operations that were never pushed.
   var logged: (Int) throws -> [Operation] = { _ in [] }
+  /// Told of a device that is cut off or connected.
+  var networkChanged: (Int) -> Void = { _ in }
 
   typealias PositionStream = AsyncThrowingStream<UInt64, any Error>
 
@@ -133,6 +135,7 @@ final class SimulatedServer: @unchecked Sendable {
     }
     trace.note(
       "device \(device) \(isCut(device) ? "cut off from" : "connected to") server \(index)")
+    networkChanged(device)
   }
 
   /// The process dies: what it did not commit is gone, and so is every connection.

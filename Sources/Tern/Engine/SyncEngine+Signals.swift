@@ -1,0 +1,154 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// What wakes a run, and how it waits.
+extension SyncEngine {
+  func followLocalWrites(_ signals: SyncSignals) async {
+    for await _ in environment.localWrites() {
+      // An operation for each commit, whether there is a remote to take it or not.
+      sealWritten()
+      // In every other phase a push is on its way.
+      if session.phase == .listening { signals.send(.localWrite) }
+    }
+  }
+
+  /// Perhaps no push follows that would meet the error again.
+  private func sealWritten() {
+    do {
+      try store.seal()
+    } catch {
+      status.update { $0.lastError = remoteError(error) }
+    }
+  }
+
+  /// Commits of other processes, and times that have come, are found by looking; and what somebody else
+  /// sealed: another engine of the replica, or another process.
+  func followOtherProcesses(_ signals: SyncSignals) async {
+    while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
+      // An error here is met again, and reported, by the push that follows the next signal.
+      if session.phase == .listening, (try? isAheadOfRemote || store.hasNews()) ?? true {
+        // Perhaps no push follows, because the remote refuses them.
+        if session.refusal != nil { sealWritten() }
+        signals.send(.localWrite)
+      }
+    }
+  }
+
+  /// What it refuses, it is asked again when its time comes.
+  private var isAheadOfRemote: Bool {
+    get throws {
+      guard session.refusal == nil else { return false }
+      return try store.ownSequence() > session.heads[store.replicaID()]
+    }
+  }
+
+  func followNetwork(_ signals: SyncSignals) async {
+    var generation: UInt64?
+    for await path in environment.path.changes() {
+      if let generation, path.generation != generation, path.mayHaveRoute {
+        signals.send(.networkChanged)
+      }
+      generation = path.generation
+    }
+  }
+
+  func followRemote(_ openings: AsyncStream<Void>, _ signals: SyncSignals) async {
+    for await _ in openings {
+      await withTaskGroup(of: Bool.self) { group in
+        group.addTask { await self.followPositions(signals) }
+        group.addTask { await self.waitForOtherNetwork(signals) }
+        group.addTask {
+          // Cancellation ends the wait.
+          guard (try? await self.environment.clock.sleep(for: .seconds(10))) != nil else {
+            return false
+          }
+          signals.send(.streamHolds)
+          return false
+        }
+        for await isOver in group where isOver { group.cancelAll() }
+      }
+    }
+  }
+
+  private func followPositions(_ signals: SyncSignals) async -> Bool {
+    do {
+      for try await position in remote.positions() { signals.send(.remotePosition(position)) }
+      signals.send(.streamEnded(RemoteError(.unreachable, "the event stream ended")))
+    } catch {
+      signals.send(.streamEnded(remoteError(error)))
+    }
+    return true
+  }
+
+  /// A stream that began on another network may never end by itself.
+  private func waitForOtherNetwork(_ signals: SyncSignals) async -> Bool {
+    var first: UInt64?
+    for await path in environment.path.changes() {
+      guard let generation = first else {
+        first = path.generation
+        continue
+      }
+      guard path.generation != generation else { continue }
+      signals.send(.streamEnded(RemoteError(.unreachable, "the network changed")))
+      return true
+    }
+    return false
+  }
+
+  func followRefusals(
+    _ refusals: AsyncStream<SyncSession.Refusal>, _ signals: SyncSignals
+  ) async {
+    await withDiscardingTaskGroup { group in
+      for await refusal in refusals {
+        group.addTask { [clock = environment.clock] in
+          // Cancellation ends the wait.
+          guard (try? await clock.sleep(for: refusal.delay)) != nil else { return }
+          signals.send(.mayAskAgain(refusal.number))
+        }
+      }
+    }
+  }
+
+  // MARK: - Waiting
+
+  /// Waits after a failure, unless somebody asks or the network changes, but not less than the remote wants.
+  ///
+  /// - Returns: `nil` when the run is to end.
+  func wait(
+    _ delay: Duration, _ pause: Duration, after error: RemoteError, _ signals: SyncSignals,
+    _ wakes: inout AsyncStream<Void>.Iterator
+  ) async -> SyncSession.Event? {
+    await withTaskGroup(of: Void.self) { group in
+      let number = signals.beginWait(isPaused: pause > .zero)
+      group.addTask { [clock = environment.clock] in
+        // Cancellation ends the wait.
+        guard (try? await clock.sleep(for: pause)) != nil else { return }
+        signals.endPause(of: number)
+        guard (try? await clock.sleep(for: delay - pause)) != nil else { return }
+        signals.endWait(number)
+      }
+      defer { group.cancelAll() }
+      while !Task.isCancelled {
+        switch signals.takeEnd() {
+        case .waited: return .waited
+        case .networkChanged: return .woken(isByNetwork: true)
+        case .asked(isInPause: false): return .woken(isByNetwork: false)
+        case .asked(isInPause: true):
+          turns.attend()
+          turns.answer(.failed(error))
+        case nil:
+          guard await wakes.next(isolation: self) != nil else { return nil }
+        }
+      }
+      return nil
+    }
+  }
+
+  /// What is not the remote's own word: the database's errors and operations that can not merge.
+  func remoteError(_ error: any Error) -> RemoteError {
+    if let error = error as? RemoteError { return error }
+    let isPassing = (error as? DatabaseError)?.passes ?? false
+    return RemoteError(isPassing ? .busy : .local, String(describing: error))
+  }
+}
