@@ -145,6 +145,8 @@ extension JobRows {
 
   /// When the first job can run that waits for a time or a gate, and neither for the network, nor for
   /// a pace, nor to be resumed.
+  ///
+  /// - Parameter now: when jobs were looked for; a gate that let its probe pass then holds nobody.
   func nextReached(at now: WallTime, _ isMet: (String) -> Bool) throws -> WallTime? {
     let found = try Row.fetchAll(
       db,
@@ -152,10 +154,10 @@ extension JobRows {
         SELECT j.needs, min(max(j.ready_ms, coalesce(g.reopens_ms, j.ready_ms)))
         FROM \(JobTables.job) AS j LEFT JOIN \(JobTables.gate) AS g ON g.service = j.service
         WHERE j.state = \(JobState.waiting.rawValue) AND (j.unreached = 0 OR g.reopens_ms > ?)
-          AND (j.due = 0 OR g.service IS NOT NULL)
+          AND (j.due = 0 OR g.reopens_ms > ?)
           AND NOT EXISTS (SELECT 1 FROM \(JobTables.pause) AS p WHERE p.kind IN ('', j.kind))
         GROUP BY j.needs
-        """, arguments: [now.milliseconds])
+        """, arguments: [now.milliseconds, now.milliseconds])
     return found.filter { isMet($0[0]) }.map { WallTime(milliseconds: $0[1]) }.min()
   }
 
