@@ -103,6 +103,7 @@ package struct JobLife: Hashable, Sendable {
       (state, deaths) = (.waiting, 0)
       return .wait(.zero)
     case (.running, .entrusted(let time)):
+      // Nobody may have been reached yet: `unreached` stays, so that waits grow from upload to upload.
       (state, deaths) = (.waiting, 0)
       return .wait(time)
     case (.running, .failed(let advice, let circumstances)):
@@ -130,7 +131,10 @@ package struct JobLife: Hashable, Sendable {
     case .interrupted(let isLocal):
       return isLocal || around.isSteady ? count(around) : missed(around)
     case .unreachable: return missed(around)
-    case .limited(let delay): return .closeGate(Self.gateDelay(delay, around))
+    case .limited(let delay):
+      // Somebody was reached, and said when to come back, over whatever network.
+      unreached = 0
+      return .closeGate(Self.gateDelay(delay, around))
     }
   }
 
