@@ -231,4 +231,26 @@ import Testing
       #expect(rig.notes() == ["0 try 1", "35 try 2", "35 did 2"])
     }
   }
+
+  @Test func `services whose names differ in their bytes alone have a gate each`() throws {
+    try Rig.run { rig in
+      var queue = try rig.open()
+      // Equal to Swift.
+      let names = ["cafe\u{301}", "caf\u{e9}"]
+      try rig.write { db in
+        for (shelf, name) in zip(["1", "2"], names) {
+          try queue.enqueue(Scan(shelf: shelf), service: name, in: db)
+        }
+      }
+      let answer: @Sendable (Rig, String) async throws -> Void = { rig, shelf in
+        if rig.seconds < 5 { throw Failure(.limited(delay: .seconds(shelf == "1" ? 10 : 20))) }
+      }
+      try rig.live(worker(rig, queue, 1, answer), until: 5)
+      queue = try rig.open()
+      #expect(try rig.gates(queue).map { Array($0.service.utf8) } == names.map { Array($0.utf8) })
+      try rig.live(worker(rig, queue, 1, answer), until: 30)
+      #expect(
+        rig.notes() == ["0 try 1", "0 try 2", "10 try 1", "10 did 1", "20 try 2", "20 did 2"])
+    }
+  }
 }
