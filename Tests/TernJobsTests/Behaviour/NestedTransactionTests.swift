@@ -190,4 +190,38 @@ import Testing
       #expect(try rig.storedFiles().isEmpty)
     }
   }
+
+  /// Opens transactions and rolls them back as it hears of a commit.
+  private final class Undoing: TransactionObserver {
+    func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidRollback(_ db: Database) {}
+    func databaseDidCommit(_ db: Database) {
+      for _ in 1...2 {
+        do {
+          try db.inTransaction {
+            try db.execute(sql: "INSERT INTO book VALUES ('')")
+            return .rollback
+          }
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+  }
+
+  @Test func `a worker is woken by a commit, whatever others undo as they hear of that before`()
+    throws
+  {
+    try Rig.run { rig in
+      rig.database.add(transactionObserver: Undoing(), extent: .databaseLifetime)
+      let queue = try rig.open()
+      let worker = JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } }
+      try rig.live(worker, until: 60) {
+        try await rig.sleep(5)
+        _ = try rig.enqueue(queue, Tidy(name: "a"))
+      }
+      #expect(rig.notes() == ["5 a"])
+    }
+  }
 }
