@@ -50,7 +50,21 @@ extension JobRows {
       try observe(.retried, of: job, service)
     }
     try mendTimes(at: now)
+    try dropUnusedGates(at: now)
     return try worker()
+  }
+
+  /// A gate that has reopened is kept for the probe of those who wait. Services can be as many as accounts.
+  private func dropUnusedGates(at now: WallTime) throws {
+    let running = "state = \(JobState.running.rawValue)"
+    try run(
+      """
+      DELETE FROM \(JobTables.gate) WHERE reopens_ms <= ?
+        AND NOT EXISTS (SELECT 1 FROM \(JobTables.job) AS j
+          WHERE \(JobTables.isDue) AND j.service = \(JobTables.gate).service)
+        AND service NOT IN (SELECT service FROM \(JobTables.job) WHERE \(JobTables.isLater))
+        AND service NOT IN (SELECT service FROM \(JobTables.job) WHERE \(running))
+      """, [now.milliseconds])
   }
 
   private func worker() throws -> Int64 { try row("SELECT worker FROM \(JobTables.queue)")![0] }
