@@ -33,9 +33,9 @@ struct TableRebuild {
     try copy()
     try db.execute(sql: "DROP TABLE main.\(Self.former)")
     for object in dependents { try create(object["sql"]) }
-    for name in temporary.keys.sorted() where try !hasTemporaryTrigger(name) {
+    for trigger in temporary where try !hasTemporaryTrigger(trigger.name) {
       // SQLite keeps it without TEMP.
-      try db.execute(sql: "CREATE TEMP \(temporary[name]!.dropFirst("CREATE ".count))")
+      try db.execute(sql: "CREATE TEMP \(trigger.sql.dropFirst("CREATE ".count))")
     }
     try restore(sequence)
     try verify()
@@ -150,12 +150,14 @@ struct TableRebuild {
     table.integerKey.map { !isReplaced($0) } ?? false
   }
 
-  private func temporaryTriggers() throws -> [String: String] {
+  private func temporaryTriggers() throws -> [(name: String, sql: String)] {
     let rows = try Row.fetchAll(
       db,
-      sql: "SELECT name, sql FROM temp.sqlite_temp_master WHERE type = 'trigger' AND tbl_name = ?",
-      arguments: [table.name])
-    return Dictionary(uniqueKeysWithValues: rows.map { ($0["name"], $0["sql"]) })
+      sql: """
+        SELECT name, sql FROM temp.sqlite_temp_master WHERE type = 'trigger' AND tbl_name = ?
+        ORDER BY name
+        """, arguments: [table.name])
+    return rows.map { ($0["name"], $0["sql"]) }
   }
 
   private func hasTemporaryTrigger(_ name: String) throws -> Bool {

@@ -29,7 +29,7 @@ actor PositionReader {
   private func connected() async throws -> EventStream {
     if let events { return events }
     var request = try await remote.request(.get, "/events")
-    request.headers["Accept"] = "text/event-stream"
+    EventStream.setFields(of: &request)
     request.deadline = nil
     request.idleTimeout = HTTPRemote.Limit.silence
     let events = try await remote.exchange(request).events()

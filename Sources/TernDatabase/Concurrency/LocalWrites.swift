@@ -10,6 +10,8 @@ package final class LocalWrites: TransactionObserver, Sendable {
 
   private struct State {
     var hasInserted = false
+    /// Somebody who hears of the commit before may open another transaction then.
+    var isCommitting = false
     var nextID = 0
     var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
   }
@@ -45,9 +47,11 @@ package final class LocalWrites: TransactionObserver, Sendable {
     stopObservingDatabaseChangesUntilNextTransaction()
   }
 
+  package func databaseWillCommit() { state.withLock { $0.isCommitting = true } }
+
   package func databaseDidCommit(_ db: Database) {
     let hasInserted = state.withLock { state in
-      defer { state.hasInserted = false }
+      defer { (state.hasInserted, state.isCommitting) = (false, false) }
       return state.hasInserted
     }
     guard hasInserted else { return }
@@ -63,6 +67,10 @@ package final class LocalWrites: TransactionObserver, Sendable {
   }
 
   package func databaseDidRollback(_ db: Database) {
-    state.withLock { $0.hasInserted = false }
+    // The end of a commit that failed, or of a transaction within one that did not: to look for nothing
+    // costs little.
+    state.withLock { state in
+      if !state.isCommitting { state.hasInserted = false }
+    }
   }
 }

@@ -44,34 +44,31 @@ extension Durability {
     try db.execute(sql: "PRAGMA main.wal_checkpoint(PASSIVE)")
   }
 
-  /// A transaction of which no more is promised than that it survives the process: with this
-  /// durability set on the writer, it waits for the disk no longer than that needs. A later commit
-  /// that does wait makes it as durable as itself.
+  /// A transaction on the writing connection of which no more is promised than that it survives the
+  /// process: with this durability set there, it waits for the disk no longer than that needs. A later
+  /// commit that does wait makes it as durable as itself.
   ///
   /// - Throws: what `body` throws, with nothing written; `DatabaseError`; ``DatabaseSetupError``
   ///   where the connection would not go back to this durability, with all written.
-  package func writeUnsynced<T>(
-    to writer: some DatabaseWriter, _ body: (Database) throws -> T
-  ) throws -> T {
-    try writer.writeWithoutTransaction { db in
-      // Only a log in WAL mode is synced apart from the file, and only there less is safe.
-      guard self == .powerLoss,
-        try String.fetchOne(db.cachedStatement(sql: "PRAGMA main.journal_mode")) == "wal"
-      else { return try Self.transact(db, body) }
-      try db.execute(sql: "PRAGMA main.synchronous = \(SynchronousLevel.normal.rawValue)")
-      let outcome = Result { try Self.transact(db, body) }
-      // SQLite sets this as it reads the statement, without a lock that could be in the way; where
-      // it has no memory for that, nothing that follows would be as durable as it says.
-      guard sqlite3_exec(db.sqliteConnection, Self.fullSync, nil, nil, nil) == SQLITE_OK else {
-        throw DatabaseSetupError(.durabilityNotApplied, database: db.filename)
-      }
-      return try outcome.get()
+  package func transactUnsynced<T>(_ db: Database, _ body: (Database) throws -> T) throws -> T {
+    // Only a log in WAL mode is synced apart from the file, and only there less is safe.
+    guard self == .powerLoss,
+      try String.fetchOne(db.cachedStatement(sql: "PRAGMA main.journal_mode")) == "wal"
+    else { return try Self.transact(db, body) }
+    try db.execute(sql: "PRAGMA main.synchronous = \(SynchronousLevel.normal.rawValue)")
+    let outcome = Result { try Self.transact(db, body) }
+    // SQLite sets this as it reads the statement, without a lock that could be in the way; where
+    // it has no memory for that, nothing that follows would be as durable as it says.
+    guard sqlite3_exec(db.sqliteConnection, Self.fullSync, nil, nil, nil) == SQLITE_OK else {
+      throw DatabaseSetupError(.durabilityNotApplied, database: db.filename)
     }
+    return try outcome.get()
   }
 
   private static let fullSync = "PRAGMA main.synchronous = \(SynchronousLevel.full.rawValue)"
 
-  private static func transact<T>(_ db: Database, _ body: (Database) throws -> T) throws -> T {
+  /// A transaction on the writing connection, as durable as that is set.
+  package static func transact<T>(_ db: Database, _ body: (Database) throws -> T) throws -> T {
     var result: T?
     try db.inTransaction {
       result = try body(db)

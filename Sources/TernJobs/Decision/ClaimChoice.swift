@@ -50,14 +50,15 @@ package struct ClaimChoice: Hashable, Sendable {
   /// - Parameters:
   ///   - next: when the first job that is not due yet is.
   package static func decide(
-    _ heads: [Head], gates: [String: GateLife], pauses: JobPauses, next: WallTime?, now: WallTime,
-    hold: (Head) throws -> Hold? = { _ in nil }
+    _ heads: [Head], gates: [ExactText: GateLife], pauses: JobPauses, next: WallTime?,
+    now: WallTime, hold: (Head) throws -> Hold? = { _ in nil }
   ) rethrows -> Decision {
     var best: (head: Head, isProbe: Bool)?
     var (next, paced) = (next, nil as WallTime?)
     for head in heads where !pauses.hold(head.lane.kind) || Planted.isActive(.pauseIgnored) {
       var isProbe = false
-      let gate = Planted.isActive(.gateIgnored) ? nil : head.service.flatMap { gates[$0] }
+      let isIgnored = Planted.isActive(.gateIgnored)
+      let gate = isIgnored ? nil : head.service.flatMap { gates[ExactText($0)] }
       switch gate?.admission(at: now) {
       case .probing: continue
       case .closed(let until):
@@ -90,4 +91,13 @@ package struct JobLane: Hashable, Sendable {
   }
 
   package var ofKind: JobLane { JobLane(kind: kind) }
+
+  package static func == (one: JobLane, other: JobLane) -> Bool {
+    (ExactText(one.kind), ExactText(one.name)) == (ExactText(other.kind), ExactText(other.name))
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(ExactText(kind))
+    hasher.combine(ExactText(name))
+  }
 }

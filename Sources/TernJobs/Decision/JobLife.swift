@@ -103,7 +103,8 @@ package struct JobLife: Hashable, Sendable {
       (state, deaths) = (.waiting, 0)
       return .wait(.zero)
     case (.running, .entrusted(let time)):
-      (state, deaths) = (.waiting, 0)
+      // No other network makes that wait needless.
+      (state, unreached, deaths) = (.waiting, 0, 0)
       return .wait(time)
     case (.running, .failed(let advice, let circumstances)):
       deaths = 0
@@ -130,7 +131,10 @@ package struct JobLife: Hashable, Sendable {
     case .interrupted(let isLocal):
       return isLocal || around.isSteady ? count(around) : missed(around)
     case .unreachable: return missed(around)
-    case .limited(let delay): return .closeGate(Self.gateDelay(delay, around))
+    case .limited(let delay):
+      // Somebody was reached, and said when to come back, over whatever network.
+      unreached = 0
+      return .closeGate(Self.gateDelay(delay, around))
     }
   }
 

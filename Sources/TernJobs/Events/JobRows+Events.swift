@@ -66,12 +66,12 @@ extension JobRows {
 
   /// What holds back the first of each line, beside a slot that is not free.
   func holds(
-    _ lines: [JobLine], _ query: ClaimQuery, _ gates: [String: GateLife], _ pauses: JobPauses,
-    unmet: Set<String>
+    _ lines: [JobLine], _ query: ClaimQuery, _ gates: [ExactText: GateLife], _ pauses: JobPauses,
+    unmet: Set<ExactText>
   ) throws -> [JobHeld] {
     try lines.map(\.first).compactMap { head in
       let hold = try ClaimChoice.reason(head, gates: gates, pauses: pauses, now: query.now) {
-        if unmet.contains($0.needs) { return .unmet }
+        if unmet.contains(ExactText($0.needs)) { return .unmet }
         return try self.hold($0, query.handlers, query.running, query.budget, at: query.now)
       }
       return hold.map { JobHeld(head: head, hold: $0) }
@@ -95,11 +95,11 @@ struct JobHeld: Hashable, Sendable {
 extension ClaimChoice {
   /// Why a job that is due is not claimed; `nil` where only a free slot is missing.
   static func reason(
-    _ head: Head, gates: [String: GateLife], pauses: JobPauses, now: WallTime,
+    _ head: Head, gates: [ExactText: GateLife], pauses: JobPauses, now: WallTime,
     hold: (Head) throws -> Hold?
   ) rethrows -> JobEvent.Hold? {
     if pauses.hold(head.lane.kind) { return .pause }
-    switch head.service.flatMap({ gates[$0] })?.admission(at: now) {
+    switch head.service.flatMap({ gates[ExactText($0)] })?.admission(at: now) {
     case .probing, .closed: return .gate
     case .asProbe, nil: break
     }

@@ -37,8 +37,9 @@ public final class JobFile: Sendable {
     if state.withLock({ $0.owner == .nobody && !$0.isInDoubt }) { folder.unlink(path) }
   }
 
-  /// Takes it for a transaction, at whose end it is seen what became of it.
+  /// Takes it for a transaction, which writes already, and at whose end it is seen what became of it.
   func give(to job: JobID, _ rows: JobRows) throws {
+    try takeBackIfLost(rows)
     let isFree = state.withLock { state in
       defer { if state.owner == .nobody { state.owner = .transaction } }
       return state.owner == .nobody
@@ -53,6 +54,15 @@ public final class JobFile: Sendable {
       throw error
     }
     rows.db.add(transactionObserver: Giving(self), extent: .nextTransaction)
+  }
+
+  /// GRDB tells nobody of a transaction that SQLite rolled back by itself, as the database was interrupted or
+  /// its disk full. Nobody else can be giving the file: one connection writes at a time.
+  private func takeBackIfLost(_ rows: JobRows) throws {
+    guard state.withLock({ $0.owner == .transaction }),
+      try !JobFolder.isNamed(path, in: rows.db)
+    else { return }
+    takeBack()
   }
 
   /// Hears what becomes of the transaction that gives a file to a job.

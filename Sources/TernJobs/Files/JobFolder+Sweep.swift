@@ -4,11 +4,28 @@ import TernCore
 import TernDatabase
 
 extension JobFolder {
+  /// Names an opening, and keeps nothing of it.
+  struct Opening {
+    let root: String
+    let session: String
+
+    /// Removes the root with all that is in it, unless other openings still have their folders there.
+    func removeRoot() throws {
+      // Who opens it now keeps it.
+      guard let lock = try FileLock.attempt("\(root)/\(JobFolder.rootLockName)") else { return }
+      defer { withExtendedLifetime(lock) {} }
+      if try JobFolder.isOpen(root, but: session) { return }
+      try FileManager.default.removeItem(atPath: root)
+    }
+  }
+
   /// Whether a process that lives has an opening's folder in the root.
-  static func isOpen(_ root: String) throws -> Bool {
+  ///
+  /// - Parameter own: the name of one that is not looked at.
+  static func isOpen(_ root: String, but own: String? = nil) throws -> Bool {
     try FileManager.default.contentsOfDirectory(atPath: root).contains { session in
       let lock = "\(root)/\(session)/\(lockName)"
-      guard isName(session), access(lock, F_OK) == 0 else { return false }
+      guard session != own, isName(session), access(lock, F_OK) == 0 else { return false }
       return try FileLock.attempt(lock) == nil
     }
   }

@@ -19,7 +19,7 @@ final class JobFolder: Sendable {
   let unswept: [any Error]
 
   static let lockName = "lock"
-  private static let rootLockName = "sessions.lock"
+  static let rootLockName = "sessions.lock"
 
   /// Makes a folder of its own, and sweeps those of the dead.
   ///
@@ -77,6 +77,8 @@ final class JobFolder: Sendable {
   static func isName(_ name: String) -> Bool {
     name.utf8.count == 16 && name.utf8.allSatisfy { 48...57 ~= $0 || 97...102 ~= $0 }
   }
+
+  var opening: Opening { Opening(root: root, session: session) }
 
   /// A path of this process's own that nothing stands at, relative to the root as it is stored.
   func newPath() -> String { "\(session)/\(Self.name(makeID()))" }

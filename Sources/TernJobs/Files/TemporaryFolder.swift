@@ -1,18 +1,18 @@
 import Foundation
 import GRDB
 
-/// Removes the folder of a database in memory when that is gone, which keeps its observers to its
-/// end.
+/// Removes the folder of a database in memory when its last connection is gone, which keeps its observers
+/// to its end.
 final class TemporaryFolder: TransactionObserver {
-  private let path: String
+  private let folder: JobFolder.Opening
 
-  init(_ path: String) {
-    self.path = path
+  init(_ folder: JobFolder) {
+    self.folder = folder.opening
   }
 
   deinit {
     // Nobody is left who could be told; the system empties its temporary folder.
-    try? FileManager.default.removeItem(atPath: path)
+    try? folder.removeRoot()
   }
 
   func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }

@@ -47,10 +47,10 @@ extension JobQueue {
   /// - Throws: as ``records(in:)``.
   public func gates(in db: Database) throws -> [JobGate] {
     let rows = try JobRows(db, limits: limits)
-    let gates = try rows.gates().filter { try rows.isAwaited($0.key) }
-    return gates.sorted { $0.key < $1.key }.map { service, gate in
-      JobGate(service: service, reopensAt: gate.reopens.date, probe: gate.probe)
-    }
+    let gates = try rows.gates().map { (service: $0.key.text, gate: $0.value) }
+    return try gates.filter { try rows.isAwaited($0.service) }
+      .sorted { $0.service.utf8.lexicographicallyPrecedes($1.service.utf8) }
+      .map { JobGate(service: $0, reopensAt: $1.reopens.date, probe: $1.probe) }
   }
 
   /// All jobs and the gates that they wait for, now and after every change that is committed; who

@@ -93,7 +93,7 @@ public final class JobQueue: Sendable {
         owner: FolderOwner(queue: id, database: path), makeID: environment.makeID
       ) { session in try database.read { try JobFolder.named(session, in: $0) } }
       if files == nil, path.isEmpty {
-        database.add(transactionObserver: TemporaryFolder(root), extent: .databaseLifetime)
+        database.add(transactionObserver: TemporaryFolder(folder), extent: .databaseLifetime)
       }
       return JobQueue(
         database, limits, environment, durability, folder,

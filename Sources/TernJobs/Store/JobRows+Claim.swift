@@ -69,7 +69,7 @@ extension JobRows {
       let decision = try ClaimChoice.decide(
         lines.map(\.first), gates: gates, pauses: pauses, next: next, now: now
       ) { head in
-        if unmet.contains(head.needs) { return .unmet }
+        if unmet.contains(ExactText(head.needs)) { return .unmet }
         return try hold(head, query.handlers, query.running, query.budget, at: now)
       }
       guard case .claim(let head, let isProbe) = decision else {
@@ -80,7 +80,7 @@ extension JobRows {
       if let claim = try claim(head, query) {
         if isProbe, let service = head.service {
           try tell(service, .claimed(head.job))
-          gates[service] = try gate(service)
+          gates[ExactText(service)] = try gate(service)
         }
         try takeTokens(head.lane, query.handlers, at: now)
         query.running.add(head.lane, head.service)
@@ -99,15 +99,15 @@ extension JobRows {
   }
 
   /// Says for who looks what jobs that are due require and do not have.
-  private func lookForUnmet(_ lines: [JobLine], _ query: ClaimQuery) throws -> Set<String> {
-    let needs = Set(lines.map(\.first.needs)).subtracting([""])
-    let unmet = needs.filter { !query.isMet($0) }
+  private func lookForUnmet(_ lines: [JobLine], _ query: ClaimQuery) throws -> Set<ExactText> {
+    let needs = Set(lines.map { ExactText($0.first.needs) }).subtracting([""])
+    let unmet = needs.filter { !query.isMet($0.text) }
     if unmet.isEmpty, !query.outset.hasUnmet { return [] }
-    let stored = try Set(rows("SELECT needs FROM \(JobTables.unmet)").map { $0[0] as String })
+    let stored = try Set(rows("SELECT needs FROM \(JobTables.unmet)").map { ExactText($0[0]) })
     for need in stored.subtracting(unmet) {
-      try run("DELETE FROM \(JobTables.unmet) WHERE needs = ?", [need])
+      try run("DELETE FROM \(JobTables.unmet) WHERE needs = ?", [need.text])
     }
-    for need in unmet.subtracting(stored).sorted() {
+    for need in unmet.subtracting(stored).map(\.text).sorted() {
       try run("INSERT INTO \(JobTables.unmet) VALUES (?, ?)", [need, query.now.milliseconds])
     }
     return Planted.isActive(.requirementIgnored) ? [] : unmet

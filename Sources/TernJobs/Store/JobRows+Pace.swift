@@ -86,7 +86,7 @@ extension JobRows {
     guard let service, let budget, !Planted.isActive(.budgetIgnored),
       let bucket = try bucket(.service, service, "", budget, at: now)
     else { return nil }
-    let attempts = running.services[service, default: 0]
+    let attempts = running.services[ExactText(service), default: 0]
     if bucket.tokens(budget, at: now) > attempts { return nil }
     // With a whole bucket's worth on their way, one of them has to end first.
     if attempts >= budget.burst { return .busy }
@@ -114,11 +114,11 @@ extension JobRows {
 struct JobsRunning: Hashable, Sendable {
   /// By lane, and by kind.
   private(set) var lanes: [JobLane: Int] = [:]
-  private(set) var services: [String: Int] = [:]
+  private(set) var services: [ExactText: Int] = [:]
 
   mutating func add(_ lane: JobLane, _ service: String?) {
     lanes[lane.ofKind, default: 0] += 1
     if !lane.name.isEmpty { lanes[lane, default: 0] += 1 }
-    if let service { services[service, default: 0] += 1 }
+    if let service { services[ExactText(service), default: 0] += 1 }
   }
 }

@@ -50,7 +50,21 @@ extension JobRows {
       try observe(.retried, of: job, service)
     }
     try mendTimes(at: now)
+    try dropUnusedGates(at: now)
     return try worker()
+  }
+
+  /// A gate that has reopened is kept for the probe of those who wait. Services can be as many as accounts.
+  private func dropUnusedGates(at now: WallTime) throws {
+    let running = "state = \(JobState.running.rawValue)"
+    try run(
+      """
+      DELETE FROM \(JobTables.gate) WHERE reopens_ms <= ?
+        AND NOT EXISTS (SELECT 1 FROM \(JobTables.job) AS j
+          WHERE \(JobTables.isDue) AND j.service = \(JobTables.gate).service)
+        AND service NOT IN (SELECT service FROM \(JobTables.job) WHERE \(JobTables.isLater))
+        AND service NOT IN (SELECT service FROM \(JobTables.job) WHERE \(running))
+      """, [now.milliseconds])
   }
 
   private func worker() throws -> Int64 { try row("SELECT worker FROM \(JobTables.queue)")![0] }
@@ -145,6 +159,8 @@ extension JobRows {
 
   /// When the first job can run that waits for a time or a gate, and neither for the network, nor for
   /// a pace, nor to be resumed.
+  ///
+  /// - Parameter now: when jobs were looked for; a gate that let its probe pass then holds nobody.
   func nextReached(at now: WallTime, _ isMet: (String) -> Bool) throws -> WallTime? {
     let found = try Row.fetchAll(
       db,
@@ -152,10 +168,10 @@ extension JobRows {
         SELECT j.needs, min(max(j.ready_ms, coalesce(g.reopens_ms, j.ready_ms)))
         FROM \(JobTables.job) AS j LEFT JOIN \(JobTables.gate) AS g ON g.service = j.service
         WHERE j.state = \(JobState.waiting.rawValue) AND (j.unreached = 0 OR g.reopens_ms > ?)
-          AND (j.due = 0 OR g.service IS NOT NULL)
+          AND (j.due = 0 OR g.reopens_ms > ?)
           AND NOT EXISTS (SELECT 1 FROM \(JobTables.pause) AS p WHERE p.kind IN ('', j.kind))
         GROUP BY j.needs
-        """, arguments: [now.milliseconds])
+        """, arguments: [now.milliseconds, now.milliseconds])
     return found.filter { isMet($0[0]) }.map { WallTime(milliseconds: $0[1]) }.min()
   }
 

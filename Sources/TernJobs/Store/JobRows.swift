@@ -172,9 +172,9 @@ struct JobRows {
     try row("SELECT * FROM \(JobTables.gate) WHERE service = ?", [service]).map(GateLife.init)
   }
 
-  func gates() throws -> [String: GateLife] {
+  func gates() throws -> [ExactText: GateLife] {
     let rows = try rows("SELECT * FROM \(JobTables.gate)")
-    return Dictionary(uniqueKeysWithValues: rows.map { ($0["service"], GateLife($0)) })
+    return Dictionary(uniqueKeysWithValues: rows.map { (ExactText($0["service"]), GateLife($0)) })
   }
 
   /// Whether a job of the service waits or runs.

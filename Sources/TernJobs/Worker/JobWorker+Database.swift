@@ -67,30 +67,39 @@ extension JobWorker {
   }
 
   private func writeOnce<T>(_ isDurable: Bool, _ body: (JobRows) throws -> T) throws -> T {
+    let queue = queue
+    return try queue.database.writeWithoutTransaction { db in
+      try queue.transact(db, isDurable: isDurable, body)
+    }
+  }
+
+  private func readOnce<T>(_ body: (JobRows) throws -> T) throws -> T {
+    try queue.database.readSnapshot { db in try body(JobRows(db, limits: queue.limits)) }
+  }
+}
+
+extension JobQueue {
+  /// A worker's transaction, on the writing connection.
+  fileprivate func transact<T>(
+    _ db: Database, isDurable: Bool, _ body: (JobRows) throws -> T
+  ) throws -> T {
     var isWritten = false
     func written(_ db: Database) throws -> T {
-      do {
-        let result = try body(JobRows(db, limits: queue.limits, events: queue.events))
-        isWritten = true
-        return result
-      } catch {
-        queue.events?.drop(db)
-        throw error
-      }
+      let result = try body(JobRows(db, limits: limits, events: events))
+      isWritten = true
+      return result
     }
     do {
-      if isDurable { return try queue.database.write(written) }
-      return try queue.durability.writeUnsynced(to: queue.database, written)
+      if isDurable { return try Durability.transact(db, written) }
+      return try durability.transactUnsynced(db, written)
     } catch {
+      // Of a commit that failed too, and before anybody else has the connection.
+      events?.drop(db)
       let error = error
       if let error = error as? DatabaseError {
         throw error.isOfDatabase ? error : OfApp(error: error)
       }
       throw isWritten ? OfApp(error: error) : error
     }
-  }
-
-  private func readOnce<T>(_ body: (JobRows) throws -> T) throws -> T {
-    try queue.database.readSnapshot { db in try body(JobRows(db, limits: queue.limits)) }
   }
 }

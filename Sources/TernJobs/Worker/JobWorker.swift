@@ -40,6 +40,8 @@ public actor JobWorker {
   /// The latest time seen, to notice a clock that is set back.
   var latest = WallTime(milliseconds: .min)
   private(set) var nextAt: WallTime?
+  /// When the worker looked for jobs last.
+  private var lookedAt = WallTime(milliseconds: .min)
   /// When the first job may go that only a pace holds back.
   private var pacedAt: WallTime?
   /// What observers were told that jobs wait for.
@@ -265,7 +267,8 @@ public actor JobWorker {
 
   private func isIdle(_ patience: @Sendable () -> Duration) async throws -> Bool {
     let environment = queue.environment
-    let reached = try await read { try $0.nextReached(at: environment.now, isMet) }
+    // What may run since then has been looked for: only a pace or a budget holds it.
+    let reached = try await read { try $0.nextReached(at: lookedAt, isMet) }
     guard let next = [reached, pacedAt].compactMap(\.self).min() else { return true }
     return next.duration - environment.wallClock() > patience()
   }
@@ -280,8 +283,8 @@ public actor JobWorker {
     let environment = queue.environment
     let ended = ends.take()
     let free = concurrency - attempts.count + ended.count
-    (nextAt, pacedAt) = (nil, nil)
     let now = environment.now
+    (nextAt, pacedAt, lookedAt) = (nil, nil, now)
     let isSetBack = now < latest
     if isSetBack { sweepAt = now }
     let generation = path.path.generation
@@ -310,7 +313,7 @@ public actor JobWorker {
       throw error
     }
     // Not before the times are mended.
-    (latest, seenPath) = (now, generation)
+    (latest, seenPath, lookedAt) = (now, generation, look.at)
     note(look.claimed, at: now)
     do {
       try await stored(ended)
@@ -326,7 +329,7 @@ public actor JobWorker {
     return look.claimed.claims
   }
 
-  private typealias Look = (claimed: Claimed, standing: [JobID: Int])
+  private typealias Look = (claimed: Claimed, standing: [JobID: Int], at: WallTime)
 
   private func look(
     _ rows: JobRows, _ free: Int, without ended: [EndedAttempt], at now: WallTime
@@ -345,7 +348,7 @@ public actor JobWorker {
     // A lane that is used once leaves a row behind. Not with each look: there may be many.
     let isIdle = going.isEmpty && claimed.claims.isEmpty
     if isIdle || now >= sweepAt { try rows.dropFullBuckets(at: now) }
-    return (claimed, standing)
+    return (claimed, standing, now)
   }
 
   /// After the look's commit.

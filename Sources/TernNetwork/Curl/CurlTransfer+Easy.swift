@@ -36,7 +36,12 @@ extension CurlTransfer {
     _ = tern_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
     _ = tern_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
     _ = tern_curl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
-    if request.needsNewConnection { _ = tern_curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
+    // A body libcurl rewinds before it sends a request again, and can be told not to. One without a body
+    // it sends again unasked, where a kept connection turns out to be closed.
+    let isEmpty = (source?.byteCount ?? 0) == 0
+    if request.needsNewConnection || isEmpty && !request.isRepeatable {
+      _ = tern_curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1)
+    }
     _ = tern_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     if origin.isLoopback { _ = tern_curl_set_string(easy, CURLOPT_PROXY, "") }
     tern_curl_leave_resolver_behind(easy)

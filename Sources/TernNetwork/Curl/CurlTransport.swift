@@ -9,7 +9,8 @@
 /// - `http_proxy` and its relatives in the environment are followed, except for this machine
 ///   itself.
 /// - libcurl repeats a request on its own only when a kept connection turns out to be closed and
-///   ``HTTPRequest/isRepeatable`` allows it, or no byte of its body was sent.
+///   ``HTTPRequest/isRepeatable`` allows it, or no byte of its body was sent. One without a body that
+///   may not be repeated goes over a new connection.
 public final class CurlTransport: HTTPTransport {
   public struct Configuration: Hashable, Sendable {
     /// Bytes of a body that may wait for its reader, plus one chunk of up to 16 KiB.

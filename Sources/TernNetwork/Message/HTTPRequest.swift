@@ -52,7 +52,8 @@ public struct HTTPRequest: Sendable {
   /// For the name look-up, the connection and TLS together.
   public var connectTimeout: Duration = .seconds(15)
   /// Whether the request may be sent again on a new connection when a kept one turns out to be
-  /// closed after a part of the body was sent. By default what the method says.
+  /// closed after a part of the body was sent, or after all of a request without one. By default what the
+  /// method says.
   public var isRepeatable: Bool
   /// libcurl's alone: URLSession has no word for it.
   package var needsNewConnection = false

@@ -53,11 +53,7 @@ public actor EventStream: AsyncSequence {
     limit: EventStreamParser.Limit = EventStreamParser.Limit()
   ) async throws -> EventStream? {
     var request = request
-    request.headers["Accept"] = "text/event-stream"
-    // What a cache kept is no stream.
-    request.headers["Cache-Control"] = "no-cache"
-    // What compresses on the way keeps events until it has enough of them.
-    request.headers["Accept-Encoding"] = "identity"
+    setFields(of: &request)
     let isSendable = !lastEventID.isEmpty && HTTPRequest.isFieldValue(lastEventID)
     request.headers["Last-Event-ID"] = isSendable ? lastEventID : nil
     let response = try await transport.send(request)
@@ -68,6 +64,15 @@ public actor EventStream: AsyncSequence {
     case 200: throw EventStreamError(code: .notAnEventStream, limitBytes: 0)
     default: throw try await HTTPProblem(response, to: request)
     }
+  }
+
+  /// What a request for events says.
+  package static func setFields(of request: inout HTTPRequest) {
+    request.headers["Accept"] = "text/event-stream"
+    // What a cache kept is no stream.
+    request.headers["Cache-Control"] = "no-cache"
+    // What compresses on the way keeps events until it has enough of them.
+    request.headers["Accept-Encoding"] = "identity"
   }
 
   /// How long the server wants a client to wait before it connects again, as far as it has said.

@@ -3,6 +3,13 @@ import Synchronization
 import Tern
 import Testing
 
+/// One an hour.
+private struct Rare: Job {
+  static let kind = "rare"
+  static let service: String? = "recogniser"
+  static let pace = JobPace(rate: JobRate(1, per: .seconds(3600)))
+}
+
 @Suite struct DrainTests {
   /// What a worker does that is drained with a patience, when each start of a job is answered so.
   private func notes(
@@ -82,5 +89,27 @@ import Testing
     }
     #expect(found.notes == ["0 try", "0 try", "5 try", "5 try"])
     #expect(found.states == [.done, .done])
+  }
+
+  @Test func `a pace behind a gate that has reopened is not waited for beyond the patience`() throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      _ = try rig.enqueue(queue, Rare())
+      let worker = JobWorker(queue) {
+        $0.handle(Rare.self) { _, _ in
+          rig.note("try")
+          throw Failure(.limited(delay: .seconds(30)))
+        }
+      }
+      try rig.drain(worker)
+      try rig.perform { try await rig.sleep(60) }
+      for patience in [0, 3000] { try rig.drain(worker, waiting: .seconds(patience)) }
+      #expect(rig.seconds == 60)
+      // Within it the pace lets the job go, and the gate that closes then is waited for.
+      try rig.drain(worker, waiting: .seconds(3600))
+      #expect(rig.seconds == 3630)
+      #expect(rig.notes() == ["0 try", "3600 try"])
+    }
   }
 }

@@ -256,4 +256,56 @@ import Testing
       #expect(try rig.storedFiles().isEmpty)
     }
   }
+
+  /// Tells of a connection's end, behind those that heard of its transactions before.
+  private final class Farewell: TransactionObserver {
+    let isOver: Flag
+
+    init(_ isOver: Flag) { self.isOver = isOver }
+
+    deinit { isOver.set() }
+
+    func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidCommit(_ db: Database) {}
+    func databaseDidRollback(_ db: Database) {}
+  }
+
+  private final class Flag: Sendable {
+    private let value = Mutex(false)
+    var isSet: Bool { value.withLock { $0 } }
+    func set() { value.withLock { $0 = true } }
+  }
+
+  @Test func `connections of one database in memory share a folder until the last is gone`() throws
+  {
+    func connect() throws -> (queue: JobQueue, isOver: Flag) {
+      let database = try DatabaseQueue(named: "tern-shared-folder")
+      let queue = try JobQueue.openBlocking(database)
+      let isOver = Flag()
+      database.add(transactionObserver: Farewell(isOver), extent: .databaseLifetime)
+      return (queue, isOver)
+    }
+    func wait(for isOver: Flag) {
+      // The system takes a database's queue apart when it likes.
+      let end = ContinuousClock.now + .seconds(20)
+      while !isOver.isSet, ContinuousClock.now < end { sched_yield() }
+      #expect(isOver.isSet)
+    }
+    var second: (queue: JobQueue, isOver: Flag)? = try connect()
+    let (root, isOver) = (second!.queue.folder.root, second!.isOver)
+    let path = root + "/" + second!.queue.folder.newPath()
+    try write("photo", to: path)
+    do {
+      var first: (queue: JobQueue, isOver: Flag)? = try connect()
+      let isOver = first!.isOver
+      #expect(first!.queue.folder.root == root)
+      first = nil
+      wait(for: isOver)
+    }
+    #expect(exists(path), "the other connection has it")
+    second = nil
+    wait(for: isOver)
+    #expect(!exists(root))
+  }
 }

@@ -231,4 +231,57 @@ import Testing
       #expect(rig.notes() == ["0 try 1", "35 try 2", "35 did 2"])
     }
   }
+
+  @Test func `services whose names differ in their bytes alone have a gate each`() throws {
+    try Rig.run { rig in
+      var queue = try rig.open()
+      // Equal to Swift.
+      let names = ["cafe\u{301}", "caf\u{e9}"]
+      try rig.write { db in
+        for (shelf, name) in zip(["1", "2"], names) {
+          try queue.enqueue(Scan(shelf: shelf), service: name, in: db)
+        }
+      }
+      let answer: @Sendable (Rig, String) async throws -> Void = { rig, shelf in
+        if rig.seconds < 5 { throw Failure(.limited(delay: .seconds(shelf == "1" ? 10 : 20))) }
+      }
+      try rig.live(worker(rig, queue, 1, answer), until: 5)
+      queue = try rig.open()
+      #expect(try rig.gates(queue).map { Array($0.service.utf8) } == names.map { Array($0.utf8) })
+      try rig.live(worker(rig, queue, 1, answer), until: 30)
+      #expect(
+        rig.notes() == ["0 try 1", "0 try 2", "10 try 1", "10 did 1", "20 try 2", "20 did 2"])
+    }
+  }
+
+  @Test func `a gate that has reopened and that nobody waits for is gone with the next run`() throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      func services() throws -> [String] {
+        try rig.database.read {
+          try String.fetchAll($0, sql: "SELECT service FROM grdb_tern_jobgate ORDER BY service")
+        }
+      }
+      let ids = try rig.write { db in
+        try ["due", "later", "unused"].map {
+          try queue.enqueue(Scan(shelf: $0), service: $0, in: db)
+        }
+      }
+      let worker = worker(rig, queue) { _, _ in throw Failure(.limited(delay: .seconds(30))) }
+      try rig.live(worker, until: 5)
+      try rig.write { db in
+        for id in ids { try queue.cancel(id, in: db) }
+        try queue.pause(in: db)
+        try queue.enqueue(Scan(shelf: "1"), service: "due", in: db)
+        try queue.enqueue(Scan(shelf: "2"), after: .seconds(500), service: "later", in: db)
+      }
+      try rig.live(worker, until: 20)
+      // It has not reopened.
+      #expect(try services() == ["due", "later", "unused"])
+      try rig.perform { try await rig.sleep(20) }
+      try rig.live(worker, until: 50)
+      #expect(try services() == ["due", "later"])
+    }
+  }
 }

@@ -252,6 +252,25 @@ import Testing
       #expect(rig.notes() == ["0 try", "0.63 try"])
     }
   }
+
+  @Test func `another network shortens no wait that was asked for, without a service too`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      _ = try rig.enqueue(queue, Tidy(name: ""))
+      let worker = JobWorker(queue, path: rig.path) {
+        $0.handle(Tidy.self) { _, _ in
+          rig.note("try")
+          if rig.seconds == 0 { throw Failure(.unreachable) }
+          if rig.seconds < 50 { throw Failure(.limited(delay: .seconds(100))) }
+        }
+      }
+      try rig.live(worker, until: 200) {
+        try await rig.sleep(20)
+        rig.path.set(hasRoute: true)
+      }
+      #expect(rig.notes() == ["0 try", "1 try", "101 try"])
+    }
+  }
 }
 
 extension Rig {

@@ -14,7 +14,7 @@ import Testing
   }
 
   private func decide(
-    _ heads: ClaimChoice.Head..., gates: [String: GateLife] = [:], pauses: JobPauses = .init(),
+    _ heads: ClaimChoice.Head..., gates: [ExactText: GateLife] = [:], pauses: JobPauses = .init(),
     next: Int64? = nil, now: Int64 = 50, holds: [Int64: ClaimChoice.Hold] = [:]
   ) -> ClaimChoice.Decision {
     ClaimChoice.decide(
@@ -50,7 +50,7 @@ import Testing
   @Test func `with nobody ready it waits for the first time that matters`() {
     #expect(decide() == wait(until: nil))
     #expect(decide(next: 60) == wait(until: 60))
-    let (job, gates) = (head(1, "a", 10), ["a": gate(until: 80)])
+    let (job, gates) = (head(1, "a", 10), ["a": gate(until: 80)] as [ExactText: GateLife])
     #expect(decide(job, gates: gates, next: 90) == wait(until: 80))
     #expect(decide(job, gates: gates, next: 70) == wait(until: 70))
     #expect(decide(job, holds: [1: .busy]) == wait(until: nil))
@@ -59,7 +59,8 @@ import Testing
   }
 
   @Test func `a gate holds its own service only, and lets one probe pass in time`() {
-    let (gates, a, b) = (["a": gate(until: 80)], head(1, "a", 10), head(2, "b", 20))
+    let gates: [ExactText: GateLife] = ["a": gate(until: 80)]
+    let (a, b) = (head(1, "a", 10), head(2, "b", 20))
     #expect(decide(a, b, gates: gates) == .claim(b, isProbe: false))
     #expect(decide(a, b, gates: gates, now: 80) == .claim(a, isProbe: true))
     #expect(decide(a, gates: ["a": gate(until: 20, probe: 9)]) == wait(until: nil))

@@ -117,6 +117,16 @@ import Testing
     }
   }
 
+  @Test func `who is told when to come, or waits for an upload, has reached somebody`() {
+    for event in [
+      JobLife.Event.failed(.limited(delay: .seconds(5)), steady), .entrusted(for: .seconds(5)),
+    ] {
+      var life = running(failures: 2, unreached: 3)
+      _ = life.handle(event)
+      #expect(life == JobLife(state: .waiting, failures: 2))
+    }
+  }
+
   #if os(Linux) || os(macOS)
   @Test func `what can not happen traps`() async {
     await #expect(processExitsWith: .failure) {

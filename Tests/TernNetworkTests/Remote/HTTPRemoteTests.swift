@@ -99,6 +99,9 @@ struct HTTPRemoteTests {
     let request = try #require(transport.requests.first)
     #expect(request.deadline == nil)
     #expect(request.idleTimeout == .seconds(45))
+    #expect(request.headers["Accept"] == "text/event-stream")
+    #expect(request.headers["Accept-Encoding"] == "identity")
+    #expect(request.headers["Cache-Control"] == "no-cache")
   }
 
   #if os(Linux)

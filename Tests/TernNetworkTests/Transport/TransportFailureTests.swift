@@ -151,10 +151,19 @@ struct TransportFailureTests {
   }
 
   @Test(
-    "a body is sent twice only when the request may be repeated",
+    "a request is sent twice only when it may be repeated, with a body and without",
     arguments: TransportKind.allCases, [true, false])
   func staleConnection(_ kind: TransportKind, isRepeatable: Bool) async throws {
     try kind.skip(.repetition)
+    for body in [HTTPRequest.Body.bytes([1, 2, 3]), .bytes([]), .none] {
+      try await send(over: kind, body, isRepeatable: isRepeatable)
+    }
+  }
+
+  /// Twice over a connection that is kept, and closed as the second has come.
+  private func send(
+    over kind: TransportKind, _ body: HTTPRequest.Body, isRepeatable: Bool
+  ) async throws {
     let transport = try kind.make()
     let requestCount = Mutex(0)
     let server = try LocalServer { connection in
@@ -169,7 +178,7 @@ struct TransportFailureTests {
       }
     }
     defer { server.stop() }
-    var request = HTTPRequest(.post, server.url, body: .bytes([1, 2, 3]))
+    var request = HTTPRequest(.post, server.url, body: body)
     request.isRepeatable = isRepeatable
     _ = try await transport.send(request).collect(limit: 1)
     let second = await transport.error(of: request, reading: 1)

@@ -133,6 +133,23 @@ struct Declaration: Sendable, CustomTestStringConvertible {
         == ["\"TEMPa_DELETE\"", "\"TEMPb_DELETE\"", "\"a_DELETE\"", "\"b_DELETE\""])
   }
 
+  @Test func `temporary triggers whose names differ in their bytes alone stay`() throws {
+    let database = try queue("CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE log (what)")
+    // Equal to Swift.
+    let names = ["cafe\u{301}", "caf\u{e9}"]
+    try database.write { db in
+      for name in names {
+        try db.execute(
+          sql: """
+            CREATE TEMP TRIGGER "\(name)" AFTER INSERT ON a BEGIN INSERT INTO log VALUES (1); END
+            """)
+      }
+      try db.rekeyForSync("a")
+      try db.execute(sql: "INSERT INTO a (id) VALUES ('x')")
+    }
+    #expect(try database.lines("SELECT count(*) FROM log") == ["2"])
+  }
+
   @Test func `a temporary table of the same name is left alone`() throws {
     let database = try queue(
       "CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE INDEX i ON a (id); INSERT INTO a VALUES (1)")

@@ -87,7 +87,7 @@ extension JobLedger {
   ) {
     let id = old.id
     limited.insert(old.service)
-    if new.state != .waiting || new.failures != old.failures || new.unreached != old.unreached {
+    if new.state != .waiting || new.failures != old.failures || new.unreached != 0 {
       return fail(.drains, "job \(id) was told to come later and is \(new)")
     }
     let until = now + (delay ?? JobWorld.gateDelay).wholeMilliseconds

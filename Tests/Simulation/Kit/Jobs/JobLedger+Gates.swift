@@ -41,7 +41,14 @@ extension JobLedger {
         commit.draft.checkpoints[probe] != nil
           || (ended.contains(probe) && entries[probe]?.isDone == true)
       }
-      if isPassed != true { fail(.drains, "the gate of \(service) opened without a probe") }
+      // A worker that begins drops what has reopened and nobody waits for.
+      let isAwaited = jobs.contains { job in
+        [.waiting, .running].contains(commit.after[job]?.state)
+      }
+      let isDropped = !isAwaited && old.map { $0.reopens <= now } ?? false
+      if isPassed != true, !isDropped {
+        fail(.drains, "the gate of \(service) opened without a probe")
+      }
       return
     }
     let isLimited = limited.contains(service)

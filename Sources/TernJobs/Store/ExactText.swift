@@ -1,0 +1,18 @@
+/// A name as SQLite's keys take it: by its bytes. To Swift a composed and a decomposed “é” are equal, and
+/// rows of both names are two.
+package struct ExactText: Hashable, Sendable, ExpressibleByStringLiteral {
+  package let text: String
+
+  package init(_ text: String) { self.text = text }
+
+  package init(stringLiteral text: String) { self.text = text }
+
+  package static func == (one: ExactText, other: ExactText) -> Bool {
+    one.text.utf8.elementsEqual(other.text.utf8)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    for byte in text.utf8 { hasher.combine(byte) }
+    hasher.combine(0xFF as UInt8)
+  }
+}
