@@ -137,7 +137,7 @@ import Testing
         try queue.retry(failed, in: db)
       }
       let seen = Seen()
-      let worker = JobWorker(queue, concurrency: 1) {
+      let worker = JobWorker(queue, concurrency: 1, path: UnknownPathSource()) {
         $0.handle(StoredSpecimen.Scan.self) { job, context in
           let length = try await context.step("look") { 0 }
           let photo =
