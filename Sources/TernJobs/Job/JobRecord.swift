@@ -82,7 +82,7 @@ public struct JobError: Hashable, Sendable {
 }
 
 /// All jobs of a database, and the closed gates that they wait for, at one moment.
-public struct JobSnapshot: Hashable, Sendable {
+public struct JobOverview: Hashable, Sendable {
   /// In the order of enqueueing.
   public let records: [JobRecord]
   public let gates: [JobGate]

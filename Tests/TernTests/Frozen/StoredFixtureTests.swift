@@ -97,7 +97,7 @@ import Testing
       let counts = try device.store.counts()
       // Opening sealed what was noted.
       #expect(counts.unsealedNotes == 0)
-      #expect(counts.heldRows == 3 && counts.deferredOperations == 1 && counts.groupsPutAside == 1)
+      #expect(counts.heldAside == 3 && counts.deferredOperations == 1 && counts.groupsPutAside == 1)
       #expect(try device.store.hasTrimmed(lackedBy: VersionVector()))
       let fresh = try StoredSpecimen.open(DatabaseQueue(), id: 9)
       // As it was cut before the last write.
