@@ -11,6 +11,7 @@ import TernDatabase
 ///
 /// Being offline is a normal state: `run()` waits with growing, jittered delays and goes on.
 public actor SyncEngine {
+  /// What the engine does and has done since it was made; for views and logs.
   public nonisolated let status = SyncStatus()
   let store: any ReplicaStore
   let remote: any Remote

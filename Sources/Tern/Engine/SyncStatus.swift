@@ -10,6 +10,7 @@ import Synchronization
 public final class SyncStatus: Observable, Sendable {
   /// One moment.
   public struct Moment: Hashable, Sendable {
+    /// What the engine is about.
     public enum Phase: String, Hashable, Sendable, Codable {
       /// `run()` was not called, or has returned.
       case stopped

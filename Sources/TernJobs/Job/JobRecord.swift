@@ -27,6 +27,7 @@ public enum JobState: Int, Hashable, Sendable, Codable, CaseIterable {
 /// What a database holds of a job, without its payload.
 public struct JobRecord: Hashable, Sendable, Identifiable {
   public let id: JobID
+  /// ``Job/kind`` of its type.
   public let kind: String
   /// Whose gate it passes.
   public let service: String?

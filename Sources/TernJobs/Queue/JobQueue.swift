@@ -18,6 +18,7 @@ import TernDatabase
 public final class JobQueue: Sendable {
   /// The app's own database.
   public let database: any DatabaseWriter
+  /// What it was opened with.
   public let limits: JobLimits
   package let environment: JobEnvironment
   let durability: Durability
