@@ -18,7 +18,7 @@ struct Report {
     }
     say("operations\t\(counts.operations)")
     say("unsealed\t\(counts.unsealedNotes)")
-    say("held\t\(counts.heldRows)")
+    say("held\t\(counts.heldAside)")
     for kind in ConflictKind.allCases {
       say("conflict.\(kind.rawValue)\t\(counts.conflicts[kind] ?? 0)")
     }

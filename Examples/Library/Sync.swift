@@ -57,7 +57,7 @@ struct Sync {
   private func tell() async {
     for await status in engine.status.updates where status.phase != .stopped {
       var line =
-        "sync: \(status.phase.rawValue) pushed=\(status.pushed) waiting=\(status.waiting) "
+        "sync: \(status.phase.rawValue) pushed=\(status.pushed) waiting=\(status.unpushed) "
         + "pulled=\(status.pulled) \(bytes)"
       if let error = status.lastError { line += " error=\(error)" }
       say(line)
@@ -69,8 +69,8 @@ struct Sync {
     let counts = try await replica.counts()
     let conflicts = counts.conflicts.values.reduce(0, +)
     say(
-      "synced: pushed=\(status.pushed) pulled=\(status.pulled) waiting=\(status.waiting) "
-        + "held=\(counts.heldRows) conflicts=\(conflicts) \(bytes)")
+      "synced: pushed=\(status.pushed) pulled=\(status.pulled) waiting=\(status.unpushed) "
+        + "held=\(counts.heldAside) conflicts=\(conflicts) \(bytes)")
   }
 
   private var bytes: String { "sent=\(meter.bytes.sent) received=\(meter.bytes.received)" }

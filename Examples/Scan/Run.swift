@@ -42,7 +42,7 @@ struct Run: AsyncParsableCommand {
     let scanner = Scanner(
       database: database, service: Talaria(url, deviceID: id ?? ""),
       streamLimit: .seconds(streamSeconds))
-    let worker = JobWorker(database.jobs, path: SystemPath.shared) {
+    let worker = JobWorker(database.jobs) {
       $0.handle(ScanShelf.self) { try await scanner.scan($1) }
       $0.handle(CleanUp.self) { job, _ in try await scanner.service.cleanUp(job.ticket) }
     }

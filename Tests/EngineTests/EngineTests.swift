@@ -18,7 +18,7 @@ import Testing
         try await b.waitForRows(1)
         try await b.execute("UPDATE item SET count = count + 1")
         try await a.waitForRows(1, where: "count = 2")
-        await a.waitForStatus { $0.phase == .upToDate && $0.waiting == 0 }
+        await a.waitForStatus { $0.phase == .upToDate && $0.unpushed == 0 }
       }
       #expect(a.engine.status.current.phase == .stopped)
       #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
@@ -31,10 +31,10 @@ import Testing
     let (a, b) = (try await Phone(port), try await Phone(port))
     try await a.execute("INSERT INTO item VALUES ('1', 'offline', 1)")
     try await Phone.run([a, b]) {
-      await a.waitForStatus { $0.phase == .waiting && $0.lastError != nil && $0.waiting == 1 }
+      await a.waitForStatus { $0.phase == .waiting && $0.lastError != nil && $0.unpushed == 1 }
       try await Server.run(Server.memoryStore(seed: 1), port: port) { _ in
         try await b.waitForRows(1)
-        await a.waitForStatus { $0.lastError == nil && $0.waiting == 0 && $0.pushed == 1 }
+        await a.waitForStatus { $0.lastError == nil && $0.unpushed == 0 && $0.pushed == 1 }
       }
     }
   }
@@ -117,7 +117,7 @@ import Testing
       #expect(error?.message.contains("tern token create") == true)
       #expect(error.map { "\($0)" }?.contains("wrong") == false)
       #expect(try a.replica.store.counts().operations == 1)
-      #expect(a.engine.status.current.waiting == 1)
+      #expect(a.engine.status.current.unpushed == 1)
     }
   }
 

@@ -77,7 +77,7 @@ struct Phone {
     for try await seen in rows.values(in: database) where seen == count { return }
   }
 
-  func waitForStatus(_ matches: (SyncStatus.Snapshot) -> Bool) async {
+  func waitForStatus(_ matches: (SyncStatus.Moment) -> Bool) async {
     for await status in engine.status.updates where matches(status) { return }
   }
 

@@ -54,7 +54,7 @@ private final class RefusingRemote: Remote {
       let error = await #expect(throws: RemoteError.self) { try await engine.syncOnce() }
       #expect(error?.code == code)
       try await a.waitForRows(4)
-      #expect(engine.status.current.pulled == 3 && engine.status.current.waiting == 1)
+      #expect(engine.status.current.pulled == 3 && engine.status.current.unpushed == 1)
       #expect(engine.status.current.lastError?.code == code)
     }
   }
@@ -100,7 +100,7 @@ private final class RefusingRemote: Remote {
         }
         for number in 1...3 {
           try await a.execute("UPDATE item SET count = count + 1 WHERE id = 'a'")
-          for await status in engine.status.updates where status.waiting == number + 1 {
+          for await status in engine.status.updates where status.unpushed == number + 1 {
             #expect(status.phase == .waiting && status.lastError?.code == .tooLarge)
             break
           }
@@ -120,7 +120,7 @@ private final class RefusingRemote: Remote {
     let a = try await Phone { _ in [remote] }
     try await a.execute("INSERT INTO item VALUES ('a', 'taken in the end', 1)")
     try await Phone.run([a]) {
-      await a.waitForStatus { $0.phase == .upToDate && $0.waiting == 0 && $0.lastError == nil }
+      await a.waitForStatus { $0.phase == .upToDate && $0.unpushed == 0 && $0.lastError == nil }
     }
     #expect(memory.operations.count == 1 && remote.pushes.withLock { $0 } == 3)
   }

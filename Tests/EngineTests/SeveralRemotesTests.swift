@@ -25,7 +25,7 @@ import Testing
           try await a.waitForRows(2)
           for engine in b.engines {
             for await status in engine.status.updates
-            where status.phase == .upToDate && status.waiting == 0 { break }
+            where status.phase == .upToDate && status.unpushed == 0 { break }
           }
         }
         let logs = try [a, b, c].map { phone in
@@ -75,7 +75,7 @@ import Testing
         let inFolder = try await share.fresh().operations
         let error = await #expect(throws: RemoteError.self) { try await a.engines[1].syncOnce() }
         #expect(error?.code == .timeAhead)
-        #expect(a.engines[1].status.current.waiting == 1)
+        #expect(a.engines[1].status.current.unpushed == 1)
         #expect(
           try a.replica.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == inFolder)
         // In the folder nothing changed, and nothing has to.

@@ -68,7 +68,7 @@ private final class MoodyRemote: Remote {
   }
 
   private func wait(
-    _ engine: SyncEngine, for matches: (SyncStatus.Snapshot) -> Bool
+    _ engine: SyncEngine, for matches: (SyncStatus.Moment) -> Bool
   ) async {
     for await status in engine.status.updates where matches(status) { return }
   }
@@ -242,7 +242,9 @@ private final class MoodyRemote: Remote {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let remote = MoodyRemote()
     let a = try await Phone(path: folder + "/a") { _ in [remote] }
-    let other = try DatabaseQueue(path: folder + "/a")
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    let other = try DatabaseQueue(path: folder + "/a", configuration: configuration)
     let engine = SyncEngine(
       a.replica, remote: remote,
       // What no repetition mends would wait for ten minutes.

@@ -7,8 +7,9 @@ import Logging
 import TernTelemetry
 #endif
 
-// A process of its own for the tests of the queue: `JobProcess DATABASE enqueue|work|drain|log|upload`.
-// `upload` uploads one file to the URL that follows, and tells the answer's status. `log` is `work` that writes its log where the others only speak.
+// A process of its own for the tests of the queue: `JobProcess DATABASE enqueue|work|drain|log|reach|upload`.
+// `upload` uploads one file to the URL that follows, and tells the answer's status. `log` is `work` that writes its log where the
+// others only speak. `reach` has a job that requires a network, and a worker as an app makes it.
 
 struct Errand: Job {
   static let kind = "errand"
@@ -26,13 +27,15 @@ func say(_ text: String) {
 
 func endWithUsage() -> Never {
   FileHandle.standardError.write(
-    Data("usage: JobProcess DATABASE enqueue|work|drain|log|upload URL\n".utf8))
+    Data("usage: JobProcess DATABASE enqueue|work|drain|log|reach|upload URL\n".utf8))
   exit(2)
 }
 
 let arguments = CommandLine.arguments
 guard arguments.count == (arguments.contains("upload") ? 4 : 3) else { endWithUsage() }
-guard ["enqueue", "work", "drain", "log", "upload"].contains(arguments[2]) else { endWithUsage() }
+guard ["enqueue", "work", "drain", "log", "reach", "upload"].contains(arguments[2]) else {
+  endWithUsage()
+}
 
 var configuration = Configuration()
 configuration.busyMode = .timeout(10)
@@ -57,7 +60,7 @@ case "enqueue":
   // A process that goes on: its end would be an event as well.
   _ = FileHandle.standardInput.readDataToEndOfFile()
 case let mode where mode == "work" || mode == "drain" || mode == "log":
-  let worker = JobWorker(queue) {
+  let worker = JobWorker(queue, path: UnknownPathSource()) {
     $0.handle(Errand.self) { _, _ in
       say("working")
       // Until it is killed, or its standard input ends.
@@ -69,13 +72,19 @@ case let mode where mode == "work" || mode == "drain" || mode == "log":
   } catch let error as JobQueueError {
     say(error.code == .workerRunning ? "refused" : "\(error)")
   }
+case "reach":
+  _ = try database.write { db in
+    try queue.enqueue(Errand(name: "child"), requires: .network, in: db)
+  }
+  try await JobWorker(queue) { $0.handle(Errand.self) { _, _ in say("ran") } }.drain()
+  say("drained")
 case "upload":
   let url = arguments[3]
   let file = try await queue.attach(Data("from afar".utf8), as: "letter")
   _ = try database.write { db in
     try queue.enqueue(Parcel(url: url), unique: .skip("one"), files: [file], in: db)
   }
-  let worker = JobWorker(queue, transfers: TransportTransfers()) {
+  let worker = JobWorker(queue, path: UnknownPathSource(), transfers: TransportTransfers()) {
     $0.handle(Parcel.self) { parcel, context in
       let answer = try await context.upload("send", HTTPRequest(.post, parcel.url), file: "letter")
       say("answered \(answer.status)")

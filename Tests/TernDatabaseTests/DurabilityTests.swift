@@ -15,10 +15,10 @@ struct DurabilityTests {
       configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
       let pool = try DatabasePool(path: folder + "/pool", configuration: configuration)
       #expect(try synchronous(of: pool) == 1, "the pool undoes what prepareDatabase had set")
-      try Durability.powerLoss.apply(to: pool)
-      #expect(try synchronous(of: pool) == 2)
       try Durability.processCrash.apply(to: pool)
       #expect(try synchronous(of: pool) == 1)
+      try Durability.powerLoss.apply(to: pool)
+      #expect(try synchronous(of: pool) == 2)
     }
   }
 
@@ -26,10 +26,10 @@ struct DurabilityTests {
   func queue() throws {
     try withTemporaryFolder { folder in
       let queue = try DatabaseQueue(path: folder + "/queue")
-      try Durability.powerLoss.apply(to: queue)
-      #expect(try synchronous(of: queue) == 3)
       try Durability.processCrash.apply(to: queue)
       #expect(try synchronous(of: queue) == 2)
+      try Durability.powerLoss.apply(to: queue)
+      #expect(try synchronous(of: queue) == 3)
     }
   }
 
@@ -60,12 +60,31 @@ struct DurabilityTests {
   func fullSync() throws {
     try withTemporaryFolder { folder in
       let pool = try DatabasePool(path: folder + "/pool")
-      try Durability.powerLoss.apply(to: pool)
-      #expect(try number("PRAGMA fullfsync", of: pool) == 1)
-      #expect(try number("PRAGMA checkpoint_fullfsync", of: pool) == 1)
       try Durability.processCrash.apply(to: pool)
       #expect(try number("PRAGMA fullfsync", of: pool) == 0)
       #expect(try number("PRAGMA checkpoint_fullfsync", of: pool) == 1)
+      try Durability.powerLoss.apply(to: pool)
+      #expect(try number("PRAGMA fullfsync", of: pool) == 1)
+      #expect(try number("PRAGMA checkpoint_fullfsync", of: pool) == 1)
+    }
+  }
+
+  @Test("a lower durability than was promised is refused by name, on that connection alone")
+  func lower() throws {
+    try withTemporaryFolder { folder in
+      let pool = try DatabasePool(path: folder + "/pool")
+      try Durability.powerLoss.apply(to: pool)
+      let error = try #require(throws: DatabaseSetupError.self) {
+        try Durability.processCrash.apply(to: pool)
+      }
+      #expect(error.code == .lowerDurability)
+      #expect(!error.isTransient)
+      #expect(try synchronous(of: pool) == 2)
+      #expect(try number("PRAGMA fullfsync", of: pool) == 1)
+      // Nobody promised anything of another connection, nor of one that is made later.
+      try Durability.processCrash.apply(to: DatabaseQueue(path: folder + "/pool"))
+      try pool.close()
+      try Durability.processCrash.apply(to: DatabasePool(path: folder + "/pool"))
     }
   }
 

@@ -37,7 +37,7 @@ private let family = """
     try meet(a, b)
     for device in [a, b] {
       #expect(try device.column("SELECT id FROM child") == [])
-      #expect(try device.store.counts().heldRows == 1)
+      #expect(try device.store.counts().heldAside == 1)
       #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
     }
     try expectEqual(a, b, "parent", "child")
@@ -46,7 +46,7 @@ private let family = """
     try meet(a, b)
     for device in [a, b] {
       #expect(try device.column("SELECT id FROM child") == ["new"])
-      #expect(try device.store.counts().heldRows == 0)
+      #expect(try device.store.counts().heldAside == 0)
     }
     try expectEqual(a, b, "parent", "child")
   }

@@ -160,7 +160,7 @@ struct Shape: Sendable, CustomTestStringConvertible {
     try meet(a, b)
     for device in [a, b] {
       #expect(try device.column("SELECT id FROM t") == [])
-      #expect(try device.store.counts().heldRows == 1)
+      #expect(try device.store.counts().heldAside == 1)
       #expect(try device.store.seal().isEmpty)
     }
     try expectEqual(a, b, "t")
@@ -169,7 +169,7 @@ struct Shape: Sendable, CustomTestStringConvertible {
     try meet(a, b)
     try meet(a, b)
     #expect(try b.column("SELECT low || ' ' || high FROM t") == ["2 20"])
-    #expect(try b.store.counts().heldRows == 0 && a.store.counts().heldRows == 0)
+    #expect(try b.store.counts().heldAside == 0 && a.store.counts().heldAside == 0)
     try expectEqual(a, b, "t")
   }
 
@@ -187,7 +187,7 @@ struct Shape: Sendable, CustomTestStringConvertible {
       try b.execute("INSERT OR IGNORE INTO t VALUES ('1', 'x')")
       try a.pull(from: b)
       #expect(try a.column("SELECT b FROM t") == (isShown ? ["d"] : []))
-      #expect(try a.store.counts().heldRows == (isShown ? 0 : 1))
+      #expect(try a.store.counts().heldAside == (isShown ? 0 : 1))
     }
   }
 

@@ -176,7 +176,7 @@ private let touching = """
     try a.execute("INSERT INTO book (isbn) VALUES ('1')")
     try meet(a, b)
     #expect(try b.column("SELECT isbn FROM book") == [])
-    #expect(try b.store.counts().heldRows == 1)
+    #expect(try b.store.counts().heldAside == 1)
     try a.execute("UPDATE book SET title = 'T'")
     try meet(a, b)
     #expect(try b.column("SELECT title FROM book") == ["T"])

@@ -36,7 +36,7 @@ private func meetTwice(_ a: Device, _ b: Device) throws {
     try meetTwice(a, b)
     for device in [a, b] {
       #expect(try device.column("SELECT id FROM person") == ["1"])
-      #expect(try device.store.counts().heldRows == 1)
+      #expect(try device.store.counts().heldAside == 1)
     }
     try expectEqual(a, b, "person")
     try b.execute("UPDATE person SET mail = 'other' WHERE id = '1'")
@@ -83,7 +83,7 @@ private func meetTwice(_ a: Device, _ b: Device) throws {
       try a.execute("UPDATE OR REPLACE t SET a = 3, b = 3 WHERE x = '4'")
       try meetTwice(a, b)
       #expect(try b.column("SELECT x FROM t ORDER BY x") == ["4"])
-      #expect(try b.store.counts().heldRows == 0)
+      #expect(try b.store.counts().heldAside == 0)
       try expectEqual(a, b, "t")
     }
   }
@@ -125,7 +125,7 @@ private func meetTwice(_ a: Device, _ b: Device) throws {
       """)
     try meetTwice(a, b)
     #expect(try b.column("SELECT mail FROM person ORDER BY id") == ["z", "x", "y"])
-    #expect(try b.store.counts().heldRows == 0)
+    #expect(try b.store.counts().heldAside == 0)
   }
 
   @Test func `children of a row that is displaced are held aside with it`() throws {
@@ -144,7 +144,7 @@ private func meetTwice(_ a: Device, _ b: Device) throws {
     for device in [a, b] {
       #expect(try device.column("SELECT id FROM pet") == ["p"])
       #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
-      #expect(try device.store.counts().heldRows == 3)
+      #expect(try device.store.counts().heldAside == 3)
     }
     try a.execute("DELETE FROM pet; DELETE FROM person")
     try meetTwice(a, b)
@@ -216,7 +216,7 @@ private func meetTwice(_ a: Device, _ b: Device) throws {
     #expect(try b.column("SELECT id FROM person ORDER BY id") == ["1", "2", "4"])
     a = try a.upgraded(schema, plain, index, "DROP INDEX mails")
     #expect(try a.column("SELECT id FROM person ORDER BY id") == ["1", "2", "4"])
-    #expect(try a.store.counts().heldRows == 0)
+    #expect(try a.store.counts().heldAside == 0)
     try expectEqual(a, b, "person")
   }
 

@@ -116,7 +116,7 @@ private func orphaned(_ action: ChildAction, _ deletes: DeleteRule = .deleteWins
           "SELECT quote(parent) || name || n || tags || body FROM child ORDER BY id")
           == [#"\#(parent)C5["x"]text"#, "NULLD0[]"])
       #expect(try device.entries.isEmpty)
-      #expect(try device.store.counts().heldRows == 0)
+      #expect(try device.store.counts().heldAside == 0)
       #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
     }
     #expect(try b.column("SELECT seen FROM child WHERE id = 'c'") == ["today"])
@@ -176,7 +176,7 @@ private func orphaned(_ action: ChildAction, _ deletes: DeleteRule = .deleteWins
     }
     #expect(error?.code == .parentDeleted)
     #expect(error?.message.contains("“parent”") == true)
-    #expect(try a.entries.count == 1 && a.store.counts().heldRows == 1)
+    #expect(try a.entries.count == 1 && a.store.counts().heldAside == 1)
     #expect(try a.store.canonicalState() == before)
     try b.commit("INSERT INTO parent VALUES ('p', 'again', NULL)")
     try meet(a, b)
@@ -224,13 +224,13 @@ private func orphaned(_ action: ChildAction, _ deletes: DeleteRule = .deleteWins
       "INSERT INTO parent VALUES ('q', 'Q', 'p'); INSERT INTO child (id, parent) VALUES ('g', 'q')")
     let c = try device(3, .cascade)
     try c.take(b, of: [2])
-    #expect(try c.entries.isEmpty && c.store.counts().heldRows == 2)
+    #expect(try c.entries.isEmpty && c.store.counts().heldAside == 2)
     try meet(a, b)
     try c.pull(from: a)
     for device in [a, b, c] {
       #expect(try device.entries.map(\.key) == [["q"]])
       #expect(try device.entries[0].table == "parent")
-      #expect(try device.store.counts().heldRows == 2)
+      #expect(try device.store.counts().heldAside == 2)
     }
     try expectEqual(a, b, "parent", "child")
   }

@@ -69,7 +69,7 @@ struct JobBench {
 
   private func work(_ count: Int, of queue: JobQueue) async throws {
     let done = Mutex(0)
-    let worker = JobWorker(queue, concurrency: concurrency) {
+    let worker = JobWorker(queue, concurrency: concurrency, path: UnknownPathSource()) {
       $0.handle(Nothing.self) { _, _ in done.withLock { $0 += 1 } }
     }
     try await worker.drain()
@@ -82,7 +82,7 @@ struct JobBench {
     let queue = try open()
     let clock = ContinuousClock()
     let (begins, begun) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
-    let worker = JobWorker(queue, concurrency: concurrency) {
+    let worker = JobWorker(queue, concurrency: concurrency, path: UnknownPathSource()) {
       $0.handle(Nothing.self) { _, _ in begun.yield(clock.now) }
     }
     return try await withThrowingTaskGroup(of: Void.self) { group in

@@ -28,7 +28,7 @@ struct JobsAmong {
     let queue = try open()
     try enqueue(count, in: queue)
     let (ends, ended) = AsyncStream.makeStream(of: Void.self)
-    let worker = JobWorker(queue, concurrency: 1) {
+    let worker = JobWorker(queue, concurrency: 1, path: UnknownPathSource()) {
       $0.handle(Nothing.self) { _, _ in ended.yield() }
     }
     try await withThrowingDiscardingTaskGroup { group in

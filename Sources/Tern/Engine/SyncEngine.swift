@@ -11,6 +11,7 @@ import TernDatabase
 ///
 /// Being offline is a normal state: `run()` waits with growing, jittered delays and goes on.
 public actor SyncEngine {
+  /// What the engine does and has done since it was made; for views and logs.
   public nonisolated let status = SyncStatus()
   let store: any ReplicaStore
   let remote: any Remote
@@ -54,7 +55,7 @@ public actor SyncEngine {
   }
 
   /// An engine over any store, with its surroundings given.
-  public init(store: any ReplicaStore, remote: any Remote, environment: SyncEnvironment) {
+  package init(store: any ReplicaStore, remote: any Remote, environment: SyncEnvironment) {
     self.store = store
     self.remote = AnsweringRemote(remote)
     self.environment = environment
@@ -414,16 +415,16 @@ public actor SyncEngine {
     try report(.waiting)
   }
 
-  private func report(_ phase: SyncStatus.Snapshot.Phase) throws {
+  private func report(_ phase: SyncStatus.Moment.Phase) throws {
     let mine = try store.versionVector()
-    let waiting = mine.sequences.reduce(0) { sum, entry in
+    let unpushed = mine.sequences.reduce(0) { sum, entry in
       sum + Int(max(entry.value, session.heads[entry.key]) - session.heads[entry.key])
     }
     let counts = try store.counts()
     status.update {
       $0.phase = phase
-      $0.waiting = waiting
-      $0.heldAside = counts.heldRows
+      $0.unpushed = unpushed
+      $0.heldAside = counts.heldAside
       $0.largeRows = counts.largeRows
       $0.deferred = counts.deferredOperations
       $0.putAside = counts.groupsPutAside

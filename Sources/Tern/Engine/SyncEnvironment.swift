@@ -2,27 +2,29 @@ import TernCore
 import TernDatabase
 import TernNetwork
 
-/// What an engine takes from outside, so that a simulation can own it: clock, randomness, the
-/// thread that blocks on SQLite, and news of local writes.
+/// What an engine takes from outside, so that a test can own it: clock, randomness and the thread that
+/// blocks on SQLite. Whoever names nothing gets the system's.
 public struct SyncEnvironment: Sendable {
+  /// By which the engine waits: after a failure, and between two looks for other processes' writes.
   public var clock: any Clock<Duration>
+  /// How long the engine waits after one failure, and after each that follows it.
   public var backoff: Backoff
-  /// Draws a number from 0 to 1.
+  /// Draws a number from 0 to 1: the part of a wait that is waited.
   public var jitter: @Sendable () -> Double
   /// Tells of the network's changes. With each a wait after a failure ends, as far as the remote did not ask to
   /// be left alone, and the event stream begins anew.
   public var path: any NetworkPathSource
   /// Yields when something was written here.
-  public var localWrites: @Sendable () -> AsyncStream<Void>
+  package var localWrites: @Sendable () -> AsyncStream<Void> = { AsyncStream { $0.finish() } }
   /// Called when operations were merged here, which other remotes of the replica may lack: to let
   /// ``localWrites`` of their engines yield.
-  public var didMerge: @Sendable () -> Void
+  package var didMerge: @Sendable () -> Void = {}
   /// How often to look for what another process wrote.
   public var pollInterval: Duration
   /// How many bytes of operations go into one push, before compression.
   public var pushBytes: Int
-  /// Where a snapshot's parts wait until all are fetched, so that the next process goes on; `nil`
-  /// for a file that is gone with this one.
+  /// Where a snapshot's parts wait until all are fetched, so that the next process goes on; `nil` for a
+  /// file beside the database, or for a database in memory one that is gone with this process.
   public var snapshotPath: String?
   /// Where the engine runs and its store blocks.
   public var executor: any SerialExecutor
@@ -32,19 +34,35 @@ public struct SyncEnvironment: Sendable {
     // An injected default.
     jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
     path: any NetworkPathSource = SystemPath.shared,
-    localWrites: @escaping @Sendable () -> AsyncStream<Void> = { AsyncStream { $0.finish() } },
-    didMerge: @escaping @Sendable () -> Void = {}, pollInterval: Duration = .seconds(1),
-    pushBytes: Int = 1 << 20, snapshotPath: String? = nil, executor: (any SerialExecutor)? = nil
+    pollInterval: Duration = .seconds(1), pushBytes: Int = 1 << 20, snapshotPath: String? = nil,
+    executor: (any SerialExecutor)? = nil
   ) {
     self.clock = clock
     self.backoff = backoff
     self.jitter = jitter
     self.path = path
-    self.localWrites = localWrites
-    self.didMerge = didMerge
     self.pollInterval = pollInterval
     self.pushBytes = pushBytes
     self.snapshotPath = snapshotPath
     self.executor = executor ?? DatabaseExecutor(label: "tern.sync")
+  }
+}
+
+extension SyncEnvironment {
+  /// For an engine over a store alone, which nobody tells of local writes.
+  package init(
+    clock: any Clock<Duration> = .continuous, backoff: Backoff = Backoff(),
+    // An injected default.
+    jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
+    path: any NetworkPathSource = SystemPath.shared,
+    localWrites: @escaping @Sendable () -> AsyncStream<Void>,
+    didMerge: @escaping @Sendable () -> Void = {}, pollInterval: Duration = .seconds(1),
+    executor: (any SerialExecutor)? = nil
+  ) {
+    self.init(
+      clock: clock, backoff: backoff, jitter: jitter, path: path, pollInterval: pollInterval,
+      executor: executor)
+    self.localWrites = localWrites
+    self.didMerge = didMerge
   }
 }

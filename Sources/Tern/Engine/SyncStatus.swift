@@ -5,11 +5,12 @@ import Synchronization
 /// sequence of its changes.
 ///
 /// ```swift
-/// for await status in engine.status.updates { print(status.phase, status.waiting) }
+/// for await status in engine.status.updates { print(status.phase, status.unpushed) }
 /// ```
 public final class SyncStatus: Observable, Sendable {
   /// One moment.
-  public struct Snapshot: Hashable, Sendable {
+  public struct Moment: Hashable, Sendable {
+    /// What the engine is about.
     public enum Phase: String, Hashable, Sendable, Codable {
       /// `run()` was not called, or has returned.
       case stopped
@@ -24,7 +25,7 @@ public final class SyncStatus: Observable, Sendable {
 
     public var phase = Phase.stopped
     /// Operations that the remote is not known to have.
-    public var waiting = 0
+    public var unpushed = 0
     /// Operations that the remote acknowledged.
     public var pushed = 0
     /// Operations of other replicas that were merged.
@@ -57,9 +58,9 @@ public final class SyncStatus: Observable, Sendable {
   }
 
   private struct State {
-    var snapshot = Snapshot()
+    var moment = Moment()
     var nextID = 0
-    var listeners: [Int: AsyncStream<Snapshot>.Continuation] = [:]
+    var listeners: [Int: AsyncStream<Moment>.Continuation] = [:]
   }
 
   private let registrar = ObservationRegistrar()
@@ -68,18 +69,18 @@ public final class SyncStatus: Observable, Sendable {
   init() {}
 
   /// The present moment; read inside `withObservationTracking` it is observed.
-  public var current: Snapshot {
+  public var current: Moment {
     registrar.access(self, keyPath: \.current)
-    return state.withLock { $0.snapshot }
+    return state.withLock { $0.moment }
   }
 
   /// The present moment and every later one; who reads slowly sees the newest.
-  public var updates: AsyncStream<Snapshot> {
+  public var updates: AsyncStream<Moment> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let id = state.withLock { state in
         state.nextID += 1
         state.listeners[state.nextID] = continuation
-        continuation.yield(state.snapshot)
+        continuation.yield(state.moment)
         return state.nextID
       }
       continuation.onTermination = { [weak self] _ in
@@ -88,15 +89,15 @@ public final class SyncStatus: Observable, Sendable {
     }
   }
 
-  func update(_ change: (inout Snapshot) -> Void) {
-    var snapshot = state.withLock { $0.snapshot }
-    let old = snapshot
-    change(&snapshot)
-    guard snapshot != old else { return }
+  func update(_ change: (inout Moment) -> Void) {
+    var moment = state.withLock { $0.moment }
+    let old = moment
+    change(&moment)
+    guard moment != old else { return }
     registrar.withMutation(of: self, keyPath: \.current) {
-      state.withLock { $0.snapshot = snapshot }
+      state.withLock { $0.moment = moment }
     }
     let listeners = state.withLock { $0.listeners.values.map { $0 } }
-    for listener in listeners { listener.yield(snapshot) }
+    for listener in listeners { listener.yield(moment) }
   }
 }

@@ -8,6 +8,7 @@ public struct MergeError: Error, Hashable, Sendable {
 
     /// An operation of the replica before this one never arrived.
     public static let gap = Code(reason: .gap)
+    /// An operation's time is not after its author's one before.
     public static let timeNotIncreasing = Code(reason: .timeNotIncreasing)
     /// The remote holds operations under this replica's id that this database never made: it is
     /// a copy or was restored.

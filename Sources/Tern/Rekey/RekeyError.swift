@@ -22,6 +22,7 @@ public struct RekeyError: Error, Hashable, Sendable {
     public static let keyIsReference = Code(reason: .keyIsReference)
     /// A column that refers to the table refers to another one too.
     public static let otherReference = Code(reason: .otherReference)
+    /// A column that is named does not exist.
     public static let unknownColumn = Code(reason: .unknownColumn)
     /// The key that a table without one would get has the name of a column.
     public static let columnExists = Code(reason: .columnExists)

@@ -16,7 +16,9 @@ public struct HTTPRemote: Remote {
   let transport: any HTTPTransport
 
   /// - Parameters:
-  ///   - url: The server's base, in which its `v1` begins: `https://sync.example.org`. User name, query and fragment are left out.
+  ///   - url: Where the server's `v1` begins: what `tern serve` prints, or the proxy's before it,
+  ///     `https://sync.example.org` for example. User name, query and fragment are left out.
+  ///   - space: What `tern token create --space` names.
   ///   - token: Asked before every request. A ``RemoteError`` or `CancellationError` that it
   ///     throws reaches the caller as it is, an ``HTTPError`` or `URLError` as
   ///     ``RemoteError/Code/unreachable``, every other error as
@@ -56,8 +58,8 @@ public struct HTTPRemote: Remote {
     }
   }
 
-  /// Ends when the server ends the connection, and throws when it is lost or silent for
-  /// ``Limit/silence``.
+  /// Ends when the server ends the connection, and throws when it is lost or silent for 45 seconds:
+  /// the server gives a sign of life every 15.
   ///
   /// The request is made when the first position is asked for. Whoever stops asking, by
   /// cancellation or by letting go of the stream and its iterator, ends the connection.

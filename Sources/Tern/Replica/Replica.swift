@@ -11,7 +11,7 @@ import TernDatabase
 /// let replica = try await Replica.open(database, schema: .library, migrator: migrator)
 /// ```
 public final class Replica: Sendable {
-  public let store: SQLiteReplicaStore
+  package let store: SQLiteReplicaStore
   /// The app's own database.
   public var database: any DatabaseWriter { store.database }
   package let localWrites: LocalWrites
@@ -29,12 +29,14 @@ public final class Replica: Sendable {
   ///
   /// - Parameters:
   ///   - name: tells replicas with disjoint tables in one database apart: letters and digits.
-  ///   - durability: what a commit that returned survives; set on the writer and checked.
+  ///   - durability: what a commit that returned survives; set on the writer, which a queue of jobs
+  ///     and the app's own commits share, and checked.
   ///   - logRetention: how long operations stay in the log that every remote holds; as long can a
   ///     row's history be told.
   ///   - inbox: how much of what concurrent writes lost is kept: ``inbox()``.
-  /// - Throws: ``SchemaError`` for a table that can not sync, ``ReplicaError``, what the migrator
-  ///   throws, and `DatabaseError`.
+  /// - Throws: ``SchemaError`` for a table that cannot sync; ``ReplicaError`` `.newerFormat`,
+  ///   `.olderFormat`, `.damaged` and `.invalidName`; ``DatabaseSetupError`` where the durability
+  ///   cannot be had; what the migrator throws, and `DatabaseError`.
   public static func open(
     _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
     name: String = "main", durability: Durability = .powerLoss,

@@ -12,6 +12,7 @@ public struct ReplicaError: Error, Hashable, Sendable {
     public static let notInstalled = Code(reason: .notInstalled)
     /// The replica's own tables hold what it never writes.
     public static let damaged = Code(reason: .damaged)
+    /// A replica's name has letters and digits only, and one at least.
     public static let invalidName = Code(reason: .invalidName)
     /// A newer Tern made this database.
     public static let newerFormat = Code(reason: .newerFormat)

@@ -8,6 +8,7 @@ public struct ReplicaIDChange: Hashable, Sendable {
   /// The last operation under ``former`` that is this database's too. What it wrote after that, and no remote
   /// has, is ``current``'s from its number 1 on.
   public let last: UInt64
+  /// The id that it has now.
   public let current: ReplicaID
 
   package init(former: ReplicaID, last: UInt64, current: ReplicaID) {

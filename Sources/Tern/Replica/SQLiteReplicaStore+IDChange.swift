@@ -3,11 +3,11 @@ import GRDB
 import TernCore
 
 extension SQLiteReplicaStore {
-  public func accepted(by remoteID: String) throws -> UInt64 {
+  package func accepted(by remoteID: String) throws -> UInt64 {
     try read { try $0.accepted(by: remoteID) }
   }
 
-  public func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
+  package func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
     -> ReplicaIDChange?
   {
     let change = try transaction(withoutForeignKeys: true) { transaction -> ReplicaIDChange? in

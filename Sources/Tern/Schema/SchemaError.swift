@@ -14,23 +14,32 @@ public struct SchemaError: Error, Hashable, Sendable {
     public static let missingTable = Code(reason: .missingTable)
     /// Views, virtual and temporary tables can not sync.
     public static let notATable = Code(reason: .notATable)
+    /// The schema names the table twice.
     public static let duplicateTable = Code(reason: .duplicateTable)
+    /// Rows have no identity that every device agrees on.
     public static let noPrimaryKey = Code(reason: .noPrimaryKey)
     /// Two devices give the same rowid to different rows.
     public static let integerRowIDKey = Code(reason: .integerRowIDKey)
+    /// A key column can hold NULL, which names no row.
     public static let nullableKey = Code(reason: .nullableKey)
     /// A key column's type or collation makes keys equal that are not the same bytes.
     public static let unsupportedKey = Code(reason: .unsupportedKey)
+    /// A UNIQUE index that devices cannot decide alike: over a part of the rows, an expression, or a
+    /// column that is generated, local or not merged by the last writer.
     public static let uniqueBesideKey = Code(reason: .uniqueBesideKey)
     /// The schema names a column that the table does not have, or a key or generated column.
     public static let unknownColumn = Code(reason: .unknownColumn)
+    /// The column is not declared as its merge rule needs it, or holds what the rule cannot read.
     public static let unsupportedRule = Code(reason: .unsupportedRule)
+    /// Rows that arrive would have no value for a local column.
     public static let localWithoutDefault = Code(reason: .localWithoutDefault)
+    /// Rows were synced under another primary key.
     public static let changedKey = Code(reason: .changedKey)
+    /// Values or deletes were merged by another rule.
     public static let changedRule = Code(reason: .changedRule)
     /// Another replica in the same database already syncs the table.
     public static let otherReplica = Code(reason: .otherReplica)
-    /// A newer Tern made this database.
+    /// A newer Tern stored a rule that this one does not know.
     public static let newerFormat = Code(reason: .newerFormat)
   }
 

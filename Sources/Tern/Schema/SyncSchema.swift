@@ -23,6 +23,7 @@ public struct SyncSchema: Hashable, Sendable {
 /// generated columns never travel.
 public struct SyncTable: Hashable, Sendable {
   public var name: String
+  /// How columns merge, by their names.
   public var merge: [String: MergeRule]
   /// Whether a row stays deleted that another device changed meanwhile.
   public var deletes: DeleteRule

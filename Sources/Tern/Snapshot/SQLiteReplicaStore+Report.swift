@@ -6,7 +6,8 @@ import class Foundation.JSONDecoder
 import class Foundation.JSONEncoder
 
 extension SQLiteReplicaStore {
-  public func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport? {
+  package func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport?
+  {
     try read { transaction in
       guard let cursor = try transaction.place(at: remoteID)?.cursor,
         !transaction.hasAside, !transaction.hasLargeRows,
@@ -14,17 +15,21 @@ extension SQLiteReplicaStore {
         try transaction.versionVector(\.stored) == heads,
         try !SnapshotCut.hasNotes(transaction), try transaction.count(tables.fork) == 0
       else { return nil }
-      var tables: [String: StateReport.Digest] = [:]
-      for sql in transaction.sql {
-        var digest = try TableDigest(transaction, sql)
-        tables[sql.shape.name.folded] = try digest.run()
-      }
       return StateReport(
-        replica: transaction.ownID, cursor: cursor, operations: heads.digest, tables: tables)
+        replica: transaction.ownID, cursor: cursor, operations: heads.digest,
+        tables: try digests(in: transaction))
     }
   }
 
-  public func comparison(at remoteID: String) throws -> StateComparison? {
+  /// Of each table that syncs.
+  func digests(in transaction: StoreTransaction) throws -> [String: StateReport.Digest] {
+    try transaction.sql.reduce(into: [:]) { digests, sql in
+      var digest = try TableDigest(transaction, sql)
+      digests[sql.shape.name.folded] = try digest.run()
+    }
+  }
+
+  package func comparison(at remoteID: String) throws -> StateComparison? {
     try read { transaction in
       let select = try transaction.statement("SELECT compared FROM \(tables.remote) WHERE id = ?")
       select.bind(1, copy: .string(remoteID))
@@ -35,7 +40,7 @@ extension SQLiteReplicaStore {
     }
   }
 
-  public func save(_ comparison: StateComparison, at remoteID: String) throws {
+  package func save(_ comparison: StateComparison, at remoteID: String) throws {
     if try self.comparison(at: remoteID) == comparison { return }
     let bytes = try Array(JSONEncoder().encode(comparison))
     try transaction { transaction in

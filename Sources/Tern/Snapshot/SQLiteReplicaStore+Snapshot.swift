@@ -5,7 +5,7 @@ extension SQLiteReplicaStore {
   /// Reads after which a snapshot is cut under the write lock, because the app writes all the time.
   private static let attempts = 4
 
-  public func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
+  package func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
     try withoutActuallyEscaping(write) { write in
       for _ in 0..<Self.attempts {
         try seal()
@@ -24,7 +24,7 @@ extension SQLiteReplicaStore {
     }
   }
 
-  public func loadSnapshot(
+  package func loadSnapshot(
     from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary {
     try withoutActuallyEscaping(part) { part in
@@ -41,13 +41,13 @@ extension SQLiteReplicaStore {
     }
   }
 
-  public func trim(heldBy heads: VersionVector, at remoteID: String) throws {
+  package func trim(heldBy heads: VersionVector, at remoteID: String) throws {
     // Most calls find nothing, and need no commit.
     guard try read({ try LogTrim($0, retention: retention).hasOld() }) else { return }
     try transaction { try LogTrim($0, retention: retention).run(heldBy: heads, at: remoteID) }
   }
 
-  public func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool {
+  package func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool {
     try read { transaction in
       for (index, id) in transaction.authors.ids.enumerated()
       where try transaction.author(UInt32(index)).trimmed > heads[id] {

@@ -41,17 +41,17 @@ extension SnapshotError: AdvisingError {
 }
 
 /// What a snapshot holds, once it was cut or loaded.
-public struct SnapshotSummary: Hashable, Sendable {
+package struct SnapshotSummary: Hashable, Sendable {
   /// Of each replica, the last operation that is merged in it.
-  public var heads: [ReplicaID: SnapshotHead]
+  package var heads: [ReplicaID: SnapshotHead]
   /// Of each replica of whom it has only the beginning of the group that follows, the last operation
   /// of that.
-  public var beginnings: [ReplicaID: SnapshotHead]
+  package var beginnings: [ReplicaID: SnapshotHead]
   /// Rows of the state, deleted ones included.
-  public var rows: Int
-  public var parts: Int
+  package var rows: Int
+  package var parts: Int
   /// Of a loaded one: operations of this replica's log that it lacked, merged again on top.
-  public var mergedAgain: Int
+  package var mergedAgain: Int
 
   package init(
     _ heading: SnapshotHeading, beginnings: [ReplicaID: SnapshotHead] = [:], rows: Int = 0,
@@ -66,7 +66,7 @@ public struct SnapshotSummary: Hashable, Sendable {
     self.mergedAgain = mergedAgain
   }
 
-  public var versionVector: VersionVector { VersionVector(heads.mapValues(\.sequence)) }
+  package var versionVector: VersionVector { VersionVector(heads.mapValues(\.sequence)) }
 
   /// What a remote is told that it holds: of a group that is not whole, only what the remote has of it.
   ///

@@ -1,10 +1,9 @@
-/// Everything durable of one replica: cells, stamps, log and cursors. Two are in the box,
-/// ``SQLiteReplicaStore`` and `MemoryReplicaStore` in `TernTesting`; both pass one conformance
-/// suite there, which a third can run too.
+/// Everything durable of one replica: cells, stamps, log and cursors. There are two,
+/// ``SQLiteReplicaStore`` and `MemoryReplicaStore` in `TernTesting`, which pass one conformance suite.
 ///
 /// Calls are synchronous and each is one transaction: it happened whole, or it threw and nothing
 /// did. They may block; the engine makes them on an executor of its own.
-public protocol ReplicaStore: Sendable {
+package protocol ReplicaStore: Sendable {
   func replicaID() throws -> ReplicaID
 
   /// Turns every noted write into operations. Cheap when there is none. Merges what was put aside
@@ -146,7 +145,7 @@ public protocol ReplicaStore: Sendable {
 
 extension ReplicaStore {
   /// ``loadSnapshot(from:isRepairing:_:)`` of a state that only is behind.
-  public func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?)
+  package func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?)
     throws -> SnapshotSummary
   {
     try loadSnapshot(from: place, isRepairing: false, part)
@@ -155,31 +154,32 @@ extension ReplicaStore {
 
 /// A store need not keep parts of groups, trim its log, know snapshots or report its state.
 extension ReplicaStore {
-  public func storedVersionVector() throws -> VersionVector { try versionVector() }
+  package func storedVersionVector() throws -> VersionVector { try versionVector() }
 
-  public func trim(heldBy heads: VersionVector, at remoteID: String) throws {}
+  package func trim(heldBy heads: VersionVector, at remoteID: String) throws {}
 
-  public func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool { false }
+  package func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool { false }
 
-  public func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport? {
+  package func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport?
+  {
     nil
   }
 
-  public func comparison(at remoteID: String) throws -> StateComparison? { nil }
+  package func comparison(at remoteID: String) throws -> StateComparison? { nil }
 
-  public func accepted(by remoteID: String) throws -> UInt64 { 0 }
+  package func accepted(by remoteID: String) throws -> UInt64 { 0 }
 
-  public func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
+  package func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
     -> ReplicaIDChange?
   { nil }
 
-  public func save(_ comparison: StateComparison, at remoteID: String) throws {}
+  package func save(_ comparison: StateComparison, at remoteID: String) throws {}
 
-  public func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
+  package func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
     throw SnapshotError(.unsupported, "this store can not cut snapshots; let another device do it")
   }
 
-  public func loadSnapshot(
+  package func loadSnapshot(
     from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary {
     throw SnapshotError(.unsupported, "this store can not load snapshots; use SQLiteReplicaStore")
@@ -187,17 +187,17 @@ extension ReplicaStore {
 }
 
 /// Where a replica stands at one remote.
-public struct RemotePlace: Hashable, Sendable {
+package struct RemotePlace: Hashable, Sendable {
   /// ``Remote/id``.
-  public var remoteID: String
+  package var remoteID: String
   /// The remote's epoch when the cursor was given.
-  public var epoch: String
+  package var epoch: String
   /// Everything before it is merged; `nil` for the beginning.
-  public var cursor: Cursor?
+  package var cursor: Cursor?
   /// Whose operations the page that led there leaves out, because they were this replica's own.
   var excluded: ReplicaID?
 
-  public init(remoteID: String, epoch: String, cursor: Cursor?) {
+  package init(remoteID: String, epoch: String, cursor: Cursor?) {
     self.remoteID = remoteID
     self.epoch = epoch
     self.cursor = cursor
@@ -205,20 +205,20 @@ public struct RemotePlace: Hashable, Sendable {
 }
 
 /// What one merge did.
-public struct MergeSummary: Hashable, Sendable {
+package struct MergeSummary: Hashable, Sendable {
   /// Operations that were new here.
-  public var mergedOperations = 0
-  public var repeatedOperations = 0
+  package var mergedOperations = 0
+  package var repeatedOperations = 0
   /// Groups that can not be read, or are ahead of the clock, and are in the log alone.
-  public var groupsPutAside = 0
+  package var groupsPutAside = 0
   /// Operations that were left out, because their author is in ``ReplicaCounts/forks``.
-  public var leftOutOperations = 0
+  package var leftOutOperations = 0
   /// Column values that arrived and won or lost against what stood here, by what decided.
-  public var conflicts: [ConflictKind: Int] = [:]
+  package var conflicts: [ConflictKind: Int] = [:]
   /// Synced tables whose rows changed.
-  public var changedTables: Set<String> = []
+  package var changedTables: Set<String> = []
 
-  public init() {}
+  package init() {}
 }
 
 /// Two concurrent writes met, and this rule decided.
@@ -242,12 +242,14 @@ public enum ConflictKind: String, Hashable, Sendable, CaseIterable, Codable {
   case sameSequence
 }
 
+/// How much of what a replica has, by what became of it: ``Replica/counts()``.
 public struct ReplicaCounts: Hashable, Sendable {
   /// Noted writes that no operation holds yet.
   public var unsealedNotes = 0
+  /// Operations in the log, of this replica and of others.
   public var operations = 0
   /// Rows that are in the state and not in their table.
-  public var heldRows = 0
+  public var heldAside = 0
   /// Operations with tables or columns that this schema version does not have, or with keys that a
   /// key column's type would change.
   public var deferredOperations = 0
@@ -286,18 +288,18 @@ extension OperationPutAside: CustomStringConvertible {
 }
 
 /// One row of the merged state, in terms that mean the same on every replica.
-public struct CanonicalRow: Hashable, Sendable {
-  public var table: String
-  public var key: [Value]
-  public var life: UInt32
-  public var time: HybridTime
-  public var author: ReplicaID?
+package struct CanonicalRow: Hashable, Sendable {
+  package var table: String
+  package var key: [Value]
+  package var life: UInt32
+  package var time: HybridTime
+  package var author: ReplicaID?
   /// By column name; columns at their default are left out. Empty for a deleted row.
-  public var cells: [String: CanonicalCell]
+  package var cells: [String: CanonicalCell]
   /// Whether the row stands in its table.
-  public var isShown: Bool
+  package var isShown: Bool
 
-  public init(
+  package init(
     table: String, key: [Value], life: UInt32, time: HybridTime, author: ReplicaID?,
     cells: [String: CanonicalCell], isShown: Bool
   ) {
@@ -311,13 +313,13 @@ public struct CanonicalRow: Hashable, Sendable {
   }
 }
 
-public struct CanonicalCell: Hashable, Sendable {
-  public var value: Value
+package struct CanonicalCell: Hashable, Sendable {
+  package var value: Value
   /// Zero and `nil` for counters, whose sum has no one author.
-  public var time: HybridTime
-  public var author: ReplicaID?
+  package var time: HybridTime
+  package var author: ReplicaID?
 
-  public init(value: Value, time: HybridTime, author: ReplicaID?) {
+  package init(value: Value, time: HybridTime, author: ReplicaID?) {
     self.value = value
     self.time = time
     self.author = author

@@ -7,9 +7,9 @@ import TernDatabase
 ///
 /// Every method blocks for one transaction on the database's writer, which is also what makes the
 /// store safe to share.
-public final class SQLiteReplicaStore: ReplicaStore {
+package final class SQLiteReplicaStore: ReplicaStore {
   /// The app's database.
-  public let database: any DatabaseWriter
+  package let database: any DatabaseWriter
   let tables: StoreTables
   let sql: [TableSQL]
   /// How long operations stay in the log that every remote holds.
@@ -108,12 +108,12 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
-  public func replicaID() throws -> ReplicaID {
+  package func replicaID() throws -> ReplicaID {
     try read(\.ownID)
   }
 
   @discardableResult
-  public func seal() throws -> Range<UInt64> {
+  package func seal() throws -> Range<UInt64> {
     let sealed = try transaction { transaction in
       let range = try Seal.run(in: transaction)
       // What was written here may be what a row held aside was waiting for.
@@ -149,7 +149,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
-  public func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
+  package func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
     do {
       return try merge(page, from: place, isCheckingBodies: false)
     } catch is WireError {
@@ -187,27 +187,27 @@ public final class SQLiteReplicaStore: ReplicaStore {
     return summary
   }
 
-  public func versionVector() throws -> VersionVector {
+  package func versionVector() throws -> VersionVector {
     try read { try $0.versionVector(\.merged) }
   }
 
-  public func storedVersionVector() throws -> VersionVector {
+  package func storedVersionVector() throws -> VersionVector {
     try read { try $0.versionVector(\.stored) }
   }
 
-  public func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
+  package func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
     try read { try $0.operations(lackedBy: heads, maximumBytes: maximumBytes) }
   }
 
-  public func place(at remoteID: String) throws -> RemotePlace? {
+  package func place(at remoteID: String) throws -> RemotePlace? {
     try read { try $0.place(at: remoteID) }
   }
 
-  public func resetPlace(_ place: RemotePlace) throws {
+  package func resetPlace(_ place: RemotePlace) throws {
     try transaction { try $0.save(place) }
   }
 
-  public func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
+  package func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
     -> [Operation]
   {
     let known = try read { transaction in
@@ -227,12 +227,12 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
-  public func noteAccepted(of sequence: UInt64, by remoteID: String) throws {
+  package func noteAccepted(of sequence: UInt64, by remoteID: String) throws {
     guard try read({ try $0.accepted(by: remoteID) }) < sequence else { return }
     try transaction { try $0.saveAccepted(sequence, by: remoteID) }
   }
 
-  public func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
+  package func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
     try sealing { transaction in
       _ = try Seal.run(in: transaction)
       try Restamp(transaction).run(
@@ -240,7 +240,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
-  public func correctClock(nowMilliseconds: Int64) throws -> Int64 {
+  package func correctClock(nowMilliseconds: Int64) throws -> Int64 {
     try sealing { transaction in
       let statement = try transaction.statement("SELECT \(NoteSQL.milliseconds)")
       _ = try statement.step()
@@ -257,7 +257,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
-  public func hasNews() throws -> Bool {
+  package func hasNews() throws -> Bool {
     try database.unsafeRead { db in
       let statement = try FastStatement(db, news)
       defer { statement.reset() }
@@ -265,21 +265,21 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
-  public func ownSequence() throws -> UInt64 {
+  package func ownSequence() throws -> UInt64 {
     try database.unsafeRead { db in
       let statement = try FastStatement(db, "SELECT merged FROM \(tables.author) WHERE idx = 0")
       return try statement.first { statement.raw(0) } ?? 0
     }
   }
 
-  public func counts() throws -> ReplicaCounts {
+  package func counts() throws -> ReplicaCounts {
     try read { transaction in
       var counts = ReplicaCounts()
       for sql in transaction.sql {
         counts.unsealedNotes += try transaction.count(sql.note.noteTable)
       }
       counts.operations = try transaction.countOperations()
-      counts.heldRows = try transaction.count(tables.held)
+      counts.heldAside = try transaction.count(tables.held)
       counts.deferredOperations = try transaction.count(tables.deferred, of: "DISTINCT id")
       counts.groupsPutAside = try transaction.count(tables.aside)
       counts.firstPutAside = try transaction.firstPutAside()
@@ -290,7 +290,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
-  public func canonicalState() throws -> [CanonicalRow] {
+  package func canonicalState() throws -> [CanonicalRow] {
     try read { try $0.canonicalState() }
   }
 }

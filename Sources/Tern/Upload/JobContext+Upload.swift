@@ -87,24 +87,6 @@ extension JobContext {
   }
 }
 
-extension JobWorker {
-  /// A worker whose jobs may ``JobContext/upload(_:_:file:within:)``.
-  ///
-  /// - Parameters:
-  ///   - transfers: what carries the uploads on; one for each queue. `nil` for none.
-  ///   - register: as the others, as of the worker without uploads.
-  public init(
-    _ queue: JobQueue, concurrency: Int = 4, path: any NetworkPathSource = UnknownPathSource(),
-    transfers: (any BackgroundTransfers)?, _ register: (inout JobHandlers) -> Void
-  ) {
-    // A refusal is stored within another document.
-    let limit = max(queue.limits.checkpointBytes * 3 / 4 - 64, 0)
-    self.init(
-      queue, concurrency: concurrency, path: path,
-      transferringBy: transfers.map { UploadSystem(transfers: $0, limit: limit) }, register)
-  }
-}
-
 /// Uploads as the queue sees them.
 struct UploadSystem: TransferSystem {
   let transfers: any BackgroundTransfers

@@ -47,6 +47,7 @@ public struct Cursor: Hashable, Sendable, RawRepresentable {
 
 /// A durable acknowledgement: everything that was pushed is stored at the remote.
 public struct PushReceipt: Hashable, Sendable {
+  /// The remote's clock, in milliseconds since 1970; `nil` where it has none.
   public var nowMilliseconds: Int64?
   /// The space's newest position after the push.
   public var position: UInt64
@@ -67,6 +68,7 @@ public struct PulledPage: Hashable, Sendable {
   public var cursor: Cursor
   /// Whether the space held more when the page was cut.
   public var hasMore: Bool
+  /// The remote's clock, in milliseconds since 1970; `nil` where it has none.
   public var nowMilliseconds: Int64?
   /// Why the remote can't give something that it was given, e.g. a file of a folder that can't be
   /// read; everything else is given all the same.

@@ -60,15 +60,15 @@ public struct StateReport: Hashable, Sendable {
 }
 
 /// What a replica remembers of its last comparison with a state report.
-public struct StateComparison: Hashable, Sendable, Codable {
+package struct StateComparison: Hashable, Sendable, Codable {
   /// ``StateReport/name`` of the report; `nil` where a snapshot was tried since.
-  public var report: String?
+  package var report: String?
   /// Those that differ; none where the states are equal.
-  public var tables: [String]
+  package var tables: [String]
   /// The id of the last snapshot that was tried because of a difference: it is not tried again.
-  public var snapshot: String?
+  package var snapshot: String?
 
-  public init(report: String? = nil, tables: [String] = [], snapshot: String? = nil) {
+  package init(report: String? = nil, tables: [String] = [], snapshot: String? = nil) {
     self.report = report
     self.tables = tables
     self.snapshot = snapshot

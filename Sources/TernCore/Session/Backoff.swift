@@ -2,8 +2,11 @@
 ///
 /// - Source: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog (2015).
 public struct Backoff: Hashable, Sendable {
+  /// The longest wait after the first failure.
   public var base: Duration
+  /// The longest wait after any.
   public var limit: Duration
+  /// Failures in a row.
   public private(set) var failures = 0
 
   public init(base: Duration = .milliseconds(500), limit: Duration = .seconds(60)) {
@@ -27,6 +30,7 @@ public struct Backoff: Hashable, Sendable {
     return backoff
   }
 
+  /// After a success: the next failure is the first.
   public mutating func reset() {
     failures = 0
   }

@@ -7,6 +7,7 @@ public struct DatabaseSetupError: Error, Sendable {
       case readOnly = "read-only"
       case journalNotDurable = "journal-not-durable"
       case durabilityNotApplied = "durability-not-applied"
+      case lowerDurability = "lower-durability"
     }
     package let reason: Reason
 
@@ -16,6 +17,9 @@ public struct DatabaseSetupError: Error, Sendable {
     public static let journalNotDurable = Code(reason: .journalNotDurable)
     /// SQLite did not take the ``Durability``: see ``DatabaseSetupError/underlyingError``.
     public static let durabilityNotApplied = Code(reason: .durabilityNotApplied)
+    /// The same database was opened with ``Durability/powerLoss`` before, by a replica or a queue
+    /// of jobs: what was promised there would not be kept.
+    public static let lowerDurability = Code(reason: .lowerDurability)
   }
 
   public let code: Code
@@ -44,6 +48,8 @@ extension DatabaseSetupError: CustomStringConvertible {
         "the journal of \(database) survives no crash; set its journal_mode to WAL or DELETE"
       case .durabilityNotApplied:
         "SQLite did not take the durability for \(database); set it outside of transactions"
+      case .lowerDurability:
+        "\(database) was opened with .powerLoss, which .processCrash would end; give both one"
       }
     let cause = underlyingError.map { ": \($0)" } ?? ""
     return "\(text)\(cause) (\(code.reason.rawValue))"

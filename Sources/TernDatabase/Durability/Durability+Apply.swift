@@ -8,6 +8,9 @@ extension Durability {
   /// `prepareDatabase`. It is the connection's setting, not the file's, and only of the main
   /// database: attached ones keep theirs. Nothing is to be done for a database in memory.
   ///
+  /// All that writes by this connection shares it. A greater one takes the place of a lesser; a
+  /// lesser one is refused for as long as the connection is open.
+  ///
   /// - Throws: ``DatabaseSetupError``.
   package func apply(to writer: some DatabaseWriter) throws {
     try writer.writeWithoutTransaction { db in
@@ -24,6 +27,9 @@ extension Durability {
   private func apply(to db: Database) throws {
     if db.filename.isEmpty { return }
     if db.isReadOnly { throw DatabaseSetupError(.readOnly, database: db.filename) }
+    if self != .powerLoss, PowerLossPromises.hold(for: db) {
+      throw DatabaseSetupError(.lowerDurability, database: db.filename)
+    }
     let journal = try String.fetchOne(db, sql: "PRAGMA main.journal_mode") ?? ""
     guard let level = synchronousLevel(journalMode: journal) else {
       throw DatabaseSetupError(.journalNotDurable, database: db.filename)
@@ -33,7 +39,10 @@ extension Durability {
     // `.processCrash` needs the full kind around a checkpoint, or the file could be torn.
     try set("fullfsync", to: self == .powerLoss ? 1 : 0, in: db)
     try set("checkpoint_fullfsync", to: 1, in: db)
-    if self == .powerLoss, journal == "wal" { try syncEarlierCommits(db) }
+    if self == .powerLoss {
+      if journal == "wal" { try syncEarlierCommits(db) }
+      PowerLossPromises.give(for: db)
+    }
   }
 
   /// Commits made before are in the log without a sync; opening a `DatabasePool` makes some. A sync

@@ -103,8 +103,8 @@ package struct JobLife: Hashable, Sendable {
       (state, deaths) = (.waiting, 0)
       return .wait(.zero)
     case (.running, .entrusted(let time)):
-      // No other network makes that wait needless.
-      (state, unreached, deaths) = (.waiting, 0, 0)
+      // Nobody may have been reached yet: `unreached` stays, so that waits grow from upload to upload.
+      (state, deaths) = (.waiting, 0)
       return .wait(time)
     case (.running, .failed(let advice, let circumstances)):
       deaths = 0

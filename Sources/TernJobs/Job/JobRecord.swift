@@ -27,6 +27,7 @@ public enum JobState: Int, Hashable, Sendable, Codable, CaseIterable {
 /// What a database holds of a job, without its payload.
 public struct JobRecord: Hashable, Sendable, Identifiable {
   public let id: JobID
+  /// ``Job/kind`` of its type.
   public let kind: String
   /// Whose gate it passes.
   public let service: String?
@@ -82,7 +83,7 @@ public struct JobError: Hashable, Sendable {
 }
 
 /// All jobs of a database, and the closed gates that they wait for, at one moment.
-public struct JobSnapshot: Hashable, Sendable {
+public struct JobOverview: Hashable, Sendable {
   /// In the order of enqueueing.
   public let records: [JobRecord]
   public let gates: [JobGate]

@@ -9,8 +9,8 @@ public struct JobRequirement: Hashable, Sendable {
     case none = ""
     /// A route to beyond this machine.
     case any
-    /// A route that is neither expensive nor constrained, as far as the system says so. Linux says
-    /// nothing of that, so any route will do there.
+    /// A route that is neither expensive nor constrained, as far as the system says so. Linux says that of
+    /// a modem's routes, and of nothing else: there a phone's hotspot will do.
     case unmetered
   }
 

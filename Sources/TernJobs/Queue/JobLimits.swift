@@ -6,7 +6,9 @@ public struct JobLimits: Hashable, Sendable {
   public var jobs = 10_000
   /// Of what a job is unique by, in UTF-8.
   public var keyBytes = 1000
+  /// Of one file of a job.
   public var fileBytes = 256 << 20
+  /// Attached or made by its steps, and not released.
   public var filesPerJob = 32
   /// Steps, values and deadlines of one job.
   public var checkpointsPerJob = 1000

@@ -58,9 +58,9 @@ extension JobQueue {
   /// process runs.
   ///
   /// Each element reads all jobs: for a long queue, observe the view `grdb_tern_jobs` instead.
-  public var updates: some AsyncSequence<JobSnapshot, any Error> & Sendable {
+  public var updates: some AsyncSequence<JobOverview, any Error> & Sendable {
     ValueObservation.tracking { db in
-      JobSnapshot(records: try self.records(in: db), gates: try self.gates(in: db))
+      JobOverview(records: try self.records(in: db), gates: try self.gates(in: db))
     }.values(in: database, bufferingPolicy: .bufferingNewest(1))
   }
 

@@ -18,6 +18,7 @@ import TernDatabase
 public final class JobQueue: Sendable {
   /// The app's own database.
   public let database: any DatabaseWriter
+  /// What it was opened with.
   public let limits: JobLimits
   package let environment: JobEnvironment
   let durability: Durability
@@ -46,9 +47,9 @@ public final class JobQueue: Sendable {
   ///     beside the database, `-files` after its name. For a database in memory it is a temporary
   ///     one, which goes with the database. A copy of a database needs another folder than the
   ///     original: what a job of only one of them names is nobody's to the other.
-  ///   - durability: what a commit that returned survives, with its files; set on the writer and
-  ///     checked.
-  /// - Throws: ``JobQueueError`` `.newerFormat`, `.folderInUse` and `.fileFailed`,
+  ///   - durability: what a commit that returned survives, with its files; set on the writer, which
+  ///     a replica and the app's own commits share, and checked.
+  /// - Throws: ``JobQueueError`` `.newerFormat`, `.olderFormat`, `.folderInUse` and `.fileFailed`,
   ///   `DatabaseSetupError`, `DatabaseError`, and `CancellationError`.
   public static func open(
     _ database: any DatabaseWriter, files: URL? = nil, limits: JobLimits = JobLimits(),

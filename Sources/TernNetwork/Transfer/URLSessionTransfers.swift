@@ -24,7 +24,7 @@ public final class URLSessionTransfers: BackgroundTransfers {
 
   /// - Parameters:
   ///   - identifier: the session's, the same at each launch, and another one for each queue.
-  ///   - isDiscretionary: whether the system may wait for a good moment: for power and WLAN.
+  ///   - isDiscretionary: whether the system may wait for a good moment: for power and Wi-Fi.
   ///   - answerLimit: of an answer's body, in bytes; a longer one is ``HTTPError/Code/bodyTooLarge``, and left
   ///     out where the status is none of 200 to 299.
   public init(

@@ -21,7 +21,7 @@ extension ReplicaStoreConformance {
         try requireEqual(.convergence, try peer.shown(), shown, "the rows shown: \(what)")
         let state = try peer.store.canonicalState().filter { $0.table == "label" && $0.isPresent }
         try requireEqual(
-          .operationsAreAtomic, try peer.store.counts().heldRows, state.count - shown.count,
+          .operationsAreAtomic, try peer.store.counts().heldAside, state.count - shown.count,
           "the rows held aside: \(what)")
       }
     }

@@ -1,6 +1,6 @@
 import Tern
 
-/// Checks that a ``ReplicaStore`` keeps what the protocol promises, through its public interface.
+/// Checks that a ``ReplicaStore`` keeps what the protocol promises, through its interface.
 ///
 /// Every store under test has the same ``tables`` under ``schema``; SQL stores make them with
 /// ``creationSQL``.
@@ -12,7 +12,7 @@ import Tern
 /// }
 /// try conformance.run()
 /// ```
-public struct ReplicaStoreConformance: Sendable {
+package struct ReplicaStoreConformance: Sendable {
   /// Tables of the same columns, by how their deletes merge.
   private static let deletes: [(table: String, rule: DeleteRule)] = [
     ("item", .deleteWins), ("kept", .updateWins), ("latest", .lastWriter),
@@ -21,7 +21,7 @@ public struct ReplicaStoreConformance: Sendable {
   private static let labels: [(table: String, rule: DeleteRule)] = [
     ("label", .deleteWins), ("keptLabel", .updateWins), ("latestLabel", .lastWriter),
   ]
-  public static let schema = SyncSchema(
+  package static let schema = SyncSchema(
     version: 3,
     tables: deletes.map {
       SyncTable(
@@ -32,7 +32,7 @@ public struct ReplicaStoreConformance: Sendable {
         ],
         deletes: $0.rule)
     } + labels.map { SyncTable($0.table, deletes: $0.rule) })
-  public static let tables =
+  package static let tables =
     deletes.map {
       MemoryTable(
         $0.table, key: ["id"],
@@ -42,7 +42,7 @@ public struct ReplicaStoreConformance: Sendable {
       MemoryTable(
         $0.table, key: ["id"], columns: ["name", "slot", "note"], uniques: [["name"], ["slot"]])
     }
-  public static let creationSQL =
+  package static let creationSQL =
     (deletes.map {
       """
       CREATE TABLE \($0.table) (
@@ -58,7 +58,7 @@ public struct ReplicaStoreConformance: Sendable {
     }).joined(separator: "\n")
 
   /// One local change to a row of one of the ``tables``; key and columns by name.
-  public enum Change: Hashable, Sendable {
+  package enum Change: Hashable, Sendable {
     /// Columns that are not named stand at their default.
     case insert([String: Value], table: String = "item")
     case update([String: Value], table: String = "item")
@@ -68,32 +68,32 @@ public struct ReplicaStoreConformance: Sendable {
   }
 
   /// A new, empty store and the app's way of writing to its table: all changes in one transaction.
-  public struct Subject: Sendable {
-    public var store: any ReplicaStore
-    public var write: @Sendable ([Change]) throws -> Void
+  package struct Subject: Sendable {
+    package var store: any ReplicaStore
+    package var write: @Sendable ([Change]) throws -> Void
 
-    public init(store: any ReplicaStore, write: @escaping @Sendable ([Change]) throws -> Void) {
+    package init(store: any ReplicaStore, write: @escaping @Sendable ([Change]) throws -> Void) {
       self.store = store
       self.write = write
     }
   }
 
   /// Makes a store with this identity. Its wall clock may be any that does not jump during a run.
-  public let makeSubject: @Sendable (ReplicaID) throws -> Subject
+  package let makeSubject: @Sendable (ReplicaID) throws -> Subject
 
-  public init(_ makeSubject: @escaping @Sendable (ReplicaID) throws -> Subject) {
+  package init(_ makeSubject: @escaping @Sendable (ReplicaID) throws -> Subject) {
     self.makeSubject = makeSubject
   }
 
   /// Runs every scenario.
   ///
   /// - Throws: ``ConformanceFailure``, or what a store throws unasked.
-  public func run() throws {
+  package func run() throws {
     for scenario in Scenario.allCases { try run(scenario) }
   }
 
   /// - Throws: ``ConformanceFailure``, or what a store throws unasked.
-  public func run(_ scenario: Scenario) throws {
+  package func run(_ scenario: Scenario) throws {
     switch scenario {
     case .seal: try checkSeal()
     case .log: try checkLog()
@@ -132,7 +132,7 @@ public struct ReplicaStoreConformance: Sendable {
   }
 
   /// One promise; its raw value says which.
-  public enum Scenario: String, Hashable, Sendable, CaseIterable {
+  package enum Scenario: String, Hashable, Sendable, CaseIterable {
     case seal = "a seal makes one operation of everything noted, and none of nothing"
     case log = "the log gives contiguous pages that honour a byte limit"
     case repeats = "merging again changes nothing and counts repeats"

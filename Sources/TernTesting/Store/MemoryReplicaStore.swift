@@ -15,7 +15,7 @@ import Tern
 ///   wallMilliseconds: { clock.milliseconds })
 /// try store.write { try $0.insert("book", ["isbn": "1", "title": "Dune", "timesScanned": 1]) }
 /// ```
-public final class MemoryReplicaStore: ReplicaStore {
+package final class MemoryReplicaStore: ReplicaStore {
   private let state: Mutex<MemoryState>
   private let wallMilliseconds: @Sendable () -> Int64
 
@@ -23,7 +23,7 @@ public final class MemoryReplicaStore: ReplicaStore {
   ///   - tables: the columns of every table that the schema names.
   ///   - wallMilliseconds: the wall clock, in milliseconds since 1970.
   /// - Throws: ``SchemaError`` for a table or column that is missing.
-  public init(
+  package init(
     id: ReplicaID, schema: SyncSchema, tables: [MemoryTable],
     wallMilliseconds: @escaping @Sendable () -> Int64
   ) throws {
@@ -43,7 +43,7 @@ public final class MemoryReplicaStore: ReplicaStore {
   }
 
   /// A second store with the same content and the same identity, as when a file is copied.
-  public func copy() -> MemoryReplicaStore {
+  package func copy() -> MemoryReplicaStore {
     MemoryReplicaStore(copying: state.withLock { $0 }, wallMilliseconds: wallMilliseconds)
   }
 
@@ -65,7 +65,7 @@ public final class MemoryReplicaStore: ReplicaStore {
   /// operation.
   ///
   /// - Throws: what `body` throws, with nothing written.
-  public func write(_ body: (inout MemoryWriter) throws -> Void) throws {
+  package func write(_ body: (inout MemoryWriter) throws -> Void) throws {
     let milliseconds = wallMilliseconds()
     try transaction { state in
       var writer = MemoryWriter(tables: state.tables, milliseconds: milliseconds)
@@ -75,7 +75,7 @@ public final class MemoryReplicaStore: ReplicaStore {
   }
 
   /// The rows of a table by the bytes of their keys, key columns included.
-  public func rows(of table: String) throws -> [[String: Value]] {
+  package func rows(of table: String) throws -> [[String: Value]] {
     try state.withLock { state in
       guard let table = state.tables.first(where: { $0.shape.name.folded == table.folded }) else {
         throw MemoryWriteError(.unknownTable, table: table)
@@ -88,12 +88,12 @@ public final class MemoryReplicaStore: ReplicaStore {
 
   // MARK: - ReplicaStore
 
-  public func replicaID() throws -> ReplicaID {
+  package func replicaID() throws -> ReplicaID {
     state.withLock { $0.authors.ids[0] }
   }
 
   @discardableResult
-  public func seal() throws -> Range<UInt64> {
+  package func seal() throws -> Range<UInt64> {
     let wall = wallMilliseconds()
     return try transaction { state in
       let sealed = try state.seal()
@@ -103,15 +103,15 @@ public final class MemoryReplicaStore: ReplicaStore {
     }
   }
 
-  public func versionVector() throws -> VersionVector {
+  package func versionVector() throws -> VersionVector {
     state.withLock { $0.versionVector }
   }
 
-  public func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
+  package func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
     state.withLock { $0.operations(lackedBy: heads, maximumBytes: maximumBytes) }
   }
 
-  public func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
+  package func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
     let wall = wallMilliseconds()
     return try transaction { state in
       _ = try state.seal()
@@ -129,25 +129,25 @@ public final class MemoryReplicaStore: ReplicaStore {
     }
   }
 
-  public func place(at remoteID: String) throws -> RemotePlace? {
+  package func place(at remoteID: String) throws -> RemotePlace? {
     state.withLock { $0.places[remoteID] }
   }
 
-  public func resetPlace(_ place: RemotePlace) throws {
+  package func resetPlace(_ place: RemotePlace) throws {
     state.withLock { $0.places[place.remoteID] = place }
   }
 
-  public func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
+  package func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
     -> [Operation]
   {
     state.withLock { $0.offer(lackedBy: heads, maximumBytes: maximumBytes, to: remoteID) }
   }
 
-  public func noteAccepted(of sequence: UInt64, by remoteID: String) throws {
+  package func noteAccepted(of sequence: UInt64, by remoteID: String) throws {
     state.withLock { $0.accepted[remoteID] = max($0.accepted[remoteID] ?? 0, sequence) }
   }
 
-  public func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
+  package func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
     try transaction { state in
       _ = try state.seal()
       try state.restamp(after: accepted, at: remoteID, nowMilliseconds: nowMilliseconds)
@@ -155,7 +155,7 @@ public final class MemoryReplicaStore: ReplicaStore {
     }
   }
 
-  public func correctClock(nowMilliseconds: Int64) throws -> Int64 {
+  package func correctClock(nowMilliseconds: Int64) throws -> Int64 {
     let offset = nowMilliseconds - wallMilliseconds()
     return try transaction { state in
       let correction = abs(offset) > Self.toleratedMilliseconds ? offset : 0
@@ -172,7 +172,7 @@ public final class MemoryReplicaStore: ReplicaStore {
   /// How far a clock may be off before it is corrected for.
   static let toleratedMilliseconds: Int64 = 5 * 60 * 1000
 
-  public func hasNews() throws -> Bool {
+  package func hasNews() throws -> Bool {
     let wall = wallMilliseconds()
     return state.withLock { state in
       state.tables.contains { !$0.notes.isEmpty }
@@ -180,16 +180,16 @@ public final class MemoryReplicaStore: ReplicaStore {
     }
   }
 
-  public func ownSequence() throws -> UInt64 {
+  package func ownSequence() throws -> UInt64 {
     try versionVector()[replicaID()]
   }
 
-  public func counts() throws -> ReplicaCounts {
+  package func counts() throws -> ReplicaCounts {
     state.withLock { state in
       var counts = ReplicaCounts()
       counts.unsealedNotes = state.tables.reduce(0) { $0 + $1.notes.count }
       counts.operations = state.progress.reduce(0) { $0 + $1.log.count }
-      counts.heldRows = state.tables.reduce(0) { sum, table in
+      counts.heldAside = state.tables.reduce(0) { sum, table in
         sum + table.rows.values.count(where: \.isHeld)
       }
       counts.deferredOperations = state.deferredOperations
@@ -208,7 +208,7 @@ public final class MemoryReplicaStore: ReplicaStore {
     }
   }
 
-  public func canonicalState() throws -> [CanonicalRow] {
+  package func canonicalState() throws -> [CanonicalRow] {
     try state.withLock { try $0.canonicalState() }
   }
 }

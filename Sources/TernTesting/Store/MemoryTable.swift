@@ -1,17 +1,17 @@
 import Tern
 
 /// The columns of a table in a ``MemoryReplicaStore``: what SQLite would read from the database.
-public struct MemoryTable: Hashable, Sendable {
-  public var name: String
-  public var keyColumns: [String]
+package struct MemoryTable: Hashable, Sendable {
+  package var name: String
+  package var keyColumns: [String]
   /// Columns beside the key, in order. Counters stand at 0 until written, texts at the
   /// empty text, sets at `[]`, the others at NULL.
-  public var columns: [String]
+  package var columns: [String]
   /// Columns that are unique together, as by an index beside the key: values are compared by type
   /// and bytes, but for whole numbers, and NULL never collides.
-  public var uniques: [[String]]
+  package var uniques: [[String]]
 
-  public init(_ name: String, key: [String], columns: [String], uniques: [[String]] = []) {
+  package init(_ name: String, key: [String], columns: [String], uniques: [[String]] = []) {
     self.name = name
     keyColumns = key
     self.columns = columns

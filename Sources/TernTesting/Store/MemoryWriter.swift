@@ -3,14 +3,14 @@ import Tern
 
 /// Local changes inside one ``MemoryReplicaStore/write(_:)``. Rows are given by column name; the
 /// key's columns say which row is meant.
-public struct MemoryWriter {
+package struct MemoryWriter {
   var tables: [MemoryRows]
   let milliseconds: Int64
 
   /// Adds a row; columns that are not named stand at their default.
   ///
   /// - Throws: ``MemoryWriteError``, also for a key that is taken.
-  public mutating func insert(_ table: String, _ row: [String: Value]) throws {
+  package mutating func insert(_ table: String, _ row: [String: Value]) throws {
     let (index, key, columns) = try resolve(table, row)
     guard tables[index].row(key).shown == nil else {
       throw MemoryWriteError(.exists, table: table)
@@ -25,7 +25,7 @@ public struct MemoryWriter {
   /// columns that are unique together: as `INSERT OR REPLACE` does.
   ///
   /// - Throws: ``MemoryWriteError``.
-  public mutating func replace(_ table: String, _ row: [String: Value]) throws {
+  package mutating func replace(_ table: String, _ row: [String: Value]) throws {
     let (index, key, columns) = try resolve(table, row)
     var values = tables[index].defaults
     for (column, value) in columns { values[column] = value }
@@ -36,7 +36,7 @@ public struct MemoryWriter {
   /// Changes the named columns of a row; does nothing where there is no such row, as in SQL.
   ///
   /// - Throws: ``MemoryWriteError``.
-  public mutating func update(_ table: String, _ row: [String: Value]) throws {
+  package mutating func update(_ table: String, _ row: [String: Value]) throws {
     let (index, key, columns) = try resolve(table, row)
     guard var values = tables[index].row(key).shown else { return }
     var changed: Set<Int> = []
@@ -51,7 +51,7 @@ public struct MemoryWriter {
   /// Removes a row; does nothing where there is no such row, as in SQL.
   ///
   /// - Throws: ``MemoryWriteError``.
-  public mutating func delete(_ table: String, _ row: [String: Value]) throws {
+  package mutating func delete(_ table: String, _ row: [String: Value]) throws {
     let (index, key, _) = try resolve(table, row)
     guard tables[index].row(key).shown != nil else { return }
     put(index, key, nil, written: [])

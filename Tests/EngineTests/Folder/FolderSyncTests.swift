@@ -23,7 +23,7 @@ import Testing
         try await b.execute("UPDATE item SET count = count + 2")
         try await a.waitForRows(40, where: "count = 4")
         try await b.waitForRows(40, where: "count = 4")
-        await a.waitForStatus { $0.phase == .upToDate && $0.waiting == 0 }
+        await a.waitForStatus { $0.phase == .upToDate && $0.unpushed == 0 }
       }
       #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
       #expect(a.engine.status.current.clockOffset == nil)
@@ -49,9 +49,9 @@ import Testing
         try FileManager.default.moveItem(at: share.url, to: away)
         await a.waitForStatus { $0.phase == .waiting && $0.lastError?.code == .unreachable }
         try await a.execute("INSERT INTO item VALUES ('2', 'meanwhile', 1)")
-        await a.waitForStatus { $0.waiting == 1 }
+        await a.waitForStatus { $0.unpushed == 1 }
         try FileManager.default.moveItem(at: away, to: share.url)
-        await a.waitForStatus { $0.phase == .upToDate && $0.waiting == 0 && $0.lastError == nil }
+        await a.waitForStatus { $0.phase == .upToDate && $0.unpushed == 0 && $0.lastError == nil }
       }
       try await b.syncOnce()
       #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
@@ -79,14 +79,14 @@ import Testing
       try await a.execute("INSERT INTO item VALUES ('a', 'waits', 1)")
       let error = await #expect(throws: RemoteError.self) { try await a.syncOnce() }
       #expect(error?.code == .unavailable)
-      #expect(a.engine.status.current.pulled == 1 && a.engine.status.current.waiting == 1)
+      #expect(a.engine.status.current.pulled == 1 && a.engine.status.current.unpushed == 1)
       try await Phone.run([a]) {
         await a.waitForStatus { $0.phase == .waiting }
         try await b.execute("UPDATE item SET count = 2")
         try await b.syncOnce()
         try await a.waitForRows(1, where: "count = 2")
         isBad.withLock { $0 = false }
-        await a.waitForStatus { $0.phase == .upToDate && $0.waiting == 0 && $0.lastError == nil }
+        await a.waitForStatus { $0.phase == .upToDate && $0.unpushed == 0 && $0.lastError == nil }
       }
       try await b.syncOnce()
       #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())

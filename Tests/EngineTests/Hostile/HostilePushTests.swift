@@ -91,7 +91,7 @@ private struct Attacker {
             $0, sql: "SELECT id || text || count FROM item WHERE id NOT LIKE 'forged%' ORDER BY id")
         }
         #expect(rows == ["afrom a1", "bfrom b6", "laterfrom b3"])
-        #expect(phone.engine.status.current.waiting == 0)
+        #expect(phone.engine.status.current.unpushed == 0)
       }
     }
   }

@@ -131,7 +131,7 @@ final class Arena: Sendable {
     }
     let counts = try [a, b].map { try $0.counts() }
     try require(counts[0].groupsPutAside == counts[1].groupsPutAside, "put aside here, not there")
-    try require(counts[0].heldRows == counts[1].heldRows, "held aside here, not there")
+    try require(counts[0].heldAside == counts[1].heldAside, "held aside here, not there")
   }
 
   /// What is written now is an operation that others can read.

@@ -184,7 +184,7 @@ import Testing
         }
       }
       try rig.drain(worker)
-      #expect(interruptions.withLock { $0 } == 4)
+      #expect(interruptions.withLock { $0 } > 3)
       #expect(rig.notes().map { $0.split(separator: " ")[1] } == ["make", "a", "b"])
       #expect(try rig.record(queue, id).state == .done)
       #expect(try rig.storedFiles().isEmpty)

@@ -51,7 +51,7 @@ import Testing
       $0.handle(Scan.self) { _, _ in throw Failure(.limited(delay: .seconds(1000))) }
     }
     var updates = queue.updates.makeAsyncIterator()
-    func next(_ matches: (JobSnapshot) -> Bool) async throws {
+    func next(_ matches: (JobOverview) -> Bool) async throws {
       while let now = try await updates.next() {
         if matches(now) { return }
       }

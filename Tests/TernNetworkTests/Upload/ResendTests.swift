@@ -86,7 +86,7 @@ struct ResendTests {
       id = try await queue.database.write { db in
         try queue.enqueue(Upload(title: "Dune", url: server.url), files: [copy], in: db)
       }
-      let first = JobWorker(queue) {
+      let first = JobWorker(queue, path: UnknownPathSource()) {
         $0.handle(Upload.self) { job, context in
           try await Self.work(job, context, over: CurlTransport())
         }
@@ -100,7 +100,7 @@ struct ResendTests {
     // The original may be gone: the job has its own.
     try photo.write([])
     let queue = try await JobQueue.open(try DatabaseQueue(path: path))
-    let second = JobWorker(queue) {
+    let second = JobWorker(queue, path: UnknownPathSource()) {
       $0.handle(Upload.self) { job, context in
         try await Self.work(job, context, over: CurlTransport())
       }

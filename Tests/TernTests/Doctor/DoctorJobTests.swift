@@ -132,7 +132,9 @@ struct DoctorJobTests {
 
   @Test func `a done job keeps nothing`() async throws {
     try await withQueue { clinic in
-      let worker = JobWorker(clinic.queue) { $0.handle(Scan.self) { _, _ in } }
+      let worker = JobWorker(clinic.queue, path: UnknownPathSource()) {
+        $0.handle(Scan.self) { _, _ in }
+      }
       try await worker.drain()
       let done = try clinic.diagnosis()
       #expect(done.findings == [] && done.remarks == [])

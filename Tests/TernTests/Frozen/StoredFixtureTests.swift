@@ -97,7 +97,7 @@ import Testing
       let counts = try device.store.counts()
       // Opening sealed what was noted.
       #expect(counts.unsealedNotes == 0)
-      #expect(counts.heldRows == 3 && counts.deferredOperations == 1 && counts.groupsPutAside == 1)
+      #expect(counts.heldAside == 3 && counts.deferredOperations == 1 && counts.groupsPutAside == 1)
       #expect(try device.store.hasTrimmed(lackedBy: VersionVector()))
       let fresh = try StoredSpecimen.open(DatabaseQueue(), id: 9)
       // As it was cut before the last write.
@@ -137,7 +137,7 @@ import Testing
         try queue.retry(failed, in: db)
       }
       let seen = Seen()
-      let worker = JobWorker(queue, concurrency: 1) {
+      let worker = JobWorker(queue, concurrency: 1, path: UnknownPathSource()) {
         $0.handle(StoredSpecimen.Scan.self) { job, context in
           let length = try await context.step("look") { 0 }
           let photo =

@@ -203,7 +203,7 @@ enum StoredSpecimen {
           Scan(shelf: shelf), files: shelf == "failed" ? [file] : [], in: db)
       }
     }
-    let worker = JobWorker(queue, concurrency: 1) {
+    let worker = JobWorker(queue, concurrency: 1, path: UnknownPathSource()) {
       $0.handle(Scan.self) { job, context in
         _ = try await context.step("look") {
           job.shelf.count

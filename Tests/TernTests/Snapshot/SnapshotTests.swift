@@ -156,7 +156,7 @@ import Testing
     try a.execute("DELETE FROM shelf")
     try b.load(Parts(of: a))
     #expect(try b.column("SELECT id FROM book") == [])
-    #expect(try b.store.counts().heldRows == 1)
+    #expect(try b.store.counts().heldAside == 1)
     try a.pull(from: b)
     try expectEqual(a, b, "shelf", "book")
     let c = try Shelf.device(3)

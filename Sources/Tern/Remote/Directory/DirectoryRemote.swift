@@ -38,12 +38,12 @@ public struct DirectoryRemote: Remote {
       pollInterval: pollInterval)
   }
 
-  /// For any store, with its surroundings given.
+  /// For any writer, with its surroundings given.
   ///
   /// - Parameters:
   ///   - writer: the id of the replica that pushes; asked before every push, and may block.
   ///   - executor: where it blocks on files.
-  public init(
+  package init(
     _ folder: URL, space: String, writer: @escaping @Sendable () throws -> ReplicaID,
     durability: Durability = .powerLoss, clock: any Clock<Duration> = .continuous,
     pollInterval: Duration = .seconds(2), executor: (any SerialExecutor)? = nil

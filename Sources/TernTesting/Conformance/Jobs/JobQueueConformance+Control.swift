@@ -82,7 +82,9 @@ extension JobQueueConformance {
     try stage { stage in
       stage.start { $0.handle(Errand.self) { job, _ in stage.note(job.name) } }
       try stage.harness.drain()
-      let second = JobWorker(stage.jobs) { $0.handle(Errand.self) { _, _ in stage.note("second") } }
+      let second = JobWorker(stage.jobs, path: UnknownPathSource()) {
+        $0.handle(Errand.self) { _, _ in stage.note("second") }
+      }
       do {
         try stage.harness.perform { try await second.drain() }
         throw ConformanceFailure(.effectsHappenOnce, "a second worker began beside the first")

@@ -203,7 +203,7 @@ final class SimulatedDevice: @unchecked Sendable {
     engines.count == servers.count
       && engines.allSatisfy {
         let now = $0.status.current
-        return now.phase == .upToDate && now.waiting == 0
+        return now.phase == .upToDate && now.unpushed == 0
       }
   }
 
@@ -256,7 +256,7 @@ final class SimulatedDevice: @unchecked Sendable {
     let unsealed = (try? replica.store.counts().unsealedNotes) ?? -1
     let states = engines.map { engine in
       let now = engine.status.current
-      return "\(now.phase.rawValue), waiting \(now.waiting), "
+      return "\(now.phase.rawValue), waiting \(now.unpushed), "
         + (now.lastError.map { "\($0)" } ?? "no error")
     }
     return "device \(index) \(states.joined(separator: " and ")), unsealed \(unsealed), merged "
