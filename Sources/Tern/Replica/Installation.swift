@@ -16,19 +16,28 @@ struct Installation {
   func prepare(for migrator: DatabaseMigrator?) throws {
     guard let migrator, try isDue(migrator) else { return }
     try database.writeWithoutTransaction { db in
-      try db.inTransaction(.immediate) {
-        if try db.tableExists(tables.replica) {
+      try transaction(db) { ending in
+        if try db.tableExists(tables.replica, in: "main") {
           try checkFormat(db)
           try create(tables.creation, db)
           let known = try installedSQL(db)
           try createGoneTables(db, known, isSealed: false)
-          _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
+          _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
         }
         try dropTriggers(db)
         return .commit
       }
     }
     try restoringTriggers { try migrator.migrate(database) }
+  }
+
+  /// One with the write lock from its beginning, which is run again without a write that ends it.
+  private func transaction(
+    _ db: Database, _ body: (EndingWrites) throws -> Database.TransactionCompletion
+  ) throws {
+    try EndingWrites.retrying { ending in
+      try db.inTransaction(.immediate) { try body(ending) }
+    }
   }
 
   /// Runs a step of opening; when it fails, what was captured before goes on being captured as
@@ -87,8 +96,8 @@ struct Installation {
         if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
         let result = Result {
           var sql: [TableSQL] = []
-          try db.inTransaction(.immediate) {
-            sql = try installInTransaction(db)
+          try transaction(db) { ending in
+            sql = try installInTransaction(db, ending)
             return .commit
           }
           return sql
@@ -99,7 +108,7 @@ struct Installation {
     }
   }
 
-  private func installInTransaction(_ db: Database) throws -> [TableSQL] {
+  private func installInTransaction(_ db: Database, _ ending: EndingWrites) throws -> [TableSQL] {
     try checkNames(db)
     let isThere = try db.tableExists(tables.replica)
     if isThere { try checkFormat(db) }
@@ -108,7 +117,7 @@ struct Installation {
     if isThere, try hasNotes(db) {
       let known = try installedSQL(db)
       try createGoneTables(db, known, isSealed: false)
-      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
+      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
     }
     try createReplica(db)
     let catalogue = Catalogue(db: db, tables: tables)
@@ -125,7 +134,7 @@ struct Installation {
       if change.isNewTable { try adopt(db, sql) } else { try adopt(db, change.newTexts, of: sql) }
     }
     let transaction = try StoreTransaction(
-      db, tables: tables, sql: sql, inboxLimits: inboxLimits)
+      db, tables: tables, sql: sql, inboxLimits: inboxLimits, ending: ending)
     let sealed = try Seal.run(in: transaction)
     // An undo must not take away what was there before.
     for sequence in sealed where changes.contains(where: \.isNewTable) {

@@ -29,12 +29,18 @@ final class StoreTransaction {
   /// Where somebody listens: which rows changed.
   let recorder: ChangeRecorder?
   let inboxLimits: InboxLimits
+  /// Writes that are left out in this transaction.
+  let ending: EndingWrites
+  /// Whether a write can reach other tables, once that was looked up.
+  var spreadsWrites: Bool?
 
   init(
     _ db: Database, tables: StoreTables, sql: [TableSQL], strays: StrayWatch? = nil,
-    recorder: ChangeRecorder? = nil, inboxLimits: InboxLimits = InboxLimits()
+    recorder: ChangeRecorder? = nil, inboxLimits: InboxLimits = InboxLimits(),
+    ending: EndingWrites = EndingWrites()
   ) throws {
     self.db = db
+    self.ending = ending
     self.inboxLimits = inboxLimits
     self.strays = strays
     self.recorder = recorder
