@@ -53,6 +53,9 @@ struct TableInspection {
       foreignKeys: try foreignKeys(
         raw.filter { !$0.isGenerated && !local.contains($0.name.folded) }))
     shape.uniques = try uniques(raw, in: shape)
+    let names = Set(raw.map(\.name.folded))
+    shape.rowIDName =
+      isWithoutRowID ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
     return shape
   }
 

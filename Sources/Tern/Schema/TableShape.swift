@@ -18,6 +18,8 @@ package struct TableShape: Hashable, Sendable {
   package var foreignKeys: [ForeignKey]
   /// UNIQUE constraints and indexes that rows with different keys can collide in.
   package var uniques: [Unique] = []
+  /// By which SQL names the rowid; `nil` where there is none, or columns have all its names.
+  package var rowIDName: String?
 
   package struct Column: Hashable, Sendable {
     package var name: String

@@ -67,6 +67,14 @@ final class TableSQL: Sendable {
   func update(_ columns: [String]) -> String {
     Builder(shape: shape, note: note).update(columns)
   }
+
+  /// The rowid of a row, where its table has one.
+  var rowID: String? { Builder(shape: shape, note: note).rowID }
+
+  /// Writes a new row under its former rowid. Bound after the key: the columns, the rowid.
+  func insertUnderRowID(_ columns: [String]) -> String {
+    Builder(shape: shape, note: note).insertUnderRowID(columns)
+  }
 }
 
 private struct Builder {
@@ -173,6 +181,17 @@ private struct Builder {
     let sets = zip(columns, parameters(columns.count, from: keyCount + 1))
       .map { "\($0.quoted) = \($1)" }.joined(separator: ", ")
     return "UPDATE OR ABORT \(table) SET \(sets) WHERE \(keyMatch)"
+  }
+
+  var rowID: String? {
+    shape.rowIDName.map { "SELECT \($0) FROM \(table) WHERE \(keyMatch)" }
+  }
+
+  func insertUnderRowID(_ columns: [String]) -> String {
+    let names =
+      (shape.keyColumns + columns).map(\.quoted) + (shape.rowIDName.map { [$0] } ?? [])
+    return "INSERT OR ABORT INTO \(table) (\(names.joined(separator: ", "))) "
+      + "VALUES \(rows(1, of: names.count))"
   }
 
   var delete: String { "DELETE FROM \(table) WHERE \(keyMatch)" }
