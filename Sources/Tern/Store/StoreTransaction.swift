@@ -99,6 +99,26 @@ final class StoreTransaction {
     if !shape.name.contains("\"") { try db.notifyChanges(in: Table(shape.name)) }
   }
 
+  /// The same for a write under the app's triggers and foreign keys: cascades and triggers write to
+  /// tables that nobody here knows.
+  func notifyWrite(to shape: TableShape) throws {
+    if spreadsWrites == nil { spreadsWrites = try hasAppTriggers() || hasActions() }
+    guard spreadsWrites! else { return try notifyChanges(in: shape) }
+    try db.notifyChanges(in: .fullDatabase)
+  }
+
+  /// Whether a foreign key of any table writes to it when a parent changes.
+  private func hasActions() throws -> Bool {
+    guard try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else { return false }
+    return try Row.fetchOne(
+      db,
+      sql: """
+        SELECT 1 FROM main.sqlite_master AS t, pragma_foreign_key_list(t.name, 'main') AS f
+        WHERE t.type = 'table' AND (f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
+        OR f.on_update IN ('CASCADE', 'SET NULL', 'SET DEFAULT')) LIMIT 1
+        """) != nil
+  }
+
   // MARK: - Authors
 
   struct AuthorRow {
