@@ -170,7 +170,8 @@ private struct Builder {
       ? "NOTHING"
       : "UPDATE SET "
         + columns.map { "\($0.quoted) = excluded.\($0.quoted)" }.joined(separator: ", ")
-    let key = shape.keyColumns.map(\.quoted).joined(separator: ", ")
+    // The collation is said, because a UNIQUE index of the key under another one would be as good.
+    let key = shape.keyColumns.map { "\($0.quoted) COLLATE BINARY" }.joined(separator: ", ")
     // OR ABORT, because the table's own conflict clauses could end the merge's transaction or leave
     // the row out in silence.
     return
