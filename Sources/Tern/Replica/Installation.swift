@@ -262,6 +262,18 @@ struct Installation {
     let keys = sql.shape.keyColumns.map(\.quoted)
     try db.execute(
       sql: """
+    for column in sql.shape.columns where column.rule == .counter {
+      let other = try Row.fetchOne(
+        db,
+        sql: "SELECT 1 FROM \(sql.shape.qualifiedName) "
+          + "WHERE typeof(\(column.name.quoted)) <> 'integer' LIMIT 1")
+      guard other == nil else {
+        throw SchemaError(
+          .unsupportedRule, table: sql.shape.name, column: column.name,
+          "a row holds something else than a 64-bit whole number; put it right in a migration "
+            + "first")
+      }
+    }
         INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
         SELECT \(([NoteSQL.milliseconds] + masks + keys).joined(separator: ", "))
         FROM \(sql.shape.qualifiedName)
