@@ -31,7 +31,7 @@ extension TableInspection {
           let column = columns.first { $0.name.folded == (part["name"] as String).folded }
           return TableShape.IndexedColumn(
             name: part["name"], collation: part["coll"],
-            defaultValue: column?.defaultValue ?? "NULL")
+            defaultValue: column?.defaultValue ?? "NULL", isNotNull: column?.isNotNull ?? false)
         })
     }
   }

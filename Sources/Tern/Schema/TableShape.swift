@@ -51,6 +51,7 @@ package struct TableShape: Hashable, Sendable {
     package var collation: String
     /// SQL of what it holds where nothing was written.
     package var defaultValue: String
+    package var isNotNull = false
   }
 
   /// Whether the latest write stands in every column and none was ever dropped, and no write has to
