@@ -115,6 +115,9 @@ struct Installation {
     try create(tables.creation, db)
     // Writes between the migration and now are noted under the triggers that stand.
     if isThere, try hasNotes(db) {
+      // A migration that ran before this renamed columns, whose notes are of the same numbers.
+      let catalogue = Catalogue(db: db, tables: tables)
+      for table in schema.tables { try catalogue.takeRenames(of: table) }
       let known = try installedSQL(db)
       try createGoneTables(db, known, isSealed: false)
       _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
