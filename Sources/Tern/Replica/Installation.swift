@@ -49,7 +49,7 @@ struct Installation {
       // What failed first is what the caller is told.
       try? database.writeWithoutTransaction { db in
         try db.inTransaction(.immediate) {
-          guard try db.tableExists(tables.replica) else { return .rollback }
+          guard try db.tableExists(tables.replica, in: "main") else { return .rollback }
           try installTriggers(db, installedSQL(db))
           return .commit
         }
@@ -110,7 +110,7 @@ struct Installation {
 
   private func installInTransaction(_ db: Database, _ ending: EndingWrites) throws -> [TableSQL] {
     try checkNames(db)
-    let isThere = try db.tableExists(tables.replica)
+    let isThere = try db.tableExists(tables.replica, in: "main")
     if isThere { try checkFormat(db) }
     try create(tables.creation, db)
     // Writes between the migration and now are noted under the triggers that stand.
@@ -151,8 +151,8 @@ struct Installation {
     let ids = try Int64.fetchAll(db, sql: "SELECT id FROM \(tables.table) WHERE is_synced")
     return try ids.contains { id in
       let notes = tables.notes(of: id)
-      return try db.tableExists(notes)
-        && Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(notes))")!
+      return try db.tableExists(notes, in: "main")
+        && Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM main.\(notes))")!
     }
   }
 
@@ -207,24 +207,26 @@ struct Installation {
         arguments: [sql.note.goneTable])
       if present == sql.note.goneCreation[0] { continue }
       if present != nil, !isSealed {
-        let columns = Set(try db.columns(in: sql.note.goneTable).map(\.name))
+        let columns = Set(try db.columns(in: sql.note.goneTable, in: "main").map(\.name))
         for column in sql.note.goneColumns where !columns.contains(column.name) {
-          try db.execute(sql: "ALTER TABLE \(sql.note.goneTable) ADD COLUMN \(column.name)")
+          try db.execute(sql: "ALTER TABLE main.\(sql.note.goneTable) ADD COLUMN \(column.name)")
         }
         continue
       }
-      if present != nil { try db.execute(sql: "DROP TABLE \(sql.note.goneTable)") }
+      if present != nil { try db.execute(sql: "DROP TABLE main.\(sql.note.goneTable)") }
       for statement in sql.note.goneCreation { try db.execute(sql: statement) }
     }
   }
 
   /// A table that grew beyond a mask's bits needs a wider note table; the old one is sealed.
   private func recreateNotesIfNeeded(_ db: Database, _ note: NoteSQL) throws {
-    guard try db.tableExists(note.noteTable) else { return }
-    let masks = try db.columns(in: note.noteTable).filter {
+    guard try db.tableExists(note.noteTable, in: "main") else { return }
+    let masks = try db.columns(in: note.noteTable, in: "main").filter {
       $0.name.hasPrefix("m") && $0.name != "ms"
     }
-    if masks.count != note.shape.maskCount { try db.execute(sql: "DROP TABLE \(note.noteTable)") }
+    if masks.count != note.shape.maskCount {
+      try db.execute(sql: "DROP TABLE main.\(note.noteTable)")
+    }
   }
 
   /// Notes the rows that hold something in a new column. Every device has what the migration put there,
@@ -260,11 +262,6 @@ struct Installation {
             + "migration first")
       }
     }
-    let note = sql.note
-    let masks = note.maskNames.map { _ in "-1" }
-    let keys = sql.shape.keyColumns.map(\.quoted)
-    try db.execute(
-      sql: """
     for column in sql.shape.columns where column.rule == .counter {
       let other = try Row.fetchOne(
         db,
@@ -277,6 +274,11 @@ struct Installation {
             + "first")
       }
     }
+    let note = sql.note
+    let masks = note.maskNames.map { _ in "-1" }
+    let keys = sql.shape.keyColumns.map(\.quoted)
+    try db.execute(
+      sql: """
         INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
         SELECT \(([NoteSQL.milliseconds] + masks + keys).joined(separator: ", "))
         FROM \(sql.shape.qualifiedName)

@@ -62,7 +62,7 @@ final class StoreTransaction {
       guard try author.step() else { throw gone }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       // A disk's error may have ended the transaction, and then no more can be asked.
-      throw try db.tableExists(tables.replica) ? error : gone
+      throw try db.tableExists(tables.replica, in: "main") ? error : gone
     }
     ownRow = AuthorRow(author, from: 1)
     var ids: [ReplicaID] = []
