@@ -142,4 +142,29 @@ private func run(_ program: String, _ arguments: [String]) throws {
       try expectEqual(a, b, "book", "tag")
     }
   }
+
+  @Test func `an attached database that is a replica itself is left alone`() async throws {
+    try await with(.queue) { other, path in
+      let stored = try Device(schema, id: 1, database: other) { try $0.execute(sql: creation) }
+      try stored.commit("INSERT INTO book VALUES ('1', 'theirs')")
+      try other.close()
+      let database = try DatabaseQueue()
+      try database.writeWithoutTransaction {
+        try $0.execute(sql: "ATTACH ? AS other", arguments: [path])
+      }
+      let (a, b) = (
+        try Device(schema, id: 2, database: database) { try $0.execute(sql: creation) },
+        try Device(schema, id: 3) { try $0.execute(sql: creation) }
+      )
+      try a.execute("INSERT INTO main.book VALUES ('2', 'Emma')")
+      try meet(a, b)
+      let again = try Device(schema, id: 4, database: database)
+      try again.execute("UPDATE main.book SET title = 'Emma, again'")
+      try meet(again, b)
+      #expect(try b.column("SELECT title FROM book") == ["Emma, again"])
+      #expect(try again.column("SELECT title FROM other.book") == ["theirs"])
+      #expect(try again.column("SELECT count(*) FROM other.grdb_tern_main_log") == ["1"])
+      #expect(try again.store.counts().operations == 2)
+    }
+  }
 }

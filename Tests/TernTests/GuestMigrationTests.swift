@@ -201,4 +201,20 @@ private func pair() throws -> (Device, Device) {
     }
     try expectEqual(a, b, "book")
   }
+
+  @Test func `a column that is renamed before opening keeps what was not sealed yet`() throws {
+    var (a, b) = try pair()
+    try a.execute("UPDATE book SET title = 'edited', scans = scans + 3 WHERE isbn = '1'")
+    try a.execute("ALTER TABLE book RENAME COLUMN title TO name")
+    try a.execute("UPDATE book SET author = 'A' WHERE isbn = '2'")
+    let v2 = SyncSchema(
+      version: 2,
+      tables: [SyncTable("book", merge: ["scans": .counter], renamed: ["name": "title"])])
+    a = try Device(a.database, v2, id: 99)
+    try meet(a, b)
+    b = try b.upgraded(v2, creation, "ALTER TABLE book RENAME COLUMN title TO name")
+    #expect(try b.column("SELECT name || scans FROM book ORDER BY isbn") == ["edited5", "Emma0"])
+    #expect(try b.column("SELECT author FROM book ORDER BY isbn") == ["Herbert", "A"])
+    try expectEqual(a, b, "book")
+  }
 }

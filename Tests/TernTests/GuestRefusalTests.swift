@@ -44,6 +44,9 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       creation: "CREATE TABLE t (id TEXT NOT NULL COLLATE NOCASE PRIMARY KEY, a)",
       code: .unsupportedKey, column: "id", says: "COLLATE BINARY"),
     Refusal(
+      creation: "CREATE TABLE t (id TEXT COLLATE NOCASE NOT NULL, a, "
+        + "PRIMARY KEY (id COLLATE BINARY))", code: .unsupportedKey, column: "id", says: "NOCASE"),
+    Refusal(
       creation: "CREATE TABLE t (id TEXT COLLATE RTRIM PRIMARY KEY, a) WITHOUT ROWID",
       code: .unsupportedKey, column: "id", says: "RTRIM"),
     Refusal(

@@ -209,4 +209,32 @@ struct Shape: Sendable, CustomTestStringConvertible {
     #expect(try a.column("SELECT a || \"it's\" FROM t") == ["a9223372036854775807"])
     #expect(try a.store.seal().isEmpty)
   }
+
+  @Test func `a counter of rows that were there before has to hold whole numbers`() throws {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("t", merge: ["n": .counter])])
+    let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, n INTEGER NOT NULL DEFAULT 0)"
+    let error = #expect(throws: SchemaError.self) {
+      try Device(schema, id: 1) { db in
+        try db.execute(sql: creation)
+        try db.execute(sql: "INSERT INTO t VALUES ('1', 1), ('2', 1.5)")
+      }
+    }
+    #expect(error?.code == .unsupportedRule && error?.table == "t" && error?.column == "n")
+  }
+
+  @Test func `a counter in which a migration left something else begins at 0`() throws {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("t", merge: ["n": .counter])])
+    let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a, n INTEGER NOT NULL DEFAULT 0)"
+    let b = try Device(schema, id: 2) { try $0.execute(sql: creation) }
+    var a = try Device(DatabaseQueue(), schema, id: 1, migrator: .steps([creation]))
+    try a.commit("INSERT INTO t VALUES ('1', 'a', 7)")
+    a = try a.upgraded(
+      schema, creation, "INSERT INTO t VALUES ('2', 'a', 1.5); UPDATE t SET n = 'x' WHERE id = '1'")
+    try a.execute("UPDATE t SET a = 'b'")
+    #expect(try a.store.seal().count == 1)
+    #expect(try a.column("SELECT n FROM t WHERE id = '2'") == ["0"])
+    try a.execute("UPDATE t SET n = 3 WHERE id = '2'")
+    try meet(a, b)
+    #expect(try b.column("SELECT a || n FROM t ORDER BY id") == ["b7", "b3"])
+  }
 }

@@ -224,4 +224,52 @@ extension Device {
     try meet(a, b)
     try expectEqual(a, b, "t")
   }
+
+  @Test func `an undo tells observers of what triggers and cascades make of it`() throws {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("t")])
+    let a = try Device(schema, id: 1) { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a);
+          CREATE TABLE part (id INTEGER PRIMARY KEY, t REFERENCES t (id) ON DELETE CASCADE);
+          """)
+    }
+    let watch = TableWatch("part")
+    a.database.add(transactionObserver: watch)
+    try a.commit("INSERT INTO t VALUES ('1', 'x')")
+    try a.execute("INSERT INTO part VALUES (1, '1')")
+    watch.isTold = false
+    _ = try #require(try a.store.undo())
+    #expect(try a.column("SELECT id FROM part") == [])
+    #expect(watch.isTold)
+    try a.execute(
+      """
+      CREATE TABLE audit (id); DROP TABLE part;
+      CREATE TRIGGER auditing AFTER UPDATE ON t BEGIN INSERT INTO audit VALUES (NEW.id); END;
+      """)
+    let audit = TableWatch("audit")
+    a.database.add(transactionObserver: audit)
+    try a.commit("INSERT INTO t VALUES ('2', 'x')")
+    try a.commit("UPDATE t SET a = 'y'")
+    audit.isTold = false
+    _ = try #require(try a.store.undo())
+    #expect(try a.column("SELECT id FROM audit") == ["2", "2"])
+    #expect(audit.isTold)
+  }
+}
+
+/// Whether GRDB told of changes of a table, of its own or said to it. Used on the database's queue.
+private final class TableWatch: TransactionObserver {
+  private let table: String
+  var isTold = false
+
+  init(_ table: String) {
+    self.table = table
+  }
+
+  func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { kind.tableName == table }
+  func databaseDidChange() { isTold = true }
+  func databaseDidChange(with event: DatabaseEvent) { isTold = true }
+  func databaseDidCommit(_ db: Database) {}
+  func databaseDidRollback(_ db: Database) {}
 }

@@ -35,7 +35,7 @@ extension NoteSQL {
   /// - Parameter row: whose key is not meant.
   private func noteRivals(_ unique: TableShape.Unique, of row: String) -> [String] {
     let matches = unique.columns.map {
-      "r.\($0.name.quoted) = NEW.\($0.name.quoted) COLLATE \($0.collation.quoted)"
+      "r.\($0.name.quoted) = \(written($0)) COLLATE \($0.collation.quoted)"
     }
     let others = shape.keyColumns.map { "r.\($0.quoted) IS NOT \(row).\($0.quoted)" }
     let rivals =
@@ -59,6 +59,14 @@ extension NoteSQL {
     ]
   }
 
+  /// What a REPLACE writes: for NULL, where the column refuses that, its default, which comes after the
+  /// trigger.
+  private func written(_ column: TableShape.IndexedColumn) -> String {
+    let new = "NEW.\(column.name.quoted)"
+    guard column.isNotNull, let literal = column.literalDefault else { return new }
+    return "ifnull(\(new), \(literal))"
+  }
+
   /// A row that goes for certain held what it holds now, and not what a REPLACE met before.
   var forgetMaybeGone: [String] {
     if shape.uniques.isEmpty { return [] }
@@ -66,5 +74,20 @@ extension NoteSQL {
     return [
       "DELETE FROM \(goneTable) WHERE \(Self.maybe) AND \(match.joined(separator: " AND "))"
     ]
+  }
+}
+
+extension TableShape.IndexedColumn {
+  /// SQL of its default where that is a number, a text or a blob, and means the same everywhere.
+  fileprivate var literalDefault: String? {
+    guard let first = defaultValue.first else { return nil }
+    // SQLite takes a name in double quotes that is none for a text, but here it could be one.
+    if first == "\"", defaultValue.count > 1, defaultValue.last == "\"" {
+      let text = defaultValue.dropFirst().dropLast().replacing("\"\"", with: "\"")
+      return "'" + text.replacing("'", with: "''") + "'"
+    }
+    let isNumber = "+-.0123456789".contains(first)
+    let isQuoted = first == "'" || ["x'", "X'"].contains(defaultValue.prefix(2))
+    return isNumber || isQuoted ? "(\(defaultValue))" : nil
   }
 }

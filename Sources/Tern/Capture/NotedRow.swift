@@ -154,9 +154,15 @@ struct NotedRow {
         change.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
         continue
       }
-      encoded.append(value(index))
+      var written = value(index)
+      if column.rule == .counter, written.wide == nil {
+        // Only a migration can have left something else than a number there.
+        written = WireValue(.integer)
+        lost.append((column.name, .integer(0)))
+      }
+      encoded.append(written)
       _ = try state.mergeColumn(
-        UInt32(column.id), rule: column.rule, value: value(index), stamp: stamp,
+        UInt32(column.id), rule: column.rule, value: written, stamp: stamp,
         turn: Turn(sequence), authors: authors)
     }
     state.finishInsert(stamp, rules: shape.rules, authors: authors)
@@ -235,7 +241,9 @@ struct NotedRow {
         let shown = wasHeld ? 0 : Int64(clamping: state.sum(of: id))
         let difference = (written.wide ?? 0) - Int128(shown)
         let sum = state.sum(of: id) &+ difference
-        if wasHeld { lost.append((column.name, .integer(Int64(clamping: sum)))) }
+        if wasHeld || written.wide == nil {
+          lost.append((column.name, .integer(Int64(clamping: sum))))
+        }
         if difference == 0 { continue }
         differences.append((index, .number(difference)))
         state.add(difference, to: id, stamp: stamp, authors: authors)

@@ -17,12 +17,11 @@ struct Seal {
   private var restored: [Restored] = []
   private let hasHeld: Bool
 
-  /// A column whose written value lost, and the value that its table shows instead.
+  /// Columns whose written values lost, and the values that their table shows instead.
   private struct Restored {
     let table: Int
-    let key: [Value]
-    let column: String
-    let value: Value
+    let key: [UInt8]
+    let content: [String: Value]
   }
 
   private init(_ transaction: StoreTransaction, noteMilliseconds: Int64) throws {
@@ -38,13 +37,43 @@ struct Seal {
 
   /// - Returns: the sequence numbers of the new operations.
   static func run(in transaction: StoreTransaction) throws -> Range<UInt64> {
-    try run(in: transaction, round: 1)
+    var refused: [StrayWatch.RowID: [String: Value]] = [:]
+    let sealed = try run(in: transaction, round: 1, &refused)
+    if !refused.isEmpty { try hold(refused, transaction) }
+    return sealed
+  }
+
+  /// Holds rows aside, as a merge does, that their table refuses with what their state says.
+  private static func hold(
+    _ refused: [StrayWatch.RowID: [String: Value]], _ transaction: StoreTransaction
+  ) throws {
+    // A child of such a row is held aside with it, and not what a foreign key declares.
+    try transaction.db.withoutForeignKeys {
+      try transaction.withoutStrays { transaction in
+        let pass = try MergePass(transaction)
+        for (row, content) in refused {
+          guard let sql = transaction.sql.first(where: { $0.shape.id == row.table }) else {
+            continue
+          }
+          let writer = try pass.writer(for: sql)
+          // A trigger may have removed it.
+          if try writer.read(row.key) == nil { continue }
+          try writer.hold(row.key, .constraint, adding: content)
+        }
+        try pass.finish()
+      }
+    }
+    // Another view of the same transaction may have held them.
+    transaction.heldRows = nil
   }
 
   /// Rounds after which a table is left as the app's triggers want it, whatever the state says.
   private static let roundLimit = 4
 
-  private static func run(in transaction: StoreTransaction, round: Int) throws -> Range<UInt64> {
+  private static func run(
+    in transaction: StoreTransaction, round: Int,
+    _ refused: inout [StrayWatch.RowID: [String: Value]]
+  ) throws -> Range<UInt64> {
     var latest: Int64?
     var noted: [Int] = []
     for (index, sql) in transaction.sql.enumerated() {
@@ -61,8 +90,12 @@ struct Seal {
     if round == roundLimit { seal.restored = [] }
     let sealed = try seal.finish(noted)
     if seal.restored.isEmpty { return sealed }
+    for row in seal.restored {
+      let id = StrayWatch.RowID(table: transaction.sql[row.table].shape.id, key: row.key)
+      refused[id] = try seal.putBack(row) ? nil : row.content
+    }
     // What the app's triggers made of the restored values is a write like any other.
-    let more = try run(in: transaction, round: round + 1)
+    let more = try run(in: transaction, round: round + 1, &refused)
     return more.isEmpty ? sealed : sealed.lowerBound..<more.upperBound
   }
 
@@ -145,9 +178,26 @@ struct Seal {
   private mutating func restore(
     _ lost: [(column: String, value: Value)], of row: NotedRow, in table: Int
   ) {
-    for (column, value) in lost {
-      restored.append(Restored(table: table, key: row.key, column: column, value: value))
+    if lost.isEmpty { return }
+    let content = Dictionary(lost.map { ($0.column, $0.value) }, uniquingKeysWith: { $1 })
+    restored.append(Restored(table: table, key: row.packedKey, content: content))
+  }
+
+  /// Writes into a row what beat the values that were written to it.
+  ///
+  /// - Returns: whether its table takes that.
+  private func putBack(_ row: Restored) throws -> Bool {
+    let sql = transaction.sql[row.table]
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    let names = row.content.keys.sorted()
+    let statement = try transaction.statement(sql.update(names))
+    let keyCount = try writer.bind(row.key, to: statement)
+    for (index, name) in names.enumerated() {
+      statement.bind(Int32(keyCount + index + 1), copy: row.content[name]!)
     }
+    if try writer.run(statement, row.key) != nil { return false }
+    try transaction.notifyWrite(to: sql.shape)
+    return true
   }
 
   // MARK: - Operations
@@ -176,14 +226,6 @@ struct Seal {
       try transaction.saveClock()
     }
     for index in noted { try transaction.forgetNotes(transaction.sql[index]) }
-    for value in restored {
-      let sql = transaction.sql[value.table]
-      let statement = try transaction.statement(sql.update([value.column]))
-      for (index, key) in value.key.enumerated() { statement.bind(Int32(index + 1), copy: key) }
-      statement.bind(Int32(value.key.count + 1), copy: value.value)
-      try statement.run()
-      try transaction.notifyChanges(in: sql.shape)
-    }
     try CrashPoint.reach(.sealBeforeCommit)
     return firstSequence..<author.stored + 1
   }

@@ -44,7 +44,7 @@ extension StoreTransaction {
     let write = try self.statement(statement)
     for (index, value) in values.enumerated() { write.bind(Int32(index + 1), copy: value) }
     try write.run()
-    try notifyChanges(in: sql.shape)
+    try notifyWrite(to: sql.shape)
   }
 
   // MARK: - Children of deleted parents

@@ -64,7 +64,7 @@ struct ReplicaReader {
 
   private func putAside() throws -> [OperationPutAside] {
     // A Tern before this one did not make the table.
-    guard try db.tableExists(tables.aside) else { return [] }
+    guard try db.tableExists(tables.aside, in: "main") else { return [] }
     return try Row.fetchAll(
       db,
       sql: """
@@ -81,7 +81,7 @@ struct ReplicaReader {
   }
 
   private func forks() throws -> [ReplicaFork] {
-    guard try db.tableExists(tables.fork) else { return [] }
+    guard try db.tableExists(tables.fork, in: "main") else { return [] }
     return try Row.fetchAll(
       db,
       sql: """
@@ -106,14 +106,14 @@ struct ReplicaReader {
 
   private func inspectedTables() throws -> [ReplicaInspection.Table] {
     // A Tern before this one did not make the table.
-    let hasLarge = try db.tableExists(tables.large)
-    let hasKept = try db.tableExists(tables.kept)
+    let hasLarge = try db.tableExists(tables.large, in: "main")
+    let hasKept = try db.tableExists(tables.kept, in: "main")
     return try Row.fetchAll(
       db, sql: "SELECT id, name, is_synced FROM \(tables.table) ORDER BY id"
     ).map {
       let id: Int64 = $0["id"]
       let (rowTable, noteTable) = (tables.rows(of: id), tables.notes(of: id))
-      let hasRows = try db.tableExists(rowTable)
+      let hasRows = try db.tableExists(rowTable, in: "main")
       // An odd life is alive; at 0 only columns arrived, and no insert.
       let lives = try Row.fetchOne(
         db,
@@ -129,7 +129,7 @@ struct ReplicaReader {
         deadRows: (lives?["dead"] ?? 0) + kept,
         heldAside: try counts(
           "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(id) GROUP BY reason"),
-        waitingNotes: try db.tableExists(noteTable) ? count(noteTable) : 0,
+        waitingNotes: try db.tableExists(noteTable, in: "main") ? count(noteTable) : 0,
         largeRows: hasLarge ? try count("\(tables.large) WHERE tbl = \(id)") : 0)
     }
   }

@@ -28,6 +28,8 @@ final class StrayWatch {
   private enum Purpose { case record, restore }
 
   private let purpose: Purpose
+  /// Whether there is no further round.
+  private let isLast: Bool
   private(set) var recording: Recording
   private(set) var found: Set<RowID> = []
   private var writes: [RowID: Int] = [:]
@@ -35,12 +37,15 @@ final class StrayWatch {
   /// Triggers are off: takes down how the given rows stand.
   init(recording rows: Set<RowID>) {
     purpose = .record
+    isLast = false
     recording = Recording(rows: rows)
   }
 
-  /// Triggers are on: restores the recorded rows and looks for others.
-  init(restoring recording: Recording) {
+  /// Triggers are on: restores the recorded rows and looks for others. In the last round those that
+  /// can be told to be new are taken away instead.
+  init(restoring recording: Recording, isLast: Bool) {
     purpose = .restore
+    self.isLast = isLast
     self.recording = recording
   }
 
@@ -51,7 +56,7 @@ final class StrayWatch {
   func beforeSettlement(_ transaction: StoreTransaction) throws {
     switch purpose {
     case .record: recording.beforeSettlement = try transaction.contents(of: recording.rows)
-    case .restore: try transaction.restore(recording.beforeSettlement)
+    case .restore: try RowRestoration(transaction, recording.beforeSettlement).run()
     }
   }
 
@@ -59,8 +64,23 @@ final class StrayWatch {
     switch purpose {
     case .record: recording.afterSettlement = try transaction.contents(of: recording.rows)
     case .restore:
-      try transaction.restore(recording.afterSettlement)
+      try RowRestoration(transaction, recording.afterSettlement).run()
       found = try strays(transaction).subtracting(recording.rows)
+      if isLast { try takeAwayPhantoms(transaction) }
+    }
+  }
+
+  /// Triggers that draw a new key each time inserted other rows in each round.
+  private func takeAwayPhantoms(_ transaction: StoreTransaction) throws {
+    var gone: Set<RowID> = []
+    // The second time those that triggers made of the first.
+    for firesTriggers in [true, false] {
+      let phantoms = try found.filter(transaction.isPhantom)
+      if phantoms.isEmpty { return }
+      let contents = Dictionary(uniqueKeysWithValues: phantoms.map { ($0, Content()) })
+      try RowRestoration(transaction, contents, firesTriggers: firesTriggers).run()
+      gone.formUnion(phantoms)
+      found = try strays(transaction).subtracting(recording.rows).subtracting(gone)
     }
   }
 

@@ -35,10 +35,16 @@ final class TableWriter {
   }
 
   /// Runs a statement that writes the row with this key; not `nil` when the table refused it.
-  private func run(_ statement: FastStatement, _ key: some ContiguousBytesLike) throws
-    -> HeldReason?
-  {
-    let refusal = try statement.runUnlessRefused()
+  func run(_ statement: FastStatement, _ key: some ContiguousBytesLike) throws -> HeldReason? {
+    if transaction.ending.contains(statement.sql, sql.shape.id, key) { return .constraint }
+    let refusal: FastStatement.Refusal?
+    do {
+      refusal = try statement.runUnlessRefused()
+    } catch let end as TransactionEnded {
+      let row = StrayWatch.RowID(table: sql.shape.id, key: key.withBytes { Array($0) })
+      throw TransactionEndedByRow(
+        write: .init(row: row, sql: statement.sql), table: sql.shape.name, cause: end.cause)
+    }
     if let watch = transaction.strays, refusal == nil {
       key.withBytes { watch.wrote(sql.shape.id, Array($0), count: statement.changeCount) }
     }

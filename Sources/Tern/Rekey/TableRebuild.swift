@@ -132,7 +132,7 @@ struct TableRebuild {
 
   /// The greatest number that AUTOINCREMENT gave, of a table that keeps its own.
   private func sequence() throws -> Int64? {
-    guard try db.tableExists("sqlite_sequence") else { return nil }
+    guard try db.tableExists("sqlite_sequence", in: "main") else { return nil }
     return try Int64.fetchOne(
       db, sql: "SELECT seq FROM main.sqlite_sequence WHERE name = ?", arguments: [table.name])
   }

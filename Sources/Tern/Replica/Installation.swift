@@ -16,19 +16,28 @@ struct Installation {
   func prepare(for migrator: DatabaseMigrator?) throws {
     guard let migrator, try isDue(migrator) else { return }
     try database.writeWithoutTransaction { db in
-      try db.inTransaction(.immediate) {
-        if try db.tableExists(tables.replica) {
+      try transaction(db) { ending in
+        if try db.tableExists(tables.replica, in: "main") {
           try checkFormat(db)
           try create(tables.creation, db)
           let known = try installedSQL(db)
           try createGoneTables(db, known, isSealed: false)
-          _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
+          _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
         }
         try dropTriggers(db)
         return .commit
       }
     }
     try restoringTriggers { try migrator.migrate(database) }
+  }
+
+  /// One with the write lock from its beginning, which is run again without a write that ends it.
+  private func transaction(
+    _ db: Database, _ body: (EndingWrites) throws -> Database.TransactionCompletion
+  ) throws {
+    try EndingWrites.retrying { ending in
+      try db.inTransaction(.immediate) { try body(ending) }
+    }
   }
 
   /// Runs a step of opening; when it fails, what was captured before goes on being captured as
@@ -40,7 +49,7 @@ struct Installation {
       // What failed first is what the caller is told.
       try? database.writeWithoutTransaction { db in
         try db.inTransaction(.immediate) {
-          guard try db.tableExists(tables.replica) else { return .rollback }
+          guard try db.tableExists(tables.replica, in: "main") else { return .rollback }
           try installTriggers(db, installedSQL(db))
           return .commit
         }
@@ -87,8 +96,8 @@ struct Installation {
         if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
         let result = Result {
           var sql: [TableSQL] = []
-          try db.inTransaction(.immediate) {
-            sql = try installInTransaction(db)
+          try transaction(db) { ending in
+            sql = try installInTransaction(db, ending)
             return .commit
           }
           return sql
@@ -99,16 +108,19 @@ struct Installation {
     }
   }
 
-  private func installInTransaction(_ db: Database) throws -> [TableSQL] {
+  private func installInTransaction(_ db: Database, _ ending: EndingWrites) throws -> [TableSQL] {
     try checkNames(db)
-    let isThere = try db.tableExists(tables.replica)
+    let isThere = try db.tableExists(tables.replica, in: "main")
     if isThere { try checkFormat(db) }
     try create(tables.creation, db)
     // Writes between the migration and now are noted under the triggers that stand.
     if isThere, try hasNotes(db) {
+      // A migration that ran before this renamed columns, whose notes are of the same numbers.
+      let catalogue = Catalogue(db: db, tables: tables)
+      for table in schema.tables { try catalogue.takeRenames(of: table) }
       let known = try installedSQL(db)
       try createGoneTables(db, known, isSealed: false)
-      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
+      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
     }
     try createReplica(db)
     let catalogue = Catalogue(db: db, tables: tables)
@@ -125,7 +137,7 @@ struct Installation {
       if change.isNewTable { try adopt(db, sql) } else { try adopt(db, change.newTexts, of: sql) }
     }
     let transaction = try StoreTransaction(
-      db, tables: tables, sql: sql, inboxLimits: inboxLimits)
+      db, tables: tables, sql: sql, inboxLimits: inboxLimits, ending: ending)
     let sealed = try Seal.run(in: transaction)
     // An undo must not take away what was there before.
     for sequence in sealed where changes.contains(where: \.isNewTable) {
@@ -139,8 +151,8 @@ struct Installation {
     let ids = try Int64.fetchAll(db, sql: "SELECT id FROM \(tables.table) WHERE is_synced")
     return try ids.contains { id in
       let notes = tables.notes(of: id)
-      return try db.tableExists(notes)
-        && Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(notes))")!
+      return try db.tableExists(notes, in: "main")
+        && Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM main.\(notes))")!
     }
   }
 
@@ -195,24 +207,26 @@ struct Installation {
         arguments: [sql.note.goneTable])
       if present == sql.note.goneCreation[0] { continue }
       if present != nil, !isSealed {
-        let columns = Set(try db.columns(in: sql.note.goneTable).map(\.name))
+        let columns = Set(try db.columns(in: sql.note.goneTable, in: "main").map(\.name))
         for column in sql.note.goneColumns where !columns.contains(column.name) {
-          try db.execute(sql: "ALTER TABLE \(sql.note.goneTable) ADD COLUMN \(column.name)")
+          try db.execute(sql: "ALTER TABLE main.\(sql.note.goneTable) ADD COLUMN \(column.name)")
         }
         continue
       }
-      if present != nil { try db.execute(sql: "DROP TABLE \(sql.note.goneTable)") }
+      if present != nil { try db.execute(sql: "DROP TABLE main.\(sql.note.goneTable)") }
       for statement in sql.note.goneCreation { try db.execute(sql: statement) }
     }
   }
 
   /// A table that grew beyond a mask's bits needs a wider note table; the old one is sealed.
   private func recreateNotesIfNeeded(_ db: Database, _ note: NoteSQL) throws {
-    guard try db.tableExists(note.noteTable) else { return }
-    let masks = try db.columns(in: note.noteTable).filter {
+    guard try db.tableExists(note.noteTable, in: "main") else { return }
+    let masks = try db.columns(in: note.noteTable, in: "main").filter {
       $0.name.hasPrefix("m") && $0.name != "ms"
     }
-    if masks.count != note.shape.maskCount { try db.execute(sql: "DROP TABLE \(note.noteTable)") }
+    if masks.count != note.shape.maskCount {
+      try db.execute(sql: "DROP TABLE main.\(note.noteTable)")
+    }
   }
 
   /// Notes the rows that hold something in a new column. Every device has what the migration put there,
@@ -246,6 +260,18 @@ struct Installation {
           .unsupportedRule, table: sql.shape.name, column: column.name,
           "a row holds something else than a JSON array of texts and numbers; put it right in a "
             + "migration first")
+      }
+    }
+    for column in sql.shape.columns where column.rule == .counter {
+      let other = try Row.fetchOne(
+        db,
+        sql: "SELECT 1 FROM \(sql.shape.qualifiedName) "
+          + "WHERE typeof(\(column.name.quoted)) <> 'integer' LIMIT 1")
+      guard other == nil else {
+        throw SchemaError(
+          .unsupportedRule, table: sql.shape.name, column: column.name,
+          "a row holds something else than a 64-bit whole number; put it right in a migration "
+            + "first")
       }
     }
     let note = sql.note

@@ -4,7 +4,7 @@ import TernCore
 public struct ReplicaError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
-      case notInstalled, damaged, invalidName, newerFormat, olderFormat
+      case notInstalled, damaged, invalidName, newerFormat, olderFormat, transactionEnded
     }
     package let reason: Reason
 
@@ -18,6 +18,9 @@ public struct ReplicaError: Error, Hashable, Sendable {
     public static let newerFormat = Code(reason: .newerFormat)
     /// A Tern from before the stored format was settled made this database.
     public static let olderFormat = Code(reason: .olderFormat)
+    /// A trigger of the app's ended the transaction that Tern wrote in, by RAISE(ROLLBACK). Nothing
+    /// of that is kept.
+    public static let transactionEnded = Code(reason: .transactionEnded)
   }
 
   public let code: Code

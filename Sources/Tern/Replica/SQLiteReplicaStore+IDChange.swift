@@ -44,7 +44,7 @@ extension SQLiteReplicaStore {
   private func again(_ transaction: StoreTransaction) throws -> StoreTransaction {
     try StoreTransaction(
       transaction.db, tables: tables, sql: sql, recorder: transaction.recorder,
-      inboxLimits: transaction.inboxLimits)
+      inboxLimits: transaction.inboxLimits, ending: transaction.ending)
   }
 
   /// Of a replica that holds nothing: all that is in the log is merged again on top of it.

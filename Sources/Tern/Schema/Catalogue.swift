@@ -53,15 +53,35 @@ struct Catalogue {
     return Change(shape: shape, isNewTable: !wasSynced, newTexts: texts)
   }
 
+  /// Gives columns the names that they have in the table by now, before that is looked at.
+  func takeRenames(of declared: SyncTable) throws {
+    if declared.renamed.isEmpty { return }
+    let known = try Int64.fetchOne(
+      db, sql: "SELECT id FROM \(tables.table) WHERE name = ?", arguments: [declared.name])
+    guard let known else { return }
+    let names = try String.fetchAll(
+      db, sql: "SELECT name FROM pragma_table_xinfo(?, 'main')", arguments: [declared.name])
+    let present = Set(names.map(\.folded))
+    for name in names {
+      for former in declared.formerNames(of: name) where !present.contains(former.folded) {
+        try rename(former, to: name, of: known)
+      }
+    }
+  }
+
+  private func rename(_ former: String, to name: String, of table: Int64) throws {
+    try db.execute(
+      sql: """
+        UPDATE \(tables.column) SET name = ?1 WHERE tbl = ?2 AND name = ?3
+        AND NOT EXISTS (SELECT 1 FROM \(tables.column) WHERE tbl = ?2 AND name = ?1)
+        """, arguments: [name, table, former])
+  }
+
   /// - Returns: the ids of columns that were not known.
   private func registerColumns(of shape: inout TableShape) throws -> Set<Int> {
     for column in shape.columns {
       for former in column.formerNames where !shape.has(former) {
-        try db.execute(
-          sql: """
-            UPDATE \(tables.column) SET name = ?1 WHERE tbl = ?2 AND name = ?3
-            AND NOT EXISTS (SELECT 1 FROM \(tables.column) WHERE tbl = ?2 AND name = ?1)
-            """, arguments: [column.name, shape.id, former])
+        try rename(former, to: column.name, of: shape.id)
       }
     }
     let rows = try Row.fetchAll(

@@ -18,8 +18,10 @@ extension TableInspection {
         db, sql: "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno",
         arguments: [index["name"] as String])
       let names = parts.map { ($0["name"] as String?)?.folded }
-      // With the whole key in it no two keys collide.
-      if key.isSubset(of: names.compactMap { $0 }) { return nil }
+      // With the whole key in it, byte for byte, no two keys collide.
+      let exact = parts.filter { ($0["coll"] as String).folded == "binary" }
+        .compactMap { ($0["name"] as String?)?.folded }
+      if key.isSubset(of: exact) { return nil }
       if let error = refusal(names, isPartial: index["partial"], columns, shape) {
         if isInstalled { return nil }
         throw error
@@ -29,7 +31,7 @@ extension TableInspection {
           let column = columns.first { $0.name.folded == (part["name"] as String).folded }
           return TableShape.IndexedColumn(
             name: part["name"], collation: part["coll"],
-            defaultValue: column?.defaultValue ?? "NULL")
+            defaultValue: column?.defaultValue ?? "NULL", isNotNull: column?.isNotNull ?? false)
         })
     }
   }

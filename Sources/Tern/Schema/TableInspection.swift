@@ -53,6 +53,9 @@ struct TableInspection {
       foreignKeys: try foreignKeys(
         raw.filter { !$0.isGenerated && !local.contains($0.name.folded) }))
     shape.uniques = try uniques(raw, in: shape)
+    let names = Set(raw.map(\.name.folded))
+    shape.rowIDName =
+      isWithoutRowID ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
     return shape
   }
 
@@ -113,18 +116,24 @@ struct TableInspection {
             + "the same; declare it TEXT, BLOB or INTEGER")
       }
     }
+    for column in key {
+      let collation = db.collation(of: column.name, in: declared.name) ?? "BINARY"
+      if collation.folded != "binary" { throw refuse(collation, ofKey: column.name) }
+    }
     let collations = try Row.fetchAll(
       db,
       sql: """
         SELECT x.name, x.coll FROM pragma_index_list(?, 'main') AS i, pragma_index_xinfo(i.name, 'main') AS x
         WHERE i.origin = 'pk' AND x.key AND x.coll <> 'BINARY'
         """, arguments: [declared.name])
-    if let other = collations.first {
-      throw refuse(
-        .unsupportedKey, other["name"],
-        "the collation \(other["coll"] as String) makes different "
-          + "keys equal; declare the key COLLATE BINARY")
-    }
+    if let other = collations.first { throw refuse(other["coll"], ofKey: other["name"]) }
+  }
+
+  private func refuse(_ collation: String, ofKey column: String) -> SchemaError {
+    refuse(
+      .unsupportedKey, column,
+      "the collation \(collation) makes different keys equal; declare the column and the key "
+        + "COLLATE BINARY")
   }
 
   private func checkNames(_ rest: [RawColumn]) throws {

@@ -18,6 +18,8 @@ package struct TableShape: Hashable, Sendable {
   package var foreignKeys: [ForeignKey]
   /// UNIQUE constraints and indexes that rows with different keys can collide in.
   package var uniques: [Unique] = []
+  /// By which SQL names the rowid; `nil` where there is none, or columns have all its names.
+  package var rowIDName: String?
 
   package struct Column: Hashable, Sendable {
     package var name: String
@@ -49,6 +51,7 @@ package struct TableShape: Hashable, Sendable {
     package var collation: String
     /// SQL of what it holds where nothing was written.
     package var defaultValue: String
+    package var isNotNull = false
   }
 
   /// Whether the latest write stands in every column and none was ever dropped, and no write has to

@@ -47,6 +47,16 @@ package final class SQLiteReplicaStore: ReplicaStore {
   func transaction<T>(
     withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
   ) throws -> T {
+    let (output, recorder) = try EndingWrites.retrying { ending in
+      try attempt(ending, withoutForeignKeys: withoutForeignKeys, body)
+    }
+    if let recorder { try changes.tell(recorder.changes(in: sql)) }
+    return output
+  }
+
+  private func attempt<T>(
+    _ ending: EndingWrites, withoutForeignKeys: Bool, _ body: (StoreTransaction) throws -> T
+  ) throws -> (T, ChangeRecorder?) {
     let recorder = changes.isHeard ? ChangeRecorder() : nil
     let output = try database.writeWithoutTransaction { db in
       let isSuspended = try withoutForeignKeys && enforcesForeignKeys(db)
@@ -57,7 +67,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
         try db.inTransaction(.immediate) {
           output = try body(
             StoreTransaction(
-              db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits))
+              db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
+              ending: ending))
           return .commit
         }
         return output!
@@ -65,15 +76,20 @@ package final class SQLiteReplicaStore: ReplicaStore {
       if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = ON") }
       return try result.get()
     }
-    if let recorder { try changes.tell(recorder.changes(in: sql)) }
-    return output
+    return (output, recorder)
   }
 
-  /// The same in a transaction of the app's, which decides whether it is kept.
+  /// The same in a transaction of the app's, which decides whether it is kept. It is not run again.
   func transaction<T>(in db: Database, _ body: (StoreTransaction) throws -> T) throws -> T {
     let recorder = changes.isHeard ? ChangeRecorder() : nil
-    let result = try body(
-      StoreTransaction(db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits))
+    let result: T
+    do {
+      result = try body(
+        StoreTransaction(
+          db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits))
+    } catch let end as TransactionEndedByRow {
+      throw end.error
+    }
     if let recorder {
       let changed = try recorder.changes(in: sql)
       db.afterNextTransaction { [changes] _ in changes.tell(changed) }

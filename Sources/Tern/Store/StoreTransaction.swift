@@ -29,12 +29,18 @@ final class StoreTransaction {
   /// Where somebody listens: which rows changed.
   let recorder: ChangeRecorder?
   let inboxLimits: InboxLimits
+  /// Writes that are left out in this transaction.
+  let ending: EndingWrites
+  /// Whether a write can reach other tables, once that was looked up.
+  var spreadsWrites: Bool?
 
   init(
     _ db: Database, tables: StoreTables, sql: [TableSQL], strays: StrayWatch? = nil,
-    recorder: ChangeRecorder? = nil, inboxLimits: InboxLimits = InboxLimits()
+    recorder: ChangeRecorder? = nil, inboxLimits: InboxLimits = InboxLimits(),
+    ending: EndingWrites = EndingWrites()
   ) throws {
     self.db = db
+    self.ending = ending
     self.inboxLimits = inboxLimits
     self.strays = strays
     self.recorder = recorder
@@ -56,7 +62,7 @@ final class StoreTransaction {
       guard try author.step() else { throw gone }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       // A disk's error may have ended the transaction, and then no more can be asked.
-      throw try db.tableExists(tables.replica) ? error : gone
+      throw try db.tableExists(tables.replica, in: "main") ? error : gone
     }
     ownRow = AuthorRow(author, from: 1)
     var ids: [ReplicaID] = []
@@ -91,6 +97,26 @@ final class StoreTransaction {
   func notifyChanges(in shape: TableShape) throws {
     // GRDB can not look up, and so not observe, a table with a quote in its name.
     if !shape.name.contains("\"") { try db.notifyChanges(in: Table(shape.name)) }
+  }
+
+  /// The same for a write under the app's triggers and foreign keys: cascades and triggers write to
+  /// tables that nobody here knows.
+  func notifyWrite(to shape: TableShape) throws {
+    if spreadsWrites == nil { spreadsWrites = try hasAppTriggers() || hasActions() }
+    guard spreadsWrites! else { return try notifyChanges(in: shape) }
+    try db.notifyChanges(in: .fullDatabase)
+  }
+
+  /// Whether a foreign key of any table writes to it when a parent changes.
+  private func hasActions() throws -> Bool {
+    guard try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else { return false }
+    return try Row.fetchOne(
+      db,
+      sql: """
+        SELECT 1 FROM main.sqlite_master AS t, pragma_foreign_key_list(t.name, 'main') AS f
+        WHERE t.type = 'table' AND (f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
+        OR f.on_update IN ('CASCADE', 'SET NULL', 'SET DEFAULT')) LIMIT 1
+        """) != nil
   }
 
   // MARK: - Authors

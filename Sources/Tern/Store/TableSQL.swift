@@ -67,6 +67,14 @@ final class TableSQL: Sendable {
   func update(_ columns: [String]) -> String {
     Builder(shape: shape, note: note).update(columns)
   }
+
+  /// The rowid of a row, where its table has one.
+  var rowID: String? { Builder(shape: shape, note: note).rowID }
+
+  /// Writes a new row under its former rowid. Bound after the key: the columns, the rowid.
+  func insertUnderRowID(_ columns: [String]) -> String {
+    Builder(shape: shape, note: note).insertUnderRowID(columns)
+  }
 }
 
 private struct Builder {
@@ -162,7 +170,8 @@ private struct Builder {
       ? "NOTHING"
       : "UPDATE SET "
         + columns.map { "\($0.quoted) = excluded.\($0.quoted)" }.joined(separator: ", ")
-    let key = shape.keyColumns.map(\.quoted).joined(separator: ", ")
+    // The collation is said, because a UNIQUE index of the key under another one would be as good.
+    let key = shape.keyColumns.map { "\($0.quoted) COLLATE BINARY" }.joined(separator: ", ")
     // OR ABORT, because the table's own conflict clauses could end the merge's transaction or leave
     // the row out in silence.
     return
@@ -173,6 +182,17 @@ private struct Builder {
     let sets = zip(columns, parameters(columns.count, from: keyCount + 1))
       .map { "\($0.quoted) = \($1)" }.joined(separator: ", ")
     return "UPDATE OR ABORT \(table) SET \(sets) WHERE \(keyMatch)"
+  }
+
+  var rowID: String? {
+    shape.rowIDName.map { "SELECT \($0) FROM \(table) WHERE \(keyMatch)" }
+  }
+
+  func insertUnderRowID(_ columns: [String]) -> String {
+    let names =
+      (shape.keyColumns + columns).map(\.quoted) + (shape.rowIDName.map { [$0] } ?? [])
+    return "INSERT OR ABORT INTO \(table) (\(names.joined(separator: ", "))) "
+      + "VALUES \(rows(1, of: names.count))"
   }
 
   var delete: String { "DELETE FROM \(table) WHERE \(keyMatch)" }

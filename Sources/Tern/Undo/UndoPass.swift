@@ -119,6 +119,6 @@ final class UndoPass {
       statement.bind(Int32(index + 1), copy: value)
     }
     try statement.run()
-    try transaction.notifyChanges(in: row.sql.shape)
+    try transaction.notifyWrite(to: row.sql.shape)
   }
 }

@@ -19,6 +19,8 @@ package struct FastStatement {
     sqlite3_clear_bindings(pointer)
   }
 
+  package var sql: String { owner.sql }
+
   // MARK: - Binding; indices begin at 1
 
   package func bind(_ index: Int32, _ value: Int64) {
@@ -96,22 +98,30 @@ package struct FastStatement {
     return sqlite3_changes(sqlite3_db_handle(pointer)) > 0
   }
 
-  /// Which constraint of the app's table refused a statement.
+  /// What of the app's table refused a statement.
   package enum Refusal: Sendable {
     /// A UNIQUE index alone: SQLite looks at every other constraint before.
     case unique
+    /// Another constraint, or an expression of the app's that fails with these values: in an index,
+    /// a generated column, a CHECK or a trigger.
     case other
   }
 
-  /// Runs to the end and resets; `nil` unless a constraint of the app's table refused it.
+  /// Runs to the end and resets; `nil` unless the app's table refused it.
+  ///
+  /// - Throws: ``TransactionEnded`` where the refusal ended the whole transaction.
   package func runUnlessRefused() throws -> Refusal? {
     defer { reset() }
     while true {
-      switch sqlite3_step(pointer) {
+      let code = sqlite3_step(pointer)
+      switch code & 0xFF {
       case SQLITE_ROW: continue
       case SQLITE_DONE: return nil
-      case ResultCode.SQLITE_CONSTRAINT_UNIQUE.rawValue: return .unique
-      case let code where code & 0xFF == SQLITE_CONSTRAINT: return .other
+      case SQLITE_CONSTRAINT, SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_TOOBIG:
+        // Every caller is inside a transaction.
+        let hasEnded = sqlite3_get_autocommit(sqlite3_db_handle(pointer)) != 0
+        if hasEnded { throw TransactionEnded(cause: failure()) }
+        return code == ResultCode.SQLITE_CONSTRAINT_UNIQUE.rawValue ? .unique : .other
       default: throw failure()
       }
     }
