@@ -12,23 +12,28 @@ struct Installation {
   let makeID: () -> ReplicaID
 
   /// Seals what is noted and takes the triggers away, so that migrations meet the tables as the
-  /// app declared them. Does nothing when no migration is due.
+  /// app declared them: those of every replica in the database, because a migration is of all of it.
+  /// Does nothing when no migration is due.
   func prepare(for migrator: DatabaseMigrator?) throws {
     guard let migrator, try isDue(migrator) else { return }
     try database.writeWithoutTransaction { db in
       try db.inTransaction(.immediate) {
-        if try db.tableExists(tables.replica) {
-          try checkFormat(db)
-          try create(tables.creation, db)
-          let known = try installedSQL(db)
-          try createGoneTables(db, known, isSealed: false)
-          _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
-        }
-        try dropTriggers(db)
+        for installation in try [self] + others(db) { try installation.lift(db) }
         return .commit
       }
     }
     try restoringTriggers { try migrator.migrate(database) }
+  }
+
+  private func lift(_ db: Database) throws {
+    if try db.tableExists(tables.replica) {
+      try checkFormat(db)
+      try create(tables.creation, db)
+      let known = try installedSQL(db)
+      try createGoneTables(db, known, isSealed: false)
+      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
+    }
+    try dropTriggers(db)
   }
 
   /// Runs a step of opening; when it fails, what was captured before goes on being captured as
@@ -40,8 +45,7 @@ struct Installation {
       // What failed first is what the caller is told.
       try? database.writeWithoutTransaction { db in
         try db.inTransaction(.immediate) {
-          guard try db.tableExists(tables.replica) else { return .rollback }
-          try installTriggers(db, installedSQL(db))
+          for installation in try [self] + others(db) { try installation.putBack(db) }
           return .commit
         }
       }
@@ -67,7 +71,7 @@ struct Installation {
   }
 
   /// The tables that are captured now, as far as they still fit what was installed.
-  private func installedSQL(_ db: Database) throws -> [TableSQL] {
+  func installedSQL(_ db: Database) throws -> [TableSQL] {
     try InstalledTable.all(db, tables).filter(\.isSynced).compactMap { table in
       do {
         return try table.sql(db, prefix: tables.prefix)
@@ -117,6 +121,7 @@ struct Installation {
         TableInspection(db: db, declared: declared).shape())
     }
     let ids = changes.map { "\($0.shape.id)" }.joined(separator: ", ")
+    for other in try others(db) where try !other.hasTriggers(db) { try other.putBack(db) }
     try db.execute(
       sql: "UPDATE \(tables.table) SET is_synced = 0 WHERE is_synced AND id NOT IN (\(ids))")
     let sql = changes.map { TableSQL(shape: $0.shape, prefix: tables.prefix) }
@@ -158,7 +163,7 @@ struct Installation {
     }
   }
 
-  private func installTriggers(_ db: Database, _ sql: [TableSQL]) throws {
+  func installTriggers(_ db: Database, _ sql: [TableSQL]) throws {
     var wanted: [String: String] = [:]
     try createGoneTables(db, sql, isSealed: true)
     for sql in sql {
