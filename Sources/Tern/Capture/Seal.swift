@@ -39,7 +39,9 @@ struct Seal {
 
   /// - Returns: the sequence numbers of the new operations.
   static func run(in transaction: StoreTransaction) throws -> Range<UInt64> {
-    try run(in: transaction, round: 1)
+    let sealed = try run(in: transaction, round: 1)
+    if try !sealed.isEmpty && transaction.hasHeldRows() { try transaction.noteUnsettled() }
+    return sealed
   }
 
   /// Rounds after which a table is left as the app's triggers want it, whatever the state says.
@@ -161,11 +163,11 @@ struct Seal {
         replica: transaction.ownID, sequence: author.stored, time: time, seen: seen,
         schemaVersion: transaction.schemaVersion, continues: continues), body: body.bytes)
     body.removeAll()
-  }
-
     // At once: all fragments together can be longer than what there is of memory.
     try transaction.appendToLog(operation, author: 0)
     fragments += 1
+  }
+
   private mutating func finish(_ noted: [Int]) throws -> Range<UInt64> {
     try CrashPoint.reach(.sealBeforeLog)
     // After a cut at the very end the last fragment is empty, and closes its group.

@@ -19,7 +19,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   /// Where a new id comes from.
   let random: @Sendable () -> UInt64
   private let inboxLimits: InboxLimits
-  /// Yields whether something is noted, or was put aside until now.
+  /// Yields whether something is noted, was put aside until now, or is to be settled.
   private let news: String
   /// Whether any table has a foreign key, and the version of the schema of which that is known.
   private let foreignKeys = Mutex<(schemaVersion: Int64, isAny: Bool)?>(nil)
@@ -36,7 +36,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
         SELECT 1 FROM \(tables.aside) WHERE due_ms IS NOT NULL
         AND due_ms <= \(NoteSQL.milliseconds) + (SELECT correction_ms FROM \(tables.replica)))
       """
-    news = "SELECT \((noted + [due]).joined(separator: " OR "))"
+    let unsettled = "EXISTS (\(tables.statements.isUnsettled))"
+    news = "SELECT \((noted + [due, unsettled]).joined(separator: " OR "))"
     self.database = database
     self.tables = tables
     self.sql = sql
@@ -47,6 +48,15 @@ public final class SQLiteReplicaStore: ReplicaStore {
   func transaction<T>(
     withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
   ) throws -> T {
+    try writing(withoutForeignKeys: withoutForeignKeys) { db, recorder in
+      try body(transaction(of: db, recorder))
+    }
+  }
+
+  /// The same before what the replica is about to do with it is read.
+  func writing<T>(
+    withoutForeignKeys: Bool = false, _ body: (Database, ChangeRecorder?) throws -> T
+  ) throws -> T {
     let recorder = changes.isHeard ? ChangeRecorder() : nil
     let output = try database.writeWithoutTransaction { db in
       let isSuspended = try withoutForeignKeys && enforcesForeignKeys(db)
@@ -55,9 +65,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
       let result = Result {
         var output: T?
         try db.inTransaction(.immediate) {
-          output = try body(
-            StoreTransaction(
-              db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits))
+          output = try body(db, recorder)
           return .commit
         }
         return output!
@@ -65,6 +73,12 @@ public final class SQLiteReplicaStore: ReplicaStore {
       if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = ON") }
       return try result.get()
     }
+  /// The replica as it stands now in an open transaction.
+  func transaction(of db: Database, _ recorder: ChangeRecorder?) throws -> StoreTransaction {
+    try StoreTransaction(
+      db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits)
+  }
+
     if let recorder { try changes.tell(recorder.changes(in: sql)) }
     return output
   }
@@ -72,8 +86,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   /// The same in a transaction of the app's, which decides whether it is kept.
   func transaction<T>(in db: Database, _ body: (StoreTransaction) throws -> T) throws -> T {
     let recorder = changes.isHeard ? ChangeRecorder() : nil
-    let result = try body(
-      StoreTransaction(db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits))
+    let result = try body(transaction(of: db, recorder))
     if let recorder {
       let changed = try recorder.changes(in: sql)
       db.afterNextTransaction { [changes] _ in changes.tell(changed) }
@@ -116,13 +129,11 @@ public final class SQLiteReplicaStore: ReplicaStore {
   public func seal() throws -> Range<UInt64> {
     let sealed = try transaction { transaction in
       let range = try Seal.run(in: transaction)
-      // What was written here may be what a row held aside was waiting for.
-      let isWaitedFor = try !range.isEmpty && transaction.hasHeldRows()
-      return (range: range, needsMerge: try isWaitedFor || transaction.hasDueGroups())
+      return (range, needsMerge: try transaction.isUnsettled() || transaction.hasDueGroups())
     }
     try CrashPoint.reach(.sealAfterCommit)
     if sealed.needsMerge { try settle() }
-    return sealed.range
+    return sealed.0
   }
 
   /// One transaction that may seal. What it sealed may be what a row held aside was waiting for.
@@ -131,9 +142,15 @@ public final class SQLiteReplicaStore: ReplicaStore {
       let last = try transaction.author(0).stored
       let result = try body(transaction)
       let hasSealed = try transaction.author(0).stored > last
-      return (result, try hasSealed && transaction.hasHeldRows())
+      return (result, try hasSealed && transaction.isUnsettled())
     }
-    if isWaitedFor { try settle() }
+  /// ``settle()`` behind a commit whose caller would do again what it is told has failed.
+  func settleIfPossible() {
+    // It stays due: ``hasNews()`` says so, and the next seal does it or says what keeps it.
+    try? settle()
+  }
+
+    if isWaitedFor { settleIfPossible() }
     return result
   }
 
