@@ -87,9 +87,7 @@ struct Installation {
   func install() throws -> [TableSQL] {
     try restoringTriggers {
       try database.writeWithoutTransaction { db in
-        let isEnforcing = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
-        if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
-        let result = Result {
+        try db.withoutForeignKeys {
           var sql: [TableSQL] = []
           try db.inTransaction(.immediate) {
             sql = try installInTransaction(db)
@@ -97,8 +95,6 @@ struct Installation {
           }
           return sql
         }
-        if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = ON") }
-        return try result.get()
       }
     }
   }
@@ -121,11 +117,11 @@ struct Installation {
         TableInspection(db: db, declared: declared).shape())
     }
     let ids = changes.map { "\($0.shape.id)" }.joined(separator: ", ")
-    for other in try others(db) where try !other.hasTriggers(db) { try other.putBack(db) }
     try db.execute(
       sql: "UPDATE \(tables.table) SET is_synced = 0 WHERE is_synced AND id NOT IN (\(ids))")
     let sql = changes.map { TableSQL(shape: $0.shape, prefix: tables.prefix) }
     try installTriggers(db, sql)
+    for other in try others(db) where try !other.hasTriggers(db) { try other.putBack(db) }
     for (change, sql) in zip(changes, sql) {
       if change.isNewTable { try adopt(db, sql) } else { try adopt(db, change.newTexts, of: sql) }
     }

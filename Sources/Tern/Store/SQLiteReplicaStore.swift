@@ -59,10 +59,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   ) throws -> T {
     let recorder = changes.isHeard ? ChangeRecorder() : nil
     let output = try database.writeWithoutTransaction { db in
-      let isSuspended = try withoutForeignKeys && enforcesForeignKeys(db)
-      // Not possible inside a transaction, so it comes before, and back whatever happens.
-      if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
-      let result = Result {
+      func run() throws -> T {
         var output: T?
         try db.inTransaction(.immediate) {
           output = try body(db, recorder)
@@ -70,17 +67,16 @@ public final class SQLiteReplicaStore: ReplicaStore {
         }
         return output!
       }
-      if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = ON") }
-      return try result.get()
+      return try withoutForeignKeys && hasForeignKeys(db) ? db.withoutForeignKeys(run) : run()
     }
+    if let recorder { try changes.tell(recorder.changes(in: sql)) }
+    return output
+  }
+
   /// The replica as it stands now in an open transaction.
   func transaction(of db: Database, _ recorder: ChangeRecorder?) throws -> StoreTransaction {
     try StoreTransaction(
       db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits)
-  }
-
-    if let recorder { try changes.tell(recorder.changes(in: sql)) }
-    return output
   }
 
   /// The same in a transaction of the app's, which decides whether it is kept.
@@ -96,7 +92,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
 
   /// Switching them off makes SQLite prepare every statement again, so databases that have none
   /// are told apart.
-  private func enforcesForeignKeys(_ db: Database) throws -> Bool {
+  private func hasForeignKeys(_ db: Database) throws -> Bool {
     let version = try FastStatement(db, "PRAGMA main.schema_version")
     _ = try version.step()
     let schemaVersion = version.int64(0)
@@ -112,7 +108,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
             """) != nil
       foreignKeys.withLock { [isAny] in $0 = (schemaVersion, isAny!) }
     }
-    return try isAny! && Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
+    return isAny!
   }
 
   func read<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
@@ -144,14 +140,14 @@ public final class SQLiteReplicaStore: ReplicaStore {
       let hasSealed = try transaction.author(0).stored > last
       return (result, try hasSealed && transaction.isUnsettled())
     }
+    if isWaitedFor { settleIfPossible() }
+    return result
+  }
+
   /// ``settle()`` behind a commit whose caller would do again what it is told has failed.
   func settleIfPossible() {
     // It stays due: ``hasNews()`` says so, and the next seal does it or says what keeps it.
     try? settle()
-  }
-
-    if isWaitedFor { settleIfPossible() }
-    return result
   }
 
   /// Looks again at every row held aside, and at what waits for the clock.
