@@ -153,6 +153,37 @@ import Testing
     #expect(try c.replica.store.canonicalState() == b.replica.store.canonicalState())
   }
 
+  @Test func `a remote that is forgotten and used all the same loses and doubles nothing`()
+    async throws
+  {
+    let (first, second) = (MemoryRemote(id: "1"), MemoryRemote(id: "2"))
+    let a = try await Phone { _ in [first, second] }
+    let b = try await Phone { _ in [first] }
+    for number in 1...3 {
+      try await a.execute("INSERT INTO item VALUES ('a\(number)', 'a', 1)")
+      try await b.execute("INSERT INTO item VALUES ('b\(number)', 'b', 1)")
+      for phone in [a, b, a] { try await phone.syncOnce() }
+    }
+    let pushed = first.operations
+    #expect(try await a.replica.forget(remoteID: "1"))
+    #expect(try a.replica.store.place(at: "1") == nil)
+    try await b.execute("UPDATE item SET count = count + 1")
+    try await a.execute("UPDATE item SET count = count + 10")
+    // An engine that goes on, and one that begins.
+    try await a.syncOnce()
+    let again = SyncEngine(a.replica, remote: first)
+    for _ in 0..<2 {
+      try await again.syncOnce()
+      try await b.syncOnce()
+    }
+    try await again.syncOnce()
+    #expect(Array(first.operations.prefix(pushed.count)) == pushed)
+    #expect(Set(first.operations).count == first.operations.count)
+    #expect(try a.replica.store.canonicalState() == b.replica.store.canonicalState())
+    try await a.waitForRows(6, where: "count = 12")
+    try await b.waitForRows(6, where: "count = 12")
+  }
+
   @Test func `a server that was wiped, with a clock that is behind, changes no times`() async throws
   {
     let now = Int64(Date().timeIntervalSince1970 * 1000)

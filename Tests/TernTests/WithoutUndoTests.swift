@@ -66,6 +66,43 @@ extension Device {
     try expectEqual(a, b, "t")
   }
 
+  @Test func `inside a write that goes on, it is an operation between two others`() throws {
+    let (a, b) = try pair()
+    try a.store.write { db in
+      try db.execute(sql: "INSERT INTO t VALUES ('1', 'mine')")
+      try a.replica.writeWithoutUndo(in: db) {
+        try $0.execute(sql: "INSERT INTO t VALUES ('2', 'auto')")
+      }
+      try db.execute(sql: "INSERT INTO t VALUES ('3', 'mine too')")
+    }
+    let operations = try a.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+    #expect(operations.map(\.envelope.sequence) == [1, 2, 3])
+    #expect(operations.map(\.envelope.time) == operations.map(\.envelope.time).sorted())
+    #expect(try a.store.undo()?.rows.map(\.key) == [["3"]])
+    #expect(try a.store.undo()?.rows.map(\.key) == [["1"]])
+    #expect(try a.rows == ["2auto"])
+    try meet(a, b)
+    try expectEqual(a, b, "t")
+  }
+
+  @Test func `one inside another is an operation of its own, and no undo is about either`() throws {
+    let (a, b) = try pair()
+    try a.database.write { db in
+      try a.replica.writeWithoutUndo(in: db) { db in
+        try db.execute(sql: "INSERT INTO t VALUES ('1', 'outer')")
+        try a.replica.writeWithoutUndo(in: db) {
+          try $0.execute(sql: "INSERT INTO t VALUES ('2', 'inner')")
+        }
+        try db.execute(sql: "INSERT INTO t VALUES ('3', 'outer')")
+      }
+    }
+    #expect(try a.store.counts().operations == 3)
+    #expect(try a.store.undo() == nil)
+    #expect(try a.rows == ["1outer", "2inner", "3outer"])
+    try meet(a, b)
+    try expectEqual(a, b, "t")
+  }
+
   @Test func `an undo after it takes back the rest of the operation before`() throws {
     let (a, _) = try pair()
     try a.execute("INSERT INTO t VALUES ('1', 'one'), ('2', 'one')")

@@ -101,7 +101,7 @@ extension StoreTransaction {
     }
   }
 
-  private func largeRows(of table: Int64) throws -> [(key: [UInt8], masks: [Int64])] {
+  func largeRows(of table: Int64) throws -> [(key: [UInt8], masks: [Int64])] {
     let select = try statement("SELECT key, masks FROM \(tables.large) WHERE tbl = ? ORDER BY key")
     select.bind(1, table)
     defer { select.reset() }

@@ -13,7 +13,8 @@ struct Seal {
   private var author: StoreTransaction.AuthorRow
   private let firstSequence: UInt64
   private var body = ByteWriter()
-  private var operations: [Operation] = []
+  /// Of the operation's fragments, those that are in the log.
+  private var fragments = 0
   private var restored: [Restored] = []
   private let hasHeld: Bool
 
@@ -40,6 +41,7 @@ struct Seal {
     var refused: [StrayWatch.RowID: [String: Value]] = [:]
     let sealed = try run(in: transaction, round: 1, &refused)
     if !refused.isEmpty { try hold(refused, transaction) }
+    if try !sealed.isEmpty && transaction.hasHeldRows() { try transaction.noteUnsettled() }
     return sealed
   }
 
@@ -204,21 +206,22 @@ struct Seal {
 
   private mutating func cut(continues: Bool) throws {
     author.stored += 1
-    let seen = operations.isEmpty ? try transaction.announceSeen() : VersionVector()
-    operations.append(
-      Operation(
-        .init(
-          replica: transaction.ownID, sequence: author.stored, time: time, seen: seen,
-          schemaVersion: transaction.schemaVersion, continues: continues), body: body.bytes))
+    let seen = fragments == 0 ? try transaction.announceSeen() : VersionVector()
+    let operation = Operation(
+      .init(
+        replica: transaction.ownID, sequence: author.stored, time: time, seen: seen,
+        schemaVersion: transaction.schemaVersion, continues: continues), body: body.bytes)
     body.removeAll()
+    // At once: all fragments together can be longer than what there is of memory.
+    try transaction.appendToLog(operation, author: 0)
+    fragments += 1
   }
 
   private mutating func finish(_ noted: [Int]) throws -> Range<UInt64> {
     try CrashPoint.reach(.sealBeforeLog)
     // After a cut at the very end the last fragment is empty, and closes its group.
-    if body.count > 0 || !operations.isEmpty { try cut(continues: false) }
-    for operation in operations { try transaction.appendToLog(operation, author: 0) }
-    if !operations.isEmpty {
+    if body.count > 0 || fragments > 0 { try cut(continues: false) }
+    if fragments > 0 {
       author.merged = author.stored
       author.time = time
       try transaction.save(author, of: 0)

@@ -14,6 +14,14 @@ enum SetText {
     """
   }
 
+  /// ``elements(of:in:)-(WireValue,_)`` of a value that stands by itself.
+  static func elements(of value: Value, in transaction: StoreTransaction) throws -> [Value]? {
+    guard case .text(let bytes) = value else { return nil }
+    return try bytes.withUnsafeBytes {
+      try elements(of: WireValue(.text, content: $0), in: transaction)
+    }
+  }
+
   /// The elements, repeated ones too; `nil` for what only a migration can have left there.
   static func elements(of text: WireValue, in transaction: StoreTransaction) throws -> [Value]? {
     guard text.tag == .text else { return nil }

@@ -33,9 +33,10 @@ final class StoreDoctor {
           + "is a Tern for \(StoreTables.format)")
       return nil
     }
-    guard try TableForms(findings).check(tables.creation, in: db), try checkAuthors() else {
-      return nil
+    let creation = try tables.creation.filter { statement in
+      try !tables.later.contains { try statement.contains(" \($0) ") && !db.tableExists($0) }
     }
+    guard try TableForms(findings).check(creation, in: db), try checkAuthors() else { return nil }
     let sql = try installed()
     let statements = sql.flatMap { $0.note.tables + $0.gone }
     guard try TableForms(findings).check(statements, in: db) else { return nil }

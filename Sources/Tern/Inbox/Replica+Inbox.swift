@@ -90,8 +90,10 @@ extension SQLiteReplicaStore {
         try transaction.restore(entry, into: key)
       }
       _ = try Seal.run(in: transaction)
-      return try transaction.hasHeldRows()
+      // The row itself may be what others wait for.
+      if try transaction.hasHeldRows() { try transaction.noteUnsettled() }
+      return try transaction.isUnsettled()
     }
-    if isWaitedFor { try settle() }
+    if isWaitedFor { settleIfPossible() }
   }
 }

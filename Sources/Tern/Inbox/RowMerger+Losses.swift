@@ -20,12 +20,15 @@ extension RowMerger {
   ) throws {
     guard losses.isKeeping, state.isPresent else { return }
     let shown = try writer.read(row.packedKey) ?? writer.aside(row.packedKey) ?? [:]
+    let large = large.isEmpty ? nil : large[Array(row.packedKey)]
     var lost: [Loss: [String: Value]] = [:]
     for column in met {
       let name = shape.columns[column.target].name
       let (old, new) = (shown[name] ?? .null, row.values[column.source].value ?? .null)
       if old == new { continue }
       let isBeaten = state.stamp(of: UInt32(shape.columns[column.target].id)) == stamp
+      // What is shown was written over what stood, and stays.
+      if isBeaten, large?.holds(shape.columns[column.target]) ?? false { continue }
       let loss = Loss(
         kind: column.isInsert ? .sameKey : .lastWriter, loser: isBeaten ? column.standing : stamp,
         winner: isBeaten ? stamp : column.standing)

@@ -44,6 +44,26 @@ extension StoreTransaction {
     return isAny
   }
 
+  // MARK: - Settling later
+
+  /// What was sealed may be what a row held aside waits for: a merge looks, or the next seal has it
+  /// looked.
+  func noteUnsettled() throws {
+    try statement(tables.statements.noteUnsettled).run()
+  }
+
+  func isUnsettled() throws -> Bool {
+    let select = try statement(tables.statements.isUnsettled)
+    defer { select.reset() }
+    return try select.step()
+  }
+
+  func forgetUnsettled() throws {
+    try statement(tables.statements.forgetUnsettled).run()
+  }
+
+  // MARK: - Contents
+
   func isHeld(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws -> Bool {
     try storedContent(in: .held, table, packedKey) != nil
   }

@@ -238,6 +238,7 @@ final class MergePass {
       transaction, writers: mergers.mapValues(\.writer), losses: concurrency.losses,
       hadHeld: hasHeld)
     let writers = try settlement.run()
+    try transaction.forgetUnsettled()
     for _ in 0..<settlement.newOrphans { concurrency.count(.parentDeleted) }
     try transaction.strays?.afterSettlement(transaction)
     if transaction.hasLargeRows { try transaction.forgetLargeRowsThatWent() }

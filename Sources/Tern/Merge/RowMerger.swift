@@ -5,7 +5,7 @@ import TernDatabase
 /// Merges the rows of one table: reads a row's state, merges the change, writes both back.
 final class RowMerger {
   let writer: TableWriter
-  private let transaction: StoreTransaction
+  let transaction: StoreTransaction
   let shape: TableShape
   private let isPlain: Bool
   private let read: FastStatement
@@ -17,10 +17,13 @@ final class RowMerger {
   private let batchRows: Int
   /// Of the operation that is merged.
   private var turn = Turn(0)
-  private var columns: [Int] = []
+  /// What of the row changes in its table.
+  var columns: [Int] = []
   /// Columns of the row that its author and another wrote at once, and of which one lost.
   private var met: [MetColumn] = []
-  private var values: [ProjectedValue] = []
+  var values: [ProjectedValue] = []
+  /// By packed key, rows of which something was written here that no operation holds.
+  let large: [[UInt8]: LargeRow]
 
   /// How a block's columns map to this table's.
   struct Mapping {
@@ -40,8 +43,9 @@ final class RowMerger {
     read = try transaction.statement(sql.readState)
     insert = try transaction.statement(sql.insertState)
     put = try transaction.statement(sql.putState)
+    large = try transaction.largeRowsByKey(of: sql.shape.id)
     // Where the app has triggers, each write is counted.
-    batchRows = transaction.strays == nil ? sql.batchRows : 1
+    batchRows = transaction.strays == nil && large.isEmpty ? sql.batchRows : 1
   }
 
   /// What the rows of a block have in common.
@@ -78,7 +82,7 @@ final class RowMerger {
 
   private func mergeOne(_ row: BodyRow, _ context: Context) throws {
     // Most rows are new: inserting tells so without a search before it.
-    if row.kind == .insert, isPlain, let order = context.mapping.order {
+    if row.kind == .insert, isPlain, large.isEmpty, let order = context.mapping.order {
       bindKey(row, to: insert)
       let state = inserted(row, context)
       if try transaction.run(insert, state: state, keyCount: row.key.count) {
@@ -212,6 +216,7 @@ final class RowMerger {
     _ row: BodyRow, _ effect: RowEffect, _ state: RowState, _ old: RowState?
   ) throws {
     let key = row.packedKey
+    if !large.isEmpty, try leaveOutLarge(key, effect, state, old) { return }
     switch effect {
     case .ends: try writer.removeAndForget(key)
     case .begins:
@@ -234,7 +239,7 @@ final class RowMerger {
     }
   }
 
-  private func reason(_ state: RowState) -> HeldReason? {
+  func reason(_ state: RowState) -> HeldReason? {
     if state.isDeleted { return .deleted }
     return state.isComplete ? nil : .incomplete
   }

@@ -144,6 +144,8 @@ final class TableWriter {
       return
     }
     if let reason { return try hold(key, reason, adding: named(columns, values)) }
+    // All of it may be left out, as of a row that is too large to travel.
+    if columns.isEmpty { return }
     let statement = try updateStatement(columns)
     let keyCount = try bind(key, to: statement)
     for (index, value) in values.enumerated() {

@@ -12,19 +12,13 @@ struct Installation {
   let makeID: () -> ReplicaID
 
   /// Seals what is noted and takes the triggers away, so that migrations meet the tables as the
-  /// app declared them. Does nothing when no migration is due.
+  /// app declared them: those of every replica in the database, because a migration is of all of it.
+  /// Does nothing when no migration is due.
   func prepare(for migrator: DatabaseMigrator?) throws {
     guard let migrator, try isDue(migrator) else { return }
     try database.writeWithoutTransaction { db in
       try transaction(db) { ending in
-        if try db.tableExists(tables.replica, in: "main") {
-          try checkFormat(db)
-          try create(tables.creation, db)
-          let known = try installedSQL(db)
-          try createGoneTables(db, known, isSealed: false)
-          _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
-        }
-        try dropTriggers(db)
+        for installation in try [self] + others(db) { try installation.lift(db, ending) }
         return .commit
       }
     }
@@ -40,6 +34,17 @@ struct Installation {
     }
   }
 
+  private func lift(_ db: Database, _ ending: EndingWrites) throws {
+    if try db.tableExists(tables.replica, in: "main") {
+      try checkFormat(db)
+      try create(tables.creation, db)
+      let known = try installedSQL(db)
+      try createGoneTables(db, known, isSealed: false)
+      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
+    }
+    try dropTriggers(db)
+  }
+
   /// Runs a step of opening; when it fails, what was captured before goes on being captured as
   /// far as it still fits, for an app that goes on with the database.
   private func restoringTriggers<T>(_ body: () throws -> T) throws -> T {
@@ -49,8 +54,7 @@ struct Installation {
       // What failed first is what the caller is told.
       try? database.writeWithoutTransaction { db in
         try db.inTransaction(.immediate) {
-          guard try db.tableExists(tables.replica, in: "main") else { return .rollback }
-          try installTriggers(db, installedSQL(db))
+          for installation in try [self] + others(db) { try installation.putBack(db) }
           return .commit
         }
       }
@@ -76,7 +80,7 @@ struct Installation {
   }
 
   /// The tables that are captured now, as far as they still fit what was installed.
-  private func installedSQL(_ db: Database) throws -> [TableSQL] {
+  func installedSQL(_ db: Database) throws -> [TableSQL] {
     try InstalledTable.all(db, tables).filter(\.isSynced).compactMap { table in
       do {
         return try table.sql(db, prefix: tables.prefix)
@@ -92,9 +96,7 @@ struct Installation {
   func install() throws -> [TableSQL] {
     try restoringTriggers {
       try database.writeWithoutTransaction { db in
-        let isEnforcing = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
-        if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
-        let result = Result {
+        try db.withoutForeignKeys {
           var sql: [TableSQL] = []
           try transaction(db) { ending in
             sql = try installInTransaction(db, ending)
@@ -102,8 +104,6 @@ struct Installation {
           }
           return sql
         }
-        if isEnforcing { try db.execute(sql: "PRAGMA foreign_keys = ON") }
-        return try result.get()
       }
     }
   }
@@ -133,6 +133,7 @@ struct Installation {
       sql: "UPDATE \(tables.table) SET is_synced = 0 WHERE is_synced AND id NOT IN (\(ids))")
     let sql = changes.map { TableSQL(shape: $0.shape, prefix: tables.prefix) }
     try installTriggers(db, sql)
+    for other in try others(db) where try !other.hasTriggers(db) { try other.putBack(db) }
     for (change, sql) in zip(changes, sql) {
       if change.isNewTable { try adopt(db, sql) } else { try adopt(db, change.newTexts, of: sql) }
     }
@@ -170,7 +171,7 @@ struct Installation {
     }
   }
 
-  private func installTriggers(_ db: Database, _ sql: [TableSQL]) throws {
+  func installTriggers(_ db: Database, _ sql: [TableSQL]) throws {
     var wanted: [String: String] = [:]
     try createGoneTables(db, sql, isSealed: true)
     for sql in sql {

@@ -105,14 +105,16 @@ public final class Replica: Sendable {
 extension SQLiteReplicaStore {
   /// ``Replica/write(_:)`` on the caller's thread.
   package func write<T>(_ body: (Database) throws -> T) throws -> T {
-    let (result, isWaitedFor) = try transaction { transaction in
-      let result = try body(transaction.db)
+    let (result, isWaitedFor) = try writing { db, recorder, ending in
+      let result = try body(db)
       try CrashPoint.reach(.captureBeforeCommit)
-      let sealed = try Seal.run(in: transaction)
-      return (result, try !sealed.isEmpty && transaction.hasHeldRows())
+      // As it stands after `body`, which may have sealed by itself: ``Replica/writeWithoutUndo(in:_:)``.
+      let transaction = try self.transaction(of: db, recorder, ending)
+      _ = try Seal.run(in: transaction)
+      return (result, try transaction.isUnsettled())
     }
     try CrashPoint.reach(.captureAfterCommit)
-    if isWaitedFor { try settle() }
+    if isWaitedFor { settleIfPossible() }
     return result
   }
 }

@@ -36,15 +36,13 @@ extension SQLiteReplicaStore {
       return ReplicaIDChange(former: former, last: last, current: id)
     }
     // What was sealed may be what a row held aside was waiting for.
-    if change != nil { try settle() }
+    if change != nil { settleIfPossible() }
     return change
   }
 
   /// The same transaction as it is now read.
   private func again(_ transaction: StoreTransaction) throws -> StoreTransaction {
-    try StoreTransaction(
-      transaction.db, tables: tables, sql: sql, recorder: transaction.recorder,
-      inboxLimits: transaction.inboxLimits, ending: transaction.ending)
+    try self.transaction(of: transaction.db, transaction.recorder, transaction.ending)
   }
 
   /// Of a replica that holds nothing: all that is in the log is merged again on top of it.

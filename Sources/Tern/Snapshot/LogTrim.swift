@@ -84,7 +84,8 @@ struct LogTrim {
         WHERE remote = r.id AND author = ?), 0))
       FROM (SELECT id FROM \(transaction.tables.remote)
         UNION SELECT remote FROM \(transaction.tables.remoteHead)
-        UNION SELECT remote FROM \(transaction.tables.offer)) AS r
+        UNION SELECT remote FROM \(transaction.tables.offer)
+          WHERE remote NOT IN (SELECT remote FROM \(transaction.tables.forgotten))) AS r
       """)
     select.bind(1, Int64(author))
     defer { select.reset() }

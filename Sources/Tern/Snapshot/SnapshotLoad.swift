@@ -265,6 +265,7 @@ final class SnapshotLoad {
   private func sweep() throws {
     for sql in transaction.sql where hadStates.contains(sql.shape.id) {
       let writer = try pass.writer(for: sql)
+      let large = try transaction.largeRowsByKey(of: sql.shape.id)
       var last: [UInt8]?
       while true {
         let select = try transaction.statement(sql.markedKeys(isFirst: last == nil))
@@ -272,12 +273,36 @@ final class SnapshotLoad {
         var keys: [[UInt8]] = []
         while try select.step() { keys.append(select.packedKey(sql.shape)) }
         select.reset()
-        for key in keys { try locals.remove(key, writer) }
+        for key in keys {
+          if let large = large[key] {
+            try leave(large, key, writer)
+          } else {
+            try locals.remove(key, writer)
+          }
+        }
         guard let next = keys.last else { break }
         last = next
       }
       try transaction.statement(sql.forgetMarked).run()
     }
+  }
+
+  /// What is too large to travel was written here meanwhile, and stands for itself, as a row that no
+  /// operation has. One of the tail may have inserted it: that is merged again on top.
+  private func leave(_ large: LargeRow, _ key: [UInt8], _ writer: TableWriter) throws {
+    guard let shown = try writer.read(key) else { return }
+    let read = try transaction.statement(writer.sql.readMarked)
+    _ = try writer.bind(key, to: read)
+    // One that is damaged is as good as none.
+    let old = try read.step() ? try? transaction.state(in: read, from: 0) : nil
+    read.reset()
+    var content: [String: Value] = [:]
+    for column in writer.sql.shape.columns where large.holds(column) {
+      content[column.name] = try large.value(
+        of: column, showing: shown[column.name] ?? .null, from: old?.ifPresent, to: nil,
+        in: transaction)
+    }
+    if !content.isEmpty { try writer.write(key, content: content) }
   }
 
   private func noteOrphans() throws {

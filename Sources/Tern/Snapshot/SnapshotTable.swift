@@ -16,6 +16,8 @@ struct SnapshotTable {
   private let places: [Int?]
   private let readMarked: FastStatement
   private let put: FastStatement
+  /// By packed key, rows of which something was written here that no operation holds.
+  private let large: [[UInt8]: LargeRow]
 
   init(
     _ transaction: StoreTransaction, writer: TableWriter, _ block: BodyBlock, hadStates: Bool,
@@ -41,6 +43,7 @@ struct SnapshotTable {
     kinds = shape.rules.map(\.kind)
     readMarked = try transaction.statement(sql.readMarked)
     put = try transaction.statement(sql.putState)
+    large = try transaction.largeRowsByKey(of: shape.id)
   }
 
   /// - Parameter number: an author's index here.
@@ -51,9 +54,25 @@ struct SnapshotTable {
     for (index, value) in row.key.enumerated() { put.bind(Int32(index + 1), value) }
     try transaction.run(put, state: state, keyCount: row.key.count)
     if old == state, try !isRepairing || shows(row, state) { return }
-    // What is too large to travel was written here meanwhile, and stands for itself.
-    if transaction.hasLargeRows, try transaction.isLarge(row.packedKey, of: shape.id) { return }
+    if !large.isEmpty, let large = large[Array(row.packedKey)] {
+      return try leave(large, row, state, old)
+    }
     try project(row, state, old)
+  }
+
+  /// What is too large to travel was written here meanwhile, and stands for itself; the rest of its row
+  /// is as the snapshot has it.
+  private func leave(
+    _ large: LargeRow, _ row: SnapshotRow, _ state: RowState, _ old: RowState?
+  ) throws {
+    guard state.isShown, let shown = try writer.read(row.packedKey) else { return }
+    var content = content(of: row, state)
+    for column in shape.columns where content[column.name] != nil && large.holds(column) {
+      content[column.name] = try large.value(
+        of: column, showing: shown[column.name] ?? .null, from: old?.ifPresent, to: state,
+        in: transaction)
+    }
+    if !content.isEmpty { try writer.write(row.packedKey, content: content) }
   }
 
   private func markedState(_ key: [WireValue]) throws -> RowState? {

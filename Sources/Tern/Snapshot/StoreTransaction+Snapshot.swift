@@ -58,14 +58,4 @@ extension StoreTransaction {
     try statement("DELETE FROM \(tables.aside)").run()
     (hasAside, hasFuture) = (false, false)
   }
-
-  func isLarge(_ key: some ContiguousBytesLike, of table: Int64) throws -> Bool {
-    let select = try statement("SELECT 1 FROM \(tables.large) WHERE tbl = ? AND key = ?")
-    defer { select.reset() }
-    return try key.withBytes { key in
-      select.bind(1, table)
-      select.bind(2, blob: key)
-      return try select.step()
-    }
-  }
 }

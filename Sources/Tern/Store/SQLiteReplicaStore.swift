@@ -19,7 +19,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
   /// Where a new id comes from.
   let random: @Sendable () -> UInt64
   private let inboxLimits: InboxLimits
-  /// Yields whether something is noted, or was put aside until now.
+  /// Yields whether something is noted, was put aside until now, or is to be settled.
   private let news: String
   /// Whether any table has a foreign key, and the version of the schema of which that is known.
   private let foreignKeys = Mutex<(schemaVersion: Int64, isAny: Bool)?>(nil)
@@ -36,7 +36,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
         SELECT 1 FROM \(tables.aside) WHERE due_ms IS NOT NULL
         AND due_ms <= \(NoteSQL.milliseconds) + (SELECT correction_ms FROM \(tables.replica)))
       """
-    news = "SELECT \((noted + [due]).joined(separator: " OR "))"
+    let unsettled = "EXISTS (\(tables.statements.isUnsettled))"
+    news = "SELECT \((noted + [due, unsettled]).joined(separator: " OR "))"
     self.database = database
     self.tables = tables
     self.sql = sql
@@ -47,6 +48,16 @@ package final class SQLiteReplicaStore: ReplicaStore {
   func transaction<T>(
     withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
   ) throws -> T {
+    try writing(withoutForeignKeys: withoutForeignKeys) { db, recorder, ending in
+      try body(transaction(of: db, recorder, ending))
+    }
+  }
+
+  /// The same before what the replica is about to do with it is read.
+  func writing<T>(
+    withoutForeignKeys: Bool = false,
+    _ body: (Database, ChangeRecorder?, EndingWrites) throws -> T
+  ) throws -> T {
     let (output, recorder) = try EndingWrites.retrying { ending in
       try attempt(ending, withoutForeignKeys: withoutForeignKeys, body)
     }
@@ -55,28 +66,30 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   private func attempt<T>(
-    _ ending: EndingWrites, withoutForeignKeys: Bool, _ body: (StoreTransaction) throws -> T
+    _ ending: EndingWrites, withoutForeignKeys: Bool,
+    _ body: (Database, ChangeRecorder?, EndingWrites) throws -> T
   ) throws -> (T, ChangeRecorder?) {
     let recorder = changes.isHeard ? ChangeRecorder() : nil
     let output = try database.writeWithoutTransaction { db in
-      let isSuspended = try withoutForeignKeys && enforcesForeignKeys(db)
-      // Not possible inside a transaction, so it comes before, and back whatever happens.
-      if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = OFF") }
-      let result = Result {
+      func run() throws -> T {
         var output: T?
         try db.inTransaction(.immediate) {
-          output = try body(
-            StoreTransaction(
-              db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
-              ending: ending))
+          output = try body(db, recorder, ending)
           return .commit
         }
         return output!
       }
-      if isSuspended { try db.execute(sql: "PRAGMA foreign_keys = ON") }
-      return try result.get()
+      return try withoutForeignKeys && hasForeignKeys(db) ? db.withoutForeignKeys(run) : run()
     }
     return (output, recorder)
+  }
+
+  /// The replica as it stands now in an open transaction.
+  func transaction(
+    of db: Database, _ recorder: ChangeRecorder?, _ ending: EndingWrites = EndingWrites()
+  ) throws -> StoreTransaction {
+    try StoreTransaction(
+      db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits, ending: ending)
   }
 
   /// The same in a transaction of the app's, which decides whether it is kept. It is not run again.
@@ -84,9 +97,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
     let recorder = changes.isHeard ? ChangeRecorder() : nil
     let result: T
     do {
-      result = try body(
-        StoreTransaction(
-          db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits))
+      result = try body(transaction(of: db, recorder))
     } catch let end as TransactionEndedByRow {
       throw end.error
     }
@@ -99,7 +110,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
 
   /// Switching them off makes SQLite prepare every statement again, so databases that have none
   /// are told apart.
-  private func enforcesForeignKeys(_ db: Database) throws -> Bool {
+  private func hasForeignKeys(_ db: Database) throws -> Bool {
     let version = try FastStatement(db, "PRAGMA main.schema_version")
     _ = try version.step()
     let schemaVersion = version.int64(0)
@@ -115,7 +126,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
             """) != nil
       foreignKeys.withLock { [isAny] in $0 = (schemaVersion, isAny!) }
     }
-    return try isAny! && Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
+    return isAny!
   }
 
   func read<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
@@ -132,13 +143,11 @@ package final class SQLiteReplicaStore: ReplicaStore {
   package func seal() throws -> Range<UInt64> {
     let sealed = try transaction { transaction in
       let range = try Seal.run(in: transaction)
-      // What was written here may be what a row held aside was waiting for.
-      let isWaitedFor = try !range.isEmpty && transaction.hasHeldRows()
-      return (range: range, needsMerge: try isWaitedFor || transaction.hasDueGroups())
+      return (range, needsMerge: try transaction.isUnsettled() || transaction.hasDueGroups())
     }
     try CrashPoint.reach(.sealAfterCommit)
     if sealed.needsMerge { try settle() }
-    return sealed.range
+    return sealed.0
   }
 
   /// One transaction that may seal. What it sealed may be what a row held aside was waiting for.
@@ -147,10 +156,16 @@ package final class SQLiteReplicaStore: ReplicaStore {
       let last = try transaction.author(0).stored
       let result = try body(transaction)
       let hasSealed = try transaction.author(0).stored > last
-      return (result, try hasSealed && transaction.hasHeldRows())
+      return (result, try hasSealed && transaction.isUnsettled())
     }
-    if isWaitedFor { try settle() }
+    if isWaitedFor { settleIfPossible() }
     return result
+  }
+
+  /// ``settle()`` behind a commit whose caller would do again what it is told has failed.
+  func settleIfPossible() {
+    // It stays due: ``hasNews()`` says so, and the next seal does it or says what keeps it.
+    try? settle()
   }
 
   /// Looks again at every row held aside, and at what waits for the clock.

@@ -11,6 +11,9 @@ final class StoreSQL: Sendable {
   let unannounced: String
   let appendToLog: String
   let anyHeld: String
+  let noteUnsettled: String
+  let isUnsettled: String
+  let forgetUnsettled: String
 
   init(prefix: String) {
     readReplica = """
@@ -37,5 +40,9 @@ final class StoreSQL: Sendable {
       """
     appendToLog = "INSERT INTO \(prefix)log (id, bytes) VALUES (?, ?)"
     anyHeld = "SELECT 1 FROM \(prefix)held LIMIT 1"
+    noteUnsettled = "INSERT OR IGNORE INTO \(prefix)unsettled VALUES (1)"
+    isUnsettled = "SELECT 1 FROM \(prefix)unsettled"
+    // By its key: without, SQLite would write the page of a table that is empty.
+    forgetUnsettled = "DELETE FROM \(prefix)unsettled WHERE one = 1"
   }
 }

@@ -35,9 +35,14 @@ struct StoreTables {
   var conflict: String { prefix + "conflict" }
   var inbox: String { prefix + "inbox" }
   var undone: String { prefix + "undone" }
+  var unsettled: String { prefix + "unsettled" }
+  var forgotten: String { prefix + "forgotten" }
 
   func notes(of table: Int64) -> String { "\(prefix)note_\(table)" }
   func rows(of table: Int64) -> String { "\(prefix)row_\(table)" }
+
+  /// Tables that came after the format was settled: a file that was not opened since lacks them.
+  var later: [String] { [unsettled, forgotten] }
 
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
@@ -137,6 +142,10 @@ struct StoreTables {
       CREATE TABLE IF NOT EXISTS \(undone) (
         sequence INTEGER PRIMARY KEY, is_undo INTEGER NOT NULL)
       """,
+      // A row, while what was sealed may be what a row held aside waits for, and nobody looked.
+      "CREATE TABLE IF NOT EXISTS \(unsettled) (one INTEGER PRIMARY KEY CHECK (one = 1))",
+      // Remotes that do not keep the log, whatever they were offered.
+      "CREATE TABLE IF NOT EXISTS \(forgotten) (remote TEXT PRIMARY KEY) WITHOUT ROWID",
       // Values that lost, by column name; authors by their index.
       """
       CREATE TABLE IF NOT EXISTS \(inbox) (

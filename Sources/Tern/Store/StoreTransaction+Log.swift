@@ -125,6 +125,9 @@ extension StoreTransaction {
     statement.bind(1, copy: .string(remoteID))
     statement.bind(2, raw: sequence)
     try statement.run()
+    let remember = try self.statement("DELETE FROM \(tables.forgotten) WHERE remote = ?")
+    remember.bind(1, copy: .string(remoteID))
+    try remember.run()
   }
 
   /// Up to which own operation none gets another time because of this remote's clock: others may

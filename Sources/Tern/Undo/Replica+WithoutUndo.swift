@@ -18,7 +18,7 @@ extension Replica {
   ///
   /// What was written before, in this transaction or an earlier one, is sealed first, so that it stays
   /// an operation that can be undone; what `body` writes is one of its own, that merges like any
-  /// other. Rows held aside that wait for it are looked at again by the next merge.
+  /// other. Rows held aside that wait for it are looked at again by the next seal.
   ///
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws, with nothing of it written, also where the transaction goes on;
@@ -26,10 +26,14 @@ extension Replica {
   public func writeWithoutUndo<T>(in db: Database, _ body: (Database) throws -> T) throws -> T {
     var result: T?
     try db.inSavepoint {
-      try store.transaction(in: db) { transaction in
-        _ = try Seal.run(in: transaction)
+      try store.transaction(in: db) { before in
+        _ = try Seal.run(in: before)
+        let last = try before.author(0).stored
         result = try body(db)
-        for sequence in try Seal.run(in: transaction) { try transaction.markUndone(sequence) }
+        // As it stands after `body`: one of these inside it has sealed what that wrote until then.
+        let after = try store.transaction(of: db, before.recorder, before.ending)
+        _ = try Seal.run(in: after)
+        for sequence in last..<(try after.author(0).stored) { try after.markUndone(sequence + 1) }
       }
       return .commit
     }

@@ -55,6 +55,38 @@ import Testing
     #expect(try !a.store.hasTrimmed(lackedBy: VersionVector([id: 2])))
   }
 
+  @Test func `a remote that is forgotten keeps the log no longer, and one that is used again does`()
+    throws
+  {
+    let a = try device(1)
+    try fill(a)
+    let (id, all) = (try a.store.replicaID(), try a.store.versionVector())
+    _ = try a.store.offer(lackedBy: VersionVector(), maximumBytes: .max, to: "former")
+    try a.store.noteAccepted(of: 2, by: "former")
+    try a.store.resetPlace(
+      RemotePlace(remoteID: "former", epoch: "e", cursor: Cursor(rawValue: "1")))
+    try a.store.trim(heldBy: VersionVector([id: 2]), at: "former")
+    try a.store.trim(heldBy: all, at: "home")
+    #expect(try a.store.counts().operations == 3)
+    #expect(try a.store.forget(remoteID: "former"))
+    #expect(try !a.store.forget(remoteID: "nobody"))
+    #expect(try a.store.place(at: "former") == nil)
+    #expect(try a.store.place(at: "home") == nil)
+    try a.store.trim(heldBy: all, at: "home")
+    #expect(try a.store.counts().operations == 1)
+    // Others may have from there what it was offered.
+    #expect(try a.store.accepted(by: "former") == 2)
+    // It is used again.
+    try fill(a, 0)
+    try a.execute("INSERT INTO shelf VALUES ('5', ''), ('6', '')")
+    try a.store.seal()
+    _ = try a.store.offer(lackedBy: all, maximumBytes: .max, to: "former")
+    try a.execute("INSERT INTO shelf VALUES ('7', '')")
+    try a.store.seal()
+    try a.store.trim(heldBy: a.store.versionVector(), at: "home")
+    #expect(try a.store.counts().operations == 3)
+  }
+
   @Test func `what is younger than the log keeps it stays`() throws {
     let a = try device(1, retention: .seconds(60))
     try fill(a)

@@ -1,0 +1,61 @@
+import TernCore
+import TernDatabase
+
+import class Foundation.FileManager
+
+extension Replica {
+  /// Forgets a remote that this replica will not sync with again, in one transaction: its cursor, what it
+  /// was last known to hold, the last comparison and its forks. It keeps the log no longer.
+  ///
+  /// ```swift
+  /// let former = HTTPRemote(url, space: "home", token: { token })
+  /// try await replica.forget(remoteID: former.id)
+  /// ```
+  ///
+  /// Stop its engine first: one that runs makes it known again. A remote that is forgotten and used all
+  /// the same begins anew: what is pulled again is passed over, and nothing is pushed twice.
+  ///
+  /// No operation is forgotten by this. Which of this replica's own the remote was offered stays noted,
+  /// because others may have them from there: they keep their times.
+  ///
+  /// - Parameter remoteID: ``Remote/id``.
+  /// - Returns: whether anything was known of it.
+  /// - Throws: `DatabaseError`, ``ReplicaError``.
+  @discardableResult
+  public func forget(remoteID: String) async throws -> Bool {
+    let store = store
+    return try await BlockingWork.shared.run { try store.forget(remoteID: remoteID) }
+  }
+}
+
+extension SQLiteReplicaStore {
+  /// ``Replica/forget(remoteID:)`` on the caller's thread.
+  package func forget(remoteID: String) throws -> Bool {
+    let wasKnown = try transaction { try $0.forget(remoteID: remoteID) }
+    if let path = snapshotPath(of: remoteID) {
+      // Mostly there is none; one that stays takes room and does no harm.
+      try? FileManager.default.removeItem(atPath: path)
+    }
+    return wasKnown
+  }
+}
+
+extension StoreTransaction {
+  fileprivate func forget(remoteID: String) throws -> Bool {
+    var wasKnown = false
+    for (table, column) in [
+      (tables.remote, "id"), (tables.remoteHead, "remote"), (tables.fork, "remote"),
+    ] {
+      let delete = try statement("DELETE FROM \(table) WHERE \(column) = ?")
+      delete.bind(1, copy: .string(remoteID))
+      try delete.run()
+      if delete.changeCount > 0 { wasKnown = true }
+    }
+    let insert = try statement(
+      "INSERT OR IGNORE INTO \(tables.forgotten) SELECT remote FROM \(tables.offer) WHERE remote = ?"
+    )
+    insert.bind(1, copy: .string(remoteID))
+    try insert.run()
+    return wasKnown || insert.changeCount > 0
+  }
+}
