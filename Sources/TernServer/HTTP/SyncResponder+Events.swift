@@ -10,6 +10,12 @@ extension SyncResponder {
   ///
   /// - Source: WHATWG HTML, section 9.2, "Server-sent events".
   func events(_ request: Request, of space: SpaceName) async throws -> Response {
+    // Nobody would read it, and what waits to be read outlives the stream.
+    guard Int(request.headers[.contentLength] ?? "0") == 0,
+      request.headers[.transferEncoding] == nil
+    else {
+      throw RemoteError(.malformed, "a request for events has no body; send it without one")
+    }
     let (listener, positions) = try await queue.read { try service.listen(to: space) }
     let body = ResponseBody { writer in
       try await request.body.consumeWithInboundCloseHandler { _ in

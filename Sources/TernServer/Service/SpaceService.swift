@@ -48,7 +48,7 @@ public struct SpaceService: Sendable {
   func listen(to space: SpaceName) throws -> (
     listener: PositionListener, positions: AsyncStream<UInt64>
   ) {
-    let (listener, positions) = try board.listen(to: space, atMost: limits.streamsPerSpace)
+    let (listener, positions) = try board.listen(to: space, limits: limits)
     do {
       listener.offer(try store.summary(of: space).position)
     } catch {

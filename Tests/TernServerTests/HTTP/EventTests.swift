@@ -65,6 +65,21 @@ struct EventTests {
     }
   }
 
+  @Test(
+    "a request with a body is refused, and takes no place",
+    arguments: ["Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"])
+  func body(field: String) async throws {
+    try await LiveServer.run { server async throws in
+      let client = try RawClient(server)
+      #expect(await client.send(server.head("GET", "/v1/spaces/home/events", field)))
+      let answer = await client.head()
+      #expect(answer.status == 400)
+      let body = String(decoding: await client.receive(answer.length), as: UTF8.self)
+      #expect(body.contains("urn:tern:problem:malformed"))
+      #expect(server.service.board.count(of: .home) == 0)
+    }
+  }
+
   @Test("a client that goes away leaves no listener")
   func goneClient() async throws {
     try await LiveServer.run { server async throws in

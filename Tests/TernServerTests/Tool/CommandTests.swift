@@ -104,6 +104,22 @@ struct CommandTests {
     #expect(!rest.contains(id))
   }
 
+  #if os(Linux)
+  @Test("serving raises the limit of open files as far as it may")
+  func openFiles() throws {
+    let process = try TernProcess(
+      ["serve", "--data", data, "--port", "0"],
+      behind: ["sh", "-c", "ulimit -Sn 200; exec \"$@\"", "-"])
+    #expect(process.line().hasPrefix("tern: listening on "))
+    let text = try String(contentsOfFile: "/proc/\(process.identifier)/limits", encoding: .utf8)
+    let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+    let numbers = line.split(separator: " ").compactMap { Int($0) }
+    #expect(numbers.count == 2 && numbers[0] == numbers[1])
+    process.terminate()
+    #expect(process.wait() == 0)
+  }
+  #endif
+
   @Test(
     "a file of another kind is refused and untouched",
     arguments: [["serve"], ["token", "create", "--space", "home"], ["token", "list"]])
