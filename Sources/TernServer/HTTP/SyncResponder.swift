@@ -51,10 +51,12 @@ struct SyncResponder: HTTPResponder {
       throw error
     } catch {
       context.logger.failure("request failed", error)
+      // Without a time where it is the disk: a device then goes on pulling at once.
+      let isRefusedByDisk = request.method != .get && error.isOfDisk
       return Response(
         RemoteError(
           .unavailable, "the server could not do this now, and its log says why; try again",
-          retryAfter: .seconds(5)))
+          retryAfter: isRefusedByDisk ? nil : .seconds(5)))
     }
   }
 
@@ -71,7 +73,7 @@ struct SyncResponder: HTTPResponder {
       return try await pull(request, from: try await authorize(request, name), context)
     case .events(let name):
       let space = try await authorize(request, name)
-      return try await events(request, of: space)
+      return try await events(request, of: space, logger: context.logger)
     case .reportState(let name):
       return try await reportState(request, in: try await authorize(request, name))
     case .beginSnapshot(let name):
@@ -127,7 +129,9 @@ struct SyncResponder: HTTPResponder {
       let bytes = page.operations.reduce(0) { $0 + $1.bytes.count }
       return (page, renewal, try self.share(of: bytes))
     }
-    if let renewal { try await queue.write { try service.write(renewal) } }
+    if let renewal, let error = try await queue.write({ try service.settle(renewal) }) {
+      context.logger.failure("a lease could not be written down", error)
+    }
     return Response(page, counting: share, to: context.channel)
   }
 

@@ -7,6 +7,8 @@ struct LeaseRenewal: Sendable {
   let replica: ReplicaID
   let space: SpaceName
   let lease: Lease
+  /// Whether the store has an older one, which holds the horizon no less far back.
+  let canWait: Bool
 }
 
 /// Leases that moved on and are not written down yet, so that a pull is no disk sync.

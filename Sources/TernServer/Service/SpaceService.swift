@@ -50,7 +50,7 @@ public struct SpaceService: Sendable {
   ) {
     let (listener, positions) = try board.listen(to: space, limits: limits)
     do {
-      listener.offer(try store.summary(of: space).position)
+      listener.offer(try store.position(of: space))
     } catch {
       listener.finish()
       throw error

@@ -80,6 +80,26 @@ struct EventTests {
     }
   }
 
+  @Test("a position that can't be read for a while ends neither a stream nor its signs of life")
+  func failingStore() async throws {
+    var (generator, ada) = (SeededGenerator(state: 2), Author(1))
+    let memory = MemorySpaceStore(using: &generator)
+    let store = FailingStore(memory)
+    try await LiveServer.run(heartbeat: .milliseconds(10), store: store) { server async throws in
+      var events = EventReader(server.request("/v1/spaces/home/events"))
+      #expect(try await events.next() == Self.event(0))
+      store.fail([.position(.home)])
+      while !store.hasSeen(.position(.home)) { await Task.yield() }
+      for _ in 0..<3 { #expect(try await events.next() == ":") }
+      store.fail([])
+      _ = try SpaceService(store: memory, clock: HandClock().clock).push([ada.write()], to: .home)
+      var next = try await events.next()
+      while next == ":" { next = try await events.next() }
+      #expect(next == Self.event(1))
+      events.cancel()
+    }
+  }
+
   @Test("a client that goes away leaves no listener")
   func goneClient() async throws {
     try await LiveServer.run { server async throws in

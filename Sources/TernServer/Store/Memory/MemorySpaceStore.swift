@@ -27,6 +27,10 @@ public final class MemorySpaceStore: SpaceStore {
     contents.withLock { $0.spaces[space]?.summary ?? SpaceSummary() }
   }
 
+  public func position(of space: SpaceName) -> UInt64 {
+    contents.withLock { $0.spaces[space]?.position ?? 0 }
+  }
+
   public func page(
     of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
     contentBytes: Int, operations: Int
