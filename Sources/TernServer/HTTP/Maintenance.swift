@@ -38,6 +38,7 @@ struct Maintenance: Sendable {
   private func maintainAll() async {
     do {
       let spaces = try await queue.read { try service.store.spaces() }
+      service.leases.keep(only: Set(spaces))
       for space in spaces { await maintain(space) }
     } catch {
       logger.failure("maintenance failed", error)

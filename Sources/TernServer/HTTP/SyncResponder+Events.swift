@@ -7,7 +7,8 @@ import ServiceLifecycle
 import TernCore
 
 extension SyncResponder {
-  /// The space's newest position as server-sent events, until either side ends it.
+  /// The space's newest position as server-sent events, until either side ends it, or the token
+  /// opens the space no more.
   ///
   /// - Source: WHATWG HTML, section 9.2, "Server-sent events".
   func events(
@@ -19,12 +20,13 @@ extension SyncResponder {
     else {
       throw RemoteError(.malformed, "a request for events has no body; send it without one")
     }
+    let token = Self.bearerToken(request.headers[.authorization])
     let (listener, positions) = try await queue.read { try service.listen(to: space) }
     let body = ResponseBody { writer in
       try await request.body.consumeWithInboundCloseHandler { _ in
         try await withGracefulShutdownHandler {
           try await write(positions, to: &writer) {
-            await beat(listener, space, logger)
+            await beat(listener, space, token, logger)
           }
         } onGracefulShutdown: {
           listener.finish()
@@ -61,12 +63,12 @@ extension SyncResponder {
     }
   }
 
-  /// Reads the position too, and so finds what another process has pushed into the store.
+  /// Reads the position too, and so finds what another process has done to the store.
   ///
   /// A store that can't be read is no reason to end a stream, and with it all others at one moment:
   /// such a beat brings no news.
   private func beat(
-    _ listener: PositionListener, _ space: SpaceName, _ logger: Logger
+    _ listener: PositionListener, _ space: SpaceName, _ token: String?, _ logger: Logger
   ) async {
     var hasFailed = false
     while true {
@@ -77,8 +79,14 @@ extension SyncResponder {
         return
       }
       do {
-        listener.offer(try await queue.read { try service.store.position(of: space) })
+        let position = try await queue.read {
+          try service.authorize(token, for: space)
+          return try service.store.position(of: space)
+        }
+        listener.offer(position)
         hasFailed = false
+      } catch is RemoteError {
+        return listener.finish()
       } catch {
         if !hasFailed { logger.failure("a position could not be read", error) }
         hasFailed = true

@@ -42,6 +42,8 @@ public struct TernServerApplication: Service {
   ///
   /// - Throws: ``ListenError`` when the address can't be had.
   public func run() async throws {
+    var service = service
+    service.makesSpaces = false
     let maintenance = Maintenance(
       service: service, queue: StoreQueue(), interval: maintenanceInterval, logger: logger)
     do {

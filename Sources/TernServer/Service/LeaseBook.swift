@@ -40,6 +40,20 @@ final class LeaseBook: Sendable {
     }
   }
 
+  /// Forgets those of a space that was removed.
+  func forget(_ space: SpaceName) {
+    waiting.withLock { waiting in
+      waiting.count -= waiting.spaces.removeValue(forKey: space)?.count ?? 0
+    }
+  }
+
+  /// Forgets those of spaces that another process removed. One of a space that was only just made
+  /// may be among them: it comes again with the next pull.
+  func keep(only spaces: Set<SpaceName>) {
+    let gone = waiting.withLock { $0.spaces.keys.filter { !spaces.contains($0) } }
+    for space in gone { forget(space) }
+  }
+
   func waiting(in space: SpaceName) -> [ReplicaID: Lease] {
     waiting.withLock { $0.spaces[space] ?? [:] }
   }

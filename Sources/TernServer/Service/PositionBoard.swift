@@ -49,6 +49,11 @@ final class PositionBoard: Sendable {
     for listener in all(of: space) { listener.offer(position) }
   }
 
+  /// Ends the streams of a space.
+  func finish(_ space: SpaceName) {
+    for listener in all(of: space) { listener.finish() }
+  }
+
   private func all(of space: SpaceName) -> [PositionListener] {
     listeners.withLock { $0.spaces[space] ?? [] }
   }

@@ -13,6 +13,9 @@ public struct SpaceService: Sendable {
   public let limits: ServerLimits
   let board = PositionBoard()
   let leases = LeaseBook()
+  /// Whether writing makes a space that doesn't exist. Not over HTTP, where a space without a token
+  /// can only be one that was removed while the request was on its way.
+  var makesSpaces = true
 
   public init(store: any SpaceStore, clock: ServerClock, limits: ServerLimits = .init()) {
     self.store = store

@@ -41,6 +41,11 @@ public protocol SpaceStore: Sendable {
   /// The spaces that there are, by name.
   func spaces() throws -> [SpaceName]
 
+  /// Removes a space with all that is its own, its tokens too. Returns whether there was one.
+  ///
+  /// The space is gone as a whole, however long that takes; all else that writes waits meanwhile.
+  func removeSpace(_ space: SpaceName) throws -> Bool
+
   /// The token with a digest, or `nil`.
   func token(_ digest: TokenDigest) throws -> TokenRecord?
 

@@ -100,6 +100,38 @@ struct EventTests {
     }
   }
 
+  /// The rest of the stream, when it has no more positions.
+  private func end(_ events: inout EventReader) async throws {
+    while let event = try await events.next() { #expect(event == ":") }
+  }
+
+  @Test("a space that this process removes ends its streams at once")
+  func removedHere() async throws {
+    try await LiveServer.run(heartbeat: .seconds(3600)) { server async throws in
+      var events = EventReader(server.request("/v1/spaces/home/events"))
+      #expect(try await events.next() == Self.event(0))
+      #expect(try server.service.removeSpace(.home))
+      try await end(&events)
+    }
+  }
+
+  @Test("a space that another process removes, or a token, ends its streams with a sign of life")
+  func removedElsewhere() async throws {
+    try await LiveServer.run(heartbeat: .milliseconds(10)) { server async throws in
+      var generator = SeededGenerator(state: 2)
+      let store = server.service.store
+      let other = try server.service.createToken(for: .work, using: &generator)
+      var home = EventReader(server.request("/v1/spaces/home/events"))
+      var work = EventReader(server.request("/v1/spaces/work/events", token: other))
+      #expect(try await home.next() == Self.event(0))
+      #expect(try await work.next() == Self.event(0))
+      #expect(try store.removeSpace(.home))
+      try await end(&home)
+      #expect(try store.removeToken(TokenDigest(token: other)))
+      try await end(&work)
+    }
+  }
+
   @Test("a client that goes away leaves no listener")
   func goneClient() async throws {
     try await LiveServer.run { server async throws in

@@ -19,5 +19,20 @@ struct MaintenanceTests {
       while !store.hasSeen(.update(broken)) { await Task.yield() }
     }
   }
+
+  @Test("leases of a space that another process removed are forgotten")
+  func removed() async throws {
+    var (generator, ada) = (SeededGenerator(state: 2), Author(1))
+    let store = MemorySpaceStore(using: &generator)
+    try await LiveServer.run(maintenance: .milliseconds(10), store: store) { server async throws in
+      let bob = ReplicaID(high: 2, low: 2)
+      _ = try server.service.push([ada.write()], to: .home)
+      // The first is written down, the second noted.
+      for _ in 0..<2 { _ = try server.service.pull(from: .home, after: nil, excluding: bob) }
+      _ = store.removeSpace(.home)
+      while !server.service.leases.waiting(in: .home).isEmpty { await Task.yield() }
+      #expect(store.spaces().isEmpty)
+    }
+  }
 }
 #endif

@@ -70,6 +70,7 @@ final class FailingStore: SpaceStore {
   }
 
   func spaces() throws -> [SpaceName] { try base.spaces() }
+  func removeSpace(_ space: SpaceName) throws -> Bool { try base.removeSpace(space) }
   func token(_ digest: TokenDigest) throws -> TokenRecord? { try base.token(digest) }
   func tokens() throws -> [TokenRecord] { try base.tokens() }
   func removeToken(_ digest: TokenDigest) throws -> Bool { try base.removeToken(digest) }

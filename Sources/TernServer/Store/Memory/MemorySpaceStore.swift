@@ -70,6 +70,13 @@ public final class MemorySpaceStore: SpaceStore {
     contents.withLock { $0.spaces.keys.sorted { $0.text < $1.text } }
   }
 
+  public func removeSpace(_ space: SpaceName) -> Bool {
+    contents.withLock { contents in
+      contents.tokens = contents.tokens.filter { $0.value.space != space }
+      return contents.spaces.removeValue(forKey: space) != nil
+    }
+  }
+
   public func token(_ digest: TokenDigest) -> TokenRecord? {
     contents.withLock { $0.tokens[digest] }
   }
