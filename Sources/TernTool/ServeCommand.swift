@@ -33,8 +33,11 @@ struct ServeCommand: AsyncParsableCommand {
     defer { try? store.close() }
     var logger = Logger(label: "tern") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .warning
+    var limits = ServerLimits()
+    limits.fitOpenFiles()
     var server = TernServerApplication(
-      service: SpaceService(store: store, clock: .system), host: host, port: port, logger: logger)
+      service: SpaceService(store: store, clock: .system, limits: limits), host: host, port: port,
+      logger: logger)
     server.onListening = { [host] port in
       let name = host.contains(":") ? "[\(host)]" : host
       print("tern: listening on http://\(name):\(port)")

@@ -2,6 +2,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import NIOCore
 import TernCore
 
 /// The greeting as it travels.
@@ -116,17 +117,12 @@ let partType = "application/octet-stream"
 
 extension Response {
   init(json document: some Encodable, status: HTTPResponse.Status = .ok, type: String? = nil) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(document) else {
-      fatalError("a document of numbers and strings has a JSON form")
-    }
     self.init(
       status: status, headers: [.contentType: type ?? "application/json"],
-      body: .init(byteBuffer: ByteBuffer(bytes: data)))
+      body: .init(byteBuffer: .init(json: document)))
   }
 
-  init(_ page: PulledPage) {
+  init(_ page: PulledPage, counting share: BodyShare?, to channel: any Channel) {
     self.init(
       status: .ok,
       headers: [
@@ -134,8 +130,59 @@ extension Response {
         .ternCursor: page.cursor.rawValue,
         .ternMore: page.hasMore ? "1" : "0",
       ],
-      body: .init(byteBuffer: ByteBuffer(bytes: Batch(page.operations).encoded())))
+      body: ResponseBody(
+        ByteBuffer(bytes: Batch(page.operations).encoded()), counting: share, to: channel))
     headers[.ternNow] = page.nowMilliseconds.map { String($0) }
+  }
+}
+
+extension ByteBuffer {
+  init(json document: some Encodable) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(document) else {
+      fatalError("a document of numbers and strings has a JSON form")
+    }
+    self.init(bytes: data)
+  }
+}
+
+/// What is written at once. What is longer is written piece by piece, each when the one before has
+/// left: with its end an answer counts as given, and a connection on which nothing more is asked for
+/// a while is closed as idle, whatever of the answer still waits.
+private let pieceBytes = 64 << 10
+
+extension ResponseBody {
+  /// - Parameter share: released when the last piece is written.
+  init(_ bytes: ByteBuffer, counting share: BodyShare?, to channel: any Channel) {
+    guard bytes.readableBytes > pieceBytes else {
+      self.init(byteBuffer: bytes)
+      return
+    }
+    self.init(contentLength: bytes.readableBytes) { writer in
+      defer { share?.release() }
+      var rest = bytes
+      while rest.readableBytes > 0,
+        let piece = rest.readSlice(length: min(pieceBytes, rest.readableBytes))
+      {
+        try await writer.write(piece)
+        try await ConnectionWatch.drain(channel)
+      }
+      try await writer.finish(nil)
+    }
+  }
+}
+
+extension SyncResponder {
+  /// What an answer counts for; `nil` where it is written at once, which the limit of connections
+  /// limits.
+  ///
+  /// - Throws: ``RemoteError`` with `unavailable` when the server sends much already.
+  func share(of count: Int) throws(RemoteError) -> BodyShare? {
+    guard count > pieceBytes else { return nil }
+    let share = sent.share(ofAtMost: service.limits.answerBytesInFlight)
+    try share.grow(by: count)
+    return share
   }
 }
 #endif

@@ -13,4 +13,12 @@ extension Logger {
     self.error(message, metadata: metadata)
   }
 }
+
+extension Error {
+  /// Whether it is the disk that failed, or is full, so that asking again soon helps nobody.
+  var isOfDisk: Bool {
+    guard let error = self as? DatabaseError else { return false }
+    return error.resultCode == .SQLITE_FULL || error.resultCode == .SQLITE_IOERR
+  }
+}
 #endif

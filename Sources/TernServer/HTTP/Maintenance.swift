@@ -29,25 +29,29 @@ struct Maintenance: Sendable {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await tick() }
       for await space in wanted {
-        do {
-          if let space {
-            try await maintain(space)
-          } else {
-            for space in try await queue.read({ try service.store.spaces() }) {
-              try await maintain(space)
-            }
-          }
-        } catch {
-          // Nothing is lost by doing it later.
-          logger.failure("maintenance failed", error)
-        }
+        if let space { await maintain(space) } else { await maintainAll() }
       }
       group.cancelAll()
     }
   }
 
-  private func maintain(_ space: SpaceName) async throws {
-    while !Task.isCancelled, try await queue.write({ try service.maintain(space) }) {}
+  private func maintainAll() async {
+    do {
+      let spaces = try await queue.read { try service.store.spaces() }
+      service.leases.keep(only: Set(spaces))
+      for space in spaces { await maintain(space) }
+    } catch {
+      logger.failure("maintenance failed", error)
+    }
+  }
+
+  /// Nothing is lost by doing it later, and a space where it fails doesn't keep it from others.
+  private func maintain(_ space: SpaceName) async {
+    do {
+      while !Task.isCancelled, try await queue.write({ try service.maintain(space) }) {}
+    } catch {
+      logger.failure("the maintenance of a space failed", error)
+    }
   }
 
   private func tick() async {

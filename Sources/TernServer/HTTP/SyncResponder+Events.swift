@@ -1,20 +1,33 @@
 #if Server
 import HTTPTypes
 import Hummingbird
+import Logging
 import NIOCore
 import ServiceLifecycle
 import TernCore
 
 extension SyncResponder {
-  /// The space's newest position as server-sent events, until either side ends it.
+  /// The space's newest position as server-sent events, until either side ends it, or the token
+  /// opens the space no more.
   ///
   /// - Source: WHATWG HTML, section 9.2, "Server-sent events".
-  func events(_ request: Request, of space: SpaceName) async throws -> Response {
+  func events(
+    _ request: Request, of space: SpaceName, logger: Logger
+  ) async throws -> Response {
+    // Nobody would read it, and what waits to be read outlives the stream.
+    guard Int(request.headers[.contentLength] ?? "0") == 0,
+      request.headers[.transferEncoding] == nil
+    else {
+      throw RemoteError(.malformed, "a request for events has no body; send it without one")
+    }
+    let token = Self.bearerToken(request.headers[.authorization])
     let (listener, positions) = try await queue.read { try service.listen(to: space) }
     let body = ResponseBody { writer in
       try await request.body.consumeWithInboundCloseHandler { _ in
         try await withGracefulShutdownHandler {
-          try await write(positions, of: space, waking: listener, to: &writer)
+          try await write(positions, to: &writer) {
+            await beat(listener, space, token, logger)
+          }
         } onGracefulShutdown: {
           listener.finish()
         }
@@ -30,11 +43,11 @@ extension SyncResponder {
 
   /// Every wake that brings no news is written as a comment, which keeps the connection open.
   private func write(
-    _ positions: AsyncStream<UInt64>, of space: SpaceName, waking listener: PositionListener,
-    to writer: inout any ResponseBodyWriter
+    _ positions: AsyncStream<UInt64>, to writer: inout any ResponseBodyWriter,
+    beside beat: @escaping @Sendable () async -> Void
   ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await beat(listener, space) }
+      group.addTask { await beat() }
       var written: UInt64?
       for await position in positions {
         guard position != written else {
@@ -50,8 +63,14 @@ extension SyncResponder {
     }
   }
 
-  /// Reads the position too, and so finds what another process has pushed into the store.
-  private func beat(_ listener: PositionListener, _ space: SpaceName) async throws {
+  /// Reads the position too, and so finds what another process has done to the store.
+  ///
+  /// A store that can't be read is no reason to end a stream, and with it all others at one moment:
+  /// such a beat brings no news.
+  private func beat(
+    _ listener: PositionListener, _ space: SpaceName, _ token: String?, _ logger: Logger
+  ) async {
+    var hasFailed = false
     while true {
       do {
         // An injected default: signs of life belong to the connection, below which a simulation is.
@@ -59,7 +78,20 @@ extension SyncResponder {
       } catch {
         return
       }
-      listener.offer(try await queue.read { try service.store.summary(of: space).position })
+      do {
+        let position = try await queue.read {
+          try service.authorize(token, for: space)
+          return try service.store.position(of: space)
+        }
+        listener.offer(position)
+        hasFailed = false
+      } catch is RemoteError {
+        return listener.finish()
+      } catch {
+        if !hasFailed { logger.failure("a position could not be read", error) }
+        hasFailed = true
+        listener.remind()
+      }
     }
   }
 }

@@ -17,8 +17,8 @@ extension SyncResponder {
     return Response(json: ReceiptDocument(receipt))
   }
 
-  /// Reads a body under its own limit and under that of all bodies, which it counts for until
-  /// `use` is done with it.
+  /// Reads a body under its own limit and under that of all bodies, for which it counts as far as it
+  /// has arrived, until `use` is done with it.
   ///
   /// - Parameter what: the limit's name, and what it limits.
   func receiving<Value: Sendable>(
@@ -29,15 +29,23 @@ extension SyncResponder {
       .tooLarge, "\(what) has at most \(limit) bytes; send less at a time")
     let declared = request.headers[.contentLength].flatMap { Int($0) }
     guard declared ?? 0 <= limit else { throw tooLarge }
-    return try await budget.reserving(declared ?? limit) {
-      let body: ByteBuffer
-      do {
-        body = try await request.body.collect(upTo: limit)
-      } catch is NIOTooManyBytesError {
-        throw tooLarge
+    let share = received.share(ofAtMost: service.limits.bodyBytesInFlight)
+    defer { share.release() }
+    let time = service.limits.bodyTime
+    let end = service.clock.nowMilliseconds + time.milliseconds
+    var body = ByteBuffer()
+    for try await part in request.body {
+      guard part.readableBytes <= limit - body.readableBytes else { throw tooLarge }
+      // A connection without a sign of life is closed; this is for one that sends ever so little.
+      guard service.clock.nowMilliseconds <= end else {
+        throw RemoteError(
+          .unavailable,
+          "bodyTime: a body has \(time.components.seconds) s to arrive; send less at a time")
       }
-      return try await use(body)
+      try share.grow(by: part.readableBytes)
+      body.writeImmutableBuffer(part)
     }
+    return try await use(body)
   }
 
   private func decode(_ body: ByteBuffer) throws(RemoteError) -> [Operation] {

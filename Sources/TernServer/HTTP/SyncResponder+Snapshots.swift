@@ -55,13 +55,16 @@ extension SyncResponder {
     return now()
   }
 
-  func snapshotPart(_ index: Int, of id: Substring, in space: SpaceName) async throws -> Response {
-    let bytes = try await queue.read {
-      try service.snapshotPart(index, of: String(id), in: space)
+  func snapshotPart(
+    _ index: Int, of id: Substring, in space: SpaceName, to channel: any Channel
+  ) async throws -> Response {
+    let (bytes, share) = try await queue.read {
+      let bytes = try service.snapshotPart(index, of: String(id), in: space)
+      return (bytes, try self.share(of: bytes.count))
     }
     return Response(
       status: .ok, headers: [.contentType: partType],
-      body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+      body: ResponseBody(ByteBuffer(bytes: bytes), counting: share, to: channel))
   }
 
   func now() -> Response { Response(json: ["now": service.clock.nowMilliseconds]) }

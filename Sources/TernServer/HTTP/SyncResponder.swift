@@ -8,25 +8,38 @@ import TernCore
 
 /// Answers every request: the server's whole HTTP API, unknown paths included.
 struct SyncResponder: HTTPResponder {
-  typealias Context = BasicRequestContext
+  /// Also tells where the answer goes.
+  struct Context: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+      coreContext = .init(source: source)
+      channel = source.channel
+    }
+  }
 
   let service: SpaceService
   let queue: StoreQueue
   let maintenance: Maintenance
-  let budget: BodyBudget
+  let received: BodyBudget
+  let sent: BodyBudget
   let heartbeat: Duration
 
-  init(service: SpaceService, maintenance: Maintenance, heartbeat: Duration) {
-    self.service = service
+  init(
+    maintenance: Maintenance, received: BodyBudget, sent: BodyBudget, heartbeat: Duration
+  ) {
+    service = maintenance.service
     queue = maintenance.queue
     self.maintenance = maintenance
+    self.received = received
+    self.sent = sent
     self.heartbeat = heartbeat
-    budget = BodyBudget(limit: service.limits.bodyBytesInFlight)
   }
 
   func respond(to request: Request, context: Context) async throws -> Response {
     do {
-      return try await answer(request)
+      return try await answer(request, context)
     } catch let error as RemoteError {
       var response = Response(error, expected: await expectedSequence(error, request))
       if error.code == .methodNotAllowed {
@@ -38,26 +51,29 @@ struct SyncResponder: HTTPResponder {
       throw error
     } catch {
       context.logger.failure("request failed", error)
+      // Without a time where it is the disk: a device then goes on pulling at once.
+      let isRefusedByDisk = request.method != .get && error.isOfDisk
       return Response(
         RemoteError(
           .unavailable, "the server could not do this now, and its log says why; try again",
-          retryAfter: .seconds(5)))
+          retryAfter: isRefusedByDisk ? nil : .seconds(5)))
     }
   }
 
-  private func answer(_ request: Request) async throws -> Response {
+  private func answer(_ request: Request, _ context: Context) async throws -> Response {
     switch try Route(method: request.method, path: request.uri.path) {
     case .health:
       return Response(json: ["status": "ok"])
     case .greet(let name):
       let space = try await authorize(request, name)
-      return Response(json: GreetingDocument(try await queue.read { try service.greet(space) }))
+      return try await greet(space, context)
     case .push(let name):
       return try await push(request, to: try await authorize(request, name))
     case .pull(let name):
-      return try await pull(request, from: try await authorize(request, name))
+      return try await pull(request, from: try await authorize(request, name), context)
     case .events(let name):
-      return try await events(request, of: try await authorize(request, name))
+      let space = try await authorize(request, name)
+      return try await events(request, of: space, logger: context.logger)
     case .reportState(let name):
       return try await reportState(request, in: try await authorize(request, name))
     case .beginSnapshot(let name):
@@ -68,7 +84,8 @@ struct SyncResponder: HTTPResponder {
       let space = try await authorize(request, name)
       return try await putSnapshotPart(request, index, of: id, in: space)
     case .snapshotPart(let name, let id, let index):
-      return try await snapshotPart(index, of: id, in: try await authorize(request, name))
+      let space = try await authorize(request, name)
+      return try await snapshotPart(index, of: id, in: space, to: context.channel)
     }
   }
 
@@ -87,7 +104,19 @@ struct SyncResponder: HTTPResponder {
     return String(parts[1])
   }
 
-  private func pull(_ request: Request, from space: SpaceName) async throws -> Response {
+  /// One of many replicas is long.
+  private func greet(_ space: SpaceName, _ context: Context) async throws -> Response {
+    let greeting = try await queue.read { try service.greet(space) }
+    let bytes = ByteBuffer(json: GreetingDocument(greeting))
+    return Response(
+      status: .ok, headers: [.contentType: "application/json"],
+      body: ResponseBody(
+        bytes, counting: try share(of: bytes.readableBytes), to: context.channel))
+  }
+
+  private func pull(
+    _ request: Request, from space: SpaceName, _ context: Context
+  ) async throws -> Response {
     let cursor = request.uri.queryParameters["after"].map { Cursor(rawValue: String($0)) }
     let excluded = try request.uri.queryParameters["excluding"].map { text in
       guard let replica = ReplicaID(text) else {
@@ -95,11 +124,15 @@ struct SyncResponder: HTTPResponder {
       }
       return replica
     }
-    let (page, renewal) = try await queue.read {
-      try service.page(of: space, after: cursor, excluding: excluded)
+    let (page, renewal, share) = try await queue.read {
+      let (page, renewal) = try service.page(of: space, after: cursor, excluding: excluded)
+      let bytes = page.operations.reduce(0) { $0 + $1.bytes.count }
+      return (page, renewal, try self.share(of: bytes))
     }
-    if let renewal { try await queue.write { try service.write(renewal) } }
-    return Response(page)
+    if let renewal, let error = try await queue.write({ try service.settle(renewal) }) {
+      context.logger.failure("a lease could not be written down", error)
+    }
+    return Response(page, counting: share, to: context.channel)
   }
 
   /// For a gap, where the replica should go on; asked for again, since a refusal changes nothing.

@@ -18,11 +18,17 @@ public struct TernServerApplication: Service {
   public var port: Int
   /// How often an event stream without news writes something.
   public var heartbeat: Duration = .seconds(15)
+  /// How long a connection may stand still: without a request, or with an answer of which it takes
+  /// nothing; in the latter case up to twice as long.
+  public var idleTimeout: Duration = .seconds(75)
   /// How often every space is maintained; see ``SpaceService/maintain(_:)``.
   public var maintenanceInterval: Duration = .seconds(3600)
   public var logger: Logger
   /// Called with the port, when connections are accepted.
   public var onListening: @Sendable (Int) async -> Void = { _ in }
+
+  let received = BodyBudget.ofRequests()
+  let sent = BodyBudget.ofAnswers()
 
   public init(service: SpaceService, host: String = "127.0.0.1", port: Int, logger: Logger) {
     self.service = service
@@ -36,6 +42,8 @@ public struct TernServerApplication: Service {
   ///
   /// - Throws: ``ListenError`` when the address can't be had.
   public func run() async throws {
+    var service = service
+    service.makesSpaces = false
     let maintenance = Maintenance(
       service: service, queue: StoreQueue(), interval: maintenanceInterval, logger: logger)
     do {
@@ -51,7 +59,9 @@ public struct TernServerApplication: Service {
     }
   }
 
-  /// Serves until one of `signals`.
+  /// Serves until one of `signals`. Open requests then have 20 seconds, and what does not heed that
+  /// they are over 10 more; after that the process traps, as nothing is left to save: what was
+  /// acknowledged is on the disk.
   ///
   /// - Parameter signals: SIGTERM and SIGINT, unless you say others.
   public func run(until signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
@@ -59,14 +69,22 @@ public struct TernServerApplication: Service {
       services: [self], gracefulShutdownSignals: signals, logger: logger)
     // A client that takes no answer must not hold up the shutdown for ever.
     configuration.maximumGracefulShutdownDuration = .seconds(20)
+    configuration.maximumCancellationDuration = .seconds(10)
     try await ServiceGroup(configuration: configuration).run()
   }
 
   private func application(_ maintenance: Maintenance) -> Application<SyncResponder> {
-    Application(
+    // A body that is too late is refused first, where there is something left of it to read.
+    let requestTime = service.limits.bodyTime + idleTimeout
+    let handlers = { @Sendable [idleTimeout] () -> [any RemovableChannelHandler] in
+      [ConnectionWatch(writeTime: idleTimeout, requestTime: requestTime)]
+    }
+    return Application(
       responder: SyncResponder(
-        service: service, maintenance: maintenance, heartbeat: heartbeat),
-      server: .http1(configuration: .init(idleTimeout: .seconds(75))),
+        maintenance: maintenance, received: received, sent: sent, heartbeat: heartbeat),
+      server: .http1(
+        configuration: .init(
+          additionalChannelHandlers: handlers(), idleTimeout: TimeAmount(idleTimeout))),
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port),
         availableConnectionsDelegate: MaximumAvailableConnections(service.limits.connections)),

@@ -7,6 +7,8 @@ struct LeaseRenewal: Sendable {
   let replica: ReplicaID
   let space: SpaceName
   let lease: Lease
+  /// Whether the store has an older one, which holds the horizon no less far back.
+  let canWait: Bool
 }
 
 /// Leases that moved on and are not written down yet, so that a pull is no disk sync.
@@ -36,6 +38,20 @@ final class LeaseBook: Sendable {
       waiting.spaces[renewal.space, default: [:]][renewal.replica] = renewal.lease
       return true
     }
+  }
+
+  /// Forgets those of a space that was removed.
+  func forget(_ space: SpaceName) {
+    waiting.withLock { waiting in
+      waiting.count -= waiting.spaces.removeValue(forKey: space)?.count ?? 0
+    }
+  }
+
+  /// Forgets those of spaces that another process removed. One of a space that was only just made
+  /// may be among them: it comes again with the next pull.
+  func keep(only spaces: Set<SpaceName>) {
+    let gone = waiting.withLock { $0.spaces.keys.filter { !spaces.contains($0) } }
+    for space in gone { forget(space) }
   }
 
   func waiting(in space: SpaceName) -> [ReplicaID: Lease] {

@@ -4,26 +4,38 @@ import TernCore
 
 /// Who listens to which space, in this process.
 final class PositionBoard: Sendable {
-  /// By space, in the order in which they came, so that a simulation repeats.
-  private let listeners = Mutex<[SpaceName: [PositionListener]]>([:])
+  private struct Listeners {
+    /// Of all spaces.
+    var count = 0
+    /// By space, in the order in which they came, so that a simulation repeats.
+    var spaces: [SpaceName: [PositionListener]] = [:]
+  }
+
+  private let listeners = Mutex(Listeners())
 
   /// The listener leaves when it is finished, or when its stream is dropped.
-  func listen(to space: SpaceName, atMost limit: Int) throws(RemoteError) -> (
+  ///
+  /// - Throws: ``RemoteError`` with `unavailable`, by the name of the limit.
+  func listen(to space: SpaceName, limits: ServerLimits) throws(RemoteError) -> (
     PositionListener, AsyncStream<UInt64>
   ) {
     let (positions, continuation) = AsyncStream.makeStream(
       of: UInt64.self, bufferingPolicy: .bufferingNewest(1))
     let listener = PositionListener(continuation)
-    let hasRoom = listeners.withLock { listeners in
-      guard listeners[space, default: []].count < limit else { return false }
-      listeners[space, default: []].append(listener)
-      return true
+    let refusal = listeners.withLock { listeners -> String? in
+      if listeners.spaces[space]?.count ?? 0 >= limits.streamsPerSpace {
+        return "streamsPerSpace: the space has \(limits.streamsPerSpace) open event streams"
+      }
+      if listeners.count >= limits.streams {
+        return "streams: the server has \(limits.streams) open event streams"
+      }
+      listeners.count += 1
+      listeners.spaces[space, default: []].append(listener)
+      return nil
     }
-    guard hasRoom else {
+    if let refusal {
       throw RemoteError(
-        .unavailable,
-        "streamsPerSpace: the space has \(limit) open event streams, its limit; try again later",
-        retryAfter: .seconds(30))
+        .unavailable, "\(refusal), its limit; try again later", retryAfter: .seconds(30))
     }
     continuation.onTermination = { [weak self, weak listener] _ in
       guard let self, let listener else { return }
@@ -34,19 +46,30 @@ final class PositionBoard: Sendable {
 
   func publish(_ position: UInt64, of space: SpaceName) {
     // Outside the lock: a listener that ends at this moment asks for it.
-    for listener in listeners.withLock({ $0[space] ?? [] }) { listener.offer(position) }
+    for listener in all(of: space) { listener.offer(position) }
+  }
+
+  /// Ends the streams of a space.
+  func finish(_ space: SpaceName) {
+    for listener in all(of: space) { listener.finish() }
+  }
+
+  private func all(of space: SpaceName) -> [PositionListener] {
+    listeners.withLock { $0.spaces[space] ?? [] }
   }
 
   private func remove(_ listener: PositionListener, from space: SpaceName) {
     listeners.withLock { listeners in
-      listeners[space]?.removeAll { $0 === listener }
-      if listeners[space]?.isEmpty == true { listeners[space] = nil }
+      guard let index = listeners.spaces[space]?.firstIndex(where: { $0 === listener }) else {
+        return
+      }
+      listeners.spaces[space]?.remove(at: index)
+      listeners.count -= 1
+      if listeners.spaces[space]?.isEmpty == true { listeners.spaces[space] = nil }
     }
   }
 
   /// How many listeners a space has.
-  func count(of space: SpaceName) -> Int {
-    listeners.withLock { $0[space]?.count ?? 0 }
-  }
+  func count(of space: SpaceName) -> Int { all(of: space).count }
 }
 #endif

@@ -18,6 +18,9 @@ final class PositionListener: Sendable {
     }
   }
 
+  /// Wakes the reader without news.
+  func remind() { offer(0) }
+
   /// Ends the reader's stream, after what it hasn't taken.
   func finish() {
     continuation.finish()

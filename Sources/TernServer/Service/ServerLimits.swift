@@ -6,8 +6,13 @@ import TernCore
 public struct ServerLimits: Hashable, Sendable {
   /// The longest body of a push, as it travels.
   public var bodyBytes = Batch.Limit.bytes + 64
-  /// All bodies that are being received at one moment.
+  /// All bodies that are being received at one moment, as far as they have arrived.
   public var bodyBytesInFlight = 256 << 20
+  /// How long a body may take to arrive.
+  public var bodyTime = Duration.seconds(600)
+  /// All answers of more than 64 KiB that are being sent at one moment. No less than one part of a
+  /// snapshot, or nobody is given it.
+  public var answerBytesInFlight = 256 << 20
   /// The most operations in one push.
   public var batchOperations = Batch.Limit.operations
   /// The content of one page of a pull; a longer operation comes alone.
@@ -16,6 +21,8 @@ public struct ServerLimits: Hashable, Sendable {
   public var pageOperations = Batch.Limit.operations
   /// The event streams that are open on one space.
   public var streamsPerSpace = 1_000
+  /// The event streams of one server process: half of ``connections``, as each holds one.
+  public var streams = 5_000
   /// The longest name of a space, in bytes.
   public var spaceNameBytes = 64
   /// The spaces in one store.

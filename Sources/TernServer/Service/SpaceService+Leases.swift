@@ -6,16 +6,35 @@ extension SpaceService {
   /// written down before the replica is answered.
   func renew(_ replica: ReplicaID, at position: UInt64, in space: SpaceName) throws -> LeaseRenewal?
   {
+    let written = try store.lease(of: replica, in: space)
+    // Back behind what may be written at any moment: the device's database was put back.
+    let isForward = position >= max(written?.position ?? 0, leases[space, replica]?.position ?? 0)
     let renewal = LeaseRenewal(
       replica: replica, space: space,
-      lease: Lease(position: position, milliseconds: clock.nowMilliseconds))
-    guard let written = try store.lease(of: replica, in: space),
+      lease: Lease(position: position, milliseconds: clock.nowMilliseconds),
+      canWait: written != nil && isForward)
+    guard let written, isForward,
       renewal.lease.milliseconds - written.milliseconds < LeaseBook.lateness.milliseconds,
-      // Back behind what may be written at any moment: the device's database was put back.
-      position >= max(written.position, leases[space, replica]?.position ?? 0),
       leases.note(renewal)
     else { return renewal }
     return nil
+  }
+
+  /// Writes a renewal down before its page is given out.
+  ///
+  /// Returns what the store threw, where that is no reason to keep the page back: a full disk must
+  /// not end reading too. The renewal is noted then, for when the disk has room.
+  func settle(_ renewal: LeaseRenewal) throws -> (any Error)? {
+    do {
+      try write(renewal)
+      return nil
+    } catch let error as RemoteError {
+      throw error
+    } catch {
+      guard renewal.canWait else { throw error }
+      _ = leases.note(renewal)
+      return error
+    }
   }
 
   /// - Throws: ``RemoteError`` with `too-many-replicas`.

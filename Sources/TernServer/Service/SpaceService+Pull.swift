@@ -14,11 +14,11 @@ extension SpaceService {
     throws -> PulledPage
   {
     let (page, renewal) = try page(of: space, after: cursor, excluding: excluded)
-    if let renewal { try write(renewal) }
+    if let renewal { _ = try settle(renewal) }
     return page
   }
 
-  /// The page, and what has to be written down before it is given out.
+  /// The page, and what has to be written down before it is given out: ``settle(_:)``.
   func page(
     of space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID?
   ) throws -> (page: PulledPage, renewal: LeaseRenewal?) {

@@ -74,7 +74,11 @@ extension SpaceService {
   }
 
   func checkRoom(_ transaction: any SpaceTransaction) throws {
-    guard let spaces = try transaction.spacesBefore, spaces >= limits.spaces else { return }
+    guard let spaces = try transaction.spacesBefore else { return }
+    guard makesSpaces else {
+      throw RemoteError(.unauthorized, "the space was removed, and its tokens with it")
+    }
+    guard spaces >= limits.spaces else { return }
     throw RemoteError(
       .tooManySpaces,
       "spaces: the store has \(spaces) spaces, its limit; use one of them or another server")

@@ -13,6 +13,9 @@ public struct SpaceService: Sendable {
   public let limits: ServerLimits
   let board = PositionBoard()
   let leases = LeaseBook()
+  /// Whether writing makes a space that doesn't exist. Not over HTTP, where a space without a token
+  /// can only be one that was removed while the request was on its way.
+  var makesSpaces = true
 
   public init(store: any SpaceStore, clock: ServerClock, limits: ServerLimits = .init()) {
     self.store = store
@@ -48,9 +51,9 @@ public struct SpaceService: Sendable {
   func listen(to space: SpaceName) throws -> (
     listener: PositionListener, positions: AsyncStream<UInt64>
   ) {
-    let (listener, positions) = try board.listen(to: space, atMost: limits.streamsPerSpace)
+    let (listener, positions) = try board.listen(to: space, limits: limits)
     do {
-      listener.offer(try store.summary(of: space).position)
+      listener.offer(try store.position(of: space))
     } catch {
       listener.finish()
       throw error

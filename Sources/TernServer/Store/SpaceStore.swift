@@ -13,6 +13,9 @@ public protocol SpaceStore: Sendable {
   /// The newest position of a space and of its authors; zero for a space that doesn't exist.
   func summary(of space: SpaceName) throws -> SpaceSummary
 
+  /// The newest position of a space alone; zero for a space that doesn't exist.
+  func position(of space: SpaceName) throws -> UInt64
+
   /// Operations that follow `position` and are not by `excluded`, seen at one moment.
   ///
   /// - Parameters:
@@ -35,8 +38,13 @@ public protocol SpaceStore: Sendable {
   /// A replica's lease as it is written down, or `nil`.
   func lease(of replica: ReplicaID, in space: SpaceName) throws -> Lease?
 
-  /// The spaces that there are.
+  /// The spaces that there are, by name.
   func spaces() throws -> [SpaceName]
+
+  /// Removes a space with all that is its own, its tokens too. Returns whether there was one.
+  ///
+  /// The space is gone as a whole, however long that takes; all else that writes waits meanwhile.
+  func removeSpace(_ space: SpaceName) throws -> Bool
 
   /// The token with a digest, or `nil`.
   func token(_ digest: TokenDigest) throws -> TokenRecord?

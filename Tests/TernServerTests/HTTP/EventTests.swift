@@ -65,6 +65,73 @@ struct EventTests {
     }
   }
 
+  @Test(
+    "a request with a body is refused, and takes no place",
+    arguments: ["Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"])
+  func body(field: String) async throws {
+    try await LiveServer.run { server async throws in
+      let client = try RawClient(server)
+      #expect(await client.send(server.head("GET", "/v1/spaces/home/events", field)))
+      let answer = await client.head()
+      #expect(answer.status == 400)
+      let body = String(decoding: await client.receive(answer.length), as: UTF8.self)
+      #expect(body.contains("urn:tern:problem:malformed"))
+      #expect(server.service.board.count(of: .home) == 0)
+    }
+  }
+
+  @Test("a position that can't be read for a while ends neither a stream nor its signs of life")
+  func failingStore() async throws {
+    var (generator, ada) = (SeededGenerator(state: 2), Author(1))
+    let memory = MemorySpaceStore(using: &generator)
+    let store = FailingStore(memory)
+    try await LiveServer.run(heartbeat: .milliseconds(10), store: store) { server async throws in
+      var events = EventReader(server.request("/v1/spaces/home/events"))
+      #expect(try await events.next() == Self.event(0))
+      store.fail([.position(.home)])
+      while !store.hasSeen(.position(.home)) { await Task.yield() }
+      for _ in 0..<3 { #expect(try await events.next() == ":") }
+      store.fail([])
+      _ = try SpaceService(store: memory, clock: HandClock().clock).push([ada.write()], to: .home)
+      var next = try await events.next()
+      while next == ":" { next = try await events.next() }
+      #expect(next == Self.event(1))
+      events.cancel()
+    }
+  }
+
+  /// The rest of the stream, when it has no more positions.
+  private func end(_ events: inout EventReader) async throws {
+    while let event = try await events.next() { #expect(event == ":") }
+  }
+
+  @Test("a space that this process removes ends its streams at once")
+  func removedHere() async throws {
+    try await LiveServer.run(heartbeat: .seconds(3600)) { server async throws in
+      var events = EventReader(server.request("/v1/spaces/home/events"))
+      #expect(try await events.next() == Self.event(0))
+      #expect(try server.service.removeSpace(.home))
+      try await end(&events)
+    }
+  }
+
+  @Test("a space that another process removes, or a token, ends its streams with a sign of life")
+  func removedElsewhere() async throws {
+    try await LiveServer.run(heartbeat: .milliseconds(10)) { server async throws in
+      var generator = SeededGenerator(state: 2)
+      let store = server.service.store
+      let other = try server.service.createToken(for: .work, using: &generator)
+      var home = EventReader(server.request("/v1/spaces/home/events"))
+      var work = EventReader(server.request("/v1/spaces/work/events", token: other))
+      #expect(try await home.next() == Self.event(0))
+      #expect(try await work.next() == Self.event(0))
+      #expect(try store.removeSpace(.home))
+      try await end(&home)
+      #expect(try store.removeToken(TokenDigest(token: other)))
+      try await end(&work)
+    }
+  }
+
   @Test("a client that goes away leaves no listener")
   func goneClient() async throws {
     try await LiveServer.run { server async throws in

@@ -3,7 +3,8 @@ import Foundation
 import Logging
 import ServiceLifecycle
 import TernCore
-import TernServer
+
+@testable import TernServer
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -16,10 +17,12 @@ struct LiveServer {
   /// Opens the space `home`.
   let token: String
   let group: ServiceGroup
+  let application: TernServerApplication
 
   /// Runs `body` against a server, then shuts it down gracefully and waits for its end.
   static func run(
-    heartbeat: Duration = .seconds(15), maintenance: Duration = .seconds(3600),
+    heartbeat: Duration = .seconds(15), idle: Duration = .seconds(75),
+    maintenance: Duration = .seconds(3600),
     limits: ServerLimits = .init(), clock: HandClock = .init(),
     store: (any SpaceStore)? = nil, _ body: (LiveServer) async throws -> Void
   ) async throws {
@@ -31,6 +34,7 @@ struct LiveServer {
     let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
     var server = TernServerApplication(service: service, port: 0, logger: logger)
     server.heartbeat = heartbeat
+    server.idleTimeout = idle
     server.maintenanceInterval = maintenance
     server.onListening = {
       continuation.yield($0)
@@ -43,7 +47,9 @@ struct LiveServer {
         try await group.run()
       }
       for await port in ports {
-        try await body(LiveServer(service: service, port: port, token: token, group: group))
+        try await body(
+          LiveServer(
+            service: service, port: port, token: token, group: group, application: server))
       }
       await group.triggerGracefulShutdown()
       try await tasks.waitForAll()

@@ -6,10 +6,12 @@ final class TernProcess {
   private let process = Process()
   private let (output, errors) = (Pipe(), Pipe())
 
-  init(_ arguments: [String]) throws {
-    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+  /// - Parameter wrapper: a command that runs the rest of its line.
+  init(_ arguments: [String], behind wrapper: [String] = []) throws {
+    let tern = URL(fileURLWithPath: CommandLine.arguments[0])
       .deletingLastPathComponent().appendingPathComponent("tern")
-    process.arguments = arguments
+    process.executableURL = wrapper.isEmpty ? tern : URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = wrapper + (wrapper.isEmpty ? [] : [tern.path]) + arguments
     (process.standardOutput, process.standardError) = (output, errors)
     try process.run()
   }
@@ -35,6 +37,8 @@ final class TernProcess {
     }
     return String(decoding: bytes, as: UTF8.self)
   }
+
+  var identifier: Int32 { process.processIdentifier }
 
   func terminate() { process.terminate() }
 

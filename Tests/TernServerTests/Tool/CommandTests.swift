@@ -104,6 +104,52 @@ struct CommandTests {
     #expect(!rest.contains(id))
   }
 
+  @Test("spaces are listed, and one is deleted when that is said twice")
+  func spaces() throws {
+    _ = (try createToken(), try createToken(), try createToken(space: "work"))
+    func list() throws -> String { try TernProcess.run("space", "list", "--data", data).output }
+    #expect(try list() == "home  0 operations, 2 tokens\nwork  0 operations, 1 token\n")
+    let asked = try TernProcess.run("space", "delete", "--data", data, "home")
+    #expect(asked.code == 1)
+    #expect(asked.errors.contains("0 operations, 2 tokens"))
+    #expect(asked.errors.contains("--yes"))
+    #expect(try list().hasPrefix("home"))
+    #expect(try TernProcess.run("space", "delete", "--data", data, "home", "--yes").code == 0)
+    #expect(try list() == "work  0 operations, 1 token\n")
+    #expect(try TernProcess.run("token", "list", "--data", data).output.hasSuffix("work\n"))
+    #expect(try TernProcess.run("space", "delete", "--data", data, "home", "--yes").code != 0)
+  }
+
+  @Test("a space that is deleted while its server runs is closed to its devices")
+  func deletedSpace() async throws {
+    let (server, url) = try serve()
+    let (token, other) = (try createToken(), try createToken(space: "work"))
+    #expect(try TernProcess.run("space", "delete", "--data", data, "home", "--yes").code == 0)
+    for (space, token, status) in [("home", token, 401), ("work", other, 200)] {
+      let (_, answer) = try await URLSession.shared.data(
+        for: try request(url + "/v1/spaces/" + space, token))
+      #expect((answer as? HTTPURLResponse)?.statusCode == status)
+    }
+    server.terminate()
+    #expect(server.wait() == 0)
+  }
+
+  #if os(Linux)
+  @Test("serving raises the limit of open files as far as it may")
+  func openFiles() throws {
+    let process = try TernProcess(
+      ["serve", "--data", data, "--port", "0"],
+      behind: ["sh", "-c", "ulimit -Sn 200; exec \"$@\"", "-"])
+    #expect(process.line().hasPrefix("tern: listening on "))
+    let text = try String(contentsOfFile: "/proc/\(process.identifier)/limits", encoding: .utf8)
+    let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+    let numbers = line.split(separator: " ").compactMap { Int($0) }
+    #expect(numbers.count == 2 && numbers[0] == numbers[1])
+    process.terminate()
+    #expect(process.wait() == 0)
+  }
+  #endif
+
   @Test(
     "a file of another kind is refused and untouched",
     arguments: [["serve"], ["token", "create", "--space", "home"], ["token", "list"]])

@@ -27,6 +27,10 @@ public final class MemorySpaceStore: SpaceStore {
     contents.withLock { $0.spaces[space]?.summary ?? SpaceSummary() }
   }
 
+  public func position(of space: SpaceName) -> UInt64 {
+    contents.withLock { $0.spaces[space]?.position ?? 0 }
+  }
+
   public func page(
     of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
     contentBytes: Int, operations: Int
@@ -64,6 +68,13 @@ public final class MemorySpaceStore: SpaceStore {
   /// By name, so that a simulation repeats.
   public func spaces() -> [SpaceName] {
     contents.withLock { $0.spaces.keys.sorted { $0.text < $1.text } }
+  }
+
+  public func removeSpace(_ space: SpaceName) -> Bool {
+    contents.withLock { contents in
+      contents.tokens = contents.tokens.filter { $0.value.space != space }
+      return contents.spaces.removeValue(forKey: space) != nil
+    }
   }
 
   public func token(_ digest: TokenDigest) -> TokenRecord? {

@@ -47,6 +47,10 @@ public final class SQLiteSpaceStore: SpaceStore {
     }
   }
 
+  public func position(of space: SpaceName) throws -> UInt64 {
+    try pool.read { try SpaceRow.fetch($0, name: space)?.position ?? 0 }
+  }
+
   public func page(
     of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
     contentBytes: Int, operations: Int

@@ -103,13 +103,6 @@ extension SQLiteSpaceStore {
       return try Row.fetchOne(statement, arguments: [space.text, replica.data]).map { Lease($0) }
     }
   }
-
-  public func spaces() throws -> [SpaceName] {
-    try pool.read { db in
-      try String.fetchAll(db, sql: "SELECT name FROM space ORDER BY name")
-        .map { SpaceName(stored: $0) }
-    }
-  }
 }
 
 extension Lease {

@@ -1,0 +1,21 @@
+#if Server
+import ArgumentParser
+import TernServer
+
+struct SpaceCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "space",
+    abstract: "List and delete spaces; the server may run meanwhile.",
+    subcommands: [SpaceListCommand.self, SpaceDeleteCommand.self])
+}
+
+extension SpaceService {
+  /// How much a space holds, for a person.
+  func contents(of space: SpaceName, _ tokens: [TokenRecord]) throws -> String {
+    let operations = try store.position(of: space)
+    let opening = tokens.count { $0.space == space }
+    return "\(operations) operation\(operations == 1 ? "" : "s"), "
+      + "\(opening) token\(opening == 1 ? "" : "s")"
+  }
+}
+#endif

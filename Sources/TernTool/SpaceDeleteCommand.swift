@@ -1,0 +1,43 @@
+#if Server
+import ArgumentParser
+import TernServer
+
+struct SpaceDeleteCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Delete a space with everything in it, its tokens too, for good.",
+    discussion: "Without --yes it says what would go, and deletes nothing.")
+
+  @OptionGroup var options: DataOptions
+
+  @Argument(help: "The space's name, from 'tern space list'.")
+  var space: String
+
+  @Flag(help: "Do it.")
+  var yes = false
+
+  func run() async throws {
+    let name = try SpaceName(space)
+    try withVisitingService(options) { service in
+      let absent = ValidationError("there is no space \(name); see 'tern space list'")
+      guard try service.store.spaces().contains(name) else { throw absent }
+      guard yes else {
+        let contents = try service.contents(of: name, service.store.tokens())
+        throw Unconfirmed(space: name, contents: contents)
+      }
+      // Another one may have been first.
+      guard try service.removeSpace(name) else { throw absent }
+    }
+  }
+
+  /// Thrown in place of a question.
+  struct Unconfirmed: Error, CustomStringConvertible {
+    var space: SpaceName
+    var contents: String
+    var description: String {
+      "this would delete \(space) for good: \(contents), its snapshots and what devices told of "
+        + "themselves; say --yes to do it"
+    }
+  }
+}
+#endif

@@ -1,0 +1,78 @@
+#if Server
+import GRDB
+import Synchronization
+import TernCore
+import TernServer
+
+/// A store in front of another one, some calls of which fail while they are told to.
+final class FailingStore: SpaceStore {
+  enum Call: Hashable {
+    case position(SpaceName)
+    case update(SpaceName)
+  }
+
+  private struct State {
+    var failing: Set<Call> = []
+    var seen: Set<Call> = []
+  }
+
+  private let base: any SpaceStore
+  private let state = Mutex(State())
+
+  init(_ base: any SpaceStore) { self.base = base }
+
+  /// From now on these fail, and what was seen is forgotten.
+  func fail(_ calls: Set<Call>) {
+    state.withLock { $0 = State(failing: calls) }
+  }
+
+  func hasSeen(_ call: Call) -> Bool { state.withLock { $0.seen.contains(call) } }
+
+  private func note(_ call: Call) throws {
+    let fails = state.withLock { state in
+      state.seen.insert(call)
+      return state.failing.contains(call)
+    }
+    if fails { throw DatabaseError(resultCode: .SQLITE_IOERR) }
+  }
+
+  var epoch: String { base.epoch }
+
+  func summary(of space: SpaceName) throws -> SpaceSummary { try base.summary(of: space) }
+
+  func position(of space: SpaceName) throws -> UInt64 {
+    try note(.position(space))
+    return try base.position(of: space)
+  }
+
+  func page(
+    of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
+    contentBytes: Int, operations: Int
+  ) throws -> StoredPage {
+    try base.page(
+      of: space, after: position, excluding: excluded, contentBytes: contentBytes,
+      operations: operations)
+  }
+
+  func update<Value: Sendable>(
+    _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
+  ) throws -> Value {
+    try note(.update(space))
+    return try base.update(space, body)
+  }
+
+  func snapshotPart(_ index: Int, of id: String, in space: SpaceName) throws -> [UInt8]? {
+    try base.snapshotPart(index, of: id, in: space)
+  }
+
+  func lease(of replica: ReplicaID, in space: SpaceName) throws -> Lease? {
+    try base.lease(of: replica, in: space)
+  }
+
+  func spaces() throws -> [SpaceName] { try base.spaces() }
+  func removeSpace(_ space: SpaceName) throws -> Bool { try base.removeSpace(space) }
+  func token(_ digest: TokenDigest) throws -> TokenRecord? { try base.token(digest) }
+  func tokens() throws -> [TokenRecord] { try base.tokens() }
+  func removeToken(_ digest: TokenDigest) throws -> Bool { try base.removeToken(digest) }
+}
+#endif
