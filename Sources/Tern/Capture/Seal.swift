@@ -53,14 +53,18 @@ struct Seal {
     try transaction.db.withoutForeignKeys {
       try transaction.withoutStrays { transaction in
         let pass = try MergePass(transaction)
-        for (row, content) in refused {
+        // In one order, so that a simulation repeats.
+        let rows = refused.keys.sorted {
+          $0.table == $1.table ? $0.key.lexicographicallyPrecedes($1.key) : $0.table < $1.table
+        }
+        for row in rows {
           guard let sql = transaction.sql.first(where: { $0.shape.id == row.table }) else {
             continue
           }
           let writer = try pass.writer(for: sql)
           // A trigger may have removed it.
           if try writer.read(row.key) == nil { continue }
-          try writer.hold(row.key, .constraint, adding: content)
+          try writer.hold(row.key, .constraint, adding: refused[row]!)
         }
         try pass.finish()
       }
