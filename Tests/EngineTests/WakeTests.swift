@@ -258,6 +258,26 @@ private final class MoodyRemote: Remote {
     }
   }
 
+  @Test func `a database that was closed is not asked again and again`() async throws {
+    let failures = Mutex(0)
+    let a = try await Phone { _ in [MoodyRemote()] }
+    let engine = SyncEngine(
+      a.replica, remote: MoodyRemote(),
+      environment: SyncEnvironment(
+        backoff: long,
+        jitter: {
+          failures.withLock { $0 += 1 }
+          return 1
+        }, pollInterval: .milliseconds(5)))
+    try await run(engine) {
+      await wait(engine) { $0.phase == .upToDate }
+      try a.database.close()
+      await wait(engine) { $0.phase == .waiting && $0.lastError?.code == .local }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    #expect(failures.withLock { $0 } < 5)
+  }
+
   @Test func `a token closure that reaches nobody is being offline`() async throws {
     for (error, code) in [
       (URLError(.notConnectedToInternet) as any Error, RemoteError.Code.unreachable),

@@ -153,7 +153,7 @@ private func run(_ program: String, _ arguments: [String]) throws {
         try $0.execute(sql: "ATTACH ? AS other", arguments: [path])
       }
       let (a, b) = (
-        try Device(schema, id: 2, database: database) { try $0.execute(sql: creation) },
+        try Device(database, schema, id: 2, migrator: .steps([creation])),
         try Device(schema, id: 3) { try $0.execute(sql: creation) }
       )
       try a.execute("INSERT INTO main.book VALUES ('2', 'Emma')")

@@ -108,7 +108,7 @@ extension Device {
     #expect(
       try b.column("SELECT rowid || id || place || ifnull(name, '') || mine FROM slot ORDER BY id")
         == ["11Anewmine1", "22Bmine2", "33Cmine3"])
-    #expect(try b.store.counts().heldRows == 0)
+    #expect(try b.store.counts().heldAside == 0)
     try expectEqual(a, b)
   }
 

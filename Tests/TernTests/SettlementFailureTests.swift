@@ -81,19 +81,19 @@ private final class LockBehindChange: TransactionObserver {
     try a.commit("INSERT INTO child VALUES ('c', 'p', 'C')")
     try b.commit("DELETE FROM parent")
     try a.pull(from: b)
-    #expect(try a.store.counts().heldRows == 1)
+    #expect(try a.store.counts().heldAside == 1)
     return shared
   }
 
   private func expectSettled(_ shared: Shared) throws {
     let store = shared.device.store
-    #expect(try store.counts().heldRows == 1)
+    #expect(try store.counts().heldAside == 1)
     #expect(try store.hasNews())
     #expect(throws: DatabaseError.self) { try store.seal() }
     try shared.unlock()
     #expect(try store.hasNews())
     try store.seal()
-    #expect(try store.counts().heldRows == 0)
+    #expect(try store.counts().heldAside == 0)
     #expect(try !store.hasNews())
     #expect(try shared.device.column("SELECT name FROM child") == ["C"])
   }
@@ -145,10 +145,10 @@ private final class LockBehindChange: TransactionObserver {
         try $0.execute(sql: "INSERT INTO parent VALUES ('p', 'again')")
       }
     }
-    #expect(try a.store.counts().heldRows == 1)
+    #expect(try a.store.counts().heldAside == 1)
     #expect(try a.store.hasNews())
     try a.store.seal()
-    #expect(try a.store.counts().heldRows == 0)
+    #expect(try a.store.counts().heldAside == 0)
     #expect(try !a.store.hasNews())
   }
 }

@@ -164,7 +164,7 @@ public actor SyncEngine {
             guard await wakes.next(isolation: self) != nil else { return }
           }
         case .wait(let delay, let pause):
-          try report(.waiting)
+          reportWaiting()
           let end = await wait(delay, pause, after: failure, signals, &wakes)
           guard let end else { return }
           event = end
@@ -413,6 +413,11 @@ public actor SyncEngine {
     guard let refusal = session.refusal else { return try report(.upToDate) }
     status.update { $0.lastError = refusal.error }
     try report(.waiting)
+  }
+
+  /// Also where a database that is closed counts nothing: what fails here is waited for all the same.
+  private func reportWaiting() {
+    do { try report(.waiting) } catch { status.update { $0.phase = .waiting } }
   }
 
   private func report(_ phase: SyncStatus.Moment.Phase) throws {
