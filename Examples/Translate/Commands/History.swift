@@ -33,8 +33,8 @@ struct History: AsyncParsableCommand {
   @Option(help: ArgumentHelp(Word.limitHelp.text)) var limit = TranslateDatabase.mostPhrases
 
   func run() async throws {
-    guard limit > 0 else { throw Refusal(Word.badLimit.text(limit)) }
     try await listing.file.use { database, _ in
+      guard limit > 0 else { throw Refusal(Word.badLimit.text(limit)) }
       try listing.say(
         try await database.pool.read { try Entry.newest(limit, in: conversation, $0) })
     }
