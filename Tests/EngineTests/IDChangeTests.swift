@@ -183,7 +183,8 @@ import Testing
           lackedBy: VersionVector([id: .max]), maximumBytes: .max)
         _ = try copy.replica.store.merge(
           PulledPage(
-            operations: answer, cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+            operations: answer, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
+            nowMilliseconds: 0),
           from: RemotePlace(remoteID: "way", epoch: "e", cursor: nil))
         try await copy.database.write { try $0.execute(sql: "DELETE FROM grdb_tern_main_remote") }
         try await write(copy, "w", "x", "y", "z")

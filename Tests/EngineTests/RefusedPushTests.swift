@@ -19,7 +19,7 @@ private final class RefusingRemote: Remote {
   }
 
   func greet() async throws -> RemoteGreeting { try await remote.greet() }
-  func push(_ operations: [Operation]) async throws -> PushReceipt {
+  func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     let count = pushes.withLock { count in
       count += 1
       return count
@@ -27,7 +27,7 @@ private final class RefusingRemote: Remote {
     if count <= refusals { throw error }
     return try await remote.push(operations)
   }
-  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await remote.pull(after: cursor, excluding: excluded)
   }
   func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }

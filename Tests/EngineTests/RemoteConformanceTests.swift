@@ -66,10 +66,10 @@ private struct Doubling: Remote {
   var id: String { remote.id }
 
   func greet() async throws -> RemoteGreeting { try await remote.greet() }
-  func push(_ operations: [Operation]) async throws -> PushReceipt {
+  func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try await remote.push(operations)
   }
-  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     var page = try await remote.pull(after: cursor, excluding: excluded)
     page.operations += page.operations
     return page

@@ -123,7 +123,7 @@ import Testing
     let author = try c.replica.store.replicaID()
     let times = first.operations.map(\.envelope.time)
     let copies = (1...4).map { number in
-      Operation(
+      SyncOperation(
         .init(
           replica: author, sequence: UInt64(number),
           time: HybridTime(milliseconds: times[0].milliseconds - 60_000 + Int64(number))), body: [])
@@ -212,7 +212,7 @@ import Testing
     let envelope = first.operations[0].envelope
     var earlier = envelope
     earlier.time = HybridTime(milliseconds: envelope.time.milliseconds + 60_000)
-    _ = try await second.push([Operation(earlier, body: [])])
+    _ = try await second.push([SyncOperation(earlier, body: [])])
     try await c.execute("INSERT INTO item VALUES ('c2', 'one copy', 1)")
     try await c.syncOnce()
     try await b.engines[0].syncOnce()

@@ -29,11 +29,11 @@ private final class MoodyRemote: Remote {
     try check()
     return try await memory.greet()
   }
-  func push(_ operations: [Tern.Operation]) async throws -> PushReceipt {
+  func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try check()
     return try await memory.push(operations)
   }
-  func pull(after cursor: Tern.Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try check()
     return try await memory.pull(after: cursor, excluding: excluded)
   }
@@ -299,10 +299,10 @@ private struct RefusingPushes: Remote {
 
   var id: String { memory.id }
   func greet() async throws -> RemoteGreeting { try await memory.greet() }
-  func push(_ operations: [Tern.Operation]) async throws -> PushReceipt {
+  func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     throw RemoteError(.tooLarge, "not that")
   }
-  func pull(after cursor: Tern.Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await memory.pull(after: cursor, excluding: excluded)
   }
   func positions() -> AsyncThrowingStream<UInt64, any Error> { memory.positions() }

@@ -30,10 +30,10 @@ var generator = SeededGenerator(seed: sequence)
 while true {
   sequence += 1
   let body = (0..<200_000).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-  let envelope = Operation.Envelope(
+  let envelope = SyncOperation.Envelope(
     replica: writer, sequence: sequence,
     time: HybridTime(milliseconds: 1_700_000_000_000 + Int64(sequence)))
-  _ = try await remote.push([Operation(envelope, body: body)])
+  _ = try await remote.push([SyncOperation(envelope, body: body)])
   let line = Array("\(sequence)\n".utf8)
   guard write(STDOUT_FILENO, line, line.count) == line.count else { exit(1) }
 }

@@ -11,7 +11,7 @@ struct InspectCommandTests {
   @Test func `a server's file shows spaces, heads and tokens, and stays as it was`() async throws {
     try await inFolder { folder in
       let data = folder + "/server.tern"
-      let operation = Operation(
+      let operation = SyncOperation(
         .init(
           replica: ReplicaID(high: 0, low: 7), sequence: 1, time: HybridTime(milliseconds: 1),
           seen: VersionVector(), schemaVersion: 1, continues: false), body: [])

@@ -6,8 +6,8 @@ import Testing
   private func operation(
     _ author: UInt64, _ sequence: UInt64, at milliseconds: Int64 = 1_700_000_000_000,
     counter: UInt64 = 0, schemaVersion: UInt32 = 1, continues: Bool = false
-  ) -> Operation {
-    Operation(
+  ) -> SyncOperation {
+    SyncOperation(
       .init(
         replica: ReplicaID(high: author, low: 0), sequence: sequence,
         time: HybridTime(rawValue: UInt64(milliseconds) << 16 | counter),
@@ -16,7 +16,7 @@ import Testing
       body: [])
   }
 
-  private func read(_ content: [UInt8], count: Int) throws(WireError) -> [Operation] {
+  private func read(_ content: [UInt8], count: Int) throws(WireError) -> [SyncOperation] {
     let result = content.withUnsafeBytes { buffer in
       Result { () throws(WireError) in try BatchContent.read(buffer, count: count) }
     }
@@ -25,7 +25,7 @@ import Testing
 
   /// - Returns: how many stand whole.
   private func expectSame(
-    _ operations: [Operation], location: SourceLocation = #_sourceLocation
+    _ operations: [SyncOperation], location: SourceLocation = #_sourceLocation
   ) throws -> Int {
     let content = BatchContent.write(operations)
     #expect(try read(content, count: operations.count) == operations, sourceLocation: location)
@@ -89,10 +89,10 @@ import Testing
   }
 }
 
-extension Operation {
-  fileprivate var withoutSeen: Operation {
+extension SyncOperation {
+  fileprivate var withoutSeen: SyncOperation {
     var envelope = envelope
     envelope.seen = .init()
-    return Operation(envelope, body: Array(bytes[bodyOffset...]))
+    return SyncOperation(envelope, body: Array(bytes[bodyOffset...]))
   }
 }

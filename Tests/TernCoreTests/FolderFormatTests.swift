@@ -3,7 +3,7 @@ import TernTesting
 import Testing
 
 @Suite struct FolderFormatTests {
-  private static func file(_ frames: [[TernCore.Operation]]) -> [UInt8] {
+  private static func file(_ frames: [[SyncOperation]]) -> [UInt8] {
     var bytes = FolderFormat.head(writer: ReplicaID(high: 1, low: 2), space: "home")
     for frame in frames {
       bytes += FolderFormat.frame(frame, after: FolderFormat.check(endOf: bytes))
@@ -12,11 +12,11 @@ import Testing
   }
 
   /// The whole frames of a file.
-  private static func read(_ bytes: [UInt8]) -> [[TernCore.Operation]]? {
+  private static func read(_ bytes: [UInt8]) -> [[SyncOperation]]? {
     bytes.withUnsafeBytes { buffer in
       guard let head = try? FolderHead(buffer), head.space == "home" else { return nil }
       var (offset, check) = (head.byteCount, head.check)
-      var frames: [[TernCore.Operation]] = []
+      var frames: [[SyncOperation]] = []
       while case .whole(let operations, let count, let next) = FolderFrame(
         UnsafeRawBufferPointer(rebasing: buffer[offset...]), after: check)
       {
@@ -28,12 +28,12 @@ import Testing
   }
 
   private static func operation(_ sequence: UInt64, time: Int64? = nil, text: String = "")
-    -> TernCore.Operation
+    -> SyncOperation
   {
-    let envelope = TernCore.Operation.Envelope(
+    let envelope = SyncOperation.Envelope(
       replica: ReplicaID(high: 3, low: 4), sequence: sequence,
       time: HybridTime(milliseconds: time ?? Int64(sequence)))
-    return TernCore.Operation(envelope, body: Array("\(text)\(sequence)".utf8))
+    return SyncOperation(envelope, body: Array("\(text)\(sequence)".utf8))
   }
 
   @Test func `the format of the page`() {
@@ -75,7 +75,7 @@ import Testing
 
   @Test func `a cursor has one form`() {
     var given = VersionVector()
-    #expect(FolderCursor(Cursor(rawValue: "folder1")) == FolderCursor())
+    #expect(FolderCursor(RemoteCursor(rawValue: "folder1")) == FolderCursor())
     given[ReplicaID(high: 2, low: 1)] = 7
     given[ReplicaID(high: 1, low: 1)] = 1 << 39
     let cursor = FolderCursor(given).cursor
@@ -85,7 +85,7 @@ import Testing
       "", "folder2", "folder1,", text + ",", text.uppercased(), String(text.dropLast()),
       text.replacingOccurrences(of: ":7", with: ":07"),
     ] {
-      #expect(FolderCursor(Cursor(rawValue: strange)) == nil, "\(strange)")
+      #expect(FolderCursor(RemoteCursor(rawValue: strange)) == nil, "\(strange)")
     }
   }
 

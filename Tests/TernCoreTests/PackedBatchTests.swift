@@ -12,7 +12,7 @@ import Testing
         body.append(row: .insert, life: 1)
         body.append(.text(Array(key.utf8)))
         body.appendEndOfBlock()
-        return Operation(
+        return SyncOperation(
           .init(
             replica: ReplicaID(high: 0, low: 7), sequence: UInt64(index + 1),
             time: HybridTime(milliseconds: Int64(index + 1))), body: body.bytes)

@@ -131,17 +131,17 @@ struct RandomWire {
     }
   }
 
-  mutating func operation() -> Operation {
+  mutating func operation() -> SyncOperation {
     var seen = VersionVector()
     for _ in 0..<Int.random(in: 0...3, using: &generator) {
       seen[ReplicaID(using: &generator)] = .random(in: 1...1 << 40 - 1, using: &generator)
     }
-    let envelope = Operation.Envelope(
+    let envelope = SyncOperation.Envelope(
       replica: ReplicaID(using: &generator),
       sequence: .random(in: 1...1 << 40 - 1, using: &generator),
       time: HybridTime(rawValue: .random(in: 1..<1 << 63, using: &generator)), seen: seen,
       schemaVersion: .random(in: 0...UInt32.max, using: &generator),
       continues: Bool.random(using: &generator))
-    return Operation(envelope, body: body())
+    return SyncOperation(envelope, body: body())
   }
 }

@@ -147,7 +147,7 @@ import Testing
   // MARK: - States
 
   private let snapshot = RemoteSnapshot(
-    id: "s", position: 3, cursor: Cursor(rawValue: "3"), parts: 1)
+    id: "s", position: 3, cursor: RemoteCursor(rawValue: "3"), parts: 1)
   private let differs = RemoteError(.stateDiffers, "item")
 
   /// In a space with another replica's report, with nothing else left to do.
@@ -167,7 +167,8 @@ import Testing
 
   private var report: StateReport {
     StateReport(
-      replica: ReplicaID(high: 0, low: 2), cursor: Cursor(rawValue: "3"), operations: 3, tables: [:]
+      replica: ReplicaID(high: 0, low: 2), cursor: RemoteCursor(rawValue: "3"), operations: 3,
+      tables: [:]
     )
   }
 

@@ -2,9 +2,6 @@ import Foundation
 import TernCore
 import Testing
 
-// Foundation on Linux brings an `Operation` of its own.
-private typealias Operation = TernCore.Operation
-
 /// `Docs/WireFormat.md` ends with an example, which is what this library reads and writes.
 @Suite struct WireFormatDocumentTests {
   private static func example() throws -> [UInt8] {
@@ -20,7 +17,7 @@ private typealias Operation = TernCore.Operation
 
   private static let author = ReplicaID(bytes: 0..<16)!
 
-  private static func operation() -> Operation {
+  private static func operation() -> SyncOperation {
     var body = ByteWriter()
     body.append(
       block: BodyBlock(
@@ -35,23 +32,23 @@ private typealias Operation = TernCore.Operation
     body.append(row: .delete, life: 4)
     body.append("3" as Value)
     body.appendEndOfBlock()
-    let envelope = Operation.Envelope(
+    let envelope = SyncOperation.Envelope(
       replica: author, sequence: 3,
       time: HybridTime(milliseconds: 1_700_000_000_000).next(atMilliseconds: 0),
       seen: VersionVector([ReplicaID(bytes: 16..<32)!: 5]), schemaVersion: 2)
-    return Operation(envelope, body: body.bytes)
+    return SyncOperation(envelope, body: body.bytes)
   }
 
-  private static func next() -> Operation {
+  private static func next() -> SyncOperation {
     var body = ByteWriter()
     body.append(block: BodyBlock(table: "book", keyColumns: ["isbn"], columns: []))
     body.append(row: .delete, life: 2)
     body.append("1" as Value)
     body.appendEndOfBlock()
-    let envelope = Operation.Envelope(
+    let envelope = SyncOperation.Envelope(
       replica: author, sequence: 4, time: HybridTime(milliseconds: 1_700_000_010_000),
       schemaVersion: 2)
-    return Operation(envelope, body: body.bytes)
+    return SyncOperation(envelope, body: body.bytes)
   }
 
   @Test func `the example decodes to what its notes say`() throws {

@@ -46,7 +46,7 @@ import Testing
     }
     expect(.tooLarge) { _ = try Batch(encoded: frame(count: 10_001, length: 0)) }
     expect(.tooLarge) {
-      _ = try Operation(bytes: [UInt8](repeating: 1, count: Operation.Limit.bytes + 1))
+      _ = try SyncOperation(bytes: [UInt8](repeating: 1, count: SyncOperation.Limit.bytes + 1))
     }
   }
 
@@ -93,11 +93,11 @@ import Testing
   }
 
   private func operation(_ change: (inout [UInt8]) -> Void) throws {
-    let envelope = Operation.Envelope(
+    let envelope = SyncOperation.Envelope(
       replica: ReplicaID(high: 1, low: 2), sequence: 1, time: HybridTime(milliseconds: 1))
-    var bytes = Operation(envelope, body: []).bytes
+    var bytes = SyncOperation(envelope, body: []).bytes
     change(&bytes)
-    _ = try Operation(bytes: bytes)
+    _ = try SyncOperation(bytes: bytes)
   }
 
   @Test func `envelopes of another version or kind say so`() {

@@ -8,10 +8,10 @@ import Testing
   func `an operation decodes to what it was, and encodes to its bytes`(_ seed: Int) throws {
     var random = RandomWire(seed: seed)
     let operation = random.operation()
-    let decoded = try Operation(bytes: operation.bytes)
+    let decoded = try SyncOperation(bytes: operation.bytes)
     #expect(decoded == operation)
     let body = decoded.bytes[decoded.bodyOffset...]
-    #expect(Operation(decoded.envelope, body: Array(body)).bytes == operation.bytes)
+    #expect(SyncOperation(decoded.envelope, body: Array(body)).bytes == operation.bytes)
     #expect(try rewritten(body) == Array(body))
   }
 
@@ -25,7 +25,9 @@ import Testing
   @Test func `every cut of an operation or its body is refused`() throws {
     let operation = try Self.sample()
     for count in operation.bytes.indices {
-      #expect(throws: WireError.self) { try Operation(bytes: Array(operation.bytes.prefix(count))) }
+      #expect(throws: WireError.self) {
+        try SyncOperation(bytes: Array(operation.bytes.prefix(count)))
+      }
     }
     let body = operation.bytes[operation.bodyOffset...]
     for count in 1..<body.count {
@@ -39,9 +41,9 @@ import Testing
       for flipped in 1...UInt8.max {
         var bytes = operation.bytes
         bytes[index] ^= flipped
-        guard let decoded = try? Operation(bytes: bytes) else { continue }
+        guard let decoded = try? SyncOperation(bytes: bytes) else { continue }
         let body = Array(bytes[decoded.bodyOffset...])
-        try require(Operation(decoded.envelope, body: body).bytes == bytes, index, flipped)
+        try require(SyncOperation(decoded.envelope, body: body).bytes == bytes, index, flipped)
         guard let again = try? rewritten(body) else { continue }
         try require(again == body, index, flipped)
       }
@@ -70,7 +72,7 @@ import Testing
   }
 
   /// Of one block: a cut between two is a body too.
-  private static func sample() throws -> Operation {
+  private static func sample() throws -> SyncOperation {
     for seed in 0..<1000 {
       var random = RandomWire(seed: seed)
       let operation = random.operation()

@@ -101,7 +101,8 @@ import Testing
     let b = try device(2)
     _ = try b.store.merge(
       PulledPage(
-        operations: [operation], cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+        operations: [operation], cursor: RemoteCursor(rawValue: "1"), hasMore: false,
+        nowMilliseconds: 0),
       from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
     #expect(try b.rows("SELECT a FROM item WHERE id = 'r0'") == [[0.databaseValue]])
     #expect(try b.rows("SELECT 1 FROM item").count == Self.count - 1)

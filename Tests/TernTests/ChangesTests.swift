@@ -67,9 +67,10 @@ private func device(_ id: UInt64) throws -> Device {
     try a.store.seal()
     let operations = try a.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
     let place = RemotePlace(remoteID: "peer", epoch: "e", cursor: nil)
-    func page(_ operations: [Operation]) -> PulledPage {
+    func page(_ operations: [SyncOperation]) -> PulledPage {
       PulledPage(
-        operations: operations, cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0)
+        operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
+        nowMilliseconds: 0)
     }
     #expect(throws: MergeError.self) {
       try b.store.merge(page([operations[1]]), from: place)

@@ -149,7 +149,7 @@ extension Device {
   @Test func `a row that is too large to travel says so`() async throws {
     let (a, _) = try pair(.deleteWins)
     #expect(try await !a.explain().isTooLarge)
-    try a.execute("UPDATE t SET a = zeroblob(\(Operation.Limit.rowBytes))")
+    try a.execute("UPDATE t SET a = zeroblob(\(SyncOperation.Limit.rowBytes))")
     #expect(try await a.explain().isTooLarge)
   }
 

@@ -119,7 +119,7 @@ private let family = """
     #expect(throws: MergeError.self) {
       try b.store.merge(
         PulledPage(
-          operations: Array(second), cursor: Cursor(rawValue: "1"), hasMore: false,
+          operations: Array(second), cursor: RemoteCursor(rawValue: "1"), hasMore: false,
           nowMilliseconds: 0), from: RemotePlace(remoteID: "r", epoch: "e", cursor: nil))
     }
     #expect(throws: DatabaseError.self) {

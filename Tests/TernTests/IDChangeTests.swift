@@ -115,7 +115,7 @@ import Testing
     try copy.commit(
       "UPDATE t SET n = n + 10 WHERE id = '2'; INSERT INTO t VALUES ('4', 'four', 4, 'm')")
     try copy.execute(
-      "UPDATE t SET a = zeroblob(\(Tern.Operation.Limit.rowBytes + 1)) WHERE id = '1'")
+      "UPDATE t SET a = zeroblob(\(SyncOperation.Limit.rowBytes + 1)) WHERE id = '1'")
     try copy.store.seal()
     #expect(try copy.store.counts().largeRows.count == 1)
     try copy.execute(

@@ -49,7 +49,7 @@ extension Device {
       PulledPage(
         operations: operations.filter {
           ids.contains($0.envelope.replica) && $0.envelope.sequence <= last
-        }, cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+        }, cursor: RemoteCursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
       from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
   }
 }

@@ -174,7 +174,8 @@ extension Device {
     try a.commit("UPDATE book SET shelf = 'C'; DELETE FROM book")
     // Later than all of b's.
     _ = try a.store.merge(
-      PulledPage(operations: [], cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+      PulledPage(
+        operations: [], cursor: RemoteCursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
       from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
     try meet(a, b)
     try expectEqual(a, b, "book")

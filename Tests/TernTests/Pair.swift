@@ -51,7 +51,8 @@ struct Device {
       lackedBy: store.versionVector(), maximumBytes: .max)
     return try store.merge(
       PulledPage(
-        operations: operations, cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+        operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
+        nowMilliseconds: 0),
       from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
   }
 }

@@ -1,8 +1,7 @@
+import Foundation
 import GRDB
 import Tern
 import Testing
-
-import struct Foundation.Data
 
 private let creation =
   "CREATE TABLE item (id TEXT NOT NULL PRIMARY KEY, text, n INTEGER NOT NULL DEFAULT 0)"
@@ -16,19 +15,20 @@ private func device(_ id: UInt64) throws -> Device {
 extension Device {
   /// Merges given operations as a page of a remote's.
   @discardableResult
-  func merge(_ operations: [Operation]) throws -> MergeSummary {
+  func merge(_ operations: [SyncOperation]) throws -> MergeSummary {
     try store.merge(
       PulledPage(
-        operations: operations, cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+        operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
+        nowMilliseconds: 0),
       from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
   }
 
   /// Sealed operations, of which the last has its body cut short, and that one as it was.
-  func operationsWithBadEnd() throws -> (all: [Operation], whole: Operation) {
+  func operationsWithBadEnd() throws -> (all: [SyncOperation], whole: SyncOperation) {
     var all = try store.operations(lackedBy: VersionVector(), maximumBytes: .max)
     let whole = all.removeLast()
     let body = Array(whole.bytes[whole.bodyOffset...].dropLast(3))
-    return (all + [Operation(whole.envelope, body: body)], whole)
+    return (all + [SyncOperation(whole.envelope, body: body)], whole)
   }
 }
 

@@ -60,13 +60,13 @@ private let schema = SyncSchema(version: 1, tables: [SyncTable("thing"), SyncTab
 
   /// Merges in a random order that keeps each author's own, in pages of random length.
   private func merge(
-    _ operations: [Tern.Operation], into device: Device, _ generator: inout SeededGenerator
+    _ operations: [SyncOperation], into device: Device, _ generator: inout SeededGenerator
   ) throws {
     var queues = Array(
       Dictionary(grouping: operations, by: \.envelope.replica).sorted { $0.key < $1.key }
         .map { $0.value[...] })
     while !queues.isEmpty {
-      var page: [Tern.Operation] = []
+      var page: [SyncOperation] = []
       for _ in 0..<Int.random(in: 1...6, using: &generator) where !queues.isEmpty {
         let index = Int.random(in: queues.indices, using: &generator)
         page.append(queues[index].removeFirst())
@@ -74,7 +74,7 @@ private let schema = SyncSchema(version: 1, tables: [SyncTable("thing"), SyncTab
       }
       _ = try device.store.merge(
         PulledPage(
-          operations: page, cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+          operations: page, cursor: RemoteCursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
         from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
     }
   }

@@ -41,7 +41,7 @@ struct NotedRow {
   /// It was deleted, and its values are those that it held.
   private var isGone: Bool { scan.int64(stateColumn + 5) == 2 }
   /// No operation can hold the row's change.
-  var isTooLarge: Bool { isOverLimit || encoded.count > Operation.Limit.rowBytes }
+  var isTooLarge: Bool { isOverLimit || encoded.count > SyncOperation.Limit.rowBytes }
   var packedKey: [UInt8] { keyWriter.bytes }
 
   var key: [Value] {

@@ -163,7 +163,7 @@ struct Seal {
       }
       if state.isDeleted { try transaction.keepGone(sql, row, state) }
       restore(row.lost, of: row, in: index)
-      if body.count > Operation.Limit.fragmentBytes {
+      if body.count > SyncOperation.Limit.fragmentBytes {
         body.appendEndOfBlock()
         isOpen = false
         try cut(continues: true)
@@ -211,7 +211,7 @@ struct Seal {
   private mutating func cut(continues: Bool) throws {
     author.stored += 1
     let seen = fragments == 0 ? try transaction.announceSeen() : VersionVector()
-    let operation = Operation(
+    let operation = SyncOperation(
       .init(
         replica: transaction.ownID, sequence: author.stored, time: time, seen: seen,
         schemaVersion: transaction.schemaVersion, continues: continues), body: body.bytes)

@@ -95,9 +95,9 @@ final class LogDoctor {
       if sequence > next { try lacks(sequence - 1) }
       next = sequence + 1
     }
-    let operation: Operation
+    let operation: SyncOperation
     do throws(WireError) {
-      operation = try Operation(bytes: Array(bytes))
+      operation = try SyncOperation(bytes: Array(bytes))
     } catch {
       last = isTrimmed ? last : nil
       return try findings.add(
@@ -121,7 +121,8 @@ final class LogDoctor {
   }
 
   /// Whether it can come behind the one before it.
-  private func follow(_ envelope: Operation.Envelope, _ row: StoreTransaction.AuthorRow) throws {
+  private func follow(_ envelope: SyncOperation.Envelope, _ row: StoreTransaction.AuthorRow) throws
+  {
     let sequence = next - 1
     if let last {
       let isInOrder = last.continues ? envelope.time == last.time : envelope.time > last.time

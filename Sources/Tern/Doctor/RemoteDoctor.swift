@@ -31,7 +31,7 @@ struct RemoteDoctor {
     defer { select.reset() }
     while try select.step() {
       guard let remote = select.value(0).value?.string, let text = select.value(1).value?.string,
-        let cursor = FolderCursor(Cursor(rawValue: text))
+        let cursor = FolderCursor(RemoteCursor(rawValue: text))
       else { continue }
       let forks = try transaction.forks(at: remote)
       for (replica, sequence) in cursor.given.sorted {

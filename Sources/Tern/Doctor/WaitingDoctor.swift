@@ -65,7 +65,7 @@ struct WaitingDoctor {
       var place = place(id)
       place.table = part.table
       place.column = part.column.isEmpty ? nil : part.column
-      let operation: Operation?
+      let operation: SyncOperation?
       do {
         operation = try transaction.operation(id)
       } catch is WireError {
@@ -90,7 +90,7 @@ struct WaitingDoctor {
   }
 
   /// Whether a replay would take the part in.
-  private func isKnown(_ part: DeferredPart, _ operation: Operation, _ pass: MergePass) throws
+  private func isKnown(_ part: DeferredPart, _ operation: SyncOperation, _ pass: MergePass) throws
     -> Bool
   {
     var isKnown = false

@@ -20,7 +20,7 @@ final class WrittenValues {
       uniqueKeysWithValues: zip(transaction.sql.map(\.shape.id), noted))
   }
 
-  func check(_ operation: Operation, _ id: LogID) throws {
+  func check(_ operation: SyncOperation, _ id: LogID) throws {
     guard operation.envelope.schemaVersion == transaction.schemaVersion else { return }
     let stamp = Stamp(time: operation.envelope.time, author: id.author)
     /// A row that comes twice in one operation is merged twice, under one stamp.

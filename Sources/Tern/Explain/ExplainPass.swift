@@ -63,7 +63,7 @@ struct ExplainPass {
       defer { scan.reset() }
       while try scan.step() {
         let bytes = scan.blob(1)
-        let (envelope, bodyOffset) = try Operation.parse(bytes)
+        let (envelope, bodyOffset) = try SyncOperation.parse(bytes)
         for (replica, sequence) in envelope.seen.sequences {
           seen[replica] = max(seen[replica], sequence)
         }
@@ -76,11 +76,11 @@ struct ExplainPass {
   }
 
   private mutating func take(
-    _ id: LogID, _ envelope: Operation.Envelope, _ seen: VersionVector,
+    _ id: LogID, _ envelope: SyncOperation.Envelope, _ seen: VersionVector,
     _ body: UnsafeRawBufferPointer
   ) throws {
     guard standing.isMerged(id) else {
-      let operation = Operation(envelope, body: Array(body))
+      let operation = SyncOperation(envelope, body: Array(body))
       // It is named with the reason by the replica's counts.
       if operation.bodyError() != nil { return }
       waitingChanges += try row.changes(in: body).count

@@ -66,7 +66,7 @@ struct HistoryPass {
       defer { select.reset() }
       guard try select.step() else { return nil }
       return Head(
-        id: LogID(rawValue: select.int64(0)), time: try Operation.parse(select.blob(1)).0.time)
+        id: LogID(rawValue: select.int64(0)), time: try SyncOperation.parse(select.blob(1)).0.time)
     }
   }
 

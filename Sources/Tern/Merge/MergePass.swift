@@ -38,7 +38,7 @@ final class MergePass {
   /// Stores an operation, and merges its group when this completes it.
   ///
   /// - Parameter isOwn: whether this replica wrote it, and merges it again on top of a snapshot.
-  func take(_ operation: Operation, isOwn: Bool = false) throws {
+  func take(_ operation: SyncOperation, isOwn: Bool = false) throws {
     let envelope = operation.envelope
     let index = transaction.authors.add(envelope.replica)
     var author = try transaction.author(index)
@@ -71,7 +71,7 @@ final class MergePass {
     for replica in envelope.seen.sequences.keys where transaction.authors.index(of: replica) == nil
     {
       // Names alone, of which a peer can make up any number, and which only counting needs.
-      if transaction.authors.ids.count >= Operation.Limit.seen { break }
+      if transaction.authors.ids.count >= SyncOperation.Limit.seen { break }
       let seen = transaction.authors.add(replica)
       try transaction.save(.init(stored: 0, merged: 0, time: .zero), of: seen)
     }
@@ -89,7 +89,7 @@ final class MergePass {
   }
 
   /// Merges a group whose last operation is here, or puts it aside.
-  private func complete(_ group: LogGroup, last: Operation) throws {
+  private func complete(_ group: LogGroup, last: SyncOperation) throws {
     let time = last.envelope.time
     if try transaction.isFuture(time, remoteMilliseconds: remoteMilliseconds) {
       summary.groupsPutAside += 1
@@ -107,7 +107,7 @@ final class MergePass {
   ///
   /// - Parameter last: its last operation, where that is at hand. Without it the group was put aside,
   ///   and later ones of its author may be merged.
-  func merge(_ group: LogGroup, last: Operation? = nil) throws {
+  func merge(_ group: LogGroup, last: SyncOperation? = nil) throws {
     for sequence in group.sequences {
       let isLast = sequence == last?.envelope.sequence
       let operation = try isLast ? last! : transaction.part(sequence, of: group)
@@ -116,7 +116,7 @@ final class MergePass {
     }
   }
 
-  private func merge(_ operation: Operation, author: UInt32, isInTurn: Bool) throws {
+  private func merge(_ operation: SyncOperation, author: UInt32, isInTurn: Bool) throws {
     let stamp = Stamp(time: operation.envelope.time, author: author)
     let id = LogID(author: author, sequence: operation.envelope.sequence)
     let turn = Turn(
@@ -149,7 +149,7 @@ final class MergePass {
   /// now: each exactly once, which counters need.
   ///
   /// - Returns: the parts that wait no longer.
-  func replay(_ operation: Operation, author: UInt32, parts: Set<DeferredPart>) throws
+  func replay(_ operation: SyncOperation, author: UInt32, parts: Set<DeferredPart>) throws
     -> Set<DeferredPart>
   {
     let stamp = Stamp(time: operation.envelope.time, author: author)

@@ -13,7 +13,7 @@ struct LogGroup: Hashable {
 /// Whether a body can be read follows from its bytes alone. All replicas put the same groups aside,
 /// and merge them when a newer Tern can read them; a merge does not depend on their order.
 extension StoreTransaction {
-  func part(_ sequence: UInt64, of group: LogGroup) throws -> Operation {
+  func part(_ sequence: UInt64, of group: LogGroup) throws -> SyncOperation {
     guard let operation = try operation(LogID(author: group.author, sequence: sequence)) else {
       throw ReplicaError(.damaged, "the log lacks an operation that it acknowledged")
     }

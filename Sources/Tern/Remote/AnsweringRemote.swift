@@ -16,11 +16,11 @@ struct AnsweringRemote: Remote {
     try await answer { try await base.greet() }
   }
 
-  func push(_ operations: [Operation]) async throws -> PushReceipt {
+  func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try await answer { try await base.push(operations) }
   }
 
-  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await answer { try await base.pull(after: cursor, excluding: excluded) }
   }
 

@@ -1,6 +1,5 @@
+import Foundation
 import TernNetwork
-
-import class Foundation.JSONEncoder
 
 extension HTTPRemote {
   public var keepsSnapshots: Bool { true }

@@ -1,8 +1,5 @@
+import Foundation
 import TernNetwork
-
-// Not all of Foundation, which has an Operation of its own.
-import struct Foundation.URL
-import struct Foundation.URLError
 
 /// A space on a Tern server, over HTTP. See `Docs/Server.md` for what travels.
 ///
@@ -38,7 +35,7 @@ public struct HTTPRemote: Remote {
     }
   }
 
-  public func push(_ operations: [Operation]) async throws -> PushReceipt {
+  public func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try await answering {
       var request = try await request(.post, "/operations")
       request.headers["Content-Type"] = RemoteAnswer.batchType
@@ -49,7 +46,8 @@ public struct HTTPRemote: Remote {
     }
   }
 
-  public func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage
+  public func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws
+    -> PulledPage
   {
     try await answering {
       let after = cursor.map { "&after=" + Self.escaped($0.rawValue) } ?? ""

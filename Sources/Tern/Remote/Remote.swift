@@ -14,13 +14,13 @@ public protocol Remote: Sendable {
   /// Stores operations in their order; returns when they are durable there.
   ///
   /// - Throws: ``RemoteError``, `CancellationError`.
-  func push(_ operations: [Operation]) async throws -> PushReceipt
+  func push(_ operations: [SyncOperation]) async throws -> PushReceipt
 
   /// Operations after `cursor`, from the beginning when it is `nil`, without those of `excluded`:
   /// who wrote them need not fetch them. The cursor passes them all the same.
   ///
   /// - Throws: ``RemoteError``, `CancellationError`.
-  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage
 
   /// The space's newest position, now and whenever it grows, until the connection ends.
   func positions() -> AsyncThrowingStream<UInt64, any Error>

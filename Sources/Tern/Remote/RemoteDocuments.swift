@@ -46,7 +46,7 @@ struct SnapshotDocument: Decodable {
       throw RemoteError(.unexpectedAnswer, "the greeting names a snapshot without parts")
     }
     return RemoteSnapshot(
-      id: id, position: position, cursor: Cursor(rawValue: cursor), parts: parts,
+      id: id, position: position, cursor: RemoteCursor(rawValue: cursor), parts: parts,
       heads: try GreetingDocument.vector(heads))
   }
 }

@@ -1,7 +1,6 @@
+import Foundation
 import TernCore
 import TernDatabase
-
-import class Foundation.FileManager
 
 extension Replica {
   /// Forgets a remote that this replica will not sync with again, in one transaction: its cursor, what it

@@ -104,16 +104,16 @@ struct LogTrim {
   /// The last operation that is old enough and ends its group.
   private func lastOld(
     _ author: UInt32, _ sequences: ClosedRange<UInt64>, before milliseconds: Int64
-  ) throws -> Operation.Envelope? {
+  ) throws -> SyncOperation.Envelope? {
     let select = try transaction.statement(
       "SELECT bytes FROM \(transaction.tables.log) WHERE id >= ? AND id <= ? "
         + "ORDER BY id LIMIT \(Self.step)")
     select.bind(1, LogID(author: author, sequence: sequences.lowerBound).rawValue)
     select.bind(2, LogID(author: author, sequence: sequences.upperBound).rawValue)
     defer { select.reset() }
-    var last: Operation.Envelope?
+    var last: SyncOperation.Envelope?
     while try select.step() {
-      let envelope = try Operation.parse(select.blob(0)).0
+      let envelope = try SyncOperation.parse(select.blob(0)).0
       if envelope.time.milliseconds >= milliseconds { break }
       if !envelope.continues { last = envelope }
     }

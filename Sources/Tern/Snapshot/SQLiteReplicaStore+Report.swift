@@ -1,9 +1,6 @@
+import Foundation
 import TernCore
 import TernDatabase
-
-import struct Foundation.Data
-import class Foundation.JSONDecoder
-import class Foundation.JSONEncoder
 
 extension SQLiteReplicaStore {
   package func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport?

@@ -30,7 +30,7 @@ struct SnapshotCut {
       throw SnapshotError(
         .largeRows,
         "rows of \(tables) are too long to travel; a snapshot would lack them: make them shorter "
-          + "than \(Operation.Limit.rowBytes) bytes, or let another device cut it")
+          + "than \(SyncOperation.Limit.rowBytes) bytes, or let another device cut it")
     }
     var authors: [SnapshotHeading.Author] = []
     var beginnings: [ReplicaID: SnapshotHead] = [:]

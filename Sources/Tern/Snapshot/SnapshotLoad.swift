@@ -128,7 +128,7 @@ final class SnapshotLoad {
   }
 
   /// Notes an operation of a group that is not whole: it is stored behind the heads, with the tail.
-  private func takePart(_ waiting: WaitingOperation, _ operation: Operation) throws {
+  private func takePart(_ waiting: WaitingOperation, _ operation: SyncOperation) throws {
     guard operation.envelope.continues, waiting.parts.isEmpty, waiting.aside == nil else {
       throw WireError(.malformed, "an operation behind the heads")
     }

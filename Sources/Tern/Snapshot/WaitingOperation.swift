@@ -18,7 +18,7 @@ struct WaitingOperation {
   }
 
   /// - Parameter author: the snapshot's number.
-  func append(to writer: inout ByteWriter, author: UInt32, _ operation: Operation) {
+  func append(to writer: inout ByteWriter, author: UInt32, _ operation: SyncOperation) {
     writer.append(varint: UInt64(author))
     writer.append(varint: UInt64(operation.bytes.count))
     writer.append(raw: operation.bytes)
@@ -39,12 +39,12 @@ struct WaitingOperation {
   /// - Parameter authors: the heading's, with their index here.
   static func read(
     _ reader: inout ByteReader, _ authors: [(id: ReplicaID, index: UInt32)]
-  ) throws -> (WaitingOperation, Operation) {
+  ) throws -> (WaitingOperation, SyncOperation) {
     let place = try reader.varint("author")
     guard place < authors.count else { throw WireError(.malformed, "author") }
     let author = authors[Int(place)]
     let bytes = try reader.bytes(reader.count("operation length"), "operation")
-    let operation = try Operation(bytes: Array(bytes))
+    let operation = try SyncOperation(bytes: Array(bytes))
     guard operation.envelope.replica == author.id else { throw WireError(.malformed, "author") }
     let id = LogID(author: author.index, sequence: operation.envelope.sequence)
     var waiting = WaitingOperation(id: id)
@@ -109,7 +109,7 @@ extension StoreTransaction {
   }
 
   /// Takes one in from a snapshot.
-  func take(_ waiting: WaitingOperation, _ operation: Operation) throws {
+  func take(_ waiting: WaitingOperation, _ operation: SyncOperation) throws {
     let delete = try statement("DELETE FROM \(tables.log) WHERE id = ?")
     delete.bind(1, waiting.id.rawValue)
     try delete.run()

@@ -9,7 +9,7 @@ package protocol ReplicaStore: Sendable {
   /// Turns every noted write into operations. Cheap when there is none. Merges what was put aside
   /// until now, because its time was ahead of the clock.
   ///
-  /// A row longer than ``Operation/Limit/rowBytes`` is left out, and in ``ReplicaCounts/largeRows``
+  /// A row longer than ``SyncOperation/Limit/rowBytes`` is left out, and in ``ReplicaCounts/largeRows``
   /// until a later write makes it short enough or deletes it.
   ///
   /// - Returns: the sequence numbers of the new operations; empty when nothing was noted.
@@ -24,7 +24,7 @@ package protocol ReplicaStore: Sendable {
 
   /// Operations that a remote with these heads lacks, in an order it accepts, up to about
   /// `maximumBytes`, and at least one if there is one.
-  func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation]
+  func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [SyncOperation]
 
   /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-05, INV-06).
   /// Operations that are merged already are passed over. A group of which a body can not be read
@@ -49,7 +49,7 @@ package protocol ReplicaStore: Sendable {
   /// what is returned, whatever becomes of the push, so no other remote's clock gives this
   /// replica's own operations in it new times. Costs no commit where all of them were offered before.
   func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
-    -> [Operation]
+    -> [SyncOperation]
 
   /// Remembers that a remote acknowledged this replica's operations up to a sequence number. They
   /// keep their times for good, also where the remote is wiped and its clock set back (INV-11):
@@ -193,11 +193,11 @@ package struct RemotePlace: Hashable, Sendable {
   /// The remote's epoch when the cursor was given.
   package var epoch: String
   /// Everything before it is merged; `nil` for the beginning.
-  package var cursor: Cursor?
+  package var cursor: RemoteCursor?
   /// Whose operations the page that led there leaves out, because they were this replica's own.
   var excluded: ReplicaID?
 
-  package init(remoteID: String, epoch: String, cursor: Cursor?) {
+  package init(remoteID: String, epoch: String, cursor: RemoteCursor?) {
     self.remoteID = remoteID
     self.epoch = epoch
     self.cursor = cursor
@@ -259,7 +259,7 @@ public struct ReplicaCounts: Hashable, Sendable {
   /// One of them.
   public var firstPutAside: OperationPutAside?
   /// Rows that were written here and are in no operation, by table: because they are longer than
-  /// ``Operation/Limit/rowBytes``, or because a peer brought them to their last life that travels.
+  /// ``SyncOperation/Limit/rowBytes``, or because a peer brought them to their last life that travels.
   public var largeRows: [String: Int] = [:]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]

@@ -63,7 +63,7 @@ struct Restamp {
     return max(others, own ?? .zero)
   }
 
-  private func rewrite(_ operation: Operation, id: LogID) throws {
+  private func rewrite(_ operation: SyncOperation, id: LogID) throws {
     let statement = try transaction.statement(
       "UPDATE \(transaction.tables.log) SET bytes = ? WHERE id = ?")
     try operation.bytes.withUnsafeBytes { bytes in
@@ -73,7 +73,7 @@ struct Restamp {
     }
   }
 
-  private func restampRows(of operation: Operation, from old: HybridTime, to new: HybridTime)
+  private func restampRows(of operation: SyncOperation, from old: HybridTime, to new: HybridTime)
     throws
   {
     var row = BodyRow()

@@ -226,7 +226,9 @@ package final class SQLiteReplicaStore: ReplicaStore {
     try read { try $0.versionVector(\.stored) }
   }
 
-  package func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
+  package func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws
+    -> [SyncOperation]
+  {
     try read { try $0.operations(lackedBy: heads, maximumBytes: maximumBytes) }
   }
 
@@ -239,7 +241,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   package func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
-    -> [Operation]
+    -> [SyncOperation]
   {
     let known = try read { transaction in
       let operations = try transaction.operations(

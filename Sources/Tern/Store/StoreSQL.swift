@@ -36,7 +36,7 @@ final class StoreSQL: Sendable {
       """
     unannounced = """
       SELECT idx, merged FROM \(prefix)author WHERE idx > 0 AND merged > announced
-      ORDER BY idx LIMIT \(Operation.Limit.seen)
+      ORDER BY idx LIMIT \(SyncOperation.Limit.seen)
       """
     appendToLog = "INSERT INTO \(prefix)log (id, bytes) VALUES (?, ?)"
     anyHeld = "SELECT 1 FROM \(prefix)held LIMIT 1"

@@ -30,10 +30,10 @@ extension StoreTransaction {
     return vector
   }
 
-  func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
+  func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [SyncOperation] {
     let select = try statement(
       "SELECT bytes FROM \(tables.log) WHERE id > ? AND id <= ? ORDER BY id")
-    var operations: [Operation] = []
+    var operations: [SyncOperation] = []
     var total = 0
     for (index, id) in authors.ids.enumerated() {
       let known = try author(UInt32(index)).stored
@@ -47,7 +47,7 @@ extension StoreTransaction {
         let bytes = select.blob(0)
         if !operations.isEmpty, total + bytes.count > maximumBytes { return operations }
         total += bytes.count
-        operations.append(try Operation(bytes: Array(bytes)))
+        operations.append(try SyncOperation(bytes: Array(bytes)))
         if operations.count == Batch.Limit.operations { return operations }
       }
     }
@@ -63,7 +63,7 @@ extension StoreTransaction {
     guard try select.step() else { return nil }
     return RemotePlace(
       remoteID: remoteID, epoch: select.value(0).value?.string ?? "",
-      cursor: select.value(1).value?.string.map(Cursor.init(rawValue:)))
+      cursor: select.value(1).value?.string.map(RemoteCursor.init(rawValue:)))
   }
 
   func save(_ place: RemotePlace) throws {
@@ -88,7 +88,7 @@ extension StoreTransaction {
   /// What a remote with these heads lacks, without those of whom it has other operations.
   func operations(
     lackedBy heads: VersionVector, at remoteID: String, maximumBytes: Int
-  ) throws -> [Operation] {
+  ) throws -> [SyncOperation] {
     var heads = heads
     for author in try forks(at: remoteID).keys {
       heads[authors.ids[Int(author)]] = VersionVector.maximumSequence
@@ -97,7 +97,7 @@ extension StoreTransaction {
   }
 
   /// Whether the remote was offered all of this replica's own among the operations.
-  func isOffered(_ operations: [Operation], to remoteID: String) throws -> Bool {
+  func isOffered(_ operations: [SyncOperation], to remoteID: String) throws -> Bool {
     try operations.heads[ownID] <= offered(to: remoteID)
   }
 

@@ -156,7 +156,7 @@ final class StoreTransaction {
 
   // MARK: - Log
 
-  func appendToLog(_ operation: Operation, author: UInt32) throws {
+  func appendToLog(_ operation: SyncOperation, author: UInt32) throws {
     let statement = try statement(tables.statements.appendToLog)
     let id = LogID(author: author, sequence: operation.envelope.sequence)
     try operation.bytes.withUnsafeBytes { bytes in
@@ -166,16 +166,16 @@ final class StoreTransaction {
     }
   }
 
-  func operation(_ id: LogID) throws -> Operation? {
+  func operation(_ id: LogID) throws -> SyncOperation? {
     let statement = try statement("SELECT bytes FROM \(tables.log) WHERE id = ?")
     statement.bind(1, id.rawValue)
     defer { statement.reset() }
     guard try statement.step() else { return nil }
-    return try Operation(bytes: Array(statement.blob(0)))
+    return try SyncOperation(bytes: Array(statement.blob(0)))
   }
 
   /// Whether the log holds other bytes under that number.
-  func isOther(_ operation: Operation, than id: LogID) throws -> Bool {
+  func isOther(_ operation: SyncOperation, than id: LogID) throws -> Bool {
     let statement = try statement("SELECT bytes FROM \(tables.log) WHERE id = ?")
     statement.bind(1, id.rawValue)
     defer { statement.reset() }

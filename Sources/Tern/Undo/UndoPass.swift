@@ -62,7 +62,7 @@ final class UndoPass {
     defer { scan.reset() }
     while try scan.step() {
       let (id, bytes) = (LogID(rawValue: scan.int64(0)), scan.blob(1))
-      let (envelope, bodyOffset) = try Operation.parse(bytes)
+      let (envelope, bodyOffset) = try SyncOperation.parse(bytes)
       let stamp = Stamp(time: envelope.time, author: author)
       guard transaction.authors.isLess(stamp, target.stamp), try !transaction.isWaiting(id) else {
         continue

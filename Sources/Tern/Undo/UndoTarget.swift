@@ -4,7 +4,7 @@ import TernDatabase
 /// The operation that an undo is about.
 struct UndoTarget {
   let group: LogGroup
-  let operations: [Operation]
+  let operations: [SyncOperation]
   let stamp: Stamp
   /// When later operations were undone: what they wrote stands for what stood before.
   let undoTimes: Set<HybridTime>
@@ -49,7 +49,7 @@ struct UndoSearch {
   /// - Returns: `nil` where the log has no further one.
   mutating func next(in transaction: StoreTransaction) throws -> UndoTarget? {
     while last > 0 {
-      var operations: [Operation] = []
+      var operations: [SyncOperation] = []
       var first = last
       while let operation = try transaction.operation(LogID(author: 0, sequence: first)) {
         if !operations.isEmpty, !operation.envelope.continues { break }

@@ -11,7 +11,7 @@ package struct FolderCursor: Hashable, Sendable {
   }
 
   /// Reads a cursor's text, or gives `nil`; only the form that ``cursor`` writes is one.
-  package init?(_ cursor: Cursor) {
+  package init?(_ cursor: RemoteCursor) {
     var given = VersionVector()
     for entry in cursor.rawValue.split(separator: ",", omittingEmptySubsequences: false).dropFirst()
     {
@@ -25,8 +25,8 @@ package struct FolderCursor: Hashable, Sendable {
     guard self.cursor == cursor else { return nil }
   }
 
-  package var cursor: Cursor {
+  package var cursor: RemoteCursor {
     let entries = given.sorted.map { "\($0.replica):\($0.sequence)" }
-    return Cursor(rawValue: (["folder1"] + entries).joined(separator: ","))
+    return RemoteCursor(rawValue: (["folder1"] + entries).joined(separator: ","))
   }
 }

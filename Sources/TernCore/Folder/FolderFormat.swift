@@ -40,7 +40,7 @@ package enum FolderFormat {
   }
 
   /// - Parameter check: of the file before the frame.
-  package static func frame(_ operations: [Operation], after check: UInt32) -> [UInt8] {
+  package static func frame(_ operations: [SyncOperation], after check: UInt32) -> [UInt8] {
     let batch = Batch(operations).encoded()
     var writing = ByteWriter()
     writing.reserve(lengthBytes + batch.count + checkBytes)
@@ -88,7 +88,7 @@ package struct FolderHead: Hashable, Sendable {
 /// What stands where a frame should.
 package enum FolderFrame: Sendable {
   /// A whole frame: its batch, how long it is with everything, and the check of the file so far.
-  case whole([Operation], byteCount: Int, check: UInt32)
+  case whole([SyncOperation], byteCount: Int, check: UInt32)
   /// More bytes are needed to say: so many from the frame's beginning.
   case needs(Int)
   /// Not what its writer wrote: a checksum or a length that can not be. The frame would be so long.

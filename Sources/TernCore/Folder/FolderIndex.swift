@@ -29,14 +29,14 @@ package struct FolderIndex: Sendable {
     package let place: Place
     let continues: Bool
 
-    init(_ operation: Operation, at place: Place) {
+    init(_ operation: SyncOperation, at place: Place) {
       time = operation.envelope.time
       digest = Self.digest(operation)
       self.place = place
       continues = operation.envelope.continues
     }
 
-    static func digest(_ operation: Operation) -> Int {
+    static func digest(_ operation: SyncOperation) -> Int {
       var hasher = Hasher()
       operation.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
       return hasher.finalize()
@@ -62,7 +62,7 @@ package struct FolderIndex: Sendable {
 
   package enum Limit {
     /// Of how many replicas a folder can hold operations: as many as one operation can name.
-    package static let replicas = Operation.Limit.seen
+    package static let replicas = SyncOperation.Limit.seen
   }
 
   private var authors: [ReplicaID: Author] = [:]
@@ -80,7 +80,7 @@ package struct FolderIndex: Sendable {
 
   /// - Returns: `false` for one of a replica more than the folder can have, which is left out.
   @discardableResult
-  package mutating func add(_ operation: Operation, at place: Place) -> Bool {
+  package mutating func add(_ operation: SyncOperation, at place: Place) -> Bool {
     let envelope = operation.envelope
     guard hasRoom(for: envelope.replica) else { return false }
     let new = Record(operation, at: place)
@@ -151,7 +151,7 @@ package struct FolderIndex: Sendable {
     authors[replica]?.record(sequence)?.place
   }
 
-  package func holds(_ operation: Operation) -> Bool {
+  package func holds(_ operation: SyncOperation) -> Bool {
     let envelope = operation.envelope
     return authors[envelope.replica]?.record(envelope.sequence)?.digest == Record.digest(operation)
   }
@@ -160,9 +160,9 @@ package struct FolderIndex: Sendable {
   ///
   /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-not-increasing`, or
   ///   `too-large` for one replica too many.
-  package func new(of pushed: [Operation]) throws(RemoteError) -> [Operation] {
+  package func new(of pushed: [SyncOperation]) throws(RemoteError) -> [SyncOperation] {
     var lasts: [ReplicaID: (sequence: UInt64, record: Record)] = [:]
-    var new: [Operation] = []
+    var new: [SyncOperation] = []
     var added = 0
     for operation in pushed {
       let envelope = operation.envelope
@@ -189,7 +189,8 @@ package struct FolderIndex: Sendable {
     return new
   }
 
-  private func refusal(_ code: RemoteError.Code, _ envelope: Operation.Envelope) -> RemoteError {
+  private func refusal(_ code: RemoteError.Code, _ envelope: SyncOperation.Envelope) -> RemoteError
+  {
     let what = "operation \(envelope.sequence) of replica \(envelope.replica)"
     let message =
       switch code {

@@ -3,9 +3,9 @@
 /// Compressing the frame and not each operation costs nothing on the writing device until it has a
 /// network, and lets many small operations share what they have in common.
 public struct Batch: Hashable, Sendable {
-  public var operations: [Operation]
+  public var operations: [SyncOperation]
 
-  public init(_ operations: [Operation]) {
+  public init(_ operations: [SyncOperation]) {
     self.operations = operations
   }
 
@@ -52,7 +52,7 @@ public struct Batch: Hashable, Sendable {
     operations = try parsed.get()
   }
 
-  private static func parse(_ buffer: UnsafeRawBufferPointer) throws(WireError) -> [Operation] {
+  private static func parse(_ buffer: UnsafeRawBufferPointer) throws(WireError) -> [SyncOperation] {
     var reader = ByteReader(buffer)
     guard try reader.bytes(4, "batch").elementsEqual(magic) else {
       throw WireError(.unsupportedVersion, "batch")

@@ -12,7 +12,7 @@ package enum BatchContent {
     var sequence: UInt64
     var time: HybridTime
 
-    init(_ operation: Operation) {
+    init(_ operation: SyncOperation) {
       let envelope = operation.envelope
       version = operation.bytes[0]
       (replica, sequence, time) = (envelope.replica, envelope.sequence, envelope.time)
@@ -27,7 +27,7 @@ package enum BatchContent {
     }
   }
 
-  package static func write(_ operations: [Operation]) -> [UInt8] {
+  package static func write(_ operations: [SyncOperation]) -> [UInt8] {
     var writer = ByteWriter()
     writer.reserve(operations.reduce(0) { $0 + $1.bytes.count + 4 })
     var places: [ReplicaID: Int] = [:]
@@ -57,16 +57,16 @@ package enum BatchContent {
 
   package static func read(
     _ content: UnsafeRawBufferPointer, count: Int
-  ) throws(WireError) -> [Operation] {
+  ) throws(WireError) -> [SyncOperation] {
     var reader = ByteReader(content)
-    var operations: [Operation] = []
+    var operations: [SyncOperation] = []
     var lasts: [Last] = []
     for _ in 0..<count {
       let place = try reader.varint("operation before")
       guard place <= lasts.count else { throw WireError(.malformed, "operation before") }
       let restCount = try reader.count("operation length")
       if place == 0 {
-        let operation = try Operation(bytes: Array(reader.bytes(restCount, "operation")))
+        let operation = try SyncOperation(bytes: Array(reader.bytes(restCount, "operation")))
         operations.append(operation)
         lasts.append(Last(operation))
       } else {
@@ -81,7 +81,7 @@ package enum BatchContent {
 
   private static func next(
     after last: Last, _ reader: inout ByteReader, _ restCount: Int
-  ) throws(WireError) -> Operation {
+  ) throws(WireError) -> SyncOperation {
     let flags = try reader.byte("operation flags")
     let later = try reader.varint("time")
     guard later <= HybridTime.maximumMilliseconds,
@@ -99,6 +99,6 @@ package enum BatchContent {
     writer.append(varint: last.sequence + 1)
     writer.append(fixed: milliseconds << 16 | UInt64(counter))
     writer.append(raw: try reader.bytes(restCount, "operation"))
-    return try Operation(bytes: writer.bytes)
+    return try SyncOperation(bytes: writer.bytes)
   }
 }

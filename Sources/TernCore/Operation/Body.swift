@@ -39,7 +39,7 @@ package enum BodyLimit {
   package static let columns = 2000
   package static let keyColumns = 64
   /// The greatest life that travels. Half of what fits, so that a row which a peer brought there
-  /// has a next life all the same; that one stays on its device, with ``Operation/Limit/rowBytes``'s
+  /// has a next life all the same; that one stays on its device, with ``SyncOperation/Limit/rowBytes``'s
   /// rows.
   package static let life = UInt32.max >> 1
 }
@@ -156,7 +156,7 @@ package struct BodyReader {
     row.isCarried.removeAll(keepingCapacity: true)
     switch kind {
     case .delete where block.deletes == DeleteRule.Kind.updateWins.rawValue:
-      row.covered = try reader.vector("covered writes", limit: Operation.Limit.seen)
+      row.covered = try reader.vector("covered writes", limit: SyncOperation.Limit.seen)
     case .delete: break
     case .insert:
       for column in block.columns {

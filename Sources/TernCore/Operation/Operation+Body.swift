@@ -1,4 +1,4 @@
-extension Operation {
+extension SyncOperation {
   /// Calls `body` for each block with the reader before its first row; `body` reads every row.
   package func forEachBlock(_ body: (BodyBlock, inout BodyReader) throws -> Void) throws {
     try bytes.withUnsafeBytes { buffer in

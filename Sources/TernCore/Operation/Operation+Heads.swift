@@ -1,4 +1,4 @@
-extension [Operation] {
+extension [SyncOperation] {
   /// The newest sequence number of every author.
   package var heads: VersionVector {
     reduce(into: VersionVector()) { heads, operation in

@@ -1,4 +1,4 @@
-extension Operation {
+extension SyncOperation {
   package static let wireVersion: UInt8 = 1
   private static let continuesFlag: UInt8 = 1
 
@@ -80,10 +80,10 @@ extension Operation {
   }
 
   /// The same operation under another time, for one that no server has accepted yet.
-  package func restamped(_ time: HybridTime) -> Operation {
+  package func restamped(_ time: HybridTime) -> SyncOperation {
     var envelope = envelope
     envelope.time = time
-    return Operation(envelope, body: Array(bytes[bodyOffset...]))
+    return SyncOperation(envelope, body: Array(bytes[bodyOffset...]))
   }
 }
 

@@ -40,7 +40,7 @@ package struct Renaming: Hashable, Sendable {
   /// - Parameter seen: what the old one had said by then that it had seen. The new one says it with its
   ///   first, and the old one's own besides.
   /// - Throws: ``WireError`` for a body that can not be read.
-  package func renamed(_ operation: Operation, seen: VersionVector) throws -> Operation {
+  package func renamed(_ operation: SyncOperation, seen: VersionVector) throws -> SyncOperation {
     precondition(operation.envelope.replica == old && operation.envelope.sequence > last)
     var envelope = operation.envelope
     (envelope.replica, envelope.sequence) = (new, envelope.sequence - last)
@@ -56,7 +56,7 @@ package struct Renaming: Hashable, Sendable {
       while try reader.nextRow(&row, of: block) { try append(row, of: block, to: &body) }
       body.appendEndOfBlock()
     }
-    return Operation(envelope, body: body.bytes)
+    return SyncOperation(envelope, body: body.bytes)
   }
 
   private func append(_ row: BodyRow, of block: BodyBlock, to body: inout ByteWriter)

@@ -5,7 +5,7 @@ public struct RemoteSnapshot: Hashable, Sendable {
   /// It holds every operation up to this position, and perhaps later ones.
   public var position: UInt64
   /// Where pulling goes on after loading it.
-  public var cursor: Cursor
+  public var cursor: RemoteCursor
   /// How many parts it has, from index 0 on.
   public var parts: Int
   /// Of every replica, the last operation that it holds. Who has all of these need not load it,
@@ -13,7 +13,7 @@ public struct RemoteSnapshot: Hashable, Sendable {
   public var heads: VersionVector
 
   public init(
-    id: String, position: UInt64, cursor: Cursor, parts: Int, heads: VersionVector = .init()
+    id: String, position: UInt64, cursor: RemoteCursor, parts: Int, heads: VersionVector = .init()
   ) {
     self.id = id
     self.position = position
@@ -45,7 +45,7 @@ public struct SnapshotOffer: Hashable, Sendable {
   public var parts: Int
   /// Up to where the snapshot holds every operation of the space; `nil` is the beginning, which only
   /// a base can have.
-  public var cursor: Cursor?
+  public var cursor: RemoteCursor?
   /// Of every replica, the last operation in the snapshot.
   public var heads: [ReplicaID: SnapshotHead]
   /// Whether the snapshot takes the place of operations that the remote lacks and nobody can push
@@ -58,7 +58,7 @@ public struct SnapshotOffer: Hashable, Sendable {
   public var isBase: Bool
 
   public init(
-    key: String, parts: Int, cursor: Cursor?, heads: [ReplicaID: SnapshotHead],
+    key: String, parts: Int, cursor: RemoteCursor?, heads: [ReplicaID: SnapshotHead],
     isBase: Bool = false
   ) {
     self.key = key

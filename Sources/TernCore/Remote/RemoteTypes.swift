@@ -37,7 +37,7 @@ public struct RemoteGreeting: Hashable, Sendable {
 }
 
 /// Where a replica stands in a space's order: opaque to clients, made by the remote.
-public struct Cursor: Hashable, Sendable, RawRepresentable {
+public struct RemoteCursor: Hashable, Sendable, RawRepresentable {
   public let rawValue: String
 
   public init(rawValue: String) {
@@ -63,9 +63,9 @@ public struct PushReceipt: Hashable, Sendable {
 
 /// Operations that follow a cursor, in the space's own order, without a hole.
 public struct PulledPage: Hashable, Sendable {
-  public var operations: [Operation]
+  public var operations: [SyncOperation]
   /// Where the next page begins.
-  public var cursor: Cursor
+  public var cursor: RemoteCursor
   /// Whether the space held more when the page was cut.
   public var hasMore: Bool
   /// The remote's clock, in milliseconds since 1970; `nil` where it has none.
@@ -75,7 +75,7 @@ public struct PulledPage: Hashable, Sendable {
   public var withheld: RemoteError?
 
   public init(
-    operations: [Operation], cursor: Cursor, hasMore: Bool, nowMilliseconds: Int64?,
+    operations: [SyncOperation], cursor: RemoteCursor, hasMore: Bool, nowMilliseconds: Int64?,
     withheld: RemoteError? = nil
   ) {
     self.operations = operations

@@ -17,7 +17,7 @@ public struct StateReport: Hashable, Sendable {
 
   public var replica: ReplicaID
   /// Everything before it, and nothing else, is in the state.
-  public var cursor: Cursor
+  public var cursor: RemoteCursor
   /// Of how many operations of each replica the state holds: a copy of a database that has not found
   /// out that it is one passes over what the other wrote under its id.
   public var operations: UInt64
@@ -28,7 +28,7 @@ public struct StateReport: Hashable, Sendable {
   public var tables: [String: Digest]
 
   public init(
-    replica: ReplicaID, cursor: Cursor, operations: UInt64, isRepaired: Bool = false,
+    replica: ReplicaID, cursor: RemoteCursor, operations: UInt64, isRepaired: Bool = false,
     tables: [String: Digest]
   ) {
     self.replica = replica
@@ -96,7 +96,7 @@ extension StateReport: Codable {
       replica: try read(container.decode(String.self, forKey: .replica), .replica) {
         ReplicaID($0)
       },
-      cursor: Cursor(rawValue: try container.decode(String.self, forKey: .cursor)),
+      cursor: RemoteCursor(rawValue: try container.decode(String.self, forKey: .cursor)),
       operations: try read(
         container.decode(String.self, forKey: .operations), .operations, number),
       isRepaired: try container.decodeIfPresent(Bool.self, forKey: .repaired) ?? false,

@@ -9,7 +9,7 @@ package enum SnapshotPart {
     /// A part ends behind the first row that reaches this.
     package static let targetBytes = 256 << 10
     /// The most authors that a snapshot names.
-    package static let authors = Operation.Limit.seen
+    package static let authors = SyncOperation.Limit.seen
   }
 
   /// What a part holds; parts come in this order.

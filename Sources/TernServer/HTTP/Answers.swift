@@ -75,7 +75,7 @@ struct OfferDocument: Codable {
       read[replica] = SnapshotHead(sequence: sequence, time: HybridTime(rawValue: time))
     }
     return SnapshotOffer(
-      key: key, parts: parts, cursor: cursor.map { Cursor(rawValue: $0) }, heads: read,
+      key: key, parts: parts, cursor: cursor.map { RemoteCursor(rawValue: $0) }, heads: read,
       isBase: base ?? false)
   }
 }

@@ -48,7 +48,7 @@ extension SyncResponder {
     return try await use(body)
   }
 
-  private func decode(_ body: ByteBuffer) throws(RemoteError) -> [Operation] {
+  private func decode(_ body: ByteBuffer) throws(RemoteError) -> [SyncOperation] {
     do {
       return try Batch(encoded: Array(body.readableBytesView)).operations
     } catch {

@@ -117,7 +117,7 @@ struct SyncResponder: HTTPResponder {
   private func pull(
     _ request: Request, from space: SpaceName, _ context: Context
   ) async throws -> Response {
-    let cursor = request.uri.queryParameters["after"].map { Cursor(rawValue: String($0)) }
+    let cursor = request.uri.queryParameters["after"].map { RemoteCursor(rawValue: String($0)) }
     let excluded = try request.uri.queryParameters["excluding"].map { text in
       guard let replica = ReplicaID(text) else {
         throw RemoteError(.malformed, "excluding names a replica by its 32 hexadecimal digits")

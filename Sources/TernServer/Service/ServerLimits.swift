@@ -29,7 +29,7 @@ public struct ServerLimits: Hashable, Sendable {
   public var spaces = 100_000
   /// The replicas that have ever written into one space. A greeting names them all, and an operation
   /// has room for as many that its author had seen.
-  public var replicasPerSpace = Operation.Limit.seen
+  public var replicasPerSpace = SyncOperation.Limit.seen
   /// The connections of one server process.
   public var connections = 10_000
 
@@ -61,7 +61,7 @@ public struct ServerLimits: Hashable, Sendable {
   /// How long a replica holds the horizon back after it last pulled.
   public var lease = Duration.seconds(90 * 24 * 3600)
   /// The replicas in a space that hold it back; a new one more is refused.
-  public var leasesPerSpace = Operation.Limit.seen
+  public var leasesPerSpace = SyncOperation.Limit.seen
   /// How long operations are served at least, whoever has them.
   public var retention = Duration.seconds(30 * 24 * 3600)
   /// The most operations that lose their bytes in one transaction.

@@ -9,7 +9,7 @@ extension SpaceService {
   ///   store was wiped, or restored from a backup that is older than the cursor; with
   ///   `snapshot-needed` when operations after it are served no more; with `too-many-replicas`.
   public func pull(
-    from space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID? = nil
+    from space: SpaceName, after cursor: RemoteCursor?, excluding excluded: ReplicaID? = nil
   )
     throws -> PulledPage
   {
@@ -20,7 +20,7 @@ extension SpaceService {
 
   /// The page, and what has to be written down before it is given out: ``settle(_:)``.
   func page(
-    of space: SpaceName, after cursor: Cursor?, excluding excluded: ReplicaID?
+    of space: SpaceName, after cursor: RemoteCursor?, excluding excluded: ReplicaID?
   ) throws -> (page: PulledPage, renewal: LeaseRenewal?) {
     let place = try cursor.map { cursor in
       guard let place = SpaceCursor(cursor), place.epoch == store.epoch else {
@@ -38,7 +38,7 @@ extension SpaceService {
     let next = SpaceCursor(
       epoch: store.epoch, position: stored.end, chain: stored.lastChain ?? stored.chainBefore)
     let page = PulledPage(
-      operations: try stored.operations.map { try Operation(bytes: $0) }, cursor: next.cursor,
+      operations: try stored.operations.map { try SyncOperation(bytes: $0) }, cursor: next.cursor,
       hasMore: stored.end < stored.head, nowMilliseconds: clock.nowMilliseconds)
     guard let excluded, stored.head > 0 else { return (page, nil) }
     return (page, try renew(excluded, at: position, in: space))

@@ -7,7 +7,7 @@ extension SpaceService {
   /// All or nothing. An operation that the space has already is acknowledged again.
   /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-ahead`,
   ///   `time-not-increasing`, `too-large`, `too-many-spaces`, `too-many-replicas`.
-  public func push(_ operations: [Operation], to space: SpaceName) throws -> PushReceipt {
+  public func push(_ operations: [SyncOperation], to space: SpaceName) throws -> PushReceipt {
     guard operations.count <= limits.batchOperations else {
       throw RemoteError(
         .tooLarge,

@@ -61,7 +61,7 @@ struct Admission {
 
   /// INV-11: the times of accepted operations strictly increase per replica; the fragments of
   /// one group share theirs.
-  private func checkTime(_ envelope: Operation.Envelope, after head: AuthorHead?)
+  private func checkTime(_ envelope: SyncOperation.Envelope, after head: AuthorHead?)
     throws(RemoteError)
   {
     guard envelope.time.milliseconds <= now + Self.toleranceMilliseconds else {
@@ -80,7 +80,7 @@ struct Admission {
   }
 
   private func refusal(
-    _ code: RemoteError.Code, _ envelope: Operation.Envelope, _ message: String
+    _ code: RemoteError.Code, _ envelope: SyncOperation.Envelope, _ message: String
   ) -> RemoteError {
     RemoteError(
       code, message, replica: envelope.replica, sequence: envelope.sequence, nowMilliseconds: now)

@@ -8,7 +8,7 @@ public struct OperationDigest: Hashable, Sendable {
   /// 32 bytes.
   public let bytes: [UInt8]
 
-  public init(_ operation: Operation) {
+  public init(_ operation: SyncOperation) {
     bytes = Array(SHA256.hash(data: operation.bytes))
   }
 

@@ -6,7 +6,7 @@ import TernCore
 ///
 /// Asked when an upload begins, so that nobody uploads in vain, and again when it is complete.
 struct SnapshotAdmission {
-  let cursor: Cursor
+  let cursor: RemoteCursor
   let isBase: Bool
   /// Of every replica, the last operation in the snapshot.
   let heads: [ReplicaID: SnapshotHead]
@@ -158,7 +158,7 @@ extension SnapshotOffer {
   /// restored server gives no id to other bytes.
   ///
   /// - Parameter cursor: the offer's, or that of the beginning.
-  func id(at cursor: Cursor) -> String {
+  func id(at cursor: RemoteCursor) -> String {
     var hash = SHA256()
     hash.update(data: Array("\(key)\n\(parts)\n\(cursor.rawValue)\n\(isBase)\n".utf8))
     for (replica, head) in heads.sorted(by: { $0.key < $1.key }) {

@@ -1,7 +1,7 @@
 #if Server
 import TernCore
 
-/// What the text of a ``Cursor`` says: `epoch.position.check`.
+/// What the text of a ``RemoteCursor`` says: `epoch.position.check`.
 ///
 /// The check is taken from the chain of everything up to that position. A server that was restored
 /// from a backup goes on to another history, and notices.
@@ -18,7 +18,7 @@ struct SpaceCursor: Hashable {
   }
 
   /// Reads a cursor's text, or gives `nil`; only the form that ``cursor`` writes is one.
-  init?(_ cursor: Cursor) {
+  init?(_ cursor: RemoteCursor) {
     let parts = cursor.rawValue.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let position = UInt64(parts[1]), position <= Self.maximumPosition
     else { return nil }
@@ -31,6 +31,6 @@ struct SpaceCursor: Hashable {
   /// Positions are stored as signed 64-bit numbers.
   static let maximumPosition = UInt64(Int64.max)
 
-  var cursor: Cursor { Cursor(rawValue: "\(epoch).\(position).\(check)") }
+  var cursor: RemoteCursor { RemoteCursor(rawValue: "\(epoch).\(position).\(check)") }
 }
 #endif

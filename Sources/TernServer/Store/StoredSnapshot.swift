@@ -6,7 +6,7 @@ import TernCore
 public struct StoredSnapshot: Hashable, Sendable {
   public let id: String
   /// Where pulling goes on after it. Of a base that is not whole, where the space has to stand.
-  public var cursor: Cursor
+  public var cursor: RemoteCursor
   /// The cursor's.
   public var position: UInt64
   public let isBase: Bool
@@ -20,7 +20,7 @@ public struct StoredSnapshot: Hashable, Sendable {
   public var touchedMilliseconds: Int64
 
   public init(
-    id: String, cursor: Cursor, position: UInt64, isBase: Bool, parts: Int,
+    id: String, cursor: RemoteCursor, position: UInt64, isBase: Bool, parts: Int,
     touchedMilliseconds: Int64
   ) {
     self.id = id

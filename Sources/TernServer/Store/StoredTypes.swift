@@ -61,7 +61,7 @@ public struct AuthorHead: Hashable, Sendable {
     self.continues = continues
   }
 
-  init(_ envelope: Operation.Envelope) {
+  init(_ envelope: SyncOperation.Envelope) {
     self.init(
       sequence: envelope.sequence, time: envelope.time, continues: envelope.continues)
   }
@@ -80,10 +80,10 @@ public struct OperationKey: Hashable, Sendable {
 
 /// An operation to be added, with its digest.
 public struct NewOperation: Hashable, Sendable {
-  public let operation: Operation
+  public let operation: SyncOperation
   public let digest: OperationDigest
 
-  public init(_ operation: Operation) {
+  public init(_ operation: SyncOperation) {
     self.operation = operation
     digest = OperationDigest(operation)
   }

@@ -19,11 +19,11 @@ struct Peer {
 
   /// Writes in one transaction and seals: one group.
   @discardableResult
-  func commit(_ changes: ReplicaStoreConformance.Change...) throws -> [Operation] {
+  func commit(_ changes: ReplicaStoreConformance.Change...) throws -> [SyncOperation] {
     try commit(changes)
   }
 
-  func commit(_ changes: [ReplicaStoreConformance.Change]) throws -> [Operation] {
+  func commit(_ changes: [ReplicaStoreConformance.Change]) throws -> [SyncOperation] {
     try subject.write(changes)
     var heads = VersionVector()
     let sealed = try store.seal()
@@ -34,10 +34,10 @@ struct Peer {
   }
 
   @discardableResult
-  func merge(_ operations: [Operation], cursor: String = "1", now: Int64 = 0) throws
+  func merge(_ operations: [SyncOperation], cursor: String = "1", now: Int64 = 0) throws
     -> MergeSummary
   {
-    let cursor = Cursor(rawValue: cursor)
+    let cursor = RemoteCursor(rawValue: cursor)
     return try store.merge(
       PulledPage(operations: operations, cursor: cursor, hasMore: false, nowMilliseconds: now),
       from: RemotePlace(remoteID: Self.remoteID, epoch: "e", cursor: cursor))
@@ -50,7 +50,7 @@ struct Peer {
       other.store.operations(lackedBy: store.versionVector(), maximumBytes: .max))
   }
 
-  func all() throws -> [Operation] {
+  func all() throws -> [SyncOperation] {
     try store.operations(lackedBy: VersionVector(), maximumBytes: .max)
   }
 
@@ -80,7 +80,7 @@ struct Peer {
     let vector: VersionVector
     let counts: ReplicaCounts
     let place: RemotePlace?
-    let log: [Operation]
+    let log: [SyncOperation]
   }
 
   func picture() throws -> Picture {
@@ -91,7 +91,7 @@ struct Peer {
 
   /// Merges a page that must be refused whole.
   func refuses(
-    _ operations: [Operation], _ invariant: Invariant, _ what: String,
+    _ operations: [SyncOperation], _ invariant: Invariant, _ what: String,
     where isExpected: (any Error) -> Bool
   ) throws {
     let before = try picture()

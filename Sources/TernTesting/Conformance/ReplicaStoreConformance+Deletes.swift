@@ -64,7 +64,7 @@ extension ReplicaStoreConformance {
   }
 
   /// Two stores' clocks can stand in one millisecond.
-  private func isLater(_ edit: [Operation], than end: [Operation]) -> Bool {
+  private func isLater(_ edit: [SyncOperation], than end: [SyncOperation]) -> Bool {
     let (edit, end) = (edit[0].envelope, end[0].envelope)
     return (edit.time, edit.replica) > (end.time, end.replica)
   }

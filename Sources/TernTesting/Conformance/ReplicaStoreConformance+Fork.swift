@@ -48,10 +48,10 @@ extension ReplicaStoreConformance {
     try requireEqual(.cursorFollowsState, try b.store.counts().forks, [], "forks at the end")
   }
 
-  private func merge(_ operations: [Operation], into b: Peer, from remoteID: String) throws
+  private func merge(_ operations: [SyncOperation], into b: Peer, from remoteID: String) throws
     -> MergeSummary
   {
-    let cursor = Cursor(rawValue: "\(operations.count)")
+    let cursor = RemoteCursor(rawValue: "\(operations.count)")
     return try b.store.merge(
       PulledPage(operations: operations, cursor: cursor, hasMore: false, nowMilliseconds: 0),
       from: RemotePlace(remoteID: remoteID, epoch: "e", cursor: cursor))

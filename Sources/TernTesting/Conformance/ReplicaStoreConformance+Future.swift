@@ -8,9 +8,11 @@ extension ReplicaStoreConformance {
     let rows = try ["soon", "in an hour", "in two", "at the end"].map { key in
       try a.commit(.insert(["id": .string(key), "count": 1]))[0]
     }
-    func operation(_ row: Int, _ author: UInt64, _ sequence: UInt64, at time: Int64) -> Operation {
+    func operation(_ row: Int, _ author: UInt64, _ sequence: UInt64, at time: Int64)
+      -> SyncOperation
+    {
       let body = Array(rows[row].bytes[rows[row].bodyOffset...])
-      return Operation(
+      return SyncOperation(
         .init(
           replica: Peer.id(author), sequence: sequence, time: HybridTime(milliseconds: time),
           schemaVersion: 3), body: body)

@@ -3,7 +3,7 @@ import Tern
 extension ReplicaStoreConformance {
   func checkLarge() throws {
     let (a, b) = (try Peer(self, 1), try Peer(self, 2))
-    let large = Value.blob(Array(repeating: 7, count: Operation.Limit.rowBytes))
+    let large = Value.blob(Array(repeating: 7, count: SyncOperation.Limit.rowBytes))
     func requireWaiting(_ count: Int, _ what: String) throws {
       let waiting = count == 0 ? [:] : ["item": count]
       try requireEqual(.limitsHold, try a.store.counts().largeRows, waiting, "waiting \(what)")
@@ -11,7 +11,7 @@ extension ReplicaStoreConformance {
       try require(.drains, try !a.store.hasNews(), "what waits is news \(what)")
       for operation in try a.all() {
         try require(
-          .limitsHold, operation.bytes.count <= Operation.Limit.bytes, "an operation \(what)")
+          .limitsHold, operation.bytes.count <= SyncOperation.Limit.bytes, "an operation \(what)")
       }
       try b.pull(from: a)
       // A state may show what its table holds, as with any write that is not sealed yet.

@@ -72,11 +72,11 @@ extension ReplicaStoreConformance {
       .cursorFollowsState, try b.store.place(at: Peer.remoteID), nil, "a first place")
     try b.merge(a.commit(.insert(["id": "1"])), cursor: "7")
     var place = RemotePlace(
-      remoteID: Peer.remoteID, epoch: "e", cursor: Cursor(rawValue: "7"))
+      remoteID: Peer.remoteID, epoch: "e", cursor: RemoteCursor(rawValue: "7"))
     try requireEqual(
       .cursorFollowsState, try b.store.place(at: Peer.remoteID), place, "the place after a merge")
     try b.merge([], cursor: "9")
-    place.cursor = Cursor(rawValue: "9")
+    place.cursor = RemoteCursor(rawValue: "9")
     try requireEqual(
       .cursorFollowsState, try b.store.place(at: Peer.remoteID), place, "an empty page's place")
     try b.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: 0)

@@ -47,7 +47,7 @@ extension ReplicaStoreConformance {
       var envelope = first[0].envelope
       envelope.sequence = 2
       envelope.time = HybridTime(rawValue: envelope.time.rawValue - earlier)
-      let stale = Operation(envelope, body: [])
+      let stale = SyncOperation(envelope, body: [])
       try b.refuses(other + [stale], .timesIncrease, "a time that did not increase") {
         ($0 as? MergeError)?.code == .timeNotIncreasing
       }
@@ -61,7 +61,7 @@ extension ReplicaStoreConformance {
     var envelope = first[0].envelope
     envelope.sequence = 2
     envelope.time = envelope.time.next(atMilliseconds: 0)
-    let foreign = Operation(envelope, body: [])
+    let foreign = SyncOperation(envelope, body: [])
     try a.refuses(other + [foreign], .acknowledgedIsStored, "an own operation never made here") {
       ($0 as? MergeError)?.code == .foreignOwn
     }
@@ -82,7 +82,7 @@ extension ReplicaStoreConformance {
     try requireEqual(
       .operationsAreAtomic, Set(group.map(\.envelope.time)).count, 1, "times in one group")
     try require(
-      .limitsHold, group.allSatisfy { $0.bytes.count < Operation.Limit.fragmentBytes * 2 },
+      .limitsHold, group.allSatisfy { $0.bytes.count < SyncOperation.Limit.fragmentBytes * 2 },
       "a fragment is far over its limit")
     let other = try c.commit(.insert(["id": "other"]))
     for operation in group.dropLast() {
@@ -95,7 +95,7 @@ extension ReplicaStoreConformance {
     var envelope = group.last!.envelope
     envelope.time = envelope.time.next(atMilliseconds: 0)
     try b.refuses(
-      [Operation(envelope, body: [])], .timesIncrease, "a fragment with another time"
+      [SyncOperation(envelope, body: [])], .timesIncrease, "a fragment with another time"
     ) { ($0 as? MergeError)?.code == .timeNotIncreasing }
     try b.merge([group.last!])
     try requireEqual(

@@ -36,7 +36,7 @@ extension ReplicaStoreConformance {
   /// A push can end within a group, whose fragments share their time.
   func checkOfferWithinGroup() throws {
     let a = try Peer(self, 1)
-    let text = Value.string(String(repeating: "x", count: Operation.Limit.fragmentBytes))
+    let text = Value.string(String(repeating: "x", count: SyncOperation.Limit.fragmentBytes))
     let group = try a.commit((1...3).map { .insert(["id": .string("\($0)"), "note": text]) })
     try require(.operationsAreAtomic, group.count > 1, "three long rows made one operation")
     try a.commit(.insert(["id": "later", "name": "a"]))
@@ -80,7 +80,7 @@ extension ReplicaStoreConformance {
     try requireEqual(.acknowledgedIsStored, offered, Array(operations), "what is offered")
   }
 
-  private func requireIncreasing(_ operations: [Operation]) throws {
+  private func requireIncreasing(_ operations: [SyncOperation]) throws {
     for (earlier, later) in zip(operations, operations.dropFirst()) {
       let (first, second) = (earlier.envelope, later.envelope)
       try require(

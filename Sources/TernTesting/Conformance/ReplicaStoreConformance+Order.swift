@@ -29,7 +29,7 @@ extension ReplicaStoreConformance {
   }
 
   /// Three authors who insert, edit, count, delete and insert again, partly knowing each other's.
-  private func concurrentLogs() throws -> [[Operation]] {
+  private func concurrentLogs() throws -> [[SyncOperation]] {
     let (a, b, c) = (try Peer(self, 1), try Peer(self, 2), try Peer(self, 3))
     let first = try a.commit(
       .insert(["id": "1", "name": "a", "count": 5, "high": 1, "low": 1]),

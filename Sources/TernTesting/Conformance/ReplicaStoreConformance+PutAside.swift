@@ -29,16 +29,16 @@ extension ReplicaStoreConformance {
 
   private func operation(
     _ sequence: UInt64, _ time: HybridTime, _ body: [UInt8], continues: Bool = false
-  ) -> Operation {
-    Operation(
+  ) -> SyncOperation {
+    SyncOperation(
       .init(
         replica: Self.author, sequence: sequence, time: time, schemaVersion: 3,
         continues: continues), body: body)
   }
 
   private func operation(
-    _ sequence: UInt64, _ time: HybridTime, _ like: [Operation], continues: Bool = false
-  ) -> Operation {
+    _ sequence: UInt64, _ time: HybridTime, _ like: [SyncOperation], continues: Bool = false
+  ) -> SyncOperation {
     operation(sequence, time, Array(like[0].bytes[like[0].bodyOffset...]), continues: continues)
   }
 
@@ -57,7 +57,7 @@ extension ReplicaStoreConformance {
   /// Merges a readable group, one that is not, and one by the same author after it; at once, and
   /// one by one in another order.
   private func checkPutAside(
-    _ good: [Operation], _ bad: [Operation], then last: Operation, _ what: String
+    _ good: [SyncOperation], _ bad: [SyncOperation], then last: SyncOperation, _ what: String
   ) throws {
     let (b, c, d) = (try Peer(self, 2), try Peer(self, 3), try Peer(self, 5))
     let summary = try b.merge(good + bad + [last], cursor: "after")

@@ -5,7 +5,7 @@ struct MemorySnapshot {
   let id: String
   let offer: SnapshotOffer
   var position: UInt64
-  var cursor: Cursor
+  var cursor: RemoteCursor
   var parts: [Int: [UInt8]] = [:]
   var isComplete = false
 
@@ -103,7 +103,7 @@ extension MemoryRemoteState {
   }
 
   /// Whether a snapshot can stand for what is up to its cursor.
-  func check(_ offer: SnapshotOffer, at cursor: Cursor, now: Int64?) throws {
+  func check(_ offer: SnapshotOffer, at cursor: RemoteCursor, now: Int64?) throws {
     let position = try position(of: cursor)
     let newest = whole.last?.position ?? 0
     guard offer.isBase ? position == entries.count : position > newest else {

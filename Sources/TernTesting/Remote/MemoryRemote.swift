@@ -39,7 +39,7 @@ public final class MemoryRemote: Remote {
   }
 
   /// Everything that it was pushed, in its order, what is served no more included.
-  public var operations: [Operation] { state.withLock { $0.entries.compactMap { $0 } } }
+  public var operations: [SyncOperation] { state.withLock { $0.entries.compactMap { $0 } } }
 
   public func greet() async throws -> RemoteGreeting {
     state.withLock { state in
@@ -69,7 +69,7 @@ public final class MemoryRemote: Remote {
     }
   }
 
-  public func push(_ operations: [Operation]) async throws -> PushReceipt {
+  public func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     let now = nowMilliseconds()
     let receipt = try state.withLock { state in
       var draft = state
@@ -82,7 +82,8 @@ public final class MemoryRemote: Remote {
     return receipt
   }
 
-  public func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage
+  public func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws
+    -> PulledPage
   {
     try state.withLock { state in
       let position = try cursor.map { try state.position(of: $0) } ?? 0

@@ -10,7 +10,7 @@ struct MemoryRemoteState {
 
   let epoch: String
   /// The operation at position n is at index n − 1; a base has no operation.
-  var entries: [Operation?] = []
+  var entries: [SyncOperation?] = []
   var heads: [ReplicaID: Head] = [:]
   /// Of every author, the indices of its operations by sequence.
   var places: [ReplicaID: [UInt64: Int]] = [:]
@@ -47,9 +47,9 @@ struct MemoryRemoteState {
     isDisputed && Int(snapshot?.position ?? 0) < reportedAt
   }
 
-  func cursor(at index: Int) -> Cursor { Cursor(rawValue: "\(epoch).\(index)") }
+  func cursor(at index: Int) -> RemoteCursor { RemoteCursor(rawValue: "\(epoch).\(index)") }
 
-  func position(of cursor: Cursor) throws -> Int {
+  func position(of cursor: RemoteCursor) throws -> Int {
     let prefix = epoch + "."
     let text = cursor.rawValue
     guard text.hasPrefix(prefix), let known = Int(text.dropFirst(prefix.count)),
@@ -58,7 +58,7 @@ struct MemoryRemoteState {
     return known
   }
 
-  mutating func take(_ operation: Operation, now: Int64?) throws {
+  mutating func take(_ operation: SyncOperation, now: Int64?) throws {
     let envelope = operation.envelope
     let head = heads[envelope.replica]
     func refusal(_ code: RemoteError.Code, _ message: String) -> RemoteError {

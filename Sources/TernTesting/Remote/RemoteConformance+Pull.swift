@@ -15,7 +15,7 @@ extension RemoteConformance {
 
   func checkPages(_ space: RemoteSpace) async throws {
     var authors = (1...3).map { RemoteAuthor(UInt64($0)) }
-    var expected: [ReplicaID: [Operation]] = [:]
+    var expected: [ReplicaID: [SyncOperation]] = [:]
     for round in 0..<8 {
       for index in authors.indices {
         let id = authors[index].id
@@ -54,7 +54,7 @@ extension RemoteConformance {
   func checkCursor(_ space: RemoteSpace) async throws {
     var (a, b) = (RemoteAuthor(1), RemoteAuthor(2))
     let remote = try await space(a)
-    var cursor: Cursor?
+    var cursor: RemoteCursor?
     for _ in 0..<4 {
       let batch = a.next(2)
       _ = try await remote.push(batch)
@@ -68,7 +68,7 @@ extension RemoteConformance {
     }
     for text in ["", "no cursor", "\(cursor!.rawValue)x"] {
       do {
-        _ = try await remote.pull(after: Cursor(rawValue: text), excluding: a.id)
+        _ = try await remote.pull(after: RemoteCursor(rawValue: text), excluding: a.id)
       } catch let error as RemoteError {
         try requireEqual(
           .cursorFollowsState, error.code, .cursorUnknown, "the refusal of the cursor “\(text)”")

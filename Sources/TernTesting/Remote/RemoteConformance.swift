@@ -78,20 +78,21 @@ struct RemoteAuthor {
     id = Peer.id(number)
   }
 
-  mutating func next(_ text: String = "", bytes: Int = 0, continues: Bool = false) -> Operation {
+  mutating func next(_ text: String = "", bytes: Int = 0, continues: Bool = false) -> SyncOperation
+  {
     sequence += 1
     if !isInGroup { milliseconds += 10 }
     isInGroup = continues
     // Not to be shortened, so that a size is a size on the wire too.
     var generator = SeededGenerator(seed: sequence)
     let filling = (0..<bytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-    let envelope = Operation.Envelope(
+    let envelope = SyncOperation.Envelope(
       replica: id, sequence: sequence, time: HybridTime(milliseconds: milliseconds),
       continues: continues)
-    return Operation(envelope, body: Array("\(text)\(sequence)".utf8) + filling)
+    return SyncOperation(envelope, body: Array("\(text)\(sequence)".utf8) + filling)
   }
 
-  mutating func next(_ count: Int) -> [Operation] { (0..<count).map { _ in next() } }
+  mutating func next(_ count: Int) -> [SyncOperation] { (0..<count).map { _ in next() } }
 
   /// Leaves out a number.
   mutating func skip() { sequence += 1 }
@@ -108,11 +109,11 @@ struct RemoteSpace: Sendable {
   }
 
   /// Everything that a stranger is given, page by page.
-  func all(for reader: ReplicaID = Peer.id(99), after cursor: Cursor? = nil) async throws
-    -> (operations: [Operation], cursor: Cursor, pages: Int)
+  func all(for reader: ReplicaID = Peer.id(99), after cursor: RemoteCursor? = nil) async throws
+    -> (operations: [SyncOperation], cursor: RemoteCursor, pages: Int)
   {
     let remote = try await open(reader)
-    var operations: [Operation] = []
+    var operations: [SyncOperation] = []
     var (place, pages) = (cursor, 0)
     while true {
       let page = try await remote.pull(after: place, excluding: reader)
@@ -126,8 +127,9 @@ struct RemoteSpace: Sendable {
 
   /// Pushes what must be refused whole.
   func refuses(
-    _ operations: [Operation], of author: RemoteAuthor, _ code: RemoteError.Code, _ what: String,
-    naming named: Operation? = nil
+    _ operations: [SyncOperation], of author: RemoteAuthor, _ code: RemoteError.Code,
+    _ what: String,
+    naming named: SyncOperation? = nil
   ) async throws {
     let remote = try await self(author)
     let before = try await (remote.greet().heads, all().operations)

@@ -3,7 +3,7 @@ import Tern
 extension SnapshotConformance {
   func checkKept(_ space: RemoteSpace) async throws {
     var a = RemoteAuthor(1)
-    var (ids, cursors): ([String], [Cursor]) = ([], [])
+    var (ids, cursors): ([String], [RemoteCursor]) = ([], [])
     for round in 0..<3 {
       _ = try await space(a).push(a.next(2))
       cursors.append(try await space.end(for: a.id))

@@ -88,7 +88,7 @@ extension SnapshotConformance {
     let end = try await space.end(for: a.id)
     var ahead = a
     _ = ahead.next()
-    let strange = Cursor(rawValue: "no cursor")
+    let strange = RemoteCursor(rawValue: "no cursor")
     let offers: [(RemoteError.Code, String, SnapshotOffer)] = [
       (.cursorUnknown, "a strange cursor", space.offer(at: strange, of: [a, b])),
       (.snapshotIncomplete, "heads without an author", space.offer(at: end, of: [a])),

@@ -55,7 +55,7 @@ extension RemoteAuthor {
 extension RemoteSpace {
   /// An offer of everything that `authors` have written.
   func offer(
-    _ key: String = "key", at cursor: Cursor?, of authors: [RemoteAuthor], parts: Int = 1,
+    _ key: String = "key", at cursor: RemoteCursor?, of authors: [RemoteAuthor], parts: Int = 1,
     isBase: Bool = false
   ) -> SnapshotOffer {
     SnapshotOffer(
@@ -78,7 +78,7 @@ extension RemoteSpace {
   }
 
   /// Where the space ends, asked by `reader`, who has merged all of it then.
-  func end(for reader: ReplicaID) async throws -> Cursor {
+  func end(for reader: ReplicaID) async throws -> RemoteCursor {
     let remote = try await open(reader)
     let start = try await remote.greet().snapshot?.cursor
     let (_, cursor, _) = try await all(for: reader, after: start)

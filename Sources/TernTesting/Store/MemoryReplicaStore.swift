@@ -107,7 +107,9 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.withLock { $0.versionVector }
   }
 
-  package func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [Operation] {
+  package func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws
+    -> [SyncOperation]
+  {
     state.withLock { $0.operations(lackedBy: heads, maximumBytes: maximumBytes) }
   }
 
@@ -138,7 +140,7 @@ package final class MemoryReplicaStore: ReplicaStore {
   }
 
   package func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
-    -> [Operation]
+    -> [SyncOperation]
   {
     state.withLock { $0.offer(lackedBy: heads, maximumBytes: maximumBytes, to: remoteID) }
   }

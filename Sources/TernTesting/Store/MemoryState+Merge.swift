@@ -5,7 +5,7 @@ extension MemoryState {
   ///
   /// - Parameter now: the later of this clock and the remote's, in milliseconds.
   mutating func take(
-    _ operation: Operation, from remoteID: String, now: Int64, _ summary: inout MergeSummary
+    _ operation: SyncOperation, from remoteID: String, now: Int64, _ summary: inout MergeSummary
   ) throws {
     let envelope = operation.envelope
     let index = author(envelope.replica)
@@ -108,7 +108,7 @@ extension MemoryState {
 
   /// - Returns: the tables whose rows changed.
   mutating func mergeRows(
-    of operation: Operation, author: Int, isInTurn: Bool = true
+    of operation: SyncOperation, author: Int, isInTurn: Bool = true
   ) throws -> Set<String> {
     let sequence = operation.envelope.sequence
     let waiting = putAside.filter { $0.author == author && $0.sequences.lowerBound < sequence }

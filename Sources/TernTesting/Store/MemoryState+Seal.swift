@@ -19,7 +19,7 @@ extension MemoryState {
         if !isOpen { body.append(block: tables[index].shape.block) }
         isOpen = true
         body.append(raw: change)
-        if body.count > Operation.Limit.fragmentBytes {
+        if body.count > SyncOperation.Limit.fragmentBytes {
           body.appendEndOfBlock()
           isOpen = false
           bodies.append(body.bytes)
@@ -36,11 +36,11 @@ extension MemoryState {
 
   private mutating func appendToLog(_ bodies: [[UInt8]], time: HybridTime) {
     for (index, body) in bodies.enumerated() {
-      let envelope = Operation.Envelope(
+      let envelope = SyncOperation.Envelope(
         replica: authors.ids[0], sequence: progress[0].stored + 1, time: time,
         seen: index == 0 ? announceSeen() : VersionVector(), schemaVersion: schemaVersion,
         continues: index < bodies.count - 1)
-      progress[0].log.append(Operation(envelope, body: body))
+      progress[0].log.append(SyncOperation(envelope, body: body))
     }
     progress[0].merged = progress[0].stored
     lastTime = time
@@ -96,7 +96,7 @@ extension MemoryRows {
       }
       change.delete(&state, &bytes)
     }
-    if bytes.count > Operation.Limit.rowBytes || state.lastLife > BodyLimit.life {
+    if bytes.count > SyncOperation.Limit.rowBytes || state.lastLife > BodyLimit.life {
       large[key] = columns
       return nil
     }

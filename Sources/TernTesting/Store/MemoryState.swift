@@ -24,7 +24,7 @@ struct MemoryState: Sendable {
 
   struct Progress: Sendable {
     /// Operations by sequence, from 1; the last may be fragments whose group is not whole yet.
-    var log: [Operation] = []
+    var log: [SyncOperation] = []
     var merged: UInt64 = 0
     /// How much of ``merged`` this replica's own operations have said that it saw.
     var announced: UInt64 = 0
@@ -67,15 +67,15 @@ struct MemoryState: Sendable {
     var seen = VersionVector()
     for index in progress.indices.dropFirst()
     where progress[index].merged > progress[index].announced {
-      if seen.sequences.count == Operation.Limit.seen { break }
+      if seen.sequences.count == SyncOperation.Limit.seen { break }
       seen[authors.ids[index]] = progress[index].merged
       progress[index].announced = progress[index].merged
     }
     return seen
   }
 
-  func operations(lackedBy heads: VersionVector, maximumBytes: Int) -> [Operation] {
-    var operations: [Operation] = []
+  func operations(lackedBy heads: VersionVector, maximumBytes: Int) -> [SyncOperation] {
+    var operations: [SyncOperation] = []
     var total = 0
     for (index, id) in authors.ids.enumerated() {
       let known = Int(clamping: heads[id])
@@ -92,7 +92,7 @@ struct MemoryState: Sendable {
 
   /// The same for a push, without those of whom the remote has other operations.
   mutating func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String)
-    -> [Operation]
+    -> [SyncOperation]
   {
     var heads = heads
     for author in (forks[remoteID] ?? [:]).keys {
@@ -104,7 +104,7 @@ struct MemoryState: Sendable {
   }
 
   /// An author's operations up to the first that waits for the clock.
-  private func log(beforeFutureOf author: Int) -> ArraySlice<Operation> {
+  private func log(beforeFutureOf author: Int) -> ArraySlice<SyncOperation> {
     let first = putAside.filter { $0.author == author && $0.time != nil }
       .map(\.sequences.lowerBound).min()
     return progress[author].log.prefix(first.map { Int($0) - 1 } ?? .max)

@@ -1,9 +1,7 @@
+import Foundation
 import GRDB
 import Tern
 import TernTesting
-
-// Not all of Foundation, which has an Operation of its own.
-import struct Foundation.Data
 
 /// Looks into the files of a fleet whose processes have ended.
 struct FleetCheck {
@@ -43,9 +41,9 @@ struct FleetCheck {
       makeID: { ReplicaID(using: &generator) })
   }
 
-  private func fresh(_ operations: [Operation]) throws -> Replica {
+  private func fresh(_ operations: [SyncOperation]) throws -> Replica {
     let replica = try open(DatabaseQueue())
-    let cursor = Cursor(rawValue: "all")
+    let cursor = RemoteCursor(rawValue: "all")
     _ = try replica.store.merge(
       PulledPage(operations: operations, cursor: cursor, hasMore: false, nowMilliseconds: 0),
       from: RemotePlace(remoteID: "file", epoch: "", cursor: cursor))
@@ -54,13 +52,13 @@ struct FleetCheck {
 
   /// The space's operations in its order: positions without a gap, and each author's sequence
   /// numbers without a gap or a repetition.
-  private func serverOperations(_ violations: inout [String]) throws -> [Operation] {
+  private func serverOperations(_ violations: inout [String]) throws -> [SyncOperation] {
     let rows = try DatabaseQueue(path: folder + "/server").read {
       try Row.fetchAll($0, sql: "SELECT position, bytes FROM operation ORDER BY position")
     }
     var heads = VersionVector()
     return try rows.enumerated().map { index, row in
-      let operation = try Operation(bytes: Array(row["bytes"] as Data))
+      let operation = try SyncOperation(bytes: Array(row["bytes"] as Data))
       let envelope = operation.envelope
       if row["position"] != index + 1 {
         violations.append("the server's position \(index + 1) is missing")

@@ -186,7 +186,7 @@ import Testing
       envelope.schemaVersion += 1
       let before = try share.read(name)
       try share.remove(name)
-      _ = try await share.remote(envelope.replica).push([Tern.Operation(envelope, body: [])])
+      _ = try await share.remote(envelope.replica).push([SyncOperation(envelope, body: [])])
       try share.write(share.read(name), to: "copy.tern")
       try share.write(before, to: name)
       try await b.execute("INSERT INTO item VALUES ('2', 'b', 1)")

@@ -31,7 +31,7 @@ import Testing
       let same = group.map { operation in
         var envelope = operation.envelope
         envelope.time = group[0].envelope.time
-        return Tern.Operation(envelope, body: Array("body".utf8))
+        return SyncOperation(envelope, body: Array("body".utf8))
       }
       let remote = share.remote(a.id)
       _ = try await remote.push([first] + same.prefix(2))
@@ -262,7 +262,7 @@ import Testing
       )
       #expect(try await old.greet().heads[a.id] == 3)
       isBad.withLock { $0 = true }
-      var cursors: [Cursor] = []
+      var cursors: [RemoteCursor] = []
       for reader in [old, new] {
         let page = try await reader.pull(after: nil, excluding: Author.id(99))
         #expect(page.operations == others && !page.hasMore)

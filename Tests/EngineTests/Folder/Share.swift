@@ -51,17 +51,17 @@ struct Share: Sendable {
 
   /// What a device reads that has never looked before.
   func fresh(reader: ReplicaID = Author.id(99)) async throws -> (
-    operations: [Tern.Operation], cursor: Cursor
+    operations: [SyncOperation], cursor: RemoteCursor
   ) {
     try await remote(reader).everything(reader: reader)
   }
 }
 
 extension DirectoryRemote {
-  func everything(after cursor: Cursor? = nil, reader: ReplicaID = Author.id(99)) async throws
-    -> (operations: [Tern.Operation], cursor: Cursor)
+  func everything(after cursor: RemoteCursor? = nil, reader: ReplicaID = Author.id(99)) async throws
+    -> (operations: [SyncOperation], cursor: RemoteCursor)
   {
-    var operations: [Tern.Operation] = []
+    var operations: [SyncOperation] = []
     var place = cursor
     while true {
       let page = try await pull(after: place, excluding: reader)
@@ -85,14 +85,14 @@ struct Author {
     ReplicaID(bytes: (0..<16).map { $0 == 15 ? UInt8(number) : 1 })!
   }
 
-  mutating func next(_ text: String = "", continues: Bool = false) -> Tern.Operation {
+  mutating func next(_ text: String = "", continues: Bool = false) -> SyncOperation {
     sequence += 1
-    let envelope = Tern.Operation.Envelope(
+    let envelope = SyncOperation.Envelope(
       replica: id, sequence: sequence,
       time: HybridTime(milliseconds: 1_700_000_000_000 + Int64(sequence)), continues: continues)
-    return Tern.Operation(envelope, body: Array("\(text)\(sequence) of \(id)".utf8))
+    return SyncOperation(envelope, body: Array("\(text)\(sequence) of \(id)".utf8))
   }
 
-  mutating func next(_ count: Int) -> [Tern.Operation] { (0..<count).map { _ in next() } }
+  mutating func next(_ count: Int) -> [SyncOperation] { (0..<count).map { _ in next() } }
 }
 #endif

@@ -24,17 +24,17 @@ private struct Attacker {
   static func operation(
     _ sequence: UInt64 = 1, at milliseconds: Int64 = 1_700_000_000_000, by author: ReplicaID = id,
     _ build: (inout ByteWriter) -> Void = { _ in }
-  ) -> TernCore.Operation {
+  ) -> SyncOperation {
     var body = ByteWriter()
     build(&body)
-    return Operation(
+    return SyncOperation(
       .init(replica: author, sequence: sequence, time: HybridTime(milliseconds: milliseconds)),
       body: body.bytes)
   }
 
   static func operation(
     _ sequence: UInt64, table: String, column: String = "text", _ value: [UInt8]
-  ) -> TernCore.Operation {
+  ) -> SyncOperation {
     operation(sequence, at: 1_700_000_000_000 + Int64(sequence)) {
       $0.append(
         block: BodyBlock(
@@ -46,7 +46,7 @@ private struct Attacker {
     }
   }
 
-  func refusal(of operations: [TernCore.Operation]) async -> RemoteError? {
+  func refusal(of operations: [SyncOperation]) async -> RemoteError? {
     await #expect(throws: RemoteError.self) { _ = try await remote.push(operations) }
   }
 
@@ -195,7 +195,7 @@ private struct Attacker {
       let head = Array("TRN1".utf8)
       var long = ByteWriter()
       long.append(raw: head + [0, 1])
-      let length = Operation.Limit.bytes + 1
+      let length = SyncOperation.Limit.bytes + 1
       long.append(varint: UInt64(length + 5))
       long.append(byte: 0)
       long.append(varint: UInt64(length))
@@ -209,7 +209,7 @@ private struct Attacker {
     var limits = ServerLimits()
     limits.replicasPerSpace = 4
     try await attack(limits: limits) { attacker, _, _ async throws in
-      func forged(_ numbers: ClosedRange<UInt64>) -> [TernCore.Operation] {
+      func forged(_ numbers: ClosedRange<UInt64>) -> [SyncOperation] {
         numbers.map { Attacker.operation(by: ReplicaID(high: 0xBAD, low: $0)) }
       }
       let error = await attacker.refusal(of: forged(1...3))

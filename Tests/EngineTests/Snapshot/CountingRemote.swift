@@ -27,11 +27,11 @@ struct CountingRemote: Remote {
   var id: String { remote.id }
   var keepsSnapshots: Bool { remote.keepsSnapshots }
   func greet() async throws -> RemoteGreeting { try await remote.greet() }
-  func push(_ operations: [Tern.Operation]) async throws -> PushReceipt {
+  func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try willPush()
     return try await remote.push(operations)
   }
-  func pull(after cursor: Tern.Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await remote.pull(after: cursor, excluding: excluded)
   }
   func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }

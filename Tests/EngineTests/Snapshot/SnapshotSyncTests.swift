@@ -134,7 +134,7 @@ private var limits: ServerLimits {
   private static let gone = ReplicaID(high: 7, low: 7)
 
   /// Of a group of a device that is none of the phones.
-  private func part(_ sequence: UInt64, isLast: Bool) -> Tern.Operation {
+  private func part(_ sequence: UInt64, isLast: Bool) -> SyncOperation {
     var body = ByteWriter()
     body.append(
       block: BodyBlock(
@@ -143,7 +143,7 @@ private var limits: ServerLimits {
     body.append(row: .insert, life: 1)
     for value: Value in [.string("part \(sequence)"), "text", 1] { body.append(value) }
     body.appendEndOfBlock()
-    return Tern.Operation(
+    return SyncOperation(
       .init(
         replica: Self.gone, sequence: sequence, time: HybridTime(milliseconds: 1_700_000_000_000),
         continues: !isLast), body: body.bytes)

@@ -206,10 +206,10 @@ private struct PartlessRemote: Remote {
   var keepsSnapshots: Bool { true }
 
   func greet() async throws -> RemoteGreeting { try await remote.greet() }
-  func push(_ operations: [Tern.Operation]) async throws -> PushReceipt {
+  func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try await remote.push(operations)
   }
-  func pull(after cursor: Tern.Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try await remote.pull(after: cursor, excluding: excluded)
   }
   func positions() -> AsyncThrowingStream<UInt64, any Error> { remote.positions() }

@@ -35,7 +35,8 @@ extension Scenario<App> {
     try store.seal()
     let operations = try store.operations(lackedBy: peer.heads(), maximumBytes: .max)
     let page = PulledPage(
-      operations: operations, cursor: Cursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0)
+      operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
+      nowMilliseconds: 0)
     _ = try peer.store.merge(page, from: RemotePlace(remoteID: "app", epoch: "e", cursor: nil))
     guard try peer.store.canonicalState() == store.canonicalState() else {
       throw Violation(.convergence, "app and peer differ although no fault was there")

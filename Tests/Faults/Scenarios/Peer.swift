@@ -30,7 +30,7 @@ struct Peer: Sendable {
     Page(
       page: PulledPage(
         operations: try store.operations(lackedBy: heads, maximumBytes: .max),
-        cursor: Cursor(rawValue: cursor), hasMore: false, nowMilliseconds: 0))
+        cursor: RemoteCursor(rawValue: cursor), hasMore: false, nowMilliseconds: 0))
   }
 
   func heads() throws -> VersionVector { try store.versionVector() }

@@ -151,9 +151,9 @@ final class Arena: Sendable {
     }
   }
 
-  private static func merge(_ operations: [Operation], into store: SQLiteReplicaStore) throws {
+  private static func merge(_ operations: [SyncOperation], into store: SQLiteReplicaStore) throws {
     let page = PulledPage(
-      operations: operations, cursor: Cursor(rawValue: "1"), hasMore: false,
+      operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
       nowMilliseconds: begin.milliseconds)
     _ = try store.merge(page, from: RemotePlace(remoteID: "fuzz", epoch: "e", cursor: nil))
   }
@@ -164,10 +164,10 @@ final class Arena: Sendable {
 extension Arena {
   /// For each operation a byte for its author, time and whether its group goes on, then its body
   /// behind its length.
-  private static func operations(_ bytes: [UInt8]) throws -> [Operation] {
+  private static func operations(_ bytes: [UInt8]) throws -> [SyncOperation] {
     if let batch = try? Batch(encoded: bytes) { return batch.operations }
-    var operations: [Operation] = []
-    var last: [UInt64: Operation.Envelope] = [:]
+    var operations: [SyncOperation] = []
+    var last: [UInt64: SyncOperation.Envelope] = [:]
     try bytes.withUnsafeBytes { buffer in
       var reader = ByteReader(buffer)
       while operations.count < 16, let head = try? reader.byte("head"),
@@ -178,12 +178,12 @@ extension Arena {
         // On both sides of the honest writes.
         let start = before?.time ?? HybridTime(milliseconds: begin.milliseconds - 20)
         let later = HybridTime(rawValue: start.rawValue + UInt64(head >> 3) << 13 + 1)
-        let envelope = Operation.Envelope(
+        let envelope = SyncOperation.Envelope(
           replica: ReplicaID(high: 0xF0, low: author), sequence: (before?.sequence ?? 0) + 1,
           time: before?.continues ?? false ? start : later, schemaVersion: 3,
           continues: head & 4 != 0)
         last[author] = envelope
-        operations.append(Operation(envelope, body: Array(try reader.bytes(length, "body"))))
+        operations.append(SyncOperation(envelope, body: Array(try reader.bytes(length, "body"))))
       }
     }
     return operations

@@ -53,12 +53,12 @@ enum WireSamples {
     ]
   }
 
-  static func operations() -> [Operation] {
+  static func operations() -> [SyncOperation] {
     var seen = VersionVector()
     return bodies().enumerated().map { index, body in
       let number = UInt64(index + 1)
       defer { seen[ReplicaID(high: number, low: 1)] = number }
-      return Operation(
+      return SyncOperation(
         .init(
           replica: ReplicaID(high: 0xF0, low: number % 3), sequence: number / 3 + 1,
           time: HybridTime(rawValue: 1_700_000_000_000 << 16 + number), seen: seen,
@@ -71,7 +71,7 @@ enum WireSamples {
     let uuids = ["6f1c2a9e-0b7d-4c55-9d3e-a1b2c3d4e5f6", "6F1C2A9E-0B7D-4C55-9D3E-A1B2C3D4E5F6"]
     let known = uuids.enumerated().map { index, key in
       let (number, item) = (UInt64(index + 1), tables[0])
-      return Operation(
+      return SyncOperation(
         .init(
           replica: ReplicaID(high: 1, low: 2), sequence: number,
           time: HybridTime(rawValue: 1_700_000_000_000 << 16 + number)),

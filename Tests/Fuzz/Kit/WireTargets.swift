@@ -21,7 +21,7 @@ extension FuzzTarget {
   static let operation = FuzzTarget(
     name: "operation", samples: { WireSamples.operations().map(\.bytes) },
     run: { bytes in
-      guard try refusing(WireError.self, { try Operation(bytes: bytes) }) != nil else {
+      guard try refusing(WireError.self, { try SyncOperation(bytes: bytes) }) != nil else {
         return .refused
       }
       try checkOperation(bytes)
@@ -32,7 +32,7 @@ extension FuzzTarget {
   static let body = FuzzTarget(
     name: "body", samples: { try WireSamples.bodies() + Arena.honestBodies() },
     run: { bytes in
-      let operation = Operation(
+      let operation = SyncOperation(
         .init(
           replica: ReplicaID(high: 1, low: 1), sequence: 1, time: HybridTime(milliseconds: 1)),
         body: bytes)
@@ -47,10 +47,10 @@ extension FuzzTarget {
     })
 
   private static func checkOperation(_ bytes: [UInt8]) throws {
-    let operation = try Operation(bytes: bytes)
+    let operation = try SyncOperation(bytes: bytes)
     let body = Array(bytes[operation.bodyOffset...])
     try require(
-      Operation(operation.envelope, body: body).bytes == bytes,
+      SyncOperation(operation.envelope, body: body).bytes == bytes,
       "an operation is written in two ways")
     let later = operation.restamped(operation.envelope.time)
     try require(later == operation, "an operation changes with its own time")

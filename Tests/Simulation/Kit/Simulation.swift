@@ -153,8 +153,8 @@ public final class Simulation: @unchecked Sendable {
   }
 
   /// Everything that the servers hold of a space or have a snapshot for, each author's in its order.
-  func operations(in space: Int) throws -> [Operation] {
-    var operations: [ReplicaID: [UInt64: Operation]] = [:]
+  func operations(in space: Int) throws -> [SyncOperation] {
+    var operations: [ReplicaID: [UInt64: SyncOperation]] = [:]
     var held = VersionVector()
     for server in servers {
       for (author, known) in try server.operations(in: space) {

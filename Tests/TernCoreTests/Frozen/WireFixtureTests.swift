@@ -3,9 +3,6 @@ import FuzzKit
 import TernCore
 import Testing
 
-// Foundation on Linux brings an `Operation` of its own.
-private typealias Operation = TernCore.Operation
-
 /// What travels, as it was written when the format was frozen. The files are never made again: a
 /// change that fails here makes a new format, and still has to read this one.
 @Suite struct WireFixtureTests {
@@ -42,7 +39,7 @@ private typealias Operation = TernCore.Operation
   }
 
   /// Written by hand: Tern compresses what gets shorter.
-  private static func plain(_ operations: [Operation]) -> [UInt8] {
+  private static func plain(_ operations: [SyncOperation]) -> [UInt8] {
     var plain = ByteWriter()
     plain.append(raw: Array("TRN1".utf8) + [0])
     plain.append(varint: UInt64(operations.count))
@@ -52,13 +49,13 @@ private typealias Operation = TernCore.Operation
     return plain.bytes
   }
 
-  private func expectRewritten(_ operation: Operation) throws {
+  private func expectRewritten(_ operation: SyncOperation) throws {
     let body = try rewritten(operation.bytes[operation.bodyOffset...])
-    #expect(Operation(operation.envelope, body: body).bytes == operation.bytes)
+    #expect(SyncOperation(operation.envelope, body: body).bytes == operation.bytes)
   }
 
   @Test func `rows of every kind, rule and value`() throws {
-    let operation = try Operation(bytes: Self.bytes("rows"))
+    let operation = try SyncOperation(bytes: Self.bytes("rows"))
     #expect(
       try WireTranscript.lines(of: operation) == [
         "operation 5 of 00a1 at 1700000000000+0, schema 3",
@@ -78,7 +75,7 @@ private typealias Operation = TernCore.Operation
   }
 
   @Test func `changes of sets and texts`() throws {
-    let operation = try Operation(bytes: Self.bytes("elements"))
+    let operation = try SyncOperation(bytes: Self.bytes("elements"))
     #expect(
       try WireTranscript.lines(of: operation) == [
         "operation 6 of 00a1 at 1700000000000+1, schema 3",

@@ -13,14 +13,14 @@ enum WireSpecimens {
   private static func envelope(
     _ sequence: UInt64, counter: UInt64 = 0, seen: VersionVector = .init(), continues: Bool = false,
     by replica: ReplicaID = a
-  ) -> Operation.Envelope {
-    Operation.Envelope(
+  ) -> SyncOperation.Envelope {
+    SyncOperation.Envelope(
       replica: replica, sequence: sequence, time: time(counter), seen: seen, schemaVersion: 3,
       continues: continues)
   }
 
   /// Every kind of row, rule and value.
-  static var rows: Operation {
+  static var rows: SyncOperation {
     var body = ByteWriter()
     body.append(
       block: BodyBlock(
@@ -55,11 +55,11 @@ enum WireSpecimens {
     body.append(row: .update, life: 1)
     body.append("t" as Value)
     body.appendEndOfBlock()
-    return Operation(envelope(5, seen: VersionVector([b: 9])), body: body.bytes)
+    return SyncOperation(envelope(5, seen: VersionVector([b: 9])), body: body.bytes)
   }
 
   /// Changes of sets and texts.
-  static var elements: Operation {
+  static var elements: SyncOperation {
     var edit = TextEdit()
     edit.removed = [.init(first: TextElementID(b, 4, 1), count: 2)]
     edit.inserted = [
@@ -84,33 +84,34 @@ enum WireSpecimens {
     body.append(Value.blob(set.bytes))
     body.append(Value.blob(TextChange.edit(edit).bytes))
     body.appendEndOfBlock()
-    return Operation(envelope(6, counter: 1), body: body.bytes)
+    return SyncOperation(envelope(6, counter: 1), body: body.bytes)
   }
 
   /// A group of two.
-  static var fragments: [Operation] {
+  static var fragments: [SyncOperation] {
     [
-      Operation(envelope(7, counter: 2, continues: true), body: []),
-      Operation(envelope(8, counter: 2), body: []),
+      SyncOperation(envelope(7, counter: 2, continues: true), body: []),
+      SyncOperation(envelope(8, counter: 2), body: []),
     ]
   }
 
   /// Rows that name UUIDs, which a batch packs.
-  static var identifiers: [Operation] {
+  static var identifiers: [SyncOperation] {
     (0..<8).map { number in
       var body = ByteWriter()
       body.append(block: BodyBlock(table: "item", keyColumns: ["id"], columns: []))
       body.append(row: .insert, life: 1)
       body.append(Value.string("3F2504E0-4F89-41D3-9A0C-0305E82C330\(number)"))
       body.appendEndOfBlock()
-      return Operation(envelope(UInt64(9 + number), counter: UInt64(3 + number)), body: body.bytes)
+      return SyncOperation(
+        envelope(UInt64(9 + number), counter: UInt64(3 + number)), body: body.bytes)
     }
   }
 
   /// Authors who take turns, one of whom skips a number.
-  static var turns: [Operation] {
+  static var turns: [SyncOperation] {
     [(a, 3), (b, 7), (a, 4), (b, 8), (a, 6), (b, 9), (a, 7)].enumerated().map { index, turn in
-      Operation(envelope(turn.1, counter: UInt64(index), by: turn.0), body: [])
+      SyncOperation(envelope(turn.1, counter: UInt64(index), by: turn.0), body: [])
     }
   }
 

@@ -6,7 +6,7 @@ enum WireTranscript {
     try batch.operations.flatMap(lines)
   }
 
-  static func lines(of operation: Operation) throws -> [String] {
+  static func lines(of operation: SyncOperation) throws -> [String] {
     let envelope = operation.envelope
     var lines = [
       "operation \(envelope.sequence) of \(envelope.replica.short) at "

@@ -113,9 +113,9 @@ import Testing
         }
         writer.appendEndOfBlock()
       }
-      let envelope = Operation.Envelope(
+      let envelope = SyncOperation.Envelope(
         replica: RowReplica.id(1), sequence: 1, time: HybridTime(milliseconds: 1))
-      return Operation(envelope, body: writer.bytes).bodyError()
+      return SyncOperation(envelope, body: writer.bytes).bodyError()
     }
     #expect(error([(1, 1, 0), (2, 1, 0), (1, 1, 1), (1, 3, 0)]) == nil)
     #expect(error([(1, 1, 0), (2, 1, 0), (1, 1, 0)])?.code == .malformed)

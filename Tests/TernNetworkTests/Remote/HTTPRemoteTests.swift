@@ -71,11 +71,12 @@ struct HTTPRemoteTests {
         ], body: HTTPBody(Batch([]).encoded()))
     }
     let own = ReplicaID(high: 0, low: 255)
-    let page = try await remote.pull(after: Cursor(rawValue: "a b&c"), excluding: own)
+    let page = try await remote.pull(after: RemoteCursor(rawValue: "a b&c"), excluding: own)
     #expect(
       page
         == PulledPage(
-          operations: [], cursor: Cursor(rawValue: "e1-9"), hasMore: true, nowMilliseconds: 17))
+          operations: [], cursor: RemoteCursor(rawValue: "e1-9"), hasMore: true, nowMilliseconds: 17
+        ))
     _ = try await remote.pull(after: nil, excluding: own)
     #expect(
       transport.requests.map(\.url).map { $0.split(separator: "/").last } == [

@@ -6,9 +6,6 @@ import Testing
 
 @testable import TernServer
 
-// Foundation on Linux brings an `Operation` of its own.
-private typealias Operation = TernCore.Operation
-
 /// A server's data as it was written when the format was frozen. The file is never made again: a
 /// change that fails here makes a new format, and still has to open this one.
 @Suite struct ServerFixtureTests {
@@ -88,7 +85,7 @@ private typealias Operation = TernCore.Operation
       }
       let store = try openStore(path)
       let service = SpaceService(store: store, clock: ServerClock { 1_700_000_100_000 })
-      let next = Operation(
+      let next = SyncOperation(
         .init(
           replica: Author(1).replica, sequence: 5, time: HybridTime(milliseconds: 2_000_000)),
         body: Array("five".utf8))

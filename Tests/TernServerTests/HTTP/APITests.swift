@@ -52,7 +52,7 @@ struct APITests {
       var ada = Author(1)
       let operations = ada.write(count: 5, bytes: 50)
       _ = try await server.push(operations)
-      var pulled: [TernCore.Operation] = []
+      var pulled: [SyncOperation] = []
       var (query, more) = ("", "1")
       while more == "1" {
         let answer = try await server.send(

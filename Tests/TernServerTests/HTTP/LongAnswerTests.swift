@@ -11,12 +11,12 @@ struct LongAnswerTests {
   private static let bytes = 12 << 20
 
   /// An operation that no compression makes shorter, so that the system can't hold all of its answer.
-  static func operation(bytes: Int = bytes) -> TernCore.Operation {
+  static func operation(bytes: Int = bytes) -> SyncOperation {
     var generator = SeededGenerator(state: 3)
     let words = (0..<bytes / 8).map { _ in generator.next() }
     let body = words.withUnsafeBytes { Array($0) }
-    return Operation(
-      Operation.Envelope(
+    return SyncOperation(
+      SyncOperation.Envelope(
         replica: ReplicaID(high: 1, low: 1), sequence: 1,
         time: HybridTime(milliseconds: 1_000_000), continues: false), body: body)
   }

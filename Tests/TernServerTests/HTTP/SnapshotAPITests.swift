@@ -88,7 +88,7 @@ struct SnapshotAPITests {
       _ = try await server.push(ada.write(count: 2))
       let end = try server.service.end()
       let bob = Author(2).replica
-      func pull(_ cursor: Cursor?) async throws {
+      func pull(_ cursor: RemoteCursor?) async throws {
         let after = cursor.map { "&after=\($0.rawValue)" } ?? ""
         let path = "/v1/spaces/home/operations?excluding=\(bob)" + after
         #expect(try await server.send(server.request(path)).status == 200)

@@ -35,7 +35,7 @@ struct PullTests {
     _ = try test.service().push([first] + others + [ada.write("last")], to: .home)
     for limit in [1, 100] {
       let service = test.service { $0.pageOperations = limit }
-      var (cursor, received): (Cursor?, [Operation]) = (nil, [])
+      var (cursor, received): (RemoteCursor?, [SyncOperation]) = (nil, [])
       while true {
         let page = try service.pull(from: .home, after: cursor, excluding: ada.replica)
         received += page.operations
@@ -99,7 +99,7 @@ struct PullTests {
     let service = test.service()
     var ada = Author(1)
     _ = try service.push([ada.write()], to: .home)
-    let cursor = Cursor(rawValue: text.replacing("EPOCH", with: test.store.epoch))
+    let cursor = RemoteCursor(rawValue: text.replacing("EPOCH", with: test.store.epoch))
     let error = refusal { _ = try service.pull(from: .home, after: cursor) }
     #expect(error?.code == .cursorUnknown)
     #expect(error?.nowMilliseconds == test.clock.now)

@@ -7,7 +7,7 @@ import Testing
 @Suite("State reports, on every store")
 struct StateTests {
   private func report(
-    _ replica: UInt64, at cursor: Cursor, rows: UInt64 = 1, shape: UInt64 = .max,
+    _ replica: UInt64, at cursor: RemoteCursor, rows: UInt64 = 1, shape: UInt64 = .max,
     isRepaired: Bool = false
   ) -> StateReport {
     StateReport(
@@ -98,7 +98,9 @@ struct StateTests {
   func refused() throws {
     let service = try StoreKind.memory.open().service()
     for text in ["", "x", "\(service.store.epoch).0.", "\(service.store.epoch).1.ab"] {
-      let error = refusal { try service.report(report(1, at: Cursor(rawValue: text)), in: .home) }
+      let error = refusal {
+        try service.report(report(1, at: RemoteCursor(rawValue: text)), in: .home)
+      }
       #expect(error?.code == .stateSuperseded, "\(text)")
     }
     #expect(try service.store.spaces().isEmpty)

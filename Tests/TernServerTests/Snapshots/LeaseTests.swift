@@ -15,7 +15,9 @@ struct LeaseTests {
   }
 
   /// Pushes so many and gives the cursor behind each, the beginning's first.
-  private func push(_ count: Int, _ ada: inout Author, _ service: SpaceService) throws -> [Cursor] {
+  private func push(_ count: Int, _ ada: inout Author, _ service: SpaceService) throws
+    -> [RemoteCursor]
+  {
     var cursors = [try service.pull(from: .home, after: nil).cursor]
     for _ in 0..<count {
       _ = try service.push([ada.write()], to: .home)

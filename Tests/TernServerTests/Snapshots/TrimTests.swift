@@ -7,7 +7,7 @@ import Testing
 struct TrimTests {
   /// Ten operations of Ada's, a snapshot of them, and Bob who has pulled all.
   private func trimmed(_ kind: StoreKind) throws -> (
-    StoreUnderTest, SpaceService, Author, [Operation]
+    StoreUnderTest, SpaceService, Author, [SyncOperation]
   ) {
     let test = try kind.open()
     let service = test.service { $0.retention = .zero }
@@ -55,7 +55,7 @@ struct TrimTests {
   @Test("a cursor from before is still checked against the history", arguments: StoreKind.allCases)
   func cursors(kind: StoreKind) throws {
     let (test, service, _, _) = try trimmed(kind)
-    let strange = Cursor(rawValue: "\(test.store.epoch).5.0000000000000000")
+    let strange = RemoteCursor(rawValue: "\(test.store.epoch).5.0000000000000000")
     #expect(refusal { _ = try service.pull(from: .home, after: strange) }?.code == .cursorUnknown)
   }
 
@@ -112,7 +112,7 @@ struct TrimTests {
   func older(kind: StoreKind) throws {
     let service = try kind.open().service { $0.retention = .zero }
     var ada = Author(1)
-    var cursors: [Cursor] = []
+    var cursors: [RemoteCursor] = []
     for round in 0..<2 {
       _ = try service.push(ada.write(count: 2), to: .home)
       cursors.append(try service.end())

@@ -33,13 +33,13 @@ struct UpgradeTests {
       let store = try openStore(path)
       let service = SpaceService(store: store, clock: ServerClock { 1_795_300_000_000 })
       #expect(store.epoch == "598f6874aa366c7fb5b51d726dd4a398")
-      let cursor = Cursor(rawValue: "\(store.epoch).4.5c36221ca2603c9d")
+      let cursor = RemoteCursor(rawValue: "\(store.epoch).4.5c36221ca2603c9d")
       let token = "tern_ce76f5c5de71f658c09b580a608e5692328f2dd9da66e2f82b6a62585656f62c"
       try service.authorize(token, for: .home)
       let page = try service.pull(from: .home, after: nil, excluding: author(2))
       #expect(page.operations.map(\.envelope.sequence).prefix(3) == [1, 2, 3])
       #expect(try service.pull(from: .home, after: cursor).operations.count <= 1)
-      let next = Operation(
+      let next = SyncOperation(
         .init(
           replica: author(1), sequence: 4,
           time: HybridTime(milliseconds: 1_700_000_000_002)), body: [])

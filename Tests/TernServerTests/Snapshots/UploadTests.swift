@@ -96,7 +96,7 @@ struct UploadTests {
     var ada = Author(1)
     _ = try service.push([ada.write()], to: .home)
     for text in ["", "x", "\(test.store.epoch).1.0000000000000000", "\(test.store.epoch).9."] {
-      let offer = SnapshotOffer(at: Cursor(rawValue: text), of: [ada])
+      let offer = SnapshotOffer(at: RemoteCursor(rawValue: text), of: [ada])
       #expect(service.refusalOf(offer) == .cursorUnknown)
     }
     #expect(service.refusalOf(SnapshotOffer(at: nil, of: [ada])) == .snapshotSuperseded)

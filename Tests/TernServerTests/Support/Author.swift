@@ -15,20 +15,20 @@ struct Author {
   /// The next operation; its body says `text`.
   mutating func write(
     _ text: String = "", at milliseconds: Int64 = 0, continues: Bool = false
-  ) -> Operation {
+  ) -> SyncOperation {
     time = time.next(atMilliseconds: milliseconds)
     return fragment(text, continues: continues)
   }
 
   /// The next operation, at the time of the previous one.
-  mutating func fragment(_ text: String = "", continues: Bool = false) -> Operation {
+  mutating func fragment(_ text: String = "", continues: Bool = false) -> SyncOperation {
     sequence += 1
-    let envelope = Operation.Envelope(
+    let envelope = SyncOperation.Envelope(
       replica: replica, sequence: sequence, time: time, continues: continues)
-    return Operation(envelope, body: Array(text.utf8))
+    return SyncOperation(envelope, body: Array(text.utf8))
   }
 
-  mutating func write(count: Int, bytes: Int = 0) -> [Operation] {
+  mutating func write(count: Int, bytes: Int = 0) -> [SyncOperation] {
     (0..<count).map { _ in write(String(repeating: "x", count: bytes)) }
   }
 }

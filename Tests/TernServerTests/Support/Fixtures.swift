@@ -54,10 +54,9 @@ func openStore(_ path: String, seed: UInt64 = 1) throws -> SQLiteSpaceStore {
 }
 
 /// Every operation of a space, page after page.
-func everything(_ service: SpaceService, _ space: SpaceName = .home) throws -> [TernCore.Operation]
-{
-  var operations: [TernCore.Operation] = []
-  var cursor: Cursor?
+func everything(_ service: SpaceService, _ space: SpaceName = .home) throws -> [SyncOperation] {
+  var operations: [SyncOperation] = []
+  var cursor: RemoteCursor?
   while true {
     let page = try service.pull(from: space, after: cursor)
     operations += page.operations

@@ -73,7 +73,7 @@ struct LiveServer {
     return request
   }
 
-  func push(_ operations: [TernCore.Operation], to space: String = "home") async throws -> Answer {
+  func push(_ operations: [SyncOperation], to space: String = "home") async throws -> Answer {
     try await send(
       request(
         "/v1/spaces/\(space)/operations", method: "POST", type: "application/vnd.tern.batch",

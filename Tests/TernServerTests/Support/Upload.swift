@@ -9,7 +9,7 @@ extension SnapshotHead {
 extension SnapshotOffer {
   /// Everything that `authors` have written up to now.
   init(
-    _ key: String = "k", at cursor: Cursor?, of authors: [Author], parts: Int = 1,
+    _ key: String = "k", at cursor: RemoteCursor?, of authors: [Author], parts: Int = 1,
     isBase: Bool = false
   ) {
     let heads = authors.map { ($0.replica, SnapshotHead($0)) }
@@ -21,8 +21,8 @@ extension SnapshotOffer {
 
 extension SpaceService {
   /// The cursor at the space's end, as a reader without a lease has it.
-  func end(of space: SpaceName = .home) throws -> Cursor {
-    var cursor: Cursor?
+  func end(of space: SpaceName = .home) throws -> RemoteCursor {
+    var cursor: RemoteCursor?
     while true {
       let page = try pull(from: space, after: cursor ?? greet(space).snapshot?.cursor)
       cursor = page.cursor

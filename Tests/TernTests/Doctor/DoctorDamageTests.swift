@@ -122,15 +122,14 @@ struct DoctorDamageTests {
 
   // MARK: - Operations
 
-  private func rewrite(_ id: Int64, _ change: (Tern.Operation) -> Tern.Operation) throws -> Patient
-  {
+  private func rewrite(_ id: Int64, _ change: (SyncOperation) -> SyncOperation) throws -> Patient {
     let patient = try Patient()
     try patient.fill()
     try patient.device.database.write { db in
       let table = "grdb_tern_main_log"
       let bytes = try Data.fetchOne(
         db, sql: "SELECT bytes FROM \(table) WHERE id = ?", arguments: [id])
-      let operation = try Tern.Operation(bytes: Array(#require(bytes)))
+      let operation = try SyncOperation(bytes: Array(#require(bytes)))
       try db.execute(
         sql: "UPDATE \(table) SET bytes = ? WHERE id = ?",
         arguments: [Data(change(operation).bytes), id])
@@ -139,12 +138,12 @@ struct DoctorDamageTests {
   }
 
   private static func edited(
-    _ operation: Tern.Operation, body: [UInt8]? = nil,
-    _ edit: (inout Tern.Operation.Envelope) -> Void
-  ) -> Tern.Operation {
+    _ operation: SyncOperation, body: [UInt8]? = nil,
+    _ edit: (inout SyncOperation.Envelope) -> Void
+  ) -> SyncOperation {
     var envelope = operation.envelope
     edit(&envelope)
-    return Tern.Operation(envelope, body: body ?? Array(operation.bytes[operation.bodyOffset...]))
+    return SyncOperation(envelope, body: body ?? Array(operation.bytes[operation.bodyOffset...]))
   }
 
   @Test func `an operation under another's number is found`() throws {

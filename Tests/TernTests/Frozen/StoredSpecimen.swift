@@ -152,7 +152,7 @@ enum StoredSpecimen {
     try device.merge(bad)
     // The beginning of a group whose author is gone.
     try device.merge([
-      Operation(
+      SyncOperation(
         .init(
           replica: gone, sequence: 1, time: HybridTime(milliseconds: 1_700_000_000_000),
           continues: true), body: [])
@@ -182,10 +182,10 @@ enum StoredSpecimen {
       try device.store.resetPlace(
         RemotePlace(
           remoteID: remote, epoch: "e",
-          cursor: Cursor(rawValue: remote == "folder" ? "folder1,\(own):1" : "e.9.00")))
+          cursor: RemoteCursor(rawValue: remote == "folder" ? "folder1,\(own):1" : "e.9.00")))
     }
     try device.store.resetPlace(
-      RemotePlace(remoteID: "peer", epoch: "e", cursor: Cursor(rawValue: "1")))
+      RemotePlace(remoteID: "peer", epoch: "e", cursor: RemoteCursor(rawValue: "1")))
     try device.store.trim(heldBy: heads, at: "https://example.org/spaces/home")
     try device.store.trim(heldBy: heads, at: "peer")
     try device.store.trim(heldBy: less, at: "folder")

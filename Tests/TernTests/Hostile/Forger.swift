@@ -12,12 +12,12 @@ struct Forger {
 
   mutating func write(
     at time: HybridTime? = nil, _ build: (inout ByteWriter) -> Void = { _ in }
-  ) -> Operation {
+  ) -> SyncOperation {
     sequence += 1
     self.time = time ?? self.time.next(atMilliseconds: 0)
     var body = ByteWriter()
     build(&body)
-    return Operation(
+    return SyncOperation(
       .init(
         replica: author, sequence: sequence, time: self.time, seen: seen, schemaVersion: 3),
       body: body.bytes)
@@ -28,7 +28,7 @@ struct Forger {
     _ values: [UInt8], of table: String = "item", keys: [String] = ["id"],
     key: [UInt8] = Forger.packed("forged"), columns: [(String, UInt8)] = [("name", 0)],
     life: UInt32 = 1
-  ) -> Operation {
+  ) -> SyncOperation {
     write {
       $0.append(
         block: BodyBlock(
@@ -41,7 +41,7 @@ struct Forger {
   }
 
   /// One row of which a column is changed by two changes, each in a blob.
-  mutating func twice(rule: MergeRule.Kind, _ changes: [UInt8]...) -> Operation {
+  mutating func twice(rule: MergeRule.Kind, _ changes: [UInt8]...) -> SyncOperation {
     write { writer in
       writer.append(
         block: BodyBlock(

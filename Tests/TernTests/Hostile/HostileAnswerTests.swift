@@ -80,7 +80,7 @@ import Testing
     let remote = ScriptedRemote("hostile") {
       $0.onPull = { state, _ in
         PulledPage(
-          operations: [], cursor: Cursor(rawValue: "same"), hasMore: true,
+          operations: [], cursor: RemoteCursor(rawValue: "same"), hasMore: true,
           nowMilliseconds: state.nowMilliseconds)
       }
     }

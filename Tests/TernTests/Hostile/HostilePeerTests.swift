@@ -9,7 +9,7 @@ import Testing
   struct Unreadable: CustomTestStringConvertible {
     let testDescription: String
     let field: String
-    let operation: @Sendable (inout Forger) -> Operation
+    let operation: @Sendable (inout Forger) -> SyncOperation
   }
 
   static let unreadable: [Unreadable] = [
@@ -142,7 +142,7 @@ import Testing
     async throws
   {
     let victim = try await Victim(kind)
-    let forged = (1...UInt64(Operation.Limit.seen) + 5).map { number in
+    let forged = (1...UInt64(SyncOperation.Limit.seen) + 5).map { number in
       var forger = Forger(author: ReplicaID(high: 7, low: number))
       return forger.write()
     }
@@ -153,8 +153,8 @@ import Testing
     }
     let own = try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
       .filter { $0.envelope.replica == Victim.id }.suffix(2)
-    #expect(own.map(\.envelope.seen.sequences.count) == [Operation.Limit.seen, 6])
-    for operation in own { #expect(try Operation(bytes: operation.bytes) == operation) }
+    #expect(own.map(\.envelope.seen.sequences.count) == [SyncOperation.Limit.seen, 6])
+    for operation in own { #expect(try SyncOperation(bytes: operation.bytes) == operation) }
     try await victim.checkIntact()
   }
 

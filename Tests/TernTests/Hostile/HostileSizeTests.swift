@@ -79,8 +79,8 @@ private struct HostileTransport: HTTPTransport {
     try await refuses(frame(compression: 0, count: 10_001, length: 0, []), "limit")
     var long = ByteWriter()
     long.append(byte: 0)
-    long.append(varint: UInt64(Operation.Limit.bytes + 1))
-    long.append(raw: Array(fill.prefix(Operation.Limit.bytes + 1)))
+    long.append(varint: UInt64(SyncOperation.Limit.bytes + 1))
+    long.append(raw: Array(fill.prefix(SyncOperation.Limit.bytes + 1)))
     try await refuses(
       frame(compression: 0, count: 1, length: long.count, long.bytes), "operation is over its limit"
     )

@@ -7,7 +7,7 @@ final class ScriptedRemote: Remote {
   private let state: Mutex<State>
 
   struct State {
-    var operations: [Operation] = []
+    var operations: [SyncOperation] = []
     var epoch = "e"
     var nowMilliseconds: Int64 = 1_700_000_000_000
     var heads = VersionVector()
@@ -15,8 +15,8 @@ final class ScriptedRemote: Remote {
     var greetings = 0
     var pulls = 0
     var onGreet: (@Sendable (inout State) throws -> RemoteGreeting)?
-    var onPush: (@Sendable (inout State, [Operation]) throws -> PushReceipt)?
-    var onPull: (@Sendable (inout State, Cursor?) throws -> PulledPage)?
+    var onPush: (@Sendable (inout State, [SyncOperation]) throws -> PushReceipt)?
+    var onPull: (@Sendable (inout State, RemoteCursor?) throws -> PulledPage)?
   }
 
   init(_ id: String, _ change: (inout State) -> Void = { _ in }) {
@@ -27,7 +27,7 @@ final class ScriptedRemote: Remote {
   }
 
   /// A remote that gives these operations, in one page.
-  convenience init(giving operations: [Operation], nowMilliseconds: Int64? = nil) {
+  convenience init(giving operations: [SyncOperation], nowMilliseconds: Int64? = nil) {
     self.init("hostile") { state in
       state.onPush = { state, _ in
         PushReceipt(nowMilliseconds: state.nowMilliseconds, position: 1, accepted: 0)
@@ -38,14 +38,14 @@ final class ScriptedRemote: Remote {
       }
       state.onPull = { state, _ in
         PulledPage(
-          operations: operations, cursor: Cursor(rawValue: "1"), hasMore: false,
+          operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
           nowMilliseconds: nowMilliseconds ?? state.nowMilliseconds)
       }
     }
   }
 
   var pulls: Int { state.withLock { $0.pulls } }
-  var operations: [Operation] { state.withLock { $0.operations } }
+  var operations: [SyncOperation] { state.withLock { $0.operations } }
 
   func greet() async throws -> RemoteGreeting {
     try state.withLock { state in
@@ -57,7 +57,7 @@ final class ScriptedRemote: Remote {
     }
   }
 
-  func push(_ operations: [Operation]) async throws -> PushReceipt {
+  func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try state.withLock { state in
       if let answer = state.onPush { return try answer(&state, operations) }
       for operation in operations
@@ -71,14 +71,14 @@ final class ScriptedRemote: Remote {
     }
   }
 
-  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     try state.withLock { state in
       state.pulls += 1
       if let answer = state.onPull { return try answer(&state, cursor) }
       let start = cursor.flatMap { Int($0.rawValue) } ?? 0
       return PulledPage(
         operations: state.operations[start...].filter { $0.envelope.replica != excluded },
-        cursor: Cursor(rawValue: "\(state.operations.count)"), hasMore: false,
+        cursor: RemoteCursor(rawValue: "\(state.operations.count)"), hasMore: false,
         nowMilliseconds: state.nowMilliseconds)
     }
   }

@@ -8,14 +8,14 @@ import Testing
 
   private func operation(
     _ sequence: UInt64, at milliseconds: Int64 = 1_700_000_000_000, continues: Bool = true
-  ) -> Tern.Operation {
-    Tern.Operation(
+  ) -> SyncOperation {
+    SyncOperation(
       .init(
         replica: Self.gone, sequence: sequence, time: HybridTime(milliseconds: milliseconds),
         continues: continues), body: [])
   }
 
-  private func device(_ id: UInt64, _ operations: Tern.Operation...) throws -> Device {
+  private func device(_ id: UInt64, _ operations: SyncOperation...) throws -> Device {
     let device = try Shelf.device(id)
     try device.execute("INSERT INTO shelf VALUES ('\(id)', 'of \(id)')")
     try device.merge(operations)
@@ -48,7 +48,7 @@ import Testing
   @Test func `it keeps nobody from comparing states`() throws {
     let device = try device(1, operation(1))
     try device.store.resetPlace(
-      RemotePlace(remoteID: "peer", epoch: "e", cursor: Cursor(rawValue: "1")))
+      RemotePlace(remoteID: "peer", epoch: "e", cursor: RemoteCursor(rawValue: "1")))
     let stored = try device.store.storedVersionVector()
     #expect(try device.store.stateReport(at: "peer", merged: stored) != nil)
     #expect(

@@ -64,7 +64,7 @@ import Testing
     _ = try a.store.offer(lackedBy: VersionVector(), maximumBytes: .max, to: "former")
     try a.store.noteAccepted(of: 2, by: "former")
     try a.store.resetPlace(
-      RemotePlace(remoteID: "former", epoch: "e", cursor: Cursor(rawValue: "1")))
+      RemotePlace(remoteID: "former", epoch: "e", cursor: RemoteCursor(rawValue: "1")))
     try a.store.trim(heldBy: VersionVector([id: 2]), at: "former")
     try a.store.trim(heldBy: all, at: "home")
     #expect(try a.store.counts().operations == 3)

@@ -52,7 +52,7 @@ import Testing
     }
     let end = try part(.end) { $0.append(varint: 0) }
     func waiting(_ sequence: UInt64, first: UInt64) throws -> [UInt8] {
-      let operation = Operation(
+      let operation = SyncOperation(
         .init(replica: author.id, sequence: sequence, time: author.time), body: [9])
       return try part(.operations) {
         $0.append(varint: 0)

@@ -1,8 +1,6 @@
+import Foundation
 import TernCore
 import TernDatabase
-
-// Not all of Foundation, which has an Operation of its own.
-import struct Foundation.URL
 
 /// A space in a folder that devices share by any means: a synchronised folder, a network share, a
 /// stick that is carried. See "Sync without a server" in the guide, and `Docs/WireFormat.md` for
@@ -76,7 +74,7 @@ public struct DirectoryRemote: Remote {
   public func greet() async throws -> RemoteGreeting { try await folder.greet() }
 
   /// Appends the operations that no file of the folder holds yet to this replica's own.
-  public func push(_ operations: [Operation]) async throws -> PushReceipt {
+  public func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try await folder.push(operations)
   }
 
@@ -85,7 +83,8 @@ public struct DirectoryRemote: Remote {
   /// operations under one number (`sequence-conflict`, `time-not-increasing`).
   ///
   /// - Throws: ``RemoteError``.
-  public func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage
+  public func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws
+    -> PulledPage
   {
     try await folder.pull(after: cursor, excluding: excluded)
   }

@@ -61,7 +61,7 @@ struct FolderFile: Sendable {
 
   /// Reads what is new, from the end of what was read before.
   mutating func readOn(
-    in file: ReadFile, space: String, _ found: (_ operation: Operation, _ frame: Int) -> Void
+    in file: ReadFile, space: String, _ found: (_ operation: SyncOperation, _ frame: Int) -> Void
   ) throws {
     identity = file.identity
     rest = .nothing
@@ -127,7 +127,7 @@ struct FolderFile: Sendable {
   /// The operations of one frame, read again.
   ///
   /// - Returns: `nil` where the file is no longer what it was.
-  func operations(of frame: Int, in file: ReadFile) throws -> [Operation]? {
+  func operations(of frame: Int, in file: ReadFile) throws -> [SyncOperation]? {
     let frame = frames[frame]
     let bytes = try file.read(frame.byteCount, at: frame.offset)
     return bytes.withUnsafeBytes { bytes in

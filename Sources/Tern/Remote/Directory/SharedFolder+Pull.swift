@@ -1,7 +1,7 @@
 import TernCore
 
 extension SharedFolder {
-  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) throws -> PulledPage {
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) throws -> PulledPage {
     try scan()
     guard var place = cursor.map(FolderCursor.init) ?? FolderCursor() else {
       throw RemoteError(.cursorUnknown, "the cursor is none of a folder's; pull without one")
@@ -53,7 +53,7 @@ extension SharedFolder {
       "“\(name)” of space “\(space)” can't be read, and what it alone holds is left out: \(reason)")
   }
 
-  private func operation(_ sequence: UInt64, of replica: ReplicaID) throws -> Operation {
+  private func operation(_ sequence: UInt64, of replica: ReplicaID) throws -> SyncOperation {
     guard let place = index.place(replica, sequence) else {
       preconditionFailure("operation \(sequence) of \(replica) is to be given and has no place")
     }
@@ -67,10 +67,10 @@ extension SharedFolder {
     return found
   }
 
-  private func operations(at place: FolderIndex.Place) throws -> [OperationNumber: Operation]? {
+  private func operations(at place: FolderIndex.Place) throws -> [OperationNumber: SyncOperation]? {
     if let frame = recent.first(where: { $0.place == place }) { return frame.operations }
     let file = files[Int(place.file)]
-    let operations: [Operation]?
+    let operations: [SyncOperation]?
     do {
       operations = try open(file.name).flatMap {
         try file.operations(of: Int(place.frame), in: $0)

@@ -2,7 +2,7 @@ import TernCore
 import TernDatabase
 
 extension SharedFolder {
-  func push(_ operations: [Operation]) throws -> PushReceipt {
+  func push(_ operations: [SyncOperation]) throws -> PushReceipt {
     // Once more where another process of this device appended in between.
     for _ in 0..<3 {
       try scan()
@@ -23,7 +23,7 @@ extension SharedFolder {
   /// Appends a frame to this replica's own file.
   ///
   /// - Returns: `false` when somebody else is doing so.
-  private func append(_ operations: [Operation]) throws -> Bool {
+  private func append(_ operations: [SyncOperation]) throws -> Bool {
     let writer = try writer()
     let name = ownName(writer)
     return try naming("writing “\(name)”") {
@@ -49,7 +49,7 @@ extension SharedFolder {
   }
 
   /// Makes durable what others wrote, or a process of this device that died before it could.
-  private func settle(_ operations: [Operation]) throws {
+  private func settle(_ operations: [SyncOperation]) throws {
     var numbers: Set<Int> = []
     for operation in operations {
       let envelope = operation.envelope

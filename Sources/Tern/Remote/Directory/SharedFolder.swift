@@ -48,7 +48,7 @@ actor SharedFolder {
   var settled: [String: Int] = [:]
   private let replicaLimit: Int
   /// The frames that were read last, by what can be asked of them.
-  var recent: [(place: FolderIndex.Place, operations: [OperationNumber: Operation])] = []
+  var recent: [(place: FolderIndex.Place, operations: [OperationNumber: SyncOperation])] = []
 
   struct OperationNumber: Hashable, Sendable {
     let replica: ReplicaID

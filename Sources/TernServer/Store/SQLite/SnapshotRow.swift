@@ -11,7 +11,7 @@ extension StoredSnapshot {
 
   init(_ row: Row) {
     self.init(
-      id: row[0], cursor: Cursor(rawValue: row[1]), position: UInt64(row[2] as Int64),
+      id: row[0], cursor: RemoteCursor(rawValue: row[1]), position: UInt64(row[2] as Int64),
       isBase: row[3], parts: row[5], touchedMilliseconds: row[7])
     isComplete = row[4]
     bytes = row[6]

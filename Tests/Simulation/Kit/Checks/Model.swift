@@ -49,12 +49,12 @@ struct Model {
   private var continuing: Set<ReplicaID> = []
   private(set) var violation: String?
 
-  init(_ operations: [Operation], deletes: DeleteRule) throws {
+  init(_ operations: [SyncOperation], deletes: DeleteRule) throws {
     self.deletes = deletes
     for operation in operations { try add(operation) }
   }
 
-  private mutating func add(_ operation: Operation) throws {
+  private mutating func add(_ operation: SyncOperation) throws {
     let envelope = operation.envelope
     if let last = times[envelope.replica],
       continuing.contains(envelope.replica) ? last != envelope.time : last >= envelope.time

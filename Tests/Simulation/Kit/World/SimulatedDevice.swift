@@ -244,10 +244,10 @@ final class SimulatedDevice: @unchecked Sendable {
       }
   }
 
-  func logged() throws -> [Tern.Operation] {
+  func logged() throws -> [SyncOperation] {
     try database.unsafeRead {
       try Data.fetchAll($0, sql: "SELECT bytes FROM grdb_tern_main_log")
-    }.map { try Tern.Operation(bytes: Array($0)) }
+    }.map { try SyncOperation(bytes: Array($0)) }
   }
 
   /// For a violation's text.

@@ -22,12 +22,12 @@ struct SimulatedRemote: Remote {
     return try await request("greet") { try $0.greet(space) }
   }
 
-  func push(_ operations: [Operation]) async throws -> PushReceipt {
+  func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     let space = space
     return try await request("push \(operations.count)") { try $0.push(operations, to: space) }
   }
 
-  func pull(after cursor: Cursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
+  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
     let space = space
     return try await request("pull") {
       try $0.pull(from: space, after: cursor, excluding: excluded)
@@ -74,7 +74,7 @@ struct SimulatedRemote: Remote {
   /// Asks for another space with this one's token, and with none; each must be refused.
   ///
   /// - Returns: what was answered all the same.
-  func trespass(into other: Int, with operations: [Operation]) async throws -> String? {
+  func trespass(into other: Int, with operations: [SyncOperation]) async throws -> String? {
     for token in [server.tokens[space], nil] {
       let (greets, pulls) = (
         try await isAnswered(other, token) { _ = try $0.greet(other) },

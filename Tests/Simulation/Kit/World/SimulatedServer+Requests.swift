@@ -66,7 +66,7 @@ extension SimulatedServer {
 
   func greet(_ space: Int) throws -> RemoteGreeting { try service.greet(Self.name(of: space)) }
 
-  func push(_ operations: [Operation], to space: Int) throws -> PushReceipt {
+  func push(_ operations: [SyncOperation], to space: Int) throws -> PushReceipt {
     let name = Self.name(of: space)
     // Before, since a crash can follow the commit; what is refused comes again.
     let known = store.summary(of: name).heads
@@ -85,7 +85,7 @@ extension SimulatedServer {
     return receipt
   }
 
-  func pull(from space: Int, after cursor: Cursor?, excluding excluded: ReplicaID) throws
+  func pull(from space: Int, after cursor: RemoteCursor?, excluding excluded: ReplicaID) throws
     -> PulledPage
   {
     do {

@@ -31,9 +31,9 @@ final class SimulatedServer: @unchecked Sendable {
   /// Requests of each device since all faults ended.
   var quietRequests: [Int: Int] = [:]
   /// Everything that was ever accepted, by space, where the server itself forgets.
-  private var accepted: [Int: [ReplicaID: [UInt64: Operation]]] = [:]
+  private var accepted: [Int: [ReplicaID: [UInt64: SyncOperation]]] = [:]
   /// What a device's log holds: a base stands for operations that were never pushed.
-  var logged: (Int) throws -> [Operation] = { _ in [] }
+  var logged: (Int) throws -> [SyncOperation] = { _ in [] }
   /// Told of a device that is cut off or connected.
   var networkChanged: (Int) -> Void = { _ in }
 
@@ -154,7 +154,7 @@ final class SimulatedServer: @unchecked Sendable {
 
   // MARK: - What it holds
 
-  func record(_ operations: [Operation], in space: Int) {
+  func record(_ operations: [SyncOperation], in space: Int) {
     for operation in operations {
       let envelope = operation.envelope
       accepted[space, default: [:]][envelope.replica, default: [:]][envelope.sequence] = operation
@@ -167,10 +167,10 @@ final class SimulatedServer: @unchecked Sendable {
   }
 
   /// Everything that the server was given, by author and number.
-  func operations(in space: Int) throws -> [ReplicaID: [UInt64: Operation]] {
+  func operations(in space: Int) throws -> [ReplicaID: [UInt64: SyncOperation]] {
     if script.conditions.contains(.trims) { return accepted[space] ?? [:] }
-    var operations: [ReplicaID: [UInt64: Operation]] = [:]
-    var cursor: Cursor?
+    var operations: [ReplicaID: [UInt64: SyncOperation]] = [:]
+    var cursor: RemoteCursor?
     while true {
       let page = try service.pull(from: Self.name(of: space), after: cursor)
       for operation in page.operations {

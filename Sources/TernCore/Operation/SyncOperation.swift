@@ -2,7 +2,7 @@
 /// message. Fragments have consecutive sequence numbers and the same time, and merge together.
 ///
 /// The encoded bytes are the operation: every replica stores and passes on exactly those.
-public struct Operation: Hashable, Sendable {
+public struct SyncOperation: Hashable, Sendable {
   public let envelope: Envelope
   /// The whole encoding, envelope and body. See `Docs/WireFormat.md`.
   public let bytes: [UInt8]
