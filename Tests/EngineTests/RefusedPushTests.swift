@@ -6,7 +6,7 @@ import TernTesting
 import Testing
 
 /// A remote that takes nothing from this device, and gives what it has.
-private final class RefusingRemote: Remote {
+final class RefusingRemote: Remote {
   let remote: any Remote
   let error: RemoteError
   /// How often a push is refused before one is taken.

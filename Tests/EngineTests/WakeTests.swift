@@ -100,7 +100,8 @@ private final class MoodyRemote: Remote {
   @Test func `what keeps a run from being up to date is told to who asks`() async throws {
     let remote = MoodyRemote()
     let a = try await Phone { _ in [remote] }
-    let refusing = RefusingPushes(remote.memory)
+    let refusing = RefusingRemote(
+      remote: remote.memory, error: RemoteError(.tooLarge, "not that"))
     let engine = engine(a, refusing)
     try await a.execute("INSERT INTO item VALUES ('1', 'refused', 1)")
     try await run(engine) {
@@ -289,22 +290,5 @@ private final class MoodyRemote: Remote {
       #expect(thrown?.code == code)
     }
   }
-}
-
-/// Takes nothing.
-private struct RefusingPushes: Remote {
-  private let memory: MemoryRemote
-
-  init(_ memory: MemoryRemote) { self.memory = memory }
-
-  var id: String { memory.id }
-  func greet() async throws -> RemoteGreeting { try await memory.greet() }
-  func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
-    throw RemoteError(.tooLarge, "not that")
-  }
-  func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
-    try await memory.pull(after: cursor, excluding: excluded)
-  }
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { memory.positions() }
 }
 #endif

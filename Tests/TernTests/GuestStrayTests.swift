@@ -7,44 +7,12 @@ private let book = """
     isbn TEXT NOT NULL PRIMARY KEY, title TEXT, updated_at INTEGER NOT NULL DEFAULT 0, thumb TEXT);
   """
 
-private let search = """
-  CREATE VIRTUAL TABLE search USING fts5(title, content='book', content_rowid='rowid');
-  CREATE TRIGGER search_insert AFTER INSERT ON book BEGIN
-    INSERT INTO search (rowid, title) VALUES (NEW.rowid, NEW.title);
-  END;
-  CREATE TRIGGER search_delete AFTER DELETE ON book BEGIN
-    INSERT INTO search (search, rowid, title) VALUES ('delete', OLD.rowid, OLD.title);
-  END;
-  CREATE TRIGGER search_update AFTER UPDATE ON book BEGIN
-    INSERT INTO search (search, rowid, title) VALUES ('delete', OLD.rowid, OLD.title);
-    INSERT INTO search (rowid, title) VALUES (NEW.rowid, NEW.title);
-  END;
-  """
-
-private let touch = """
-  CREATE TRIGGER touch AFTER UPDATE ON book BEGIN
-    UPDATE book SET updated_at = updated_at + 1 WHERE isbn = NEW.isbn;
-  END;
-  """
-
 private let schema = SyncSchema(version: 1, tables: [SyncTable("book", local: ["thumb"])])
-
-extension Device {
-  fileprivate func found(_ word: String) throws -> [String?] {
-    try column(
-      "SELECT isbn FROM book WHERE rowid IN (SELECT rowid FROM search('\(word)')) ORDER BY 1")
-  }
-
-  /// That the index holds what the table does.
-  fileprivate func checkSearch() throws {
-    try execute("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)")
-  }
-}
 
 /// Rows that the app's triggers change in a merge, and that are put back.
 @Suite struct GuestStrayTests {
   @Test func `a touched row keeps its rowid, its local columns and a full-text index`() throws {
-    let (a, b) = try Device.pair(schema, book + search + touch)
+    let (a, b) = try Device.pair(schema, book + bookSearch + bookTouch)
     try a.execute(
       "INSERT INTO book (isbn, title) VALUES ('1', 'Dune'), ('2', 'Emma'), ('3', 'Ion')")
     try meet(a, b)
@@ -68,7 +36,7 @@ extension Device {
   @Test func `what triggers mirror of a column that one of them rewrote follows what is put back`()
     throws
   {
-    let a = try Device(schema, id: 1) { try $0.execute(sql: book + search) }
+    let a = try Device(schema, id: 1) { try $0.execute(sql: book + bookSearch) }
     let b = try Device(schema, id: 2) { db in
       // What is created last fires first: the index has the row when it is rewritten.
       let rewrite = """
@@ -76,7 +44,7 @@ extension Device {
           UPDATE book SET title = 'another word' WHERE isbn = NEW.isbn;
         END;
         """
-      try db.execute(sql: book + rewrite + search)
+      try db.execute(sql: book + rewrite + bookSearch)
     }
     try a.execute("INSERT INTO book (isbn, title) VALUES ('1', 'Dune'), ('2', 'Emma')")
     try meet(a, b)

@@ -39,25 +39,24 @@ extension SyncEngine {
   private var isAheadOfRemote: Bool {
     get throws {
       guard session.refusal == nil else { return false }
-      return try store.ownSequence() > session.heads[store.replicaID()]
+      let own = try store.ownHead()
+      return own.sequence > session.heads[own.id]
     }
   }
 
-  func followNetwork(_ signals: SyncSignals) async {
-    var generation: UInt64?
-    for await path in environment.path.changes() {
-      if let generation, path.generation != generation, path.mayHaveRoute {
-        signals.send(.networkChanged)
-      }
-      generation = path.generation
+  func followNetwork(from generation: UInt64, _ signals: SyncSignals) async {
+    for await path in environment.path.changes()
+    where path.generation != generation && path.mayHaveRoute {
+      signals.send(.networkChanged)
     }
   }
 
   func followRemote(_ openings: AsyncStream<Void>, _ signals: SyncSignals) async {
     for await _ in openings {
+      let generation = environment.path.path.generation
       await withTaskGroup(of: Bool.self) { group in
         group.addTask { await self.followPositions(signals) }
-        group.addTask { await self.waitForOtherNetwork(signals) }
+        group.addTask { await self.waitForOtherNetwork(than: generation, signals) }
         group.addTask {
           // Cancellation ends the wait.
           guard (try? await self.environment.clock.sleep(for: .seconds(10))) != nil else {
@@ -82,14 +81,8 @@ extension SyncEngine {
   }
 
   /// A stream that began on another network may never end by itself.
-  private func waitForOtherNetwork(_ signals: SyncSignals) async -> Bool {
-    var first: UInt64?
-    for await path in environment.path.changes() {
-      guard let generation = first else {
-        first = path.generation
-        continue
-      }
-      guard path.generation != generation else { continue }
+  private func waitForOtherNetwork(than generation: UInt64, _ signals: SyncSignals) async -> Bool {
+    for await path in environment.path.changes() where path.generation != generation {
       signals.send(.streamEnded(RemoteError(.unreachable, "the network changed")))
       return true
     }

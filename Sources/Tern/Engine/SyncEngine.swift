@@ -73,10 +73,11 @@ public actor SyncEngine {
     self.signals = signals
     let (openings, opener) = AsyncStream.makeStream(of: Void.self)
     let (refusals, refuser) = AsyncStream.makeStream(of: SyncSession.Refusal.self)
+    let generation = environment.path.path.generation
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followLocalWrites(signals) }
       group.addTask { await self.followOtherProcesses(signals) }
-      group.addTask { await self.followNetwork(signals) }
+      group.addTask { await self.followNetwork(from: generation, signals) }
       group.addTask { await self.followRemote(openings, signals) }
       group.addTask { await self.followRefusals(refusals, signals) }
       await drive(signals, opener, refuser)
@@ -281,14 +282,14 @@ public actor SyncEngine {
 
   /// A remote that holds more of this replica than this replica made knows another copy of it.
   private func isAhead(_ heads: VersionVector) throws -> Bool {
-    let id = try store.replicaID()
-    return try heads[id] > store.versionVector()[id]
+    let own = try store.ownHead()
+    return heads[own.id] > own.sequence
   }
 
   private func checkOwn(_ heads: VersionVector) throws {
-    guard try isAhead(heads) else { return }
-    let id = try store.replicaID()
-    throw MergeError(.foreignOwn, id, try store.versionVector()[id] + 1)
+    let own = try store.ownHead()
+    guard heads[own.id] > own.sequence else { return }
+    throw MergeError(.foreignOwn, own.id, own.sequence + 1)
   }
 
   private func correctClock(_ now: Int64) throws {

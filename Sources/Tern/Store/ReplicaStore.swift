@@ -74,8 +74,8 @@ package protocol ReplicaStore: Sendable {
   /// it costs the same however long the log is.
   func hasNews() throws -> Bool
 
-  /// This replica's newest sequence number. Asked as often.
-  func ownSequence() throws -> UInt64
+  /// This replica's id, and the newest sequence number of its own. Asked as often.
+  func ownHead() throws -> (id: ReplicaID, sequence: UInt64)
 
   /// Counts what is here; may look at every row that is held aside or deferred.
   func counts() throws -> ReplicaCounts

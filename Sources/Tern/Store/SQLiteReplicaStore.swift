@@ -298,11 +298,15 @@ package final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
-  package func ownSequence() throws -> UInt64 {
-    try database.unsafeRead { db in
-      let statement = try FastStatement(db, "SELECT merged FROM \(tables.author) WHERE idx = 0")
-      return try statement.first { statement.raw(0) } ?? 0
+  package func ownHead() throws -> (id: ReplicaID, sequence: UInt64) {
+    let row = try database.unsafeRead { db in
+      let statement = try FastStatement(db, "SELECT id, merged FROM \(tables.author) WHERE idx = 0")
+      return try statement.first { (id: ReplicaID(bytes: statement.blob(0)), statement.raw(1)) }
     }
+    guard let row, let id = row.id else {
+      throw ReplicaError(.damaged, "table \(tables.author) lacks this replica's id")
+    }
+    return (id, row.1)
   }
 
   package func counts() throws -> ReplicaCounts {

@@ -182,8 +182,9 @@ package final class MemoryReplicaStore: ReplicaStore {
     }
   }
 
-  package func ownSequence() throws -> UInt64 {
-    try versionVector()[replicaID()]
+  package func ownHead() throws -> (id: ReplicaID, sequence: UInt64) {
+    let id = try replicaID()
+    return (id, try versionVector()[id])
   }
 
   package func counts() throws -> ReplicaCounts {
