@@ -31,6 +31,9 @@ public struct ReplicaError: Error, Hashable, Sendable {
     self.code = code
     self.message = message
   }
+
+  static let notInstalled = ReplicaError(
+    .notInstalled, "the replica's tables are gone; call Replica.open again")
 }
 
 extension ReplicaError: CustomStringConvertible {

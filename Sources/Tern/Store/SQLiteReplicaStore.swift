@@ -135,8 +135,27 @@ package final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
+  /// One statement alone, which sees one moment: without what a transaction reads first.
+  private func ask<T>(_ sql: String, _ body: (FastStatement) throws -> T) throws -> T {
+    try database.unsafeRead { db in
+      do {
+        return try body(FastStatement(db, sql))
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+        throw try db.tableExists(tables.replica, in: "main") ? error : ReplicaError.notInstalled
+      }
+    }
+  }
+
+  /// Whose row it is, by its first column.
+  private func author(_ statement: FastStatement) throws -> ReplicaID {
+    guard let id = ReplicaID(bytes: statement.blob(0)) else {
+      throw ReplicaError(.damaged, "table \(tables.author) holds an id that is none")
+    }
+    return id
+  }
+
   package func replicaID() throws -> ReplicaID {
-    try read(\.ownID)
+    try ownHead().id
   }
 
   @discardableResult
@@ -219,11 +238,19 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   package func versionVector() throws -> VersionVector {
-    try read { try $0.versionVector(\.merged) }
+    try heads("merged")
   }
 
   package func storedVersionVector() throws -> VersionVector {
-    try read { try $0.versionVector(\.stored) }
+    try heads("stored")
+  }
+
+  private func heads(_ column: String) throws -> VersionVector {
+    try ask("SELECT id, \(column) FROM \(tables.author)") { statement in
+      var heads = VersionVector()
+      try statement.each { heads[try author(statement)] = statement.raw(1) }
+      return heads
+    }
   }
 
   package func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws
@@ -291,22 +318,16 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   package func hasNews() throws -> Bool {
-    try database.unsafeRead { db in
-      let statement = try FastStatement(db, news)
-      defer { statement.reset() }
-      return try statement.step() && statement.int64(0) != 0
-    }
+    try ask(news) { statement in try statement.first { statement.int64(0) != 0 } ?? false }
   }
 
   package func ownHead() throws -> (id: ReplicaID, sequence: UInt64) {
-    let row = try database.unsafeRead { db in
-      let statement = try FastStatement(db, "SELECT id, merged FROM \(tables.author) WHERE idx = 0")
-      return try statement.first { (id: ReplicaID(bytes: statement.blob(0)), statement.raw(1)) }
+    try ask("SELECT id, merged FROM \(tables.author) WHERE idx = 0") { statement in
+      guard let head = try statement.first({ (try author(statement), statement.raw(1)) }) else {
+        throw ReplicaError.notInstalled
+      }
+      return head
     }
-    guard let row, let id = row.id else {
-      throw ReplicaError(.damaged, "table \(tables.author) lacks this replica's id")
-    }
-    return (id, row.1)
   }
 
   package func counts() throws -> ReplicaCounts {

@@ -47,11 +47,10 @@ final class StoreTransaction {
     self.tables = tables
     self.sql = sql
     let author: FastStatement
-    let gone = ReplicaError(.notInstalled, "the replica's tables are gone; call Replica.open again")
     do {
       let replica = try FastStatement(db, tables.statements.readReplica)
       author = try FastStatement(db, tables.statements.readAuthors)
-      guard try replica.step() else { throw gone }
+      guard try replica.step() else { throw ReplicaError.notInstalled }
       lastTime = HybridTime(rawValue: replica.raw(0))
       schemaVersion = UInt32(replica.int64(1))
       correctionMilliseconds = replica.int64(2)
@@ -59,10 +58,10 @@ final class StoreTransaction {
       hasFuture = replica.int64(4) != 0
       hasAside = replica.int64(5) != 0
       replica.reset()
-      guard try author.step() else { throw gone }
+      guard try author.step() else { throw ReplicaError.notInstalled }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       // A disk's error may have ended the transaction, and then no more can be asked.
-      throw try db.tableExists(tables.replica, in: "main") ? error : gone
+      throw try db.tableExists(tables.replica, in: "main") ? error : ReplicaError.notInstalled
     }
     ownRow = AuthorRow(author, from: 1)
     var ids: [ReplicaID] = []

@@ -21,15 +21,13 @@ public struct ReplicaID: Hashable, Sendable {
   /// Reads exactly 16 bytes, or gives `nil`.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == Self.byteCount else { return nil }
-    var words = (UInt64(0), UInt64(0))
-    for (offset, byte) in bytes.enumerated() {
-      if offset < 8 {
-        words.0 = words.0 << 8 | UInt64(byte)
-      } else {
-        words.1 = words.1 << 8 | UInt64(byte)
-      }
-    }
-    self.init(high: words.0, low: words.1)
+    let id = bytes.withContiguousStorageIfAvailable { Self(words: UnsafeRawBufferPointer($0)) }
+    self = id ?? Array(bytes).withUnsafeBytes(Self.init(words:))
+  }
+
+  private init(words: UnsafeRawBufferPointer) {
+    high = UInt64(bigEndian: words.loadUnaligned(as: UInt64.self))
+    low = UInt64(bigEndian: words.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
   }
 
   /// Reads 32 hexadecimal digits, or gives `nil`.

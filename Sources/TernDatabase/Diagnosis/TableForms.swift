@@ -19,8 +19,9 @@ package struct TableForms {
   /// - Returns: whether all is as it should be.
   package func check(_ creation: [String], in db: Database) throws -> Bool {
     var isWhole = true
+    let all = try Self.columns(db)
     for (table, columns) in try Self.columns(creation).sorted(by: { $0.key < $1.key }) {
-      let present = try Self.columns(of: table, db)
+      let present = all[table] ?? []
       if present != columns {
         isWhole = false
         try findings.add(
@@ -29,8 +30,11 @@ package struct TableForms {
           at: .init(table: table))
         continue
       }
-      for column in columns where try holdsOther(column, table, db) {
-        isWhole = false
+      let typed = columns.filter { ["INTEGER", "TEXT", "BLOB"].contains($0.type) }
+      // One look at the table where nothing is wrong.
+      guard try holdsOther(typed, table, db) else { continue }
+      isWhole = false
+      for column in typed where try holdsOther([column], table, db) {
         try findings.add(
           .storeTable, "a value in Tern's table is of another type than \(column.type)",
           at: .init(table: table, column: column.name))
@@ -39,33 +43,37 @@ package struct TableForms {
     return isWhole
   }
 
-  private func holdsOther(_ column: Column, _ table: String, _ db: Database) throws -> Bool {
-    guard ["INTEGER", "TEXT", "BLOB"].contains(column.type) else { return false }
-    let name = "\"\(column.name)\""
+  private func holdsOther(_ columns: Set<Column>, _ table: String, _ db: Database) throws -> Bool {
+    let conditions = columns.map { column in
+      let types = [column.type.lowercased()] + (column.isNotNull ? [] : ["null"])
+      let list = types.map { "'\($0)'" }.joined(separator: ", ")
+      return "typeof(\"\(column.name)\") NOT IN (\(list))"
+    }
+    let condition = conditions.isEmpty ? "0" : conditions.joined(separator: " OR ")
     return try Bool.fetchOne(
-      db,
-      sql: """
-        SELECT EXISTS (SELECT 1 FROM "\(table)" WHERE typeof(\(name)) <> '\(column.type.lowercased())'
-        \(column.isNotNull ? "" : "AND \(name) IS NOT NULL"))
-        """)!
+      db, sql: "SELECT EXISTS (SELECT 1 FROM \"\(table)\" WHERE \(condition))")!
   }
 
   private static func columns(_ creation: [String]) throws -> [String: Set<Column>] {
     try DatabaseQueue().write { db in
       for statement in creation { try db.execute(sql: statement) }
-      let names = try String.fetchAll(
-        db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'grdb_*'")
-      return Dictionary(
-        uniqueKeysWithValues: try names.map { ($0, try columns(of: $0, db)) })
+      return try columns(db)
     }
   }
 
-  private static func columns(of table: String, _ db: Database) throws -> Set<Column> {
+  /// Of every table that may be Tern's.
+  private static func columns(_ db: Database) throws -> [String: Set<Column>] {
     let rows = try Row.fetchAll(
-      db, sql: "SELECT * FROM pragma_table_info(?, 'main')", arguments: [table])
-    return Set(
-      rows.map {
-        Column(name: $0["name"], type: $0["type"], isNotNull: $0["notnull"], keyIndex: $0["pk"])
-      })
+      db,
+      sql: """
+        SELECT s.name AS "table", c.* FROM main.sqlite_master AS s,
+          pragma_table_info(s.name, 'main') AS c
+        WHERE s.type = 'table' AND s.name GLOB 'grdb_*'
+        """)
+    return rows.reduce(into: [:]) { tables, row in
+      let column = Column(
+        name: row["name"], type: row["type"], isNotNull: row["notnull"], keyIndex: row["pk"])
+      tables[row["table"], default: []].insert(column)
+    }
   }
 }
