@@ -21,6 +21,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
   private let inboxLimits: InboxLimits
   /// Yields whether something is noted, was put aside until now, or is to be settled.
   private let news: String
+  /// Yields notes, operations, rows held aside, deferred operations and groups put aside.
+  private let rowCounts: String
   /// Whether any table has a foreign key, and the version of the schema of which that is known.
   private let foreignKeys = Mutex<(schemaVersion: Int64, isAny: Bool)?>(nil)
 
@@ -38,6 +40,13 @@ package final class SQLiteReplicaStore: ReplicaStore {
       """
     let unsettled = "EXISTS (\(tables.statements.isUnsettled))"
     news = "SELECT \((noted + [due, unsettled]).joined(separator: " OR "))"
+    let notes = sql.map { "(SELECT count(*) FROM \($0.note.noteTable))" }
+    // The log holds every operation of an author behind the trimmed ones.
+    rowCounts = """
+      SELECT \((["0"] + notes).joined(separator: " + ")), (SELECT sum(stored - trimmed) FROM \(tables.author)),
+        (SELECT count(*) FROM \(tables.held)), (SELECT count(DISTINCT id) FROM \(tables.deferred)),
+        (SELECT count(*) FROM \(tables.aside))
+      """
     self.database = database
     self.tables = tables
     self.sql = sql
@@ -333,14 +342,15 @@ package final class SQLiteReplicaStore: ReplicaStore {
   package func counts() throws -> ReplicaCounts {
     try read { transaction in
       var counts = ReplicaCounts()
-      for sql in transaction.sql {
-        counts.unsealedNotes += try transaction.count(sql.note.noteTable)
+      let select = try transaction.statement(rowCounts)
+      try select.each {
+        counts.unsealedNotes = select.int(0)
+        counts.operations = select.int(1)
+        counts.heldAside = select.int(2)
+        counts.deferredOperations = select.int(3)
+        counts.groupsPutAside = select.int(4)
       }
-      counts.operations = try transaction.countOperations()
-      counts.heldAside = try transaction.count(tables.held)
-      counts.deferredOperations = try transaction.count(tables.deferred, of: "DISTINCT id")
-      counts.groupsPutAside = try transaction.count(tables.aside)
-      counts.firstPutAside = try transaction.firstPutAside()
+      if counts.groupsPutAside > 0 { counts.firstPutAside = try transaction.firstPutAside() }
       if transaction.hasLargeRows { counts.largeRows = try transaction.countLargeRows() }
       counts.conflicts = try transaction.conflicts()
       counts.forks = try transaction.forks()

@@ -145,16 +145,8 @@ extension StoreTransaction {
 
   // MARK: - Counts
 
-  func count(_ table: String, of column: String = "*") throws -> Int {
-    let select = try statement("SELECT count(\(column)) FROM \(table)")
-    defer { select.reset() }
-    _ = try select.step()
-    return Int(select.int64(0))
-  }
-
-  /// The log holds every operation of an author behind the trimmed ones.
-  func countOperations() throws -> Int {
-    let select = try statement("SELECT sum(stored - trimmed) FROM \(tables.author)")
+  func count(_ table: String) throws -> Int {
+    let select = try statement("SELECT count(*) FROM \(table)")
     defer { select.reset() }
     _ = try select.step()
     return Int(select.int64(0))
