@@ -50,6 +50,9 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       creation: "CREATE TABLE t (id TEXT COLLATE RTRIM PRIMARY KEY, a) WITHOUT ROWID",
       code: .unsupportedKey, column: "id", says: "RTRIM"),
     Refusal(
+      creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, caf\u{e9}, cafe\u{301})",
+      code: .ambiguousColumn, column: "cafe\u{301}", says: "rename one"),
+    Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a UNIQUE)",
       table: SyncTable("t", local: ["a"]), code: .uniqueBesideKey, column: "a", says: "local"),
     Refusal(

@@ -148,8 +148,9 @@ final class StoreDoctor {
       sql: """
         SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?
         """, arguments: [tables.prefix.utf8.count, tables.prefix])
+    // Somebody else's names may be equal in all but bytes.
     var present =
-      Dictionary(uniqueKeysWithValues: rows.map { ($0["name"] as String, $0["sql"]) })
+      Dictionary(rows.map { ($0["name"] as String, $0["sql"]) }, uniquingKeysWith: { $1 })
       as [String: String?]
     for sql in sql {
       for trigger in sql.note.triggers {

@@ -6,7 +6,7 @@ public struct SchemaError: Error, Hashable, Sendable {
     package enum Reason: String, Sendable {
       case missingTable, notATable, duplicateTable, noPrimaryKey, integerRowIDKey, nullableKey
       case unsupportedKey, uniqueBesideKey, unknownColumn, unsupportedRule, localWithoutDefault
-      case changedKey, changedRule, otherReplica, newerFormat
+      case changedKey, changedRule, otherReplica, newerFormat, ambiguousColumn
     }
     package let reason: Reason
 
@@ -29,6 +29,8 @@ public struct SchemaError: Error, Hashable, Sendable {
     public static let uniqueBesideKey = Code(reason: .uniqueBesideKey)
     /// The schema names a column that the table does not have, or a key or generated column.
     public static let unknownColumn = Code(reason: .unknownColumn)
+    /// Two columns' names differ in how an accent is written, and in nothing else.
+    public static let ambiguousColumn = Code(reason: .ambiguousColumn)
     /// The column is not declared as its merge rule needs it, or holds what the rule cannot read.
     public static let unsupportedRule = Code(reason: .unsupportedRule)
     /// Rows that arrive would have no value for a local column.

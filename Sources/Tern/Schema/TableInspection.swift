@@ -32,6 +32,7 @@ struct TableInspection {
     let rest = raw.filter { $0.keyIndex == 0 && !$0.isGenerated }
     if !isInstalled {
       try check(key: key, isWithoutRowID: isWithoutRowID)
+      try checkDistinct(key + rest)
       try checkNames(rest)
     }
     let local = Set(declared.local.map(\.folded))
@@ -134,6 +135,18 @@ struct TableInspection {
       .unsupportedKey, column,
       "the collation \(collation) makes different keys equal; declare the column and the key "
         + "COLLATE BINARY")
+  }
+
+  /// SQLite tells names apart by their bytes, and Swift does not.
+  private func checkDistinct(_ columns: [RawColumn]) throws {
+    var names: [String: String] = [:]
+    for column in columns {
+      guard let other = names.updateValue(column.name, forKey: column.name.folded) else { continue }
+      throw refuse(
+        .ambiguousColumn, column.name,
+        "but for the way an accent is written it has the name of another column, “\(other)”; "
+          + "rename one of them in a migration")
+    }
   }
 
   private func checkNames(_ rest: [RawColumn]) throws {
