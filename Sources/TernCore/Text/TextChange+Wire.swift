@@ -32,7 +32,8 @@ extension TextChange {
 
 extension TextEdit {
   fileprivate func append(to writer: inout ByteWriter) {
-    let named = removed.map(\.first.author) + inserted.compactMap(\.parent?.author)
+    // No key path: Swift 6.3 reads one that goes through an optional by copying memory onto itself.
+    let named = removed.map(\.first.author) + inserted.compactMap { $0.parent?.author }
     let replicas = Set(named).sorted()
     let indices = Dictionary(
       uniqueKeysWithValues: replicas.enumerated().map { ($1, UInt64($0)) })
