@@ -12,23 +12,9 @@ now() { date +%s%3N; }
 
 install_missing() {
   command -v swift > /dev/null || fail "there is no swift; see https://www.swift.org/install"
-  local package missing=()
-  for package in libsqlite3-dev zlib1g-dev libcurl4-openssl-dev sqlite3 \
-    tesseract-ocr zbar-tools graphicsmagick curl apertium apertium-eng-spa apertium-fr-es; do
-    dpkg-query -W -f '${Status}' $package 2> /dev/null | grep -q '^install ok installed$' \
-      || missing+=("$package")
-  done
-  [ ${#missing[@]} -gt 0 ] || return 0
-  step "Installing ${missing[*]}"
-  local as=()
-  if [ "$(id -u)" != 0 ]; then
-    command -v sudo > /dev/null || fail "as root: apt-get install ${missing[*]}"
-    as=(sudo)
-  fi
-  # Without lists there is nothing to install from; with old ones there may be.
-  "${as[@]}" apt-get -q update > /dev/null || tell "apt-get could not update its lists"
-  "${as[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install "${missing[@]}" > /dev/null \
-    || fail "apt-get could not install ${missing[*]}; do it as root"
+  . script/packages.sh
+  install_packages "${libraries[@]}" sqlite3 curl tesseract-ocr zbar-tools graphicsmagick \
+    apertium apertium-eng-spa apertium-fr-es || fail "packages are missing, above"
 }
 
 # The flags of script/test, so that what one has built the other need not.
