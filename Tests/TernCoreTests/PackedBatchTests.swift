@@ -73,6 +73,23 @@ import Testing
     }
   }
 
+  @Test func `a count of UUIDs that is too great is refused before their places are read`()
+    throws
+  {
+    // As many places as fit, none of which ends.
+    let packed = [150] + [UInt8](repeating: 0xFF, count: 160)
+    let stream = try #require(packed.withUnsafeBytes { Deflate.compress($0) })
+    var writer = ByteWriter()
+    writer.append(raw: Array("TRN1".utf8))
+    writer.append(byte: 2)
+    writer.append(varint: 1)
+    writer.append(varint: 200)
+    writer.append(varint: UInt64(packed.count))
+    writer.append(raw: stream)
+    let error = #expect(throws: WireError.self) { try Batch(encoded: writer.bytes) }
+    #expect(error?.field == "packed length")
+  }
+
   @Test func `a packed batch says how long it is, and is that long`() throws {
     let filler = [UInt8](repeating: 0, count: 80)
     // A count, places, the other bytes, and UUIDs: of one operation of 116 bytes that is none.

@@ -27,7 +27,8 @@ extension RowExplanation.Standing: CustomStringConvertible {
     case .shown: "shown"
     case .deleted(let stamp): "deleted by \(stamp)"
     case .heldAside(let reason): "held aside, because \(reason)"
-    case .missing: "not in its table, from which a migration or a trigger took it"
+    case .missing:
+      "not in its table: deleted since the last seal, or taken by a migration or a trigger"
     }
   }
 }

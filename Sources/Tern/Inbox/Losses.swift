@@ -83,18 +83,10 @@ final class Losses {
           FROM \(inbox) WINDOW newest AS (ORDER BY id DESC))
         WHERE number > ?2 OR bytes > ?3)
       """)
-    trim.bind(1, limits.age.milliseconds)
+    trim.bind(1, limits.age.wholeMilliseconds)
     trim.bind(2, Int64(limits.entries))
     trim.bind(3, Int64(limits.bytes))
     try trim.run()
     try transaction.db.notifyChanges(in: Table(inbox))
-  }
-}
-
-extension Duration {
-  /// Whole milliseconds, as far as they fit.
-  fileprivate var milliseconds: Int64 {
-    let (milliseconds, isTooLong) = components.seconds.multipliedReportingOverflow(by: 1000)
-    return isTooLong ? .max / 2 : milliseconds
   }
 }

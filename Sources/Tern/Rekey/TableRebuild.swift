@@ -23,7 +23,8 @@ struct TableRebuild {
       db,
       sql: """
         SELECT type, name, sql FROM main.sqlite_master
-        WHERE tbl_name = ? AND type IN ('index', 'trigger') AND sql IS NOT NULL ORDER BY rowid
+        WHERE tbl_name = ? COLLATE NOCASE AND type IN ('index', 'trigger') AND sql IS NOT NULL
+        ORDER BY rowid
         """, arguments: [table.name])
     let temporary = try temporaryTriggers()
     let sequence = try sequence()
@@ -154,8 +155,8 @@ struct TableRebuild {
     let rows = try Row.fetchAll(
       db,
       sql: """
-        SELECT name, sql FROM temp.sqlite_temp_master WHERE type = 'trigger' AND tbl_name = ?
-        ORDER BY name
+        SELECT name, sql FROM temp.sqlite_temp_master
+        WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE ORDER BY name
         """, arguments: [table.name])
     return rows.map { ($0["name"], $0["sql"]) }
   }

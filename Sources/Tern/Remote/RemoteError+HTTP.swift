@@ -9,6 +9,7 @@ extension RemoteError {
       // The only fields of ours that come from outside are the token's.
       case .invalidHeader: .unauthorized
       case .bodyTooLarge: .unexpectedAnswer
+      case .invalidURL: .invalidAddress
       default: .unreachable
       }
     self.init(code, "\(error)")

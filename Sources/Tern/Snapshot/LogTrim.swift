@@ -39,7 +39,7 @@ struct LogTrim {
   }
 
   private func firstKeptMilliseconds() throws -> Int64 {
-    try transaction.clockMilliseconds() - Int64(retention / .milliseconds(1))
+    try transaction.clockMilliseconds() - retention.wholeMilliseconds
   }
 
   private func save(_ heads: VersionVector, of remoteID: String) throws {

@@ -127,6 +127,14 @@ struct SnapshotCut {
       for index in 0..<keyCount { key.append(key: select.value(index)) }
       let isShown = !select.isNull(keyCount + 5)
       let aside = isShown || !state.isAlive ? nil : try writer.aside(key.bytes)
+      // What was in it, nobody can read here any more.
+      if state.isShown, !isShown, aside == nil {
+        throw SnapshotError(
+          .missingRows,
+          "rows of \(shape.name) are not in it, from which a migration or a tool took them, and a snapshot "
+            + "would lack their values: insert them again, delete them then if they are to go, or let "
+            + "another device cut it")
+      }
       key.bytes.withUnsafeBytes { key in
         content.append(snapshotRow: key, state: state, kinds: kinds, cells: &cells) {
           if isShown {

@@ -4,7 +4,7 @@ import TernCore
 public struct SnapshotError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
-      case unsupported, largeRows, incomplete, schemaMismatch, lacksOperations
+      case unsupported, largeRows, missingRows, incomplete, schemaMismatch, lacksOperations
     }
     package let reason: Reason
 
@@ -12,6 +12,9 @@ public struct SnapshotError: Error, Hashable, Sendable {
     public static let unsupported = Code(reason: .unsupported)
     /// Rows were written here that are too long to travel, and a snapshot would lack them.
     public static let largeRows = Code(reason: .largeRows)
+    /// Rows of the state are in no table here, because a migration or a tool took them away, and a
+    /// snapshot would lack their values.
+    public static let missingRows = Code(reason: .missingRows)
     /// The snapshot ends too early, or its parts are out of order.
     public static let incomplete = Code(reason: .incomplete)
     /// Another schema cut the snapshot, a newer one or one with other keys: loading it would lose

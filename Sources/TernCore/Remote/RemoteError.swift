@@ -10,6 +10,8 @@ public struct RemoteError: Error, Hashable, Sendable {
 
     /// No answer came: no network, no server, a cut connection, a deadline. Try again.
     public static let unreachable = Code(rawValue: "unreachable")
+    /// Not the remote's: its URL is none that can be asked, without a scheme for example. Correct it.
+    public static let invalidAddress = Code(rawValue: "invalid-address")
     /// The remote is overloaded or shutting down. Try again, after ``RemoteError/retryAfter``.
     public static let unavailable = Code(rawValue: "unavailable")
     /// The token is missing, unknown or revoked, or its closure threw: get another one.

@@ -50,7 +50,12 @@ enum UUIDPacking {
   {
     var reader = ByteReader(packed)
     let uuidCount = try reader.count("UUID count")
+    // Before memory is taken for their places: each has one, and its bytes.
+    guard uuidCount <= reader.remaining / (byteCount + 1) else {
+      throw WireError(.malformed, "packed length")
+    }
     var gaps: [UInt64] = []
+    gaps.reserveCapacity(uuidCount)
     for _ in 0..<uuidCount { gaps.append(try reader.varint("UUID place")) }
     guard reader.remaining >= uuidCount * byteCount,
       reader.remaining + uuidCount * (textCount - byteCount) == count

@@ -107,6 +107,15 @@ struct HTTPRemoteErrorTests {
     #expect(error?.isTransient == true)
   }
 
+  @Test("an address without a scheme is the app's to correct, and no network that is away")
+  func noScheme() async {
+    for address in ["localhost:8080", "sync.example.org", "/sync", "ftp://sync.example.org"] {
+      let remote = HTTPRemote(URL(string: address)!, space: "home", token: { "t" })
+      let error = await failure(RemoteError.self) { _ = try await remote.greet() }
+      #expect(error?.code == .invalidAddress && error?.isTransient == false)
+    }
+  }
+
   @Test("a server that repeats the token in its reason does not bring it into a log")
   func echoedToken() async {
     let error = await error { request in

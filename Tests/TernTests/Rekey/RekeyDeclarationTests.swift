@@ -133,6 +133,27 @@ struct Declaration: Sendable, CustomTestStringConvertible {
         == ["\"TEMPa_DELETE\"", "\"TEMPb_DELETE\"", "\"a_DELETE\"", "\"b_DELETE\""])
   }
 
+  @Test func `triggers and indexes that spell the table in another case stay`() throws {
+    let database = try queue(
+      """
+      CREATE TABLE book (id INTEGER PRIMARY KEY, t); CREATE INDEX ByT ON BOOK (t);
+      CREATE TABLE log (what)
+      """)
+    try database.write { db in
+      for kind in ["", "TEMP"] {
+        try db.execute(
+          sql: "CREATE \(kind) TRIGGER \(kind)x AFTER INSERT ON Book "
+            + "BEGIN INSERT INTO log VALUES (1); END")
+      }
+      try db.rekeyForSync("book")
+      try db.execute(sql: "INSERT INTO book (id) VALUES ('x')")
+    }
+    #expect(try database.lines("SELECT count(*) FROM log") == ["2"])
+    #expect(
+      try database.lines("SELECT name FROM pragma_index_list('book') WHERE origin = 'c'")
+        == ["\"ByT\""])
+  }
+
   @Test func `temporary triggers whose names differ in their bytes alone stay`() throws {
     let database = try queue("CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE log (what)")
     // Equal to Swift.

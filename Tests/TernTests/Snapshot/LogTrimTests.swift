@@ -17,6 +17,15 @@ import Testing
     }
   }
 
+  @Test func `a log that is kept for ever is trimmed of nothing`() throws {
+    for retention in [Duration.seconds(Int64.max), .seconds(Int64.min)] {
+      let a = try device(1, retention: retention)
+      try fill(a)
+      try a.store.trim(heldBy: a.store.versionVector(), at: "peer")
+      #expect(try a.store.counts().operations == (retention > .zero ? 4 : 1))
+    }
+  }
+
   @Test func `the log forgets what every remote holds, but the newest of each author`() throws {
     let (a, b) = (try device(1), try device(2))
     try fill(a)

@@ -155,6 +155,23 @@ import Testing
     #expect(error?.code == .largeRows && error?.message.contains("shelf") == true)
   }
 
+  @Test func `rows that a tool took away keep from cutting, until they are back`() throws {
+    let (a, _) = try filled()
+    let before = try a.rows("SELECT * FROM shelf WHERE id = '1'")
+    let triggers = try a.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+    for trigger in triggers { try a.execute("DROP TRIGGER \"\(trigger[0] as String)\"") }
+    try a.execute("DELETE FROM shelf WHERE id = '1'")
+    for trigger in triggers { try a.execute(trigger[1]) }
+    let error = #expect(throws: SnapshotError.self) { try Parts(of: a) }
+    #expect(error?.code == .missingRows && error?.message.contains("shelf") == true)
+    try a.execute("INSERT INTO shelf VALUES ('1', 'again')")
+    let b = try Shelf.device(2)
+    try b.load(Parts(of: a))
+    #expect(before.count == 1)
+    #expect(try b.column("SELECT name FROM shelf WHERE id = '1'") == ["again"])
+    try expectEqual(a, b, "shelf", "book")
+  }
+
   @Test func `INV-12: operations that the log no longer has are served to nobody`() throws {
     let (a, parts) = try filled()
     let b = try Shelf.device(2)
