@@ -77,7 +77,7 @@ import Testing
     throws
   {
     // As many places as fit, none of which ends.
-    let packed = [150] + [UInt8](repeating: 0xFF, count: 160)
+    let packed = [100] + [UInt8](repeating: 0xFF, count: 160)
     let stream = try #require(packed.withUnsafeBytes { Deflate.compress($0) })
     var writer = ByteWriter()
     writer.append(raw: Array("TRN1".utf8))
