@@ -83,7 +83,7 @@ final class Losses {
           FROM \(inbox) WINDOW newest AS (ORDER BY id DESC))
         WHERE number > ?2 OR bytes > ?3)
       """)
-    trim.bind(1, limits.age.wholeMilliseconds)
+    trim.bind(1, limits.age.milliseconds)
     trim.bind(2, Int64(limits.entries))
     trim.bind(3, Int64(limits.bytes))
     try trim.run()

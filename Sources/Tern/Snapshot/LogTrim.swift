@@ -39,7 +39,7 @@ struct LogTrim {
   }
 
   private func firstKeptMilliseconds() throws -> Int64 {
-    try transaction.clockMilliseconds() - retention.wholeMilliseconds
+    try transaction.clockMilliseconds() - retention.milliseconds
   }
 
   private func save(_ heads: VersionVector, of remoteID: String) throws {

@@ -1,6 +1,6 @@
 extension Duration {
   /// Whole milliseconds, and half of the longest for what has more, so that a time can be added.
-  package var wholeMilliseconds: Int64 {
+  package var milliseconds: Int64 {
     let (seconds, rest) = components
     let (milliseconds, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
     let limit = Int64.max / 2

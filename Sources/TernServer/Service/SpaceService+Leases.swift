@@ -74,11 +74,4 @@ extension SpaceService {
     return alive
   }
 }
-
-extension Duration {
-  /// Whole milliseconds.
-  var milliseconds: Int64 {
-    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-  }
-}
 #endif
