@@ -15,8 +15,8 @@ extension Replica {
   /// Each column gets the value that it had before, where what the operation wrote still stands; a
   /// column that was written since, by whomever, is left alone and reported. Counters get the
   /// opposite difference, and sets the opposite changes. What was inserted is deleted, unless it was
-  /// changed since; what was deleted comes back with all columns that travel. Extremes stay. Another
-  /// call takes back the operation before; undoing is not itself undone.
+  /// changed since; what was deleted comes back with all columns that travel, as far as they are
+  /// known. Extremes stay. Another call takes back the operation before; undoing is not itself undone.
   ///
   /// Seals what was written first. An operation is what one ``write(_:)`` did, or everything between two
   /// seals. Rows that were there before their table began to sync are never taken away.

@@ -135,14 +135,43 @@ struct UndoRow {
     guard let state, isDeleted(state) else {
       return leave(all.map { ($0, .value(.null)) }, .changedSince)
     }
-    var content = kept.map(shape.present) ?? [:]
-    for column in all {
-      if let value = before.value(of: column) { content[name(column)] = value }
-    }
     guard kept != nil || before.isKnown && !isTrimmed else {
       return leave(all.map { ($0, .value(.null)) }, .forgotten)
     }
-    return (.insert(content), report(.broughtBack, columns: Set(content.keys)))
+    var content = kept.map(shape.present) ?? [:]
+    var left: [String: UndoneOperation.Reason] = [:]
+    for column in all {
+      // Of what adds up the log may have the end alone, and what is kept is the whole.
+      if isTrimmed {
+        if !takeBack(column, in: &content, state) { left[name(column)] = .forgotten }
+      } else if let value = before.value(of: column) {
+        content[name(column)] = value
+      }
+      if content[name(column)] == nil { left[name(column)] = .forgotten }
+    }
+    return (.insert(content), report(.broughtBack, columns: Set(content.keys), left: left))
+  }
+
+  /// Brings a column of what is kept to what it was before the operation, which may have written it and
+  /// then deleted the row.
+  ///
+  /// - Returns: whether that is known; otherwise it is as it stood last.
+  private func takeBack(
+    _ column: Int, in content: inout [String: Value], _ state: RowState
+  ) -> Bool {
+    let name = name(column)
+    if let value = before.latest(column, after: trimmedTime) {
+      content[name] = value
+      return true
+    }
+    for written in changes.flatMap(\.columns) where written.target == column {
+      switch written.content {
+      case .difference(let number): content[name] = difference(number, from: content[name])
+      case .set(let change): content[name] = opposite(of: change, column, state)
+      case .text, .value: return false
+      }
+    }
+    return true
   }
 
   /// By the operation, and by nobody later.
