@@ -158,7 +158,7 @@ struct NoteSQL {
     return [
       trigger("guard_insert", "AFTER INSERT", refusals),
       trigger("guard_update", "AFTER UPDATE OF \(names(columns.map(\.name)))", refusals),
-    ]
+    ] + sizeGuards
   }
 
   func names(_ columns: [String]) -> String {

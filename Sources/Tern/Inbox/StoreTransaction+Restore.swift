@@ -43,7 +43,7 @@ extension StoreTransaction {
   private func write(_ statement: String, _ values: [Value], _ sql: TableSQL) throws {
     let write = try self.statement(statement)
     for (index, value) in values.enumerated() { write.bind(Int32(index + 1), copy: value) }
-    try write.run()
+    try withoutCounting(sql) { try write.run() }
     try notifyWrite(to: sql.shape)
   }
 

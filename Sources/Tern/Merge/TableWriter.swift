@@ -17,6 +17,7 @@ final class TableWriter {
   var recordsKeys = true
   let isReferring: Bool
   let isReferredTo: Bool
+  private let hasSets: Bool
   private let upsertAll: FastStatement
   private var upsertAllRows: FastStatement?
   private let deleteRow: FastStatement
@@ -26,6 +27,7 @@ final class TableWriter {
     self.transaction = transaction
     self.sql = sql
     self.hasHeld = hasHeld
+    hasSets = !sql.note.sets.isEmpty
     isReferring = !sql.shape.foreignKeys.isEmpty
     isReferredTo = transaction.sql.contains {
       $0.shape.foreignKeys.contains { $0.parent.folded == sql.shape.name.folded }
@@ -39,7 +41,7 @@ final class TableWriter {
     if transaction.ending.contains(statement.sql, sql.shape.id, key) { return .constraint }
     let refusal: FastStatement.Refusal?
     do {
-      refusal = try statement.runUnlessRefused()
+      refusal = try runUnlessRefused(statement)
     } catch let end as TransactionEnded {
       let row = StrayWatch.RowID(table: sql.shape.id, key: key.withBytes { Array($0) })
       throw TransactionEndedByRow(
@@ -49,6 +51,13 @@ final class TableWriter {
       key.withBytes { watch.wrote(sql.shape.id, Array($0), count: statement.changeCount) }
     }
     return refusal.map { $0 == .unique ? .unique : .constraint }
+  }
+
+  /// A second time, where a set may have been counted: nearly none is that large.
+  private func runUnlessRefused(_ statement: FastStatement) throws -> FastStatement.Refusal? {
+    let refusal = try statement.runUnlessRefused()
+    guard refusal == .other, hasSets else { return refusal }
+    return try transaction.withoutCounting(sql) { try statement.runUnlessRefused() }
   }
 
   private func noteWritten(_ key: some ContiguousBytesLike) {

@@ -251,7 +251,11 @@ struct Installation {
   /// Notes every row that was there before the table was synced.
   private func adopt(_ db: Database, _ sql: TableSQL) throws {
     for column in sql.shape.columns where column.rule == .set {
-      let isRefused = SetText.isRefused("r.\(column.name.quoted)")
+      let value = "r.\(column.name.quoted)"
+      // Several devices may have filled it together, before the table stopped syncing for a while.
+      let isRefused =
+        "CASE WHEN \(SetText.isRefused(value)) THEN 1 "
+        + "ELSE \(SetText.isLongerThanAnOperation(value)) END"
       guard
         try Row.fetchOne(
           db, sql: "SELECT 1 FROM \(sql.shape.qualifiedName) AS r WHERE \(isRefused) LIMIT 1")

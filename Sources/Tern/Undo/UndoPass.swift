@@ -118,7 +118,7 @@ final class UndoPass {
     for (index, value) in (row.key + values).enumerated() {
       statement.bind(Int32(index + 1), copy: value)
     }
-    try statement.run()
+    try transaction.withoutCounting(row.sql) { try statement.run() }
     try transaction.notifyWrite(to: row.sql.shape)
   }
 }
