@@ -68,9 +68,9 @@ struct EventBench {
     for chunk in chunks {
       parser.append(chunk)
       while let item = try parser.next() {
-        guard case .event(let event) = item, event.name == "position" || event.name == "message"
-        else { continue }
-        count += event.data.utf8.count
+        guard case .event(let event) = item else { continue }
+        let isKnown = event.name == "position" || event.name == "message"
+        count += isKnown ? event.data.utf8.count : 1
         if readsIDs { count += event.id.utf8.count }
       }
     }
