@@ -5,6 +5,8 @@ struct EventBench {
   enum Stream: String, CaseIterable {
     /// As Tern's server sends them: three short lines.
     case positions
+    /// The same, for a reader that also stores each event's id.
+    case storedPositions = "stored-positions"
     /// As a language model answers: one line of data of some 200 bytes each.
     case tokens
     /// Data in lines of 60 bytes, 40 to an event, and signs of life.
@@ -12,7 +14,8 @@ struct EventBench {
 
     func event(_ number: Int) -> String {
       switch self {
-      case .positions: "event: position\nid: \(number)\ndata: {\"position\":\(number)}\n\n"
+      case .positions, .storedPositions:
+        "event: position\nid: \(number)\ndata: {\"position\":\(number)}\n\n"
       case .tokens:
         "data: {\"id\":\"answer-\(number)\",\"object\":\"chunk\",\"created\":1700000000,"
           + "\"model\":\"a-model-of-some-name\",\"choices\":[{\"index\":0,\"delta\":{\"content\":"
@@ -27,6 +30,7 @@ struct EventBench {
   }
 
   private let chunks: [[UInt8]]
+  private let readsIDs: Bool
   let byteCount: Int
 
   /// As many events as make so many bytes, in pieces of 16 KiB.
@@ -37,7 +41,7 @@ struct EventBench {
       number += 1
       bytes += stream.event(number).utf8
     }
-    self.init(bytes)
+    self.init(bytes, readsIDs: stream == .storedPositions)
   }
 
   /// So many events of one line of data each, and so many lines more in each that bring nothing new.
@@ -49,18 +53,26 @@ struct EventBench {
     self.init(Array(String(repeating: more + "data: x\n\n", count: events).utf8))
   }
 
-  private init(_ bytes: [UInt8]) {
+  private init(_ bytes: [UInt8], readsIDs: Bool = false) {
+    self.readsIDs = readsIDs
     byteCount = bytes.count
     chunks = stride(from: 0, to: bytes.count, by: 16 << 10).map {
       Array(bytes[$0..<min($0 + 16 << 10, bytes.count)])
     }
   }
 
+  /// As readers do it: by name, `HTTPRemote` for one leaves other events, then the data.
   func parse() throws {
     var parser = EventStreamParser()
     var count = 0
     for chunk in chunks {
-      for case .event(let event) in try parser.consume(chunk) { count += event.data.utf8.count }
+      parser.append(chunk)
+      while let item = try parser.next() {
+        guard case .event(let event) = item else { continue }
+        let isKnown = event.name == "position" || event.name == "message"
+        count += isKnown ? event.data.utf8.count : 1
+        if readsIDs { count += event.id.utf8.count }
+      }
     }
     precondition(count > 0, "no event was read")
   }

@@ -3,51 +3,51 @@
 struct EventField: Sendable {
   typealias Bytes = UnsafeBufferPointer<UInt8>
 
-  private(set) var isHeld = false
-  /// In the piece that is being read; `nil` where `copy` has it.
-  private var place: Range<Int>?
-  private var copy: [UInt8] = []
-
-  var isEmpty: Bool { place?.isEmpty ?? copy.isEmpty }
-
-  /// Takes the place of what was held.
-  mutating func hold(_ value: Bytes, in piece: Bytes) {
-    if isHeld { release() }
-    isHeld = true
-    let start = Self.address(value) - Self.address(piece)
-    if start >= 0, start + value.count <= piece.count {
-      place = start..<(start + value.count)
-    } else {
-      copy.append(contentsOf: value)
-    }
+  private enum Content: Sendable {
+    case nothing
+    /// In the piece that is being read.
+    case place(Range<Int>)
+    /// In `copy`.
+    case copied
   }
 
+  private var content = Content.nothing
+  /// Its memory is kept for the next.
+  private var copy: [UInt8] = []
+
+  var isHeld: Bool { if case .nothing = content { false } else { true } }
+
+  /// Takes the place of what was held.
+  @inline(__always)
+  mutating func hold(_ value: Range<Int>) { content = .place(value) }
+
   /// One line more of what is held.
-  mutating func append(line: Bytes, in piece: Bytes) {
+  @inline(never)
+  mutating func append(line: Range<Int>, in piece: Bytes) {
     settle(in: piece)
     copy.append(UInt8(ascii: "\n"))
-    copy.append(contentsOf: line)
+    copy.append(contentsOf: piece[part: line])
   }
 
   /// To be called before the piece goes.
+  @inline(never)
   mutating func settle(in piece: Bytes) {
-    guard let place else { return }
-    copy.append(contentsOf: Bytes(rebasing: piece[place]))
-    self.place = nil
+    guard case .place(let place) = content else { return }
+    copy.removeAll(keepingCapacity: true)
+    copy.append(contentsOf: piece[part: place])
+    content = .copied
   }
 
-  func text(in piece: Bytes) -> String {
-    if let place { return String(decoding: Bytes(rebasing: piece[place]), as: UTF8.self) }
-    return copy.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+  /// Gives what is held, after which nothing is; `nil` where nothing was.
+  @inline(__always)
+  mutating func take<Result>(in piece: Bytes, _ body: (Bytes) -> Result) -> Result? {
+    defer { content = .nothing }
+    switch content {
+    case .nothing: return nil
+    case .place(let place): return body(piece[part: place])
+    case .copied: return copy.withUnsafeBufferPointer(body)
+    }
   }
 
-  /// Nothing is held any more; the copy's memory is kept for the next.
-  mutating func release() {
-    isHeld = false
-    place = nil
-    if !copy.isEmpty { copy.removeAll(keepingCapacity: true) }
-  }
-
-  /// Only to tell whether a value lies in a piece.
-  private static func address(_ bytes: Bytes) -> Int { Int(bitPattern: bytes.baseAddress) }
+  mutating func release() { content = .nothing }
 }

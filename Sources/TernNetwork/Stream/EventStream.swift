@@ -25,8 +25,6 @@ public actor EventStream: AsyncSequence {
 
   private let chunks: HTTPBody
   private var parser: EventStreamParser
-  /// Events of a chunk that held several, newest first.
-  private var waiting: [ServerEvent] = []
 
   /// The events of an answer that the caller has asked for and found good.
   public init(
@@ -84,14 +82,14 @@ public actor EventStream: AsyncSequence {
   /// - Throws: ``HTTPError`` when the connection broke, fell silent or ran out of time;
   ///   ``EventStreamError`` for a line or event over its limit; `CancellationError`.
   public func next() async throws -> ServerEvent? {
-    while waiting.isEmpty {
-      // A failure behind the events of the last chunk.
-      _ = try parser.consume([])
+    while true {
+      while let item = try parser.next() {
+        if case .event(let event) = item { return event }
+      }
       var chunks = chunks.makeAsyncIterator()
       guard let chunk = try await chunks.next() else { return nil }
-      for case .event(let event) in try parser.consume(chunk).reversed() { waiting.append(event) }
+      parser.append(chunk)
     }
-    return waiting.removeLast()
   }
 
   public struct Iterator: AsyncIteratorProtocol, Sendable {

@@ -6,14 +6,23 @@ public struct ServerEvent: Hashable, Sendable {
   public var name: String
   /// The event's data lines, joined by line feeds.
   public var data: String
-  /// The stream's last event id when this event was dispatched, empty for none so far. Whoever
-  /// stores it together with what the event brought goes on after this event next time.
-  public var id: String
+  private var heldID: EventID
 
   public init(name: String = "message", data: String, id: String = "") {
+    self.init(name: name, data: data, id: EventID(id))
+  }
+
+  init(name: String, data: String, id: EventID) {
     self.name = name
     self.data = data
-    self.id = id
+    heldID = id
+  }
+
+  /// The stream's last event id when this event was dispatched, empty for none so far. Whoever
+  /// stores it together with what the event brought goes on after this event next time.
+  public var id: String {
+    get { heldID.text }
+    set { heldID = EventID(newValue) }
   }
 
   /// The data as a value; `nil` where they are no JSON of that form, which for an event is often no

@@ -12,7 +12,8 @@ extension FuzzTarget {
     name: "events",
     samples: texts(
       "\u{1}\u{FEFF}: hi\r\nevent: position\rid: 7\ndata: {\"a\":\r\ndata:1}\r\n\r\n:\n\ndata\n\n",
-      "\u{3}retry: 3000\ndata: é🐦\r\rid: cut\ndata: never ends", "\u{7}data:  two\nid: 1\u{0}\n\n")
+      "\u{3}retry: 3000\ndata: é🐦\r\rid: cut\ndata: never ends", "\u{7}data:  two\nid: 1\u{0}\n\n",
+      "\u{5}event: position\nid: 0123456789-abcdef\ndata: 1\n\nevent: posItion\nid: 7\ndata: 2\n\n")
   ) { bytes in
     var limit = EventStreamParser.Limit()
     (limit.lineBytes, limit.eventBytes) = (64, 96)
@@ -34,6 +35,8 @@ extension FuzzTarget {
         parser.lastEventID == whole.lastEventID
           && parser.reconnectionTime == whole.reconnectionTime, "pieces leave another id")
     }
+    let (items, error) = readLate(bytes.dropFirst(), by: seed % 16 + 1, limit)
+    try require(items == expected && error == refusal, "pieces that wait make other events")
     for case .event(let event) in expected {
       try require(event.data.utf8.count <= 3 * limit.eventBytes, "an event is over its limit")
     }
@@ -53,6 +56,24 @@ extension FuzzTarget {
       }
       // A failure behind events comes with the next call.
       items += try parser.consume([])
+      return (items, nil)
+    } catch {
+      return (items, error)
+    }
+  }
+
+  /// One item for each piece, so that pieces come while others wait to be read.
+  private static func readLate(
+    _ bytes: ArraySlice<UInt8>, by size: Int, _ limit: EventStreamParser.Limit
+  ) -> (items: [EventStreamParser.Item], error: EventStreamError?) {
+    var parser = EventStreamParser(limit: limit)
+    var items: [EventStreamParser.Item] = []
+    do throws(EventStreamError) {
+      for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: size) {
+        parser.append(Array(bytes[start..<min(start + size, bytes.endIndex)]))
+        if let item = try parser.next() { items.append(item) }
+      }
+      while let item = try parser.next() { items.append(item) }
       return (items, nil)
     } catch {
       return (items, error)
