@@ -82,6 +82,20 @@ package enum Planted: String, CaseIterable, Sendable {
   case budgetIgnored
   /// Jobs are started although what they require of the network is not there.
   case requirementIgnored
+  /// An answer to an upload is stored, and its job let go by another transaction.
+  case answerStoredApart
+  /// An upload's answer is taken for that of the one after it.
+  case lateAnswerTaken
+  /// A job waits on for an upload that the system has lost.
+  case lostUploadAwaited
+  /// An upload that nobody wants any more goes on.
+  case uploadNotWithdrawn
+  /// The system forgets an answer before it is stored.
+  case answerForgottenEarly
+  /// An answer to an upload ends whatever its job waits for.
+  case retryHurriedByAnswer
+  /// The next attempt fails of the same refusal again.
+  case refusalKept
 
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
@@ -95,7 +109,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
     .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
     .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
-    .requirementIgnored,
+    .requirementIgnored, .answerStoredApart, .lateAnswerTaken, .lostUploadAwaited,
+    .uploadNotWithdrawn, .answerForgottenEarly, .retryHurriedByAnswer, .refusalKept,
   ]
 
   #if Rehearsal

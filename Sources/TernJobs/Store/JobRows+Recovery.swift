@@ -135,8 +135,12 @@ extension JobRows {
       """, [now, now, now, now])
   }
 
-  /// Another network may be there: whoever reached nobody may try at once.
+  /// Another network may be there: whoever reached nobody may try at once, but for those whose
+  /// uploads go on by themselves.
   func wakeUnreached(at now: WallTime) throws {
+    for job in try unreachedAwaiting() {
+      try run("UPDATE \(JobTables.job) SET unreached = 0 WHERE id = ?", [job.rawValue])
+    }
     try run(
       """
       UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0

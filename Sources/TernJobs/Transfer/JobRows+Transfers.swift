@@ -59,7 +59,9 @@ extension JobRows {
   /// An attempt has failed: its job waits for what follows from that. What the handler was given of
   /// transfers, and is not to be given again, goes, so that the next attempt begins them anew.
   func endTransfers(spent: Set<SpentTransfer>, of job: JobID) throws {
-    for one in spent { try drop(one.kind, one.name, of: job) }
+    for one in spent where !Planted.isActive(.refusalKept) {
+      try drop(one.kind, one.name, of: job)
+    }
     let names = try rows(
       "SELECT name FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ?",
       [job.rawValue, CheckpointKind.transfer.rawValue])
@@ -77,7 +79,8 @@ extension JobRows {
   @discardableResult
   func take(_ news: TransferNews, isSteady: Bool, at now: WallTime) throws -> Bool {
     guard let id = TransferID(news.id), let begun = try begun(id.name, of: id.job),
-      begun.id == news.id, let (_, _, service) = try life(id.job)
+      begun.id == news.id || Planted.isActive(.lateAnswerTaken),
+      let (_, _, service) = try life(id.job)
     else { return false }
     try drop(.transfer, id.name, of: id.job)
     let refused = RefusedTransfer(isSteady: isSteady, answer: news.content)
@@ -93,7 +96,8 @@ extension JobRows {
     // Failures are forgotten as the handler makes something of it: what it can do nothing with must not
     // be sent for ever.
     if news.isDone { try observe(.stepped(id.name), of: id.job, service) }
-    if begun.isAwaited { try free(id.job, at: now) }
+    let isAwaited = begun.isAwaited || Planted.isActive(.retryHurriedByAnswer)
+    if isAwaited, !Planted.isActive(.answerStoredApart) { try free(id.job, at: now) }
     return true
   }
 
@@ -116,6 +120,12 @@ extension JobRows {
     }
   }
 
+  /// The jobs that have reached nobody before, and wait for a transfer now.
+  func unreachedAwaiting() throws -> Set<JobID> {
+    let wanted = try wanted(rows("\(Self.wanted) AND j.unreached > 0"))
+    return Set(wanted.filter(\.isAwaited).map(\.job))
+  }
+
   private static let wanted = """
     SELECT c.content, j.id, j.state FROM \(JobTables.job) AS j CROSS JOIN \(JobTables.checkpoint) AS c
     WHERE c.job = j.id AND c.kind = \(CheckpointKind.transfer.rawValue)
@@ -134,7 +144,8 @@ extension JobRows {
   /// Lets a job run that waits for an answer: it is there, or nobody will give it.
   func free(_ job: JobID, at now: WallTime) throws {
     guard let (life, _, _) = try life(job), life.state == .waiting else { return }
-    try store(life, of: job, since: now, ready: now)
+    // One that was ready before keeps its place.
+    try store(life, of: job, since: now)
   }
 
   /// The next attempt begins anew what was refused.

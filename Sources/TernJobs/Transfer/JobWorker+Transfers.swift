@@ -37,7 +37,8 @@ extension JobWorker {
     let held = await transfers.ids()
     let wanted = try await write { rows in
       let wanted = try rows.wantedTransfers()
-      for one in wanted where one.isAwaited && !held.contains(one.id) {
+      for one in wanted
+      where one.isAwaited && !held.contains(one.id) && !Planted.isActive(.lostUploadAwaited) {
         try rows.free(one.job, at: queue.environment.now)
       }
       return Set(wanted.map(\.id))
@@ -49,7 +50,7 @@ extension JobWorker {
 
   /// Cancels what was handed over and no row wants any more.
   func cancelUnwanted() async throws {
-    if handedOver.isEmpty { return }
+    if handedOver.isEmpty || Planted.isActive(.uploadNotWithdrawn) { return }
     let ids = Set(handedOver.keys)
     let wanted = Set(try await read { try $0.wantedTransfers(of: ids) }.map(\.id))
     for id in ids.subtracting(wanted).sorted() {
@@ -74,6 +75,7 @@ extension JobWorker {
     let environment = queue.environment
     var backoff = environment.unreached
     var isFirst = true
+    if Planted.isActive(.answerForgottenEarly) { await forget(news.id) }
     do {
       while true {
         do {
@@ -94,6 +96,9 @@ extension JobWorker {
         }
       }
       try CrashPoint.reach(.uploadAfterStore)
+      if Planted.isActive(.answerStoredApart), let job = TransferID(news.id)?.job {
+        try await write { try $0.free(job, at: environment.now) }
+      }
       await forget(news.id)
     } catch {
       if !Task.isCancelled { fail(error) }

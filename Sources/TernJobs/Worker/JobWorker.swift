@@ -299,9 +299,9 @@ public actor JobWorker {
     do {
       // A claim that is lost with the power costs nothing: the job was not begun.
       look = try await transaction(isDurable: !ended.isEmpty) { rows in
-        if isSetBack { try rows.mendTimes(at: now) }
+        // Not the time of before a wait for the database, during which others write later ones.
+        if isSetBack { try rows.mendTimes(at: environment.now) }
         try store(ended, rows)
-        // Not the time of before a wait for the database.
         return try self.look(rows, free, without: ended, at: environment.now)
       }
     } catch let refusal as OfApp {

@@ -55,6 +55,33 @@ import Testing
     }
   }
 
+  @Test func `a wall clock that is set back while the database is locked shortens no new wait`()
+    throws
+  {
+    try Rig.run(.pool) { rig in
+      rig.pollInterval = .seconds(1)
+      let queue = try rig.open()
+      let path = rig.files.path.replacing("/files", with: "/app.sqlite")
+      let other = try DatabaseQueue.leavingTransactionsOpen(path)
+      let elsewhere = try rig.open(other)
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { job, _ in rig.note(job.name) }
+      }
+      try rig.live(worker, until: 60) {
+        try await rig.sleep(2)
+        rig.skew.withLock { $0 = .seconds(-5) }
+        try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        // The worker notices, and waits for the database.
+        try await rig.sleep(4)
+        try other.inDatabase { db in
+          _ = try elsewhere.enqueue(Tidy(name: "later"), after: .seconds(10), in: db)
+          try db.execute(sql: "COMMIT")
+        }
+      }
+      #expect(rig.notes() == ["16 later"])
+    }
+  }
+
   @Test func `a wall clock that is set back while every slot is busy is noticed`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

@@ -169,6 +169,51 @@ import Testing
     }
   }
 
+  @Test func `a job that is ready keeps its place each time that its upload is missed`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let transfers = ScriptedTransfers()
+      try rig.enqueuePhoto(queue)
+      let worker = rig.photoWorker(queue, transfers, concurrency: 1)
+      try rig.live(worker, until: 10)
+      try rig.write { try queue.pause(in: $0) }
+      transfers.lose(try #require(transfers.held.first).id)
+      // Ready from here on, and before what is enqueued later.
+      try rig.live(worker, until: 20)
+      _ = try rig.enqueue(queue, Tidy(name: "the hall"))
+      try rig.live(worker, until: 30)
+      try rig.write { try queue.resume(in: $0) }
+      try rig.live(worker, until: 40)
+      #expect(rig.notes().suffix(2) == ["30 #1 start, attempt 1", "30 tidy the hall"])
+    }
+  }
+
+  @Test func `neither another network nor another run starts a job whose upload goes on`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let transfers = ScriptedTransfers()
+      let id = try rig.enqueuePhoto(queue)
+      let worker = rig.photoWorker(queue, transfers)
+      try rig.live(worker, until: 10) {
+        try await rig.sleep(1)
+        transfers.answer(transfers.held[0].id, with: .failure(.unreachable))
+        // Time for the second upload to begin.
+        try await rig.sleep(5)
+        rig.path.set(hasRoute: true)
+      }
+      #expect(transfers.begun.count == 2)
+      let starts = try rig.record(queue, id).starts
+      // The first, that for the answer, and the next attempt.
+      #expect(starts == 3)
+      try rig.live(worker, until: 20)
+      #expect(try rig.record(queue, id).starts == starts)
+      #expect(try rig.record(queue, id).unreached == 0)
+      transfers.answer(try #require(transfers.held.first).id, with: .titles)
+      try rig.live(worker, until: 30)
+      #expect(try rig.titles() == ["Dune"])
+    }
+  }
+
   @Test func `a job that is cancelled while its upload is handed over withdraws it`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

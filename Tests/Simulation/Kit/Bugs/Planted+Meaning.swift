@@ -51,6 +51,14 @@ extension Planted {
     case .tokenUntaken: "a job that starts takes no token of its lane's"
     case .budgetIgnored: "what fails at a service is tried again whatever failed there before"
     case .requirementIgnored: "jobs start although what they require is not there"
+    case .answerStoredApart:
+      "an answer to an upload is stored, and its job let go by another transaction"
+    case .lateAnswerTaken: "an upload's answer is taken for that of the one after it"
+    case .lostUploadAwaited: "a job waits on for an upload that the system has lost"
+    case .uploadNotWithdrawn: "an upload that nobody wants any more goes on"
+    case .answerForgottenEarly: "the system forgets an answer before it is stored"
+    case .retryHurriedByAnswer: "an answer to an upload ends whatever its job waits for"
+    case .refusalKept: "the next attempt fails of the same refusal again"
     }
   }
 }

@@ -6,7 +6,7 @@ import TernTesting
 /// Makes things go wrong, by the seed.
 final class JobDirector: @unchecked Sendable {
   // Sendable, because only the seeded executor's one thread ever touches it.
-  private enum Fault { case kill, cancel, jump, network, lock, outage, pause }
+  private enum Fault { case kill, cancel, jump, network, lock, outage, pause, forcedEnd }
 
   private let world: JobWorld
   private var generator: SeededGenerator
@@ -21,7 +21,7 @@ final class JobDirector: @unchecked Sendable {
     let isOn: [(Fault, Bool)] = [
       (.kill, plan.kills), (.cancel, plan.cancels), (.jump, plan.wallJumps),
       (.network, plan.networkChanges), (.lock, plan.locks), (.outage, plan.outages),
-      (.pause, plan.pauses),
+      (.pause, plan.pauses), (.forcedEnd, plan.uploads?.forcedEnds ?? false),
     ]
     let faults = isOn.filter(\.1).map(\.0)
     while world.clock.milliseconds < end, world.ledger.violation == nil {
@@ -54,6 +54,10 @@ final class JobDirector: @unchecked Sendable {
         "the network changes, \(hasRoute ? "with" : "without") a route\(isExpensive ? ", expensive" : "")"
       )
       world.path.change(hasRoute: hasRoute, isExpensive: isExpensive)
+      world.ledger.book.networkChangedAt = world.clock.milliseconds
+    case .forcedEnd:
+      for process in world.processes { try process.die("by force") }
+      world.transfers?.loseEverything()
     case .lock: try await lock()
     case .outage:
       world.services.breakDown(service, for: Int64.random(in: 1000...20_000, using: &generator))

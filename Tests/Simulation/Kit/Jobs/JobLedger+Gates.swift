@@ -57,9 +57,7 @@ extension JobLedger {
       return
     }
     if let probe = new.probe, probe != old.probe {
-      let isClaimed =
-        commit.before[probe]?.state == .waiting && commit.after[probe]?.state == .running
-      if old.probe.map({ !commit.hasEnded($0) }) ?? false || !isClaimed {
+      if old.probe.map({ !commit.hasEnded($0) }) ?? false || !commit.isClaimed(probe) {
         fail(.drains, "job \(probe) became the probe of \(service)")
       }
     } else if let probe = old.probe, new.probe == nil, !ended.contains(probe), !isLimited {
@@ -73,9 +71,7 @@ extension JobLedger {
 
   /// Nobody that is ready is passed by one that became ready later.
   func checkOrder(_ commit: JobCommit) {
-    let claimed = commit.after.values.filter {
-      $0.state == .running && commit.before[$0.id]?.state == .waiting
-    }
+    let claimed = commit.after.values.filter { commit.isClaimed($0.id) }
     guard let last = claimed.max(by: { $0.place < $1.place }) else { return }
     for row in commit.after.values.sorted(by: { $0.id < $1.id })
     where row.state == .waiting && row.isDue && !isPaced(row)

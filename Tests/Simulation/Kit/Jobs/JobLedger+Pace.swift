@@ -69,7 +69,7 @@ extension JobLedger {
 
   func checkPaces(_ commit: JobCommit) {
     let rows = commit.after.values.sorted { $0.id < $1.id }
-    for row in rows where row.state == .running && commit.before[row.id]?.state == .waiting {
+    for row in rows where commit.isClaimed(row.id) {
       for (lane, pace) in paces(row) {
         guard let rate = pace.rate else { continue }
         if let (count, length) = pacing.started(lane, rate, now: clock.milliseconds) {

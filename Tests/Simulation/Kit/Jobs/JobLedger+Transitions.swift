@@ -19,6 +19,7 @@ extension JobLedger {
     case (.waiting, .running): checkClaim(old, new, commit)
     case (.waiting, .parked): checkParking(new, commit)
     case (.waiting, .waiting): checkChangedWait(old, new, commit)
+    case (.running, .running) where commit.isRestarted(id): checkRestart(old, new, commit)
     case (.running, .running): checkProgress(old, new, commit)
     case (.running, _): checkEnd(old, new, commit)
     case (.failed, .waiting), (.parked, .waiting): checkRevival(old, new, commit)
@@ -91,7 +92,8 @@ extension JobLedger {
   private func checkClaim(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
     let id = new.id
     entries[id]?.attempt = JobEntry.Attempt(
-      run: commit.process.run, service: new.service, before: [path.path])
+      run: commit.process.run, process: ObjectIdentifier(commit.process), service: new.service,
+      before: [path.path])
     entries[id]?.triedIn = commit.process.run
     if new.starts != old.starts + 1 || new.failures != old.failures {
       fail(.drains, "job \(id) was started, and its failures are \(new.failures)")
@@ -162,6 +164,17 @@ extension JobLedger {
       return fail(.drains, "job \(id) is due at the wrong time: \(describe(new))")
     }
     if new.isDue, !old.isDue, new.since == old.since, new.ready == old.ready { return }
+    if isFreed(old, new, commit) { return }
+    if old.ready > now, awaitsUpload(id, commit) {
+      // Another network is there, or a worker begins: what has begun goes on by itself.
+      let isSame =
+        new.since == old.since && new.ready == old.ready && new.failures == old.failures
+        && (new.unreached == old.unreached || new.unreached == 0)
+      if !isSame, !isMended(old, new) {
+        fail(.drains, "job \(id) waits for an upload, and its wait changed to \(describe(new))")
+      }
+      return
+    }
     if entries[id]?.triedIn != commit.process.run, new.failures == old.failures,
       new.unreached == 0, old.unreached > 0, new.ready <= now
     {
@@ -200,6 +213,16 @@ extension JobLedger {
     }
   }
 
+  /// The answer to an upload came before the attempt ended that had handed it over.
+  private func checkRestart(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
+    let between = old.waiting(since: now)
+    guard let attempt = entries[old.id]?.attempt, attempt.run == commit.process.run,
+      attempt.end?.kind == .entrusted
+    else { return fail(.drains, "job \(old.id), running, was started") }
+    checkEntrusted(old, between, attempt, commit)
+    checkClaim(between, new, commit)
+  }
+
   // MARK: - Ending
 
   private func checkEnd(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
@@ -210,7 +233,8 @@ extension JobLedger {
     entries[id]?.attempt = nil
     if attempt.run != commit.process.run {
       // Its worker is dead or was cancelled, and the next one frees it.
-      return checkFreed(old, new, "death")
+      let isAlive = attempt.process == ObjectIdentifier(commit.process)
+      return isAlive ? checkLeft(old, new) : checkFreed(old, new, "death")
     }
     guard let end = attempt.end else {
       return fail(.drains, "job \(id) became \(new.state) while its handler runs")
@@ -222,10 +246,20 @@ extension JobLedger {
       }
       finish(id)
       pacing.succeeded(old.service, now: clock.milliseconds)
+    case .entrusted: checkEntrusted(old, new, attempt, commit)
     case .unreadable:
       if new.state != .parked { fail(.drains, "job \(id) is unreadable and \(describe(new))") }
     case .failed(let advice):
       checkFailure(old, new, advice, attempt, end, commit)
+    }
+  }
+
+  /// Its worker was cancelled before it could store how the attempt ended.
+  private func checkLeft(_ old: JobRow, _ new: JobRow) {
+    if new.state != .waiting || new.failures != old.failures || new.unreached != old.unreached
+      || new.deaths != 0 || !keepsPlace(old, new)
+    {
+      fail(.drains, "job \(old.id), left by its worker, is \(describe(new))")
     }
   }
 

@@ -22,6 +22,9 @@ final class JobLedger: @unchecked Sendable {
   private(set) var gates: [String: GateRow] = [:]
   private(set) var pauses = JobPauses()
   var timing = JobTiming()
+  var book = UploadBook()
+  /// Where there are uploads.
+  weak var transfers: SimulatedTransfers?
   var pacing = JobPacing()
   private var troubled: Set<String> = []
   /// How often the wall clock was set.
@@ -79,9 +82,11 @@ final class JobLedger: @unchecked Sendable {
       trace.note("job \(id) replaced by \(replaced.work.token)")
     }
     limited = toldInVain(after)
+    let uploadsAfter = plan.uploads == nil ? [:] : try UploadRow.all(db, book.rows)
     let commit = JobCommit(
-      before: rows, after: after, gatesBefore: gates, gatesAfter: gatesAfter, pauses: pauses,
-      draft: draft, process: process)
+      before: rows, after: after, gatesBefore: gates, gatesAfter: gatesAfter,
+      uploadsBefore: book.rows, uploadsAfter: uploadsAfter, pauses: pauses, draft: draft,
+      process: process)
     let troubledAfter = try BudgetRow.services(db)
     pacing.look(troubledAfter, troubled)
     for service in troubled.subtracting(troubledAfter) {
@@ -89,6 +94,7 @@ final class JobLedger: @unchecked Sendable {
     }
     troubled = troubledAfter
     timing.committing(commit, now: clock.milliseconds, concurrency: plan.concurrency)
+    checkUploads(commit)
     for id in Set(rows.keys).union(after.keys).sorted() { check(id, commit) }
     for (id, checkpoint) in draft.checkpoints.sorted(by: { $0.key < $1.key }) {
       try store(checkpoint, of: id, db, commit)
@@ -106,7 +112,7 @@ final class JobLedger: @unchecked Sendable {
       trace.note("paused: \(pausesAfter.all ? "all" : "\(pausesAfter.kinds.sorted())")")
       timing.resumes(at: clock.milliseconds + delay)
     }
-    (rows, gates, pauses) = (after, gatesAfter, pausesAfter)
+    (rows, gates, pauses, book.rows) = (after, gatesAfter, pausesAfter, uploadsAfter)
   }
 
   /// Services that said later to a job that is gone, or was cancelled, before its handler had
@@ -166,8 +172,9 @@ final class JobLedger: @unchecked Sendable {
     guard !process.isDead, entries[id]?.attempt?.run == process.run else { return }
     trace.note("job \(id) ends: \(end.kind)\(end.wasCancelled ? ", cancelled" : "")")
     entries[id]?.attempt?.end = end
+    if entries[id]?.attempt?.isUnsteady ?? false { entries[id]?.attempt?.before = [.unseen] }
     // Removed or cancelled as it ran, it had its slot until now.
-    if rows[id].map({ $0.state == .cancelled }) ?? true { timing.block(until: clock.milliseconds) }
+    if rows[id].map({ $0.state == .cancelled }) ?? true { timing.occupy(until: clock.milliseconds) }
   }
 
   /// What is left of a deadline holds over attempts and processes.
@@ -201,6 +208,9 @@ struct JobCommit {
   let after: [Int64: JobRow]
   let gatesBefore: [String: GateRow]
   let gatesAfter: [String: GateRow]
+  /// By job and name.
+  let uploadsBefore: [Int64: [String: UploadRow]]
+  let uploadsAfter: [Int64: [String: UploadRow]]
   /// What held before it.
   let pauses: JobPauses
   let draft: JobDraft
@@ -208,7 +218,18 @@ struct JobCommit {
 
   /// Whether an attempt of a job ended.
   func hasEnded(_ id: Int64) -> Bool {
-    before[id]?.state == .running && after[id]?.state != .running
+    before[id]?.state == .running && (after[id]?.state != .running || isRestarted(id))
+  }
+
+  /// Whether a job was started.
+  func isClaimed(_ id: Int64) -> Bool {
+    after[id]?.state == .running && (before[id]?.state == .waiting || isRestarted(id))
+  }
+
+  /// An attempt ended, with nothing to wait for, and the next one has begun.
+  func isRestarted(_ id: Int64) -> Bool {
+    guard let old = before[id], let new = after[id] else { return false }
+    return old.state == .running && new.state == .running && new.starts > old.starts
   }
 }
 

@@ -45,8 +45,11 @@ struct JobPlan {
   let paces: [String: (kind: JobPace, lane: JobPace)]
   let budget: JobRate?
   let requirements: Bool
+  /// `nil` in a world without them.
+  let uploads: UploadPlan?
 
-  init(using generator: inout SeededGenerator) {
+  init(seed: UInt64, using generator: inout SeededGenerator) {
+    uploads = UploadPlan.drawn(for: seed)
     processCount = generator.oneIn(3) ? 2 : 1
     userCount = Int.random(in: 1...3, using: &generator)
     jobCount = Int.random(in: 3...16, using: &generator)
@@ -57,7 +60,8 @@ struct JobPlan {
     limits.filesPerJob = 3
     limits.fileBytes = 64
     limits.checkpointsPerJob = 14
-    limits.checkpointBytes = 200
+    // What is stored of an upload has a name, two times and an answer.
+    limits.checkpointBytes = uploads == nil ? 200 : 400
     limits.payloadBytes = 1500
     limits.messageLength = 20
     limits.deaths = Int.random(in: 2...5, using: &generator)

@@ -31,7 +31,9 @@ extension JobProcess {
         if step.reports {
           try await context.report(progress: 0.5, message: "working on step \(step.name)")
         }
-        if step.events > 0 {
+        if let upload = step.upload {
+          try await perform(step, upload, context)
+        } else if step.events > 0 {
           try await stream(step, context)
         } else if storesText {
           try await perform(step, context, { "\($0)" }, { Int($0)! })
@@ -40,6 +42,11 @@ extension JobProcess {
         }
       }
       ledger.end(id, end(.succeeded), self)
+    } catch is Careless {
+      ledger.end(id, end(.entrusted), self)
+    } catch is CancellationError where ledger.hasEntrusted(id, self) {
+      ledger.end(id, end(.entrusted), self)
+      throw CancellationError()
     } catch {
       ledger.end(id, end(kind(of: error, work, id)), self)
       throw error
@@ -60,7 +67,8 @@ extension JobProcess {
     let isText = storesText
     let result = try await context.step(step.name) { files in
       ledger.work(id, step.name)
-      let answer = try await world.services.call(step.service, "job \(id) \(step.name)", of: self)
+      let answer = try await world.services.call(
+        step.service, "job \(id) \(step.name)", while: checkAlive)
       try checkFiles(context)
       if let name = step.creates {
         let content = "\(id) \(name) \(answer)"
@@ -101,7 +109,8 @@ extension JobProcess {
       last += 1
       let name = "\(step.name).\(last)"
       ledger.work(id, name)
-      let answer = try await world.services.call(step.service, "job \(id) \(name)", of: self)
+      let answer = try await world.services.call(
+        step.service, "job \(id) \(name)", while: checkAlive)
       try await context.save(position, last) { db in
         try db.execute(sql: "INSERT INTO effect VALUES (?, ?, ?)", arguments: [id, name, answer])
         if self.world.happens(self.world.plan.refusedCommits) { throw RefusedCommit() }
@@ -119,7 +128,7 @@ extension JobProcess {
   }
 
   /// A job that runs finds all its files, as its last step left them.
-  private func checkFiles(_ context: JobContext) throws {
+  func checkFiles(_ context: JobContext) throws {
     try checkAlive()
     let id = context.id.rawValue
     guard let entry = world.ledger.entries[id], !isGone(id) else { return }
@@ -163,7 +172,9 @@ extension JobProcess {
   /// Some works come without their files, and some make one twice and release both.
   private func releasesUnknown(_ work: JobWork, _ id: Int64) -> Bool {
     let files = world.ledger.entries[id]?.files ?? [:]
-    return work.steps.compactMap(\.releases).contains { files[$0] == nil }
+    return work.steps.contains { step in
+      [step.releases, step.upload?.file].compactMap(\.self).contains { files[$0] == nil }
+    }
   }
 }
 
@@ -174,5 +185,5 @@ private struct Padded<Value: Codable & Sendable>: Codable, Sendable {
 }
 
 /// What an app's own constraint may say within a step's transaction.
-private struct RefusedCommit: Error {}
+struct RefusedCommit: Error {}
 #endif

@@ -98,8 +98,12 @@ final class JobProcess: @unchecked Sendable {
       isCancelled = false
       world.ledger.timing.runBegan(run, now: world.clock.milliseconds)
       let task = Task(executorPreference: world.executor) {
+        let run = self.run
         let worker = JobWorker(
-          self.queue, concurrency: self.world.plan.concurrency, path: self.world.path
+          self.queue, concurrency: self.world.plan.concurrency, path: self.world.path,
+          transfers: self.world.transfers.map {
+            ProcessTransfers(system: $0, process: self, run: run)
+          }
         ) { self.register(&$0) }
         try await worker.run()
       }

@@ -24,6 +24,15 @@ struct JobRow: Equatable {
   let needs: String
 
   var hasEnded: Bool { state.hasEnded }
+
+  /// Of one that runs, as it is when its attempt ends and it has nothing to wait for.
+  func waiting(since now: Int64) -> JobRow {
+    JobRow(
+      id: id, kind: kind, service: service, state: .waiting, since: now, ready: min(ready, now),
+      starts: starts, failures: failures, unreached: unreached, priority: priority, isDue: true,
+      deaths: 0, key: key, lane: lane, needs: needs)
+  }
+
   var laneOfKind: String { "\(kind)/\(lane)" }
   /// The smallest goes first. The simulation's priorities are small.
   var place: (Int, Int64, Int64) { (-priority, ready, id) }
@@ -106,15 +115,26 @@ struct JobEntry {
   struct Attempt {
     /// Which worker's run has it.
     let run: Int
+    /// The life of a process in which that runs.
+    let process: ObjectIdentifier
     let service: String
     /// The network as it began, as far as that can be told.
     var before: [NetworkPath]
     var end: End?
+    /// The names of uploads that it handed over, that it was told are refused, and of which it made
+    /// nothing.
+    var entrusted: Set<String> = []
+    var refused: Set<String> = []
+    var misread: Set<String> = []
+    /// One of those that are refused was over a network that did not stay.
+    var isUnsteady = false
   }
 
   struct End {
     enum Kind: Equatable {
       case succeeded, unreadable
+      /// It has uploads that go on without it.
+      case entrusted
       case failed(FailureAdvice)
     }
     let kind: Kind
@@ -125,6 +145,10 @@ struct JobEntry {
   /// The virtual time at which a deadline was asked for first, and whether the wall clock was set
   /// since.
   var deadlines: [String: (from: Int64, jumps: Int)] = [:]
+
+  /// The ids of the uploads that were answered, by name, and what a handler has read.
+  var answered: [String: String] = [:]
+  var numbers: [String: Int] = [:]
 
   /// How many events of a stream were committed.
   func position(_ step: StepWork) -> Int {

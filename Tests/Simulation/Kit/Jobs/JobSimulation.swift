@@ -59,6 +59,9 @@ public final class JobSimulation: @unchecked Sendable {
         for number in 0..<world.plan.processCount {
           group.addTask { try await self.keepAlive(number) }
         }
+        if let transfers = world.transfers {
+          group.addTask { try await self.watch(transfers) }
+        }
         try await JobDirector(world).act(until: Int64(world.plan.busySeconds) * 1000)
         world.heal()
         for process in world.processes { process.quit() }
@@ -71,7 +74,7 @@ public final class JobSimulation: @unchecked Sendable {
           world.ledger.fail(
             .drains,
             "after \(world.plan.quietSeconds) quiet seconds not all is drained: "
-              + "\(world.ledger.unfinished)")
+              + "\(world.ledger.unfinished), \(leftOver)")
         }
         world.isOver = true
         for process in world.processes { process.quit() }
@@ -82,7 +85,23 @@ public final class JobSimulation: @unchecked Sendable {
     }
   }
 
-  private var isDrained: Bool { world.ledger.unfinished.isEmpty }
+  private var isDrained: Bool { world.ledger.unfinished.isEmpty && leftOver.isEmpty }
+
+  /// What the system that carries uploads on has to no purpose.
+  private var leftOver: [String] { world.transfers.map(world.ledger.leftOver) ?? [] }
+
+  /// The system works as long as there is a world, and is looked at now and then.
+  private func watch(_ transfers: SimulatedTransfers) async throws {
+    let world = world
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      defer { group.cancelAll() }
+      group.addTask { await transfers.work() }
+      while !world.isOver {
+        try await world.clock.sleep(for: .seconds(1))
+        world.ledger.watch(transfers)
+      }
+    }
+  }
 
   /// One life of a process after the other.
   private func keepAlive(_ number: Int) async throws {

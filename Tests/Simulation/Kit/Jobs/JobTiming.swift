@@ -11,9 +11,17 @@ struct JobTiming {
   private var resumed: Int64 = 0
   /// Nothing could be started before: no worker, no free slot, a locked database.
   private var blocked: Int64 = 0
+  /// Of that, nothing at all could be done before.
+  private var halted: Int64 = 0
   private var runs: Set<Int> = []
 
-  mutating func block(until time: Int64) { blocked = max(blocked, time) }
+  mutating func block(until time: Int64) {
+    halted = max(halted, time)
+    occupy(until: time)
+  }
+
+  /// No job could be started.
+  mutating func occupy(until time: Int64) { blocked = max(blocked, time) }
 
   /// Another process wrote it: the worker looks once a second.
   mutating func becomesVisible(_ id: Int64, at time: Int64) { ready[id] = time }
@@ -34,7 +42,7 @@ struct JobTiming {
   /// Ends come before claims: what they freed is free in the same commit.
   mutating func committing(_ commit: JobCommit, now: Int64, concurrency: Int) {
     if commit.before.values.count(where: { $0.state == .running }) >= concurrency {
-      block(until: now)
+      occupy(until: now)
     }
     for (service, gate) in commit.gatesBefore
     where gate.probe.map(commit.hasEnded) ?? false { gates[service] = now }
@@ -72,6 +80,9 @@ struct JobTiming {
     for (service, gate) in gateRows { gates[service] = now + max(gate.reopens - wall, 0) + 1000 }
     block(until: now + 1000)
   }
+
+  /// From when on a worker could do what was there at a time; `nil` while there is none.
+  func free(_ time: Int64) -> Int64? { runs.isEmpty ? nil : max(time, halted) }
 
   func lateness(of row: JobRow, now: Int64) -> Int64? {
     guard let ready = ready[row.id] else { return nil }

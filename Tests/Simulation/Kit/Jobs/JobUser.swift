@@ -24,7 +24,9 @@ final class JobUser: @unchecked Sendable {
       try await world.clock.sleep(for: .milliseconds(Int.random(in: 50...6000, using: &generator)))
       guard world.isFaulty else { return }
       do {
-        if world.hasTokensLeft, !generator.oneIn(4) {
+        if let id = withdrawn() {
+          try generator.oneIn(3) ? remove(id) : cancel(id)
+        } else if world.hasTokensLeft, !generator.oneIn(4) {
           try await enqueue()
         } else if plan.removals, generator.oneIn(4) {
           try remove()
@@ -47,7 +49,8 @@ final class JobUser: @unchecked Sendable {
     let token = world.nextToken()
     var files: [JobFile] = []
     var contents: [String: String] = [:]
-    for number in 0..<(generator.oneIn(2) ? Int.random(in: 1...4, using: &generator) : 0) {
+    let least = plan.uploads == nil ? 0 : 1
+    for number in 0..<(generator.oneIn(2) ? Int.random(in: 1...4, using: &generator) : least) {
       let name = "f\(plan.oversized && generator.oneIn(8) ? max(number - 1, 0) : number)"
       let isLarge = plan.oversized && generator.oneIn(10)
       let content = "\(token) \(name)" + String(repeating: "x", count: isLarge ? 100 : 0)
@@ -208,8 +211,18 @@ final class JobUser: @unchecked Sendable {
 
   // MARK: - Others' jobs
 
+  /// One whose upload goes on, now and then.
+  private func withdrawn() -> Int64? {
+    guard let uploads = plan.uploads, uploads.withdrawals, generator.oneIn(3) else { return nil }
+    return ledger.awaitingUploads.randomElement(using: &generator)
+  }
+
   private func remove() throws {
     guard let id = ledger.rows.keys.sorted().randomElement(using: &generator) else { return }
+    try remove(id)
+  }
+
+  private func remove(_ id: Int64) throws {
     try process.database.write { db in
       if try process.queue.remove(JobID(rawValue: id), in: db) {
         process.draft.removed.insert(id)
@@ -219,6 +232,10 @@ final class JobUser: @unchecked Sendable {
 
   private func cancel() throws {
     guard let id = ledger.rows.keys.sorted().randomElement(using: &generator) else { return }
+    try cancel(id)
+  }
+
+  private func cancel(_ id: Int64) throws {
     try process.database.write { db in
       if try process.queue.cancel(JobID(rawValue: id), in: db) {
         process.draft.cancelled.insert(id)

@@ -18,6 +18,8 @@ final class JobWorld: @unchecked Sendable {
   let path = SimulatedPath()
   let services: SimulatedServices
   let ledger: JobLedger
+  /// `nil` in a world without uploads.
+  let transfers: SimulatedTransfers?
   let folder: String
   private var generator: SeededGenerator
   private var tokens = 0
@@ -30,13 +32,19 @@ final class JobWorld: @unchecked Sendable {
 
   init(seed: UInt64, isPrinting: Bool) throws {
     var generator = SeededGenerator(seed: seed)
-    plan = JobPlan(using: &generator)
+    plan = JobPlan(seed: seed, using: &generator)
     executor = SeededExecutor(seed: generator.next())
     trace = SimulationTrace(clock: clock, isPrinting: isPrinting)
     wall = SimulatedWall(clock: clock, offset: 0)
     services = SimulatedServices(
       plan: plan, clock: clock, path: path, trace: trace, seed: generator.next())
     ledger = JobLedger(plan: plan, clock: clock, wall: wall, path: path, trace: trace)
+    transfers = plan.uploads.map { [services, ledger, clock, trace] uploads in
+      SimulatedTransfers(
+        plan: uploads, services: services, ledger: ledger, clock: clock, trace: trace,
+        seed: seed ^ 0x7379_7374_656D)
+    }
+    ledger.transfers = transfers
     self.generator = generator
     folder = try Self.makeFolder()
   }
@@ -85,6 +93,7 @@ final class JobWorld: @unchecked Sendable {
     isFaulty = false
     services.heal()
     path.change(hasRoute: true)
+    ledger.book.networkChangedAt = clock.milliseconds
   }
 }
 #endif

@@ -89,6 +89,7 @@ struct StepWork: Codable, Sendable {
   var releases: String?
   /// Characters of the result beside the answer.
   var padding = 0
+  var upload: UploadWork?
 }
 
 extension JobWork {
@@ -106,6 +107,12 @@ extension JobWork {
       } else {
         if generator.oneIn(4) {
           step.creates = ["crop", "photo"].randomElement(using: &generator)!
+        }
+        if let uploads = plan.uploads, let file = left.last,
+          steps.count(where: { $0.upload != nil }) < 2, generator.happens(uploads.share)
+        {
+          step.upload = .random(of: file, using: &generator)
+          step.creates = nil
         }
         if generator.oneIn(3), let name = left.popLast() { step.releases = name }
         if let name = step.creates { left.append(name) }

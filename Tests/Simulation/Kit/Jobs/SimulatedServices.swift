@@ -58,16 +58,19 @@ final class SimulatedServices: @unchecked Sendable {
 
   // MARK: - Requests
 
+  /// - Parameter isWanted: throws when nobody waits for it any more.
   /// - Returns: another number for each call, so that a stored answer is told from a later one.
   /// - Throws: ``ServiceFailure``; `CancellationError`.
-  func call(_ service: String, _ what: String, of process: JobProcess) async throws -> Int {
-    try process.checkAlive()
+  func call(
+    _ service: String, _ what: String, while isWanted: () throws -> Void
+  ) async throws -> Int {
+    try isWanted()
     sends += 1
     let (isLocal, before) = (service == Self.local, path.path)
     trace.note("\(what) → \(service)")
     do {
       guard isLocal || before.hasRoute else { throw ServiceFailure(.unreachable, "no route") }
-      try await travel(isLocal, before, process)
+      try await travel(isLocal, before, isWanted)
       try refuse(service)
       if happens(plan.silences) {
         try await clock.sleep(for: .milliseconds(Int.random(in: 2000...15_000, using: &generator)))
@@ -75,7 +78,7 @@ final class SimulatedServices: @unchecked Sendable {
       }
       answers += 1
       let answer = answers
-      try await travel(isLocal, before, process)
+      try await travel(isLocal, before, isWanted)
       if happens(plan.lostAnswers) {
         throw ServiceFailure(.interrupted(isLocal: isLocal), "the answer was lost")
       }
@@ -87,9 +90,25 @@ final class SimulatedServices: @unchecked Sendable {
     }
   }
 
-  private func travel(_ isLocal: Bool, _ before: NetworkPath, _ process: JobProcess) async throws {
+  /// What a service answers to a request that takes no time.
+  ///
+  /// - Throws: ``ServiceFailure``.
+  func callAtOnce(_ service: String, _ what: String) throws -> Int {
+    sends += 1
+    guard service == Self.local || path.path.hasRoute else {
+      throw ServiceFailure(.unreachable, "no route")
+    }
+    try refuse(service)
+    answers += 1
+    trace.note("\(what) → \(service) ← \(answers)")
+    return answers
+  }
+
+  private func travel(
+    _ isLocal: Bool, _ before: NetworkPath, _ isWanted: () throws -> Void
+  ) async throws {
     try await clock.sleep(for: .milliseconds(Int.random(in: 1...400, using: &generator)))
-    try process.checkAlive()
+    try isWanted()
     if !isLocal, path.path != before {
       throw ServiceFailure(.interrupted(isLocal: false), "the network changed")
     }

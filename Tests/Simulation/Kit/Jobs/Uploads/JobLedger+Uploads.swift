@@ -1,0 +1,246 @@
+#if Server && Rehearsal
+import Foundation
+import GRDB
+import Tern
+import TernTesting
+
+/// What becomes of uploads, in rows and in the system that carries them on.
+extension JobLedger {
+  // MARK: - Commits
+
+  /// Before the attempts that end in it are looked at.
+  func checkUploads(_ commit: JobCommit) {
+    let (before, after) = (commit.uploadsBefore, commit.uploadsAfter)
+    for id in Set(before.keys).union(after.keys).sorted()
+    where before[id] != after[id] || commit.hasEnded(id) {
+      let (old, new) = (before[id] ?? [:], after[id] ?? [:])
+      guard let row = commit.after[id], !row.hasEnded, commit.draft.replaced[id] == nil else {
+        if !new.isEmpty {
+          fail(
+            .effectsHappenOnce, "job \(id) has ended or is another, and keeps \(new.keys.sorted())")
+        }
+        continue
+      }
+      let ending = ending(id, commit)
+      for name in Set(old.keys).union(new.keys).sorted() {
+        check(id, name, old[name], new[name], ending, commit)
+      }
+    }
+    let (wanted, now) = (commit.uploadsAfter.wanted, clock.milliseconds)
+    for upload in before.wanted.subtracting(wanted) { book.unwanted[upload] = now }
+  }
+
+  /// What the end of an attempt means to its uploads.
+  private enum Ending {
+    case none
+    case entrusted(JobEntry.Attempt)
+    case failed(JobEntry.Attempt)
+    /// Or its worker ended just then.
+    case mayHaveFailed(JobEntry.Attempt)
+
+    func consumes(_ name: String, _ spent: KeyPath<JobEntry.Attempt, Set<String>>) -> Bool {
+      switch self {
+      case .failed(let attempt), .mayHaveFailed(let attempt): attempt[keyPath: spent].contains(name)
+      case .none, .entrusted: false
+      }
+    }
+
+    func mustConsume(_ name: String, _ spent: KeyPath<JobEntry.Attempt, Set<String>>) -> Bool {
+      if case .failed = self { consumes(name, spent) } else { false }
+    }
+  }
+
+  private func ending(_ id: Int64, _ commit: JobCommit) -> Ending {
+    guard commit.hasEnded(id), let attempt = entries[id]?.attempt, let end = attempt.end,
+      attempt.run == commit.process.run, let old = commit.before[id], let new = commit.after[id]
+    else { return .none }
+    switch end.kind {
+    case .succeeded: return .none
+    case .entrusted: return .entrusted(attempt)
+    case .unreadable, .failed(.limited): return .failed(attempt)
+    case .failed:
+      if end.wasCancelled { return .none }
+      let isShutDown = new.state == .waiting && keepsPlace(old, new)
+      return commit.process.isCancelled && isShutDown ? .mayHaveFailed(attempt) : .failed(attempt)
+    }
+  }
+
+  private func check(
+    _ id: Int64, _ name: String, _ old: UploadRow?, _ new: UploadRow?, _ ending: Ending,
+    _ commit: JobCommit
+  ) {
+    func fail(_ invariant: Invariant, _ what: String) {
+      self.fail(invariant, "the upload \(name) of job \(id) \(what)")
+    }
+    if old != new { trace.note("upload \(name) of job \(id): \(new.map(describe) ?? "gone")") }
+    switch (old?.standing, new?.standing) {
+    case (nil, .begun(let begun)?): checkBeginning(id, name, begun, commit)
+    case (.begun(let old)?, .begun(let new)?): check(id, name, old, new, ending, commit)
+    case (.begun(let begun)?, .answered?):
+      entries[id]?.answered[name] = begun.id
+      if !numbers(of: begun.id).isEmpty { break }
+      fail(.effectsHappenOnce, "has an answer, and nobody answered \(begun.id)")
+    case (.begun(let begun)?, .refused(let isSteady)?):
+      checkRefusal(id, name, begun, isSteady, commit)
+    case (.answered?, .answered?):
+      if old != new { fail(.effectsHappenOnce, "has another answer than before") }
+      if ending.mustConsume(name, \.misread) {
+        fail(.drains, "keeps an answer that its handler made nothing of")
+      }
+    case (.answered?, nil):
+      entries[id]?.numbers[name] = nil
+      if !ending.consumes(name, \.misread) { fail(.effectsHappenOnce, "lost its answer") }
+    case (.refused?, .refused?):
+      if old != new { fail(.effectsHappenOnce, "was refused in another way than before") }
+      if ending.mustConsume(name, \.refused) { fail(.drains, "is refused twice for one refusal") }
+    case (.refused?, nil):
+      if !ending.consumes(name, \.refused), !commit.draft.retried.contains(id) {
+        fail(.effectsHappenOnce, "forgot that it was refused, and nothing failed of it")
+      }
+    case (nil, nil): break
+    default:
+      fail(
+        .effectsHappenOnce,
+        "went from \(old.map(describe) ?? "nothing") to \(new.map(describe) ?? "nothing")")
+    }
+    if let begun = old?.begun, begun.isAwaited, new?.begun == nil,
+      let row = commit.after[id], row.state == .waiting, row.ready > now
+    {
+      fail(.drains, "came to its end, and its job waits on for \(row.ready - now) ms")
+    }
+  }
+
+  private func describe(_ row: UploadRow) -> String {
+    switch row.standing {
+    case .begun(let begun):
+      "\(begun.id), \(begun.isAwaited ? "awaited" : "begun"), \(begun.until - now) ms left"
+    case .answered: "answered"
+    case .refused(let isSteady): "refused over \(isSteady ? "one network" : "several networks")"
+    }
+  }
+
+  private func checkBeginning(
+    _ id: Int64, _ name: String, _ begun: UploadRow.Begun, _ commit: JobCommit
+  ) {
+    if !book.ids.insert(begun.id).inserted {
+      fail(.effectsHappenOnce, "job \(id) begins \(name) as \(begun.id), which was another upload")
+    }
+    let seconds = uploadWork(id, name)?.seconds ?? 0
+    let length = begun.until - begun.since
+    if commit.after[id]?.state != .running || begun.isAwaited
+      || !(0...1).contains(length - Int64(seconds) * 1000)
+    {
+      fail(.drains, "job \(id) begins \(name) for \(length) ms: \(begun)")
+    }
+  }
+
+  private func check(
+    _ id: Int64, _ name: String, _ old: UploadRow.Begun, _ new: UploadRow.Begun, _ ending: Ending,
+    _ commit: JobCommit
+  ) {
+    if old.id != new.id {
+      fail(.drains, "job \(id) begins \(name) as \(new.id), and \(old.id) goes on")
+    }
+    // A clock that was set back gives the whole time anew.
+    let isAnew =
+      now < old.since && new.since <= now && new.until - new.since == old.until - old.since
+    if (old.since, old.until) != (new.since, new.until), !isAnew {
+      fail(.drains, "job \(id) has another time for \(name): \(old) became \(new)")
+    }
+    switch ending {
+    case .entrusted(let attempt):
+      let isAwaited = old.isAwaited || attempt.entrusted.contains(name)
+      if new.isAwaited != isAwaited {
+        fail(.drains, "job \(id) lets \(name) go on and does not wait for it")
+      }
+    case .failed:
+      if new.isAwaited { fail(.drains, "job \(id) failed, and waits for \(name) as well") }
+    case .mayHaveFailed: break
+    case .none:
+      if new.isAwaited != old.isAwaited {
+        fail(.drains, "job \(id) changed by itself what it waits for: \(new)")
+      }
+    }
+  }
+
+  private func checkRefusal(
+    _ id: Int64, _ name: String, _ begun: UploadRow.Begun, _ isSteady: Bool, _ commit: JobCommit
+  ) {
+    let isLate = commit.after[id]?.state == .running && begun.until <= now
+    let isTold = answers(of: begun.id).contains { Self.number(of: $0) == nil }
+    if !isLate, !isTold {
+      fail(.effectsHappenOnce, "\(name) of job \(id) was refused, and nobody refused \(begun.id)")
+    }
+    guard let handed = book.handed[begun.id], handed.run == commit.process.run else {
+      if isSteady { fail(.drains, "nobody saw the network of \(begun.id), and it counts") }
+      return
+    }
+    let steady = Set(handed.paths.map { $0.hasRoute && $0 == path.path })
+    if !steady.contains(isSteady), !(steady.isEmpty && !isSteady) {
+      fail(.drains, "the network of \(begun.id) is said to \(isSteady ? "stay" : "change")")
+    }
+  }
+
+  /// The attempt ended, and the job waits for its uploads alone.
+  func checkEntrusted(
+    _ old: JobRow, _ new: JobRow, _ attempt: JobEntry.Attempt, _ commit: JobCommit
+  ) {
+    let rows = commit.uploadsAfter[old.id] ?? [:]
+    let ends = attempt.entrusted.map { rows[$0]?.begun?.until ?? .min }
+    let isRight: Bool
+    if let until = ends.min(), until > now {
+      isRight = (0...1).contains(new.ready - until) && !new.isDue
+    } else {
+      isRight = keepsPlace(old, new) && new.isDue
+    }
+    if new.state != .waiting || new.failures != old.failures || new.unreached != old.unreached
+      || new.deaths != 0 || !isRight
+    {
+      fail(.drains, "job \(old.id) lets uploads go on, and is \(new)")
+    }
+  }
+
+  /// A wait for an upload ends as that does, or as a worker that begins does not find it.
+  func isFreed(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) -> Bool {
+    guard new.isDue, new.ready == min(old.ready, now), new.failures == old.failures,
+      new.unreached == old.unreached
+    else { return false }
+    let after = commit.uploadsAfter[old.id] ?? [:]
+    return (commit.uploadsBefore[old.id] ?? [:]).contains { name, row in
+      guard let begun = row.begun, begun.isAwaited else { return false }
+      if after[name]?.begun == nil { return true }
+      guard let listed = book.listed, listed.run == commit.process.run else { return false }
+      return !listed.ids.contains(begun.id)
+    }
+  }
+
+  /// The jobs that wait for nothing but their uploads.
+  var awaitingUploads: [Int64] {
+    book.rows.filter { $0.value.values.contains { $0.begun?.isAwaited ?? false } }.keys.sorted()
+  }
+
+  func awaitsUpload(_ id: Int64, _ commit: JobCommit) -> Bool {
+    (commit.uploadsBefore[id] ?? [:]).values.contains { $0.begun?.isAwaited ?? false }
+  }
+
+  // MARK: - Look-up
+
+  func uploadWork(_ id: Int64, _ name: String) -> UploadWork? {
+    entries[id]?.work.steps.first { $0.upload != nil && $0.uploads.contains(name) }?.upload
+  }
+
+  private func answers(of id: String) -> Set<TransferAnswer> { transfers?.answers[id] ?? [] }
+
+  func numbers(of id: String) -> Set<Int> { Set(answers(of: id).compactMap(Self.number)) }
+
+  private static func number(of answer: TransferAnswer) -> Int? {
+    guard case .response(200, _, let body) = answer else { return nil }
+    return Int(String(decoding: body, as: UTF8.self))
+  }
+}
+
+extension [Int64: [String: UploadRow]] {
+  /// All that a row wants.
+  var wanted: Set<String> { Set(values.flatMap { $0.values.compactMap { $0.begun?.id } }) }
+}
+#endif
