@@ -135,7 +135,7 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "library",
-      dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: ["ExampleService", "Tern", .product(name: "GRDB", package: "GRDB.swift")],
       path: "Examples/Library", exclude: ["README.md", "catalogue.csv"], swiftSettings: strict),
     .target(
       name: "ExampleService",
@@ -256,7 +256,8 @@ let package = Package(
       dependencies: ["Tern", "TernServer", "TernTesting", "TestProcesses", "FolderWriter"],
       swiftSettings: strict),
     .testTarget(
-      name: "PackageTests", dependencies: ["Tern", "TernServer", "TernTool", "TestProcesses"],
+      name: "PackageTests",
+      dependencies: ["Tern", "TernServer", "TernTool", "TestProcesses", "library"],
       swiftSettings: strict),
   ]
 )

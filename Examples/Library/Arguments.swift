@@ -1,6 +1,9 @@
 /// `--name value`, `--flag` and the rest, in the order in which they came.
 struct Arguments: Sendable {
-  private static let flags: Set<String> = ["once", "run"]
+  private static let flags: Set = ["once", "run"]
+  private static let names: Set = [
+    "data", "first", "batch", "seed", "edits", "space", "token", "limit", "push-bytes",
+  ]
   private var options: [String: String] = [:]
   private var rest: [String] = []
 
@@ -14,10 +17,10 @@ struct Arguments: Sendable {
       let name = String(argument.dropFirst(2))
       if Self.flags.contains(name) {
         options[name] = ""
-      } else if let value = iterator.next() {
-        options[name] = value
       } else {
-        throw Usage("\(argument) needs a value")
+        guard Self.names.contains(name) else { throw Usage("there is no option \(argument)") }
+        guard let value = iterator.next() else { throw Usage("\(argument) needs a value") }
+        options[name] = value
       }
     }
   }

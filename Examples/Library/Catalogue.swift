@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 import GRDB
 
@@ -6,24 +7,34 @@ struct Catalogue {
   let books: [Book]
 
   init(contentsOf path: String) throws {
-    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-    var records = Self.records([UInt8](bytes))
+    var records = try Self.records(ofFile: path)
     guard !records.isEmpty else { throw Usage("\(path) is empty") }
     let columns = Dictionary(
-      records.removeFirst().enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-    books = try records.enumerated().map { index, record in
+      records.removeFirst().fields.enumerated().map { ($1, $0) },
+      uniquingKeysWith: { first, _ in first })
+    books = try records.map { record in
       func field(_ name: String) -> String? {
-        guard let column = columns[name], column < record.count else { return nil }
-        return record[column].isEmpty ? nil : record[column]
+        guard let column = columns[name], column < record.fields.count else { return nil }
+        return record.fields[column].isEmpty ? nil : record.fields[column]
       }
       guard let key = field("isbn") ?? field("book_id").map({ "book:\($0)" }) else {
-        throw Usage("\(path): record \(index + 1) has neither isbn nor book_id")
+        throw Usage("\(path): line \(record.line): a book with neither isbn nor book_id")
       }
       return Book(
         isbn: key, isbn13: field("isbn13"), authors: field("authors") ?? "",
-        year: field("original_publication_year").flatMap(Double.init).map { Int($0) },
+        // Some catalogues write 2005.0.
+        year: field("original_publication_year").flatMap(Double.init)
+          .flatMap { Int(exactly: $0.rounded(.towardZero)) },
         title: field("title") ?? "", language: field("language_code"),
         averageRating: field("average_rating").flatMap(Double.init), imageURL: field("image_url"))
+    }
+  }
+
+  private static func records(ofFile path: String) throws -> [CSVReader.Record] {
+    do {
+      return try CSVReader.records([UInt8](Data(contentsOf: URL(fileURLWithPath: path))))
+    } catch {
+      throw Refusal("\(path): \(error.systemReason)")
     }
   }
 
@@ -34,34 +45,6 @@ struct Catalogue {
   /// The first so many books, or all of them.
   func first(_ count: Int?) -> Catalogue {
     Catalogue(books: count.map { Array(books.prefix($0)) } ?? books)
-  }
-
-  /// - Source: RFC 4180.
-  private static func records(_ bytes: [UInt8]) -> [[String]] {
-    var (records, record, field) = ([[String]](), [String](), [UInt8]())
-    var isQuoted = false
-    for (index, byte) in bytes.enumerated() {
-      switch byte {
-      case UInt8(ascii: "\""):
-        isQuoted.toggle()
-        // A doubled quote closes and opens again, and stands for itself.
-        if isQuoted, index > 0, bytes[index - 1] == byte { field.append(byte) }
-      case UInt8(ascii: ",") where !isQuoted:
-        record.append(String(decoding: field, as: UTF8.self))
-        field.removeAll(keepingCapacity: true)
-      case UInt8(ascii: "\r") where !isQuoted: break
-      case UInt8(ascii: "\n") where !isQuoted:
-        record.append(String(decoding: field, as: UTF8.self))
-        if record != [""] { records.append(record) }
-        record.removeAll()
-        field.removeAll(keepingCapacity: true)
-      default: field.append(byte)
-      }
-    }
-    if !field.isEmpty || !record.isEmpty {
-      records.append(record + [String(decoding: field, as: UTF8.self)])
-    }
-    return records
   }
 
   /// Books that are here already stay as they are, so an import that was killed is started again.

@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 import Tern
 
@@ -7,7 +8,7 @@ struct Library {
   static func main() async {
     do {
       var arguments = try Arguments(CommandLine.arguments.dropFirst())
-      let command = try arguments.takeCommand()
+      let command = try Command(arguments.takeCommand(), arguments)
       let replica = try await LibraryDatabase.open(try arguments.required("data"))
       try await run(command, arguments, replica)
       try replica.database.close()
@@ -18,27 +19,25 @@ struct Library {
   }
 
   private static func run(
-    _ command: String, _ arguments: Arguments, _ replica: Replica
+    _ command: Command, _ arguments: Arguments, _ replica: Replica
   ) async throws {
     switch command {
-    case "import":
+    case .import:
       let catalogue = try Catalogue(contentsOf: try arguments.argument(0, "catalogue"))
         .first(try arguments.number("first"))
       let total = catalogue.books.count
       try await catalogue.insert(
         into: replica.database, batch: try arguments.number("batch") ?? 250
       ) { say("imported: \($0) of \(total)") }
-    case "edit": try await edit(replica, arguments, pause: .zero)
-    case "sync":
+    case .edit: try await edit(replica, arguments, pause: .zero)
+    case .sync:
       let sync = try Sync(replica, arguments)
       guard arguments.has("run") else { return try await sync.once() }
       try await sync.run { try await edit(replica, arguments, pause: .milliseconds(50)) }
-    case "stats": try await Report(replica: replica).stats()
-    case "list": try await Report(replica: replica).list(limit: try arguments.number("limit") ?? 20)
-    case "hash": try await Report(replica: replica).hash()
-    default:
-      let edit = try Edit(command, arguments.optional(1))
-      let key = try arguments.argument(0, "key")
+    case .stats: try await Report(replica: replica).stats()
+    case .list: try await Report(replica: replica).list(limit: try arguments.number("limit") ?? 20)
+    case .hash: try await Report(replica: replica).hash()
+    case .change(let edit, let key):
       let isDone = try await replica.database.write { try edit.apply(to: key, in: $0) }
       say(isDone ? "\(key)\t\(edit)" : "nothing to do: \(key)")
     }
@@ -55,9 +54,4 @@ struct Library {
       try await Task.sleep(for: pause)
     }
   }
-}
-
-/// A line on standard output, at once: whoever reads it may act on it, even with `kill -9`.
-func say(_ line: String) {
-  FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }

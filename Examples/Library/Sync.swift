@@ -1,4 +1,5 @@
 import Dispatch
+import ExampleService
 import Foundation
 import Tern
 
@@ -21,9 +22,12 @@ struct Sync {
   ) throws -> any Remote {
     let text = try arguments.argument(0, "URL or folder")
     let space = try arguments.required("space")
-    let url = text.contains(":") ? URL(string: text) : URL(filePath: text)
-    guard let url else { throw Usage("that is no URL: \(text)") }
-    if url.isFileURL { return DirectoryRemote(url, space: space, replica: replica) }
+    // With a token it is a server's address that lacks its scheme, rather than a folder's name.
+    let isPath = !text.contains("://") && !arguments.has("token")
+    if let folder = isPath ? URL(filePath: text) : URL(string: text), folder.isFileURL {
+      return DirectoryRemote(folder, space: space, replica: replica)
+    }
+    guard let url = ServiceAddress.url(text) else { throw Usage("that is no URL: \(text)") }
     let token = try arguments.required("token")
     return HTTPRemote(url, space: space, token: { token }, transport: meter)
   }
@@ -39,17 +43,24 @@ struct Sync {
   func run(_ edits: @escaping @Sendable () async throws -> Void) async throws {
     let account = Task { await tell() }
     defer { account.cancel() }
-    let syncing = Task { await engine.run() }
+    let work = Task {
+      try await withThrowingTaskGroup(of: Void.self) { tasks in
+        tasks.addTask { await engine.run() }
+        tasks.addTask {
+          try await edits()
+          say("edits: done")
+        }
+        try await tasks.waitForAll()
+      }
+    }
     let signals = [SIGTERM, SIGINT].map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number)
-      source.setEventHandler { syncing.cancel() }
+      source.setEventHandler { work.cancel() }
       source.activate()
       return source
     }
-    try await edits()
-    say("edits: done")
-    await syncing.value
+    do { try await work.value } catch is CancellationError {}
     for source in signals { source.cancel() }
     try await conclude()
   }

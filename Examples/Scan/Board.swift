@@ -30,7 +30,10 @@ struct Board: Sendable {
     cleanUps = try jobs.records(in: db)
       .filter { $0.kind == CleanUp.kind && $0.state.isStuck }.map(\.reason)
     gates = try jobs.gates(in: db)
-    quota = try String.fetchOne(db, sql: "SELECT quota FROM device")
+    // Yesterday's says nothing of today.
+    quota = try String.fetchOne(
+      db, sql: "SELECT quota FROM device WHERE quotaEnds > ?",
+      arguments: [Date().timeIntervalSince1970])
   }
 
   func lines() -> [String] {

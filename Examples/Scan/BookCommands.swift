@@ -86,7 +86,11 @@ struct Export: AsyncParsableCommand {
         "\(book.timesScanned)", "\(book.isReviewed)",
       ]
     }
-    try CSVWriter.text([columns] + records).write(toFile: csv, atomically: true, encoding: .utf8)
+    do {
+      try CSVWriter.text([columns] + records).write(toFile: csv, atomically: true, encoding: .utf8)
+    } catch {
+      throw Refusal("\(csv) can't be written: \(error.systemReason)")
+    }
     say("\(books.count) books in \(csv)")
   }
 }

@@ -24,17 +24,28 @@ struct Run: AsyncParsableCommand {
   @Option(help: .hidden) var pauseSeconds = 30
 
   func run() async throws {
-    let database = try await file.open(pause: .seconds(pauseSeconds))
-    let engine = try sync.map { try syncEngine(database, $0) }
-    if let service {
-      guard let url = URL(string: service)
+    let url = try service.map { service in
+      guard let url = ServiceAddress.url(service)
       else { throw Refusal("--service is a URL such as http://127.0.0.1:8080") }
+      return url
+    }
+    let remote = try sync.map { try self.remote($0) }
+    let database = try await file.open(pause: .seconds(pauseSeconds))
+    let engine = remote.map { SyncEngine(database.replica, remote: $0) }
+    if let url {
       try await work(database, engine, url)
     } else {
       // In this process, so that it can't outlive it.
       let reader = try PhotoReader(catalogues: catalogue.map { [$0] } ?? [])
       try await RecognizerApplication(reader).serving { try await work(database, engine, $0) }
     }
+  }
+
+  private func remote(_ address: String) throws -> HTTPRemote {
+    guard let url = ServiceAddress.url(address),
+      let token = token ?? ProcessInfo.processInfo.environment["TERN_TOKEN"]
+    else { throw Refusal("--sync is a URL such as http://127.0.0.1:8080, and needs a --token") }
+    return HTTPRemote(url, space: space, token: { token })
   }
 
   private func work(_ database: ScanDatabase, _ engine: SyncEngine?, _ url: URL) async throws {
@@ -46,42 +57,45 @@ struct Run: AsyncParsableCommand {
       $0.handle(ScanShelf.self) { try await scanner.scan($1) }
       $0.handle(CleanUp.self) { job, _ in try await scanner.service.cleanUp(job.ticket) }
     }
+    let teller = Teller()
+    let failedBefore = try await database.failed()
     let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       // After its first line nothing but `kill -9` ends the work in its middle.
-      tasks.addTask { try await tell(database) }
+      tasks.addTask { try await tell(database, teller) }
       tasks.addTask { for await _ in signals { return } }
       tasks.addTask {
         guard once else { return try await worker.run() }
         try await worker.drain(waiting: .seconds(300))
         try await engine?.syncOnce()
+        if try await !database.failed().isSubset(of: failedBefore) { throw ExitCode.failure }
       }
-      if let engine, !once { tasks.addTask { await engine.run() } }
+      if let engine, !once {
+        tasks.addTask { await engine.run() }
+        tasks.addTask { await tell(engine.status) }
+      }
       // The first that ends, ends all: a signal, an error, or the work when it is done.
       var results = [await tasks.nextResult()]
       tasks.cancelAll()
       while let result = await tasks.nextResult() { results.append(result) }
-      // However it ended.
-      try await database.tell()
+      // However it ended, what nobody was told yet.
+      teller.tell(try await database.board())
       for result in results { do { try result?.get() } catch is CancellationError {} }
     }
   }
 
-  private func syncEngine(_ database: ScanDatabase, _ address: String) throws -> SyncEngine {
-    guard let url = URL(string: address),
-      let token = token ?? ProcessInfo.processInfo.environment["TERN_TOKEN"]
-    else { throw Refusal("--sync is a URL, and needs a --token") }
-    return SyncEngine(database.replica, remote: HTTPRemote(url, space: space, token: { token }))
+  /// Prints every scan's line when it changes.
+  private func tell(_ database: ScanDatabase, _ teller: Teller) async throws {
+    let boards = ValueObservation.tracking { try Board(database.jobs, in: $0) }
+    for try await board in boards.values(in: database.pool) { teller.tell(board) }
   }
 
-  /// Prints every scan's line when it changes.
-  private func tell(_ database: ScanDatabase) async throws {
-    var told: Set<String> = []
-    let boards = ValueObservation.tracking { try Board(database.jobs, in: $0) }
-    for try await board in boards.values(in: database.pool) {
-      let lines = board.lines()
-      for line in lines where !told.contains(line) { say(line) }
-      told = Set(lines)
+  /// Says why nothing syncs, each time that it is another reason.
+  private func tell(_ status: SyncStatus) async {
+    var last: RemoteError.Code?
+    for await now in status.updates where now.lastError?.code != last {
+      last = now.lastError?.code
+      if let error = now.lastError { say("not synced: \(error)") }
     }
   }
 }

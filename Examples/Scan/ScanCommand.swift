@@ -24,14 +24,25 @@ struct DataFile: ParsableArguments {
 
   func open(pause: Duration = .seconds(30)) async throws -> ScanDatabase {
     CrashPoint.armFromEnvironment()
-    return try await ScanDatabase.open(data, pause: pause)
+    do {
+      return try await ScanDatabase.open(data, pause: pause)
+    } catch let error as DatabaseError
+      where [.SQLITE_NOTADB, .SQLITE_CANTOPEN].contains(error.resultCode)
+    {
+      throw Refusal("“\(data)” can't be used as the database: \(error.message ?? "\(error)")")
+    }
   }
 }
 
 extension ScanDatabase {
-  /// Prints what became of the photos.
-  func tell() async throws {
-    for line in try await pool.read({ try Board(jobs, in: $0) }).lines() { say(line) }
+  /// What became of the photos.
+  func board() async throws -> Board { try await pool.read { try Board(jobs, in: $0) } }
+
+  /// The jobs that are not tried again by themselves.
+  func failed() async throws -> Set<JobID> {
+    try await pool.read { db in
+      Set(try jobs.records(in: db).filter(\.state.isStuck).map(\.id))
+    }
   }
 }
 
@@ -79,7 +90,9 @@ struct Status: AsyncParsableCommand {
 
   @OptionGroup var file: DataFile
 
-  func run() async throws { try await file.open().tell() }
+  func run() async throws {
+    for line in try await file.open().board().lines() { say(line) }
+  }
 }
 
 struct Retry: AsyncParsableCommand {

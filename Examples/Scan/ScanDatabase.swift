@@ -33,6 +33,10 @@ struct ScanDatabase: Sendable {
       try db.execute(
         sql: "INSERT INTO device (id) VALUES (?)", arguments: [UUID().uuidString.lowercased()])
     }
+    // In seconds since 1970, when `quota` is whole again.
+    migrator.registerMigration("quota") {
+      try $0.execute(sql: "ALTER TABLE device ADD COLUMN quotaEnds INTEGER")
+    }
     return migrator
   }
 

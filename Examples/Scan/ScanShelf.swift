@@ -44,8 +44,13 @@ struct Scanner: Sendable {
       try await send(context.file(ScanShelf.prepared), context)
     } commit: { db, ticket in
       try update("phase = 'analysing'", context, in: db)
+      guard let quota = ticket.quota else { return }
+      // A service that does not say so counts by the day, as the contract has it by UTC.
       try db.execute(
-        sql: "UPDATE device SET quota = coalesce(?, quota)", arguments: [ticket.quota])
+        sql: """
+          UPDATE device SET quota = ?,
+            quotaEnds = coalesce(?, CAST(strftime('%s', 'now', 'start of day', '+1 day') AS INTEGER))
+          """, arguments: [quota, ticket.quotaEnds])
     }
     do {
       let end = try await follow(ticket, round, context)

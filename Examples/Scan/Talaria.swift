@@ -14,6 +14,8 @@ struct Talaria: Sendable {
     var jobID, streamURL: String
     /// The first is missing in the older contract.
     var token, quota: String?
+    /// When the quota is whole again, in seconds since 1970.
+    var quotaEnds: Int64?
   }
 
   func create(_ photo: URL) async throws -> Ticket {
@@ -30,7 +32,8 @@ struct Talaria: Sendable {
     else { throw JobFailure(.failed, "the service took the photo and named no job") }
     return Ticket(
       jobID: jobID, streamURL: stream, token: created.data?.authToken,
-      quota: response.headers["X-RateLimit-Remaining"])
+      quota: response.headers["X-RateLimit-Remaining"],
+      quotaEnds: response.headers["X-RateLimit-Reset"].flatMap(Int64.init))
   }
 
   /// - Returns: `nil` when the service has nothing more to say.

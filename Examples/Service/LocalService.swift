@@ -36,6 +36,7 @@ extension LocalService {
   }
 
   /// Serves for as long as `body` runs, which is told where, and is cancelled if the service fails.
+  /// What is being answered then has two seconds to end.
   ///
   /// - Throws: what `body` throws, or what ended the service.
   public func serving(_ body: @escaping @Sendable (URL) async throws -> Void) async throws {
@@ -45,19 +46,28 @@ extension LocalService {
       await onListening(number)
       port.yield(number)
     }
-    try await withThrowingTaskGroup(of: Void.self) { [service] tasks in
+    var configuration = ServiceGroupConfiguration(services: [service], logger: logger)
+    configuration.maximumGracefulShutdownDuration = .seconds(2)
+    let group = ServiceGroup(configuration: configuration)
+    try await withThrowingTaskGroup(of: Result<Void, any Error>.self) { tasks in
       tasks.addTask {
         defer { port.finish() }
-        try await service.run()
+        try await group.run()
+        return .success(())
       }
       for await number in ports {
         let url = URL(string: "http://127.0.0.1:\(number)")!
-        tasks.addTask { try await body(url) }
+        tasks.addTask {
+          let result: Result<Void, any Error>
+          do { result = .success(try await body(url)) } catch { result = .failure(error) }
+          await group.triggerGracefulShutdown()
+          return result
+        }
         break
       }
-      // The service does not end first, unless something ended it.
-      try await tasks.next()
-      tasks.cancelAll()
+      // The service does not throw, unless something ended it; else both are waited for.
+      let results = try await tasks.reduce(into: []) { $0.append($1) }
+      for result in results { try result.get() }
     }
   }
 

@@ -1,3 +1,4 @@
+import ExampleService
 import Testing
 
 @testable import RecognizerKit
@@ -33,6 +34,11 @@ struct CatalogueTests {
     let error = try #require(throws: CatalogueError.self) { try catalogue(rows) }
     #expect(error.line == line)
     #expect(error.reason.contains(words))
+  }
+
+  @Test func `a byte order mark is no part of the first column`() throws {
+    let text = "\u{FEFF}isbn,authors,title\n080442957X,Ann A,One\n"
+    #expect(try Catalogue(Array(text.utf8)).books.map(\.isbn) == ["080442957X"])
   }
 
   @Test func `a file without the columns is refused`() throws {

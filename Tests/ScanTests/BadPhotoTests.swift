@@ -90,7 +90,7 @@ struct BadPhotoTests {
         let whole = try Data(contentsOf: URL(filePath: await folder.photo("whole.png")))
         let damaged = try folder.file("damaged.png", Array(whole.prefix(40)))
         _ = try await folder("add", damaged, folder.path + "/whole.png")
-        #expect(try await folder("run", "--once", "--service", service.url).status == 0)
+        #expect(try await folder("run", "--once", "--service", service.url).status == 1)
         let status = try await folder("status")
         #expect(status.lines.count == 3)
         #expect(

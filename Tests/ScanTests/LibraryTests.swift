@@ -22,6 +22,24 @@ struct LibraryTests {
     }
   }
 
+  @Test func `what can't be written or opened is said in a sentence`() async throws {
+    try await withScanFolder { folder in
+      let exported = try await folder("export", folder.path + "/no/books.csv")
+      #expect(exported.status == 1)
+      #expect(
+        exported.text
+          == "Error: \(folder.path)/no/books.csv can't be written: No such file or directory\n")
+      let text = String(repeating: "This is a letter to somebody. ", count: 100)
+      try text.write(toFile: folder.database, atomically: true, encoding: .utf8)
+      let opened = try await folder("status")
+      #expect(opened.status == 1)
+      #expect(
+        opened.text
+          == "Error: “\(folder.database)” can't be used as the database: file is not a database\n")
+      #expect(try String(contentsOfFile: folder.database, encoding: .utf8) == text)
+    }
+  }
+
   @Test func `a book in one photo twice was scanned once`() async throws {
     let books = [[Service.book("Sextant", Self.short), Service.book("The Sextant", Self.long)]]
     try await Service.run(finding: books) { service in

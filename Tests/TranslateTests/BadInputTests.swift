@@ -23,6 +23,8 @@ struct BadInputTests {
     (["settings", "service", "https://a:b@a.example"], "", "“service” can't be https:"),
     (["settings", "service", "https://a.example/?key=1"], "", "“service” can't be https:"),
     (["run", "--sync", "nonsense", "--token", "x"], "", "--sync is a URL"),
+    (["--json", "status"], "", "write `translate status …`"),
+    (["--json", "ask"], "", "“ask” is a command"),
     (["run", "--sync", "ftp://a.example", "--token", "x"], "", "--sync is a URL"),
     (["settings", "colour", "red"], "", "no setting “colour”"),
     (["search", "'*"], "", "Name a word"), (["favorite", "none"], "", "no answered question none"),
@@ -64,6 +66,8 @@ struct BadInputTests {
         #expect(outcome.status == 0)
       }
       #expect(try await folder.history().count == 4)
+      // A command's name, too, where it is said to be a text.
+      #expect(try await folder("ask", "status", "--from", "en").status == 0)
       let unknown = try await folder("שלום", "--from", "auto")
       #expect(unknown.status == 1 && unknown.complaints.contains("has these words"))
     }

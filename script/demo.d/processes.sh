@@ -9,7 +9,7 @@ clean_up() {
   local status=$? pid
   for pid in ${server:+"$server"} "${running[@]}"; do kill -KILL "$pid" 2> /dev/null || true; done
   wait 2> /dev/null || true
-  if [ -n "$keep" ]; then tell "kept: $work"; else rm -rf "$work"; fi
+  if [ -n "$keep" ] || [ $status != 0 ]; then tell "kept: $work"; else rm -rf "$work"; fi
   exit $status
 }
 trap clean_up EXIT

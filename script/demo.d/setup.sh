@@ -4,7 +4,6 @@ step() { printf '\n== %s\n' "$*"; }
 tell() { printf '   %s\n' "$*"; }
 fail() {
   printf '\nFAILED: %s\n' "$*" >&2
-  keep=yes
   exit 1
 }
 # Milliseconds.
@@ -34,3 +33,5 @@ catalogue=${TERN_CATALOGUE:-$root/../shared/data/books.csv}
   || catalogue=$root/Examples/Library/catalogue.csv
 [ -r "$catalogue" ] || fail "there is no catalogue $catalogue"
 work=$(mktemp -d)
+# By a name without quotes, which sqlite3 would take for an end.
+ln -s "$catalogue" "$work/catalogue.csv"

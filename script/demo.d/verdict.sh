@@ -15,7 +15,7 @@ for device in a b; do
   sqlite3 -bail :memory: > "$work/answers" <<SQL || fail "sqlite3 could not check device $device"
 ATTACH '$work/$device.sqlite' AS final;
 ATTACH '$work/server.sqlite' AS server;
-.import --csv '$catalogue' csv
+.import --csv '$work/catalogue.csv' csv
 CREATE TABLE done (n INTEGER PRIMARY KEY, round INTEGER, device, key, verb, value);
 .mode tabs
 .import '$work/done' done

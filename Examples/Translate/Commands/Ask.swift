@@ -25,6 +25,7 @@ struct Ask: AsyncParsableCommand {
   func run() async throws {
     Interruption.trap()
     try await file.use { database, settings in
+      try refuseCommand()
       let (from, to) = try sides.resolved(settings)
       try endpoint.check()
       let conversation = UUID().uuidString.lowercased()
@@ -54,6 +55,16 @@ struct Ask: AsyncParsableCommand {
         }
       }
     }
+  }
+
+  /// A command's name behind an option is parsed as a text, which is hardly what was meant.
+  private func refuseCommand() throws {
+    guard let text, CommandLine.arguments.dropFirst().first != Self.configuration.commandName,
+      TranslateCommand.configuration.subcommands.contains(where: {
+        $0.configuration.commandName == text
+      })
+    else { return }
+    throw Refusal(Word.commandText.text(text, text, text))
   }
 
   /// - Returns: whether none of what came in was left out.

@@ -99,7 +99,7 @@ struct Run: AsyncParsableCommand {
   }
 
   private func syncEngine(_ database: TranslateDatabase, _ address: String) throws -> SyncEngine {
-    guard GeminiService.accepts(address), let url = URL(string: address),
+    guard let url = ServiceAddress.url(address),
       let token = token ?? ProcessInfo.processInfo.environment["TERN_TOKEN"]
     else { throw Refusal(Word.syncNeeds.text) }
     return SyncEngine(database.replica, remote: HTTPRemote(url, space: space, token: { token }))

@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 import GRDB
 
@@ -35,7 +36,7 @@ enum Setting: String, CaseIterable {
     switch self {
     case .from: value == "auto" || Language.isKnown(value)
     case .to: Language.isKnown(value)
-    case .service: GeminiService.accepts(value)
+    case .service: ServiceAddress.url(value) != nil
     case .model: !value.isEmpty
     case .swap, .speak, .offline: ["on", "off"].contains(value)
     case .language: value == "auto" || Words.languages.keys.contains(value)

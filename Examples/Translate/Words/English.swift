@@ -63,6 +63,9 @@ extension Words {
     ask again with `translate run --retry`
     """,
     .emptyText: "There is nothing to translate.",
+    .commandText: """
+    “{}” is a command: write `translate {} …`, or `translate ask {} …` to have the word translated.
+    """,
     .longText: "The text has {} characters, and {} are the most; ask in smaller parts.",
     .badLine: "Line {} is not UTF-8, and was left out.",
     .zeroLine: "Line {} holds a zero byte, and was left out.",

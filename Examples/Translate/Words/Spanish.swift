@@ -62,6 +62,9 @@ extension Words {
     con `translate run --retry`
     """,
     .emptyText: "No hay nada que traducir.",
+    .commandText: """
+    «{}» es una orden: escriba `translate {} …`, o `translate ask {} …` para traducir la palabra.
+    """,
     .longText: "El texto tiene {} caracteres, y {} son el máximo; pregunte por partes.",
     .badLine: "La línea {} no es UTF-8, y se omitió.",
     .zeroLine: "La línea {} contiene un byte cero, y se omitió.",

@@ -62,15 +62,6 @@ struct GeminiService: Sendable {
     "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
   ]
 
-  /// Whether an address can be a service's: of HTTP, without credentials, query and fragment.
-  static func accepts(_ address: String) -> Bool {
-    guard let parts = URLComponents(string: address), URL(string: address) != nil,
-      ["http", "https"].contains(parts.scheme?.lowercased()), let host = parts.host
-    else { return false }
-    return !host.isEmpty && parts.user == nil && parts.password == nil && parts.query == nil
-      && parts.fragment == nil
-  }
-
   /// Why the service gave no translation, and will give none however often it is asked.
   struct Final: Error {
     var problem: Problem

@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 
 /// A book that may be recognized.
@@ -64,13 +65,4 @@ public struct Catalogue: Sendable {
 
   /// The position of the book that a barcode names.
   func index(of isbn: ISBN) -> Int? { byISBN[isbn.thirteen] }
-}
-
-/// Why a file is no catalogue.
-public struct CatalogueError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// From 1.
-  public let line: Int
-  public let reason: String
-
-  public var description: String { "line \(line): \(reason)" }
 }

@@ -35,7 +35,7 @@ public struct PhotoReader: Sendable {
       do {
         return try Catalogue(contentsOf: path).books
       } catch {
-        throw Refusal("\(path): \(error)")
+        throw Refusal("\(path): \(error.systemReason)")
       }
     }
     self.init(matcher: Matcher(Catalogue(books)))

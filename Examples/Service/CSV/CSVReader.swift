@@ -1,15 +1,18 @@
-/// Splits a text of comma-separated values into records that know their line.
+/// Splits a text of comma-separated values into records that know their line. A byte order mark
+/// before them is passed over.
 ///
 /// - Source: RFC 4180.
-enum CSVReader {
-  struct Record {
+package enum CSVReader {
+  package struct Record {
     /// The line on which it begins, from 1.
-    var line: Int
-    var fields: [String]
+    package var line: Int
+    package var fields: [String]
   }
 
   /// - Throws: ``CatalogueError`` for a quote that never ends.
-  static func records(_ bytes: [UInt8]) throws(CatalogueError) -> [Record] {
+  package static func records(_ bytes: [UInt8]) throws(CatalogueError) -> [Record] {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let bytes = bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0)
     var records: [Record] = []
     var record = Record(line: 1, fields: [])
     var field: [UInt8] = []
@@ -23,13 +26,13 @@ enum CSVReader {
       if record.fields != [""] { records.append(record) }
       record = Record(line: line, fields: [])
     }
-    for (index, byte) in bytes.enumerated() {
+    for (index, byte) in zip(bytes.indices, bytes) {
       if byte == UInt8(ascii: "\n") { line += 1 }
       switch byte {
       case UInt8(ascii: "\""):
         isQuoted.toggle()
         // A doubled quote closes and opens again, and stands for itself.
-        if isQuoted, index > 0, bytes[index - 1] == byte { field.append(byte) }
+        if isQuoted, index > bytes.startIndex, bytes[index - 1] == byte { field.append(byte) }
       case UInt8(ascii: ",") where !isQuoted: endField()
       case UInt8(ascii: "\r") where !isQuoted: break
       case UInt8(ascii: "\n") where !isQuoted: endRecord()
