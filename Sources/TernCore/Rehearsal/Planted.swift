@@ -105,12 +105,16 @@ package enum Planted: String, CaseIterable, Sendable {
     .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
   ]
-  package static let ofJobs: [Planted] = [
-    .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
-    .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
-    .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
-    .requirementIgnored, .answerStoredApart, .lateAnswerTaken, .lostUploadAwaited,
-    .uploadNotWithdrawn, .answerForgottenEarly, .retryHurriedByAnswer, .refusalKept,
+  package static let ofJobs: [Planted] =
+    [
+      .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
+      .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
+      .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
+      .requirementIgnored,
+    ] + ofUploads
+  package static let ofUploads: [Planted] = [
+    .answerStoredApart, .lateAnswerTaken, .lostUploadAwaited, .uploadNotWithdrawn,
+    .answerForgottenEarly, .retryHurriedByAnswer, .refusalKept,
   ]
 
   #if Rehearsal

@@ -37,7 +37,8 @@ import Testing
     .tokenUntaken: .rate, .budgetIgnored: .budget, .requirementIgnored: .requirement,
   ]
 
-  @Test(arguments: Planted.ofJobs)
+  // The conformance is a database's, in which uploads are rows like others.
+  @Test(arguments: Planted.ofJobs.filter { !Planted.ofUploads.contains($0) })
   func `a queue with a planted bug does not pass`(_ bug: Planted) throws {
     let scenario = try #require(Self.broken[bug])
     _ = try withTemporaryFolder { folder in
