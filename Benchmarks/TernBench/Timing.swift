@@ -46,7 +46,7 @@ struct Timing {
   static func syncTime(_ directory: String) throws -> Double {
     let path = "\(directory)/tern-bench-sync"
     let file = open(path, O_RDWR | O_CREAT, 0o600)
-    precondition(file >= 0, "can not write to \(directory)")
+    precondition(file >= 0, "cannot write to \(directory)")
     defer {
       close(file)
       unlink(path)

@@ -9,7 +9,7 @@ struct DoctorCommand: AsyncParsableCommand {
     abstract: "Look through an app's database for what is broken, and say what to do.",
     discussion: """
       Reads only; the file may be in use meanwhile. The exit status is 0 where nothing is broken, \
-      1 where something is, and 2 where the file can not be read.
+      1 where something is, and 2 where the file cannot be read.
       """)
 
   @Argument(help: "An app's database with a replica or a queue of jobs.")

@@ -75,7 +75,7 @@ Content *content_find(const char *path) {
   return NULL;
 }
 
-// Makes room for `size` bytes and for one more range, so that what follows can not fail halfway.
+// Makes room for `size` bytes and for one more range, so that what follows cannot fail halfway.
 static int reserve(Content *content, sqlite3_int64 size) {
   if (size > CONTENT_BYTES_MAX) return SQLITE_FULL;
   if (size > content->capacity) {

@@ -65,7 +65,7 @@ struct InspectCommandTests {
     }
   }
 
-  @Test func `what it can not show it says, and fails`() async throws {
+  @Test func `what it cannot show it says, and fails`() async throws {
     try await inFolder { folder in
       let absent = try await inspect(folder + "/absent")
       #expect(absent.code != 0)

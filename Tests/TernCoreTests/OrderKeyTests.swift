@@ -133,7 +133,7 @@ import Testing
     #expect(OrderKey.between(long, nil, using: &generator)! > long)
   }
 
-  @Test func `a row that can not go before the first number makes it move`() throws {
+  @Test func `a row that cannot go before the first number makes it move`() throws {
     var generator = SeededGenerator(seed: 1)
     let first = try #require(OrderKey("000000.000000"))
     let second = try #require(OrderKey("V.000000"))

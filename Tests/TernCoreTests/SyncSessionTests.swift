@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `a database in use is tried again soon, and what can not be mended is not`() {
+  @Test func `a database in use is tried again soon, and what cannot be mended is not`() {
     for (code, wait) in [
       (RemoteError.Code.busy, Duration.milliseconds(500)), (.local, .seconds(60)),
     ] {

@@ -182,7 +182,7 @@ extension Device {
     #expect(try a.store.seal().isEmpty)
   }
 
-  @Test func `rows, tables and columns that can not be placed are named`() throws {
+  @Test func `rows, tables and columns that cannot be placed are named`() throws {
     let a = try device(1)
     try a.add("a", "b")
     try a.database.write { db in

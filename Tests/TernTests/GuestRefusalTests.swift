@@ -2,7 +2,7 @@ import GRDB
 import Tern
 import Testing
 
-/// A declaration that can not sync, the code and what the message has to say.
+/// A declaration that cannot sync, the code and what the message has to say.
 struct Refusal: Sendable, CustomTestStringConvertible {
   var creation: String
   var table = SyncTable("t")
@@ -115,7 +115,7 @@ private func open(_ database: DatabaseQueue, _ tables: SyncTable...) throws -> D
 
 @Suite struct GuestRefusalTests {
   @Test(arguments: Refusal.all)
-  func `what can not sync is refused by name, and nothing is changed`(_ refusal: Refusal) throws {
+  func `what cannot sync is refused by name, and nothing is changed`(_ refusal: Refusal) throws {
     let database = try DatabaseQueue()
     let migrator = DatabaseMigrator.steps(
       [sound] + (refusal.creation.isEmpty ? [] : [refusal.creation]))

@@ -150,7 +150,7 @@ extension Device {
     #expect(try await newer.history().last?.columns.first?.isDeferred == false)
   }
 
-  @Test func `an operation that can not be read is passed over, and one ahead is not merged`()
+  @Test func `an operation that cannot be read is passed over, and one ahead is not merged`()
     async throws
   {
     let (a, b) = (try device(1), try device(2))

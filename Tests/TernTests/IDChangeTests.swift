@@ -169,7 +169,7 @@ import Testing
     #expect(try copy.store.undo()?.rows.map(\.columns) == [["body"]])
     #expect(try copy.column("SELECT body FROM t") == ["the quick rd fox jumps"])
     for _ in 0..<4 { _ = try copy.store.undo() }
-    // What is the former id's can not be taken back any more.
+    // What is the former id's cannot be taken back any more.
     #expect(try copy.column("SELECT body FROM t") == ["the quick fox jumps"])
     try meet(copy, b)
     try expectEqual(copy, b, "t")

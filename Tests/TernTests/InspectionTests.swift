@@ -25,7 +25,7 @@ struct InspectionTests {
     try body(folder.path)
   }
 
-  @Test func `an operation that can not be read is named with its reason`() throws {
+  @Test func `an operation that cannot be read is named with its reason`() throws {
     try inFolder { folder in
       let path = folder + "/a.sqlite"
       let a = try Device(Self.schema, id: 1, migrate: Self.migrate)

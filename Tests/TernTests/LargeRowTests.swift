@@ -32,7 +32,7 @@ extension Device {
   }
 }
 
-/// What is written here and can not travel stands, whatever comes from others (INV-02).
+/// What is written here and cannot travel stands, whatever comes from others (INV-02).
 @Suite struct LargeRowTests {
   private func pair(_ schema: SyncSchema) throws -> (Device, Device) {
     let (a, b) = try Device.pair(schema, creation)

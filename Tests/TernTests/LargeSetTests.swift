@@ -108,7 +108,7 @@ extension Device {
     try expectEqual(a, b, "t")
   }
 
-  @Test func `the app can not make a set larger than what it may write`() throws {
+  @Test func `the app cannot make a set larger than what it may write`() throws {
     let (a, b) = try filled()
     try expectRefused(a, "UPDATE t SET tags = ?", 0..<12_001)
     try expectRefused(a, "INSERT OR REPLACE INTO t VALUES ('1', ?, 'n')", 0..<12_001)

@@ -32,7 +32,7 @@ extension Device {
   }
 }
 
-/// What a group that can not be read does to a database; the promise itself is in the conformance
+/// What a group that cannot be read does to a database; the promise itself is in the conformance
 /// suite.
 @Suite struct PutAsideTests {
   @Test func `nothing of it shows, and a Tern that can read it merges it when it opens`() throws {

@@ -60,7 +60,7 @@ struct JobsInC {
 
     init(_ path: String, _ durability: Durability, _ texts: [String]) throws {
       self.texts = texts
-      precondition(sqlite3_open(path, &database) == SQLITE_OK, "\(path) can not be opened")
+      precondition(sqlite3_open(path, &database) == SQLITE_OK, "\(path) cannot be opened")
       once("PRAGMA synchronous = \(durability == .powerLoss ? "FULL" : "NORMAL")")
       for text in texts { statements.append(prepare(text)) }
       (begin, commit) = (prepare("BEGIN IMMEDIATE"), prepare("COMMIT"))

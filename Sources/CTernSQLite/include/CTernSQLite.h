@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-// What Swift can not call or spell: a variadic function and two pointers that are numbers.
+// What Swift cannot call or spell: a variadic function and two pointers that are numbers.
 
 /// Turns every trigger of one connection on or off.
 static inline int tern_enable_triggers(sqlite3 *connection, int isEnabled) {

@@ -11,7 +11,7 @@ extension NoteSQL {
   /// come after one of a row that stayed.
   static let maybe = "maybe"
 
-  /// Puts such notes behind all others. A seal's scan can not: what it sorts it has read before, and
+  /// Puts such notes behind all others. A seal's scan cannot: what it sorts it has read before, and
   /// the second note of a key has to see what became of the first.
   var moveMaybeGone: String? {
     guard shape.deletes.keepsContent, !shape.uniques.isEmpty else { return nil }

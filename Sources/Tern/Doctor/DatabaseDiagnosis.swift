@@ -26,7 +26,7 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
   /// Reads a file that other processes may be writing to, as of one moment, and changes nothing.
   ///
   /// Cost: about two passes over the file. In memory are one row, one operation and the answer;
-  /// meanwhile a write-ahead log can not begin anew.
+  /// meanwhile a write-ahead log cannot begin anew.
   ///
   /// - Parameters:
   ///   - files: the folder of the jobs' files, where the queue was opened with another than its own.

@@ -72,7 +72,7 @@ struct Doctor {
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
       try findings.add(.integrity, "SQLite says: \(error.message ?? "corrupt")", at: place)
     } catch let error as WireError {
-      try findings.add(.stateDamaged, "something can not be read: \(error)", at: place)
+      try findings.add(.stateDamaged, "something cannot be read: \(error)", at: place)
     }
   }
 

@@ -22,14 +22,14 @@ struct HeldDoctor {
     }
   }
 
-  /// - Returns: `nil` where it can not be read.
+  /// - Returns: `nil` where it cannot be read.
   private func content(
     _ select: FastStatement, _ place: DatabaseFinding.Place, _ check: DiagnosisCheck
   ) throws -> [String: Value]? {
     do {
       return try StoreTransaction.readContent(select.blob(1))
     } catch is WireError {
-      try findings.add(check, "what is held of the row can not be read", at: place)
+      try findings.add(check, "what is held of the row cannot be read", at: place)
       return nil
     }
   }

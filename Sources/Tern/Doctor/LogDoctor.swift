@@ -101,7 +101,7 @@ final class LogDoctor {
     } catch {
       last = isTrimmed ? last : nil
       return try findings.add(
-        .logDamaged, "the operation can not be read: \(error)", at: place(sequence))
+        .logDamaged, "the operation cannot be read: \(error)", at: place(sequence))
     }
     let envelope = operation.envelope
     if envelope.replica != transaction.authors.ids[Int(author)] || envelope.sequence != sequence {
@@ -114,7 +114,7 @@ final class LogDoctor {
     if let error = operation.bodyError() {
       if isAside { return }
       return try findings.add(
-        .logBody, "what it holds can not be read, and it is not put aside: \(error)",
+        .logBody, "what it holds cannot be read, and it is not put aside: \(error)",
         at: place(sequence))
     }
     if !isAside { try written.check(operation, id) }

@@ -95,7 +95,7 @@ struct RemoteDoctor {
         _ = try StoreTransaction.readContent(select.blob(3))
       } catch is WireError {
         try findings.add(
-          .inbox, "the inbox's entry \(select.int64(0)) can not be read")
+          .inbox, "the inbox's entry \(select.int64(0)) cannot be read")
       }
     }
   }
@@ -108,7 +108,7 @@ struct RemoteDoctor {
         _ = try PackedKey.values(select.blob(2))
         _ = try TextDelta(stored: select.blob(3))
       } catch {
-        try findings.add(.splice, "draft \(select.int64(0)) of a text can not be read")
+        try findings.add(.splice, "draft \(select.int64(0)) of a text cannot be read")
       }
     }
   }

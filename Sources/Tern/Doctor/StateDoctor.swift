@@ -34,7 +34,7 @@ final class StateDoctor {
       let key = scan.packedKey(shape)
       let place = DatabaseFinding.Place(table: shape.name, key: try WrittenValues.text(key))
       guard shape.holds((0..<keyCount).map { scan.value(Int32($0)) }) else {
-        try findings.add(.stateDamaged, "the table's key column can not hold the key", at: place)
+        try findings.add(.stateDamaged, "the table's key column cannot hold the key", at: place)
         continue
       }
       guard let state = try state(scan, Int32(keyCount), place) else { continue }
@@ -62,7 +62,7 @@ final class StateDoctor {
     do throws(WireError) {
       if let bytes { state.cells = try RowState.readCells(bytes, isTrusted: false) }
     } catch {
-      try findings.add(.stateDamaged, "its cells can not be read: \(error)", at: place)
+      try findings.add(.stateDamaged, "its cells cannot be read: \(error)", at: place)
       return nil
     }
     guard try isKnown(state, place) else { return nil }

@@ -138,7 +138,7 @@ extension SyncEngine {
     }
   }
 
-  /// What is not the remote's own word: the database's errors and operations that can not merge.
+  /// What is not the remote's own word: the database's errors and operations that cannot merge.
   func remoteError(_ error: any Error) -> RemoteError {
     if let error = error as? RemoteError { return error }
     let isPassing = (error as? DatabaseError)?.passes ?? false

@@ -36,7 +36,7 @@ public final class SyncStatus: Observable, Sendable {
     public var largeRows: [String: Int] = [:]
     /// Operations that wait, in part, for a newer schema.
     public var deferred = 0
-    /// Groups of operations that can not be read, or whose time has to come first, and wait whole.
+    /// Groups of operations that cannot be read, or whose time has to come first, and wait whole.
     public var putAside = 0
     /// One of those, and why.
     public var firstPutAside: OperationPutAside?

@@ -54,7 +54,7 @@ extension Replica {
   ///
   /// Seals what was written first, as a push does. What every remote holds and is older than the log
   /// is kept (``open(_:schema:migrator:name:durability:logRetention:inbox:)``) is not told. An
-  /// operation whose content can not be read is passed over: ``ReplicaCounts/firstPutAside`` names
+  /// operation whose content cannot be read is passed over: ``ReplicaCounts/firstPutAside`` names
   /// one.
   ///
   /// Cost: all pages together read the log's bytes about once; SQLite looks for the key in them,

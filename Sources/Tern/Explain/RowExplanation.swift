@@ -40,7 +40,7 @@ public struct RowExplanation: Hashable, Sendable {
     case missing
   }
 
-  /// Why a row can not stand in its table. It is tried again in every merge.
+  /// Why a row cannot stand in its table. It is tried again in every merge.
   public enum HeldAside: Hashable, Sendable {
     /// CHECK, NOT NULL or another constraint of the table refuses it.
     case constraint

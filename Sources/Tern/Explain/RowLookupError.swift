@@ -1,6 +1,6 @@
 import TernCore
 
-/// Why a row can not be looked up or placed.
+/// Why a row cannot be looked up or placed.
 public struct RowLookupError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {

@@ -41,7 +41,7 @@ public struct InboxLimits: Hashable, Sendable {
   }
 }
 
-/// Why an entry can not be restored or dismissed.
+/// Why an entry cannot be restored or dismissed.
 public struct InboxError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
@@ -57,7 +57,7 @@ public struct InboxError: Error, Hashable, Sendable {
     public static let missingRow = Code(reason: .missingRow)
     /// The row is in the state and not in its table, because something refuses it.
     public static let heldAside = Code(reason: .heldAside)
-    /// What the row refers to is deleted, and the row can not be without it.
+    /// What the row refers to is deleted, and the row cannot be without it.
     public static let parentDeleted = Code(reason: .parentDeleted)
   }
 

@@ -1,4 +1,4 @@
-/// Why a file can not be inspected.
+/// Why a file cannot be inspected.
 public struct InspectionError: Error, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {

@@ -31,7 +31,7 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   public var heldAside: [String: Int]
   /// Operations with tables or columns that this schema does not have.
   public var deferredOperations: Int
-  /// Groups of operations that can not be read, or whose time has to come first, by their last: the first hundred.
+  /// Groups of operations that cannot be read, or whose time has to come first, by their last: the first hundred.
   public var putAside: [OperationPutAside]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [String: Int]

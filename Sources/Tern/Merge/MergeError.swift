@@ -1,6 +1,6 @@
 import TernCore
 
-/// Why operations can not be merged. Nothing of their page was.
+/// Why operations cannot be merged. Nothing of their page was.
 public struct MergeError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable { case gap, timeNotIncreasing, foreignOwn }

@@ -9,7 +9,7 @@ final class MergePass {
   private let concurrency: Concurrency
   private var mergers: [Int64: RowMerger] = [:]
   private let hasHeld: Bool
-  /// Whether bodies are read once before they are merged, because one of them can not be.
+  /// Whether bodies are read once before they are merged, because one of them cannot be.
   private let isCheckingBodies: Bool
   /// The remote's clock, or 0.
   private let remoteMilliseconds: Int64
@@ -187,7 +187,7 @@ final class MergePass {
     return known
   }
 
-  /// Whether a row's key can stand in its table; puts the block's key column off where it can not.
+  /// Whether a row's key can stand in its table; puts the block's key column off where it cannot.
   private func holds(_ row: BodyRow, of block: BodyBlock, _ id: LogID, _ merger: RowMerger) throws
     -> Bool
   {

@@ -20,7 +20,7 @@ extension StoreTransaction {
     return operation
   }
 
-  /// Why a group's bodies can not be read, or `nil`.
+  /// Why a group's bodies cannot be read, or `nil`.
   func bodyError(in group: LogGroup) throws -> WireError? {
     for sequence in group.sequences {
       if let error = try part(sequence, of: group).bodyError() { return error }

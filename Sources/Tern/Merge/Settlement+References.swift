@@ -135,7 +135,7 @@ extension Settlement {
     return hasFallen
   }
 
-  /// Takes the rows out of those that wait whose parents can not stand; `true` when there were any.
+  /// Takes the rows out of those that wait whose parents cannot stand; `true` when there were any.
   private func settleWaiting() throws -> Bool {
     var hasFallen = false
     for (id, row) in waiting where try !hasParents(row) {

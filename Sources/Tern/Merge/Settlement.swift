@@ -10,7 +10,7 @@ import TernDatabase
 ///    one before it.
 /// 3. Of these, again the greatest set in which every row has its parents.
 ///
-/// Rows in the tables can not collide with each other. So it is enough to begin with all of them and
+/// Rows in the tables cannot collide with each other. So it is enough to begin with all of them and
 /// with the rows held aside, whatever the order in which they arrived.
 final class Settlement {
   typealias RowID = StrayWatch.RowID

@@ -1,6 +1,6 @@
 import TernCore
 
-/// Why a table can not be re-keyed. Nothing of the database was changed.
+/// Why a table cannot be re-keyed. Nothing of the database was changed.
 public struct RekeyError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {

@@ -119,7 +119,7 @@ struct RekeyPlan {
     return isMore
   }
 
-  /// A column can not hold an identifier for one parent and a number for another.
+  /// A column cannot hold an identifier for one parent and a number for another.
   private func checkReferences(of table: RekeyedTable, among all: [RekeyedTable]) throws {
     for column in table.columns where isRewritten(table, column.name) {
       if column.isGenerated {

@@ -4,7 +4,7 @@ import TernDatabase
 
 /// Builds one table again under its name, beside the renamed old one, and copies the rows.
 ///
-/// SQLite can not give a table another key in place. What is built is the declaration that the app
+/// SQLite cannot give a table another key in place. What is built is the declaration that the app
 /// wrote, word by word but for the columns of the plan, so that devices that migrated and those
 /// that were new have the same schema.
 struct TableRebuild {
@@ -113,7 +113,7 @@ struct TableRebuild {
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       throw RekeyError(
         .refusedRow, table: table.name,
-        "a row can not hold an identifier in place of its number: \(error.message ?? "constraint"); "
+        "a row cannot hold an identifier in place of its number: \(error.message ?? "constraint"); "
           + "change the constraint first")
     }
     let counts = try Row.fetchOne(

@@ -1,6 +1,6 @@
 import TernCore
 
-/// Why a replica can not be used.
+/// Why a replica cannot be used.
 public struct ReplicaError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {

@@ -40,7 +40,7 @@ struct InstalledTable {
   /// The statements of the table as it stands now, as far as it still fits; `nil` where its key is
   /// another, or a column is in no catalogue.
   ///
-  /// - Throws: ``SchemaError`` where the table is gone, or can not sync any more.
+  /// - Throws: ``SchemaError`` where the table is gone, or cannot sync any more.
   func sql(_ db: Database, prefix: String) throws -> TableSQL? {
     let all = try Row.fetchAll(
       db, sql: "SELECT name, pk, hidden FROM pragma_table_xinfo(?, 'main')", arguments: [name])

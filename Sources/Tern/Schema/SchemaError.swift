@@ -1,6 +1,6 @@
 import TernCore
 
-/// Why a table can not sync as it is. Nothing of the database was changed but what the migrator did.
+/// Why a table cannot sync as it is. Nothing of the database was changed but what the migrator did.
 public struct SchemaError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
@@ -12,7 +12,7 @@ public struct SchemaError: Error, Hashable, Sendable {
 
     /// The schema names a table that the database does not have.
     public static let missingTable = Code(reason: .missingTable)
-    /// Views, virtual and temporary tables can not sync.
+    /// Views, virtual and temporary tables cannot sync.
     public static let notATable = Code(reason: .notATable)
     /// The schema names the table twice.
     public static let duplicateTable = Code(reason: .duplicateTable)

@@ -43,14 +43,14 @@ extension TableInspection {
     if isPartial {
       return refuse(
         .uniqueBesideKey, first,
-        "a UNIQUE index over a part of the rows can not sync; leave its WHERE out, as rows with "
+        "a UNIQUE index over a part of the rows cannot sync; leave its WHERE out, as rows with "
           + "NULL never collide, or make the index a plain one")
     }
     for name in names {
       guard let name else {
         return refuse(
           .uniqueBesideKey, first,
-          "a UNIQUE index over an expression can not sync; put the value into a column of its own, "
+          "a UNIQUE index over an expression cannot sync; put the value into a column of its own, "
             + "or make the index a plain one")
       }
       guard let column = columns.first(where: { $0.name.folded == name }) else { continue }
@@ -58,7 +58,7 @@ extension TableInspection {
       if column.isGenerated || column.keyIndex == 0 && synced == nil {
         return refuse(
           .uniqueBesideKey, column.name,
-          "a UNIQUE index over a generated or local column can not sync, because its values do "
+          "a UNIQUE index over a generated or local column cannot sync, because its values do "
             + "not travel; make it an ordinary column, or the index a plain one")
       }
       if let synced, synced.rule != .lastWriter {

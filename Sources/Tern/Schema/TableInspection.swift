@@ -2,7 +2,7 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// Reads a table's declaration from the database and refuses, by name, what can not sync.
+/// Reads a table's declaration from the database and refuses, by name, what cannot sync.
 struct TableInspection {
   let db: Database
   let declared: SyncTable

@@ -37,7 +37,7 @@ final class SnapshotLoad {
     self.isRepairing = isRepairing
     self.forks = forks
     self.part = part
-    // Of what comes after the snapshot, something may be here that can not be read.
+    // Of what comes after the snapshot, something may be here that cannot be read.
     pass = try MergePass(transaction, isCheckingBodies: transaction.hasAside)
   }
 

@@ -26,7 +26,7 @@ struct TableDigest {
     do {
       return StateReport.Digest(shape: shape, rows: try rows())
     } catch is WireError {
-      // Damage that can not be read differs from whatever can.
+      // Damage that cannot be read differs from whatever can.
       return StateReport.Digest(shape: shape, rows: .max)
     }
   }

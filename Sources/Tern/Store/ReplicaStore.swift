@@ -27,7 +27,7 @@ package protocol ReplicaStore: Sendable {
   func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [SyncOperation]
 
   /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-05, INV-06).
-  /// Operations that are merged already are passed over. A group of which a body can not be read
+  /// Operations that are merged already are passed over. A group of which a body cannot be read
   /// is put aside whole: it is in the log, in ``ReplicaCounts/groupsPutAside``, and passed on. One
   /// whose time is more than five minutes ahead, of this clock and of the page's, is put aside until
   /// that is so no longer, and passed on then.
@@ -176,13 +176,13 @@ extension ReplicaStore {
   package func save(_ comparison: StateComparison, at remoteID: String) throws {}
 
   package func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
-    throw SnapshotError(.unsupported, "this store can not cut snapshots; let another device do it")
+    throw SnapshotError(.unsupported, "this store cannot cut snapshots; let another device do it")
   }
 
   package func loadSnapshot(
     from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary {
-    throw SnapshotError(.unsupported, "this store can not load snapshots; use SQLiteReplicaStore")
+    throw SnapshotError(.unsupported, "this store cannot load snapshots; use SQLiteReplicaStore")
   }
 }
 
@@ -209,7 +209,7 @@ package struct MergeSummary: Hashable, Sendable {
   /// Operations that were new here.
   package var mergedOperations = 0
   package var repeatedOperations = 0
-  /// Groups that can not be read, or are ahead of the clock, and are in the log alone.
+  /// Groups that cannot be read, or are ahead of the clock, and are in the log alone.
   package var groupsPutAside = 0
   /// Operations that were left out, because their author is in ``ReplicaCounts/forks``.
   package var leftOutOperations = 0
@@ -253,7 +253,7 @@ public struct ReplicaCounts: Hashable, Sendable {
   /// Operations with tables or columns that this schema version does not have, or with keys that a
   /// key column's type would change.
   public var deferredOperations = 0
-  /// Groups of operations that can not be read, or whose time has to come first: in the log, and
+  /// Groups of operations that cannot be read, or whose time has to come first: in the log, and
   /// nothing of them in the state.
   public var groupsPutAside = 0
   /// One of them.

@@ -212,7 +212,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
     do {
       return try merge(page, from: place, isCheckingBodies: false)
     } catch is WireError {
-      // Some body can not be read. Only now are all of them read once more, to find which.
+      // Some body cannot be read. Only now are all of them read once more, to find which.
       return try merge(page, from: place, isCheckingBodies: true)
     }
   }

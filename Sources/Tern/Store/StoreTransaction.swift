@@ -94,7 +94,7 @@ final class StoreTransaction {
 
   /// Tells observers of writes that went past GRDB.
   func notifyChanges(in shape: TableShape) throws {
-    // GRDB can not look up, and so not observe, a table with a quote in its name.
+    // GRDB cannot look up, and so not observe, a table with a quote in its name.
     if !shape.name.contains("\"") { try db.notifyChanges(in: Table(shape.name)) }
   }
 

@@ -47,7 +47,7 @@ struct StoredAnswer: Codable {
     do {
       self = try JSONDecoder().decode(StoredAnswer.self, from: content)
     } catch {
-      throw JobQueueError(.unreadable, "what “\(name)” stored can not be read as an answer")
+      throw JobQueueError(.unreadable, "what “\(name)” stored cannot be read as an answer")
     }
   }
 

@@ -91,7 +91,7 @@ package enum FolderFrame: Sendable {
   case whole([SyncOperation], byteCount: Int, check: UInt32)
   /// More bytes are needed to say: so many from the frame's beginning.
   case needs(Int)
-  /// Not what its writer wrote: a checksum or a length that can not be. The frame would be so long.
+  /// Not what its writer wrote: a checksum or a length that cannot be. The frame would be so long.
   case broken(byteCount: Int?)
   /// Whole, and not to be read by this version, or not at all.
   case unreadable(WireError)

@@ -33,7 +33,7 @@ extension ElementSet {
     text.append(UInt8(ascii: "\""))
   }
 
-  /// An element in the one form that equal elements share; `nil` for what a set can not hold.
+  /// An element in the one form that equal elements share; `nil` for what a set cannot hold.
   ///
   /// Whole numbers are integers, and bytes that are no UTF-8 become U+FFFD. SQLite's JSON ends a text
   /// at its first NUL.

@@ -69,7 +69,7 @@ extension RowState {
   /// - Returns: whether the column's value in the table changes: to the written value for
   ///   `.lastWriter`, to ``Content`` for the other rules.
   /// - Throws: ``WireError`` for a counter's difference that is no number, or a set's or a
-  ///   text's change that can not be read.
+  ///   text's change that cannot be read.
   package mutating func mergeColumn(
     _ column: UInt32, rule: MergeRule, value: WireValue, stamp new: Stamp, turn: Turn,
     authors: Authors

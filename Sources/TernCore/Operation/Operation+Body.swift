@@ -7,7 +7,7 @@ extension SyncOperation {
     }
   }
 
-  /// Why the body can not be read, or `nil`.
+  /// Why the body cannot be read, or `nil`.
   ///
   /// It depends on the bytes alone and on no schema, so that every replica answers the same.
   package func bodyError() -> WireError? {

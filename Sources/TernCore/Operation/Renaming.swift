@@ -39,7 +39,7 @@ package struct Renaming: Hashable, Sendable {
   ///
   /// - Parameter seen: what the old one had said by then that it had seen. The new one says it with its
   ///   first, and the old one's own besides.
-  /// - Throws: ``WireError`` for a body that can not be read.
+  /// - Throws: ``WireError`` for a body that cannot be read.
   package func renamed(_ operation: SyncOperation, seen: VersionVector) throws -> SyncOperation {
     precondition(operation.envelope.replica == old && operation.envelope.sequence > last)
     var envelope = operation.envelope

@@ -49,7 +49,7 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let malformed = Code(rawValue: "malformed")
     /// The request is over one of the remote's limits.
     public static let tooLarge = Code(rawValue: "too-large")
-    /// Not the remote's: this device's database failed, or what came can not be merged.
+    /// Not the remote's: this device's database failed, or what came cannot be merged.
     public static let local = Code(rawValue: "local")
     /// Not the remote's: another connection had this device's database, or the app suspended or interrupted
     /// it. Try again.

@@ -7,7 +7,7 @@ public struct RetryPolicy: Hashable, Sendable {
 
   /// - Parameter delays: none of them negative.
   public init(delays: [Duration], jitter: RetryJitter = .none) {
-    precondition(delays.allSatisfy { $0 >= .zero }, "a retry can not wait a negative time")
+    precondition(delays.allSatisfy { $0 >= .zero }, "a retry cannot wait a negative time")
     (self.delays, self.jitter) = (delays, jitter)
   }
 

@@ -214,7 +214,7 @@ package struct SyncSession: Sendable {
       return greet()
     case (.waiting, .waited), (.listening, .woken(isByNetwork: false)): return greet()
     default:
-      preconditionFailure("sync session: \(event) can not happen while \(phase)")
+      preconditionFailure("sync session: \(event) cannot happen while \(phase)")
     }
   }
 

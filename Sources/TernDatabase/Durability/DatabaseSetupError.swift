@@ -1,6 +1,6 @@
 import GRDB
 
-/// Why a database can not be used as Tern would have to use it. Nothing was written to it.
+/// Why a database cannot be used as Tern would have to use it. Nothing was written to it.
 public struct DatabaseSetupError: Error, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {

@@ -39,7 +39,7 @@ package struct GateLife: Hashable, Sendable {
       return GateLife(since: since, reopens: max(until, gate?.reopens ?? until), probe: nil)
     case (.claimed(let job), var gate?):
       precondition(
-        gate.probe == nil, "job \(job) can not pass a gate that job \(gate.probe!) tries")
+        gate.probe == nil, "job \(job) cannot pass a gate that job \(gate.probe!) tries")
       gate.probe = job
       return gate
     case (.passed(let job), let gate?): return gate.probe == job ? nil : gate

@@ -29,7 +29,7 @@ package struct JobLife: Hashable, Sendable {
     ///
     /// - Parameter limit: after so many in a row it is not tried again.
     case processDied(limit: Int)
-    /// No handler knows its kind, or something of it can not be read.
+    /// No handler knows its kind, or something of it cannot be read.
     case unusable
     case failed(FailureAdvice, Circumstances)
     /// Somebody wants it tried afresh, or a handler for its kind is there.
@@ -117,7 +117,7 @@ package struct JobLife: Hashable, Sendable {
       state = .cancelled
       return .none
     default:
-      preconditionFailure("job: \(event) can not happen while \(state)")
+      preconditionFailure("job: \(event) cannot happen while \(state)")
     }
   }
 

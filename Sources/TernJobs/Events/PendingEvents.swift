@@ -115,7 +115,7 @@ final class PendingEvents: Sendable {
     _ pending: [Pending], to observers: [any JobObserver], _ db: Database
   ) {
     if pending.isEmpty { return }
-    // What can not be read now is not known: the app's part of it is left untold.
+    // What cannot be read now is not known: the app's part of it is left untold.
     let unfinished = try? Int.fetchOne(db, sql: "SELECT unfinished FROM \(JobTables.queue)")
     let truths = pending.map { isTrue($0, db) }
     // Of a job that was never stored nothing is told, and of one that is gone no more than that.

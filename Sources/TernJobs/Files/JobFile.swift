@@ -77,7 +77,7 @@ public final class JobFile: Sendable {
     func databaseWillCommit() { isCommitting = true }
 
     func databaseDidCommit(_ db: Database) {
-      // What can not be read counts as the job's; if it is not, it is swept later.
+      // What cannot be read counts as the job's; if it is not, it is swept later.
       let isNamed = (try? JobFolder.isNamed(file.path, in: db)) ?? true
       file.state.withLock { $0.owner = isNamed ? .job : .nobody }
     }

@@ -85,7 +85,7 @@ final class JobFolder: Sendable {
 
   func absolute(_ path: String) -> String { "\(root)/\(path)" }
 
-  /// What can not be unlinked now is swept after this process's end.
+  /// What cannot be unlinked now is swept after this process's end.
   func unlink(_ path: String) {
     Foundation.unlink(absolute(path))
   }

@@ -10,7 +10,7 @@ public enum JobState: Int, Hashable, Sendable, Codable, CaseIterable {
   /// Its attempts are used up, or no further one would help; it stays until it is retried or
   /// removed.
   case failed = 3
-  /// No handler knows its kind, or its payload can not be read: it comes back by itself when a
+  /// No handler knows its kind, or its payload cannot be read: it comes back by itself when a
   /// worker with a handler for its kind starts. Or its process died each time that it ran
   /// (``JobLimits/deaths``): it waits until somebody retries it.
   case parked = 4

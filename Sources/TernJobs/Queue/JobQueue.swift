@@ -105,7 +105,7 @@ public final class JobQueue: Sendable {
       throw error
     } catch {
       throw JobQueueError(
-        .fileFailed, "the folder for the files of jobs can not be used", underlyingError: error)
+        .fileFailed, "the folder for the files of jobs cannot be used", underlyingError: error)
     }
   }
 

@@ -22,7 +22,7 @@ enum JobCoding {
       return try decode(type, data)
     } catch {
       throw JobQueueError(
-        .unreadable, "what “\(checkpoint)” stored can not be read: \(FailureText.of(error))")
+        .unreadable, "what “\(checkpoint)” stored cannot be read: \(FailureText.of(error))")
     }
   }
 }

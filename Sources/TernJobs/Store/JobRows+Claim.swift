@@ -54,7 +54,7 @@ struct Claim: Sendable {
 }
 
 extension JobRows {
-  /// Claims the next jobs that can run, parking on the way what can not be read.
+  /// Claims the next jobs that can run, parking on the way what cannot be read.
   func claim(_ query: ClaimQuery) throws -> Claimed {
     var query = query
     let now = query.now

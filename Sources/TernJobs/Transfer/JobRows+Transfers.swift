@@ -66,7 +66,7 @@ extension JobRows {
       "SELECT name FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ?",
       [job.rawValue, CheckpointKind.transfer.rawValue])
     for name in names.map({ $0[0] as String }) {
-      // What can not be read parks its job as that asks for it.
+      // What cannot be read parks its job as that asks for it.
       guard var begun = try? begun(name, of: job), begun.isAwaited else { continue }
       begun.isAwaited = false
       try replace(begun, name, of: job)
@@ -133,7 +133,7 @@ extension JobRows {
 
   private func wanted(_ rows: [Row]) -> [Wanted] {
     rows.compactMap { row in
-      // What can not be read parks its job as that runs, and nobody would know the answer's place.
+      // What cannot be read parks its job as that runs, and nobody would know the answer's place.
       guard let begun = try? JobCoding.decode(BegunTransfer.self, row[0]) else { return nil }
       return Wanted(
         id: begun.id, job: JobID(rawValue: row[1]),

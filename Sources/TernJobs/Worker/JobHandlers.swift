@@ -76,7 +76,7 @@ public struct JobHandlers: Sendable {
       return (try handler.prepare(payload, version), handler.retry)
     } catch {
       throw Unusable(
-        .unreadable, "its payload can not be read as a “\(kind)”: \(FailureText.of(error))")
+        .unreadable, "its payload cannot be read as a “\(kind)”: \(FailureText.of(error))")
     }
   }
 }

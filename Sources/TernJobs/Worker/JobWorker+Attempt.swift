@@ -114,7 +114,7 @@ extension JobWorker {
     (refused[end.claim.id], attempts[end.claim.id]) = (nil, nil)
   }
 
-  /// Ends that can not be stored leave their jobs to the next run.
+  /// Ends that cannot be stored leave their jobs to the next run.
   func leave(_ ends: [EndedAttempt]) {
     for end in ends where attempts[end.claim.id]?.claim.start == end.claim.start {
       forget(end)

@@ -200,7 +200,7 @@ public actor JobWorker {
       return try body()
     } catch {
       throw JobQueueError(
-        .fileFailed, "the worker's lock file can not be used", underlyingError: error)
+        .fileFailed, "the worker's lock file cannot be used", underlyingError: error)
     }
   }
 

@@ -139,7 +139,7 @@ package struct ReplicaStoreConformance: Sendable {
     case gap = "a gap is refused and nothing of its page is merged"
     case times = "a time that does not increase is refused"
     case foreignOwn = "own operations that the store never made are refused"
-    case unreadable = "a group that can not be read is put aside whole, and the rest is merged"
+    case unreadable = "a group that cannot be read is put aside whole, and the rest is merged"
     case future = "a time far ahead waits for the clock, and takes nobody's along"
     case large = "a row that no operation can hold waits by name, and the rest goes on"
     case cursor = "a cursor moves with a merge and goes back only when told"

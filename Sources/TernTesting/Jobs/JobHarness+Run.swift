@@ -134,7 +134,7 @@ extension JobHarness {
       if attempts.activities.allSatisfy(\.isAsleep) { break }
       try awaitOutside()
     }
-    // A worker ends by itself only where it can not go on.
+    // A worker ends by itself only where it cannot go on.
     if let result = life.withLock({ $0?.run.result }) { try result.get() }
   }
 

@@ -17,7 +17,7 @@ public struct JobWait: Hashable, Sendable {
     case network
     /// An upload that it handed over, until this moment at most.
     case transfer(Date)
-    /// A handler runs, or its end can not be stored.
+    /// A handler runs, or its end cannot be stored.
     case attempt
   }
 

@@ -21,7 +21,7 @@ public final class ScriptedPathSource: CorrectablePathSource {
     relay.correct(generation, hasRoute: hasRoute, isCaptive: isCaptive)
   }
 
-  /// One change, after which an endpoint can not be reached although there may be a route.
+  /// One change, after which an endpoint cannot be reached although there may be a route.
   public func block(_ endpoint: String) {
     blocked.withLock { _ = $0.insert(endpoint) }
     relay.change(

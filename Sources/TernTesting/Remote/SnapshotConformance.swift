@@ -38,7 +38,7 @@ public struct SnapshotConformance: Sendable {
     case whole = "a snapshot is seen when it is complete, and given out byte for byte"
     case resumed = "an upload that was cut short goes on, with parts in any order"
     case repeats = "a part and a completion can be repeated, other bytes are refused"
-    case refused = "what can not stand for the operations before its cursor is refused by name"
+    case refused = "what cannot stand for the operations before its cursor is refused by name"
     case kept = "who loads the snapshot before the newest is not cut off"
     case trimmed = "after trimming, who is behind is told to load, and numbers stay taken"
     case horizon = "nothing is trimmed that a reader has yet to pull"

@@ -72,7 +72,7 @@ extension MemoryState {
     time.milliseconds - MemoryReplicaStore.toleratedMilliseconds > now
   }
 
-  /// Merges a group, or puts it aside when it can not be read.
+  /// Merges a group, or puts it aside when it cannot be read.
   private mutating func mergeGroup(
     _ sequences: ClosedRange<UInt64>, author: Int, isInTurn: Bool
   ) throws -> Set<String> {

@@ -218,7 +218,7 @@ import Testing
     }
   }
 
-  @Test func `a folder that can not be written to is read all the same`() async throws {
+  @Test func `a folder that cannot be written to is read all the same`() async throws {
     try await Share.run { share in
       var (a, b) = (Author(1), Author(2))
       let operations = a.next(2)

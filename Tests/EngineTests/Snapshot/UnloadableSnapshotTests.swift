@@ -4,7 +4,7 @@ import Tern
 import TernServer
 import Testing
 
-/// INV-09: what a device can not load it does not fetch again and again.
+/// INV-09: what a device cannot load it does not fetch again and again.
 @Suite(.timeLimit(.minutes(2))) struct UnloadableSnapshotTests {
   /// A folder, and a server that trimmed what a snapshot of a device with that schema stands for.
   private func withServer(

@@ -19,14 +19,14 @@ import Testing
     try Data(text.utf8).write(to: url)
   }
 
-  @Test func `what can not be swept is told, stops nothing else, and what is no session stays`()
+  @Test func `what cannot be swept is told, stops nothing else, and what is no session stays`()
     throws
   {
     try Rig.run { rig in
       let root = rig.files.path
       let (stuck, dead) = ("\(root)/00000000000000aa", "\(root)/00000000000000bb")
       let (unlocked, foreign) = ("\(root)/00000000000000cc", "\(root)/00000000000000dd")
-      // A lock that can not be opened.
+      // A lock that cannot be opened.
       try write("", to: "\(stuck)/lock/is a folder")
       try write("", to: "\(dead)/lock")
       // As a write that is atomic leaves it, when its process dies.
@@ -183,7 +183,7 @@ import Testing
       _ = try open("a.sqlite")
       try files.copyItem(atPath: "\(folder)/a.sqlite", toPath: "\(folder)/copy.sqlite")
       expectRefused("copy.sqlite")
-      // Where it was can not be looked at: the system says ELOOP, which is not that it is gone.
+      // Where it was cannot be looked at: the system says ELOOP, which is not that it is gone.
       try files.moveItem(atPath: "\(folder)/a.sqlite", toPath: "\(folder)/moved.sqlite")
       try files.createSymbolicLink(
         atPath: "\(folder)/a.sqlite", withDestinationPath: "\(folder)/a.sqlite")

@@ -79,7 +79,7 @@ import Testing
         nest(nested, queue, after: db)
         try queue.enqueue(Scan(shelf: "1"), files: [file!], in: db)
       }
-      // Once more it can not be given.
+      // Once more it cannot be given.
       #expect(throws: (any Error).self) {
         try rig.write { try queue.enqueue(Scan(shelf: "2"), files: [file!], in: $0) }
       }

@@ -77,7 +77,7 @@ import Testing
         JobWorker(queue) {
           $0.handle(Scan.self) { _, context in
             // What another version of the app stored.
-            throw JobQueueError(.unreadable, "it can not be read")
+            throw JobQueueError(.unreadable, "it cannot be read")
           }
         })
       #expect(

@@ -28,7 +28,7 @@ private struct OldTidy: Job {
     }
   }
 
-  @Test func `a payload that can not be read is parked, and its content stays its own`() throws {
+  @Test func `a payload that cannot be read is parked, and its content stays its own`() throws {
     try Rig.run { rig in
       let queue = try rig.open()
       let id = try rig.enqueue(queue, OldTidy(room: "hush"))
@@ -36,7 +36,7 @@ private struct OldTidy: Job {
       try rig.drain(worker)
       let record = try rig.record(queue, id)
       #expect(record.state == .parked)
-      #expect(record.reason == "its payload can not be read as a “tidy”: “name” is missing")
+      #expect(record.reason == "its payload cannot be read as a “tidy”: “name” is missing")
       #expect(record.starts == 0)
       try rig.drain(
         JobWorker(queue) { $0.handle(OldTidy.self) { job, _ in rig.note(job.room) } })

@@ -217,7 +217,7 @@ import Testing
       try rig.live(worker, until: 5)
       let record = try rig.record(queue, id)
       #expect(record.state == .parked)
-      #expect(record.reason == "what “stream” stored can not be read: it is damaged")
+      #expect(record.reason == "what “stream” stored cannot be read: it is damaged")
     }
   }
 
@@ -239,7 +239,7 @@ import Testing
         })
       let record = try rig.record(queue, id)
       #expect(record.state == .parked)
-      #expect(record.reason == "what “find” stored can not be read: a value has another type")
+      #expect(record.reason == "what “find” stored cannot be read: a value has another type")
     }
   }
 

@@ -128,7 +128,7 @@ import Testing
   }
 
   #if os(Linux) || os(macOS)
-  @Test func `what can not happen traps`() async {
+  @Test func `what cannot happen traps`() async {
     await #expect(processExitsWith: .failure) {
       var life = JobLife(state: .done)
       _ = life.handle(.claimed)

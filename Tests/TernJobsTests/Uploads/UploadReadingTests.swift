@@ -20,8 +20,7 @@ import Testing
     }
   }
 
-  @Test func `an answer that can not be read is dropped, and the next attempt sends again`() throws
-  {
+  @Test func `an answer that cannot be read is dropped, and the next attempt sends again`() throws {
     try Rig.run { rig in
       let queue = try rig.open()
       let count = Mutex(0)

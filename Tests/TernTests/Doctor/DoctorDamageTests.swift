@@ -166,7 +166,7 @@ struct DoctorDamageTests {
     #expect(try patient.findings() == ["log-group"])
   }
 
-  @Test func `a body that can not be read and is not put aside is found`() throws {
+  @Test func `a body that cannot be read and is not put aside is found`() throws {
     let patient = try rewrite((1 << 40) + 1) { Self.edited($0, body: [0xFF]) { _ in } }
     #expect(try patient.findings() == ["log-body"])
   }

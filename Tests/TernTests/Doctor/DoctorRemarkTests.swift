@@ -53,7 +53,7 @@ struct DoctorRemarkTests {
     #expect(try patient.remarks() == ["held"])
   }
 
-  @Test func `what waits for an upgrade or can not be read is named with the reason`() throws {
+  @Test func `what waits for an upgrade or cannot be read is named with the reason`() throws {
     let patient = try Patient()
     let newer = try Device(
       SyncSchema(version: 4, tables: [SyncTable("shelf", deletes: .updateWins), SyncTable("map")]),

@@ -2,7 +2,7 @@ import GRDB
 import Tern
 import Testing
 
-/// What can not be re-keyed, the code and what the message has to say.
+/// What cannot be re-keyed, the code and what the message has to say.
 struct RekeyRefusal: Sendable, CustomTestStringConvertible {
   var creation: String
   var table = "t"
@@ -109,7 +109,7 @@ struct RekeyRefusal: Sendable, CustomTestStringConvertible {
 
 @Suite struct RekeyRefusalTests {
   @Test(arguments: RekeyRefusal.all, [true, false])
-  func `what can not be re-keyed is refused by name, and nothing is changed`(
+  func `what cannot be re-keyed is refused by name, and nothing is changed`(
     _ refusal: RekeyRefusal, _ isEnforcing: Bool
   ) throws {
     var configuration = Configuration()

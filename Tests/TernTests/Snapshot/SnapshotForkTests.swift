@@ -49,7 +49,7 @@ import Testing
     #expect(try device.store.stateReport(at: "r", merged: device.store.versionVector()) == nil)
   }
 
-  @Test func `one that lacks operations can not tell, and one that has the same has no fork`()
+  @Test func `one that lacks operations cannot tell, and one that has the same has no fork`()
     throws
   {
     let (copy, parts) = try copies(1, 2)

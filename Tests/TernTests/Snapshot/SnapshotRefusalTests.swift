@@ -131,7 +131,7 @@ import Testing
     let later = try Parts(of: a)
     let c = try Shelf.device(3)
     try c.load(later)
-    // Its log begins behind what it loaded, so an older state can not be completed.
+    // Its log begins behind what it loaded, so an older state cannot be completed.
     let error = #expect(throws: SnapshotError.self) { try c.load(parts) }
     #expect(error?.code == .lacksOperations)
     #expect(try c.column("SELECT DISTINCT name FROM shelf") == ["later"])

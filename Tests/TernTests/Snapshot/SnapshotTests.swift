@@ -26,7 +26,7 @@ import Testing
       #expect(try fresh.store.versionVector() == devices[0].store.versionVector())
       // And from there on.
       try Shelf.write(fresh, using: &generator)
-      // It can not pass on what it never had; the others do.
+      // It cannot pass on what it never had; the others do.
       let all = devices + [fresh]
       for one in all { for other in all { try one.pull(from: other) } }
       for other in devices { try expectEqual(fresh, other, "shelf", "book", "note") }

@@ -32,7 +32,7 @@ extension JobQueueConformance {
       try stage.requireNotes(.drains, ["0 page 7", "0 page 8"], "what ran of both versions")
       try stage.requireState(.drains, old, .done, "with an older payload")
       try stage.requireState(.drains, new, .done, "with a payload of now")
-      try stage.requireState(.drains, damaged, .parked, "with a payload that can not be migrated")
+      try stage.requireState(.drains, damaged, .parked, "with a payload that cannot be migrated")
       try stage.requireState(.drains, unknown, .parked, "of a kind without a handler")
       try stage.harness.stop()
       // The user went back to the older app, and it knows the other kind.

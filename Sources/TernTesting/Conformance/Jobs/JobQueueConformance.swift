@@ -107,7 +107,7 @@ public struct JobQueueConformance: Sendable {
     case deadLetters = "a failed job keeps its story and its steps until it is retried or removed"
     case retention = "as many jobs that ended are kept as declared, and no longer"
     case limits = "what goes over a limit is refused by its name, and the transaction goes on"
-    case migration = "an older payload is migrated, and what can not be read is parked"
+    case migration = "an older payload is migrated, and what cannot be read is parked"
     case death = "a death frees what ran, costs no attempt, and parks what five died of"
     case files = "a job has its files until the commit that gives them up"
     case sweep = "what the dead left to nobody is swept"

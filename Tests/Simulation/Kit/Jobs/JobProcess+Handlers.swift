@@ -156,7 +156,7 @@ extension JobProcess {
     case .unreadable:
       let entry = world.ledger.entries[id]
       if entry?.storedAsText.values.contains(!storesText) != true {
-        world.ledger.fail(.effectsHappenOnce, "job \(id) can not read what it stored: \(error)")
+        world.ledger.fail(.effectsHappenOnce, "job \(id) cannot read what it stored: \(error)")
       }
       return .unreadable
     case .checkpointTooLarge where work.steps.contains { $0.padding > 0 }: break

@@ -177,7 +177,7 @@ private final class CommitWatch: TransactionObserver {
     do {
       try ledger.commit(db, committed, by: process)
     } catch {
-      ledger.fail(.effectsHappenOnce, "the queue's tables can not be read: \(error)")
+      ledger.fail(.effectsHappenOnce, "the queue's tables cannot be read: \(error)")
     }
   }
 

@@ -11,7 +11,7 @@ struct UploadPlan {
   let atOnce: Double
   let delays: Double
   let repetitions: Double
-  /// That it can not be handed over now.
+  /// That it cannot be handed over now.
   let refusals: Double
   /// That handing it over takes a while.
   let slowness: Double
