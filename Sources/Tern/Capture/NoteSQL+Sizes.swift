@@ -21,7 +21,7 @@ extension NoteSQL {
 
   /// An insert is looked at before it: a REPLACE fires nothing for the row that it removes.
   var sizeGuards: [(name: String, sql: String)] {
-    if sets.isEmpty { return [] }
+    if sets.isEmpty || isFormer { return [] }
     let canExceed = sets.map { SetText.canExceedWritten("NEW.\($0.name.quoted)") }
       .joined(separator: " OR ")
     let matches = shape.keyColumns.map { "r.\($0.quoted) = NEW.\($0.quoted)" }

@@ -9,6 +9,9 @@ import TernCore
 struct NoteSQL {
   let prefix: String
   let shape: TableShape
+  /// Whether the triggers are those of a Tern that counted its own writes too. They stand in a file that
+  /// was not opened since.
+  var isFormer = false
 
   /// The wall clock as the writer's SQLite has it, in milliseconds since 1970.
   static let milliseconds = "CAST((julianday() - 2440587.5) * 86400000.0 AS INTEGER)"
@@ -149,7 +152,7 @@ struct NoteSQL {
         default:
           (
             "set \(column.name) must hold a JSON array of texts and numbers",
-            SetText.isRefused(value)
+            SetText.isRefused(value, isCounted: isFormer)
           )
         }
       let literal = "'" + "tern: the \(what)".replacing("'", with: "''") + "'"

@@ -4,13 +4,17 @@ import TernDatabase
 /// Sets as the app writes them: a JSON array, read by SQLite, which also accepted it.
 enum SetText {
   /// SQL that is true for what no set column can hold, however long it is.
-  static func isRefused(_ value: String) -> String {
-    """
-    CASE WHEN typeof(\(value)) <> 'text' THEN 1 WHEN NOT json_valid(\(value)) THEN 1
-    WHEN json_type(\(value)) <> 'array' THEN 1 WHEN instr(\(value), '\\u0000') THEN 1
-    ELSE EXISTS (SELECT 1 FROM json_each(\(value)) WHERE type NOT IN ('text', 'integer', 'real')
-    OR typeof(atom) = 'real' AND abs(atom) > 1.7976931348623157e308) END
-    """
+  ///
+  /// - Parameter isCounted: whether it is true for a set too that no app may write.
+  static func isRefused(_ value: String, isCounted: Bool = false) -> String {
+    let count =
+      isCounted ? "\nWHEN json_array_length(\(value)) > \(ElementSet.Limit.written) THEN 1" : ""
+    return """
+      CASE WHEN typeof(\(value)) <> 'text' THEN 1 WHEN NOT json_valid(\(value)) THEN 1
+      WHEN json_type(\(value)) <> 'array' THEN 1 WHEN instr(\(value), '\\u0000') THEN 1\(count)
+      ELSE EXISTS (SELECT 1 FROM json_each(\(value)) WHERE type NOT IN ('text', 'integer', 'real')
+      OR typeof(atom) = 'real' AND abs(atom) > 1.7976931348623157e308) END
+      """
   }
 
   /// SQL that is true for a set of more elements than one operation adds.

@@ -153,7 +153,11 @@ final class StoreDoctor {
       Dictionary(rows.map { ($0["name"] as String, $0["sql"]) }, uniquingKeysWith: { $1 })
       as [String: String?]
     for sql in sql {
-      for trigger in sql.note.triggers {
+      var former = sql.note
+      former.isFormer = true
+      // Opening the file replaces them.
+      let isFormer = former.triggers.allSatisfy { present[$0.name]??.folded == $0.sql.folded }
+      for trigger in isFormer ? former.triggers : sql.note.triggers {
         let place = DatabaseFinding.Place(table: sql.shape.name, name: "trigger \(trigger.name)")
         guard let text = present.removeValue(forKey: trigger.name) else {
           try findings.add(
