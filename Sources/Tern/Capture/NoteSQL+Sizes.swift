@@ -53,14 +53,9 @@ extension StoreTransaction {
   func withoutCounting<T>(_ sql: TableSQL, _ body: () throws -> T) throws -> T {
     if sql.note.sets.isEmpty { return try body() }
     try statement(sql.note.liftCount).run()
-    do {
-      let result = try body()
-      try statement(sql.note.countAgain).run()
-      return result
-    } catch {
-      // What failed is what the caller is told, who may go on with the app's transaction.
-      try? statement(sql.note.countAgain).run()
-      throw error
-    }
+    let result = Result { try body() }
+    // Also for who goes on after what `body` threw; where this fails, nobody may.
+    try statement(sql.note.countAgain).run()
+    return try result.get()
   }
 }

@@ -150,17 +150,9 @@ package final class SQLiteReplicaStore: ReplicaStore {
       do {
         return try body(FastStatement(db, sql))
       } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-        throw try db.tableExists(tables.replica, in: "main") ? error : ReplicaError.notInstalled
+        throw try tables.reason(for: error, in: db)
       }
     }
-  }
-
-  /// Whose row it is, by its first column.
-  private func author(_ statement: FastStatement) throws -> ReplicaID {
-    guard let id = ReplicaID(bytes: statement.blob(0)) else {
-      throw ReplicaError(.damaged, "table \(tables.author) holds an id that is none")
-    }
-    return id
   }
 
   package func replicaID() throws -> ReplicaID {
@@ -257,7 +249,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
   private func heads(_ column: String) throws -> VersionVector {
     try ask("SELECT id, \(column) FROM \(tables.author)") { statement in
       var heads = VersionVector()
-      try statement.each { heads[try author(statement)] = statement.raw(1) }
+      try statement.each { heads[try tables.author(in: statement)] = statement.raw(1) }
       return heads
     }
   }
@@ -332,7 +324,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
 
   package func ownHead() throws -> (id: ReplicaID, sequence: UInt64) {
     try ask("SELECT id, merged FROM \(tables.author) WHERE idx = 0") { statement in
-      guard let head = try statement.first({ (try author(statement), statement.raw(1)) }) else {
+      guard let head = try statement.first({ (try tables.author(in: statement), statement.raw(1)) })
+      else {
         throw ReplicaError.notInstalled
       }
       return head

@@ -1,4 +1,6 @@
+import GRDB
 import TernCore
+import TernDatabase
 
 /// The tables that a replica keeps in the app's database, beside one note table and one row table
 /// for each synced table (``NoteSQL``).
@@ -175,4 +177,19 @@ struct LogID: Hashable {
 
   var author: UInt32 { UInt32(rawValue >> 40) }
   var sequence: UInt64 { UInt64(rawValue) & VersionVector.maximumSequence }
+}
+
+extension StoreTables {
+  /// That the tables are gone, where that is why SQLite could not read a statement.
+  func reason(for error: DatabaseError, in db: Database) throws -> any Error {
+    try db.tableExists(replica, in: "main") ? error : ReplicaError.notInstalled
+  }
+
+  /// Whose row of the table of authors it is, by the first column.
+  func author(in statement: FastStatement) throws -> ReplicaID {
+    guard let id = ReplicaID(bytes: statement.blob(0)) else {
+      throw ReplicaError(.damaged, "table \(author) holds an id that is none")
+    }
+    return id
+  }
 }

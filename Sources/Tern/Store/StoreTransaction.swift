@@ -61,15 +61,12 @@ final class StoreTransaction {
       guard try author.step() else { throw ReplicaError.notInstalled }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       // A disk's error may have ended the transaction, and then no more can be asked.
-      throw try db.tableExists(tables.replica, in: "main") ? error : ReplicaError.notInstalled
+      throw try tables.reason(for: error, in: db)
     }
     ownRow = AuthorRow(author, from: 1)
     var ids: [ReplicaID] = []
     repeat {
-      guard let id = ReplicaID(bytes: author.blob(0)) else {
-        throw ReplicaError(.damaged, "table \(tables.author) holds an id that is none")
-      }
-      ids.append(id)
+      ids.append(try tables.author(in: author))
     } while try author.step()
     author.reset()
     authors = Authors(ids)

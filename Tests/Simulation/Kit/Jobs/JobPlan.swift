@@ -67,15 +67,12 @@ struct JobPlan {
     limits.deaths = Int.random(in: 2...5, using: &generator)
     limits.errorsPerJob = 3
     self.limits = limits
-    func swarm(_ limit: Double) -> Double {
-      generator.happens(0.5) ? Double.random(in: 0...limit, using: &generator) : 0
-    }
-    crashes = swarm(0.05)
-    failures = swarm(0.5)
-    permanentFailures = swarm(0.05)
-    lostAnswers = swarm(0.2)
-    silences = swarm(0.1)
-    refusedCommits = swarm(0.1)
+    crashes = generator.rate(to: 0.05)
+    failures = generator.rate(to: 0.5)
+    permanentFailures = generator.rate(to: 0.05)
+    lostAnswers = generator.rate(to: 0.2)
+    silences = generator.rate(to: 0.1)
+    refusedCommits = generator.rate(to: 0.1)
     kills = generator.happens(0.5)
     cancels = generator.happens(0.3)
     wallJumps = generator.happens(0.3)
@@ -112,6 +109,13 @@ struct JobPlan {
     self.paces = paces
     budget = rate(2...6, seconds: 2...5)
     requirements = generator.happens(0.3)
+  }
+}
+
+extension SeededGenerator {
+  /// How often a fault happens in one world: not at all in half of them.
+  mutating func rate(to limit: Double) -> Double {
+    happens(0.5) ? Double.random(in: 0...limit, using: &self) : 0
   }
 }
 #endif

@@ -33,19 +33,16 @@ struct UploadPlan {
   }
 
   private init(using generator: inout SeededGenerator) {
-    func swarm(_ limit: Double) -> Double {
-      generator.happens(0.5) ? Double.random(in: 0...limit, using: &generator) : 0
-    }
     share = Double.random(in: 0.2...0.6, using: &generator)
-    losses = swarm(0.2)
-    silences = swarm(0.2)
-    atOnce = swarm(0.5)
-    delays = swarm(0.5)
-    repetitions = swarm(0.5)
-    refusals = swarm(0.2)
-    slowness = swarm(0.3)
-    strays = swarm(0.8)
-    misreadings = swarm(0.2)
+    losses = generator.rate(to: 0.2)
+    silences = generator.rate(to: 0.2)
+    atOnce = generator.rate(to: 0.5)
+    delays = generator.rate(to: 0.5)
+    repetitions = generator.rate(to: 0.5)
+    refusals = generator.rate(to: 0.2)
+    slowness = generator.rate(to: 0.3)
+    strays = generator.rate(to: 0.8)
+    misreadings = generator.rate(to: 0.2)
     withdrawals = generator.happens(0.6)
     forcedEnds = generator.happens(0.4)
   }
