@@ -21,8 +21,10 @@ enum Main {
            tern-bench job-latency FOLDER JOBS   milliseconds from enqueueing to the start
            tern-bench job-stand FILE WAITING    makes a file with so many jobs that wait
            tern-bench job-among FILE JOBS       runs some jobs on such a file, once
+           tern-bench job-idle FILE WAITING SECONDS
+                                               milliseconds of processor time while they wait
            tern-bench sync FOLDER               microseconds that one commit waits for the disk
-           tern-bench snapshot FOLDER ROWS STEP         make, cut, load or again, in that order
+           tern-bench snapshot FOLDER ROWS STEP         make, cut, killed, load or again, in that order
     """
 
   static func main() throws {
@@ -102,6 +104,12 @@ enum Main {
       try JobsAmong(path: arguments[1]).make(waiting: numbers[2])
     case "job-among" where arguments.count == 3:
       try wait { try await JobsAmong(path: arguments[1]).work(jobs: numbers[2]) }
+    case "job-idle" where arguments.count == 4:
+      try wait {
+        let spent = try await JobsAmong(path: arguments[1])
+          .idle(waiting: numbers[2], for: .seconds(numbers[3]))
+        print(String(format: "%.1f", spent * 1000))
+      }
     default: fail()
     }
   }

@@ -11,13 +11,14 @@ struct Snapshots {
 
   private var parts: String { folder + "/parts" }
 
-  enum Step: String, CaseIterable { case make, cut, load, again }
+  enum Step: String, CaseIterable { case make, cut, killed, load, again }
 
   func run(_ step: Step) throws {
     let start = ContinuousClock.now
     switch step {
     case .make: try make()
     case .cut: try cut()
+    case .killed: try load(dying: true)
     // The second finds every row as it is.
     case .load, .again: try load()
     }
@@ -58,10 +59,21 @@ struct Snapshots {
     precondition(summary.rows == rows, "the snapshot lacks rows")
   }
 
-  private func load() throws {
+  /// - Parameter isDying: as from its middle on nothing of the process runs any more.
+  private func load(dying isDying: Bool = false) throws {
     let replica = try replica("to", 2)
     let file = try PartFile(parts, key: "bench")
-    let summary = try replica.store.loadSnapshot(from: nil) { try file.part($0) }
+    let middle = isDying ? file.count / 2 : nil
+    let summary = try replica.store.loadSnapshot(from: nil) { index in
+      if index == middle {
+        print(
+          "\(Step.killed.rawValue)\tat part \(index) of \(file.count)\t\(try highestMemory() >> 10) MiB"
+        )
+        fflush(nil)
+        kill(getpid(), SIGKILL)
+      }
+      return try file.part(index)
+    }
     precondition(summary.rows == rows, "the snapshot lacks rows")
     let count = try replica.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") }
     precondition(count == rows, "the table lacks rows")

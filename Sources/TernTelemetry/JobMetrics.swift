@@ -14,7 +14,7 @@ import TernJobs
 /// | --- | --- | --- | --- |
 /// | `tern.jobs.enqueued` | a counter | jobs | `kind` |
 /// | `tern.jobs.attempts` | a counter: attempts that ended | attempts | `kind`, `outcome` |
-/// | `tern.jobs.ended` | a counter: jobs with which nothing more happens by itself | jobs | `kind`, `outcome` |
+/// | `tern.jobs.settled` | a counter: jobs with which nothing more happens by itself | jobs | `kind`, `outcome` |
 /// | `tern.jobs.wait` | a timer: from when a job was due to its start | nanoseconds | `kind` |
 /// | `tern.jobs.run` | a timer: of a handler | nanoseconds | `kind`, `outcome` |
 /// | `tern.jobs.running` | a meter: handlers of this process | jobs | `kind` |
@@ -96,7 +96,7 @@ private struct KindMetrics {
     default: break
     }
     if let outcome = JobOutcome(change) {
-      ended[outcome, or: labels.counter("tern.jobs.ended", outcome.rawValue)].increment()
+      ended[outcome, or: labels.counter("tern.jobs.settled", outcome.rawValue)].increment()
     }
     guard let (outcome, ran) = AttemptOutcome.of(change) else { return }
     attempts[outcome, or: labels.counter("tern.jobs.attempts", outcome.rawValue)].increment()

@@ -16,7 +16,7 @@ install_missing() {
     apertium apertium-eng-spa apertium-fr-es || fail "packages are missing, above"
 }
 
-# The flags of script/test, so that what one has built the other need not.
+# Not script/test's build, which takes three times as long.
 build() {
   local began product flags=(--traits Server,Rehearsal)
   began=$(now)

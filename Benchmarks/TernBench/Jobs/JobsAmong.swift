@@ -42,6 +42,35 @@ struct JobsAmong {
     }
   }
 
+  /// The processor time of this process, in seconds, while so many jobs wait for a time to come and a
+  /// worker waits with them.
+  func idle(waiting count: Int, for time: Duration) async throws -> Double {
+    let database = try DatabasePool(path: path)
+    let queue = try await JobQueue.open(database, limits: JobBench.limits)
+    try await database.write { db in
+      for number in 0..<count {
+        try queue.enqueue(Nothing(number: number), after: .seconds(86_400 + number), in: db)
+      }
+    }
+    let worker = JobWorker(queue) { $0.handle(Nothing.self) { _, _ in } }
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await worker.run() }
+      // Until it has looked at what there is.
+      try await ContinuousClock().sleep(for: .seconds(1))
+      let before = Self.processorTime
+      try await ContinuousClock().sleep(for: time)
+      let spent = Self.processorTime - before
+      group.cancelAll()
+      return spent
+    }
+  }
+
+  private static var processorTime: Double {
+    var now = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now)
+    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+  }
+
   private func enqueue(_ count: Int, in queue: JobQueue) throws {
     for number in 0..<count {
       _ = try queue.database.write { try queue.enqueue(Nothing(number: number), in: $0) }

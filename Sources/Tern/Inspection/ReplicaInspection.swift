@@ -7,7 +7,7 @@
 ///
 /// `tern inspect FILE --json` prints the same.
 public struct ReplicaInspection: Hashable, Sendable, Codable {
-  /// The name that ``Replica/open(_:schema:migrator:name:durability:)`` was given.
+  /// The name that ``Replica/open(_:schema:migrator:name:durability:logRetention:inbox:)`` was given.
   public var name: String
   /// 32 hexadecimal digits.
   public var id: String

@@ -8,6 +8,8 @@ public protocol Remote: Sendable {
   /// Names this remote in the replica's own tables, e.g. its URL and space. Stable over restarts.
   var id: String { get }
 
+  /// Says what the remote is and has, and changes nothing: the first call of every session.
+  ///
   /// - Throws: ``RemoteError``, `CancellationError`.
   func greet() async throws -> RemoteGreeting
 
@@ -22,7 +24,8 @@ public protocol Remote: Sendable {
   /// - Throws: ``RemoteError``, `CancellationError`.
   func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage
 
-  /// The space's newest position, now and whenever it grows, until the connection ends.
+  /// The space's newest position, now and whenever it grows, until the connection ends; it may repeat one,
+  /// and skip those that another followed at once. Ends by ``RemoteError`` where it does not end by itself.
   func positions() -> AsyncThrowingStream<UInt64, any Error>
 
   // MARK: - Snapshots, which a remote need not have

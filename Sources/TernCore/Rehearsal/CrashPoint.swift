@@ -90,21 +90,27 @@ package enum CrashPoint: String, CaseIterable, Sendable {
   package typealias Handler = @Sendable (CrashPoint) throws -> Void
 
   private static let process = Mutex<Handler?>(nil)
-  @TaskLocal private static var task: Handler?
+  @TaskLocal private static var task: OfTask?
+
+  /// No bare closure: as the value of a task local it ends an optimised process
+  /// (https://github.com/swiftlang/swift/pull/88321, not in Swift 6.3).
+  private struct OfTask: Sendable {
+    let handler: Handler
+  }
 
   package static func reach(_ point: CrashPoint) throws {
-    if let handler = task ?? process.withLock({ $0 }) { try handler(point) }
+    if let handler = task?.handler ?? process.withLock({ $0 }) { try handler(point) }
   }
 
   /// Runs `body`, and the tasks that it makes, with a handler that is called at every point.
   package static func with<T>(_ handler: @escaping Handler, _ body: () throws -> T) rethrows -> T {
-    try $task.withValue(handler, operation: body)
+    try $task.withValue(OfTask(handler: handler), operation: body)
   }
 
   package static func with<T>(_ handler: @escaping Handler, _ body: () async throws -> T)
     async rethrows -> T
   {
-    try await $task.withValue(handler, operation: body)
+    try await $task.withValue(OfTask(handler: handler), operation: body)
   }
 
   /// For the rest of this process's life.

@@ -2,7 +2,7 @@ import GRDB
 import Synchronization
 
 /// A file that was copied for a job and that no job has yet: hand it to
-/// ``JobQueue/enqueue(_:files:in:)``.
+/// ``JobQueue/enqueue(_:priority:after:unique:lane:service:requires:files:in:)``.
 ///
 /// It is synced, so that it survives what its job's commit survives. When that transaction is
 /// rolled back it can be handed over again; let go without a job, it is removed, or by the next opening where a

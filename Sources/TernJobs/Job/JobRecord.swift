@@ -2,7 +2,8 @@ import Foundation
 
 /// Where a job stands. The raw values are stored.
 public enum JobState: Int, Hashable, Sendable, Codable, CaseIterable {
-  /// For its turn, a time, a gate, the network, or the end of an upload that it handed over.
+  /// For its turn, a time, a gate, a pace, a budget, the network, what it requires, the end of a pause,
+  /// or that of an upload that it handed over.
   case waiting = 0
   /// A worker has it.
   case running = 1
@@ -73,8 +74,8 @@ public struct JobGate: Hashable, Sendable {
   public let probe: JobID?
 }
 
-/// A failure of a job: an attempt that ended in an error, or with its process.
-public struct JobError: Hashable, Sendable {
+/// An attempt that ended in an error, or with its process, whether it counted or not.
+public struct FailedAttempt: Hashable, Sendable {
   /// Which start of the job it was, from 1.
   public let start: Int
   public let at: Date

@@ -4,13 +4,14 @@ public struct JobLimits: Hashable, Sendable {
   public var payloadBytes = 1 << 20
   /// Jobs that have not ended: waiting, running, failed and parked.
   public var jobs = 10_000
-  /// Of what a job is unique by, in UTF-8.
+  /// Of what a job is unique by, and of the names of its lane, its service and an endpoint that it
+  /// requires, each, in UTF-8.
   public var keyBytes = 1000
   /// Of one file of a job.
   public var fileBytes = 256 << 20
   /// Attached or made by its steps, and not released.
   public var filesPerJob = 32
-  /// Steps, values and deadlines of one job.
+  /// Steps, values, deadlines and uploads of one job.
   public var checkpointsPerJob = 1000
   /// Of one step's result, or one value, as JSON.
   public var checkpointBytes = 1 << 20
@@ -20,8 +21,8 @@ public struct JobLimits: Hashable, Sendable {
   public var keptDone = 100
   /// How long those are kept at most; looked at when a job ends. By default for ever.
   public var keptFor: Duration?
-  /// What is kept of a job's failures, the newest.
-  public var errorsPerJob = 50
+  /// Of those that failed, counted or not: the newest are kept.
+  public var failedAttemptsPerJob = 50
   /// How many processes in a row may die of a job before it is parked.
   public var deaths = 5
 

@@ -18,9 +18,9 @@ extension JobQueue {
   ///   - files: what ``attach(copyOf:as:)`` made; the job's from the commit on. What a job that is
   ///     skipped was given stays the caller's.
   /// - Returns: the new job's id, or that of the one that stands for it.
-  /// - Throws: ``JobQueueError`` `.payloadTooLarge`, `.keyTooLong`, `.tooManyJobs`, `.tooManyFiles`,
-  ///   `.duplicateFile`, `.fileInUse`, `.notInstalled`; `EncodingError`; `DatabaseError`. Nothing
-  ///   of the job is written then, and the transaction can go on.
+  /// - Throws: ``JobQueueError`` `.payloadTooLarge`, `.keyTooLong`, `.invalidName`, `.tooManyJobs`,
+  ///   `.tooManyFiles`, `.duplicateFile`, `.fileInUse`, `.notInstalled`; `EncodingError`;
+  ///   `DatabaseError`. Nothing of the job is written then, and the transaction can go on.
   @discardableResult
   public func enqueue<J: Job>(
     _ job: J, priority: Int = 0, after delay: Duration = .zero, unique: JobUniqueness? = nil,
@@ -34,15 +34,20 @@ extension JobQueue {
         "a \(J.kind) has \(payload.count) bytes, and the limit is \(limits.payloadBytes); put "
           + "large content into a file")
     }
+    try JobQueueError.refuseNull(in: J.kind, "a kind of jobs")
     for (key, what) in [
       (unique?.key, "is unique by"), (lane, "goes in a lane of"), (service, "names a service of"),
       (requirement.endpoint, "requires an endpoint of"),
     ] {
-      guard let count = key?.utf8.count, count > limits.keyBytes else { continue }
-      throw JobQueueError(
-        .keyTooLong,
-        "a \(J.kind) \(what) \(count) bytes, and the limit is \(limits.keyBytes); take a shorter key"
-      )
+      guard let key else { continue }
+      let count = key.utf8.count
+      if count > limits.keyBytes {
+        throw JobQueueError(
+          .keyTooLong,
+          "a \(J.kind) \(what) \(count) bytes, and the limit is \(limits.keyBytes); take a "
+            + "shorter key")
+      }
+      try JobQueueError.refuseNull(in: key, "what a \(J.kind) \(what) \(count) bytes")
     }
     let now = environment.now
     let new = NewJob(
@@ -125,8 +130,8 @@ extension JobQueue {
   ///
   /// - Parameter name: what the job's handler asks for it by.
   /// - Returns: the copy, synced with the queue's durability.
-  /// - Throws: ``JobQueueError`` `.fileTooLarge`, `.diskFull`, `.fileFailed`, with nothing left
-  ///   behind; `CancellationError`.
+  /// - Throws: ``JobQueueError`` `.fileTooLarge`, `.invalidName`, `.diskFull`, `.fileFailed`, with
+  ///   nothing left behind; `CancellationError`.
   public func attach(copyOf original: URL, as name: String) async throws -> JobFile {
     try await attach(as: name) { durable, path, limit in
       try durable.copy(original.path(percentEncoded: false), to: path, maximumBytes: limit)
@@ -134,6 +139,9 @@ extension JobQueue {
   }
 
   /// Writes a file for a job that is to be enqueued: ``attach(copyOf:as:)`` for what is in memory.
+  ///
+  /// - Returns: the file, synced with the queue's durability.
+  /// - Throws: as the other.
   public func attach(_ content: Data, as name: String) async throws -> JobFile {
     try await attach(as: name) { durable, path, limit in
       if content.count > limit { return false }
@@ -145,6 +153,7 @@ extension JobQueue {
   private func attach(
     as name: String, _ write: @Sendable (DurableFile, String, Int) throws -> Bool
   ) async throws -> JobFile {
+    try JobQueueError.refuseNull(in: name, "a file")
     let path = folder.newPath()
     let isWhole = try await copying.run {
       try reportingFile(name) {

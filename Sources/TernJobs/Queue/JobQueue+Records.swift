@@ -21,12 +21,12 @@ extension JobQueue {
     ).map(JobRecord.init)
   }
 
-  /// How a job's attempts failed, the oldest first, at most ``JobLimits/errorsPerJob``. Those of one
+  /// How a job's attempts failed, the oldest first, at most ``JobLimits/failedAttemptsPerJob``. Those of one
   /// that is done or cancelled are gone.
   ///
   /// - Throws: as ``records(in:)``.
-  public func errors(of id: JobID, in db: Database) throws -> [JobError] {
-    try JobRows(db, limits: limits).errors(of: id)
+  public func failedAttempts(of id: JobID, in db: Database) throws -> [FailedAttempt] {
+    try JobRows(db, limits: limits).failedAttempts(of: id)
   }
 
   /// The jobs that wait for the end of what they handed over.
@@ -137,6 +137,7 @@ extension JobQueue {
   private func holding(
     _ kind: String?, in db: Database, _ body: (JobRows, String) throws -> Void
   ) throws {
+    try JobQueueError.refuseNull(in: kind ?? "", "a kind of jobs")
     precondition(kind != "", "a kind has a name; without one the whole queue is meant")
     // Outside of a transaction the commit is that of the savepoint, and tells of the change.
     try db.inSavepoint {

@@ -5,7 +5,7 @@ public struct JobQueueError: Error, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
       case notInstalled, newerFormat, olderFormat, workerRunning, payloadTooLarge, tooManyJobs
-      case keyTooLong
+      case keyTooLong, invalidName
       case fileTooLarge, tooManyFiles, duplicateFile, fileInUse, noSuchFile, diskFull, fileFailed
       case folderInUse
       case tooManyCheckpoints, checkpointTooLarge, duplicateStep, unreadable, notRunning
@@ -24,7 +24,9 @@ public struct JobQueueError: Error, Sendable {
     public static let payloadTooLarge = Code(reason: .payloadTooLarge)
     /// Over ``JobLimits/keyBytes``.
     public static let keyTooLong = Code(reason: .keyTooLong)
-    /// ``JobLimits/jobs`` that are not done are there already.
+    /// A name or a key holds U+0000, behind which SQLite's functions do not read on.
+    public static let invalidName = Code(reason: .invalidName)
+    /// ``JobLimits/jobs`` that have not ended are there already.
     public static let tooManyJobs = Code(reason: .tooManyJobs)
     /// Over ``JobLimits/fileBytes``.
     public static let fileTooLarge = Code(reason: .fileTooLarge)
@@ -70,6 +72,12 @@ extension JobQueueError {
   static func duplicateStep(_ name: String, of job: JobID) -> JobQueueError {
     JobQueueError(
       .duplicateStep, "job \(job) does two steps “\(name)” at once; give each its own name")
+  }
+
+  /// Two names that are the same up to there would be found as one.
+  static func refuseNull(in name: String, _ what: String) throws {
+    guard name.utf8.contains(0) else { return }
+    throw JobQueueError(.invalidName, "\(what) has a name that holds U+0000; take it out")
   }
 }
 

@@ -37,7 +37,8 @@ extension JobRows {
   // MARK: - Checkpoints
 
   func checkpoint(_ kind: CheckpointKind, _ name: String, of claim: Claim) throws -> Data? {
-    try row(
+    try JobQueueError.refuseNull(in: name, "what job \(claim.id) stores")
+    return try row(
       "SELECT content FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ? AND name = ?",
       [claim.id.rawValue, kind.rawValue, name]
     )?[0]
@@ -47,6 +48,7 @@ extension JobRows {
     _ kind: CheckpointKind, _ name: String, _ content: Data, of claim: Claim
   ) throws {
     _ = try running(claim)
+    try JobQueueError.refuseNull(in: name, "what job \(claim.id) stores")
     guard content.count <= limits.checkpointBytes else {
       throw JobQueueError(
         .checkpointTooLarge,

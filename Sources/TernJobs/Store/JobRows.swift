@@ -235,14 +235,14 @@ struct JobRows {
       """
       DELETE FROM \(JobTables.error) WHERE id IN (
         SELECT id FROM \(JobTables.error) WHERE job = ? ORDER BY id DESC LIMIT -1 OFFSET ?)
-      """, [job.rawValue, limits.errorsPerJob])
+      """, [job.rawValue, limits.failedAttemptsPerJob])
   }
 
-  func errors(of job: JobID) throws -> [JobError] {
+  func failedAttempts(of job: JobID) throws -> [FailedAttempt] {
     try rows(
       "SELECT start, at_ms, reason FROM \(JobTables.error) WHERE job = ? ORDER BY id",
       [job.rawValue]
-    ).map { JobError(start: $0[0], at: WallTime(milliseconds: $0[1]).date, reason: $0[2]) }
+    ).map { FailedAttempt(start: $0[0], at: WallTime(milliseconds: $0[1]).date, reason: $0[2]) }
   }
 
   func dropErrors(of job: JobID) throws {
@@ -261,6 +261,7 @@ struct JobRows {
   }
 
   func addFile(_ path: String, as name: String, to job: JobID) throws {
+    try JobQueueError.refuseNull(in: name, "a file of job \(job)")
     let names = try rows("SELECT name FROM \(JobTables.file) WHERE job = ?", [job.rawValue])
       .map { $0[0] as String }
     guard !names.contains(name) else {

@@ -9,7 +9,13 @@ package enum AttemptPoint: Hashable, Sendable {
   case commit(String)
   case committed(String)
 
-  package typealias Handler = @Sendable (AttemptPoint) throws -> Void
+  /// No bare closure: as the value of a task local it ends an optimised process
+  /// (https://github.com/swiftlang/swift/pull/88321, not in Swift 6.3).
+  package struct Handler: Sendable {
+    let reach: @Sendable (AttemptPoint) throws -> Void
+
+    package init(_ reach: @escaping @Sendable (AttemptPoint) throws -> Void) { self.reach = reach }
+  }
 
   /// `nil` for every attempt that no test has to do with.
   @TaskLocal package static var handler: Handler?
@@ -17,5 +23,5 @@ package enum AttemptPoint: Hashable, Sendable {
   /// attempt waits for a time to come.
   @TaskLocal package static var isTimer = false
 
-  static func reach(_ point: AttemptPoint) throws { try handler?(point) }
+  static func reach(_ point: AttemptPoint) throws { try handler?.reach(point) }
 }

@@ -93,8 +93,11 @@ public actor JobWorker {
   ///
   /// - Parameter standby: waits while another worker works on the database, and takes over, within
   ///   milliseconds on Linux, when that ends or its process dies.
-  /// - Throws: ``JobQueueError`` `.workerRunning` and `.notInstalled`, and the `DatabaseError` that
-  ///   ended the work. Nothing is lost then: the next run frees what this one had.
+  /// - Throws: ``JobQueueError`` `.workerRunning`, also while a run of this worker that was cancelled
+  ///   still waits for its handlers, unless it stands by; `.notInstalled`, and `.fileFailed` where the
+  ///   lock file cannot be used; the `DatabaseError` that ended the work, and what an observer or a
+  ///   trigger of the app's threw where no job was to end. Nothing is lost then: the next run frees
+  ///   what this one had.
   public func run(standby: Bool = false) async throws {
     let lock: FileLock
     if standby {
@@ -106,8 +109,8 @@ public actor JobWorker {
     try await work(lock, patience: nil)
   }
 
-  /// Works until nothing can run: every job is done, failed, parked, or waits for a time, a gate, the
-  /// network or a transfer that outlives the process. For commands and tests.
+  /// Works until nothing can run: every job is done, cancelled, failed, parked, or waits for a time, a
+  /// gate, the network, the end of a pause or a transfer that outlives the process. For commands and tests.
   ///
   /// - Parameter patience: waits for retries and gates whose time comes within this, counted from
   ///   the call, as often as that may be; never for the network. By default for none.

@@ -44,7 +44,8 @@ final class AttemptWatch: Sendable {
   ) async throws {
     try await during("job \(context.id) (\(kind))") {
       let id = context.id
-      try await AttemptPoint.$handler.withValue({ try self.reach(JobPoint($0), kind, id) }) {
+      let handler = AttemptPoint.Handler { try self.reach(JobPoint($0), kind, id) }
+      try await AttemptPoint.$handler.withValue(handler) {
         try reach(.start, kind, id)
         try await work(context)
         try reach(.end, kind, id)

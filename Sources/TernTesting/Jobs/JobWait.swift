@@ -72,7 +72,7 @@ extension JobQueue {
           .attempt
         } else if handedOver.contains(record.id) {
           .transfer(record.readyAt)
-        } else if pauses.hold(record.kind) {
+        } else if pauses.holds(record.kind) {
           .pause
         } else if !record.isRequirementMet {
           .requirement(record.requirement)

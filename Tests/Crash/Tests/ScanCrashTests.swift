@@ -16,12 +16,12 @@ struct ScanCrashTests {
     }
   }
 
-  @Test("40 kills of scans at random moments lose nothing and repeat nothing")
+  @Test("300 kills of scans at random moments lose nothing and repeat nothing")
   func random() async {
-    let tally = await ScanCampaign.atRandom(40).run()
+    let tally = await ScanCampaign.atRandom(300).run()
     print(tally.table)
     #expect(tally.violations == [])
-    #expect(tally.killCount == 40)
+    #expect(tally.killCount == 300)
   }
 }
 #endif

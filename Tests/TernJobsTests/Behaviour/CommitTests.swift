@@ -199,7 +199,8 @@ import Testing
       try rig.live(later, until: 0.5)
       #expect(rig.notes() == ["0 b"])
       // Its own failure is all that is known of it.
-      #expect(try rig.database.read { try queue.errors(of: claimed, in: $0).map(\.start) } == [2])
+      #expect(
+        try rig.database.read { try queue.failedAttempts(of: claimed, in: $0).map(\.start) } == [2])
     }
   }
 }

@@ -17,7 +17,7 @@ import Testing
       }
       try rig.live(worker, until: 20)
       #expect(try rig.record(queue, id).state == .failed)
-      let errors = try rig.database.read { try queue.errors(of: id, in: $0) }
+      let errors = try rig.database.read { try queue.failedAttempts(of: id, in: $0) }
       #expect(errors.map(\.reason) == (1...4).map { "attempt \($0)" })
       #expect(errors.map(\.start) == [1, 2, 3, 4])
       let start = Date(timeIntervalSince1970: 1_000_000)
@@ -25,16 +25,16 @@ import Testing
       try rig.perform { try await rig.sleep(100) }
       // A retry keeps them: it may fail again.
       try rig.write { _ = try queue.retry(id, in: $0) }
-      #expect(try rig.database.read { try queue.errors(of: id, in: $0) }.count == 4)
+      #expect(try rig.database.read { try queue.failedAttempts(of: id, in: $0) }.count == 4)
       try rig.drain(worker)
       #expect(try rig.record(queue, id).state == .done)
-      #expect(try rig.database.read { try queue.errors(of: id, in: $0) } == [])
+      #expect(try rig.database.read { try queue.failedAttempts(of: id, in: $0) } == [])
     }
   }
 
   @Test func `INV-10: only the newest errors of a job are kept`() throws {
     try Rig.run { rig in
-      rig.limits.errorsPerJob = 3
+      rig.limits.failedAttemptsPerJob = 3
       let queue = try rig.open()
       let (a, b) = (try rig.enqueue(queue, Patient()), try rig.enqueue(queue, Tidy(name: "b")))
       let worker = JobWorker(queue) {
@@ -42,10 +42,11 @@ import Testing
         $0.handle(Tidy.self) { _, _ in throw Failure(.permanent) }
       }
       try rig.live(worker, until: 200)
-      #expect(try rig.database.read { try queue.errors(of: a, in: $0) }.map(\.start) == [2, 3, 4])
-      #expect(try rig.database.read { try queue.errors(of: b, in: $0) }.map(\.start) == [1])
+      #expect(
+        try rig.database.read { try queue.failedAttempts(of: a, in: $0) }.map(\.start) == [2, 3, 4])
+      #expect(try rig.database.read { try queue.failedAttempts(of: b, in: $0) }.map(\.start) == [1])
       try rig.write { _ = try queue.remove(a, in: $0) }
-      #expect(try rig.database.read { try queue.errors(of: a, in: $0) } == [])
+      #expect(try rig.database.read { try queue.failedAttempts(of: a, in: $0) } == [])
     }
   }
 
@@ -75,7 +76,7 @@ import Testing
       let record = try dying()
       #expect(record.state == .parked)
       #expect(record.reason == "its process died 5 times in a row while it ran")
-      let errors = try rig.database.read { try queue.errors(of: id, in: $0) }
+      let errors = try rig.database.read { try queue.failedAttempts(of: id, in: $0) }
       #expect(errors.filter { $0.reason == "the process died" }.map(\.start) == [1, 2, 3, 4, 5])
       let worker = JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } }
       try rig.drain(worker)

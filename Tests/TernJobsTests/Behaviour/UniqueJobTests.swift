@@ -77,7 +77,7 @@ import Testing
       #expect(try enqueue(queue, rig, "b", .replace("k"), files: [new], priority: 3) == first)
       let record = try rig.record(queue, first)
       #expect(record.failures == 0 && record.priority == 3 && record.reason == nil)
-      #expect(try rig.database.read { try queue.errors(of: first, in: $0) } == [])
+      #expect(try rig.database.read { try queue.failedAttempts(of: first, in: $0) } == [])
       #expect(try rig.storedFiles().count == 1)
       try work(until: 3) { name, context in
         let result = try await context.step("done") { 2 }

@@ -154,7 +154,9 @@ private func silent(_ clock: VirtualClock) async throws -> String { try await cl
     let id = try app.enqueue(Scan(shelf: "1"))
     #expect(app.harness.planned.count == 2)
     try app.harness.advance(by: .seconds(3))
-    let story = try await app.database.read { try app.jobs.errors(of: id, in: $0).map(\.reason) }
+    let story = try await app.database.read {
+      try app.jobs.failedAttempts(of: id, in: $0).map(\.reason)
+    }
     #expect(story == ["busy", "busy", "refused"])
     #expect(try app.titles().isEmpty)
     try app.harness.drain()
@@ -203,7 +205,7 @@ private func silent(_ clock: VirtualClock) async throws -> String { try await cl
     try app.harness.drain()
     #expect(app.taken() == ["0 1", "10 1"])
     #expect(try app.titles().isEmpty)
-    let deaths = try await app.database.read { try app.jobs.errors(of: id, in: $0) }
+    let deaths = try await app.database.read { try app.jobs.failedAttempts(of: id, in: $0) }
     #expect(deaths.isEmpty, "it is done, and keeps no story")
   }
 

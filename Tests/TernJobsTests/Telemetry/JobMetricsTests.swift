@@ -47,8 +47,8 @@ import Testing
       #expect(total("tern.jobs.attempts", "scan", "done") == 1)
       #expect(total("tern.jobs.attempts", "tidy", "failed") == 1)
       #expect(total("tern.jobs.attempts", "tidy", "last") == 1)
-      #expect(total("tern.jobs.ended", "tidy", "done") == 1)
-      #expect(total("tern.jobs.ended", "tidy", "failed") == 1)
+      #expect(total("tern.jobs.settled", "tidy", "done") == 1)
+      #expect(total("tern.jobs.settled", "tidy", "failed") == 1)
       let runs = try metrics.expectTimer("tern.jobs.run", dimensions("scan", "done"))
       #expect(runs.values == [2_000_000_000])
       let waits = try metrics.expectTimer("tern.jobs.wait", dimensions("scan"))
@@ -75,7 +75,7 @@ import Testing
           try await rig.sleep(5)
         }
       }
-      #expect(total("tern.jobs.ended", "tidy", "cancelled") == 1)
+      #expect(total("tern.jobs.settled", "tidy", "cancelled") == 1)
       #expect(total("tern.jobs.attempts", "tidy", "abandoned") == 1)
       #expect(total("tern.jobs.attempts", "tidy", "stopped") == 1)
       let running = try metrics.expectMeter("tern.jobs.running", dimensions("tidy"))
@@ -109,11 +109,11 @@ import Testing
       }
       try rig.drain(JobWorker(queue) { $0.handle(Tidy.self) { _, _ in } })
       let labels = [
-        "tern.jobs.enqueued", "tern.jobs.attempts", "tern.jobs.ended",
+        "tern.jobs.enqueued", "tern.jobs.attempts", "tern.jobs.settled",
       ]
       #expect(labels.map { metrics.counters(label: $0).count } == [1, 1, 1])
       #expect(metrics.timers(label: "tern.jobs.run").count == 1)
-      #expect(total("tern.jobs.ended", "tidy", "done") == 100)
+      #expect(total("tern.jobs.settled", "tidy", "done") == 100)
     }
   }
 }

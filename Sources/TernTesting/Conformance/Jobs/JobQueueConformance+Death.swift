@@ -18,7 +18,7 @@ extension JobQueueConformance {
       try stage.harness.settle()
       try stage.requireState(.drains, deadly, .parked, "after five deaths")
       try requireEqual(.drains, try stage.record(deadly)?.failures, 0, "failures that deaths are")
-      let story = try stage.database.read { try stage.jobs.errors(of: deadly, in: $0) }
+      let story = try stage.database.read { try stage.jobs.failedAttempts(of: deadly, in: $0) }
       try requireEqual(.drains, story.count, 5, "deaths that the job's story tells of")
       try stage.write { _ = try stage.jobs.retry(deadly, in: $0) }
       try stage.harness.drain()

@@ -24,6 +24,18 @@ extension JobQueueConformance {
         try requireRefusal(.keyTooLong, "a key over its limit") {
           try jobs.enqueue(Errand(name: "key"), unique: .skip(long), in: db)
         }
+        // SQLite's functions read it as far as to the U+0000.
+        let cut = "a\0b"
+        for (what, new) in [
+          ("a key", { try jobs.enqueue(Errand(name: "cut"), unique: .skip(cut), in: db) }),
+          ("a lane", { try jobs.enqueue(Errand(name: "cut"), lane: cut, in: db) }),
+          ("a service", { try jobs.enqueue(Errand(name: "cut"), service: cut, in: db) }),
+        ] {
+          try requireRefusal(.invalidName, "\(what) that holds U+0000") { _ = try new() }
+        }
+        try requireRefusal(.invalidName, "a kind that holds U+0000") {
+          try jobs.pause(cut, in: db)
+        }
         try requireRefusal(.tooManyFiles, "a second file where a job has one") {
           try jobs.enqueue(Errand(name: "files"), files: files, in: db)
         }
@@ -47,6 +59,11 @@ extension JobQueueConformance {
       $0.handle(Errand.self) { job, context in
         do {
           if job.name == "result" {
+            do {
+              try await context.step("a\0b") { stage.note("work whose end has no name") }
+            } catch let error as JobQueueError where error.code == .invalidName {
+              stage.note("result name")
+            }
             _ = try await context.step("large") { result }
           } else {
             for number in 1...3 { try await context.step("step \(number)") {} }
@@ -60,7 +77,8 @@ extension JobQueueConformance {
     }
     try stage.harness.drain()
     try stage.requireNotes(
-      .limitsHold, ["0 checkpoints count", "0 result bytes"], "refusals of checkpoints")
+      .limitsHold, ["0 checkpoints count", "0 result name", "0 result bytes"],
+      "refusals of checkpoints")
   }
 
   func checkRetention() throws {

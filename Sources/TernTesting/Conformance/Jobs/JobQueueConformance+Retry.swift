@@ -97,7 +97,7 @@ extension JobQueueConformance {
       try stage.harness.drain()
       let letters = try stage.database.read(stage.jobs.records)
       try requireEqual(.drains, letters.map(\.state), [.failed, .failed, .failed], "states")
-      let story = try stage.database.read { try stage.jobs.errors(of: ids[0], in: $0) }
+      let story = try stage.database.read { try stage.jobs.failedAttempts(of: ids[0], in: $0) }
       try requireEqual(.drains, story.map(\.reason), ["the page is torn"], "a failure's story")
       repaired.set()
       try stage.write { db in

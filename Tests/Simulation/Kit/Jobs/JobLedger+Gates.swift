@@ -76,7 +76,7 @@ extension JobLedger {
     for row in commit.after.values.sorted(by: { $0.id < $1.id })
     where row.state == .waiting && row.isDue && !isPaced(row)
       && commit.gatesBefore[row.service] == nil
-      && commit.gatesAfter[row.service] == nil && !commit.pauses.hold(row.kind)
+      && commit.gatesAfter[row.service] == nil && !commit.pauses.holds(row.kind)
       && commit.before[row.id] == row && row.place < last.place
     {
       fail(.drains, "job \(last.id) passed job \(row.id), which was ready before it")
@@ -98,7 +98,8 @@ extension JobLedger {
     }
     for (table, limit) in [
       ("grdb_tern_jobcheckpoint", limits.checkpointsPerJob),
-      ("grdb_tern_jobfile", limits.filesPerJob), ("grdb_tern_joberror", limits.errorsPerJob),
+      ("grdb_tern_jobfile", limits.filesPerJob),
+      ("grdb_tern_joberror", limits.failedAttemptsPerJob),
     ] {
       let cursor = try Row.fetchCursor(
         try db.cachedStatement(sql: "SELECT job, count(*) FROM \(table) GROUP BY job"))

@@ -65,7 +65,7 @@ struct JobPlan {
     limits.payloadBytes = 1500
     limits.messageLength = 20
     limits.deaths = Int.random(in: 2...5, using: &generator)
-    limits.errorsPerJob = 3
+    limits.failedAttemptsPerJob = 3
     self.limits = limits
     crashes = generator.rate(to: 0.05)
     failures = generator.rate(to: 0.5)
