@@ -21,6 +21,12 @@ extension CurlTransfer {
     _ = tern_curl_on_seek(easy) { context, offset, whence in
       CurlTransfer.of(context).seekBody(to: Int(offset), whence: whence)
     }
+    let isTold = tern_curl_on_request(easy, context) { context, _, _, _, _ in
+      CurlTransfer.of(context).hadConnection = true
+      return 0
+    }
+    // An older library does not tell: then what a proxy was told counts as sent, too.
+    hadConnection = isTold != CURLE_OK
   }
 
   private static func of(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
@@ -72,6 +78,7 @@ extension CurlTransfer {
     do throws(HTTPError) {
       let count = try source.read(at: sentByteCount, into: room)
       sentByteCount += count
+      if sentByteCount == source.byteCount { hadWholeBody = true }
       return count
     } catch {
       refusal = error
