@@ -46,6 +46,21 @@ static inline CURLcode tern_curl_on_seek(CURL *easy, curl_seek_callback function
   return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, function);
 }
 
+// Called when there is a connection and nothing of the request was sent over it yet. Since 7.80.
+typedef int (*tern_curl_request_callback)(void *context, char *, char *, int, int);
+static inline CURLcode tern_curl_on_request(
+    CURL *easy, void *context, tern_curl_request_callback function) {
+#if LIBCURL_VERSION_NUM >= 0x075000
+  curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
+#else
+  (void)easy;
+  (void)function;
+  (void)context;
+  return CURLE_UNKNOWN_OPTION;
+#endif
+}
+
 // Without it, cancelling during a name look-up waits for the resolver's thread, and with it
 // every other transfer does. Since 7.87; an older library waits.
 static inline void tern_curl_leave_resolver_behind(CURL *easy) {

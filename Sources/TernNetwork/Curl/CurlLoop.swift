@@ -20,7 +20,10 @@ struct CurlLoop {
       guard let easy = transfer.easy else { return }
       transfer.noteResumed()
       noteTimeout(of: transfer)
-      curl_easy_pause(easy, CURLPAUSE_CONT)
+      let code = curl_easy_pause(easy, CURLPAUSE_CONT)
+      // The latter has no connection any more: its end is about to be told. After anything else libcurl has
+      // dropped what it held, and what came next would look like its continuation.
+      if code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT { end(transfer, code) }
     case .cancel(let transfer): remove(transfer)
     }
   }
@@ -29,10 +32,7 @@ struct CurlLoop {
   mutating func turn() {
     multi.perform()
     while let (easy, code) = multi.nextEnd() {
-      guard let transfer = active[easy] else { continue }
-      let failure = transfer.failure(for: code)
-      remove(transfer)
-      transfer.end(failure)
+      if let transfer = active[easy] { end(transfer, code) }
     }
     expire()
     multi.poll(milliseconds: pollMilliseconds())
@@ -56,6 +56,12 @@ struct CurlLoop {
     }
     active[easy] = transfer
     noteTimeout(of: transfer)
+  }
+
+  private mutating func end(_ transfer: CurlTransfer, _ code: CURLcode) {
+    let failure = transfer.failure(for: code)
+    remove(transfer)
+    transfer.end(failure)
   }
 
   private mutating func remove(_ transfer: CurlTransfer) {

@@ -21,6 +21,12 @@ extension CurlTransfer {
     _ = tern_curl_on_seek(easy) { context, offset, whence in
       CurlTransfer.of(context).seekBody(to: Int(offset), whence: whence)
     }
+    let isTold = tern_curl_on_request(easy, context) { context, _, _, _, _ in
+      CurlTransfer.of(context).hadConnection = true
+      return 0
+    }
+    // An older library does not tell: then what a proxy was told counts as sent, too.
+    hadConnection = isTold != CURLE_OK
   }
 
   private static func of(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
@@ -35,15 +41,26 @@ extension CurlTransfer {
       refusal = HTTPError(.invalidAnswer, origin: origin, "its head is malformed or too long")
       return 0
     }
-    if answer.isComplete {
-      if decodes { answer.forgetCoding() }
-      head.fulfil(.success(answer))
+    guard answer.isComplete else { return line.count }
+    // libcurl decodes nothing before this returns.
+    let isReadable = request.method == .head || answer.isReadable(decodes: decodes)
+    if decodes { answer.forgetCoding() }
+    // The status is good whatever the body is.
+    head.fulfil(.success(answer))
+    guard isReadable else {
+      refusal = HTTPError(.invalidAnswer, origin: origin, "its body has codings nobody asked for")
+      return 0
     }
     return line.count
   }
 
   private func receiveBody(_ chunk: UnsafeRawBufferPointer) -> Int {
     noteActivity()
+    guard answer.isComplete else {
+      // Another protocol's, to which the server switched by itself.
+      refusal = HTTPError(.invalidAnswer, origin: origin, "something came before the answer's head")
+      return 0
+    }
     switch pipe.write(chunk) {
     case .taken: return chunk.count
     case .full:
@@ -61,6 +78,7 @@ extension CurlTransfer {
     do throws(HTTPError) {
       let count = try source.read(at: sentByteCount, into: room)
       sentByteCount += count
+      if sentByteCount == source.byteCount { hadWholeBody = true }
       return count
     } catch {
       refusal = error

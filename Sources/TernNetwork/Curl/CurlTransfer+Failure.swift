@@ -5,7 +5,11 @@ import Foundation
 extension CurlTransfer {
   /// What the end of a transfer means, `nil` for a good one. While the easy handle still exists.
   func failure(for code: CURLcode) -> HTTPError? {
-    if let refusal { return refusal }
+    if let refusal {
+      // Of what is refused now the server may have had the whole before.
+      guard hadWholeBody, !refusal.mayHaveArrived else { return refusal }
+      return HTTPError(.connectionLost, origin: origin, "not sent again: \(refusal.detail)")
+    }
     guard code != CURLE_OK else {
       // A connection that closes after an informational answer ends without an error.
       guard answer.isComplete else {
@@ -15,13 +19,28 @@ extension CurlTransfer {
     }
     // libcurl's general sentence for the code; its detailed one can name paths.
     let detail = "\(String(cString: curl_easy_strerror(code))) (libcurl \(code.rawValue))"
-    return HTTPError(errorCode(for: code), origin: origin, detail)
+    let meaning = errorCode(for: code)
+    // libcurl connects anew where a kept connection ended without an answer. That nobody is there any more
+    // does not say what became of the request.
+    guard wasSent, Self.withoutConnection.contains(meaning) else {
+      return HTTPError(meaning, origin: origin, detail)
+    }
+    return HTTPError(.connectionLost, origin: origin, "no other connection: \(detail)")
   }
+
+  private static let withoutConnection: Set<HTTPError.Code> = [
+    .unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .tls,
+  ]
+
+  /// Whether a part of the request went over some connection. libcurl counts over all its attempts, and
+  /// what it says to a proxy before there is a connection, too.
+  private var wasSent: Bool { hadConnection && info(CURLINFO_REQUEST_SIZE) > 0 }
 
   private func errorCode(for code: CURLcode) -> HTTPError.Code {
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .unresolvedHost
-    case CURLE_COULDNT_CONNECT: systemError == ECONNREFUSED ? .connectionRefused : .unreachable
+    case CURLE_COULDNT_CONNECT:
+      info(CURLINFO_OS_ERRNO) == Int(ECONNREFUSED) ? .connectionRefused : .unreachable
     // The only time limit that libcurl is given is the one for connecting.
     case CURLE_OPERATION_TIMEDOUT: .connectTimeout
     case CURLE_URL_MALFORMAT: .invalidURL
@@ -36,12 +55,10 @@ extension CurlTransfer {
     }
   }
 
-  private var systemError: Int32 {
+  private func info(_ name: CURLINFO) -> Int {
     var value = 0
-    guard let easy, tern_curl_get_long(easy, CURLINFO_OS_ERRNO, &value) == CURLE_OK else {
-      return 0
-    }
-    return Int32(truncatingIfNeeded: value)
+    guard let easy, tern_curl_get_long(easy, name, &value) == CURLE_OK else { return 0 }
+    return value
   }
 }
 #endif

@@ -22,6 +22,10 @@ final class CurlTransfer: @unchecked Sendable {
   var headerList: UnsafeMutablePointer<curl_slist>?
   var answer = ResponseHead()
   var sentByteCount = 0
+  /// libcurl had a connection to send the request over, if not the last one that it tried.
+  var hadConnection = false
+  /// libcurl took the body to its end, for this attempt or an earlier one.
+  var hadWholeBody = false
   /// Why a callback refused to go on, which libcurl reports without a reason.
   var refusal: HTTPError?
   private var isPaused = false

@@ -9,6 +9,8 @@ package struct ResponseHead: Hashable, Sendable {
   /// Whether the empty line after a final status has come.
   package private(set) var isComplete = false
   private var byteCount = 0
+  /// Anywhere else a line that looks like a status is a field, whatever its name.
+  private var isStatusNext = true
 
   /// The longest head, in bytes, with all its informational answers.
   package static let limitBytes = 256 << 10
@@ -32,14 +34,35 @@ package struct ResponseHead: Hashable, Sendable {
     headers["Content-Length"] = nil
   }
 
+  /// Whether its body has no codings but one that the transport takes off: chunks, and within them gzip where it
+  /// `decodes`. An answer without a body can name any.
+  package func isReadable(decodes: Bool) -> Bool {
+    guard status != 204, status != 304 else { return true }
+    let framing = codings("Transfer-Encoding")
+    let packing = decodes ? codings("Content-Encoding") : []
+    return framing.count <= 1 && framing.allSatisfy { ["chunked", "identity"].contains($0) }
+      && packing.count <= 1
+      && packing.allSatisfy { ["gzip", "x-gzip", "identity"].contains($0) }
+  }
+
+  /// What all fields of that name list together, in lower case.
+  private func codings(_ name: String) -> [String] {
+    headers.values(name).flatMap { $0.split(separator: ",") }
+      .map { String(decoding: Self.trimmed($0.utf8), as: UTF8.self).lowercased() }
+      .filter { !$0.isEmpty }
+  }
+
   /// Takes one line, with or without its line break; `false` when it can't be part of an answer.
+  ///
+  /// Which line is a status and which one the end is decided as libcurl does: what it reads after that is the
+  /// body, and decoded as the head before it says.
   package mutating func consume(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
     guard !isComplete else { return true }
     byteCount += bytes.count
     guard byteCount <= Self.limitBytes else { return false }
+    if bytes.first.map({ $0 == 0x0D || $0 == 0x0A }) ?? true { return endHead() }
     let line = Self.trimmed(bytes)
-    if line.isEmpty { return endHead() }
-    if line.starts(with: "HTTP/".utf8) { return consumeStatusLine(line) }
+    if isStatusNext, line.starts(with: "HTTP/".utf8) { return consumeStatusLine(line) }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return true }
     headers.add(
       String(decoding: line[..<colon], as: UTF8.self),
@@ -49,6 +72,7 @@ package struct ResponseHead: Hashable, Sendable {
 
   private mutating func endHead() -> Bool {
     isComplete = status >= 200
+    isStatusNext = true
     return status >= 100
   }
 
@@ -59,6 +83,7 @@ package struct ResponseHead: Hashable, Sendable {
     else { return false }
     self.status = status
     headers = HTTPHeaders()
+    isStatusNext = false
     return true
   }
 

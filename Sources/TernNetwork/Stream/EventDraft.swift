@@ -66,7 +66,7 @@ struct EventDraft: Sendable {
   @inline(__always)
   mutating func append(_ value: Range<Int>, in bytes: Bytes) -> Bool {
     let count = value.upperBound &- value.lowerBound
-    guard dataByteCount &+ count < limitBytes else { return false }
+    guard dataByteCount &+ count <= limitBytes else { return false }
     dataByteCount &+= count &+ 1
     if data.isHeld { data.append(line: value, in: bytes) } else { data.hold(value) }
     return true

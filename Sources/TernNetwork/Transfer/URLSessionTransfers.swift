@@ -68,9 +68,9 @@ public final class URLSessionTransfers: BackgroundTransfers {
     guard let url = URL(string: request.url) else {
       throw HTTPError(.invalidURL, origin: origin, "the system can't read it")
     }
-    let path = file.path(percentEncoded: false)
-    guard FileManager.default.isReadableFile(atPath: path) else {
-      throw HTTPError(.fileMissing, origin: origin, "there is none to upload, or it can't be read")
+    // As the other transports look at it, and closed again: the system opens it by itself.
+    do throws(HTTPError) { _ = try OpenFile(file.path(percentEncoded: false)) } catch {
+      throw HTTPError(error.code, origin: origin, error.detail)
     }
     let foundation = request.foundation(url)
     naming.withLock { _ in

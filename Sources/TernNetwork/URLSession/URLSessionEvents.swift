@@ -11,6 +11,8 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
   private struct Register {
     var exchanges: [Int: URLSessionExchange] = [:]
     var isClosed = false
+    var isInvalidated = false
+    var waiting: [CheckedContinuation<Void, Never>] = []
   }
   private let register = Mutex(Register())
 
@@ -18,10 +20,13 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
   func add(
     _ exchange: URLSessionExchange, as task: () -> URLSessionDataTask
   ) -> URLSessionDataTask? {
-    guard !register.withLock({ $0.isClosed }) else { return nil }
-    let task = task()
-    register.withLock { $0.exchanges[task.taskIdentifier] = exchange }
-    return task
+    // Within one lock: a session that is invalidated in between stops the program.
+    register.withLock { register in
+      guard !register.isClosed else { return nil }
+      let task = task()
+      register.exchanges[task.taskIdentifier] = exchange
+      return task
+    }
   }
 
   /// Takes no more exchanges and gives those that run.
@@ -30,6 +35,28 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
       register.isClosed = true
       return Array(register.exchanges.values)
     }
+  }
+
+  var isInvalidated: Bool { register.withLock { $0.isInvalidated } }
+
+  /// Waits until the session has told everything that it will ever tell.
+  func invalidation() async {
+    await withCheckedContinuation { continuation in
+      let isInvalidated = register.withLock { register in
+        if !register.isInvalidated { register.waiting.append(continuation) }
+        return register.isInvalidated
+      }
+      if isInvalidated { continuation.resume() }
+    }
+  }
+
+  func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+    let waiting = register.withLock { register in
+      register.isInvalidated = true
+      defer { register.waiting = [] }
+      return register.waiting
+    }
+    for continuation in waiting { continuation.resume() }
   }
 
   private func exchange(of task: URLSessionTask) -> URLSessionExchange? {

@@ -12,13 +12,13 @@ import FoundationNetworking
 ///   that one can't do is skipped there by name: `SessionGap` in the tests.
 ///
 /// ``HTTPRequest/connectTimeout`` and ``HTTPRequest/isRepeatable`` have no counterpart here: the
-/// system decides on both.
+/// system decides on both, as it does on which codings of a body it takes off, and how many.
 public final class URLSessionTransport: HTTPTransport {
   /// For everything in this process that needs no other configuration. Don't shut it down.
   public static let shared = URLSessionTransport()
 
   private let session: URLSession
-  private let events: URLSessionEvents
+  let events: URLSessionEvents
   private let bodyBufferBytes: Int
 
   /// - Parameters:
@@ -82,6 +82,7 @@ public final class URLSessionTransport: HTTPTransport {
       exchange.abandon(HTTPError(.shutDown, origin: exchange.origin, "it was ended with it"))
     }
     session.invalidateAndCancel()
+    await events.invalidation()
   }
 }
 

@@ -95,8 +95,10 @@ struct EventStreamParserTests {
     #expect(tooLong?.code == .lineTooLong)
     #expect(throws: EventStreamError.self) { try parser.consume("\n\n".utf8) }
     parser = EventStreamParser(limit: limit)
+    // The line feed between them is data, too.
+    #expect(try parser.consume("data:12345\ndata:12\n\n".utf8) == [event("12345\n12")])
     let tooLarge = #expect(throws: EventStreamError.self) {
-      try parser.consume("data:12345\ndata:12\n".utf8)
+      try parser.consume("data:12345\ndata:123\n".utf8)
     }
     #expect(tooLarge?.code == .eventTooLarge)
   }

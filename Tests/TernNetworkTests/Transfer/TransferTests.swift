@@ -219,6 +219,24 @@ enum TransferKind: String, CaseIterable {
     withExtendedLifetime(kept) {}
   }
 
+  #if Rehearsal
+  @Test func `a file that is there and can't be read is not a missing one`() async throws {
+    let path = "\(NSTemporaryDirectory())transfer-\(UUID().uuidString)"
+    // Whoever runs this may be allowed to read everything; nobody can follow this one to its end.
+    #expect(symlink(path, path) == 0)
+    defer { unlink(path) }
+    let transfers = TransferKind.urlSession.make()
+    let request = HTTPRequest(.post, "http://127.0.0.1:\(try LocalServer.closedPort())")
+    for (path, code) in [(path, HTTPError.Code.fileUnreadable), (path + "-none", .fileMissing)] {
+      let error = await #expect(throws: HTTPError.self) {
+        try await transfers.begin("one", request, file: URL(filePath: path))
+      }
+      #expect(error?.code == code)
+    }
+    #expect(await transfers.ids().isEmpty)
+  }
+  #endif
+
   @Test func `what a run of this process did not send is lost with it`() async throws {
     let begun = Signal()
     let server = try LocalServer { connection in
