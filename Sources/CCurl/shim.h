@@ -46,6 +46,11 @@ static inline CURLcode tern_curl_on_seek(CURL *easy, curl_seek_callback function
   return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, function);
 }
 
+static inline CURLcode tern_curl_on_progress(CURL *easy, curl_xferinfo_callback function) {
+  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+  return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, function);
+}
+
 // Called when there is a connection and nothing of the request was sent over it yet. Since 7.80.
 typedef int (*tern_curl_request_callback)(void *context, char *, char *, int, int);
 static inline CURLcode tern_curl_on_request(

@@ -6,7 +6,10 @@ extension CurlTransfer {
   func setCallbacks(_ easy: UnsafeMutableRawPointer) {
     // Unretained: the loop holds the transfer for as long as it has an easy handle.
     let context = Unmanaged.passUnretained(self).toOpaque()
-    for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA] {
+    for option in [
+      CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA,
+      CURLOPT_XFERINFODATA,
+    ] {
       _ = tern_curl_set_pointer(easy, option, context)
     }
     _ = tern_curl_on_header(easy) { bytes, size, count, context in
@@ -20,6 +23,12 @@ extension CurlTransfer {
     }
     _ = tern_curl_on_seek(easy) { context, offset, whence in
       CurlTransfer.of(context).seekBody(to: Int(offset), whence: whence)
+    }
+    if source != nil {
+      _ = tern_curl_on_progress(easy) { context, _, _, _, byteCount in
+        CurlTransfer.of(context).noteSent(Int(byteCount))
+        return 0
+      }
     }
     let isTold = tern_curl_on_request(easy, context) { context, _, _, _, _ in
       CurlTransfer.of(context).hadConnection = true

@@ -31,6 +31,8 @@ final class CurlTransfer: @unchecked Sendable {
   private var isPaused = false
   private var deadline: ContinuousClock.Instant?
   private var lastActivity = ContinuousClock.now
+  /// What the system took of the body.
+  private var acceptedByteCount = 0
 
   /// - Throws: ``HTTPError`` when a file of the body can't be sent.
   init(
@@ -70,6 +72,13 @@ final class CurlTransfer: @unchecked Sendable {
 extension CurlTransfer {
   func noteActivity() {
     lastActivity = .now
+  }
+
+  /// libcurl asks for the next bytes of a body only when nearly all of 64 KiB are sent; this moves before.
+  func noteSent(_ byteCount: Int) {
+    guard byteCount != acceptedByteCount else { return }
+    acceptedByteCount = byteCount
+    noteActivity()
   }
 
   func notePaused() {

@@ -47,7 +47,8 @@ public struct HTTPRequest: Sendable {
   /// From ``HTTPTransport/send(_:)`` to the body's last byte; `nil` for no limit.
   public var deadline: Duration?
   /// The longest silence, from the beginning, in which no byte moves in either direction; `nil`
-  /// for no limit. Time in which the reader of the body lets it wait is not counted.
+  /// for no limit. Time in which the reader of the body lets it wait is not counted. A byte that is sent moves
+  /// when the system takes it: how it goes on from there is not seen.
   public var idleTimeout: Duration?
   /// For the name look-up, the connection and TLS together.
   public var connectTimeout: Duration = .seconds(15)

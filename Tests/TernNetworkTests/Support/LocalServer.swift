@@ -12,8 +12,10 @@ final class LocalServer: Sendable {
   var url: String { "http://127.0.0.1:\(port)" }
   var connectionCount: Int { sockets.withLock { $0.count } }
 
-  init(_ serve: @escaping @Sendable (Connection) -> Void) throws {
-    (listener, port) = try Self.listen()
+  /// - Parameter isNarrow: whether the system holds little of what comes, so that a client soon sees how slowly
+  ///   it is read.
+  init(isNarrow: Bool = false, _ serve: @escaping @Sendable (Connection) -> Void) throws {
+    (listener, port) = try Self.listen(isNarrow: isNarrow)
     let thread = Thread { [self] in
       while case let socket = accept(listener, nil, nil), socket >= 0 {
         sockets.withLock { $0.append(socket) }
@@ -59,8 +61,13 @@ final class LocalServer: Sendable {
     return port
   }
 
-  private static func listen() throws -> (Int32, Int) {
+  private static func listen(isNarrow: Bool = false) throws -> (Int32, Int) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    if isNarrow {
+      // Connections take it from the listener.
+      var byteCount: Int32 = 4096
+      setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &byteCount, 4)
+    }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -147,6 +154,27 @@ struct Connection: Sendable {
       total += got
     }
     return total
+  }
+
+  /// Has the system hold little of what the client sends from now on, whose socket is this process' own.
+  func narrowClient() {
+    guard let port = Self.port(of: socket, getsockname) else { return }
+    for client in Int32(3)..<4096 where Self.port(of: client, getpeername) == port {
+      var byteCount: Int32 = 8192
+      setsockopt(client, SOL_SOCKET, SO_SNDBUF, &byteCount, 4)
+    }
+  }
+
+  private static func port(
+    of socket: Int32,
+    _ name: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
+  ) -> UInt16? {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutableBytes(of: &address) { bytes in
+      name(socket, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
+    }
+    return result == 0 && address.sin_family == sa_family_t(AF_INET) ? address.sin_port : nil
   }
 
   /// Waits until the client closes, which is how it sees a cancellation.

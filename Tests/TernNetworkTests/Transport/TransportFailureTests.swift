@@ -104,6 +104,34 @@ struct TransportFailureTests {
     #expect(cut?.code == .idleTimeout)
   }
 
+  @Test("an upload that is read slowly is not silent")
+  func slowUpload() async throws {
+    let server = try LocalServer(isNarrow: true) { connection in
+      guard connection.readRequest() != nil else { return }
+      connection.narrowClient()
+      connection.answer()
+      guard let upload = connection.readHead() else { return }
+      var left = upload.byteCount
+      while left > 0 {
+        let count = min(4096, left)
+        guard connection.read(count) != nil else { return }
+        left -= count
+        // What libcurl takes at once lasts for two seconds, and what the system does for a part of one.
+        if left > 48 << 10 { poll(nil, 0, 100) }
+      }
+      connection.answer(body: [1])
+    }
+    defer { server.stop() }
+    let transport = CurlTransport()
+    _ = try await transport.send(HTTPRequest(.get, server.url)).collect(limit: 0)
+    let upload = HTTPRequest(
+      .put, server.url, body: .bytes(noise(128 << 10)), deadline: .seconds(50),
+      idleTimeout: .seconds(1))
+    let error = await transport.error(of: upload, reading: 1)
+    #expect(error == nil)
+    #expect(server.connectionCount == 1)
+  }
+
   @Test(
     "silence that the reader asked for by not reading is not counted",
     arguments: TransportKind.allCases)
