@@ -55,6 +55,16 @@ struct NotedRow {
   /// The note is of the row's end; an update that changes nothing has a mask without a bit.
   private var isNotedAsGone: Bool { scan.isNull(1) || scan.value(1).tag == .text }
 
+  private var isNotedAsInserted: Bool { masks[0] == -1 }
+
+  /// Whether a row went that a migration had brought after this one was deleted. The note can also
+  /// be a second one of the same end; and a table that syncs again notes what it has not, where deletes
+  /// keep the row also of what was deleted before.
+  private func isGoneAgain(_ deleted: RowState) -> Bool {
+    (deleted.presence?.deletion ?? deleted.stamp) != stamp
+      && (isGone || !shape.deletes.keepsContent)
+  }
+
   private func isMasked(_ column: Int) -> Bool {
     let id = shape.columns[column].id
     let (word, bit) = id.quotientAndRemainder(dividingBy: TableShape.maskBits)
@@ -86,13 +96,15 @@ struct NotedRow {
     isOverLimit = false
     switch (old.flatMap { $0.isPresent ? $0 : nil }, exists) {
     case (nil, false):
+      if isNotedAsInserted { passing.insert(keyWriter.bytes) }
       // A row that came without a note, by a migration, and went with one.
-      guard isNotedAsGone, !passing.contains(keyWriter.bytes), (old?.life ?? 0) == 0 else {
-        if !isNotedAsGone { passing.insert(keyWriter.bytes) }
-        return nil
-      }
-      return deleted(RowState(life: 1))
-    case (nil, true): return try inserted(life: old?.nextLife ?? 1)
+      guard isNotedAsGone, !passing.contains(keyWriter.bytes), old.map(isGoneAgain) ?? true
+      else { return nil }
+      return deleted(RowState(life: old?.nextLife ?? 1))
+    case (nil, true):
+      // Nothing was written to it, or its insert has a note of its own.
+      if masks.allSatisfy({ $0 == 0 }) { return nil }
+      return try inserted(life: old?.nextLife ?? 1)
     // Written and then deleted: what is kept of the row includes what was written last.
     case (let alive?, false) where isGone && !isNotedAsGone:
       return try updated(alive, wasHeld: wasHeld)
