@@ -30,6 +30,100 @@ extension Device {
 
 /// Rows that are in a table and in no state, as a migration inserted them.
 @Suite struct MigratedRowTests {
+  // MARK: - Undo
+
+  @Test func `an undo of the first edit leaves the row, and says that it is forgotten`() throws {
+    let (a, b) = try seeded()
+    try a.commit("UPDATE t SET a = 'edited' WHERE id = '9'; INSERT INTO t VALUES ('2', 'new', 0)")
+    try meet(a, b)
+    let undone = try #require(try a.store.undo())
+    #expect(undone.rows.map(\.action) == [.left, .removed])
+    #expect(undone.rows[0].left == ["a": .forgotten, "n": .forgotten])
+    try meet(a, b)
+    #expect(try b.rows == ["1 own0", "9 edited3"])
+    try expectEqual(a, b, "t")
+    // Later edits are known, and so is what came before the upgrade.
+    try a.commit("UPDATE t SET a = 'again', n = 4 WHERE id = '9'")
+    #expect(try a.store.undo()?.rows.map(\.action) == [.restored])
+    #expect(try a.rows == ["1 own0", "9 edited3"])
+    #expect(try a.store.undo()?.rows.map(\.action) == [.removed])
+    #expect(try a.rows == ["9 edited3"])
+    #expect(try a.store.undo() == nil)
+  }
+
+  @Test func `an undo leaves such a row too where the app deleted and inserted it at once`() throws
+  {
+    let (a, b) = try seeded()
+    try a.commit("DELETE FROM t WHERE id = '9'; INSERT INTO t VALUES ('9', 'new', 0)")
+    #expect(try a.store.undo()?.rows.map(\.action) == [.left])
+    try meet(a, b)
+    #expect(try b.rows == ["1 own0", "9 new0"])
+    try expectEqual(a, b, "t")
+  }
+
+  @Test
+  func `an undo takes away an inserted row that a trigger wrote to before the insert was noted`()
+    throws
+  {
+    let (a, _) = try seeded()
+    try a.execute(
+      """
+      CREATE TEMP TRIGGER quick AFTER INSERT ON t
+      BEGIN UPDATE t SET a = upper(a) WHERE id = NEW.id; END
+      """)
+    try a.commit("INSERT INTO t VALUES ('2', 'new', 0); UPDATE t SET n = 4 WHERE id = '9'")
+    #expect(try a.rows == ["1 own0", "2 NEW0", "9 seed4"])
+    let undone = try #require(try a.store.undo())
+    #expect(undone.rows.map(\.key) == [["9"], ["2"]] || undone.rows.map(\.key) == [["2"], ["9"]])
+    #expect(Set(undone.rows.map(\.action)) == [.removed, .left])
+    #expect(try a.rows == ["1 own0", "9 seed4"])
+  }
+
+  @Test func `what is remembered of such rows goes with the log`() throws {
+    func open(_ database: DatabaseQueue, _ steps: String...) throws -> SQLiteReplicaStore {
+      try Replica.openBlocking(
+        database, schema: schema(.deleteWins), migrator: .steps(steps),
+        logRetention: .seconds(-60), makeID: { ReplicaID(high: 0, low: 1) }
+      ).store
+    }
+    let database = try DatabaseQueue()
+    _ = try open(database, creation)
+    let store = try open(database, creation, seed)
+    func remembered() throws -> Int? {
+      try database.read {
+        try Int.fetchOne($0, sql: "SELECT count(*) FROM grdb_tern_main_migrated")
+      }
+    }
+    for name in ["first", "second", "third"] {
+      try database.write { try $0.execute(sql: "UPDATE t SET a = ?", arguments: [name]) }
+      try store.seal()
+      #expect(try remembered() == 1)
+    }
+    try store.trim(heldBy: store.versionVector(), at: "peer")
+    #expect(try store.counts().operations == 1)
+    #expect(try remembered() == 0)
+  }
+
+  @Test func `an undo does not empty the texts of a column that a migration filled`() throws {
+    let plain = SyncSchema(version: 1, tables: [SyncTable("t")])
+    let old = try (1...2).map { id in
+      try Device(plain, id: UInt64(id)) {
+        try $0.execute(sql: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, name)")
+      }
+    }
+    try old[0].commit("INSERT INTO t VALUES ('1', 'dune')")
+    try meet(old[0], old[1])
+    let texts = SyncSchema(version: 2, tables: [SyncTable("t", merge: ["body": .text])])
+    let steps = "ALTER TABLE t ADD COLUMN body TEXT NOT NULL DEFAULT ''; UPDATE t SET body = name"
+    let (a, b) = (try old[0].upgraded(texts, steps), try old[1].upgraded(texts, steps))
+    #expect(try b.store.undo() == nil)
+    try a.commit("UPDATE t SET body = body || '!'")
+    #expect(try a.store.undo()?.rows.map(\.action) == [.restored])
+    try meet(a, b)
+    #expect(try b.column("SELECT body FROM t") == ["dune"])
+    try expectEqual(a, b, "t")
+  }
+
   // MARK: - Deletes
 
   @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])

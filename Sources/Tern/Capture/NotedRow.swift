@@ -23,6 +23,13 @@ struct NotedRow {
   private var changed: [Bool]
   /// Keys of rows that came and went between two seals.
   private var passing: Set<[UInt8]> = []
+  /// Keys of rows that were there before any note of theirs, and of which the first says nothing.
+  private var standing: Set<[UInt8]> = []
+  /// The row is new to the state and its note is of no insert: a migration brought it.
+  private(set) var isMigrated = false
+  /// An insert's note comes after that by which this seal took the row for a migration's: a trigger of
+  /// the app's wrote to the row before the insert was noted.
+  private(set) var isInsertedAfterAll = false
   /// Columns that show another value than was written: an extreme that won, a set in its one form.
   private(set) var lost: [(column: String, value: Value)] = []
 
@@ -94,6 +101,7 @@ struct NotedRow {
     lost.removeAll(keepingCapacity: true)
     encoded.removeAll()
     isOverLimit = false
+    (isMigrated, isInsertedAfterAll) = (false, false)
     switch (old.flatMap { $0.isPresent ? $0 : nil }, exists) {
     case (nil, false):
       if isNotedAsInserted { passing.insert(keyWriter.bytes) }
@@ -103,13 +111,20 @@ struct NotedRow {
       return deleted(RowState(life: old?.nextLife ?? 1))
     case (nil, true):
       // Nothing was written to it, or its insert has a note of its own.
-      if masks.allSatisfy({ $0 == 0 }) { return nil }
+      if masks.allSatisfy({ $0 == 0 }) {
+        if isNotedAsGone { standing.insert(keyWriter.bytes) }
+        return nil
+      }
+      isMigrated = !isNotedAsInserted || standing.contains(keyWriter.bytes)
       return try inserted(life: old?.nextLife ?? 1)
     // Written and then deleted: what is kept of the row includes what was written last.
     case (let alive?, false) where isGone && !isNotedAsGone:
       return try updated(alive, wasHeld: wasHeld)
     case (let alive?, false): return deleted(alive)
-    case (let alive?, true): return try updated(alive, wasHeld: wasHeld)
+    case (let alive?, true):
+      isInsertedAfterAll =
+        isNotedAsInserted && alive.stamp == stamp && !standing.contains(keyWriter.bytes)
+      return try updated(alive, wasHeld: wasHeld)
     }
   }
 
