@@ -278,6 +278,9 @@ struct NotedRow {
         count += 1
         continue
       case .set:
+        // What the first note left, since an operation holds no more or the column did not show it, the
+        // app has not taken out.
+        if state.stamp(of: id) == stamp { continue }
         guard let change = try change(of: index, in: &state, isComplete: !wasHeld) else { continue }
         differences.append((index, .change(change.bytes)))
         changed[index] = true
