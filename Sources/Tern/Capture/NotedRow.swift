@@ -23,6 +23,13 @@ struct NotedRow {
   private var changed: [Bool]
   /// Keys of rows that came and went between two seals.
   private var passing: Set<[UInt8]> = []
+  /// Keys of rows that were there before any note of theirs, and of which the first says nothing.
+  private var standing: Set<[UInt8]> = []
+  /// The row is new to the state and its note is of no insert: a migration brought it.
+  private(set) var isMigrated = false
+  /// An insert's note comes after that by which this seal took the row for a migration's: a trigger of
+  /// the app's wrote to the row before the insert was noted.
+  private(set) var isInsertedAfterAll = false
   /// Columns that show another value than was written: an extreme that won, a set in its one form.
   private(set) var lost: [(column: String, value: Value)] = []
 
@@ -55,6 +62,16 @@ struct NotedRow {
   /// The note is of the row's end; an update that changes nothing has a mask without a bit.
   private var isNotedAsGone: Bool { scan.isNull(1) || scan.value(1).tag == .text }
 
+  private var isNotedAsInserted: Bool { masks[0] == -1 }
+
+  /// Whether a row went that a migration had brought after this one was deleted. The note can also
+  /// be a second one of the same end; and a table that syncs again notes what it has not, where deletes
+  /// keep the row also of what was deleted before.
+  private func isGoneAgain(_ deleted: RowState) -> Bool {
+    (deleted.presence?.deletion ?? deleted.stamp) != stamp
+      && (isGone || !shape.deletes.keepsContent)
+  }
+
   private func isMasked(_ column: Int) -> Bool {
     let id = shape.columns[column].id
     let (word, bit) = id.quotientAndRemainder(dividingBy: TableShape.maskBits)
@@ -84,20 +101,30 @@ struct NotedRow {
     lost.removeAll(keepingCapacity: true)
     encoded.removeAll()
     isOverLimit = false
+    (isMigrated, isInsertedAfterAll) = (false, false)
     switch (old.flatMap { $0.isPresent ? $0 : nil }, exists) {
     case (nil, false):
+      if isNotedAsInserted { passing.insert(keyWriter.bytes) }
       // A row that came without a note, by a migration, and went with one.
-      guard isNotedAsGone, !passing.contains(keyWriter.bytes), (old?.life ?? 0) == 0 else {
-        if !isNotedAsGone { passing.insert(keyWriter.bytes) }
+      guard isNotedAsGone, !passing.contains(keyWriter.bytes), old.map(isGoneAgain) ?? true
+      else { return nil }
+      return deleted(RowState(life: old?.nextLife ?? 1))
+    case (nil, true):
+      // Nothing was written to it, or its insert has a note of its own.
+      if masks.allSatisfy({ $0 == 0 }) {
+        if isNotedAsGone { standing.insert(keyWriter.bytes) }
         return nil
       }
-      return deleted(RowState(life: 1))
-    case (nil, true): return try inserted(life: old?.nextLife ?? 1)
+      isMigrated = !isNotedAsInserted || standing.contains(keyWriter.bytes)
+      return try inserted(life: old?.nextLife ?? 1)
     // Written and then deleted: what is kept of the row includes what was written last.
     case (let alive?, false) where isGone && !isNotedAsGone:
       return try updated(alive, wasHeld: wasHeld)
     case (let alive?, false): return deleted(alive)
-    case (let alive?, true): return try updated(alive, wasHeld: wasHeld)
+    case (let alive?, true):
+      isInsertedAfterAll =
+        isNotedAsInserted && alive.stamp == stamp && !standing.contains(keyWriter.bytes)
+      return try updated(alive, wasHeld: wasHeld)
     }
   }
 
@@ -251,6 +278,9 @@ struct NotedRow {
         count += 1
         continue
       case .set:
+        // What the first note left, since an operation holds no more or the column did not show it, the
+        // app has not taken out.
+        if state.stamp(of: id) == stamp { continue }
         guard let change = try change(of: index, in: &state, isComplete: !wasHeld) else { continue }
         differences.append((index, .change(change.bytes)))
         changed[index] = true

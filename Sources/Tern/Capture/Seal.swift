@@ -121,6 +121,7 @@ struct Seal {
     var known = KnownNotes(shape, hasHeld: hasHeld)
     /// Keys that were held aside until this seal.
     var shownAgain: Set<[UInt8]> = []
+    var hasMigrated = false
     while try scan.step() {
       scanned += 1
       if Planted.isActive(.noteLost), (scanned + Int(time.milliseconds)) % 5 == 0 { continue }
@@ -142,6 +143,9 @@ struct Seal {
       let wasHeld = isHeld || hasHeld && shownAgain.contains(row.packedKey)
       let changed = try row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)
       known.insert(row)
+      if hasMigrated, row.isInsertedAfterAll {
+        try transaction.forgetMigrated(shape.id, row.packedKey, from: firstSequence)
+      }
       guard let state = changed else {
         if isHeld { try showAgain(row, &shownAgain, shape) }
         restore(row.lost, of: row, in: index)
@@ -157,6 +161,10 @@ struct Seal {
       isOpen = true
       body.append(raw: row.encoded.bytes)
       try states.put(state, key: row.keyValues, hash: hash)
+      if row.isMigrated {
+        hasMigrated = true
+        try transaction.noteMigrated(shape.id, row.packedKey, sequence: author.stored + 1)
+      }
       if isHeld { try showAgain(row, &shownAgain, shape) }
       if row.exists, old?.isDeleted ?? false {
         try transaction.dropContent(in: .kept, shape.id, row.packedKey)

@@ -233,8 +233,9 @@ final class RowMerger {
       if columns.isEmpty, try !transaction.isHeld(shape.id, key) { return }
       try writer.update(
         key, columns: columns, values: values, aside: reason(state), isWhole: row.kind == .insert)
-    // The row may stand here all the same: a migration put it there, and its author's too.
-    case .stays where old == nil: try writer.removeAndForget(key)
+    // The row of a life that is new here may stand all the same: a migration put it there, and its
+    // author's too.
+    case .stays where !state.isAlive && state.life != old?.life: try writer.removeAndForget(key)
     case .stays, .beaten: break
     }
   }

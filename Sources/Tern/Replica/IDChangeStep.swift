@@ -75,8 +75,10 @@ struct IDChangeStep {
         "UPDATE \(tables.inbox) SET \(side) = ? WHERE \(side) = 0 AND \(side)_time <= ?",
         [former, Int64(bitPattern: time.rawValue)])
     }
-    try execute("DELETE FROM \(tables.undone) WHERE sequence <= ?", [last])
-    try execute("UPDATE \(tables.undone) SET sequence = sequence - ?", [last])
+    for table in [tables.undone, tables.migrated] {
+      try execute("DELETE FROM \(table) WHERE sequence <= ?", [last])
+      try execute("UPDATE \(table) SET sequence = sequence - ?", [last])
+    }
     // The numbers were the former id's. What other copies wrote under that, every pull has left out.
     try execute("DELETE FROM \(tables.offer)")
     let cursor = Planted.isActive(.copyKeepsCursor) ? "cursor" : "NULL"

@@ -140,8 +140,9 @@ struct Installation {
     let transaction = try StoreTransaction(
       db, tables: tables, sql: sql, inboxLimits: inboxLimits, ending: ending)
     let sealed = try Seal.run(in: transaction)
-    // An undo must not take away what was there before.
-    for sequence in sealed where changes.contains(where: \.isNewTable) {
+    // An undo must not take away what was there before: rows, or the texts of a new column.
+    for sequence in sealed
+    where changes.contains(where: { $0.isNewTable || !$0.newTexts.isEmpty }) {
       try transaction.markUndone(sequence)
     }
     try transaction.withoutStrays { try $0.replayWaiting() }

@@ -72,6 +72,7 @@ struct LogTrim {
     delete.bind(1, LogID(author: author, sequence: row.trimmed).rawValue)
     delete.bind(2, LogID(author: author, sequence: last.sequence).rawValue)
     try delete.run()
+    if author == 0 { try transaction.forgetMigrated(upTo: last.sequence) }
     (row.trimmed, row.trimmedTime) = (last.sequence, last.time)
     try transaction.saveTrimmed(row, of: author)
   }

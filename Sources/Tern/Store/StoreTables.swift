@@ -37,6 +37,7 @@ struct StoreTables {
   var conflict: String { prefix + "conflict" }
   var inbox: String { prefix + "inbox" }
   var undone: String { prefix + "undone" }
+  var migrated: String { prefix + "migrated" }
   var unsettled: String { prefix + "unsettled" }
   var forgotten: String { prefix + "forgotten" }
 
@@ -44,7 +45,7 @@ struct StoreTables {
   func rows(of table: Int64) -> String { "\(prefix)row_\(table)" }
 
   /// Tables that came after the format was settled: a file that was not opened since lacks them.
-  var later: [String] { [unsettled, forgotten] }
+  var later: [String] { [unsettled, forgotten, migrated] }
 
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
@@ -143,6 +144,12 @@ struct StoreTables {
       """
       CREATE TABLE IF NOT EXISTS \(undone) (
         sequence INTEGER PRIMARY KEY, is_undo INTEGER NOT NULL)
+      """,
+      // Rows that an own operation has as inserts, because it is the first to write to what a migration brought.
+      """
+      CREATE TABLE IF NOT EXISTS \(migrated) (
+        tbl INTEGER NOT NULL, key BLOB NOT NULL, sequence INTEGER NOT NULL,
+        PRIMARY KEY (tbl, key, sequence)) WITHOUT ROWID
       """,
       // A row, while what was sealed may be what a row held aside waits for, and nobody looked.
       "CREATE TABLE IF NOT EXISTS \(unsettled) (one INTEGER PRIMARY KEY CHECK (one = 1))",

@@ -19,7 +19,8 @@ extension Replica {
   /// known. Extremes stay. Another call takes back the operation before; undoing is not itself undone.
   ///
   /// Seals what was written first. An operation is what one ``write(_:)`` did, or everything between two
-  /// seals. Rows that were there before their table began to sync are never taken away.
+  /// seals. Rows that were there before their table began to sync are never taken away, nor are those
+  /// that a migration brought: the first edit of one stays, and is reported as forgotten.
   ///
   /// Cost: one pass over the log's bytes; of more than 8 rows, every operation is decoded.
   ///

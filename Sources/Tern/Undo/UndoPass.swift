@@ -93,9 +93,12 @@ final class UndoPass {
     _ = try writer.bind(id.key, to: read)
     let state = try read.step() ? try transaction.state(in: read, from: 0) : nil
     read.reset()
+    let isNew = changes[0].kind == .insert && !before.isKnown
     return UndoRow(
       id: id, sql: sql, key: try id.key.withUnsafeBytes { try PackedKey.values($0) },
-      changes: changes, before: before, state: state, shown: try writer.read(id.key),
+      changes: changes, before: before,
+      isMigrated: try isNew && transaction.isMigrated(id.table, id.key, in: target.group.sequences),
+      state: state, shown: try writer.read(id.key),
       isHeld: try transaction.isHeld(id.table, id.key),
       kept: try transaction.storedContent(in: .kept, id.table, id.key), trimmedTime: trimmedTime,
       target: target, authors: transaction.authors)

@@ -7,6 +7,8 @@ struct UndoRow {
   let key: [Value]
   let changes: [LoggedChange]
   let before: RowBefore
+  /// The operation has it as an insert, and a migration had brought it before.
+  let isMigrated: Bool
   let state: RowState?
   /// As it stands in its table, local columns included.
   let shown: [String: Value]?
@@ -34,8 +36,9 @@ struct UndoRow {
       return leave(written, isHeld ? .heldAside : .changedSince)
     }
     if changes[0].kind == .insert, !before.isKnown {
-      // In a log that was trimmed, a row that was written whole looks like one that began.
-      if isTrimmed { return leave(written, .forgotten) }
+      // In a log that was trimmed, a row that was written whole looks like one that began. What a
+      // migration brought is known to no log.
+      if isTrimmed || isMigrated { return leave(written, .forgotten) }
       let isTouched =
         written.contains { !stands($0.target, $0.content, state, shown) }
         || shape.columns.contains { isOthers(state.stamp(of: UInt32($0.id))) }
