@@ -82,6 +82,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case budgetIgnored
   /// Jobs are started although what they require of the network is not there.
   case requirementIgnored
+  /// A step whose work fails does it again at once, in the same attempt.
+  case workRepeated
   /// An answer to an upload is stored, and its job let go by another transaction.
   case answerStoredApart
   /// An upload's answer is taken for that of the one after it.
@@ -110,7 +112,7 @@ package enum Planted: String, CaseIterable, Sendable {
       .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
       .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
       .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
-      .requirementIgnored,
+      .requirementIgnored, .workRepeated,
     ] + ofUploads
   package static let ofUploads: [Planted] = [
     .answerStoredApart, .lateAnswerTaken, .lostUploadAwaited, .uploadNotWithdrawn,

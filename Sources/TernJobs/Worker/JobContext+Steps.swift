@@ -99,7 +99,13 @@ extension JobContext {
     }
     let made = StepFiles(folder: worker.queue.folder)
     try AttemptPoint.reach(.work(name))
-    let result = try await work(made)
+    let result: R
+    do {
+      result = try await work(made)
+    } catch {
+      guard Planted.isActive(.workRepeated) else { throw error }
+      result = try await work(made)
+    }
     try AttemptPoint.reach(.answer(name))
     let content = try JobCoding.encode(result)
     try await worker.settle(made)

@@ -38,6 +38,21 @@ import Testing
     }
   }
 
+  @Test func `a folder with a file more than can be read is refused by name`() async throws {
+    try await Share.run { share in
+      var a = Author(1)
+      let operations = a.next(1)
+      _ = try await share.remote(a.id).push(operations)
+      for number in 1..<10_000 { try share.write(Data(), to: "\(number).tern") }
+      #expect(try await share.fresh().operations == operations)
+      try share.write(Data(), to: "over.tern")
+      let error = await #expect(throws: RemoteError.self) { try await share.fresh() }
+      #expect(error?.code == .tooLarge && error?.message.contains("10001") == true)
+      try share.remove("over.tern")
+      #expect(try await share.fresh().operations == operations)
+    }
+  }
+
   @Test func `a space's folder that leads elsewhere is refused by name`() async throws {
     try await Share.run { share in
       try await Share.run { elsewhere in

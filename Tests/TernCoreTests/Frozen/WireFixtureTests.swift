@@ -12,8 +12,8 @@ import Testing
   /// As hexadecimal digits, 32 bytes a line.
   private static func bytes(_ name: String) throws -> [UInt8] {
     let file = folder.appending(path: "\(name).hex")
-    // Until the formats are frozen nothing is kept.
-    guard FileManager.default.fileExists(atPath: folder.path) else {
+    // A file that is not there fails, but for whoever makes it.
+    guard ProcessInfo.processInfo.environment["TERN_MAKE_FIXTURES"] == nil else {
       return try #require(try made()[name])
     }
     let text = try String(contentsOf: file, encoding: .utf8)

@@ -35,6 +35,7 @@ import Testing
     .limitIgnored: .limits, .sweepForgotten: .sweep, .pauseIgnored: .pause,
     .priorityIgnored: .order, .replacedInPart: .replace, .laneOverfilled: .lanes,
     .tokenUntaken: .rate, .budgetIgnored: .budget, .requirementIgnored: .requirement,
+    .workRepeated: .retry,
   ]
 
   // The conformance is a database's, in which uploads are rows like others.

@@ -5,8 +5,8 @@ import TernTesting
 import TestProcesses
 import Testing
 
-/// A server whose answer to every pull is the same.
-private struct HostileTransport: HTTPTransport {
+/// A server whose answer to every pull is the same, and to whoever wants a part of a snapshot.
+struct HostileTransport: HTTPTransport {
   let batch: [UInt8]
   var greeting = #"{"epoch":"e","heads":{},"now":\#(Forger.now),"position":1}"#
 
@@ -18,6 +18,10 @@ private struct HostileTransport: HTTPTransport {
           "Content-Type": "application/vnd.tern.batch", "Tern-Cursor": "1", "Tern-More": "0",
           "Tern-Now": "\(Forger.now)",
         ], body: HTTPBody(batch))
+    }
+    if request.url.contains("/parts/") {
+      return HTTPResponse(
+        status: 200, headers: ["Content-Type": "application/octet-stream"], body: HTTPBody(batch))
     }
     let receipt = #"{"accepted":0,"now":\#(Forger.now),"position":1}"#
     let text = request.method == .post ? receipt : greeting

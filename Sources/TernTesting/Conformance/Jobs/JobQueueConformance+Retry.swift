@@ -8,13 +8,17 @@ extension JobQueueConformance {
         $0.handle(Errand.self) { job, context in
           stage.note("try")
           try await context.step("once") {}
-          throw JobFailure(.failed, "the service would not")
+          try await context.step("ask") {
+            stage.note("ask")
+            throw JobFailure(.failed, "the service would not")
+          }
         }
       }
       let id = try stage.enqueue(Errand(name: "hopeless"))
       try stage.harness.drain()
       try stage.requireNotes(
-        .drains, ["0 try", "1 try", "3 try", "7 try"], "attempts under the standard policy")
+        .drains, ["0 try", "0 ask", "1 try", "1 ask", "3 try", "3 ask", "7 try", "7 ask"],
+        "attempts under the standard policy, and what each asks")
       let record = try stage.record(id)
       try requireEqual(.drains, record?.state, .failed, "the state after the last attempt")
       try requireEqual(.drains, record?.failures, 4, "failures that count")

@@ -33,7 +33,7 @@ extension JobLedger {
     }
   }
 
-  private func policy(_ kind: String) -> RetryPolicy {
+  func policy(_ kind: String) -> RetryPolicy {
     switch kind {
     case Scan.name: Scan.retry
     case Upload.name: Upload.retry

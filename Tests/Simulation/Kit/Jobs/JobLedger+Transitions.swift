@@ -151,6 +151,7 @@ extension JobLedger {
     guard commit.draft.retried.contains(old.id) || isRevived else {
       return fail(.drains, "job \(old.id), \(old.state), came back by itself")
     }
+    entries[old.id]?.requests = [:]
     if new.failures != 0 || new.unreached != 0 || new.deaths != 0 || new.ready > now {
       fail(.drains, "job \(old.id) came back as \(describe(new))")
     }
@@ -220,6 +221,7 @@ extension JobLedger {
       attempt.end?.kind == .entrusted
     else { return fail(.drains, "job \(old.id), running, was started") }
     checkEntrusted(old, between, attempt, commit)
+    explain(attempt, old, between)
     checkClaim(between, new, commit)
   }
 
@@ -231,6 +233,7 @@ extension JobLedger {
       return fail(.drains, "job \(id) ended without having begun")
     }
     entries[id]?.attempt = nil
+    defer { explain(attempt, old, new) }
     if attempt.run != commit.process.run {
       // Its worker is dead or was cancelled, and the next one frees it.
       let isAlive = attempt.process == ObjectIdentifier(commit.process)

@@ -67,6 +67,8 @@ extension JobProcess {
     let isText = storesText
     let result = try await context.step(step.name) { files in
       ledger.work(id, step.name)
+      try checkAlive()
+      ledger.send(id, step.name, self)
       let answer = try await world.services.call(
         step.service, "job \(id) \(step.name)", while: checkAlive)
       try checkFiles(context)
@@ -109,6 +111,8 @@ extension JobProcess {
       last += 1
       let name = "\(step.name).\(last)"
       ledger.work(id, name)
+      try checkAlive()
+      ledger.send(id, name, self)
       let answer = try await world.services.call(
         step.service, "job \(id) \(name)", while: checkAlive)
       try await context.save(position, last) { db in

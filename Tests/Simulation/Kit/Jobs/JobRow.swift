@@ -111,6 +111,10 @@ struct JobEntry {
   var triedIn = 0
   /// The handler returned and that was committed.
   var isDone = false
+  /// By name.
+  var requests: [String: RequestTally] = [:]
+  /// What its handler sent after the job was taken from it.
+  var lateSends = 0
 
   struct Attempt {
     /// Which worker's run has it.
@@ -121,6 +125,8 @@ struct JobEntry {
     /// The network as it began, as far as that can be told.
     var before: [NetworkPath]
     var end: End?
+    /// The names of what it sent.
+    var sent: Set<String> = []
     /// The names of uploads that it handed over, that it was told are refused, and of which it made
     /// nothing.
     var entrusted: Set<String> = []

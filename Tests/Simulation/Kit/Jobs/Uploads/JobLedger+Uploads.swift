@@ -125,6 +125,7 @@ extension JobLedger {
     if !book.ids.insert(begun.id).inserted {
       fail(.effectsHappenOnce, "job \(id) begins \(name) as \(begun.id), which was another upload")
     }
+    send(id, name, commit.process)
     let seconds = uploadWork(id, name)?.seconds ?? 0
     let length = begun.until - begun.since
     if commit.after[id]?.state != .running || begun.isAwaited
