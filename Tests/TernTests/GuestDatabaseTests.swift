@@ -30,7 +30,7 @@ private func with<T>(_ kind: Kind, _ body: (any DatabaseWriter, String) async th
 }
 
 /// Waits for a value; GRDB may tell of the same one more than once.
-private func expectNext<T: Equatable>(
+func expectNext<T: Equatable>(
   _ value: T, _ values: inout AsyncValueObservation<T>.Iterator
 ) async throws {
   while let next = try await values.next() {

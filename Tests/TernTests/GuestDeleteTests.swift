@@ -229,4 +229,48 @@ private func pair(_ rule: DeleteRule) throws -> (Device, Device) {
     try meet(again, b)
     #expect(try again.column("SELECT a || n FROM t WHERE id = '1'") == ["A6"])
   }
+
+  @Test(arguments: ["a", "b"])
+  func `what is kept follows a column whose name changed its case, now or before`(_ name: String)
+    throws
+  {
+    var (a, b) = try pair(.updateWins)
+    let capital = "ALTER TABLE t RENAME COLUMN a TO A"
+    a = try a.upgraded(schema(.updateWins, version: 2), capital)
+    try a.execute("DELETE FROM child; DELETE FROM t")
+    try a.store.seal()
+    let tables = [
+      SyncTable(
+        "t", merge: ["n": .counter], deletes: .updateWins, local: ["mine"],
+        renamed: name == "a" ? [:] : [name: "a"]),
+      SyncTable("child", deletes: .updateWins),
+    ]
+    a = try a.upgraded(
+      SyncSchema(version: 3, tables: tables), capital, "ALTER TABLE t RENAME COLUMN A TO \(name)")
+    try b.execute("UPDATE t SET a = 'new' WHERE id = '1'; UPDATE t SET n = 7 WHERE id = '2'")
+    try a.pull(from: b)
+    #expect(try a.column("SELECT \(name) || n FROM t ORDER BY id") == ["new5", "Z7"])
+    #expect(try a.rows("SELECT 1 FROM grdb_tern_main_kept WHERE tbl = 1").isEmpty)
+  }
+
+  @Test func `what is held aside follows a column whose name changes its case`() throws {
+    let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, Title, n"
+    let tables = [SyncTable("t")]
+    var a = try Device(SyncSchema(version: 1, tables: tables), id: 1) {
+      try $0.execute(sql: "\(creation) CHECK (n < 5))")
+    }
+    let b = try Device(SyncSchema(version: 1, tables: tables), id: 2) {
+      try $0.execute(sql: "\(creation))")
+    }
+    try b.execute("INSERT INTO t VALUES ('1', 'first', 9)")
+    try a.pull(from: b)
+    #expect(try a.store.counts().heldAside == 1)
+    a = try a.upgraded(
+      SyncSchema(version: 2, tables: tables), "ALTER TABLE t RENAME COLUMN Title TO title")
+    try b.commit("UPDATE t SET Title = 'second'")
+    try b.commit("UPDATE t SET n = 1")
+    try a.pull(from: b)
+    #expect(try a.column("SELECT title || n FROM t") == ["second1"])
+    try expectHealthy(a)
+  }
 }

@@ -12,6 +12,15 @@ private let family = """
     id TEXT NOT NULL PRIMARY KEY, parent TEXT REFERENCES parent ON DELETE CASCADE, name);
   """
 
+extension Configuration {
+  /// Without foreign keys: with them SQLite refuses every write to a child whose parent it does not know.
+  fileprivate static var unchecked: Configuration {
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    return configuration
+  }
+}
+
 @Suite struct GuestReferenceTests {
   @Test(arguments: [["child", "parent"], ["parent", "child"]])
   func `children that come before their parents wait for them`(_ order: [String]) throws {
@@ -154,5 +163,64 @@ private let family = """
         version: 1, tables: [SyncTable("parent"), SyncTable("child")]), id: 5)
     #expect(try again.store.counts().operations == 1)
     #expect(try again.store.canonicalState() == b.store.canonicalState())
+  }
+
+  @Test(arguments: ["gone", "gone (id)", "parent (none)", "parent (id, name)"])
+  func `a parent that SQLite knows nothing of holds no child aside, and no merge up`(
+    _ reference: String
+  ) throws {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("parent"), SyncTable("child")])
+    let named = reference.contains(",") ? "parent, name" : "parent"
+    let devices = try (1...3).map { id in
+      try Device(schema, id: UInt64(id), database: DatabaseQueue(configuration: .unchecked)) {
+        try $0.execute(
+          sql: """
+            CREATE TABLE parent (id TEXT NOT NULL PRIMARY KEY);
+            CREATE TABLE child (id TEXT NOT NULL PRIMARY KEY, parent TEXT, name,
+              other TEXT REFERENCES parent, FOREIGN KEY (\(named)) REFERENCES \(reference));
+            """)
+      }
+    }
+    let (a, b, c) = (devices[0], devices[1], devices[2])
+    try a.execute(
+      """
+      INSERT INTO child VALUES
+        ('1', 'p', 'n', NULL), ('2', NULL, NULL, NULL), ('3', 'p', 'n', 'x')
+      """)
+    try meet(a, b)
+    // The other key counts as ever.
+    #expect(try b.column("SELECT id FROM child ORDER BY 1") == ["1", "2"])
+    try b.execute("UPDATE child SET name = 'm'")
+    try meet(a, b)
+    #expect(try a.column("SELECT name FROM child ORDER BY id") == ["m", "m", "n"])
+    try c.load(Parts(of: b))
+    #expect(try c.column("SELECT id FROM child ORDER BY 1") == ["1", "2"])
+    #expect(try c.store.canonicalState() == b.store.canonicalState())
+  }
+
+  @Test func `a parent that a migration makes counts from then on`() throws {
+    let creation = """
+      CREATE TABLE child (id TEXT NOT NULL PRIMARY KEY, parent TEXT REFERENCES parent, name)
+      """
+    let old = SyncSchema(version: 1, tables: [SyncTable("child")])
+    let devices = try (1...2).map { id in
+      try Device(
+        DatabaseQueue(configuration: .unchecked), old, id: UInt64(id),
+        migrator: .steps([creation]))
+    }
+    try devices[0].execute("INSERT INTO child VALUES ('1', NULL, 'n')")
+    try meet(devices[0], devices[1])
+    let new = SyncSchema(version: 2, tables: [SyncTable("child"), SyncTable("parent")])
+    let parent = "CREATE TABLE parent (id TEXT NOT NULL PRIMARY KEY, name)"
+    let (a, b) = (
+      try devices[0].upgraded(new, creation, parent), try devices[1].upgraded(new, creation, parent)
+    )
+    try a.execute("INSERT INTO child VALUES ('2', 'p', 'n')")
+    try b.pull(from: a)
+    #expect(try b.column("SELECT id FROM child") == ["1"])
+    try a.execute("INSERT INTO parent VALUES ('p', 'P')")
+    try meet(a, b)
+    #expect(try b.column("SELECT id FROM child ORDER BY 1") == ["1", "2"])
+    try expectEqual(a, b, "child", "parent")
   }
 }

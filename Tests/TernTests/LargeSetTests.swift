@@ -1,4 +1,6 @@
+import Foundation
 import GRDB
+import Synchronization
 import Tern
 import Testing
 
@@ -28,6 +30,21 @@ extension Device {
         CASE WHEN json_valid(tags) THEN json_array_length(tags) ELSE tags END FROM t ORDER BY id
         """)
     }
+  }
+}
+
+/// Takes a file's write lock where nobody has it.
+private final class OtherProgram: Sendable {
+  private let databases = Mutex<[DatabaseQueue]>([])
+
+  func lock(_ path: String) {
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    let database = try? DatabaseQueue(path: path, configuration: configuration)
+    guard let database else { return }
+    databases.withLock { $0.append(database) }
+    // Refused where the transaction that is looked at goes on.
+    try? database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
   }
 }
 
@@ -221,5 +238,39 @@ extension Device {
     let again = try a.upgraded(schema(version: 3))
     #expect(try again.sizes == ["1 n 12000"])
     try expectHealthy(again)
+  }
+
+  @Test func `a row whose trigger ends the transaction leaves the lock to whoever wants it`() throws
+  {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "tern-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appending(path: "app.sqlite").path
+    let other = OtherProgram()
+    var configuration = Configuration()
+    configuration.prepareDatabase { db in
+      db.trace { event in
+        let sql = "\(event)"
+        if sql.hasPrefix("DELETE"), sql.contains("WHERE rowid = -1") { other.lock(path) }
+      }
+    }
+    // Older than Tern's triggers, and so behind them.
+    let strict = """
+      CREATE TRIGGER strict AFTER UPDATE ON t WHEN json_array_length(NEW.tags) > 10000 BEGIN
+        SELECT RAISE(ROLLBACK, 'too many'); END
+      """
+    let a = try Device(
+      schema(), id: 1, database: DatabaseQueue(path: path, configuration: configuration)
+    ) { try $0.execute(sql: "\(creation); \(strict)") }
+    let b = try Device(schema(), id: 2) { try $0.execute(sql: creation) }
+    try a.execute("INSERT INTO t VALUES ('1', '[]', 'n')")
+    try meet(a, b)
+    try a.set(0..<6000)
+    try b.set(6000..<12_000)
+    try meet(a, b)
+    // Without that update; the insert that shows the row in its place is none of the trigger's.
+    for device in [a, b] { #expect(try device.sizes == ["1 n 12000"]) }
+    try expectEqual(a, b, "t")
+    try expectRefused(a, "INSERT INTO t VALUES ('2', ?, 'n')", 0..<10_001)
   }
 }

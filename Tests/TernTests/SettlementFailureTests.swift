@@ -151,4 +151,18 @@ private final class LockBehindChange: TransactionObserver {
     #expect(try a.store.counts().heldAside == 0)
     #expect(try !a.store.hasNews())
   }
+
+  @Test func `a seal of nothing waits for no lock, and one of a write does`() async throws {
+    let shared = try Shared()
+    shared.lock()
+    #expect(try await shared.device.replica.seal().isEmpty)
+    #expect(try await shared.device.replica.stateDigests().count == 2)
+    #expect(try await shared.device.replica.history("parent", key: ["p"]).changes.isEmpty)
+    try shared.unlock()
+    try shared.device.execute("INSERT INTO parent VALUES ('p', 'n')")
+    shared.lock()
+    await #expect(throws: DatabaseError.self) { try await shared.device.replica.seal() }
+    try shared.unlock()
+    #expect(try await shared.device.replica.seal() == 1..<2)
+  }
 }

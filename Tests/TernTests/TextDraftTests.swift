@@ -15,6 +15,19 @@ private func pair(_ body: String) throws -> (Device, Device) {
   return (a, b)
 }
 
+/// Two whose databases keep their texts in an encoding.
+private func encoded(_ encoding: String) throws -> (Device, Device) {
+  let devices = try (1...2).map { id in
+    var configuration = Configuration()
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA encoding = '\(encoding)'") }
+    return try Device(
+      schema, id: UInt64(id), database: DatabaseQueue(configuration: configuration)
+    ) { try $0.execute(sql: creation) }
+  }
+  #expect(try devices[0].column("PRAGMA encoding")[0]?.hasPrefix(encoding) == true)
+  return (devices[0], devices[1])
+}
+
 extension Device {
   fileprivate func draft() throws -> TextDraft {
     try #require(
@@ -138,5 +151,56 @@ extension Device {
     try a.save(&empty)
     try meet(a, b)
     #expect(try b.rows("SELECT hex(body) FROM note") == [["61F09F90A7C3A900".databaseValue]])
+  }
+
+  @Test(arguments: ["UTF-8", "UTF-16"])
+  func `a draft reads and writes whatever encoding its database has`(_ encoding: String) throws {
+    let (a, b) = try encoded(encoding)
+    try a.execute("INSERT INTO note VALUES ('1', 'Straße 🐦', 'n')")
+    try meet(a, b)
+    var draft = try a.draft()
+    #expect(draft.text == "Straße 🐦")
+    draft.insert("é\u{0}", at: 0)
+    try a.save(&draft)
+    #expect(try a.draft().text == "é\u{0}Straße 🐦")
+    #expect(try a.column("SELECT unicode(body) || typeof(body) FROM note") == ["233text"])
+    try b.execute("UPDATE note SET body = body || '!'")
+    try meet(a, b)
+    for device in [a, b] { #expect(try device.draft().text == "é\u{0}Straße 🐦!") }
+    try expectEqual(a, b, "note")
+  }
+
+  @Test(arguments: ["UTF-8", "UTF-16"])
+  func `a draft finds its row by any key`(_ encoding: String) throws {
+    let (a, _) = try encoded(encoding)
+    // GRDB would end a text that it binds at its U+0000.
+    try a.execute(
+      """
+      INSERT INTO note VALUES ('k', 'whole', 'n'), ('k' || char(0) || '1', 'first', 'n'),
+        ('k' || char(0) || '2', 'second', 'n')
+      """)
+    var draft = try #require(
+      try a.database.read {
+        try a.replica.draft(of: "body", in: "note", key: [.string("k\u{0}2")], from: $0)
+      })
+    #expect(draft.text == "second")
+    draft.insert("the ", at: 0)
+    try a.save(&draft)
+    #expect(try a.column("SELECT body FROM note") == ["whole", "first", "the second"])
+  }
+
+  @Test func `an observation of a draft sees what others write to its column`() async throws {
+    let (a, _) = try pair("one")
+    let observation = ValueObservation.tracking {
+      try a.replica.draft(of: "body", in: "note", key: ["1"], from: $0)?.text
+    }
+    var texts = observation.values(in: a.database).makeAsyncIterator()
+    try await expectNext("one", &texts)
+    try a.execute("UPDATE note SET body = 'two'")
+    try await expectNext("two", &texts)
+    var draft = try a.draft()
+    draft.write("three")
+    try a.save(&draft)
+    try await expectNext("three", &texts)
   }
 }

@@ -1,6 +1,6 @@
-import Foundation
 import GRDB
 import TernCore
+import TernDatabase
 
 /// A table's declaration in a database in memory, to ask SQLite whether it would take a row.
 struct TableTrial {
@@ -32,10 +32,10 @@ struct TableTrial {
     let values = key + content.keys.sorted().map { content[$0] ?? .null }
     let sql =
       "INSERT OR ABORT INTO \(shape.name.quoted) (\(names.map(\.quoted).joined(separator: ", "))) "
-      + "VALUES (\(values.map(\.mark).joined(separator: ", ")))"
+      + "VALUES (\(values.map { _ in "?" }.joined(separator: ", ")))"
     do {
       try queue.inTransaction { db in
-        try db.execute(sql: sql, arguments: StatementArguments(values.map(\.bound)))
+        try db.runBound(sql, values)
         return .rollback
       }
       return false

@@ -72,7 +72,7 @@ extension Replica {
     let store = store
     let row = try await BlockingWork.shared.run {
       let (_, row) = try store.row(table, key: key)
-      try store.seal()
+      try store.sealNews()
       return row
     }
     return try await Self.reading.run {

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import TernCore
 import TernDatabase
@@ -98,11 +97,10 @@ struct OrderedList {
 
   /// Writes a row's position as any statement of the app's: captured, and told to observers.
   func write(_ orderKey: OrderKey, to key: [Value]) throws {
-    let match = zip(shape.keyColumns, key).map { "\($0.quoted) = \($1.mark)" }
-    let update = try db.cachedStatement(
-      sql: "UPDATE \(shape.qualifiedName) SET \(column.quoted) = ? "
-        + "WHERE \(match.joined(separator: " AND "))")
-    try update.execute(
-      arguments: StatementArguments([orderKey.text.databaseValue] + key.map(\.bound)))
+    let match = shape.keyColumns.map { "\($0.quoted) = ?" }
+    try db.runBound(
+      "UPDATE \(shape.qualifiedName) SET \(column.quoted) = ? "
+        + "WHERE \(match.joined(separator: " AND "))",
+      [Value.string(orderKey.text)] + key)
   }
 }

@@ -14,7 +14,8 @@ extension Replica {
   /// Makes one operation of all that was noted until now, as an engine does before it pushes.
   /// Nobody has to call it: it is for who wants to see what became of a write.
   ///
-  /// One transaction on the writing connection; none where nothing is noted.
+  /// One transaction on the writing connection, and a second where rows that are held aside are to be
+  /// looked at again; none where there is nothing to do, so that it waits for nobody's lock then.
   ///
   /// - Returns: the sequence numbers of the new operations, several where one were too long; empty
   ///   when nothing was noted.
@@ -22,7 +23,7 @@ extension Replica {
   @discardableResult
   public func seal() async throws -> Range<UInt64> {
     let store = store
-    return try await BlockingWork.shared.run { try store.seal() }
+    return try await BlockingWork.shared.run { try store.sealNews() }
   }
 
   /// A number for the merged state of each table, by its name in small letters. Replicas with the
@@ -39,7 +40,7 @@ extension Replica {
   public func stateDigests() async throws -> [String: StateReport.Digest] {
     let store = store
     return try await BlockingWork.shared.run {
-      try store.seal()
+      try store.sealNews()
       return try store.read { try store.digests(in: $0) }
     }
   }

@@ -107,10 +107,11 @@ struct Catalogue {
       if let row {
         let id: Int = row["id"]
         guard rules[id] == column.rule else {
+          let fill = column.rule == .counter ? ", and fill it through the replica, once" : ""
           throw SchemaError(
             .changedRule, table: shape.name, column: column.name,
             "its rows were merged by "
-              + ".\(rules[id]); keep that rule, or add a new column for the new one")
+              + ".\(rules[id]); keep that rule, or add a new column for the new one\(fill)")
         }
         shape.columns[index].id = id
         // Opening again what is as it was writes nothing.

@@ -37,7 +37,8 @@ public struct SchemaError: Error, Hashable, Sendable {
     public static let localWithoutDefault = Code(reason: .localWithoutDefault)
     /// Rows were synced under another primary key.
     public static let changedKey = Code(reason: .changedKey)
-    /// Values or deletes were merged by another rule.
+    /// Values or deletes were merged by another rule. A new column for the new one begins empty: what a
+    /// migration fills into a counter, every device counts as its own.
     public static let changedRule = Code(reason: .changedRule)
     /// Another replica in the same database already syncs the table.
     public static let otherReplica = Code(reason: .otherReplica)

@@ -170,6 +170,12 @@ package final class SQLiteReplicaStore: ReplicaStore {
     return sealed.0
   }
 
+  /// The same, without the write lock where there is nothing to do.
+  @discardableResult
+  func sealNews() throws -> Range<UInt64> {
+    try hasNews() ? seal() : 0..<0
+  }
+
   /// One transaction that may seal. What it sealed may be what a row held aside was waiting for.
   func sealing<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
     let (result, isWaitedFor) = try transaction { transaction in

@@ -84,31 +84,27 @@ private struct TextPlace {
   let sql: TableSQL
   let column: TableShape.Column
 
-  private func match(_ key: [Value]) -> String {
-    zip(sql.shape.keyColumns, key).map { "\($0.quoted) = \($1.mark)" }.joined(separator: " AND ")
+  private var match: String {
+    sql.shape.keyColumns.map { "\($0.quoted) = ?" }.joined(separator: " AND ")
   }
 
   /// In valid UTF-8; `nil` for no row.
   func text(_ key: [Value], _ db: Database) throws -> [UInt8]? {
-    let row = try Row.fetchOne(
-      db,
-      sql: "SELECT CAST(\(column.name.quoted) AS BLOB) FROM \(sql.shape.qualifiedName) "
-        + "WHERE \(match(key))",
-      arguments: StatementArguments(key.map(\.bound)))
-    guard let row else { return nil }
-    let bytes: Data = row[0] ?? Data()
-    return Array(String(decoding: bytes, as: UTF8.self).utf8)
+    // Whatever encoding the file has, SQLite hands out UTF-8; GRDB would end it at a U+0000.
+    let select = try FastStatement(
+      db, "SELECT \(column.name.quoted) FROM \(sql.shape.qualifiedName) WHERE \(match)")
+    try select.registerAccess(in: db)
+    for (index, value) in key.enumerated() { select.bind(Int32(index + 1), copy: value) }
+    return try select.first { Array(select.text(0).utf8) }
   }
 
   /// Through GRDB, so that its observers are told.
   func write(
     _ text: [UInt8], _ delta: TextDelta, _ key: [Value], tables: StoreTables, _ db: Database
   ) throws {
-    try db.execute(
-      sql: "UPDATE \(sql.shape.qualifiedName) SET \(column.name.quoted) = CAST(? AS TEXT) "
-        + "WHERE \(match(key))",
-      // As bytes, since a text may have U+0000.
-      arguments: StatementArguments([Data(text).databaseValue] + key.map(\.bound)))
+    try db.runBound(
+      "UPDATE \(sql.shape.qualifiedName) SET \(column.name.quoted) = ? WHERE \(match)",
+      [Value.text(text)] + key)
     try db.execute(
       sql: "INSERT INTO \(tables.splice) (tbl, col, key, delta) VALUES (?, ?, ?, ?)",
       arguments: [

@@ -2,6 +2,7 @@ import CTernSQLite
 import Foundation
 import GRDB
 import GRDBSQLite
+import TernCore
 
 /// What a statement can be given through SQLite's C API.
 package protocol BindableValue {
@@ -60,6 +61,25 @@ extension Data: BindableValue {
   package func bind(to statement: OpaquePointer, at index: Int32) {
     withUnsafeBytes {
       _ = tern_bind_blob_copy(statement, index, $0.baseAddress, Int32($0.count))
+    }
+  }
+}
+
+/// Texts as they are: GRDB binds none that is not valid UTF-8, and ends one at its first U+0000.
+extension Value: BindableValue {
+  package func bind(to statement: OpaquePointer, at index: Int32) {
+    switch self {
+    case .null: sqlite3_bind_null(statement, index)
+    case .integer(let number): sqlite3_bind_int64(statement, index, number)
+    case .real(let number): sqlite3_bind_double(statement, index, number)
+    case .text(let bytes):
+      bytes.withUnsafeBytes {
+        _ = tern_bind_text_copy(statement, index, $0.baseAddress, Int32($0.count))
+      }
+    case .blob(let bytes):
+      bytes.withUnsafeBytes {
+        _ = tern_bind_blob_copy(statement, index, $0.baseAddress, Int32($0.count))
+      }
     }
   }
 }

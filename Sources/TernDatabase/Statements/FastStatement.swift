@@ -21,6 +21,11 @@ package struct FastStatement {
 
   package var sql: String { owner.sql }
 
+  /// Has a GRDB observation that runs this follow what the statement reads: it does not see who steps it.
+  package func registerAccess(in db: Database) throws {
+    try db.registerAccess(to: owner.databaseRegion)
+  }
+
   // MARK: - Binding; indices begin at 1
 
   package func bind(_ index: Int32, _ value: Int64) {
@@ -60,19 +65,7 @@ package struct FastStatement {
 
   /// Binds a value; SQLite copies it.
   package func bind(_ index: Int32, copy value: Value) {
-    switch value {
-    case .null: sqlite3_bind_null(pointer, index)
-    case .integer(let number): sqlite3_bind_int64(pointer, index, number)
-    case .real(let number): sqlite3_bind_double(pointer, index, number)
-    case .text(let bytes):
-      bytes.withUnsafeBytes {
-        _ = tern_bind_text_copy(pointer, index, $0.baseAddress, Int32($0.count))
-      }
-    case .blob(let bytes):
-      bytes.withUnsafeBytes {
-        _ = tern_bind_blob_copy(pointer, index, $0.baseAddress, Int32($0.count))
-      }
-    }
+    value.bind(to: pointer, at: index)
   }
 
   // MARK: - Running
