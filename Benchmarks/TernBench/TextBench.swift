@@ -29,7 +29,7 @@ struct TextBench {
       makeID: { ReplicaID(high: 0, low: 1) })
     try database.write { try $0.execute(sql: "INSERT INTO note (id) VALUES ('1')") }
     try replica.store.seal()
-    let begin = Self.processorTime
+    let begin = processorTime
     var draft = try database.read {
       try replica.draft(of: "body", in: "note", key: key, from: $0)
     }!
@@ -42,7 +42,7 @@ struct TextBench {
       if isSealing { try replica.store.seal() }
     }
     try replica.store.seal()
-    let time = Self.processorTime - begin
+    let time = processorTime - begin
     let stored = try database.read { db in
       try Int.fetchOne(
         db,
@@ -53,11 +53,5 @@ struct TextBench {
     let perCharacter = Double(stored) / Double(end.unicodeScalars.count)
     print(
       size, isSealing ? "each" : "once", String(format: "%.3f %.2f", time, perCharacter))
-  }
-
-  private static var processorTime: Double {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 }

@@ -57,18 +57,12 @@ struct JobsAmong {
       group.addTask { try await worker.run() }
       // Until it has looked at what there is.
       try await ContinuousClock().sleep(for: .seconds(1))
-      let before = Self.processorTime
+      let before = processorTime
       try await ContinuousClock().sleep(for: time)
-      let spent = Self.processorTime - before
+      let spent = processorTime - before
       group.cancelAll()
       return spent
     }
-  }
-
-  private static var processorTime: Double {
-    var now = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now)
-    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
   }
 
   private func enqueue(_ count: Int, in queue: JobQueue) throws {

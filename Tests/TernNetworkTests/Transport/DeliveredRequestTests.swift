@@ -26,6 +26,12 @@ struct DeliveredRequestTests {
     }
   }
 
+  /// Sends it twice; the first is answered.
+  private func errorOfSecond(_ request: HTTPRequest) async throws -> HTTPError? {
+    _ = try await transport.send(request).collect(limit: 1)
+    return await transport.error(of: request)
+  }
+
   @Test(
     "counts as lost when nobody is there for the second attempt",
     arguments: [
@@ -40,8 +46,7 @@ struct DeliveredRequestTests {
     defer { server.stop() }
     var request = HTTPRequest(method, server.url, body: body)
     request.isRepeatable = isRepeatable
-    _ = try await transport.send(request).collect(limit: 1)
-    let error = await transport.error(of: request)
+    let error = try await errorOfSecond(request)
     #expect(error?.code == .connectionLost)
     #expect(error?.mayHaveArrived == true)
     #expect(error?.advice == .interrupted(isLocal: true))
@@ -58,8 +63,7 @@ struct DeliveredRequestTests {
     defer { server.stop() }
     let request = HTTPRequest(
       .put, server.url, body: .segments([.file(FileSegment(file.path))]), deadline: .seconds(20))
-    _ = try await transport.send(request).collect(limit: 1)
-    let error = await transport.error(of: request)
+    let error = try await errorOfSecond(request)
     #expect(error?.code == .connectionLost)
     #expect(error?.mayHaveArrived == true)
   }
@@ -87,8 +91,7 @@ struct DeliveredRequestTests {
     defer { server.stop() }
     let request = HTTPRequest(
       .put, server.url, body: .segments([.file(FileSegment(file.path))]), deadline: .seconds(20))
-    _ = try await transport.send(request).collect(limit: 1)
-    let error = await transport.error(of: request)
+    let error = try await errorOfSecond(request)
     #expect(error?.code == .fileChanged)
     #expect(error?.mayHaveArrived == false)
   }

@@ -5,18 +5,7 @@ import Testing
 /// A space in a shared folder as it was written when the format was frozen. The files are never made
 /// again: a change that fails here makes a new format, and still has to read this one.
 @Suite struct FolderFixtureTests {
-  /// Where a folder comes from.
-  enum Origin: CaseIterable {
-    /// The files that are kept.
-    case kept
-    /// What today's code makes in their place.
-    case made
-  }
-
-  private static let kept = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../Fixtures/v1/folder", directoryHint: .isDirectory).standardized
-  private static let isMaking = ProcessInfo.processInfo.environment["TERN_MAKE_FIXTURES"] != nil
-  static var origins: [Origin] { isMaking ? [.made] : Origin.allCases }
+  private static let kept = FixtureOrigin.kept("v1/folder")
 
   private static let ada = ReplicaID(high: 0xA, low: 0xA1)
   private static let bob = ReplicaID(high: 0xB, low: 0xB2)
@@ -66,17 +55,10 @@ import Testing
       folder, space: spaceName, writer: { writer }, files: DurableFile(isSynced: false))
   }
 
-  private func withCopy(_ origin: Origin, _ body: (URL) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(
-      path: "tern-folder-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    switch origin {
-    case .kept: try FileManager.default.copyItem(at: Self.kept, to: folder)
-    case .made:
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      try await Self.make(in: folder)
-    }
-    try await body(folder)
+  private func withCopy(
+    _ origin: FixtureOrigin, _ body: (URL) async throws -> Void
+  ) async throws {
+    try await origin.withCopy(of: Self.kept, making: Self.make, body)
   }
 
   private func everything(in folder: URL, reader: ReplicaID = Forger.id) async throws
@@ -102,8 +84,8 @@ import Testing
 
   // MARK: - What they are
 
-  @Test(arguments: FolderFixtureTests.origins)
-  func `it is read, whole and by whoever wrote it`(_ origin: Origin) async throws {
+  @Test(arguments: FixtureOrigin.all)
+  func `it is read, whole and by whoever wrote it`(_ origin: FixtureOrigin) async throws {
     try await withCopy(origin) { folder in
       let remote = Self.remote(folder, Forger.id)
       #expect(
@@ -131,9 +113,9 @@ import Testing
     }
   }
 
-  @Test(arguments: FolderFixtureTests.origins)
+  @Test(arguments: FixtureOrigin.all)
   func `its files are what is written today, byte for byte where nothing is compressed`(
-    _ origin: Origin
+    _ origin: FixtureOrigin
   ) async throws {
     try await withCopy(origin) { folder in
       var forms: [UInt8] = []
@@ -170,9 +152,9 @@ import Testing
     }
   }
 
-  @Test(arguments: FolderFixtureTests.origins)
+  @Test(arguments: FixtureOrigin.all)
   func `who wrote it goes on in it, and what is torn off is as if it had not been written`(
-    _ origin: Origin
+    _ origin: FixtureOrigin
   ) async throws {
     try await withCopy(origin) { folder in
       let file = folder.appending(path: Self.adas)
@@ -196,7 +178,7 @@ import Testing
   }
 
   /// Writes the files where there are none: `TERN_MAKE_FIXTURES=1`.
-  @Test(.enabled(if: FolderFixtureTests.isMaking))
+  @Test(.enabled(if: FixtureOrigin.isMaking))
   func `the files are made once`() async throws {
     // Refuses to overwrite.
     try #require(!FileManager.default.fileExists(atPath: Self.kept.path(percentEncoded: false)))

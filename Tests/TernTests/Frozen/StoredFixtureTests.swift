@@ -6,33 +6,16 @@ import Testing
 /// A database as it was written when the format was frozen. The file is never made again: a change
 /// that fails here makes a new format, and still has to open this one.
 @Suite struct StoredFixtureTests {
-  /// Where a database comes from.
-  enum Origin: CaseIterable {
-    /// The file that is kept.
-    case kept
-    /// What today's code makes in its place.
-    case made
-  }
+  private static let kept = FixtureOrigin.kept("v1")
 
-  private static let kept = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../Fixtures/v1").standardized.path
-
-  /// A file that is not there fails, but for whoever makes it.
-  static var origins: [Origin] {
-    ProcessInfo.processInfo.environment["TERN_MAKE_FIXTURES"] == nil ? Origin.allCases : [.made]
-  }
-
-  private func withCopy(_ origin: Origin, _ body: (String) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory
-      .appending(path: "tern-stored-\(ProcessInfo.processInfo.globallyUniqueString)").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    switch origin {
-    case .kept: try FileManager.default.copyItem(atPath: Self.kept, toPath: folder)
-    case .made:
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      try await StoredSpecimen.make(in: folder)
+  private func withCopy(
+    _ origin: FixtureOrigin, _ body: (String) async throws -> Void
+  ) async throws {
+    try await origin.withCopy(of: Self.kept) {
+      try await StoredSpecimen.make(in: $0.path)
+    } _: {
+      try await body($0.appending(path: "replica.sqlite").path)
     }
-    try await body(folder + "/replica.sqlite")
   }
 
   private func parts(beside path: String) throws -> Parts {
@@ -64,8 +47,8 @@ import Testing
     #expect((books.first?["place"] as String?).flatMap { OrderKey($0) } != nil)
   }
 
-  @Test(arguments: StoredFixtureTests.origins)
-  func `it is read, and nothing in it is broken`(_ origin: Origin) async throws {
+  @Test(arguments: FixtureOrigin.all)
+  func `it is read, and nothing in it is broken`(_ origin: FixtureOrigin) async throws {
     try await withCopy(origin) { path in
       let diagnosis = try DatabaseDiagnosis(path: path)
       #expect(diagnosis.findings.map { "\($0)" } == [])
@@ -85,8 +68,10 @@ import Testing
     }
   }
 
-  @Test(arguments: StoredFixtureTests.origins)
-  func `it is opened, and ends equal with a device that is new`(_ origin: Origin) async throws {
+  @Test(arguments: FixtureOrigin.all)
+  func `it is opened, and ends equal with a device that is new`(_ origin: FixtureOrigin)
+    async throws
+  {
     try await withCopy(origin) { path in
       let device = try StoredSpecimen.open(DatabaseQueue(path: path))
       #expect(try device.store.replicaID() == StoredSpecimen.own)
@@ -122,8 +107,8 @@ import Testing
     }
   }
 
-  @Test(arguments: StoredFixtureTests.origins)
-  func `its jobs go on`(_ origin: Origin) async throws {
+  @Test(arguments: FixtureOrigin.all)
+  func `its jobs go on`(_ origin: FixtureOrigin) async throws {
     try await withCopy(origin) { path in
       let database = try DatabaseQueue(path: path)
       let queue = try await JobQueue.open(database)
@@ -159,18 +144,19 @@ import Testing
   }
 
   /// Writes the files where there are none: `TERN_MAKE_FIXTURES=1`.
-  @Test(.enabled(if: ProcessInfo.processInfo.environment["TERN_MAKE_FIXTURES"] != nil))
+  @Test(.enabled(if: FixtureOrigin.isMaking))
   func `the files are made once`() async throws {
     // Refuses to overwrite.
-    try #require(!FileManager.default.fileExists(atPath: Self.kept + "/replica.sqlite"))
+    try #require(
+      !FileManager.default.fileExists(atPath: Self.kept.appending(path: "replica.sqlite").path))
     // Elsewhere, because the folder of the jobs' files knows by its path whose it is.
     try await withCopy(.made) { path in
-      try FileManager.default.createDirectory(atPath: Self.kept, withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(at: Self.kept, withIntermediateDirectories: true)
       let folder = URL(filePath: path).deletingLastPathComponent().path
       for name in try FileManager.default.contentsOfDirectory(atPath: folder)
       where !name.hasSuffix("-jobs.lock") {
         try FileManager.default.copyItem(
-          atPath: "\(folder)/\(name)", toPath: "\(Self.kept)/\(name)")
+          atPath: "\(folder)/\(name)", toPath: Self.kept.appending(path: name).path)
       }
     }
   }

@@ -17,17 +17,6 @@ import Testing
     return make(&forger, rough + missing)
   }
 
-  /// As it stands in a frame, uncompressed.
-  private static func frame(count: Int, _ content: [UInt8]) -> [UInt8] {
-    var writer = ByteWriter()
-    writer.append(raw: Array("TRN1".utf8))
-    writer.append(byte: 0)
-    writer.append(varint: UInt64(count))
-    writer.append(varint: UInt64(content.count))
-    writer.append(raw: content)
-    return writer.bytes
-  }
-
   private static func content(_ operations: [SyncOperation]) -> [UInt8] {
     var writer = ByteWriter()
     for operation in operations {
@@ -49,24 +38,11 @@ import Testing
     try await victim.checkIntact(location: location)
   }
 
-  private func refuses(
-    _ batch: [UInt8], _ reason: String, location: SourceLocation = #_sourceLocation
-  ) async throws {
-    let victim = try await Victim(.sqlite)
-    let error = await #expect(throws: RemoteError.self, sourceLocation: location) {
-      try await victim.sync(with: HostileTransport(batch: batch).remote)
-    }
-    #expect(error?.code == .unexpectedAnswer, sourceLocation: location)
-    #expect(error?.message.contains(reason) == true, "\(String(describing: error))")
-    #expect(try victim.store.versionVector()[Forger.id] == 0, sourceLocation: location)
-    try await victim.checkIntact(location: location)
-  }
-
   @Test func `operations of a batch`() async throws {
     var forger = Forger()
     let full = (0..<Batch.Limit.operations).map { _ in forger.write() }
     try await takes(Batch(full).encoded(), full.count)
-    try await refuses(Batch(full + [forger.write()]).encoded(), "batch is over its limit")
+    try await Victim.refuses(Batch(full + [forger.write()]).encoded(), "batch is over its limit")
   }
 
   @Test func `bytes of a batch`() async throws {
@@ -80,16 +56,16 @@ import Testing
     }
     let (full, over) = (content(Batch.Limit.bytes), content(Batch.Limit.bytes + 1))
     #expect(full.count == Batch.Limit.bytes && over.count == full.count + 1)
-    try await takes(Self.frame(count: 2, full), 2)
-    try await refuses(Self.frame(count: 2, over), "batch is over its limit")
+    try await takes(HostileTransport.frame(count: 2, full), 2)
+    try await Victim.refuses(HostileTransport.frame(count: 2, over), "batch is over its limit")
   }
 
   @Test func `bytes of an answer, whatever is in it`() async throws {
     let rest = [UInt8](repeating: 0, count: Batch.Limit.bytes)
-    var answer = Self.frame(count: 0, rest)
+    var answer = HostileTransport.frame(count: 0, rest)
     answer += [UInt8](repeating: 0, count: Batch.Limit.bytes + 64 - answer.count)
-    try await refuses(answer, "the server's batch can't be read")
-    try await refuses(answer + [0], "the limit of \(Batch.Limit.bytes + 64)")
+    try await Victim.refuses(answer, "the server's batch can't be read")
+    try await Victim.refuses(answer + [0], "the limit of \(Batch.Limit.bytes + 64)")
   }
 
   @Test func `bytes of an operation`() async throws {
@@ -99,7 +75,7 @@ import Testing
     #expect(full.bytes.count == SyncOperation.Limit.bytes)
     #expect(over.bytes.count == SyncOperation.Limit.bytes + 1)
     try await takes(Batch([full]).encoded(), 1)
-    try await refuses(Batch([over]).encoded(), "operation is over its limit")
+    try await Victim.refuses(Batch([over]).encoded(), "operation is over its limit")
   }
 
   @Test func `replicas that an operation's author had seen`() async throws {
@@ -109,7 +85,7 @@ import Testing
       return forger.row(Forger.packed("good"))
     }
     try await takes(Batch([operation(SyncOperation.Limit.seen)]).encoded(), 1)
-    try await refuses(
+    try await Victim.refuses(
       Batch([operation(SyncOperation.Limit.seen + 1)]).encoded(), "seen count is over its limit")
   }
 
