@@ -11,6 +11,9 @@ let strict: [SwiftSetting] =
   [.enableUpcomingFeature("ExistentialAny")]
   + (Context.environment["CI"] == nil ? [] : [.treatAllWarnings(as: .error)])
 
+// The tests' own code, which takes most of an optimised build's time and is not what apps ship.
+let testing = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 let package = Package(
   name: "tern",
   platforms: [.iOS(.v18), .macOS(.v15)],
@@ -99,11 +102,11 @@ let package = Package(
     .testTarget(
       name: "TernCoreTests", dependencies: ["TernCore", "TernTesting", "FuzzKit", "EditingTraces"],
       exclude: ["Fixtures"],
-      swiftSettings: strict),
+      swiftSettings: testing),
     .target(
       name: "FuzzKit", dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
       path: "Tests/Fuzz/Kit", swiftSettings: strict),
-    .testTarget(name: "FuzzCorpusTests", dependencies: ["FuzzKit"], swiftSettings: strict),
+    .testTarget(name: "FuzzCorpusTests", dependencies: ["FuzzKit"], swiftSettings: testing),
     .executableTarget(
       name: "JobProcess",
       dependencies: ["Tern", "TernTelemetry", .product(name: "GRDB", package: "GRDB.swift")],
@@ -115,21 +118,21 @@ let package = Package(
         .product(name: "InMemoryLogging", package: "swift-log", condition: telemetry),
         .product(name: "MetricsTestKit", package: "swift-metrics", condition: telemetry),
       ],
-      swiftSettings: strict),
+      swiftSettings: testing),
     .testTarget(
       name: "TernTests", dependencies: ["Tern", "TernTesting", "TestProcesses"],
       exclude: ["Fixtures"],
-      swiftSettings: strict),
+      swiftSettings: testing),
     .testTarget(
       name: "TernServerTests", dependencies: ["TernCore", "TernServer", "TernTool"],
       exclude: ["Fixtures"],
-      swiftSettings: strict),
+      swiftSettings: testing),
     .testTarget(
       name: "TernNetworkTests",
       dependencies: [
         "TernNetwork", "Tern", "TernTesting", "TestProcesses", "PathProbe", "JobProcess",
       ],
-      exclude: ["Fixtures"], swiftSettings: strict),
+      exclude: ["Fixtures"], swiftSettings: testing),
     .executableTarget(
       name: "PathProbe", dependencies: ["TernNetwork"], path: "Tests/PathProbe",
       swiftSettings: strict),
@@ -158,7 +161,7 @@ let package = Package(
     .testTarget(
       name: "InterpreterTests",
       dependencies: ["InterpreterKit", "interpreter", "TernNetwork", "TestProcesses"],
-      swiftSettings: strict),
+      swiftSettings: testing),
     .executableTarget(
       name: "translate",
       dependencies: [
@@ -173,7 +176,7 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Hummingbird", package: "hummingbird", condition: server),
       ],
-      swiftSettings: strict),
+      swiftSettings: testing),
     .target(
       name: "RecognizerKit",
       dependencies: [
@@ -192,7 +195,7 @@ let package = Package(
     .testTarget(
       name: "RecognizerTests",
       dependencies: ["RecognizerKit", "recognizer", "TernNetwork", "TestProcesses"],
-      swiftSettings: strict),
+      swiftSettings: testing),
     .executableTarget(
       name: "scan",
       dependencies: [
@@ -206,7 +209,7 @@ let package = Package(
         "RecognizerKit", "scan", "Tern", "TernTool", "TestProcesses",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
-      swiftSettings: strict),
+      swiftSettings: testing),
     .target(
       name: "CPowerLossVFS",
       dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
@@ -217,14 +220,14 @@ let package = Package(
       path: "Tests/CFaultVFS"),
     .testTarget(
       name: "FaultTests", dependencies: ["Tern", "TernServer", "TernTesting", "CFaultVFS"],
-      path: "Tests/Faults", swiftSettings: strict),
+      path: "Tests/Faults", swiftSettings: testing),
     .executableTarget(
       name: "PowerLossWriter", dependencies: ["TernDatabase", "CPowerLossVFS"],
       path: "Tests/PowerLossWriter", swiftSettings: strict),
     .testTarget(
       name: "TernDatabaseTests",
       dependencies: ["TernDatabase", "CPowerLossVFS", "PowerLossWriter", "TestProcesses"],
-      swiftSettings: strict),
+      swiftSettings: testing),
     .target(name: "TestProcesses", path: "Tests/Processes", swiftSettings: strict),
     .target(
       name: "CrashKit", dependencies: ["Tern", "TernTesting", "TestProcesses"],
@@ -238,7 +241,7 @@ let package = Package(
     .testTarget(
       name: "CrashTests",
       dependencies: ["CrashKit", "CrashDevice", "TernTool", "scan", "recognizer"],
-      path: "Tests/Crash/Tests", swiftSettings: strict),
+      path: "Tests/Crash/Tests", swiftSettings: testing),
     .target(
       name: "SimulationKit", dependencies: ["Tern", "TernServer", "TernTesting"],
       path: "Tests/Simulation/Kit", swiftSettings: strict),
@@ -247,17 +250,17 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "SimulationTests", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tests",
-      swiftSettings: strict),
+      swiftSettings: testing),
     .executableTarget(
       name: "FolderWriter", dependencies: ["Tern", "TernTesting"], path: "Tests/FolderWriter",
       swiftSettings: strict),
     .testTarget(
       name: "EngineTests",
       dependencies: ["Tern", "TernServer", "TernTesting", "TestProcesses", "FolderWriter"],
-      swiftSettings: strict),
+      swiftSettings: testing),
     .testTarget(
       name: "PackageTests",
       dependencies: ["Tern", "TernServer", "TernTool", "TestProcesses", "library"],
-      swiftSettings: strict),
+      swiftSettings: testing),
   ]
 )
