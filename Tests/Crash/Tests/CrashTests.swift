@@ -41,7 +41,11 @@ struct CrashTests {
     var conditions = FleetConditions()
     conditions.bug = bug
     let tally = await run(.small(under: conditions))
-    #expect(!tally.violations.isEmpty)
+    // What was written and what is there differ; that a fleet could not be made says nothing.
+    let signs = ["and its writes", "another state than", "last text", "is at most"]
+    #expect(
+      tally.violations.contains { violation in signs.contains { violation.contains($0) } },
+      "\(tally.violations)")
   }
 
   /// Waiting for processes would hold up other tests on Swift's own threads.
