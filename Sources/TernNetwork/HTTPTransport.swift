@@ -1,8 +1,8 @@
 /// Carries HTTP exchanges: libcurl on Linux, URLSession on Apple platforms, a script in tests.
 ///
 /// A transport follows no redirects, keeps no cookies, and reads no credentials from anywhere but
-/// the request, so what a request carries goes to the request's own origin only. Any number of
-/// exchanges run at once.
+/// the request, so what a request carries goes to the request's own origin only
+/// (``RedirectingTransport`` follows, and sees to that). Any number of exchanges run at once.
 public protocol HTTPTransport: Sendable {
   /// Sends a request and returns when the answer's head has arrived; the body follows as it comes.
   ///

@@ -2,7 +2,8 @@ import TernNetwork
 
 /// The streams of LaunchDarkly's contract tests, `ssetests/` in launchdarkly/sse-contract-tests: basic
 /// parsing, byte order marks, comments and line feeds. In what pieces they send them does not matter
-/// here, where each stream is read in all. Reconnecting is the caller's with Tern: `EventStreamTests`.
+/// here, where each stream is read in all. Reconnecting is the caller's with Tern: `EventStreamTests`. Streams that
+/// have moved: `RedirectTests`.
 extension EventStreamCase {
   static let launchDarkly: [EventStreamCase] = basic + marks + comments + lineFeeds
 
