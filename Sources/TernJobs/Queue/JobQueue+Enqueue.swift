@@ -67,9 +67,14 @@ extension JobQueue {
         case .skipped(let other)?:
           id = other
           return .commit
-        case .replaced(let other)?:
+        case .replaced(let other, let older)?:
           id = other
           folder.unlink(try rows.replace(id, by: new, at: now), afterCommitOf: db)
+          for older in older {
+            guard let found = try rows.life(older) else { continue }
+            try rows.observe(.cancelled, of: older, found.service, if: .ended)
+            folder.unlink(try rows.cancel(older, found, at: now), afterCommitOf: db)
+          }
           try db.notifyChanges(in: Table(JobTables.job))
           try rows.observeEnqueued(.replaced(delay: max(delay, .zero)), of: id, new, at: now)
         case nil:
@@ -190,17 +195,20 @@ extension JobQueue {
 extension JobRows {
   fileprivate enum StandIn {
     case skipped(JobID)
-    case replaced(JobID)
+    /// And the others of its key, which end.
+    case replaced(JobID, [JobID])
   }
 
   /// The job that makes a new one needless, or that becomes it.
   fileprivate func standIn(of new: NewJob, _ unique: JobUniqueness?) throws -> StandIn? {
     switch unique {
     case .skip(let key)?:
-      try underWay(new.kind, key: key, in: [.waiting, .running, .parked]).map(StandIn.skipped)
+      return try underWay(new.kind, key: key, in: [.waiting, .running, .parked]).first
+        .map(StandIn.skipped)
     case .replace(let key)?:
-      try underWay(new.kind, key: key, in: [.waiting, .parked]).map(StandIn.replaced)
-    case nil: nil
+      let found = try underWay(new.kind, key: key, in: [.waiting, .parked])
+      return found.first.map { .replaced($0, Array(found.dropFirst())) }
+    case nil: return nil
     }
   }
 }

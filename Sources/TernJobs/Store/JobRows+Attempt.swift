@@ -175,4 +175,22 @@ struct AttemptEnd: Sendable {
   /// What was thrown, and for how long the handler ran: for observers alone.
   var error: String?
   var ran: Duration?
+
+  /// Whether a handler that was told to end ended so because of that, whatever it says, and also where it says
+  /// nothing: a loop over a stream ends then as if no more would come. What its steps stored is not done again.
+  /// But what its service asks for holds, and what it handed over goes on.
+  var isOfStop: Bool {
+    switch event {
+    case .succeeded, .failed(.failed, _), .failed(.permanent, _), .failed(.interrupted, _),
+      .failed(.unreachable, _):
+      true
+    default: false
+    }
+  }
+
+  var stopped: AttemptEnd {
+    var end = AttemptEnd(event: .shutDown, reason: nil)
+    (end.spent, end.ran) = (spent, ran)
+    return end
+  }
 }

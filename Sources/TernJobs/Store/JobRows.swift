@@ -81,14 +81,15 @@ struct JobRows {
     return try dropFiles(of: id)
   }
 
-  /// A job of a kind and key in one of some states, the first that was enqueued.
-  func underWay(_ kind: String, key: String, in states: [JobState]) throws -> JobID? {
+  /// The jobs of a kind and key in one of some states, in the order in which they were enqueued. More than one
+  /// waits where one was replaced while it ran, and then has to be tried again.
+  func underWay(_ kind: String, key: String, in states: [JobState]) throws -> [JobID] {
     let found = try rows(
       """
       SELECT id, state FROM \(JobTables.job) WHERE unique_key = ? AND kind = ?
         AND unique_key IS NOT NULL AND \(JobTables.isUnderWay) ORDER BY id
       """, [key, kind])
-    return found.first { row in states.contains { $0.rawValue == row[1] } }.map {
+    return found.filter { row in states.contains { $0.rawValue == row[1] } }.map {
       JobID(rawValue: $0[0])
     }
   }

@@ -10,7 +10,7 @@ public struct JobHandlers: Sendable {
     let version: Int
     let pace: JobPace
     let lanePace: JobPace
-    let prepare: @Sendable (Data, Int) throws -> Work
+    let prepare: @Sendable (Data, Int) -> Work
   }
 
   private var handlers: [String: Handler] = [:]
@@ -21,7 +21,7 @@ public struct JobHandlers: Sendable {
   ///
   /// The closure can run again for the same job: after it threw, and after the process died. What
   /// it does outside of ``JobContext``'s steps then happens again. It is cancelled when the worker
-  /// is, which costs the job no attempt.
+  /// is, which costs the job no attempt, and begins again with the next run, even where it returns after that.
   public mutating func handle<J: Job>(
     _ type: J.Type, _ body: @escaping @Sendable (J, JobContext) async throws -> Void
   ) {
@@ -29,10 +29,20 @@ public struct JobHandlers: Sendable {
     handlers[J.kind] = Handler(
       retry: J.retry, version: J.version, pace: J.pace, lanePace: J.lanePace
     ) { payload, version in
-      let job =
-        version < J.version
+      { try await body(try Self.job(J.self, payload, version: version), $0) }
+    }
+  }
+
+  /// What a payload says.
+  package static func job<J: Job>(
+    _ type: J.Type, _ payload: Data, version: Int
+  ) throws(Unusable) -> J {
+    do {
+      return version < J.version
         ? try J.migrate(payload, from: version) : try JobCoding.decode(J.self, payload)
-      return { try await body(job, $0) }
+    } catch {
+      throw Unusable(
+        .unreadable, "its payload cannot be read as a “\(J.kind)”: \(FailureText.of(error))")
     }
   }
 
@@ -44,7 +54,7 @@ public struct JobHandlers: Sendable {
       handlers[kind] = Handler(
         retry: inner.retry, version: inner.version, pace: inner.pace, lanePace: inner.lanePace
       ) { payload, version in
-        let work = try inner.prepare(payload, version)
+        let work = inner.prepare(payload, version)
         return { try await outer(kind, $0, work) }
       }
     }
@@ -61,6 +71,10 @@ public struct JobHandlers: Sendable {
     return paces
   }
 
+  /// The payload is read as the work begins: that is the app's code too, which may end the process, and holds
+  /// no transaction open.
+  ///
+  /// - Throws: where no handler here can read it. The work itself throws ``Unusable`` too.
   package func prepare(_ kind: String, _ payload: Data, version: Int) throws(Unusable) -> (
     work: Work, retry: RetryPolicy
   ) {
@@ -72,12 +86,7 @@ public struct JobHandlers: Sendable {
         .newerVersion,
         "a newer version of this app enqueued it (\(kind) \(version)); update the app")
     }
-    do {
-      return (try handler.prepare(payload, version), handler.retry)
-    } catch {
-      throw Unusable(
-        .unreadable, "its payload cannot be read as a “\(kind)”: \(FailureText.of(error))")
-    }
+    return (handler.prepare(payload, version), handler.retry)
   }
 }
 

@@ -11,8 +11,15 @@ struct Attempt: Sendable {
 /// An attempt whose handler has returned, and whose end is to be stored.
 struct EndedAttempt: Sendable {
   let claim: Claim
-  let end: AttemptEnd
+  var end: AttemptEnd
   let pathBefore: NetworkPath
+  /// How an attempt ended that was cancelled, if nobody but its handler did that.
+  var own: AttemptEnd?
+
+  /// As it counts while the worker goes on: a job that is no longer the attempt's has no end to store.
+  var unstopped: EndedAttempt {
+    EndedAttempt(claim: claim, end: own ?? end, pathBefore: pathBefore)
+  }
 }
 
 extension JobWorker {
@@ -44,7 +51,8 @@ extension JobWorker {
     }
     end.spent = transferred.spent
     end.ran = ran?()
-    let ended = EndedAttempt(claim: claim, end: end, pathBefore: before)
+    var ended = EndedAttempt(claim: claim, end: end, pathBefore: before)
+    if Task.isCancelled, end.isOfStop { (ended.end, ended.own) = (end.stopped, end) }
     if !ends.add(ended) { await finish(ended) }
   }
 
@@ -61,13 +69,12 @@ extension JobWorker {
     if let error = error as? JobQueueError, error.code == .unreadable {
       return AttemptEnd(event: .unusable, reason: error.message)
     }
+    if let unusable = error as? Unusable {
+      return AttemptEnd(event: .unusable, reason: unusable.reason)
+    }
     // Of the database that the handler uses: the app suspended it, say, which is nobody's failure.
     let isInterrupted = (error as? DatabaseError)?.isInterruptionError ?? false
     let advice = (error as? any AdvisingError)?.advice ?? (isInterrupted ? .unreachable : .failed)
-    if Task.isCancelled {
-      // Whatever a cancelled handler says, it says because it was cancelled; but not this.
-      guard case .limited = advice else { return AttemptEnd(event: .shutDown, reason: nil) }
-    }
     let environment = queue.environment
     let around = JobLife.Circumstances(
       pathBefore: pathBefore, pathAfter: path.path, retry: claim.retry,
@@ -122,7 +129,8 @@ extension JobWorker {
     }
   }
 
-  /// Stores one end in a transaction of its own.
+  /// Stores one end in a transaction of its own, also when the worker was told to end: then as long as
+  /// ``transactionWaiting(_:)`` waits.
   ///
   /// - Parameter refusal: what the app has said to it before.
   func finish(_ end: EndedAttempt, refusal: OfApp? = nil) async {
@@ -145,7 +153,7 @@ extension JobWorker {
     var end = refusal.map { self.refused(first, $0) } ?? first
     while true {
       do {
-        try await transaction { try store([end], $0) }
+        try await transactionToTheEnd { try store([end], $0) }
         return end
       } catch let refusal as OfApp {
         // Nothing was written; what the app says to the end is the attempt's failure.
@@ -161,10 +169,23 @@ extension JobWorker {
     }
   }
 
+  private func transactionToTheEnd(_ body: (JobRows) throws -> Void) async throws {
+    do {
+      try await transaction(body)
+    } catch let cancellation as CancellationError where failure == nil {
+      do {
+        try transactionWaiting(body)
+      } catch let error as DatabaseError where error.passes {
+        throw cancellation
+      }
+    }
+  }
+
   private func refused(_ ended: EndedAttempt, _ refusal: OfApp) -> EndedAttempt {
     var end = self.end(
       of: ended.claim, refusal.error, pathBefore: ended.pathBefore, isOfService: false)
     (end.ran, end.spent) = (ended.end.ran, ended.end.spent)
+    if Task.isCancelled, end.isOfStop { end = end.stopped }
     return EndedAttempt(claim: ended.claim, end: end, pathBefore: ended.pathBefore)
   }
 

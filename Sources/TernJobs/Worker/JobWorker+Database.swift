@@ -73,6 +73,20 @@ extension JobWorker {
     }
   }
 
+  /// One try, in which SQLite waits five seconds for whoever writes, unless the app has it wait already: no task
+  /// sleeps that is cancelled.
+  func transactionWaiting<T>(_ body: (JobRows) throws -> T) throws -> T {
+    let queue = queue
+    return try queue.database.writeWithoutTransaction { db in
+      guard case .immediateError = db.configuration.busyMode else {
+        return try queue.transact(db, isDurable: true, body)
+      }
+      _ = try Int.fetchOne(db, sql: "PRAGMA busy_timeout = 5000")
+      defer { _ = try? Int.fetchOne(db, sql: "PRAGMA busy_timeout = 0") }  // nothing of the file
+      return try queue.transact(db, isDurable: true, body)
+    }
+  }
+
   private func readOnce<T>(_ body: (JobRows) throws -> T) throws -> T {
     try queue.database.readSnapshot { db in try body(JobRows(db, limits: queue.limits)) }
   }

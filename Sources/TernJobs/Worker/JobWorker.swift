@@ -286,7 +286,8 @@ public actor JobWorker {
   /// worker that is one wait for the disk for several jobs.
   private func turn(_ group: inout DiscardingTaskGroup) async throws -> [Claim] {
     let environment = queue.environment
-    let ended = ends.take()
+    let isStopping = Task.isCancelled
+    let ended = ends.take().map { isStopping ? $0 : $0.unstopped }
     let free = concurrency - attempts.count + ended.count
     let now = environment.now
     (nextAt, pacedAt, lookedAt) = (nil, nil, now)

@@ -21,16 +21,14 @@ extension FuzzTarget {
       return try jobs.map { Array(try JSONEncoder().encode($0)) }
     },
     run: { bytes in
-      var handlers = JobHandlers()
-      handlers.handle(SampleJob.self) { _, _ in }
       let payload = Data(bytes)
+      let job: SampleJob
       do throws(Unusable) {
-        _ = try handlers.prepare(SampleJob.kind, payload, version: 1)
+        job = try JobHandlers.job(SampleJob.self, payload, version: 1)
       } catch {
         try require(error.reason.utf8.count < 4096, "a reason is as long as a payload")
         return .refused
       }
-      let job = try JSONDecoder().decode(SampleJob.self, from: payload)
       let again = try JSONEncoder().encode(job)
       try require(
         try JSONDecoder().decode(SampleJob.self, from: again) == job, "a payload changes")

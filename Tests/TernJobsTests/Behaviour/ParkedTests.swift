@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Tern
 import Testing
 
@@ -7,6 +8,20 @@ import Testing
 private struct OldTidy: Job {
   static let kind = Tidy.kind
   var room: String
+}
+
+/// What happens as a ``Watched`` is read: only one test has such jobs.
+private let migrating = Mutex<(@Sendable () throws -> Void)?>(nil)
+
+private struct Watched: Job {
+  static let kind = "watched"
+  static let version = 2
+  var name: String
+
+  static func migrate(_ payload: Data, from version: Int) throws -> Watched {
+    try migrating.withLock { $0 }?()
+    return Watched(name: "migrated")
+  }
 }
 
 @Suite struct ParkedTests {
@@ -37,10 +52,32 @@ private struct OldTidy: Job {
       let record = try rig.record(queue, id)
       #expect(record.state == .parked)
       #expect(record.reason == "its payload cannot be read as a “tidy”: “name” is missing")
-      #expect(record.starts == 0)
+      #expect(record.starts == 1)
       try rig.drain(
         JobWorker(queue) { $0.handle(OldTidy.self) { job, _ in rig.note(job.room) } })
       #expect(rig.notes() == ["0 hush"])
+    }
+  }
+
+  /// It is the app's code, and may be what ends the process: that counts as a death then, and the app's
+  /// writer is free meanwhile.
+  @Test func `a payload is read by a job that runs, outside of any transaction`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      _ = try rig.enqueue(queue, Watched(name: "a"))
+      try rig.write { try $0.execute(sql: "UPDATE grdb_tern_job SET version = 1") }
+      let worker = JobWorker(queue) { $0.handle(Watched.self) { job, _ in rig.note(job.name) } }
+      migrating.withLock { migrating in
+        migrating = {
+          try rig.write { db in
+            let state = try Int.fetchOne(db, sql: "SELECT state FROM grdb_tern_job")
+            rig.note(state == JobState.running.rawValue ? "runs" : "\(state ?? -1)")
+          }
+        }
+      }
+      defer { migrating.withLock { $0 = nil } }
+      try rig.drain(worker)
+      #expect(rig.notes() == ["0 runs", "0 migrated"])
     }
   }
 

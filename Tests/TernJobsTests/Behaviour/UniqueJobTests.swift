@@ -111,6 +111,34 @@ import Testing
     }
   }
 
+  @Test func `of several of a key that wait, the one that replaces is all that is left`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      @Sendable func put(_ name: String) throws -> JobID {
+        try rig.write { try queue.enqueue(Tidy(name: name), unique: .replace("k"), in: $0) }
+      }
+      func states() throws -> [String] {
+        try rig.database.read { try queue.records(in: $0) }.map { "\($0.id) \($0.state)" }
+      }
+      let first = try put("a")
+      let worker = JobWorker(queue, concurrency: 1) {
+        $0.handle(Tidy.self) { job, context in
+          rig.note(job.name)
+          if job.name == "a" { _ = try put("b") }
+          if job.name < "c" { throw Failure(.unreachable) }
+        }
+      }
+      try rig.live(worker, until: 0.1)
+      #expect(rig.notes() == ["0 a", "0 b"])
+      #expect(try states() == ["1 waiting", "2 waiting"])
+      #expect(try put("c") == first)
+      #expect(try states() == ["1 waiting", "2 cancelled"])
+      try rig.live(worker, until: 60)
+      #expect(rig.notes() == ["0.1 c"])
+      #expect(try put("d") != first)
+    }
+  }
+
   @Test func `what a caller rolls back is neither skipped nor replaced, and a long key is refused`()
     throws
   {

@@ -1,0 +1,105 @@
+import Foundation
+import GRDB
+import Tern
+import Testing
+
+/// What becomes of a job whose handler is cancelled, by its worker's end or by itself.
+@Suite struct StopTests {
+  /// A loop over a stream ends when its task is cancelled as it does when all has come.
+  @Test func `a handler that takes its end for the work's is begun again`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          let parts = AsyncStream<Int> { parts in
+            parts.yield(context.start)
+            if context.start == 2 { parts.finish() }
+          }
+          for await part in parts { rig.note("part \(part)") }
+        }
+      }
+      try rig.live(worker, until: 5)
+      #expect(rig.notes() == ["0 part 1"])
+      #expect(try rig.record(queue, id).state == .waiting)
+      #expect(try rig.record(queue, id).failures == 0)
+      try rig.drain(worker)
+      #expect(rig.notes() == ["5 part 2"])
+      #expect(try rig.record(queue, id).state == .done)
+    }
+  }
+
+  @Test func `what was all done as the worker stopped is not done again, where steps store it`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, context in
+          try await context.step("all") { rig.note("all") }
+          // Takes no notice of its end.
+          try? await rig.sleep(100)
+        }
+      }
+      try rig.live(worker, until: 5)
+      try rig.drain(worker)
+      #expect(rig.notes() == ["0 all"])
+      #expect(try rig.record(queue, id).state == .done)
+    }
+  }
+
+  @Test func `a handler that cancels itself fails as any other, and is not begun in a circle`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Patient())
+      let other = try rig.enqueue(queue, Tidy(name: "a"))
+      let worker = JobWorker(queue) {
+        $0.handle(Patient.self) { _, context in
+          rig.note("\(context.start)")
+          withUnsafeCurrentTask { $0?.cancel() }
+          try Task.checkCancellation()
+        }
+        $0.handle(Tidy.self) { _, _ in withUnsafeCurrentTask { $0?.cancel() } }
+      }
+      try rig.live(worker, until: 100)
+      #expect(rig.notes() == ["0 1", "10 2", "30 3", "50 4"])
+      #expect(try rig.record(queue, id).state == .failed)
+      #expect(try rig.record(queue, other).state == .done)
+    }
+  }
+
+  /// A task that is cancelled sleeps no more; SQLite waits in its place.
+  @Test func `an end is stored although another process writes as the worker stops`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      let other = try DatabaseQueue.leavingTransactionsOpen(rig.database.path)
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, _ in try await rig.sleep(100) }
+      }
+      try rig.live(
+        worker, until: 5,
+        while: {
+          try await rig.sleep(4)
+          try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+          Thread.detachNewThread {
+            Thread.sleep(forTimeInterval: 0.3)
+            try? other.inDatabase { try $0.execute(sql: "COMMIT") }
+          }
+        })
+      #expect(try rig.record(queue, id).state == .waiting)
+      // As another process has it.
+      let next = try rig.open()
+      try rig.drain(JobWorker(next) { $0.handle(Tidy.self) { _, _ in } })
+      #expect(try rig.record(queue, id).state == .done)
+      #expect(try rig.record(queue, id).starts == 2)
+      #expect(try rig.database.read { try queue.failedAttempts(of: id, in: $0) }.isEmpty)
+      // The app's connection waits for nobody, as it wants to have it.
+      #expect(
+        try rig.database.write { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") } == 0)
+    }
+  }
+}
