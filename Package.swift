@@ -121,7 +121,7 @@ let package = Package(
       exclude: ["Fixtures"],
       swiftSettings: strict),
     .testTarget(
-      name: "TernServerTests", dependencies: ["TernCore", "TernServer", "TernTool"],
+      name: "TernServerTests", dependencies: ["Tern", "TernCore", "TernServer", "TernTool"],
       exclude: ["Fixtures"],
       swiftSettings: strict),
     .testTarget(
