@@ -124,7 +124,7 @@ let package = Package(
       exclude: ["Fixtures"],
       swiftSettings: testing),
     .testTarget(
-      name: "TernServerTests", dependencies: ["TernCore", "TernServer", "TernTool"],
+      name: "TernServerTests", dependencies: ["Tern", "TernCore", "TernServer", "TernTool"],
       exclude: ["Fixtures"],
       swiftSettings: testing),
     .testTarget(

@@ -2,17 +2,19 @@
 import ArgumentParser
 import Foundation
 import Tern
+import TernServer
 
 struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Look through an app's database for what is broken, and say what to do.",
+    abstract: "Look through a database for what is broken, and say what to do.",
     discussion: """
       Reads only; the file may be in use meanwhile. The exit status is 0 where nothing is broken, \
       1 where something is, and 2 where the file cannot be read.
       """)
 
-  @Argument(help: "An app's database with a replica or a queue of jobs.")
+  @Argument(
+    help: "An app's database with a replica or a queue of jobs, or the data file of 'tern serve'.")
   var file: String
 
   @Option(help: "The folder of the jobs' files, where it is not beside the database.")
@@ -38,14 +40,17 @@ struct DoctorCommand: AsyncParsableCommand {
   private var folder: URL? { files.map { URL(filePath: $0) } }
 
   private func printJSON() throws -> Bool {
-    let diagnosis = try DatabaseDiagnosis(path: file, files: folder, limit: limit)
+    let diagnosis = try DatabaseDiagnosis(
+      path: file, files: folder, limit: limit, other: ServerDoctor.look)
     print(try ToolJSON.text(diagnosis))
     return diagnosis.isHealthy
   }
 
   private func printText() throws -> Bool {
     var (findings, remarks) = (0, 0)
-    let counts = try DatabaseDiagnosis.run(path: file, files: folder, limit: limit) { finding in
+    let counts = try DatabaseDiagnosis.run(
+      path: file, files: folder, limit: limit, other: ServerDoctor.look
+    ) { finding in
       if finding.grade == .finding { findings += 1 } else { remarks += 1 }
       print(Self.text(finding))
     }

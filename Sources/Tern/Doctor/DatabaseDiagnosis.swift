@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TernCore
 import TernDatabase
 
 /// What a look through a whole database file found: everything of `Docs/Invariants.md` that a file
@@ -33,12 +34,34 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
   ///   - limit: how many of each check to name; the others are counted.
   /// - Throws: ``InspectionError``.
   public init(path: String, files: URL? = nil, limit: Int = 100) throws {
-    self.path = path
-    var (findings, remarks): ([DatabaseFinding], [DatabaseFinding]) = ([], [])
-    counts = try Self.run(path: path, files: files, limit: limit) { finding in
-      if finding.grade == .finding { findings.append(finding) } else { remarks.append(finding) }
+    try self.init(path: path, files: files, limit: limit) { _ in nil }
+  }
+
+  /// Looks at a file of another kind too, where `other` knows it.
+  package init(path: String, files: URL? = nil, limit: Int = 100, other: OtherKind) throws {
+    try self.init(path) {
+      try Self.run(path: path, files: files, limit: limit, other: other, $0)
     }
-    (self.findings, self.remarks) = (findings, remarks)
+  }
+
+  /// Looks through an open database, without the files beside it: inside the caller's read.
+  package init(_ db: Database, limit: Int = 100, other: OtherKind = { _ in nil }) throws {
+    try self.init(db.filename) { tell in
+      let findings = Findings(limit: limit, tell)
+      try Doctor(db, findings).run(path: nil, files: nil, other: other)
+      return findings.countsByName
+    }
+  }
+
+  private init(
+    _ path: String, _ look: (@escaping (DatabaseFinding) throws -> Void) throws -> [String: Int]
+  ) throws {
+    self.path = path
+    var (broken, waiting): ([DatabaseFinding], [DatabaseFinding]) = ([], [])
+    counts = try look { finding in
+      if finding.grade == .finding { broken.append(finding) } else { waiting.append(finding) }
+    }
+    (findings, remarks) = (broken, waiting)
   }
 
   /// Tells findings and remarks as they are found.
@@ -51,23 +74,24 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
     path: String, files: URL? = nil, limit: Int = 100,
     _ tell: @escaping (DatabaseFinding) throws -> Void
   ) throws -> [String: Int] {
+    try run(path: path, files: files, limit: limit, other: { _ in nil }, tell)
+  }
+
+  @discardableResult
+  package static func run(
+    path: String, files: URL?, limit: Int, other: OtherKind,
+    _ tell: @escaping (DatabaseFinding) throws -> Void
+  ) throws -> [String: Int] {
     let findings = Findings(limit: limit, tell)
     try ReadOnlyFile(path: path).read { db in
-      try Doctor(db, findings).run(path: path, files: files)
+      try Doctor(db, findings).run(path: path, files: files, other: other)
     }
     return findings.countsByName
   }
 
-  /// Looks through an open database, without the files beside it: inside the caller's read.
-  package init(_ db: Database, limit: Int = 100) throws {
-    path = db.filename
-    var (broken, waiting): ([DatabaseFinding], [DatabaseFinding]) = ([], [])
-    let findings = Findings(limit: limit) { finding in
-      if finding.grade == .finding { broken.append(finding) } else { waiting.append(finding) }
-    }
-    try Doctor(db, findings).run(path: nil, files: nil)
-    (self.findings, remarks, counts) = (broken, waiting, findings.countsByName)
-  }
+  /// What looks at a database of a kind that is not this module's, behind SQLite's own checks; `nil`
+  /// for one that it does not know.
+  package typealias OtherKind = (Database) throws -> ((Findings) throws -> Void)?
 }
 
 extension Findings {

@@ -15,8 +15,9 @@ struct Doctor {
   }
 
   /// - Parameter path: of the file, for what is beside it; `nil` for the database alone.
-  func run(path: String?, files: URL?) throws {
+  func run(path: String?, files: URL?, other: DatabaseDiagnosis.OtherKind) throws {
     try checkIntegrity()
+    if let look = try other(db) { return try attempt { try look(findings) } }
     let names = try StoreTables.replicas(in: db)
     var synced: [String: String] = [:]
     for name in names {

@@ -1,4 +1,5 @@
 import GRDB
+import TernCore
 
 /// Compares Tern's own tables with those that its statements would make, and what stands in them with
 /// the types that they declare: whoever reads them next can rely on both.

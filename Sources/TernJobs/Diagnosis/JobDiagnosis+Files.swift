@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TernCore
 import TernDatabase
 
 extension JobDiagnosis {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TernCore
 import TernDatabase
 
 /// Looks through a queue's tables, and through the folder of its files, for what a queue promises.

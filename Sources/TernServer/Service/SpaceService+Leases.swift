@@ -37,11 +37,15 @@ extension SpaceService {
     }
   }
 
+  /// One from beyond the space is of another, which was removed meanwhile and made anew: it is
+  /// forgotten, as it would not hold the horizon back for a replica that has nothing of this one.
+  ///
   /// - Throws: ``RemoteError`` with `too-many-replicas`.
   func write(_ renewal: LeaseRenewal) throws {
     let space = renewal.space
     try store.update(space) { transaction in
       try checkRoom(transaction)
+      guard renewal.lease.position <= transaction.position else { return }
       let known = try transaction.leases()
       guard known[renewal.replica] != nil || known.count < limits.leasesPerSpace else {
         throw RemoteError(
@@ -57,12 +61,13 @@ extension SpaceService {
     }
   }
 
-  /// Writes down what was noted, and removes what has run out. Returns what is alive: the least
+  /// Writes down what was noted, as ``write(_:)`` does, and removes what has run out. Returns what is alive: the least
   /// position is the horizon.
   func settleLeases(
     _ noted: [ReplicaID: Lease], in transaction: any SpaceTransaction
   ) throws -> [Lease] {
-    for (replica, lease) in noted.sorted(by: { $0.key < $1.key }) {
+    for (replica, lease) in noted.sorted(by: { $0.key < $1.key })
+    where lease.position <= transaction.position {
       try transaction.set(lease, of: replica)
     }
     let age = (limits.lease + LeaseBook.lateness).milliseconds

@@ -119,13 +119,19 @@ package final class Fleet {
   // MARK: - Lives
 
   private func createToken() throws -> String {
-    let words = ["token", "create", "--data", folder + "/server", "--space", "home"]
+    let (output, status) = try tern(
+      ["token", "create", "--data", folder + "/server", "--space", "home"])
+    guard status == 0 else { throw FleetFailure("tern token create failed") }
+    return output.trimmingCharacters(in: .newlines)
+  }
+
+  /// Runs the command to its end.
+  private func tern(_ words: [String]) throws -> (output: String, status: CInt) {
     let tool = try ChildProcess(BuiltExecutable.path("tern"), arguments: words)
     var output: [UInt8] = []
     while let bytes = tool.read() { output += bytes }
     tool.endInput()
-    guard tool.wait() == 0 else { throw FleetFailure("tern token create failed") }
-    return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .newlines)
+    return (String(decoding: output, as: UTF8.self), tool.wait())
   }
 
   func database(of device: Member) -> String { "\(folder)/\(device.rawValue)" }
@@ -251,8 +257,11 @@ package final class Fleet {
     let done = Dictionary(
       uniqueKeysWithValues: Member.devices.map { ($0.rawValue, members[$0]!.acknowledged) })
     let check = FleetCheck(folder: folder, devices: Member.devices.map { $0.rawValue })
+    // Before anything else opens the file.
+    let doctor = try tern(["doctor", folder + "/server"])
+    let broken = doctor.status == 0 ? [] : ["the server's file: \(doctor.output)"]
     let found = try check.violations(Model(done: done, seed: seed))
-    tally.violations = found.violations.map { "\(plan), seed \(seed): \($0)" }
+    tally.violations = (broken + found.violations).map { "\(plan), seed \(seed): \($0)" }
     tally.operations = found.operations
   }
 

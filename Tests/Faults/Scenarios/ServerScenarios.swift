@@ -38,6 +38,11 @@ final class Server: Program {
     ["synchronous \(try opened().synchronousSetting() ?? -1)"]
   }
 
+  /// What the doctor finds broken in the file.
+  func findings() throws -> [DatabaseFinding] {
+    try opened().pool.read { try DatabaseDiagnosis($0, other: ServerDoctor.look).findings }
+  }
+
   static func isDisk(_ error: any Error) -> Bool { (error as? StoreError)?.code == .inaccessible }
 
   func abandon() {
@@ -90,7 +95,8 @@ extension Scenario<Server> {
         let greeting = try server.service().greet(space)
         guard let id = greeting.snapshot?.id, greeting.trimmed == greeting.position,
           try server.service().snapshotPart(0, of: id, in: space) == part,
-          try server.service().push(operations, to: space).accepted == 0
+          try server.service().push(operations, to: space).accepted == 0,
+          try server.findings().isEmpty
         else { throw App.NotOpen() }
       })
   }
@@ -121,7 +127,7 @@ extension Scenario<Server> {
       ],
       check: { server in
         let pulled = try server.service().pull(from: space, after: nil).operations
-        guard pulled == first + second else { throw App.NotOpen() }
+        guard pulled == first + second, try server.findings().isEmpty else { throw App.NotOpen() }
       })
   }
 }

@@ -1,7 +1,7 @@
 #if Server
 import Foundation
 import GRDB
-import TernCore
+import Tern
 import Testing
 
 @testable import TernServer
@@ -64,6 +64,7 @@ import Testing
   @Test(arguments: ServerFixtureTests.origins)
   func `it is opened, read and goes on`(_ origin: Origin) throws {
     try withCopy(origin) { path in
+      #expect(try DatabaseDiagnosis(path: path, other: ServerDoctor.look).findings == [])
       for _ in 0..<2 {
         let store = try openStore(path, seed: 77)
         let service = SpaceService(store: store, clock: ServerClock { 1_700_000_100_000 })
@@ -97,6 +98,7 @@ import Testing
       var other = eve
       #expect(refusal { _ = try service.push([other.write()], to: .work) } != nil)
       #expect(try service.push([eve.fragment()], to: .work).accepted == 1)
+      try expectHealthy(store)
       try store.close()
     }
   }

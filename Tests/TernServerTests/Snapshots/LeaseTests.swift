@@ -119,6 +119,26 @@ struct LeaseTests {
     _ = try service.pull(from: .home, after: nil)
   }
 
+  @Test(
+    "one that waits is not written into another space of the same name",
+    arguments: StoreKind.allCases)
+  func anotherSpace(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = service(test)
+    var (ada, gil) = (Author(1), Author(7))
+    let cursors = try push(4, &ada, service)
+    for place in [1, 4] {
+      _ = try service.pull(from: .home, after: cursors[place], excluding: bob)
+    }
+    let late = try service.page(of: .home, after: cursors[4], excluding: eve).renewal
+    // As by the command, in another process.
+    #expect(try self.service(test).removeSpace(.home))
+    _ = try service.push([gil.write()], to: .home)
+    #expect(try service.settle(#require(late)) == nil)
+    try maintain(service)
+    for replica in [bob, eve] { #expect(try test.store.lease(of: replica, in: .home) == nil) }
+  }
+
   @Test("reading an empty space makes neither space nor lease", arguments: StoreKind.allCases)
   func empty(kind: StoreKind) throws {
     let test = try kind.open()

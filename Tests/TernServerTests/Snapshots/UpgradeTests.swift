@@ -1,7 +1,7 @@
 #if Server
 import Foundation
 import GRDB
-import TernCore
+import Tern
 import Testing
 
 @testable import TernServer
@@ -45,6 +45,7 @@ struct UpgradeTests {
           time: HybridTime(milliseconds: 1_700_000_000_002)), body: [])
       _ = try service.push([next], to: .home)
       #expect(try service.greet(.home).position == 5)
+      try expectHealthy(store)
       try store.close()
     }
   }
@@ -66,9 +67,22 @@ struct UpgradeTests {
         key: "k", parts: 1, cursor: service.end(),
         heads: Dictionary(uniqueKeysWithValues: heads)))
     #expect(try service.greet(.home).trimmed == 4)
+    try expectHealthy(store)
     try store.close()
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(bytes.range(of: Data("three".utf8)) == nil)
+  }
+
+  @Test("the doctor reads it as it is, and finds what is broken in it")
+  func doctor() throws {
+    func findings() throws -> [String] {
+      try DatabaseDiagnosis(path: path, other: ServerDoctor.look).findings.map(\.check)
+    }
+    #expect(try findings() == [])
+    try DatabaseQueue(path: path).write {
+      try $0.execute(sql: "DELETE FROM operation WHERE position = 2")
+    }
+    #expect(try findings() == ["position-gap"])
   }
 
   @Test("it has the tables that a new file has")

@@ -58,6 +58,7 @@ struct RemovedSpaceTests {
     #expect(try counts().allSatisfy { $0 ?? 0 > 0 })
     #expect(try store.removeSpace(.home))
     #expect(try counts().allSatisfy { $0 == 0 })
+    try expectHealthy(store)
   }
 
   @Test("a push that was let in before it was removed doesn't make it again")

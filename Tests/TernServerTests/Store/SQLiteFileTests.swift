@@ -37,6 +37,7 @@ struct SQLiteFileTests {
     try service(second).authorize(token, for: .home)
     #expect(try service(second).push(operations, to: .home).accepted == 0)
     #expect(try service(second).pull(from: .home, after: cursor).operations.isEmpty)
+    try expectHealthy(second)
   }
 
   @Test("an older copy put back makes newer cursors unknown")
@@ -54,12 +55,14 @@ struct SQLiteFileTests {
     try FileManager.default.removeItem(atPath: path)
     try FileManager.default.copyItem(atPath: folder.path("backup"), toPath: path)
 
-    let third = service(try openStore(path))
+    let restored = try openStore(path)
+    let third = service(restored)
     #expect(refusal { _ = try third.pull(from: .home, after: new) }?.code == .cursorUnknown)
     let other = bob.write()
     _ = try third.push([other], to: .home)
     #expect(refusal { _ = try third.pull(from: .home, after: new) }?.code == .cursorUnknown)
     #expect(try third.pull(from: .home, after: old).operations == [other])
+    try expectHealthy(restored)
   }
 
   @Test("two stores that push into one file at once leave no hole")
@@ -87,6 +90,7 @@ struct SQLiteFileTests {
       try Int64.fetchAll($0, sql: "SELECT position FROM operation ORDER BY position")
     }
     #expect(positions == Array(1...200))
+    try expectHealthy(stores[0])
   }
 
   @Test("a refused push leaves no row")

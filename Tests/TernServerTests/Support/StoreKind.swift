@@ -1,6 +1,8 @@
 #if Server
+import Tern
 import Testing
-import TernServer
+
+@testable import TernServer
 
 /// The stores that every conformance test runs on.
 enum StoreKind: CaseIterable, CustomTestStringConvertible {
@@ -17,24 +19,53 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
     switch self {
     case .memory:
       var generator = SeededGenerator(state: 1)
-      return StoreUnderTest(store: MemorySpaceStore(using: &generator), folder: nil)
+      return StoreUnderTest(store: MemorySpaceStore(using: &generator), examination: nil)
     case .sqlite:
       let folder = try TemporaryFolder()
-      return StoreUnderTest(store: try openStore(folder.path("server.tern")), folder: folder)
+      let store = try openStore(folder.path("server.tern"))
+      return StoreUnderTest(store: store, examination: Examination(of: store, in: folder))
     }
   }
 }
 
-/// A store, with the folder that it needs while it is used.
+/// Finds nothing broken in a store's file when the last who uses it goes.
+final class Examination: Sendable {
+  private let store: SQLiteSpaceStore
+  private let folder: TemporaryFolder
+
+  init(of store: SQLiteSpaceStore, in folder: TemporaryFolder) {
+    (self.store, self.folder) = (store, folder)
+  }
+
+  deinit {
+    do {
+      try expectHealthy(store)
+    } catch {
+      Issue.record(error)
+    }
+  }
+}
+
+/// The doctor has no finding.
+func expectHealthy(
+  _ store: SQLiteSpaceStore, location: SourceLocation = #_sourceLocation
+) throws {
+  let diagnosis = try store.pool.read { try DatabaseDiagnosis($0, other: ServerDoctor.look) }
+  #expect(diagnosis.findings.map { "\($0)" } == [], sourceLocation: location)
+}
+
+/// A store, with what is done after its use.
 struct StoreUnderTest {
   let store: any SpaceStore
-  let folder: TemporaryFolder?
+  let examination: Examination?
   let clock = HandClock()
 
   func service(_ change: (inout ServerLimits) -> Void = { _ in }) -> SpaceService {
     var limits = ServerLimits()
     change(&limits)
-    return SpaceService(store: store, clock: clock.clock, limits: limits)
+    let (clock, examination) = (clock, examination)
+    let lasting = ServerClock { withExtendedLifetime(examination) { clock.now } }
+    return SpaceService(store: store, clock: lasting, limits: limits)
   }
 }
 #endif

@@ -10,7 +10,7 @@ struct ServerFile {
   static let applicationID: Int32 = 0x5453_5256
   static let formatVersion: Int32 = 4
   /// Its snapshots have another heading than those before and after, under the same name.
-  private static let unreadableVersion: Int32 = 3
+  static let unreadableVersion: Int32 = 3
 
   let path: String
 

@@ -9,12 +9,17 @@ enum ServerSchema {
   /// Done in the rollback journal's mode, so that the file's own header names its kind from the
   /// first commit on; the store turns on write-ahead logging afterwards.
   static func create(_ db: Database, epoch: String) throws {
-    try db.execute(sql: tables)
-    try db.execute(sql: snapshotTables)
-    try db.execute(sql: stateTable)
+    try createTables(db, format: ServerFile.formatVersion)
     try db.execute(sql: "INSERT INTO store (epoch) VALUES (?)", arguments: [epoch])
     try db.execute(sql: "PRAGMA application_id = \(ServerFile.applicationID)")
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
+  }
+
+  /// Makes the tables of a format, empty.
+  static func createTables(_ db: Database, format: Int32) throws {
+    try db.execute(sql: tables)
+    if format >= 2 { try db.execute(sql: snapshotTables) }
+    if format >= 4 { try db.execute(sql: stateTable) }
   }
 
   /// Brings a store of an older format forward, in the caller's transaction.

@@ -48,14 +48,21 @@ enum SnapshotHeads {
   {
     let statement = try db.cachedStatement(
       sql: "SELECT heads FROM snapshot WHERE space = ? AND name = ?")
-    let bytes = Array(try Data.fetchOne(statement, arguments: [space, id]) ?? Data())
-    guard bytes.count % entryBytes == 0 else {
-      throw StoreError(.damaged, "the heads of snapshot \(id) are cut short; restore a backup")
+    let data = try Data.fetchOne(statement, arguments: [space, id]) ?? Data()
+    guard let heads = decode(data) else {
+      throw StoreError(.damaged, "the heads of snapshot \(id) can't be read; restore a backup")
     }
+    return heads
+  }
+
+  /// `nil` for what ``encode(_:)`` does not write.
+  static func decode(_ data: Data) -> [ReplicaID: SnapshotHead]? {
+    let bytes = Array(data)
+    guard bytes.count % entryBytes == 0 else { return nil }
     var heads: [ReplicaID: SnapshotHead] = [:]
     for start in stride(from: 0, to: bytes.count, by: entryBytes) {
       let entry = bytes[start..<start + entryBytes]
-      let replica = try ReplicaID(stored: Data(entry.prefix(ReplicaID.byteCount)))
+      guard let replica = ReplicaID(bytes: entry.prefix(ReplicaID.byteCount)) else { return nil }
       let words = [entry.dropFirst(ReplicaID.byteCount).prefix(8), entry.suffix(8)].map {
         $0.reduce(0) { $0 << 8 | UInt64($1) }
       }

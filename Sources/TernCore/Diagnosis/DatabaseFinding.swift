@@ -22,6 +22,8 @@ public struct DatabaseFinding: Hashable, Sendable, Codable {
   public struct Place: Hashable, Sendable, Codable {
     /// The replica's name in this database.
     public var replica: String?
+    /// Of a server.
+    public var space: String?
     public var table: String?
     /// As SQL writes its values, separated by commas.
     public var key: String?
@@ -29,14 +31,15 @@ public struct DatabaseFinding: Hashable, Sendable, Codable {
     /// Of an operation, as 32 hexadecimal digits.
     public var author: String?
     public var sequence: UInt64?
-    /// Of a remote, a job or a file: what it is known by.
+    /// Of a remote, a job, a file, a place in a space or a snapshot: what it is known by.
     public var name: String?
 
     public init(
-      replica: String? = nil, table: String? = nil, key: String? = nil, column: String? = nil,
-      author: String? = nil, sequence: UInt64? = nil, name: String? = nil
+      replica: String? = nil, space: String? = nil, table: String? = nil, key: String? = nil,
+      column: String? = nil, author: String? = nil, sequence: UInt64? = nil, name: String? = nil
     ) {
-      (self.replica, self.table, self.key, self.column) = (replica, table, key, column)
+      (self.replica, self.space) = (replica, space)
+      (self.table, self.key, self.column) = (table, key, column)
       (self.author, self.sequence, self.name) = (author, sequence, name)
     }
   }
@@ -54,9 +57,9 @@ public struct DatabaseFinding: Hashable, Sendable, Codable {
 extension DatabaseFinding.Place: CustomStringConvertible {
   public var description: String {
     let parts = [
-      replica.map { "replica \($0)" }, table.map { "table \($0)" }, key.map { "key \($0)" },
-      column.map { "column \($0)" }, author.map { "author \($0)" },
-      sequence.map { "operation \($0)" }, name,
+      replica.map { "replica \($0)" }, space.map { "space \($0)" },
+      table.map { "table \($0)" }, key.map { "key \($0)" }, column.map { "column \($0)" },
+      author.map { "author \($0)" }, sequence.map { "operation \($0)" }, name,
     ]
     return parts.compactMap { $0 }.joined(separator: ", ")
   }
@@ -76,6 +79,8 @@ package final class Findings {
   private let tell: (DatabaseFinding) throws -> Void
   /// Stands in every place that names none.
   package var replica: String?
+  /// Likewise.
+  package var space: String?
 
   /// - Parameter limit: how many of one check are told.
   package init(limit: Int, _ tell: @escaping (DatabaseFinding) throws -> Void) {
@@ -90,6 +95,7 @@ package final class Findings {
     guard counts[check]! <= limit else { return }
     var place = place
     place.replica = place.replica ?? replica
+    place.space = place.space ?? space
     try tell(DatabaseFinding(check, what, at: place))
   }
 }

@@ -2,6 +2,9 @@ extension DiagnosisCheck {
   private static let reload =
     "bring what this device alone has to safety, open a new database with the app, and let it load "
     + "everything from a remote"
+  private static let restore =
+    "stop the server and put back a backup without a finding, or begin with a new file: the devices "
+    + "bring what they have"
 
   /// What to do, in the imperative.
   package var remedy: String {
@@ -9,7 +12,7 @@ extension DiagnosisCheck {
     case .integrity:
       "copy the file, restore it from a backup or with `sqlite3 FILE .recover`, and look again"
     case .references:
-      "write the parents that are missing, or delete these rows, with the app closed"
+      "write the parents that are missing, or delete these rows, with the app or the server stopped"
     case .newerFormat: "update the app or this program, and look again"
     case .olderFormat:
       "sync it with the Tern that made it, then drop the tables that it names and open it anew"
@@ -56,6 +59,21 @@ extension DiagnosisCheck {
     case .jobFileLeft: "open the queue with the app, which sweeps it"
     case .gateClosed: "wait until it reopens"
     case .gateForever: "set the device's clock right and run a worker; or delete the gate's row"
+    case .serverFormat: "serve a new file, to which the devices bring what they have"
+    case .serverTable, .epoch, .space, .positionGap, .positionBeyond, .operationChain,
+      .operationDigest, .operationDamaged, .operationMismatch, .operationLost, .operationGap,
+      .operationTime, .head, .base, .trimmedLost, .snapshotCursor, .snapshotHeads, .snapshotPart:
+      Self.restore
+    case .token: "revoke it with `tern token revoke`, and make another"
+    case .operationLeft: "stop the server and set the row's bytes to x''"
+    case .groupOpen: "wait until its author has pushed the rest"
+    case .snapshotUpload: "wait until a device has gone on with it; a day later it is let go"
+    case .snapshotDropped: "wait for the server's next maintenance, at most an hour"
+    case .lease: "stop the server and delete the row, which the replica's next pull writes anew"
+    case .leaseBehind: "wait until the replica has loaded the snapshot, or its lease runs out"
+    case .mark: "stop the server and delete the row: operations then stay a little longer"
+    case .stateReport: "stop the server and delete the row: the next report takes its place"
+    case .stateDisputed: "let the devices sync, which mends the one that differs"
     }
   }
 }

@@ -67,11 +67,44 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case jobFileLeft = "job-file-left"
   case gateClosed = "gate-closed"
   case gateForever = "gate-forever"
+  // A server's tables.
+  case serverFormat = "server-format"
+  case serverTable = "server-table"
+  case epoch
+  case token
+  case space
+  // A space's operations.
+  case positionGap = "position-gap"
+  case positionBeyond = "position-beyond"
+  case operationChain = "operation-chain"
+  case operationDigest = "operation-digest"
+  case operationDamaged = "operation-damaged"
+  case operationMismatch = "operation-mismatch"
+  case operationLost = "operation-lost"
+  case operationLeft = "operation-left"
+  case operationGap = "operation-gap"
+  case operationTime = "operation-time"
+  case groupOpen = "group-open"
+  case head
+  case base
+  // What stands for them, and who has them.
+  case trimmedLost = "trimmed-lost"
+  case snapshotCursor = "snapshot-cursor"
+  case snapshotHeads = "snapshot-heads"
+  case snapshotPart = "snapshot-part"
+  case snapshotUpload = "snapshot-upload"
+  case snapshotDropped = "snapshot-dropped"
+  case lease
+  case leaseBehind = "lease-behind"
+  case mark
+  case stateReport = "state-report"
+  case stateDisputed = "state-disputed"
 
   package var isRemark: Bool {
     switch self {
     case .leftoverParts, .fork, .notes, .largeRows, .aside, .deferred, .held, .orderText,
-      .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft, .gateClosed:
+      .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft, .gateClosed, .groupOpen,
+      .snapshotUpload, .snapshotDropped, .leaseBehind, .stateDisputed:
       true
     default: false
     }
@@ -80,23 +113,30 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   package var invariant: String {
     switch self {
     case .references, .catalogue, .stateDamaged, .stateForm, .rowMissing, .rowUnwanted,
-      .columnDiffers, .writtenDiffers, .heldStray, .heldStands, .held, .keptStray, .unchecked:
+      .columnDiffers, .writtenDiffers, .heldStray, .heldStands, .held, .keptStray, .unchecked,
+      .stateReport, .stateDisputed:
       "INV-01"
     case .integrity, .storeTable, .tableGone, .tableChanged, .columnGone, .triggerMissing,
       .triggerStale, .triggerLeft, .notes, .rowUnsynced:
       "INV-02"
+    case .serverTable, .space, .positionGap, .positionBeyond, .operationDigest, .operationLost,
+      .operationGap, .head, .snapshotPart:
+      "INV-03"
     case .jobPart, .jobFileMissing, .jobAbandoned: "INV-04"
     case .authors, .cursor, .fork, .logGap, .logBeyond, .asideLost, .deferredLost, .deferredKnown,
-      .stateAhead:
+      .stateAhead, .epoch, .operationChain, .snapshotCursor:
       "INV-05"
-    case .logDamaged, .logMismatch, .logGroup, .logBody, .leftoverParts: "INV-06"
+    case .logDamaged, .logMismatch, .logGroup, .logBody, .leftoverParts, .operationDamaged,
+      .operationMismatch, .groupOpen, .snapshotUpload:
+      "INV-06"
     case .inbox, .splice, .orderText, .orderDouble: "INV-07"
-    case .sharedTable: "INV-08"
+    case .sharedTable, .token: "INV-08"
     case .newerFormat, .olderFormat, .aside, .deferred, .jobState, .jobStuck, .gateClosed,
-      .gateForever:
+      .gateForever, .serverFormat:
       "INV-09"
-    case .largeRows, .orderLong, .jobCount, .jobFileLeft: "INV-10"
-    case .identity, .copied, .clock, .logTime: "INV-11"
+    case .largeRows, .orderLong, .jobCount, .jobFileLeft, .operationLeft, .snapshotDropped: "INV-10"
+    case .identity, .copied, .clock, .logTime, .operationTime: "INV-11"
+    case .base, .trimmedLost, .snapshotHeads, .lease, .leaseBehind, .mark: "INV-12"
     }
   }
 }

@@ -1,0 +1,156 @@
+#if Server
+import Foundation
+import GRDB
+import TernCore
+
+/// Looks through a server's data file for what is stored twice or follows from something else.
+///
+/// Behind SQLite's own checks, as every table is `STRICT`: what is whole by them has its declared
+/// types. In memory are one operation or one part of a snapshot, and the heads of one space.
+package struct ServerDoctor {
+  private let db: Database
+  private let findings: Findings
+  private let format: Int32
+
+  /// What looks at a server's data, or `nil` for a database of another kind.
+  package static func look(at db: Database) throws -> ((Findings) throws -> Void)? {
+    guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == ServerFile.applicationID else {
+      return nil
+    }
+    let format = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    return { try ServerDoctor(db: db, findings: $0, format: format).run() }
+  }
+
+  private func run() throws {
+    // What SQLite can't vouch for is not looked at.
+    guard findings.counts[.integrity] == nil, try checkFormat(), try checkTables() else { return }
+    let epoch = try checkEpoch()
+    try checkTokens()
+    let places = format >= 2 ? "trimmed, emptied" : "0, 0"
+    let rows = try Row.fetchCursor(
+      db, sql: "SELECT id, name, position, \(places) FROM space ORDER BY name")
+    while let row = try rows.next() { try check(SpacePlaces(row, epoch: epoch)) }
+    findings.space = nil
+  }
+
+  private func check(_ space: SpacePlaces) throws {
+    findings.space = space.name
+    // What it throws is that it is no name.
+    if (try? SpaceName(space.name, limits: .withoutNameLimit)) == nil {
+      try findings.add(.space, "the space's name is none")
+    }
+    guard 0 <= space.emptied, space.emptied <= space.trimmed, space.trimmed <= space.position else {
+      return try findings.add(
+        .space,
+        "it is emptied up to \(space.emptied), trimmed up to \(space.trimmed), and ends at "
+          + "\(space.position)")
+    }
+    var operations = try OperationDoctor(db, space, findings)
+    let heads = try operations.run()
+    guard format >= 2 else { return }
+    try SnapshotDoctor(db, space, findings, heads).run()
+    try HorizonDoctor(db, space, findings).run(hasStates: format >= 4)
+  }
+
+  // MARK: - The store
+
+  private func checkFormat() throws -> Bool {
+    if format > ServerFile.formatVersion {
+      try findings.add(.newerFormat, "the server's data has format \(format)")
+    } else if format < 1 || format == ServerFile.unreadableVersion {
+      try findings.add(.serverFormat, "the server's data has format \(format), which is not read")
+    } else {
+      return true
+    }
+    return false
+  }
+
+  private func checkTables() throws -> Bool {
+    let expected = try DatabaseQueue().write { db in
+      try ServerSchema.createTables(db, format: format)
+      return try Self.columns(db)
+    }
+    let present = try Self.columns(db)
+    var isWhole = true
+    for (table, columns) in expected.sorted(by: { $0.key < $1.key })
+    where present[table] != columns {
+      isWhole = false
+      try findings.add(
+        .serverTable, "the table is gone or has other columns", at: .init(table: table))
+    }
+    return isWhole
+  }
+
+  /// Of every table that holds a column to its type.
+  private static func columns(_ db: Database) throws -> [String: Set<[String]>] {
+    let rows = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT t.name, c.name, c.type, c."notnull", c.pk
+        FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+        WHERE t.schema = 'main' AND t.strict
+        """)
+    return rows.reduce(into: [:]) { tables, row in
+      let column: [String] = [row[1], row[2], "\(row[3] as Int)", "\(row[4] as Int)"]
+      tables[row[0], default: []].insert(column)
+    }
+  }
+
+  /// Returns the epoch, where it can be one.
+  private func checkEpoch() throws -> String? {
+    let epochs = try String.fetchAll(db, sql: "SELECT epoch FROM store LIMIT 2")
+    let digits = Set("0123456789abcdef")
+    if epochs.count == 1, epochs[0].count == 32, epochs[0].allSatisfy(digits.contains) {
+      return epochs[0]
+    }
+    try findings.add(.epoch, "the file has no epoch, or more than one")
+    return nil
+  }
+
+  /// That their spaces are there SQLite has said.
+  private func checkTokens() throws {
+    let rows = try Row.fetchCursor(
+      db, sql: "SELECT digest FROM token WHERE length(digest) <> 32")
+    while let row = try rows.next() {
+      let token = TokenDigest(stored: Array(row[0] as Data))
+      try findings.add(.token, "the token can open nothing", at: .init(name: "token \(token)"))
+    }
+  }
+}
+
+extension ServerLimits {
+  /// A store has names that were accepted under other limits.
+  fileprivate static var withoutNameLimit: ServerLimits {
+    var limits = ServerLimits()
+    limits.spaceNameBytes = .max
+    return limits
+  }
+}
+
+/// A space's head row, as it stands there: nothing is known of its numbers.
+struct SpacePlaces {
+  let id: Int64
+  let name: String
+  let position: Int64
+  let trimmed: Int64
+  let emptied: Int64
+  /// `nil` where it is not known.
+  let epoch: String?
+
+  fileprivate init(_ row: Row, epoch: String?) {
+    (id, name) = (row[0], row[1])
+    (position, trimmed, emptied) = (row[2], row[3], row[4])
+    self.epoch = epoch
+  }
+
+  /// Whether a cursor is that of a position. Of one that is not there, or under an epoch that is not
+  /// known, it can be; that is told elsewhere.
+  func owns(_ cursor: RemoteCursor, at position: Int64, _ db: Database) throws -> Bool {
+    guard (0...self.position).contains(position) else { return false }
+    let place = UInt64(position)
+    let chain = try ChainDigest.fetch(db, space: id, at: place)
+    guard let epoch, position == 0 || chain != nil else { return true }
+    return cursor == SpaceCursor(epoch: epoch, position: place, chain: chain).cursor
+  }
+}
+#endif
