@@ -62,6 +62,12 @@ struct NotedRow {
   /// The note is of the row's end; an update that changes nothing has a mask without a bit.
   private var isNotedAsGone: Bool { scan.isNull(1) || scan.value(1).tag == .text }
 
+  /// The note is of a row that was there when another one was to be inserted under its key.
+  private var isNotedAsStanding: Bool {
+    let mask = scan.value(1)
+    return mask.tag == .text && mask.value == .string(NoteSQL.standing)
+  }
+
   private var isNotedAsInserted: Bool { masks[0] == -1 }
 
   /// Whether a row went that a migration had brought after this one was deleted. The note can also
@@ -117,6 +123,8 @@ struct NotedRow {
       }
       isMigrated = !isNotedAsInserted || standing.contains(keyWriter.bytes)
       return try inserted(life: old?.nextLife ?? 1)
+    // Its end, if it went, has a note of its own.
+    case (_?, _) where isNotedAsStanding: return nil
     // Written and then deleted: what is kept of the row includes what was written last.
     case (let alive?, false) where isGone && !isNotedAsGone:
       return try updated(alive, wasHeld: wasHeld)
