@@ -295,6 +295,8 @@ struct NotedRow {
         count += 1
         continue
       case .text:
+        // The same of what the column did not show of a text.
+        if state.stamp(of: id) == stamp { continue }
         guard let change = try textChange(of: index, in: &state, isBlind: wasHeld) else { continue }
         differences.append((index, .change(change)))
         changed[index] = true
