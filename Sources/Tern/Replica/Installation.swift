@@ -147,7 +147,8 @@ struct Installation {
     }
     let isMigrated = try isThere && isSchemaNew(db)
     if isMigrated { try installStandingTriggers(transaction) }
-    try transaction.withoutStrays { try $0.replayWaiting() }
+    let migrated = isMigrated ? zip(changes, sql).filter { !$0.0.isNewTable }.map(\.1) : []
+    try transaction.withoutStrays { try $0.replayWaiting(migrated) }
     try noteSchema(db)
     return sql
   }
