@@ -196,5 +196,11 @@ extension Configuration {
     try c.load(Parts(of: b))
     #expect(try c.column("SELECT id FROM child ORDER BY 1") == ["1", "2"])
     #expect(try c.store.canonicalState() == b.store.canonicalState())
+    for device in [b, c] { try expectHealthy(device) }
+    // Nothing held the third one here, where it was written.
+    let diagnosis = try a.database.read { try DatabaseDiagnosis($0) }
+    #expect(diagnosis.findings.map(\.check) == ["sqlite-references"])
+    #expect(diagnosis.findings.first?.place.table == "child")
+    #expect(diagnosis.remarks.filter { $0.check == "unchecked" } == [])
   }
 }
