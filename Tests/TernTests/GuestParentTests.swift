@@ -151,7 +151,8 @@ extension Device {
     try meet(a, b)
     #expect(try a.children == ["1"] && b.children == ["1"])
     // The opening of a table that joins leaves it as it stands, too.
-    let joining = try devices[0].upgraded(SyncSchema(version: 3, tables: []), creation, seed, parent)
+    let none = SyncSchema(version: 3, tables: [])
+    let joining = try devices[0].upgraded(none, creation, seed, parent)
     let joined = try joining.upgraded(new, creation, seed, parent, "CREATE TABLE other (id)")
     #expect(try joined.children == ["1"])
   }

@@ -211,8 +211,9 @@ extension Device {
   }
 
   @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
-  func `a REPLACE and a delete of such a row at once delete it everywhere`(_ rule: DeleteRule) throws
-  {
+  func `a REPLACE and a delete of such a row at once delete it everywhere`(
+    _ rule: DeleteRule
+  ) throws {
     let (a, b) = try seeded(rule)
     try a.execute("REPLACE INTO t VALUES ('9', 'new', 0); DELETE FROM t WHERE id = '9'")
     try meet(a, b)

@@ -38,7 +38,8 @@ extension StoreTransaction {
     let match = zip(sql.note.keyNames, sql.shape.keyColumns).map { "s.\($0) = r.\($1.quoted)" }
     let unknown = try statement(
       "SELECT 1 FROM \(sql.shape.qualifiedName) AS r WHERE NOT EXISTS (SELECT 1 FROM "
-        + "\(sql.note.rowTable) AS s WHERE \(match.joined(separator: " AND ")) AND s.life & 1) LIMIT 1")
+        + "\(sql.note.rowTable) AS s WHERE \(match.joined(separator: " AND ")) AND s.life & 1) "
+        + "LIMIT 1")
     defer { unknown.reset() }
     if try unknown.step() { return true }
     return try sql.shape.deletes.keepsContent && hasDeletedRow(sql)
