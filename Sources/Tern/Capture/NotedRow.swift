@@ -271,14 +271,14 @@ struct NotedRow {
       case .lastWriter, .order:
         if state.stamp(of: id) == stamp { continue }
       case .counter:
-        // What was written to a row that was held aside counts once.
-        if wasHeld, state.stamp(of: id) == stamp { continue }
+        // What was written to a row that was held aside counts once, and so does what was written to a sum
+        // that the column does not show.
+        if state.stamp(of: id) == stamp { continue }
         let shown = wasHeld ? 0 : Int64(clamping: state.sum(of: id))
         let difference = (written.wide ?? 0) - Int128(shown)
         let sum = state.sum(of: id) &+ difference
-        if wasHeld || written.wide == nil {
-          lost.append((column.name, .integer(Int64(clamping: sum))))
-        }
+        let left = Int64(clamping: sum)
+        if wasHeld || written.wide != Int128(left) { lost.append((column.name, .integer(left))) }
         if difference == 0 { continue }
         differences.append((index, .number(difference)))
         state.add(difference, to: id, stamp: stamp, authors: authors)
