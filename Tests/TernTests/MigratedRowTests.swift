@@ -61,6 +61,80 @@ extension Device {
     try expectEqual(a, b, "t")
   }
 
+  @Test(
+    arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter],
+    [
+      "REPLACE INTO t VALUES ('9', 'new', 0)",
+      "INSERT OR REPLACE INTO t (id, a) SELECT id, 'new' FROM t WHERE id = '9'",
+      "INSERT INTO t VALUES ('9', 'new', 0) ON CONFLICT DO UPDATE SET a = 'new', n = 0",
+    ])
+  func `an undo leaves such a row too where another took its place under its key`(
+    _ rule: DeleteRule, _ sql: String
+  ) throws {
+    let (a, b) = try seeded(rule)
+    try a.commit("\(sql); REPLACE INTO t VALUES ('1', 'known', 0)")
+    try meet(a, b)
+    let undone = try #require(try a.store.undo())
+    let rows = Dictionary(uniqueKeysWithValues: undone.rows.map { ($0.key, $0) })
+    #expect(rows[["9"]]?.action == .left)
+    #expect(rows[["9"]]?.left == ["a": .forgotten, "n": .forgotten])
+    #expect(rows[["1"]]?.action == .restored)
+    try meet(a, b)
+    #expect(try b.rows == ["1 own0", "9 new0"])
+    try expectEqual(a, b, "t")
+    try a.commit("REPLACE INTO t VALUES ('9', 'newer', 5)")
+    #expect(try a.store.undo()?.rows.map(\.action) == [.restored])
+    #expect(try a.rows == ["1 own0", "9 new0"])
+  }
+
+  @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
+  func `an undo leaves a row too that a migration brought after its key was deleted`(
+    _ rule: DeleteRule
+  ) throws {
+    var (a, b) = try seeded(rule)
+    try a.commit("DELETE FROM t WHERE id = '9'")
+    try meet(a, b)
+    let again = "INSERT INTO t VALUES ('9', 'again', 0)"
+    (a, b) = (
+      try a.upgraded(schema(rule), seed, again), try b.upgraded(schema(rule), seed, again)
+    )
+    try a.commit("REPLACE INTO t VALUES ('9', 'new', 0)")
+    #expect(try a.store.undo()?.rows.map(\.action) == [.left])
+    try meet(a, b)
+    #expect(try b.rows == ["1 own0", "9 new0"])
+    try expectEqual(a, b, "t")
+  }
+
+  @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
+  func `an undo takes away a new row that another took the place of`(_ rule: DeleteRule) throws {
+    let (a, _) = try seeded(rule)
+    try a.commit("INSERT INTO t VALUES ('2', 'new', 0); REPLACE INTO t VALUES ('2', 'newer', 0)")
+    #expect(try a.store.undo()?.rows.map(\.action) == [.removed])
+    #expect(try a.rows == ["1 own0", "9 seed3"])
+    try a.execute("INSERT INTO t VALUES ('3', 'passing', 0); REPLACE INTO t VALUES ('3', 'on', 0)")
+    try a.execute("DELETE FROM t WHERE id = '3'")
+    #expect(try a.store.seal().isEmpty)
+  }
+
+  @Test func `inserts are searched for such rows while the table has some`() throws {
+    func guards(_ device: Device) throws -> [String?] {
+      try device.column("SELECT name FROM sqlite_master WHERE name GLOB 'grdb_*_standing_*'")
+    }
+    let (a, _) = try seeded()
+    #expect(try guards(a) == ["grdb_tern_main_standing_1"])
+    #expect(throws: DatabaseError.self) { try a.upgraded(schema(.deleteWins), seed, "no SQL") }
+    #expect(try guards(a) == ["grdb_tern_main_standing_1"])
+    var again = try a.upgraded(schema(.deleteWins), seed)
+    #expect(try guards(again) == ["grdb_tern_main_standing_1"])
+    try again.commit("REPLACE INTO t VALUES ('9', 'new', 0)")
+    // Nobody looks before something changes the schema.
+    again = try again.upgraded(schema(.deleteWins), seed)
+    #expect(try guards(again) == ["grdb_tern_main_standing_1"])
+    again = try again.upgraded(schema(.deleteWins), seed, "CREATE TABLE other (id)")
+    #expect(try guards(again) == [])
+    try expectHealthy(again)
+  }
+
   @Test
   func `an undo takes away an inserted row that a trigger wrote to before the insert was noted`()
     throws
@@ -134,6 +208,32 @@ extension Device {
     try meet(a, b)
     #expect(try b.rows == ["1 own0"])
     try expectEqual(a, b, "t")
+  }
+
+  @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
+  func `a REPLACE and a delete of such a row at once delete it everywhere`(
+    _ rule: DeleteRule
+  ) throws {
+    let (a, b) = try seeded(rule)
+    try a.execute("REPLACE INTO t VALUES ('9', 'new', 0); DELETE FROM t WHERE id = '9'")
+    try meet(a, b)
+    #expect(try b.rows == ["1 own0"])
+    try expectEqual(a, b, "t")
+  }
+
+  @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
+  func `a row that the state has is kept as it was last when it is replaced and deleted`(
+    _ rule: DeleteRule
+  ) throws {
+    let (a, b) = try seeded(rule)
+    try a.execute("REPLACE INTO t VALUES ('1', 'last', 7); DELETE FROM t WHERE id = '1'")
+    try meet(a, b)
+    #expect(try b.rows == ["9 seed3"])
+    #expect(try a.store.canonicalState() == b.store.canonicalState())
+    guard rule.keepsContent else { return }
+    #expect(try a.store.undo()?.rows.map(\.action) == [.broughtBack])
+    try meet(a, b)
+    #expect(try b.rows == ["1 own0", "9 seed3"])
   }
 
   @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])

@@ -62,6 +62,12 @@ struct NotedRow {
   /// The note is of the row's end; an update that changes nothing has a mask without a bit.
   private var isNotedAsGone: Bool { scan.isNull(1) || scan.value(1).tag == .text }
 
+  /// The note is of a row that was there when another one was to be inserted under its key.
+  private var isNotedAsStanding: Bool {
+    let mask = scan.value(1)
+    return mask.tag == .text && mask.value == .string(NoteSQL.standing)
+  }
+
   private var isNotedAsInserted: Bool { masks[0] == -1 }
 
   /// Whether a row went that a migration had brought after this one was deleted. The note can also
@@ -117,6 +123,8 @@ struct NotedRow {
       }
       isMigrated = !isNotedAsInserted || standing.contains(keyWriter.bytes)
       return try inserted(life: old?.nextLife ?? 1)
+    // Its end, if it went, has a note of its own.
+    case (_?, _) where isNotedAsStanding: return nil
     // Written and then deleted: what is kept of the row includes what was written last.
     case (let alive?, false) where isGone && !isNotedAsGone:
       return try updated(alive, wasHeld: wasHeld)
@@ -263,14 +271,14 @@ struct NotedRow {
       case .lastWriter, .order:
         if state.stamp(of: id) == stamp { continue }
       case .counter:
-        // What was written to a row that was held aside counts once.
-        if wasHeld, state.stamp(of: id) == stamp { continue }
+        // What was written to a row that was held aside counts once, and so does what was written to a sum
+        // that the column does not show.
+        if state.stamp(of: id) == stamp { continue }
         let shown = wasHeld ? 0 : Int64(clamping: state.sum(of: id))
         let difference = (written.wide ?? 0) - Int128(shown)
         let sum = state.sum(of: id) &+ difference
-        if wasHeld || written.wide == nil {
-          lost.append((column.name, .integer(Int64(clamping: sum))))
-        }
+        let left = Int64(clamping: sum)
+        if wasHeld || written.wide != Int128(left) { lost.append((column.name, .integer(left))) }
         if difference == 0 { continue }
         differences.append((index, .number(difference)))
         state.add(difference, to: id, stamp: stamp, authors: authors)
@@ -287,6 +295,8 @@ struct NotedRow {
         count += 1
         continue
       case .text:
+        // The same of what the column did not show of a text.
+        if state.stamp(of: id) == stamp { continue }
         guard let change = try textChange(of: index, in: &state, isBlind: wasHeld) else { continue }
         differences.append((index, .change(change)))
         changed[index] = true

@@ -87,13 +87,8 @@ struct Doctor {
       }
     }
     try attempt {
-      let rows = try Row.fetchCursor(db, sql: "PRAGMA foreign_key_check")
-      while let row = try rows.next() {
-        let (table, parent): (String, String) = (row["table"], row["parent"])
-        let rowID = (row["rowid"] as Int64?).map { " \($0)" } ?? ""
-        try findings.add(
-          .references, "row\(rowID) refers to a row of \(parent) that is not there",
-          at: .init(table: table))
+      for table in try ReferenceDoctor.tables(db) {
+        try attempt(.init(table: table)) { try ReferenceDoctor(db, findings).check(table) }
       }
     }
   }

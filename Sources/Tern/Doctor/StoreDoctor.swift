@@ -156,6 +156,9 @@ final class StoreDoctor {
       var former = sql.note
       former.isFormer = true
       // Opening the file replaces them.
+      // There while it has work.
+      let standing = sql.note.standingTrigger
+      if present[standing.name]??.folded == standing.sql.folded { present[standing.name] = nil }
       let isFormer = former.triggers.allSatisfy { present[$0.name]??.folded == $0.sql.folded }
       for trigger in isFormer ? former.triggers : sql.note.triggers {
         let place = DatabaseFinding.Place(table: sql.shape.name, name: "trigger \(trigger.name)")

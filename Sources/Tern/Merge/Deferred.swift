@@ -55,14 +55,36 @@ extension StoreTransaction {
 
   /// Merges what this schema version can now take of the deferred operations, and what an earlier
   /// Tern put aside and this one can read. Looks at every row held aside: the table may take it now.
-  func replayWaiting() throws {
+  ///
+  /// - Parameter migrated: tables of which every row is looked at too, as what it refers to may be gone, or
+  ///   may be known only now.
+  func replayWaiting(_ migrated: [TableSQL]) throws {
     let deferred = try deferredParts()
     let aside = try unreadableGroups().filter { try bodyError(in: $0) == nil }
-    if try deferred.isEmpty && aside.isEmpty && !hasHeldRows() { return }
+    let orphans = try migrated.map { (sql: $0, keys: try rowsWithoutParent(of: $0)) }
+      .filter { !$0.keys.isEmpty }
+    if try deferred.isEmpty && aside.isEmpty && orphans.isEmpty && !hasHeldRows() { return }
     let pass = try MergePass(self)
+    for (sql, keys) in orphans { try keys.forEach(pass.writer(for: sql).noteOrphan) }
     for group in aside { try takeUp(group, pass) }
     try replayDeferred(pass)
     try pass.finish()
+  }
+
+  /// The keys of the rows in a table that lack a parent. Of those that a migration brought no state says
+  /// that they are to be there, or not.
+  private func rowsWithoutParent(of sql: TableSQL) throws -> [[UInt8]] {
+    let writer = try TableWriter(self, sql, hasHeld: true)
+    var keys: [[UInt8]] = []
+    for foreignKey in sql.shape.foreignKeys {
+      let select = try statement(sql.orphans(foreignKey))
+      defer { select.reset() }
+      while try select.step() {
+        let key = select.packedKey(sql.shape)
+        if try writer.state(of: key)?.isShown ?? false { keys.append(key) }
+      }
+    }
+    return keys
   }
 
   func replayDeferred(_ pass: MergePass) throws {

@@ -89,7 +89,8 @@ final class StrayWatch {
     for sql in transaction.sql {
       let keys = sql.note.keyNames.joined(separator: ", ")
       let notes = try transaction.statement(
-        "SELECT count(*), \(keys) FROM \(sql.note.noteTable) GROUP BY \(keys)")
+        "SELECT count(*), \(keys) FROM \(sql.note.noteTable) "
+          + "WHERE m0 IS NOT '\(NoteSQL.standing)' GROUP BY \(keys)")
       defer { notes.reset() }
       while try notes.step() {
         let row = RowID(table: sql.shape.id, key: notes.packedKey(sql.shape, from: 1))

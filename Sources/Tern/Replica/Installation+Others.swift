@@ -29,6 +29,8 @@ extension Installation {
     let format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)")
     // Opening it says what is to be done.
     guard format == StoreTables.format else { return }
-    try installTriggers(db, installedSQL(db))
+    let sql = try installedSQL(db)
+    try installTriggers(db, sql)
+    try installStandingTriggers(StoreTransaction(db, tables: tables, sql: sql))
   }
 }

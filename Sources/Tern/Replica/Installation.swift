@@ -145,7 +145,11 @@ struct Installation {
     where changes.contains(where: { $0.isNewTable || !$0.newTexts.isEmpty }) {
       try transaction.markUndone(sequence)
     }
-    try transaction.withoutStrays { try $0.replayWaiting() }
+    let isMigrated = try isThere && isSchemaNew(db)
+    if isMigrated { try installStandingTriggers(transaction) }
+    let migrated = isMigrated ? zip(changes, sql).filter { !$0.0.isNewTable }.map(\.1) : []
+    try transaction.withoutStrays { try $0.replayWaiting(migrated) }
+    try noteSchema(db)
     return sql
   }
 
@@ -185,19 +189,22 @@ struct Installation {
       sql: "SELECT name, sql FROM main.sqlite_master "
         + "WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
       arguments: [tables.prefix.utf8.count, tables.prefix])
+    // Those come and go with the rows that they are for.
+    let standing = Set(sql.map(\.note.standingTrigger.sql))
     for row in present {
-      let name: String = row["name"]
-      if wanted[name] == row["sql"] {
+      let (name, text): (String, String) = (row["name"], row["sql"])
+      if wanted[name] == text {
         wanted[name] = nil
-      } else {
+      } else if !standing.contains(text) {
         try db.execute(sql: "DROP TRIGGER main.\(name.quoted)")
       }
     }
-    for name in wanted.keys.sorted() {
-      // Said only here, because SQLite does not keep it: a temporary table would take the trigger.
-      let declaration = wanted[name]!.dropFirst("CREATE TRIGGER ".count)
-      try db.execute(sql: "CREATE TRIGGER main.\(declaration)")
-    }
+    for name in wanted.keys.sorted() { try createTrigger(wanted[name]!, db) }
+  }
+
+  /// Says where, which SQLite does not keep: a temporary table would take the trigger.
+  func createTrigger(_ sql: String, _ db: Database) throws {
+    try db.execute(sql: "CREATE TRIGGER main.\(sql.dropFirst("CREATE TRIGGER ".count))")
   }
 
   /// They follow the app's columns: before a seal they get those that they lack, and after it, when

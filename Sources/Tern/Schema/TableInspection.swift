@@ -223,38 +223,14 @@ struct TableInspection {
   /// Without those whose parent or its columns are not there: SQLite takes such a declaration, refuses
   /// every write to the child while foreign keys are on, and otherwise leaves it be, as a merge does.
   private func foreignKeys(_ travelling: [RawColumn]) throws -> [TableShape.ForeignKey] {
-    let rows = try Row.fetchAll(
-      db, sql: "SELECT * FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq",
-      arguments: [declared.name])
-    return try Dictionary(grouping: rows) { $0["id"] as Int }.sorted { $0.key < $1.key }.compactMap
-    {
-      let parent: String = $0.value[0]["table"]
-      let columns = $0.value.map { $0["from"] as String }
-      let named = $0.value.compactMap { $0["to"] as String? }
-      guard
-        let parentColumns = try parentColumns(
-          named.isEmpty ? nil : named, of: parent, count: columns.count)
-      else { return nil }
+    try DeclaredForeignKey.all(of: declared.name, db).compactMap { key in
+      guard let parentColumns = try key.parentColumns(db) else { return nil }
       return TableShape.ForeignKey(
-        columns: columns, parent: parent, parentColumns: parentColumns,
-        affinities: columns.map { name in
+        columns: key.columns, parent: key.parent, parentColumns: parentColumns,
+        affinities: key.columns.map { name in
           travelling.first { $0.name.folded == name.folded }.map { Affinity($0.type) }
-        }, onDelete: $0.value[0]["on_delete"])
+        }, onDelete: key.onDelete)
     }
-  }
-
-  /// - Parameter named: the columns that a foreign key names; `nil` for the primary key.
-  /// - Returns: `nil` where the parent has them not, or is not there.
-  private func parentColumns(_ named: [String]?, of parent: String, count: Int) throws
-    -> [String]?
-  {
-    let columns = try Row.fetchAll(
-      db, sql: "SELECT name, pk FROM pragma_table_xinfo(?, 'main') ORDER BY pk",
-      arguments: [parent])
-    let present = Set(columns.map { ($0["name"] as String).folded })
-    let key = columns.filter { ($0["pk"] as Int) > 0 }.map { $0["name"] as String }
-    let wanted = named ?? key
-    return wanted.count == count && wanted.allSatisfy { present.contains($0.folded) } ? wanted : nil
   }
 }
 

@@ -40,12 +40,13 @@ struct StoreTables {
   var migrated: String { prefix + "migrated" }
   var unsettled: String { prefix + "unsettled" }
   var forgotten: String { prefix + "forgotten" }
+  var opened: String { prefix + "opened" }
 
   func notes(of table: Int64) -> String { "\(prefix)note_\(table)" }
   func rows(of table: Int64) -> String { "\(prefix)row_\(table)" }
 
   /// Tables that came after the format was settled: a file that was not opened since lacks them.
-  var later: [String] { [unsettled, forgotten, migrated] }
+  var later: [String] { [unsettled, forgotten, migrated, opened] }
 
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
@@ -153,6 +154,11 @@ struct StoreTables {
       """,
       // A row, while what was sealed may be what a row held aside waits for, and nobody looked.
       "CREATE TABLE IF NOT EXISTS \(unsettled) (one INTEGER PRIMARY KEY CHECK (one = 1))",
+      // SQLite's number of the schema that the replica was last opened with.
+      """
+      CREATE TABLE IF NOT EXISTS \(opened) (
+        one INTEGER PRIMARY KEY CHECK (one = 1), schema_cookie INTEGER NOT NULL)
+      """,
       // Remotes that do not keep the log, whatever they were offered.
       "CREATE TABLE IF NOT EXISTS \(forgotten) (remote TEXT PRIMARY KEY) WITHOUT ROWID",
       // Values that lost, by column name; authors by their index.

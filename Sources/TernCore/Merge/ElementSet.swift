@@ -66,12 +66,12 @@ package struct ElementSet: Hashable, Sendable {
   ///
   /// - Parameter turn: of the operation.
   /// - Returns: whether the elements changed.
+  /// - Complexity: O(*n* + *m* log *n*) for *m* changes to *n* elements.
   package mutating func apply(_ change: SetChange, by author: ReplicaID, _ turn: Turn) -> Bool {
     let sequence = turn.sequence
-    var hasChanged = false
-    for removal in change.removed where remove(removal) { hasChanged = true }
+    var hasChanged = remove(change.removed)
     guard !change.added.isEmpty, sequence > arrived[author] else { return hasChanged }
-    for element in change.added where add(element, by: author, sequence) { hasChanged = true }
+    if add(change.added, by: author, sequence) { hasChanged = true }
     let settled = min(sequence, turn.settled)
     if settled > arrived[author] {
       arrived[author] = settled
@@ -80,29 +80,22 @@ package struct ElementSet: Hashable, Sendable {
     return hasChanged
   }
 
-  private mutating func remove(_ removal: Entry) -> Bool {
-    var late = VersionVector()
-    let index = entries.index(of: removal.element)
-    for (replica, sequence) in removal.additions.sequences {
-      if sequence > arrived[replica] { late[replica] = sequence }
-      if let index, entries[index].additions[replica] <= sequence {
-        entries[index].additions[replica] = 0
-      }
-    }
-    if !late.sequences.isEmpty { early.merge(Entry(removal.element, late)) }
-    let isCovering = Planted.isActive(.removalCoversUnseen)
-    guard let index, entries[index].additions.sequences.isEmpty || isCovering else { return false }
-    entries.remove(at: index)
-    return true
+  private mutating func remove(_ removals: [Entry]) -> Bool {
+    early.merge(
+      removals.compactMap { removal in
+        let late = removal.additions.sequences.filter { $0.value > arrived[$0.key] }
+        return late.isEmpty ? nil : Entry(removal.element, VersionVector(late))
+      })
+    return entries.remove(removals)
   }
 
-  private mutating func add(_ element: Value, by author: ReplicaID, _ sequence: UInt64) -> Bool {
-    if let index = early.index(of: element), early[index].additions[author] >= sequence {
-      return false
+  private mutating func add(_ elements: [Value], by author: ReplicaID, _ sequence: UInt64) -> Bool {
+    let standing = elements.filter { element in
+      early.index(of: element).map { early[$0].additions[author] < sequence } ?? true
     }
-    let isNew = entries.index(of: element) == nil
-    entries.merge(Entry(element, VersionVector([author: sequence])))
-    return isNew
+    let isAnyNew = standing.contains { entries.index(of: $0) == nil }
+    entries.merge(standing.map { Entry($0, VersionVector([author: sequence])) })
+    return isAnyNew
   }
 
   /// None of a replica's earlier additions is to come.
@@ -111,33 +104,5 @@ package struct ElementSet: Hashable, Sendable {
       early[index].additions[author] = 0
     }
     early.removeAll { $0.additions.sequences.isEmpty }
-  }
-}
-
-extension [ElementSet.Entry] {
-  /// Where an element is to be, in the order of elements.
-  private func place(of element: Value) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle].element < element { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-
-  fileprivate func index(of element: Value) -> Int? {
-    let place = place(of: element)
-    return place < count && self[place].element == element ? place : nil
-  }
-
-  fileprivate mutating func merge(_ entry: ElementSet.Entry) {
-    let place = place(of: entry.element)
-    guard place < count, self[place].element == entry.element else {
-      return insert(entry, at: place)
-    }
-    for (replica, sequence) in entry.additions.sequences {
-      let known = self[place].additions[replica]
-      self[place].additions[replica] = Swift.max(known, sequence)
-    }
   }
 }

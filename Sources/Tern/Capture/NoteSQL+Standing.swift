@@ -1,0 +1,59 @@
+import TernCore
+
+/// What notes a row that a migration brought when another one is inserted under its key.
+///
+/// SQLite fires no delete trigger for the row that a REPLACE removes, unless `recursive_triggers` is on, and
+/// no state knows that row: what replaces it would look like a row that began.
+extension NoteSQL {
+  /// Marks such a note: the row stood, and what becomes of it is not known yet. Of a row that the state
+  /// has it says nothing.
+  static let standing = "standing"
+
+  /// There only while the table may have such rows, because it costs every insert a search.
+  var standingTrigger: (name: String, sql: String) {
+    let keys = shape.keyColumns.map { "r.\($0.quoted)" }
+    let match = zip(keys, shape.keyColumns).map { "\($0) = NEW.\($1.quoted)" }
+    let masks = ["'\(Self.standing)'"] + noColumns.dropFirst()
+    let note =
+      "INSERT INTO \(noteTable) (\((["ms"] + maskNames + keyNames).joined(separator: ", "))) "
+      + "SELECT \(([Self.milliseconds] + masks + keys).joined(separator: ", ")) "
+      + "FROM \(shape.name.quoted) AS r WHERE \((match + [isUnknown]).joined(separator: " AND "))"
+    return trigger("standing", "BEFORE INSERT", [note])
+  }
+
+  /// The condition that no state has row `r` as one that is alive. Where deletes keep the row SQL cannot
+  /// tell, and it is true of all.
+  private var isUnknown: String {
+    if shape.deletes.keepsContent { return "1" }
+    let match = zip(keyNames, shape.keyColumns).map { "s.\($0) = r.\($1.quoted)" }
+    return "NOT EXISTS (SELECT 1 FROM \(rowTable) AS s "
+      + "WHERE \(match.joined(separator: " AND ")) AND s.life & 1)"
+  }
+}
+
+extension StoreTransaction {
+  /// Whether a table has rows that a migration brought and nobody has written since. Costs a look at
+  /// every row.
+  func hasMigratedRows(_ sql: TableSQL) throws -> Bool {
+    let match = zip(sql.note.keyNames, sql.shape.keyColumns).map { "s.\($0) = r.\($1.quoted)" }
+    let unknown = try statement(
+      "SELECT 1 FROM \(sql.shape.qualifiedName) AS r WHERE NOT EXISTS (SELECT 1 FROM "
+        + "\(sql.note.rowTable) AS s WHERE \(match.joined(separator: " AND ")) AND s.life & 1) "
+        + "LIMIT 1")
+    defer { unknown.reset() }
+    if try unknown.step() { return true }
+    return try sql.shape.deletes.keepsContent && hasDeletedRow(sql)
+  }
+
+  /// Whether a row stands in its table that is deleted, and kept: a migration brought its key again.
+  private func hasDeletedRow(_ sql: TableSQL) throws -> Bool {
+    let writer = try TableWriter(self, sql, hasHeld: true)
+    let kept = try statement("SELECT key FROM \(tables.kept) WHERE tbl = ?")
+    kept.bind(1, sql.shape.id)
+    defer { kept.reset() }
+    while try kept.step() {
+      if try writer.read(Array(kept.blob(0))) != nil { return true }
+    }
+    return false
+  }
+}
