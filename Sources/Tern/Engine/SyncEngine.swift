@@ -275,7 +275,7 @@ public actor SyncEngine {
     // What it holds under this replica's numbers may be another copy's.
     if session.refusal?.isOfOwn ?? false { return }
     let position = session.announced
-    if let trimmedAt, (trimmedAt..<trimmedAt + 1000).contains(position) { return }
+    if let trimmedAt, position >= trimmedAt, position - trimmedAt < 1000 { return }
     trimmedAt = position
     try store.trim(heldBy: session.heads, at: remote.id)
   }
