@@ -32,6 +32,10 @@ package struct SyncSession: Sendable {
     case pushed(VersionVector, PushReceipt)
     /// - Parameter needsBase: whether it lacks what the log no longer has.
     case hadNothingToPush(needsBase: Bool)
+    /// The remote has what there was when pushing began, and this replica has written on.
+    ///
+    /// - Parameter refused: of what another one wrote.
+    case leftSome(refused: RemoteError? = nil, jitter: Double = 0)
     /// It has all of this replica's own, and refused what another one wrote.
     case hadNothingButRefused(RemoteError, jitter: Double)
     case didRestamp
@@ -87,6 +91,14 @@ package struct SyncSession: Sendable {
   private var greetedAt: UInt64 = 0
   private var positionAtPull: UInt64 = 0
   private var restampsInARow = 0
+  /// Since the greeting, or since all else had its turn.
+  package private(set) var pushesInARow = 0
+  private static let mostPushesInARow = 8
+  /// Whether what is written from now on has to wait until all else had its turn: who writes as fast as the
+  /// remote takes it would never pull.
+  package var hasPushedMany: Bool { pushesInARow >= Self.mostPushesInARow }
+  /// Whether it listens, and has more to push all the same.
+  package private(set) var leavesSome = false
   /// The cursor was forgotten, and no page has come since.
   private var isAtBeginning = false
   /// The remote became another since the greeting: it may have lost what it held then.
@@ -160,12 +172,17 @@ package struct SyncSession: Sendable {
     case (.pushing, .didChangeID): return greet()
     case (.pushing, .pushed(let sent, let receipt)):
       restampsInARow = 0
+      pushesInARow += 1
       for (replica, sequence) in sent.sequences { heads[replica] = max(heads[replica], sequence) }
       announced = max(announced, receipt.position)
       return push()
     case (.pushing, .hadNothingToPush(let needsBase)):
       if announced > pulledUpTo { return pull() }
       return cutBase(needsBase) ?? compare() ?? cut() ?? listen()
+    case (.pushing, .leftSome(let refused, let jitter)):
+      if let refused { refuse(refused, isOfOwn: false, jitter) }
+      leavesSome = true
+      return pullOrListen()
     case (.loading, .loadedSnapshot):
       if isRepairing { (isRepairing, isRepaired, isDoubtful) = (false, true, false) }
       // The snapshot may be of a greeting from before the remote was restored, and its cursor too.
@@ -193,7 +210,9 @@ package struct SyncSession: Sendable {
       if hasMore { return pull() }
       pulledUpTo = max(pulledUpTo, positionAtPull)
       return pushOrListen()
-    case (.listening, .localWrite): return pushOrListen()
+    case (.listening, .localWrite):
+      leavesSome = false
+      return pushOrListen()
     case (.listening, .remotePosition(let position)) where position < greetedAt: return greet()
     case (.listening, .remotePosition(let position)):
       announced = max(announced, position)
@@ -219,6 +238,7 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func greet() -> Action {
+    (pushesInARow, leavesSome) = (0, false)
     phase = .greeting
     return .greet
   }
@@ -257,6 +277,7 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func push() -> Action {
+    leavesSome = false
     phase = .pushing
     return .push
   }
@@ -268,6 +289,7 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func listen() -> Action {
+    pushesInARow = 0
     phase = .listening
     return .listen
   }
