@@ -274,7 +274,9 @@ public actor SyncEngine {
   }
 
   var snapshots: SnapshotExchange {
-    SnapshotExchange(store: store, remote: remote, path: environment.snapshotPath)
+    SnapshotExchange(
+      store: store, remote: remote, path: environment.snapshotPath,
+      maximumBytes: environment.snapshotBytes)
   }
 
   /// Forgets what every remote holds: after each greeting, and while much comes and goes.

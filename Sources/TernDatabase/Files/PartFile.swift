@@ -7,6 +7,8 @@ import Foundation
 package final class PartFile {
   /// How many parts there are.
   package var count: Int { offsets.count - 1 }
+  /// How long they are together.
+  package var byteCount: Int { offsets.last! - offsets[0] - count * Self.lengthBytes }
   /// What the parts are of.
   package let key: String
   private let descriptor: CInt
