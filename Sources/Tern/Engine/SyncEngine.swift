@@ -324,7 +324,10 @@ public actor SyncEngine {
           "the remote lacks operations that this device's log no longer has, and keeps no snapshots; "
             + "a device that has them can bring them, otherwise begin another space")
       }
-      guard let refusal else { return .hadNothingToPush(needsBase: lacksTrimmed) }
+      guard let refusal else {
+        return .hadNothingToPush(
+          needsBase: lacksTrimmed, jitter: lacksTrimmed ? environment.jitter() : 0)
+      }
       return .hadNothingButRefused(refusal, jitter: environment.jitter())
     }
     if session.pushesInARow == 0 { stored = try store.storedVersionVector() }
@@ -350,9 +353,10 @@ public actor SyncEngine {
         pushBytes = max(pushBytes / 2, 1)
         return try await push()
       }
-      // Of what a base stands for, the remote has no operation to compare with.
+      // Of what a base stands for, the remote has no operation to compare with. Once that is known, no gap is
+      // to be expected any more.
       if error.code == .sequenceGap, error.replica == id, let sequence = error.sequence,
-        sequence <= session.heads[id]
+        confirmed.sequence < session.heads[id], sequence <= session.heads[id]
       {
         confirmed = (session.epoch, id, session.heads[id])
         return try await push()

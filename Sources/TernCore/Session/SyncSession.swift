@@ -31,7 +31,7 @@ package struct SyncSession: Sendable {
     /// The remote has stored everything up to these sequence numbers.
     case pushed(VersionVector, PushReceipt)
     /// - Parameter needsBase: whether it lacks what the log no longer has.
-    case hadNothingToPush(needsBase: Bool)
+    case hadNothingToPush(needsBase: Bool, jitter: Double = 0)
     /// The remote has what there was when pushing began, and this replica has written on.
     ///
     /// - Parameter refused: of what another one wrote.
@@ -109,6 +109,8 @@ package struct SyncSession: Sendable {
   /// What was tried since the greeting, and is not tried again before the next.
   private var loaded: String?
   private var isBaseCut = false
+  /// Whether the remote acknowledged a base, and nothing has shown since that it has it.
+  private var hasGivenBase = false
   /// Another replica's state at the greeting, and whether the remote would like to know this one's.
   private var state: StateReport?
   private var asksForState = false
@@ -176,9 +178,9 @@ package struct SyncSession: Sendable {
       for (replica, sequence) in sent.sequences { heads[replica] = max(heads[replica], sequence) }
       announced = max(announced, receipt.position)
       return push()
-    case (.pushing, .hadNothingToPush(let needsBase)):
+    case (.pushing, .hadNothingToPush(let needsBase, let jitter)):
       if announced > pulledUpTo { return pull() }
-      return cutBase(needsBase) ?? compare() ?? cut() ?? listen()
+      return cutBase(needsBase, jitter) ?? compare() ?? cut() ?? listen()
     case (.pushing, .leftSome(let refused, let jitter)):
       if let refused { refuse(refused, isOfOwn: false, jitter) }
       leavesSome = true
@@ -188,7 +190,9 @@ package struct SyncSession: Sendable {
       // The snapshot may be of a greeting from before the remote was restored, and its cursor too.
       isAtBeginning = false
       return pull()
-    case (.cutting, .cutSnapshot): return isBaseCut ? greet() : push()
+    case (.cutting, .cutSnapshot):
+      hasGivenBase = isBaseCut
+      return isBaseCut ? greet() : push()
     case (.comparing, .compared(let isEqual)):
       if isEqual { (isDoubtful, isRepaired) = (false, false) }
       return push()
@@ -244,9 +248,19 @@ package struct SyncSession: Sendable {
   }
 
   /// Once after each greeting, whatever becomes of it: a snapshot costs a look at every row.
-  private mutating func cutBase(_ isNeeded: Bool) -> Action? {
+  private mutating func cutBase(_ isNeeded: Bool, _ jitter: Double) -> Action? {
+    let wasGiven = hasGivenBase
+    hasGivenBase = false
     guard isNeeded, !isBaseCut else { return nil }
     isBaseCut = true
+    if wasGiven {
+      wantsSnapshot = false
+      let error = RemoteError(
+        .unexpectedAnswer,
+        "the remote took a snapshot in place of the operations that it lacks, and lacks them still")
+      refuse(error, isOfOwn: false, jitter)
+      return nil
+    }
     phase = .cutting
     return .cutSnapshot(isBase: true)
   }

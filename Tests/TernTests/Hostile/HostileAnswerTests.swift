@@ -110,6 +110,22 @@ import Testing
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
+  func `a gap that repeats is an error, not a loop`(_ kind: ReplicaStoreKind) async throws {
+    let victim = try await Victim(kind)
+    let remote = ScriptedRemote("hostile") {
+      $0.heads = VersionVector([Victim.id: 1])
+      $0.onPush = { state, _ in
+        if state.pushes > 20 { throw RemoteError(.unreachable, "enough") }
+        throw RemoteError(.sequenceGap, "no", replica: Victim.id, sequence: 1)
+      }
+    }
+    let error = await #expect(throws: RemoteError.self) { try await victim.sync(with: remote) }
+    #expect(error?.code == .sequenceGap)
+    #expect(remote.pushes == 2)
+    try await victim.checkIntact()
+  }
+
+  @Test(arguments: ReplicaStoreKind.allCases)
   func `numbers of a receipt are not believed`(_ kind: ReplicaStoreKind) async throws {
     let victim = try await Victim(kind)
     let remote = ScriptedRemote("hostile") {
