@@ -24,6 +24,8 @@ struct SnapshotExchange {
     let place = RemotePlace(remoteID: remote.id, epoch: epoch, cursor: snapshot.cursor)
     let stored = try store.storedVersionVector()
     if !isRepairing, !snapshot.heads.sequences.isEmpty, stored.covers(snapshot.heads) {
+      // Of a fetch that was cut short, before all came by another way.
+      if let path { PartFile.remove(path) }
       return try store.resetPlace(place)
     }
     guard snapshot.parts <= SnapshotPart.Limit.parts else {

@@ -90,7 +90,12 @@ package final class PartFile {
 
   /// Removes the file from its folder.
   package func remove() {
-    if isNamed { unlink(path) }
+    if isNamed { Self.remove(path) }
+  }
+
+  /// Removes the file at a path, where there is one.
+  package static func remove(_ path: String) {
+    unlink(path)
   }
 
   // MARK: - The file

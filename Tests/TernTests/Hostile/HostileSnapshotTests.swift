@@ -113,4 +113,22 @@ import Testing
       }
     }
   }
+
+  @Test func `parts of a fetch that was cut short go where nothing of the snapshot is lacking`()
+    async throws
+  {
+    try await withFolder { path in
+      let victim = try await Victim(.sqlite)
+      let remote = remote(parts: 3, heads: VersionVector([Victim.friendID: 1])) { _ in
+        throw RemoteError(.unreachable, "none is asked for")
+      }
+      try Data(repeating: 1, count: 1000).write(to: URL(filePath: path))
+      let engine = SyncEngine(
+        store: victim.store, remote: remote,
+        environment: SyncEnvironment(jitter: { 0 }, snapshotPath: path))
+      try await engine.syncOnce()
+      #expect(remote.parts == 0 && !FileManager.default.fileExists(atPath: path))
+      try await victim.checkIntact()
+    }
+  }
 }
