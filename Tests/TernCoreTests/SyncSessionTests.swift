@@ -71,6 +71,32 @@ import Testing
     #expect(session.refusal?.error.code == .cursorUnknown)
   }
 
+  @Test func `a base that the remote took and does not show is cut again only after a wait`() {
+    let own = ReplicaID(high: 0, low: 1)
+    var session = listening(own)
+    var greeting = RemoteGreeting(
+      epoch: "first", nowMilliseconds: 0, position: 0, heads: VersionVector())
+    greeting.wantsSnapshot = true
+    for _ in 1...2 {
+      #expect(session.handle(.hadNothingToPush(needsBase: true)) == .cutSnapshot(isBase: true))
+      #expect(session.handle(.cutSnapshot) == .greet)
+      #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
+      #expect(session.handle(.hadNothingToPush(needsBase: true)) == .listen)
+      #expect(session.refusal?.error.code == .unexpectedAnswer)
+      #expect(session.handle(.mayAskAgain(session.refusal?.number ?? 0)) == .greet)
+      #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
+    }
+    // One that it shows is one thing, and one that it lost later another.
+    #expect(session.handle(.hadNothingToPush(needsBase: true)) == .cutSnapshot(isBase: true))
+    #expect(session.handle(.cutSnapshot) == .greet)
+    greeting.wantsSnapshot = false
+    #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: false)) == .listen)
+    #expect(session.handle(.woken(isByNetwork: false)) == .greet)
+    #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
+    #expect(session.handle(.hadNothingToPush(needsBase: true)) == .cutSnapshot(isBase: true))
+  }
+
   // MARK: - Waits
 
   private let unreachable = RemoteError(.unreachable, "cut")

@@ -41,7 +41,9 @@ extension SyncEngine {
       } catch let error as RemoteError where error.code == .tooLarge && operations.count > 1 {
         bytes = max(bytes / 2, 1)
       } catch let error as RemoteError where error.replica == id && !error.isTransient {
-        guard error.code == .sequenceConflict, let sequence = error.sequence else { return nil }
+        guard error.code == .sequenceConflict, let sequence = error.sequence,
+          operations.contains(where: { $0.envelope.sequence == sequence })
+        else { return nil }
         return sequence - 1
       }
     }

@@ -23,6 +23,8 @@ public actor SyncEngine {
   private var confirmed = (epoch: "", id: ReplicaID?.none, sequence: UInt64(0))
   /// Since it was up to date. A remote that refuses every id is believed no more.
   var idChanges = 0
+  /// What there was when the pushes in a row began.
+  private var stored = VersionVector()
   /// Halved while the remote finds a push too large.
   private var pushBytes: Int
   /// Authors of whom the remote refused something, which another replica brought: until the next
@@ -92,7 +94,8 @@ public actor SyncEngine {
   }
 
   /// Pushes and pulls until both sides have the same, once, and returns: for commands, background refresh and
-  /// a person who pulls to refresh. While ``run()`` goes on, that does it: at once, and not after its wait.
+  /// a person who pulls to refresh. What is written meanwhile, as fast as the remote takes it, is left for the
+  /// next. While ``run()`` goes on, that does it: at once, and not after its wait.
   ///
   /// - Throws: the first failure: ``RemoteError``, ``MergeError``, `DatabaseError`,
   ///   `CancellationError`; while ``run()`` goes on, always a ``RemoteError``, as ``status`` has it. Where the
@@ -125,7 +128,7 @@ public actor SyncEngine {
       if case .wait = action, case .failed(let error, _) = event { throw error }
     }
     try trim()
-    try reportListening()
+    try reportListening(leavingSome: .stopped)
     // Only after everything else went well.
     if let refusal = session.refusal { throw refusal.error }
   }
@@ -153,13 +156,17 @@ public actor SyncEngine {
         switch action {
         case .listen:
           try trim()
-          try reportListening()
+          try reportListening(leavingSome: .syncing)
           turns.answer(session.refusal.map { .failed($0.error) } ?? .synced)
           if !isStreaming { opener.yield() }
           isStreaming = true
           while true {
             if let signal = signals.take() {
               event = self.event(signal)
+              break
+            }
+            if session.leavesSome {
+              event = .localWrite
               break
             }
             guard await wakes.next(isolation: self) != nil else { return }
@@ -267,7 +274,9 @@ public actor SyncEngine {
   }
 
   var snapshots: SnapshotExchange {
-    SnapshotExchange(store: store, remote: remote, path: environment.snapshotPath)
+    SnapshotExchange(
+      store: store, remote: remote, path: environment.snapshotPath,
+      maximumBytes: environment.snapshotBytes)
   }
 
   /// Forgets what every remote holds: after each greeting, and while much comes and goes.
@@ -275,7 +284,7 @@ public actor SyncEngine {
     // What it holds under this replica's numbers may be another copy's.
     if session.refusal?.isOfOwn ?? false { return }
     let position = session.announced
-    if let trimmedAt, (trimmedAt..<trimmedAt + 1000).contains(position) { return }
+    if let trimmedAt, position >= trimmedAt, position - trimmedAt < 1000 { return }
     trimmedAt = position
     try store.trim(heldBy: session.heads, at: remote.id)
   }
@@ -302,20 +311,26 @@ public actor SyncEngine {
     try store.seal()
     var heads = try headsToConfirm()
     for replica in notCarried.keys { heads[replica] = VersionVector.maximumSequence }
+    let wanted = session.hasPushedMany ? try withoutNew(heads) : heads
     let operations = try store.offer(
-      lackedBy: heads, maximumBytes: pushBytes, to: remote.id)
+      lackedBy: wanted, maximumBytes: pushBytes, to: remote.id)
     if operations.isEmpty {
-      let lacksTrimmed = try store.hasTrimmed(lackedBy: heads)
       var refusal = notCarried.min(by: { $0.key < $1.key })?.value
+      if wanted != heads { return .leftSome(refused: refusal, jitter: environment.jitter()) }
+      let lacksTrimmed = try store.hasTrimmed(lackedBy: heads)
       if refusal == nil, lacksTrimmed, !remote.keepsSnapshots {
         refusal = RemoteError(
           .snapshotsUnsupported,
           "the remote lacks operations that this device's log no longer has, and keeps no snapshots; "
             + "a device that has them can bring them, otherwise begin another space")
       }
-      guard let refusal else { return .hadNothingToPush(needsBase: lacksTrimmed) }
+      guard let refusal else {
+        return .hadNothingToPush(
+          needsBase: lacksTrimmed, jitter: lacksTrimmed ? environment.jitter() : 0)
+      }
       return .hadNothingButRefused(refusal, jitter: environment.jitter())
     }
+    if session.pushesInARow == 0 { stored = try store.storedVersionVector() }
     try report(.syncing)
     let id = try store.replicaID()
     try CrashPoint.reach(.pushBeforeSend)
@@ -338,9 +353,10 @@ public actor SyncEngine {
         pushBytes = max(pushBytes / 2, 1)
         return try await push()
       }
-      // Of what a base stands for, the remote has no operation to compare with.
+      // Of what a base stands for, the remote has no operation to compare with. Once that is known, no gap is
+      // to be expected any more.
       if error.code == .sequenceGap, error.replica == id, let sequence = error.sequence,
-        sequence <= session.heads[id]
+        confirmed.sequence < session.heads[id], sequence <= session.heads[id]
       {
         confirmed = (session.epoch, id, session.heads[id])
         return try await push()
@@ -377,6 +393,16 @@ public actor SyncEngine {
     return heads
   }
 
+  /// The same, as if the remote had all of everybody of whom it has what there was when the pushes began.
+  private func withoutNew(_ heads: VersionVector) throws -> VersionVector {
+    var wanted = heads
+    for (replica, sequence) in try store.storedVersionVector().sequences
+    where sequence > heads[replica] && heads[replica] >= stored[replica] {
+      wanted[replica] = VersionVector.maximumSequence
+    }
+    return wanted
+  }
+
   private func checkClock(_ milliseconds: Int64) throws {
     guard HybridTime.believedMilliseconds.contains(milliseconds) else {
       throw RemoteError(.unexpectedAnswer, "the remote's clock shows no time that can be")
@@ -409,9 +435,12 @@ public actor SyncEngine {
     }
   }
 
-  private func reportListening() throws {
+  /// - Parameter phase: where there is more to push.
+  private func reportListening(leavingSome phase: SyncStatus.Moment.Phase) throws {
     idChanges = 0
-    guard let refusal = session.refusal else { return try report(.upToDate) }
+    guard let refusal = session.refusal else {
+      return try report(session.leavesSome ? phase : .upToDate)
+    }
     status.update { $0.lastError = refusal.error }
     try report(.waiting)
   }

@@ -23,6 +23,8 @@ public struct SyncEnvironment: Sendable {
   public var pollInterval: Duration
   /// How many bytes of operations go into one push, before compression.
   public var pushBytes: Int
+  /// How long all parts of a snapshot may be that is fetched.
+  package var snapshotBytes = SnapshotPart.Limit.snapshotBytes
   /// Where a snapshot's parts wait until all are fetched, so that the next process goes on; `nil` for a
   /// file beside the database, or for a database in memory one that is gone with this process.
   public var snapshotPath: String?

@@ -12,7 +12,7 @@ public final class SyncStatus: Observable, Sendable {
   public struct Moment: Hashable, Sendable {
     /// What the engine is about.
     public enum Phase: String, Hashable, Sendable, Codable {
-      /// `run()` was not called, or has returned.
+      /// `run()` was not called, or has returned; or a single sync has, and left what was written meanwhile.
       case stopped
       /// Talking to the remote.
       case syncing

@@ -52,7 +52,8 @@ struct LogTrim {
     for (index, id) in transaction.authors.ids.enumerated() where heads[id] > 0 {
       insert.bind(1, copy: .string(remoteID))
       insert.bind(2, Int64(index))
-      insert.bind(3, raw: heads[id])
+      // SQLite would take what nobody can have made for less than nothing.
+      insert.bind(3, raw: min(heads[id], VersionVector.maximumSequence))
       try insert.run()
     }
   }

@@ -8,6 +8,8 @@ struct SnapshotExchange {
   /// Where parts that were fetched wait until all are there; `nil` for a file without a name, with
   /// which a fetch that is cut short begins anew.
   let path: String?
+  /// What all parts of one that is fetched may have.
+  var maximumBytes = SnapshotPart.Limit.snapshotBytes
 
   // MARK: - From the remote
 
@@ -15,18 +17,30 @@ struct SnapshotExchange {
   /// has all of it, only moves the cursor.
   ///
   /// - Parameter isRepairing: whether it takes the place of a state that has all of it, too.
-  /// - Throws: what fetching throws, and ``ReplicaStore/loadSnapshot(from:_:)``. Parts that are as they
+  /// - Throws: what fetching throws, ``WireError`` for a part that is none and for more than the limits, and
+  ///   what ``ReplicaStore/loadSnapshot(from:_:)`` throws. Parts that are as they
   ///   were made stay in the file, whatever keeps them from being loaded.
   func load(_ snapshot: RemoteSnapshot, epoch: String, isRepairing: Bool) async throws {
     let place = RemotePlace(remoteID: remote.id, epoch: epoch, cursor: snapshot.cursor)
     let stored = try store.storedVersionVector()
     if !isRepairing, !snapshot.heads.sequences.isEmpty, stored.covers(snapshot.heads) {
+      // Of a fetch that was cut short, before all came by another way.
+      if let path { PartFile.remove(path) }
       return try store.resetPlace(place)
+    }
+    guard snapshot.parts <= SnapshotPart.Limit.parts else {
+      throw WireError(.tooLarge, "snapshot")
     }
     let file = try path.map { try PartFile($0, key: snapshot.id) } ?? PartFile()
     let hadParts = file.count > 0
     while file.count < snapshot.parts {
       let part = try await remote.snapshotPart(file.count, of: snapshot.id)
+      // Before the next is asked for: whoever sends no parts could send for ever.
+      _ = try SnapshotPart.content(of: part)
+      guard part.count <= maximumBytes - file.byteCount else {
+        file.remove()
+        throw WireError(.tooLarge, "snapshot")
+      }
       try file.append(part)
       try CrashPoint.reach(.snapshotPartStored)
     }

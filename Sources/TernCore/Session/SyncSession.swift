@@ -31,7 +31,11 @@ package struct SyncSession: Sendable {
     /// The remote has stored everything up to these sequence numbers.
     case pushed(VersionVector, PushReceipt)
     /// - Parameter needsBase: whether it lacks what the log no longer has.
-    case hadNothingToPush(needsBase: Bool)
+    case hadNothingToPush(needsBase: Bool, jitter: Double = 0)
+    /// The remote has what there was when pushing began, and this replica has written on.
+    ///
+    /// - Parameter refused: of what another one wrote.
+    case leftSome(refused: RemoteError? = nil, jitter: Double = 0)
     /// It has all of this replica's own, and refused what another one wrote.
     case hadNothingButRefused(RemoteError, jitter: Double)
     case didRestamp
@@ -87,6 +91,14 @@ package struct SyncSession: Sendable {
   private var greetedAt: UInt64 = 0
   private var positionAtPull: UInt64 = 0
   private var restampsInARow = 0
+  /// Since the greeting, or since all else had its turn.
+  package private(set) var pushesInARow = 0
+  private static let mostPushesInARow = 8
+  /// Whether what is written from now on has to wait until all else had its turn: who writes as fast as the
+  /// remote takes it would never pull.
+  package var hasPushedMany: Bool { pushesInARow >= Self.mostPushesInARow }
+  /// Whether it listens, and has more to push all the same.
+  package private(set) var leavesSome = false
   /// The cursor was forgotten, and no page has come since.
   private var isAtBeginning = false
   /// The remote became another since the greeting: it may have lost what it held then.
@@ -97,6 +109,8 @@ package struct SyncSession: Sendable {
   /// What was tried since the greeting, and is not tried again before the next.
   private var loaded: String?
   private var isBaseCut = false
+  /// Whether the remote acknowledged a base, and nothing has shown since that it has it.
+  private var hasGivenBase = false
   /// Another replica's state at the greeting, and whether the remote would like to know this one's.
   private var state: StateReport?
   private var asksForState = false
@@ -160,18 +174,25 @@ package struct SyncSession: Sendable {
     case (.pushing, .didChangeID): return greet()
     case (.pushing, .pushed(let sent, let receipt)):
       restampsInARow = 0
+      pushesInARow += 1
       for (replica, sequence) in sent.sequences { heads[replica] = max(heads[replica], sequence) }
       announced = max(announced, receipt.position)
       return push()
-    case (.pushing, .hadNothingToPush(let needsBase)):
+    case (.pushing, .hadNothingToPush(let needsBase, let jitter)):
       if announced > pulledUpTo { return pull() }
-      return cutBase(needsBase) ?? compare() ?? cut() ?? listen()
+      return cutBase(needsBase, jitter) ?? compare() ?? cut() ?? listen()
+    case (.pushing, .leftSome(let refused, let jitter)):
+      if let refused { refuse(refused, isOfOwn: false, jitter) }
+      leavesSome = true
+      return pullOrListen()
     case (.loading, .loadedSnapshot):
       if isRepairing { (isRepairing, isRepaired, isDoubtful) = (false, true, false) }
       // The snapshot may be of a greeting from before the remote was restored, and its cursor too.
       isAtBeginning = false
       return pull()
-    case (.cutting, .cutSnapshot): return isBaseCut ? greet() : push()
+    case (.cutting, .cutSnapshot):
+      hasGivenBase = isBaseCut
+      return isBaseCut ? greet() : push()
     case (.comparing, .compared(let isEqual)):
       if isEqual { (isDoubtful, isRepaired) = (false, false) }
       return push()
@@ -193,7 +214,9 @@ package struct SyncSession: Sendable {
       if hasMore { return pull() }
       pulledUpTo = max(pulledUpTo, positionAtPull)
       return pushOrListen()
-    case (.listening, .localWrite): return pushOrListen()
+    case (.listening, .localWrite):
+      leavesSome = false
+      return pushOrListen()
     case (.listening, .remotePosition(let position)) where position < greetedAt: return greet()
     case (.listening, .remotePosition(let position)):
       announced = max(announced, position)
@@ -219,14 +242,25 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func greet() -> Action {
+    (pushesInARow, leavesSome) = (0, false)
     phase = .greeting
     return .greet
   }
 
   /// Once after each greeting, whatever becomes of it: a snapshot costs a look at every row.
-  private mutating func cutBase(_ isNeeded: Bool) -> Action? {
+  private mutating func cutBase(_ isNeeded: Bool, _ jitter: Double) -> Action? {
+    let wasGiven = hasGivenBase
+    hasGivenBase = false
     guard isNeeded, !isBaseCut else { return nil }
     isBaseCut = true
+    if wasGiven {
+      wantsSnapshot = false
+      let error = RemoteError(
+        .unexpectedAnswer,
+        "the remote took a snapshot in place of the operations that it lacks, and lacks them still")
+      refuse(error, isOfOwn: false, jitter)
+      return nil
+    }
     phase = .cutting
     return .cutSnapshot(isBase: true)
   }
@@ -257,6 +291,7 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func push() -> Action {
+    leavesSome = false
     phase = .pushing
     return .push
   }
@@ -268,6 +303,7 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func listen() -> Action {
+    pushesInARow = 0
     phase = .listening
     return .listen
   }

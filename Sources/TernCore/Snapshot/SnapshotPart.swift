@@ -6,6 +6,9 @@ package enum SnapshotPart {
     package static let contentBytes = 32 << 20
     /// The longest part as it is stored and travels: a content that no compressor shortens, and its heading.
     package static let bytes = contentBytes + 64
+    /// The most parts of a snapshot, and the most bytes of all of them: as much as a server takes.
+    package static let parts = 16_384
+    package static let snapshotBytes = 4 << 30
     /// A part ends behind the first row that reaches this.
     package static let targetBytes = 256 << 10
     /// The most authors that a snapshot names.

@@ -7,6 +7,8 @@ import Foundation
 package final class PartFile {
   /// How many parts there are.
   package var count: Int { offsets.count - 1 }
+  /// How long they are together.
+  package var byteCount: Int { offsets.last! - offsets[0] - count * Self.lengthBytes }
   /// What the parts are of.
   package let key: String
   private let descriptor: CInt
@@ -88,7 +90,12 @@ package final class PartFile {
 
   /// Removes the file from its folder.
   package func remove() {
-    if isNamed { unlink(path) }
+    if isNamed { Self.remove(path) }
+  }
+
+  /// Removes the file at a path, where there is one.
+  package static func remove(_ path: String) {
+    unlink(path)
   }
 
   // MARK: - The file

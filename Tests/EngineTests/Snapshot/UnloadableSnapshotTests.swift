@@ -55,15 +55,17 @@ import Testing
     }
   }
 
-  @Test func `one that the remote gives damaged is fetched once by an engine`() async throws {
-    try await withServer { server, parts, _ in
+  @Test func `one that the remote gives damaged is fetched once by an engine, up to the damage`()
+    async throws
+  {
+    try await withServer { server, _, _ in
       let counter = Counter()
       let b = try await Phone { _ in
         let remote = try Server.remote(port: server.port)
         return [CountingRemote(remote, counter) { $0.dropLast() + [~$0.last!] }]
       }
       for _ in 1...3 { await #expect(throws: WireError.self) { try await b.syncOnce() } }
-      #expect(counter.value == parts)
+      #expect(counter.value == 1)
     }
   }
 

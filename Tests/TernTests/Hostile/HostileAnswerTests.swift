@@ -63,6 +63,68 @@ import Testing
     try await victim.checkIntact()
   }
 
+  @Test(arguments: ReplicaStoreKind.allCases, [0, 1 << 40, .max] as [UInt64])
+  func `a conflict where nothing was pushed makes no new id`(
+    _ kind: ReplicaStoreKind, _ sequence: UInt64
+  ) async throws {
+    let victim = try await Victim(kind)
+    let remote = ScriptedRemote("hostile") {
+      $0.heads = VersionVector([Victim.id: 1 << 39])
+      $0.onPush = { _, _ in
+        throw RemoteError(.sequenceConflict, "no", replica: Victim.id, sequence: sequence)
+      }
+    }
+    let error = await #expect(throws: MergeError.self) { try await victim.sync(with: remote) }
+    #expect(error?.code == .foreignOwn)
+    #expect(try victim.store.replicaID() == Victim.id)
+    try await victim.checkIntact()
+  }
+
+  /// A run, which listens again and again.
+  @Test(arguments: ReplicaStoreKind.allCases)
+  func `a position at the end of all numbers ends no run`(_ kind: ReplicaStoreKind) async throws {
+    let victim = try await Victim(kind)
+    let (greetings, greeter) = AsyncStream.makeStream(of: Void.self)
+    let remote = ScriptedRemote("hostile") {
+      $0.onGreet = { state in
+        greeter.yield()
+        return RemoteGreeting(
+          epoch: state.epoch, nowMilliseconds: state.nowMilliseconds, position: .max,
+          heads: state.heads)
+      }
+    }
+    let engine = SyncEngine(
+      store: victim.store, remote: remote,
+      environment: SyncEnvironment(
+        backoff: Backoff(base: .milliseconds(10), limit: .milliseconds(10)), jitter: { 0 }))
+    await withDiscardingTaskGroup { group in
+      group.addTask { await engine.run() }
+      var count = 0
+      for await _ in greetings {
+        count += 1
+        if count == 4 { break }
+      }
+      group.cancelAll()
+    }
+    try await victim.checkIntact()
+  }
+
+  @Test(arguments: ReplicaStoreKind.allCases)
+  func `a gap that repeats is an error, not a loop`(_ kind: ReplicaStoreKind) async throws {
+    let victim = try await Victim(kind)
+    let remote = ScriptedRemote("hostile") {
+      $0.heads = VersionVector([Victim.id: 1])
+      $0.onPush = { state, _ in
+        if state.pushes > 20 { throw RemoteError(.unreachable, "enough") }
+        throw RemoteError(.sequenceGap, "no", replica: Victim.id, sequence: 1)
+      }
+    }
+    let error = await #expect(throws: RemoteError.self) { try await victim.sync(with: remote) }
+    #expect(error?.code == .sequenceGap)
+    #expect(remote.pushes == 2)
+    try await victim.checkIntact()
+  }
+
   @Test(arguments: ReplicaStoreKind.allCases)
   func `numbers of a receipt are not believed`(_ kind: ReplicaStoreKind) async throws {
     let victim = try await Victim(kind)

@@ -14,9 +14,13 @@ final class ScriptedRemote: Remote {
     var position: UInt64 { UInt64(operations.count) }
     var greetings = 0
     var pulls = 0
+    var pushes = 0
+    /// Of snapshots.
+    var parts = 0
     var onGreet: (@Sendable (inout State) throws -> RemoteGreeting)?
     var onPush: (@Sendable (inout State, [SyncOperation]) throws -> PushReceipt)?
     var onPull: (@Sendable (inout State, RemoteCursor?) throws -> PulledPage)?
+    var onPart: (@Sendable (Int) throws -> [UInt8])?
   }
 
   init(_ id: String, _ change: (inout State) -> Void = { _ in }) {
@@ -45,6 +49,8 @@ final class ScriptedRemote: Remote {
   }
 
   var pulls: Int { state.withLock { $0.pulls } }
+  var pushes: Int { state.withLock { $0.pushes } }
+  var parts: Int { state.withLock { $0.parts } }
   var operations: [SyncOperation] { state.withLock { $0.operations } }
 
   func greet() async throws -> RemoteGreeting {
@@ -59,6 +65,7 @@ final class ScriptedRemote: Remote {
 
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try state.withLock { state in
+      state.pushes += 1
       if let answer = state.onPush { return try answer(&state, operations) }
       for operation in operations
       where operation.envelope.sequence == state.heads[operation.envelope.replica] &+ 1 {
@@ -80,6 +87,13 @@ final class ScriptedRemote: Remote {
         operations: state.operations[start...].filter { $0.envelope.replica != excluded },
         cursor: RemoteCursor(rawValue: "\(state.operations.count)"), hasMore: false,
         nowMilliseconds: state.nowMilliseconds)
+    }
+  }
+
+  func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {
+    try state.withLock { state in
+      state.parts += 1
+      return try state.onPart?(index) ?? []
     }
   }
 

@@ -64,6 +64,18 @@ import Testing
     #expect(try !a.store.hasTrimmed(lackedBy: VersionVector([id: 2])))
   }
 
+  @Test(arguments: [1 << 40, 1 << 63, .max] as [UInt64])
+  func `a remote that says it holds what nobody made hides no other's lack`(_ head: UInt64) throws {
+    let a = try device(1)
+    try fill(a)
+    let id = try a.store.replicaID()
+    _ = try a.store.offer(lackedBy: VersionVector(), maximumBytes: .max, to: "folder")
+    try a.store.trim(heldBy: VersionVector([id: head]), at: "liar")
+    #expect(try a.store.counts().operations == 4)
+    try a.store.trim(heldBy: VersionVector([id: 3]), at: "folder")
+    #expect(try a.store.counts().operations == 2)
+  }
+
   @Test func `a remote that is forgotten keeps the log no longer, and one that is used again does`()
     throws
   {
