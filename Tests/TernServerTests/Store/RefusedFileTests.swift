@@ -102,3 +102,26 @@ struct RefusedFileTests {
   }
 }
 #endif
+  @Test("one file has one server, whatever links to it", arguments: [true, false])
+  func links(isThere: Bool) throws {
+    if isThere { try openStore(path).close() }
+    let files = FileManager.default
+    let (link, second) = (folder.path("link"), folder.path("second"))
+    try files.createSymbolicLink(atPath: link, withDestinationPath: "data")
+    try files.createSymbolicLink(atPath: second, withDestinationPath: link)
+    for (one, other) in [(path, link), (link, path), (second, link)] {
+      let lock = try ServingLock(dataPath: one)
+      let error = #expect(throws: StoreError.self) { try ServingLock(dataPath: other) }
+      #expect(error?.code == .inUse)
+      lock.release()
+    }
+  }
+
+  @Test("a link in a circle is refused")
+  func circle() throws {
+    let other = folder.path("other")
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other)
+    try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: path)
+    #expect(throws: (any Error).self) { try openStore(path) }
+  }
+
