@@ -115,7 +115,7 @@ struct SyncResponder: HTTPResponder {
     return Response(
       status: .ok, headers: [.contentType: "application/json"],
       body: ResponseBody(
-        bytes, counting: try share(of: bytes.readableBytes), to: context.channel))
+        bytes, counting: try share(of: bytes.readableBytes, space), to: context.channel))
   }
 
   private func pull(
@@ -131,7 +131,7 @@ struct SyncResponder: HTTPResponder {
     let (page, renewal, share) = try await queue.read {
       let (page, renewal) = try service.page(of: space, after: cursor, excluding: excluded)
       let bytes = page.operations.reduce(0) { $0 + $1.bytes.count }
-      return (page, renewal, try self.share(of: bytes))
+      return (page, renewal, try self.share(of: bytes, space))
     }
     if let renewal { try await settle(renewal, context.logger) }
     return Response(page, counting: share, to: context.channel)
