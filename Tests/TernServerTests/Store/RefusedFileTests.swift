@@ -70,6 +70,20 @@ struct RefusedFileTests {
     #expect(try openStore(path).epoch == epoch)
   }
 
+  @Test("a visitor leaves an older format to the server")
+  func visitor() throws {
+    try setVersion(2, "DROP TABLE state")
+    let error = #expect(throws: StoreError.self) {
+      var generator = SeededGenerator(state: 1)
+      _ = try SQLiteSpaceStore(path: path, using: &generator, checkpoints: false)
+    }
+    #expect(error?.code == .olderFormat)
+    #expect(error?.message.contains("tern serve") == true)
+    let queue = try DatabaseQueue(path: path)
+    #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 2)
+    try queue.close()
+  }
+
   /// In the file's own header, where a server looks first.
   private func setVersion(_ version: Int, _ change: String = "") throws {
     if !FileManager.default.fileExists(atPath: path) { try openStore(path).close() }
@@ -95,13 +109,6 @@ struct RefusedFileTests {
     #expect(try contents().isEmpty)
   }
 
-  @Test("an empty file becomes a store")
-  func empty() throws {
-    try Data().write(to: URL(fileURLWithPath: path))
-    #expect(try openStore(path).epoch.count == 32)
-  }
-}
-#endif
   @Test("one file has one server, whatever links to it", arguments: [true, false])
   func links(isThere: Bool) throws {
     if isThere { try openStore(path).close() }
@@ -125,3 +132,10 @@ struct RefusedFileTests {
     #expect(throws: (any Error).self) { try openStore(path) }
   }
 
+  @Test("an empty file becomes a store")
+  func empty() throws {
+    try Data().write(to: URL(fileURLWithPath: path))
+    #expect(try openStore(path).epoch.count == 32)
+  }
+}
+#endif
