@@ -122,7 +122,7 @@ extension Response {
       body: .init(byteBuffer: .init(json: document)))
   }
 
-  init(_ page: PulledPage, counting share: BodyShare?, to channel: any Channel) {
+  init(_ page: PulledPage, counting share: AnswerShare?, to channel: any Channel) {
     self.init(
       status: .ok,
       headers: [
@@ -154,17 +154,20 @@ private let pieceBytes = 64 << 10
 
 extension ResponseBody {
   /// - Parameter share: released when the last piece is written.
-  init(_ bytes: ByteBuffer, counting share: BodyShare?, to channel: any Channel) {
+  init(_ bytes: ByteBuffer, counting share: AnswerShare?, to channel: any Channel) {
     guard bytes.readableBytes > pieceBytes else {
       self.init(byteBuffer: bytes)
       return
     }
     self.init(contentLength: bytes.readableBytes) { writer in
-      defer { share?.release() }
+      defer { share?.bytes.release() }
+      let end = share.map { NIODeadline.now() + $0.time } ?? .distantFuture
       var rest = bytes
       while rest.readableBytes > 0,
         let piece = rest.readSlice(length: min(pieceBytes, rest.readableBytes))
       {
+        // Which closes the connection: the answer has begun.
+        guard NIODeadline.now() <= end else { throw ChannelError.ioOnClosedChannel }
         try await writer.write(piece)
         try await ConnectionWatch.drain(channel)
       }
@@ -173,16 +176,25 @@ extension ResponseBody {
   }
 }
 
+/// What one long answer is allowed.
+struct AnswerShare {
+  let bytes: BodyShare
+  /// In which it has to be taken.
+  let time: TimeAmount
+}
+
 extension SyncResponder {
   /// What an answer counts for; `nil` where it is written at once, which the limit of connections
   /// limits.
   ///
   /// - Throws: ``RemoteError`` with `unavailable` when the server sends much already.
-  func share(of count: Int) throws(RemoteError) -> BodyShare? {
+  func share(of count: Int, _ space: SpaceName) throws(RemoteError) -> AnswerShare? {
     guard count > pieceBytes else { return nil }
-    let share = sent.share(ofAtMost: service.limits.answerBytesInFlight)
+    let share = sent.share(
+      of: space, ofAtMost: service.limits.answerBytesInFlight,
+      longest: max(service.limits.bodyBytes, service.limits.snapshotPartBytes))
     try share.grow(by: count)
-    return share
+    return AnswerShare(bytes: share, time: TimeAmount(service.limits.answerTime))
   }
 }
 #endif

@@ -3,10 +3,16 @@ import Synchronization
 import TernCore
 
 /// Counts the bytes of all bodies of one direction that are in memory, and refuses more than a
-/// limit of them (INV-10).
+/// limit of them (INV-10), and of one space more than its part, so that none keeps out the others.
 final class BodyBudget: Sendable {
+  private struct Counts {
+    /// Of all spaces.
+    var all = 0
+    var spaces: [SpaceName: Int] = [:]
+  }
+
   private let refusal: RemoteError
-  private let bytes = Mutex(0)
+  private let counts = Mutex(Counts())
 
   private init(refusal: RemoteError) {
     self.refusal = refusal
@@ -29,41 +35,56 @@ final class BodyBudget: Sendable {
   }
 
   /// What counts now.
-  var used: Int { bytes.withLock { $0 } }
+  var used: Int { counts.withLock { $0.all } }
 
-  /// What one body counts for, nothing at first. All of them together have `limit` bytes.
-  func share(ofAtMost limit: Int) -> BodyShare { BodyShare(self, limit: limit) }
+  /// What one body counts for, nothing at first. All of them together have `limit` bytes, and those
+  /// of one space a quarter of that, but no less than the longest.
+  func share(of space: SpaceName, ofAtMost limit: Int, longest: Int) -> BodyShare {
+    BodyShare(self, space, limit: limit, spaceLimit: max(limit / 4, longest))
+  }
 
-  fileprivate func take(_ count: Int, limit: Int) throws(RemoteError) {
-    let hasRoom = bytes.withLock { bytes in
-      guard count <= limit - bytes else { return false }
-      bytes += count
+  fileprivate func take(_ count: Int, _ space: SpaceName, limit: Int, spaceLimit: Int)
+    throws(RemoteError)
+  {
+    let hasRoom = counts.withLock { counts in
+      let held = counts.spaces[space] ?? 0
+      guard count <= limit - counts.all, count <= spaceLimit - held else { return false }
+      counts.all += count
+      counts.spaces[space] = held + count
       return true
     }
     guard hasRoom else { throw refusal }
   }
 
-  fileprivate func give(_ count: Int) { bytes.withLock { $0 -= count } }
+  fileprivate func give(_ count: Int, _ space: SpaceName) {
+    counts.withLock { counts in
+      let rest = (counts.spaces[space] ?? 0) - count
+      counts.all -= count
+      counts.spaces[space] = rest > 0 ? rest : nil
+    }
+  }
 }
 
 /// The bytes that one body counts for, until it is released or dropped: an answer may be dropped
 /// without having been written.
 final class BodyShare: Sendable {
   private let budget: BodyBudget
+  private let space: SpaceName
   private let limit: Int
+  private let spaceLimit: Int
   private let held = Mutex(0)
 
-  fileprivate init(_ budget: BodyBudget, limit: Int) {
-    self.budget = budget
-    self.limit = limit
+  fileprivate init(_ budget: BodyBudget, _ space: SpaceName, limit: Int, spaceLimit: Int) {
+    (self.budget, self.space) = (budget, space)
+    (self.limit, self.spaceLimit) = (limit, spaceLimit)
   }
 
   deinit { release() }
 
-  /// - Throws: ``RemoteError`` with `unavailable` where all bodies would be over the limit; what
-  ///   counted before still does.
+  /// - Throws: ``RemoteError`` with `unavailable` where all bodies, or the space's, would be over
+  ///   the limit; what counted before still does.
   func grow(by count: Int) throws(RemoteError) {
-    try budget.take(count, limit: limit)
+    try budget.take(count, space, limit: limit, spaceLimit: spaceLimit)
     held.withLock { $0 += count }
   }
 
@@ -73,7 +94,7 @@ final class BodyShare: Sendable {
       defer { held = 0 }
       return held
     }
-    budget.give(count)
+    budget.give(count, space)
   }
 }
 #endif

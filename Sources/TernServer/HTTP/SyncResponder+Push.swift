@@ -11,7 +11,8 @@ extension SyncResponder {
       throw RemoteError(.unsupportedMediaType, "a push has the content type \(batchType)")
     }
     let limit = service.limits.bodyBytes
-    let receipt = try await receiving(request, atMost: limit, "bodyBytes: a push") { body in
+    let what = "bodyBytes: a push"
+    let receipt = try await receiving(request, of: space, atMost: limit, what) { body in
       try await queue.write { try service.push(decode(body), to: space) }
     }
     return Response(json: ReceiptDocument(receipt))
@@ -22,14 +23,15 @@ extension SyncResponder {
   ///
   /// - Parameter what: the limit's name, and what it limits.
   func receiving<Value: Sendable>(
-    _ request: Request, atMost limit: Int, _ what: String,
+    _ request: Request, of space: SpaceName, atMost limit: Int, _ what: String,
     _ use: (ByteBuffer) async throws -> Value
   ) async throws -> Value {
     let tooLarge = RemoteError(
       .tooLarge, "\(what) has at most \(limit) bytes; send less at a time")
     let declared = request.headers[.contentLength].flatMap { Int($0) }
     guard declared ?? 0 <= limit else { throw tooLarge }
-    let share = received.share(ofAtMost: service.limits.bodyBytesInFlight)
+    let share = received.share(
+      of: space, ofAtMost: service.limits.bodyBytesInFlight, longest: limit)
     defer { share.release() }
     let time = service.limits.bodyTime
     let end = service.clock.nowMilliseconds + time.milliseconds

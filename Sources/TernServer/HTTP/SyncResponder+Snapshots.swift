@@ -10,7 +10,7 @@ private let offerBytes = 4 << 20
 
 extension SyncResponder {
   func beginSnapshot(_ request: Request, in space: SpaceName) async throws -> Response {
-    let upload = try await receiving(request, atMost: offerBytes, "an offer") { body in
+    let upload = try await receiving(request, of: space, atMost: offerBytes, "an offer") { body in
       let offer = try decode(body)
       return try await queue.write { try service.beginSnapshot(offer, in: space) }
     }
@@ -38,7 +38,7 @@ extension SyncResponder {
       throw RemoteError(.unsupportedMediaType, "a part has the content type \(partType)")
     }
     let limit = service.limits.snapshotPartBytes
-    try await receiving(request, atMost: limit, "snapshotPartBytes: a part") { body in
+    try await receiving(request, of: space, atMost: limit, "snapshotPartBytes: a part") { body in
       let bytes = Array(body.readableBytesView)
       try await queue.write {
         try service.putSnapshotPart(bytes, index: index, of: String(id), in: space)
@@ -60,7 +60,7 @@ extension SyncResponder {
   ) async throws -> Response {
     let (bytes, share) = try await queue.read {
       let bytes = try service.snapshotPart(index, of: String(id), in: space)
-      return (bytes, try self.share(of: bytes.count))
+      return (bytes, try self.share(of: bytes.count, space))
     }
     return Response(
       status: .ok, headers: [.contentType: partType],

@@ -9,7 +9,7 @@ private let reportBytes = 256 << 10
 
 extension SyncResponder {
   func reportState(_ request: Request, in space: SpaceName) async throws -> Response {
-    try await receiving(request, atMost: reportBytes, "a report") { body in
+    try await receiving(request, of: space, atMost: reportBytes, "a report") { body in
       let report = try decode(body)
       try await queue.write { try service.report(report, in: space) }
     }

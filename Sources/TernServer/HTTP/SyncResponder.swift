@@ -49,6 +49,10 @@ struct SyncResponder: HTTPResponder {
     } catch let error as HTTPParserError {
       // Hummingbird answers and closes the connection.
       throw error
+    } catch is CancellationError {
+      // Its client left, or the server ends.
+      return Response(
+        RemoteError(.unavailable, "the server is ending; try again", retryAfter: .seconds(5)))
     } catch {
       context.logger.failure("request failed", error)
       // Without a time where it is the disk: a device then goes on pulling at once.
@@ -111,7 +115,7 @@ struct SyncResponder: HTTPResponder {
     return Response(
       status: .ok, headers: [.contentType: "application/json"],
       body: ResponseBody(
-        bytes, counting: try share(of: bytes.readableBytes), to: context.channel))
+        bytes, counting: try share(of: bytes.readableBytes, space), to: context.channel))
   }
 
   private func pull(
@@ -127,12 +131,21 @@ struct SyncResponder: HTTPResponder {
     let (page, renewal, share) = try await queue.read {
       let (page, renewal) = try service.page(of: space, after: cursor, excluding: excluded)
       let bytes = page.operations.reduce(0) { $0 + $1.bytes.count }
-      return (page, renewal, try self.share(of: bytes))
+      return (page, renewal, try self.share(of: bytes, space))
     }
-    if let renewal, let error = try await queue.write({ try service.settle(renewal) }) {
-      context.logger.failure("a lease could not be written down", error)
-    }
+    if let renewal { try await settle(renewal, context.logger) }
     return Response(page, counting: share, to: context.channel)
+  }
+
+  /// A renewal that can wait does, where the file is being written to for long.
+  private func settle(_ renewal: LeaseRenewal, _ logger: Logger) async throws {
+    do {
+      if let error = try await queue.write({ try service.settle(renewal) }) {
+        logger.failure("a lease could not be written down", error)
+      }
+    } catch let error as RemoteError where error.code == .unavailable && renewal.canWait {
+      _ = service.leases.note(renewal)
+    }
   }
 
   /// For a gap, where the replica should go on; asked for again, since a refusal changes nothing.

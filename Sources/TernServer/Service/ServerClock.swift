@@ -16,6 +16,12 @@ public struct ServerClock: Sendable {
   /// Milliseconds since 1970.
   public var nowMilliseconds: Int64 { read() }
 
+  /// Whether a time was written down by this clock while it was ahead. Nothing is that time's: what
+  /// was done then counts as done now.
+  func wasAhead(at milliseconds: Int64) -> Bool {
+    milliseconds - nowMilliseconds > Admission.toleranceMilliseconds
+  }
+
   /// The machine's clock.
   public static let system = ServerClock {
     var time = timespec()

@@ -6,13 +6,16 @@ import TernCore
 public struct ServerLimits: Hashable, Sendable {
   /// The longest body of a push, as it travels.
   public var bodyBytes = Batch.Limit.bytes + 64
-  /// All bodies that are being received at one moment, as far as they have arrived.
+  /// All bodies that are being received at one moment, as far as they have arrived; of one space a
+  /// quarter, but no less than one body.
   public var bodyBytesInFlight = 256 << 20
   /// How long a body may take to arrive.
   public var bodyTime = Duration.seconds(600)
   /// All answers of more than 64 KiB that are being sent at one moment. No less than one part of a
-  /// snapshot, or nobody is given it.
+  /// snapshot, or nobody is given it. Of one space a quarter, but no less than one answer.
   public var answerBytesInFlight = 256 << 20
+  /// How long an answer of more than 64 KiB may take to leave. Devices give an exchange as long.
+  public var answerTime = Duration.seconds(600)
   /// The most operations in one push.
   public var batchOperations = Batch.Limit.operations
   /// The content of one page of a pull; a longer operation comes alone.

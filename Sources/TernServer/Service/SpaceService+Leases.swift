@@ -71,11 +71,19 @@ extension SpaceService {
       try transaction.set(lease, of: replica)
     }
     let age = (limits.lease + LeaseBook.lateness).milliseconds
-    let oldest = clock.nowMilliseconds - age
-    let (alive, ended) = try transaction.leases().reduce(into: ([Lease](), [ReplicaID]())) {
-      if $1.value.milliseconds < oldest { $0.1.append($1.key) } else { $0.0.append($1.value) }
+    let now = clock.nowMilliseconds
+    var alive: [Lease] = []
+    for (replica, var lease) in try transaction.leases().sorted(by: { $0.key < $1.key }) {
+      guard lease.milliseconds >= now - age else {
+        try transaction.set(nil, of: replica)
+        continue
+      }
+      if clock.wasAhead(at: lease.milliseconds) {
+        lease.milliseconds = now
+        try transaction.set(lease, of: replica)
+      }
+      alive.append(lease)
     }
-    for replica in ended.sorted() { try transaction.set(nil, of: replica) }
     return alive
   }
 }

@@ -39,7 +39,7 @@ extension SpaceService {
   private func mark(_ transaction: any SpaceTransaction) throws -> UInt64 {
     let (now, retention) = (clock.nowMilliseconds, limits.retention.milliseconds)
     guard retention > 0 else { return transaction.position }
-    let marks = try transaction.marks()
+    let marks = try correctedMarks(transaction, now)
     let newest = marks.last
     if transaction.position > newest?.position ?? 0,
       now - (newest?.milliseconds ?? .min / 2) >= retention / 32
@@ -51,11 +51,33 @@ extension SpaceService {
     return old.position
   }
 
+  /// The marks, of which one stands in place of those that were made while the clock was ahead.
+  /// Those would keep the space from being marked, and trimmed, until their date.
+  private func correctedMarks(_ transaction: any SpaceTransaction, _ now: Int64) throws
+    -> [PositionMark]
+  {
+    var marks = try transaction.marks()
+    guard let last = marks.last, marks.contains(where: { clock.wasAhead(at: $0.milliseconds) })
+    else { return marks }
+    marks.removeAll { clock.wasAhead(at: $0.milliseconds) }
+    let time = max(now, marks.last?.milliseconds ?? now)
+    marks.append(PositionMark(position: last.position, milliseconds: time))
+    try transaction.removeMarks(before: last.position + 1)
+    for mark in marks { try transaction.add(mark) }
+    return marks
+  }
+
   func dropOldUploads(_ transaction: any SpaceTransaction) throws {
     let oldest = clock.nowMilliseconds - limits.uploadAge.milliseconds
     for upload in try transaction.snapshots()
-    where !upload.isComplete && upload.touchedMilliseconds < oldest {
-      try transaction.drop(upload.id)
+    where !upload.isComplete {
+      if upload.touchedMilliseconds < oldest {
+        try transaction.drop(upload.id)
+      } else if clock.wasAhead(at: upload.touchedMilliseconds) {
+        var touched = upload
+        touched.touchedMilliseconds = clock.nowMilliseconds
+        try transaction.update(touched)
+      }
     }
   }
 }

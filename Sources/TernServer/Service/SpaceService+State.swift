@@ -51,8 +51,9 @@ extension SpaceService {
   func wantsState(_ summary: SpaceSummary) -> Bool {
     guard summary.position > 0 else { return false }
     guard let state = summary.state else { return true }
-    return state.position != summary.position
-      && clock.nowMilliseconds - state.milliseconds >= limits.stateInterval.milliseconds
+    guard state.position != summary.position else { return false }
+    return clock.nowMilliseconds - state.milliseconds >= limits.stateInterval.milliseconds
+      || clock.wasAhead(at: state.milliseconds)
   }
 }
 #endif

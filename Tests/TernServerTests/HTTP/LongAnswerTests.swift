@@ -57,6 +57,47 @@ struct LongAnswerTests {
     }
   }
 
+  @Test("whoever takes too long is cut off, however little the answer stands still")
+  func late() async throws {
+    var limits = ServerLimits()
+    limits.answerTime = .milliseconds(500)
+    try await LiveServer.run(limits: limits) { server async throws in
+      _ = try server.service.push([Self.operation()], to: .home)
+      let client = try RawClient(server)
+      #expect(await client.send(server.head("GET", Self.path)))
+      let length = await client.head().length
+      var taken = 0
+      while true {
+        let piece = await client.receive(32 << 10).count
+        taken += piece
+        if piece == 0 { break }
+        try await Task.sleep(for: .milliseconds(25))
+      }
+      #expect(taken < length)
+      #expect(server.application.sent.used == 0)
+    }
+  }
+
+  @Test("answers to one space leave the others room")
+  func spaces() async throws {
+    var limits = ServerLimits()
+    (limits.bodyBytes, limits.snapshotPartBytes) = (Self.bytes + 1_000, 1_000)
+    limits.answerBytesInFlight = 4 * limits.bodyBytes
+    try await LiveServer.run(limits: limits) { server async throws in
+      var generator = SeededGenerator(state: 12)
+      let other = try server.service.createToken(for: .work, using: &generator)
+      _ = try server.service.push([Self.operation()], to: .home)
+      _ = try server.service.push([Self.operation()], to: .work)
+      let client = try RawClient(server)
+      #expect(await client.send(server.head("GET", Self.path)))
+      while server.application.sent.used == 0 { await Task.yield() }
+      #expect(try await server.send(server.request(Self.path)).status == 503)
+      let work = server.request("/v1/spaces/work/operations", token: other)
+      #expect(try await server.send(work).status == 200)
+      client.end()
+    }
+  }
+
   @Test("answers beyond the limit are put off by its name, and short ones are not")
   func budget() async throws {
     var limits = ServerLimits()

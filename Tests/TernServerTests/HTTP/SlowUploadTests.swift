@@ -43,6 +43,33 @@ struct SlowUploadTests {
     }
   }
 
+  @Test("one space's bodies leave the others room")
+  func spaces() async throws {
+    var limits = ServerLimits()
+    (limits.bodyBytes, limits.bodyBytesInFlight) = (300_000, 1_200_000)
+    try await LiveServer.run(limits: limits) { server async throws in
+      var generator = SeededGenerator(state: 12)
+      let other = try server.service.createToken(for: .work, using: &generator)
+      // Who never ends what was begun.
+      let clients = try (0..<6).map { _ in try RawClient(server) }
+      for client in clients {
+        // The connections of those that are refused may be gone before all is sent.
+        _ = await client.send(head(server, announcing: 200_000))
+        await client.send([UInt8](repeating: 0, count: 199_000))
+      }
+      while server.application.received.used < 199_000 { await Task.yield() }
+      let operation = LongAnswerTests.operation(bytes: 250_000)
+      let push = server.request(
+        "/v1/spaces/work/operations", method: "POST", token: other,
+        type: "application/vnd.tern.batch", body: Batch([operation]).encoded())
+      #expect(try await server.send(push).status == 200)
+      #expect(server.application.received.used <= 300_000)
+      let refused = try await server.push([operation])
+      #expect((refused.status, refused.problem) == (503, "unavailable"))
+      for client in clients { client.end() }
+    }
+  }
+
   @Test("a body that takes too long is refused by the limit's name")
   func late() async throws {
     let clock = HandClock()

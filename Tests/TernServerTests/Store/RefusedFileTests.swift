@@ -70,6 +70,20 @@ struct RefusedFileTests {
     #expect(try openStore(path).epoch == epoch)
   }
 
+  @Test("a visitor leaves an older format to the server")
+  func visitor() throws {
+    try setVersion(2, "DROP TABLE state")
+    let error = #expect(throws: StoreError.self) {
+      var generator = SeededGenerator(state: 1)
+      _ = try SQLiteSpaceStore(path: path, using: &generator, checkpoints: false)
+    }
+    #expect(error?.code == .olderFormat)
+    #expect(error?.message.contains("tern serve") == true)
+    let queue = try DatabaseQueue(path: path)
+    #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 2)
+    try queue.close()
+  }
+
   /// In the file's own header, where a server looks first.
   private func setVersion(_ version: Int, _ change: String = "") throws {
     if !FileManager.default.fileExists(atPath: path) { try openStore(path).close() }
@@ -93,6 +107,29 @@ struct RefusedFileTests {
     let error = #expect(throws: StoreError.self) { try openStore(folder.path("absent/data")) }
     #expect(error?.code == .inaccessible)
     #expect(try contents().isEmpty)
+  }
+
+  @Test("one file has one server, whatever links to it", arguments: [true, false])
+  func links(isThere: Bool) throws {
+    if isThere { try openStore(path).close() }
+    let files = FileManager.default
+    let (link, second) = (folder.path("link"), folder.path("second"))
+    try files.createSymbolicLink(atPath: link, withDestinationPath: "data")
+    try files.createSymbolicLink(atPath: second, withDestinationPath: link)
+    for (one, other) in [(path, link), (link, path), (second, link)] {
+      let lock = try ServingLock(dataPath: one)
+      let error = #expect(throws: StoreError.self) { try ServingLock(dataPath: other) }
+      #expect(error?.code == .inUse)
+      lock.release()
+    }
+  }
+
+  @Test("a link in a circle is refused")
+  func circle() throws {
+    let other = folder.path("other")
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other)
+    try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: path)
+    #expect(throws: (any Error).self) { try openStore(path) }
   }
 
   @Test("an empty file becomes a store")

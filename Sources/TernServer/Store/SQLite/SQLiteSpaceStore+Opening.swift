@@ -2,13 +2,15 @@
 import GRDB
 
 extension SQLiteSpaceStore {
-  /// Opens the data file at `path`, or makes it; one of an older format is brought forward.
+  /// Opens the data file at `path`, or makes it; one of an older format is brought forward, but not
+  /// by a visitor.
   ///
   /// - Parameters:
   ///   - generator: draws the epoch of a new store.
   ///   - checkpoints: whether this object moves the log into the file now and then. One that is
-  ///     open for a moment beside a server leaves that to the server: SQLite before 3.51.3 must not
-  ///     have one connection write while another one checkpoints.
+  ///     open for a moment beside a server, a visitor, leaves that to the server: SQLite before
+  ///     3.51.3 must not have one connection write while another one checkpoints. So it does with
+  ///     an older format, which the server may be the one to know.
   /// - Throws: ``StoreError`` with the file untouched, `DatabaseError`.
   public convenience init(
     path: String, using generator: inout some RandomNumberGenerator, checkpoints: Bool = true
@@ -20,7 +22,7 @@ extension SQLiteSpaceStore {
       let pool = try DatabasePool(path: path, configuration: Self.configuration)
       try Self.prepare(pool, checkpoints: checkpoints)
       let epoch = try Self.readEpoch(pool, path: path)
-      try Self.upgrade(pool)
+      try Self.upgrade(pool, isAllowed: checkpoints)
       self.init(pool: pool, epoch: epoch, checkpoints: checkpoints)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
       throw StoreError(.inaccessible, "\(path) can't be opened; check its permissions")
@@ -71,9 +73,15 @@ extension SQLiteSpaceStore {
   }
 
   /// Looks first, as it hardly ever has to write.
-  private static func upgrade(_ pool: DatabasePool) throws {
-    let version = try pool.read { try Int32.fetchOne($0, sql: "PRAGMA user_version") }
+  private static func upgrade(_ pool: DatabasePool, isAllowed: Bool) throws {
+    let version = try pool.read { try Int32.fetchOne($0, sql: "PRAGMA user_version") } ?? 0
     guard version != ServerFile.formatVersion else { return }
+    guard isAllowed else {
+      throw StoreError(
+        .olderFormat,
+        "\(pool.path) has format \(version), which a server of before may be serving; start 'tern "
+          + "serve' of this version first, which brings it to \(ServerFile.formatVersion)")
+    }
     try pool.writeWithoutTransaction { db in
       try db.inTransaction(.immediate) {
         try ServerSchema.upgrade(db)

@@ -12,7 +12,24 @@ struct ServerFile {
   /// Its snapshots have another heading than those before and after, under the same name.
   static let unreadableVersion: Int32 = 3
 
+  /// Of the file itself, where a link was named: that is beside which SQLite has its log.
   let path: String
+
+  init(path: String) { self.path = Self.followingLinks(path) }
+
+  /// Not of folders, which are one folder by any name.
+  private static func followingLinks(_ path: String) -> String {
+    var path = path
+    // As many as the system follows.
+    for _ in 0..<40 {
+      // It throws of what is no link.
+      guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+      else { break }
+      let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+      path = URL(fileURLWithPath: target, relativeTo: folder).path
+    }
+    return path
+  }
 
   /// Whether there is a store in the file; an empty file is none, and neither is one that a crash
   /// left while it was made, which SQLite empties when it opens it.

@@ -15,8 +15,9 @@ public struct ServingLock: Sendable {
 
   /// - Throws: ``StoreError``, of a file that is no server's data too; that one stays untouched.
   public init(dataPath: String) throws {
-    _ = try ServerFile(path: dataPath).holdsStore()
-    let path = dataPath + "-serving"
+    let file = ServerFile(path: dataPath)
+    _ = try file.holdsStore()
+    let path = file.path + "-serving"
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw StoreError(.inaccessible, "\(path) can't be made; check the folder's permissions")

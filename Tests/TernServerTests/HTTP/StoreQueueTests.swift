@@ -1,0 +1,77 @@
+#if Server
+import Dispatch
+import Synchronization
+import TernCore
+import Testing
+
+@testable import TernServer
+
+/// A clock that stands until it is set, and counts who looks.
+private final class HandInstant: Sendable {
+  private let state = Mutex((now: ContinuousClock.now, looks: 0))
+
+  var looks: Int { state.withLock { $0.looks } }
+
+  func look() -> ContinuousClock.Instant {
+    state.withLock {
+      $0.looks += 1
+      return $0.now
+    }
+  }
+
+  func pass(_ duration: Duration) { state.withLock { $0.now += duration } }
+}
+
+@Suite("The queue of writes", .timeLimit(.minutes(1)))
+struct StoreQueueTests {
+  /// What becomes of a write behind one that goes on for a while, as where another process has the
+  /// file's lock: whether it was tried, and its error.
+  private func writeBehind(
+    _ meanwhile: (HandInstant, Task<Void, any Error>) -> Void
+  ) async throws -> (wasTried: Bool, error: (any Error)?) {
+    let clock = HandInstant()
+    let queue = StoreQueue { clock.look() }
+    let door = DispatchSemaphore(value: 0)
+    async let first: Void = queue.write { door.wait() }
+    // As it was given to the queue, and as its turn came.
+    while clock.looks < 2 { await Task.yield() }
+    let flag = SetOnce()
+    let second = Task { try await queue.write { flag.set() } }
+    while clock.looks < 3 { await Task.yield() }
+    meanwhile(clock, second)
+    door.signal()
+    try await first
+    let result = await second.result
+    switch result {
+    case .success: return (flag.isSet, nil)
+    case .failure(let error): return (flag.isSet, error)
+    }
+  }
+
+  private final class SetOnce: Sendable {
+    private let value = Mutex(false)
+    var isSet: Bool { value.withLock { $0 } }
+    func set() { value.withLock { $0 = true } }
+  }
+
+  @Test("one that has waited for as long as the lock is waited for is refused untried")
+  func late() async throws {
+    let (wasTried, error) = try await writeBehind { clock, _ in clock.pass(.seconds(11)) }
+    #expect(!wasTried)
+    let refusal = try #require(error as? RemoteError)
+    #expect(refusal.code == .unavailable && refusal.retryAfter != nil)
+  }
+
+  @Test("one that has waited for less has its turn")
+  func soon() async throws {
+    let (wasTried, error) = try await writeBehind { clock, _ in clock.pass(.seconds(9)) }
+    #expect(wasTried && error == nil)
+  }
+
+  @Test("one whose client left is not tried")
+  func cancelled() async throws {
+    let (wasTried, error) = try await writeBehind { _, task in task.cancel() }
+    #expect(!wasTried && error is CancellationError)
+  }
+}
+#endif

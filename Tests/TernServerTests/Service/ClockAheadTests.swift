@@ -1,0 +1,81 @@
+#if Server
+import TernCore
+import TernServer
+import Testing
+
+@Suite("A server's clock that was ahead, on every store")
+struct ClockAheadTests {
+  private static let days: Int64 = 400 * 86_400_000
+
+  @Test("what was stored then counts as stored now, and is trimmed", arguments: StoreKind.allCases)
+  func retention(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service { $0.retention = .seconds(64) }
+    var ada = Author(1)
+    _ = try service.push(ada.write(count: 2), to: .home)
+    test.clock.now += Self.days
+    try service.upload(SnapshotOffer(at: service.end(), of: [ada]))
+    test.clock.now -= Self.days
+    for _ in 0..<2 {
+      try maintain(service)
+      #expect(try service.greet(.home).trimmed == 0)
+      test.clock.now += 32_000
+    }
+    try maintain(service)
+    #expect(try service.greet(.home).trimmed == 2)
+  }
+
+  @Test("a lease of then lasts as long as one of now", arguments: StoreKind.allCases)
+  func lease(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service { ($0.retention, $0.lease) = (.zero, .seconds(100)) }
+    var ada = Author(1)
+    _ = try service.push(ada.write(count: 2), to: .home)
+    test.clock.now += Self.days
+    _ = try service.pull(from: .home, after: nil, excluding: Author(2).replica)
+    try service.upload(SnapshotOffer(at: service.end(), of: [ada]))
+    test.clock.now -= Self.days
+    try maintain(service)
+    // A day more, by which it may be written down late.
+    test.clock.now += 100_000 + 86_400_000
+    try maintain(service)
+    #expect(try service.greet(.home).trimmed == 0)
+    test.clock.now += 1
+    try maintain(service)
+    #expect(try service.greet(.home).trimmed == 2)
+  }
+
+  @Test("an upload of then is given up as one of now", arguments: StoreKind.allCases)
+  func upload(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service { $0.uploadAge = .seconds(100) }
+    var ada = Author(1)
+    _ = try service.push(ada.write(count: 2), to: .home)
+    let offer = SnapshotOffer(at: try service.end(), of: [ada], parts: 2)
+    test.clock.now += Self.days
+    let id = try service.beginSnapshot(offer, in: .home).id
+    try service.putSnapshotPart([1], index: 0, of: id, in: .home)
+    test.clock.now -= Self.days
+    try maintain(service)
+    test.clock.now += 100_001
+    #expect(try service.beginSnapshot(offer, in: .home).missing == [0, 1])
+  }
+
+  @Test("a state report of then is as old as it may be", arguments: StoreKind.allCases)
+  func state(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service()
+    var ada = Author(1)
+    _ = try service.push([ada.write()], to: .home)
+    test.clock.now += Self.days
+    let report = StateReport(
+      replica: ada.replica, cursor: try service.end(), operations: .max, isRepaired: false,
+      tables: [:])
+    try service.report(report, in: .home)
+    test.clock.now -= Self.days
+    #expect(try !service.greet(.home).wantsState)
+    _ = try service.push([ada.write()], to: .home)
+    #expect(try service.greet(.home).wantsState)
+  }
+}
+#endif
