@@ -15,9 +15,10 @@ struct Server {
   /// - Parameter port: 0 takes a free one; a server that is started again takes its old one.
   static func run(
     _ store: any SpaceStore, port: Int = 0, limits: ServerLimits = ServerLimits(),
+    clock: ServerClock = .system,
     _ body: (Server) async throws -> Void
   ) async throws {
-    let service = SpaceService(store: store, clock: .system, limits: limits)
+    let service = SpaceService(store: store, clock: clock, limits: limits)
     // The same token for every store, so that a wiped server still lets its devices in.
     var generator = SeededGenerator(seed: 7)
     if try store.tokens().isEmpty {

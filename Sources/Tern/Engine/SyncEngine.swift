@@ -30,6 +30,8 @@ public actor SyncEngine {
   /// Authors of whom the remote refused something, which another replica brought: until the next
   /// greeting.
   private var notCarried: [ReplicaID: RemoteError] = [:]
+  /// The greatest time in the space at the greeting, where that is ahead of the remote's clock.
+  private var newestMilliseconds: Int64?
   /// The space's position when the log was last trimmed.
   private var trimmedAt: UInt64?
   /// A snapshot that can't be loaded here, and why. It is not fetched again, but another one is.
@@ -222,6 +224,7 @@ public actor SyncEngine {
       }
       try checkOwn(greeting.heads)
       if let now = greeting.nowMilliseconds { try correctClock(now) }
+      newestMilliseconds = greeting.newestMilliseconds
       notCarried = [:]
       return .greeted(
         greeting, knownEpoch: try store.place(at: remote.id)?.epoch,
@@ -377,7 +380,8 @@ public actor SyncEngine {
       {
         return .didChangeID
       }
-      if error.code == .timeAhead, let now = error.nowMilliseconds { try checkClock(now) }
+      // Where it was set since the greeting, what is written from here on goes by it too.
+      if error.code == .timeAhead, let now = error.nowMilliseconds { try correctClock(now) }
       return .failed(error, jitter: environment.jitter())
     }
   }
@@ -413,12 +417,18 @@ public actor SyncEngine {
     let place = try store.place(at: remote.id)
     let own = try store.replicaID()
     do {
-      let page = try await remote.pull(after: place?.cursor, excluding: own)
+      var page = try await remote.pull(after: place?.cursor, excluding: own)
       guard !page.hasMore || page.cursor != place?.cursor else {
         // The same page would come again and again.
         throw RemoteError(.unexpectedAnswer, "the remote says that there is more, where it was")
       }
       try CrashPoint.reach(.pullAfterReceive)
+      // What the space took is no peer's doing.
+      if let now = page.nowMilliseconds, let newest = newestMilliseconds,
+        HybridTime.believedMilliseconds.contains(newest)
+      {
+        page.nowMilliseconds = max(now, newest)
+      }
       var next = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor)
       next.excluded = own
       let summary = try store.merge(page, from: next)

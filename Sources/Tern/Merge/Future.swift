@@ -19,7 +19,11 @@ extension StoreTransaction {
     let tolerated = time.milliseconds - ClockLimit.toleratedMilliseconds
     // The remote's clock is at hand, and lets nearly everything pass.
     if tolerated <= remoteMilliseconds || time <= lastTime { return false }
-    return try tolerated > clockMilliseconds()
+    let now = try max(clockMilliseconds(), remoteMilliseconds)
+    if tolerated <= now { return false }
+    // Where the state is ahead already, by a remote's clock that was, what follows on it at once passes.
+    return lastTime.milliseconds - ClockLimit.toleratedMilliseconds <= now
+      || time.milliseconds > lastTime.milliseconds + 1
   }
 
   func dueGroups(remoteMilliseconds: Int64) throws -> [LogGroup] {

@@ -2,6 +2,8 @@
 struct GreetingDocument: Decodable {
   var epoch: String
   var now: Int64
+  /// Absent from a server whose clock was never ahead, or that is older than this member.
+  var newest: Int64?
   var position: UInt64
   /// Sequence numbers by replica id in hexadecimal.
   var heads: [String: UInt64]
@@ -14,11 +16,13 @@ struct GreetingDocument: Decodable {
   var wantsState: Bool?
 
   func greeting() throws -> RemoteGreeting {
-    RemoteGreeting(
+    var greeting = RemoteGreeting(
       epoch: epoch, nowMilliseconds: now, position: position, heads: try Self.vector(heads),
       snapshot: try snapshot?.snapshot(), trimmed: trimmed ?? 0,
       wantsSnapshot: wantsSnapshot ?? false, state: state,
       wantsState: wantsState ?? false)
+    greeting.newestMilliseconds = newest
+    return greeting
   }
 
   static func vector(_ heads: [String: UInt64]) throws -> VersionVector {

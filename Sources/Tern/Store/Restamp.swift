@@ -4,9 +4,9 @@ import TernDatabase
 /// Gives this replica's operations that no remote holds, and whose times are ahead of the remote's
 /// clock, new times, in the log and wherever the state carries them.
 ///
-/// No winner changes. An operation that is ahead is later than everything that any remote ever
-/// accepted, and with its new time it still is; operations that are not ahead, which may have lost
-/// to others, keep theirs. Times increase with the sequence, so those ahead are the last ones.
+/// No winner changes. What is given a new time is later than everything of others that is merged
+/// here, and with its new time it still is; operations that may have lost to others keep theirs.
+/// Times increase with the sequence, so those that get new ones are the last ones.
 struct Restamp {
   private let transaction: StoreTransaction
 
@@ -47,10 +47,14 @@ struct Restamp {
     -> UInt64?
   {
     let limit = nowMilliseconds + ClockLimit.toleratedMilliseconds
+    // Later than that clock too, where the remote took it while the clock was ahead.
+    let others = try transaction.latestTimeOfOthers()
     var sequence = first
     while sequence <= last {
       let operation = try transaction.operation(LogID(author: 0, sequence: sequence))
-      if let operation, operation.envelope.time.milliseconds > limit { return sequence }
+      if let time = operation?.envelope.time, time.milliseconds > limit, time > others {
+        return sequence
+      }
       sequence += 1
     }
     return nil

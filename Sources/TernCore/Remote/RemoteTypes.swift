@@ -4,6 +4,9 @@ public struct RemoteGreeting: Hashable, Sendable {
   public var epoch: String
   /// The remote's wall clock, milliseconds since 1970; `nil` where it has none, as a folder.
   public var nowMilliseconds: Int64?
+  /// The greatest time of an operation in the space, where that is more than five minutes ahead of
+  /// the clock: the clock was ahead as it was taken.
+  public var newestMilliseconds: Int64?
   /// The position of the newest operation of the space, 0 for none.
   public var position: UInt64
   /// The newest sequence number that the remote holds of every replica.

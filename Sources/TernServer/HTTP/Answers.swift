@@ -9,6 +9,7 @@ import TernCore
 struct GreetingDocument: Codable {
   var epoch: String
   var now: Int64?
+  var newest: Int64?
   var position: UInt64
   var heads: [String: UInt64]
   var snapshot: SnapshotDocument?
@@ -20,6 +21,7 @@ struct GreetingDocument: Codable {
   init(_ greeting: RemoteGreeting) {
     epoch = greeting.epoch
     now = greeting.nowMilliseconds
+    newest = greeting.newestMilliseconds
     position = greeting.position
     heads = greeting.heads.document
     snapshot = greeting.snapshot.map { SnapshotDocument($0) }

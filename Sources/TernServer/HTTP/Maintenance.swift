@@ -49,6 +49,8 @@ struct Maintenance: Sendable {
   private func maintain(_ space: SpaceName) async {
     do {
       while !Task.isCancelled, try await queue.write({ try service.maintain(space) }) {}
+    } catch is CancellationError {
+      // The server ends.
     } catch {
       logger.failure("the maintenance of a space failed", error)
     }

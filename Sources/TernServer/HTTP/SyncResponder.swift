@@ -138,7 +138,7 @@ struct SyncResponder: HTTPResponder {
   }
 
   /// A renewal that can wait does, where the file is being written to for long.
-  private func settle(_ renewal: LeaseRenewal, _ logger: Logger) async throws {
+  func settle(_ renewal: LeaseRenewal, _ logger: Logger) async throws {
     do {
       if let error = try await queue.write({ try service.settle(renewal) }) {
         logger.failure("a lease could not be written down", error)

@@ -59,7 +59,20 @@ extension SpaceService {
     try checkRoom(for: authors.subtracting(heads.keys), transaction)
     let stored = pushed.map(\.key).filter { $0.sequence <= heads[$0.author]?.sequence ?? 0 }
     let digests = stored.isEmpty ? [:] : try transaction.digests(of: stored)
-    return Admission(heads: heads, digests: digests, now: now)
+    return Admission(
+      heads: heads, digests: digests, now: now, limit: try limit(of: pushed, now, transaction))
+  }
+
+  /// Looks at all authors only where it matters, which is hardly ever.
+  private func limit(of pushed: [NewOperation], _ now: Int64, _ transaction: any SpaceTransaction)
+    throws -> Int64
+  {
+    let limit = Admission.limitMilliseconds(now: now, newest: .zero)
+    guard pushed.contains(where: { $0.operation.envelope.time.milliseconds > limit }) else {
+      return limit
+    }
+    return Admission.limitMilliseconds(
+      now: now, newest: try transaction.heads().values.map(\.time).max() ?? .zero)
   }
 
   /// An id costs nothing to make up, and each stays for ever.

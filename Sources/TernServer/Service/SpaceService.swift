@@ -31,12 +31,15 @@ public struct SpaceService: Sendable {
         id: $0.id, position: $0.position, cursor: $0.cursor, parts: $0.parts,
         heads: summary.snapshotHeads)
     }
-    return RemoteGreeting(
+    var greeting = RemoteGreeting(
       epoch: store.epoch, nowMilliseconds: clock.nowMilliseconds, position: summary.position,
       heads: summary.heads, snapshot: snapshot, trimmed: summary.trimmed,
       wantsSnapshot: wantsSnapshot(summary),
       state: summary.state.flatMap { $0.position == summary.position ? $0.report : nil },
       wantsState: wantsState(summary))
+    let newest = summary.newestTime.milliseconds
+    if clock.wasAhead(at: newest) { greeting.newestMilliseconds = newest }
+    return greeting
   }
 
   /// The newest position of a space, now and whenever it grows. A slow reader gets only the last.

@@ -9,8 +9,23 @@ struct Admission {
   /// How far ahead of the server's clock an operation's time can be.
   static let toleranceMilliseconds: Int64 = 5 * 60 * 1000
 
+  /// The latest time that is taken: five minutes ahead of the clock, or, where the space has later
+  /// ones, a millisecond ahead of those.
+  ///
+  /// Those were taken while the clock was ahead. Who has merged them can write nothing but what is
+  /// later still, each by 1/65536 ms. Nobody else's clock begins this, as what is over the five
+  /// minutes is refused before.
+  ///
+  /// - Parameter newest: the greatest time in the space.
+  static func limitMilliseconds(now: Int64, newest: HybridTime) -> Int64 {
+    let limit = now + toleranceMilliseconds
+    return newest.milliseconds > limit ? newest.milliseconds + 1 : limit
+  }
+
   /// The server's clock, milliseconds since 1970.
   let now: Int64
+  /// Milliseconds since 1970, see ``limitMilliseconds(now:newest:)``.
+  private let limit: Int64
   /// The newest operation of every author in the push, with what was admitted so far.
   private(set) var heads: [ReplicaID: AuthorHead]
   /// What is to be added, in its order.
@@ -19,8 +34,10 @@ struct Admission {
 
   /// - Parameter digests: those of every offered operation that the space has already.
   init(
-    heads: [ReplicaID: AuthorHead], digests: [OperationKey: OperationDigest], now: Int64
+    heads: [ReplicaID: AuthorHead], digests: [OperationKey: OperationDigest], now: Int64,
+    limit: Int64
   ) {
+    self.limit = limit
     self.heads = heads
     self.digests = digests
     self.now = now
@@ -64,7 +81,7 @@ struct Admission {
   private func checkTime(_ envelope: SyncOperation.Envelope, after head: AuthorHead?)
     throws(RemoteError)
   {
-    guard envelope.time.milliseconds <= now + Self.toleranceMilliseconds else {
+    guard envelope.time.milliseconds <= limit else {
       throw refusal(
         .timeAhead, envelope,
         "the time of operation \(envelope.sequence) of replica \(envelope.replica) is more than "

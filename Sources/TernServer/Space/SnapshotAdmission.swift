@@ -128,8 +128,10 @@ struct SnapshotAdmission {
       throw RemoteError(
         .snapshotSuperseded, "the space has every operation that the base stands for; greet again")
     }
+    let limit = Admission.limitMilliseconds(
+      now: now, newest: stored.values.map(\.time).max() ?? .zero)
     for (author, head) in ahead.sorted(by: { $0.key < $1.key }) {
-      guard head.time.milliseconds <= now + Admission.toleranceMilliseconds else {
+      guard head.time.milliseconds <= limit else {
         throw RemoteError(
           .timeAhead,
           "the last time of replica \(author) in the snapshot is more than five minutes ahead of "

@@ -5,6 +5,8 @@ import TernCore
 public struct SpaceSummary: Hashable, Sendable {
   public var position: UInt64
   public var heads: VersionVector
+  /// The greatest time of an operation.
+  public var newestTime: HybridTime
   /// Operations up to here are served no more.
   public var trimmed: UInt64
   /// The newest that is whole, with its heads.
@@ -16,10 +18,11 @@ public struct SpaceSummary: Hashable, Sendable {
   public init(
     position: UInt64 = 0, heads: VersionVector = .init(), trimmed: UInt64 = 0,
     snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init(),
-    state: StoredState? = nil
+    state: StoredState? = nil, newestTime: HybridTime = .zero
   ) {
     self.position = position
     self.heads = heads
+    self.newestTime = newestTime
     self.trimmed = trimmed
     self.snapshot = snapshot
     self.snapshotHeads = snapshotHeads

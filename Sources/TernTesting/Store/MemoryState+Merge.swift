@@ -38,7 +38,11 @@ extension MemoryState {
     progress[index].merged = envelope.sequence
     let sequences = known.merged + 1...envelope.sequence
     let count = putAside.count
-    if envelope.time > lastTime, Self.isFuture(envelope.time, now: now) {
+    // What follows at once on a state that is ahead already passes.
+    let isNext =
+      Self.isFuture(lastTime, now: now)
+      && envelope.time.milliseconds <= lastTime.milliseconds + 1
+    if envelope.time > lastTime, !isNext, Self.isFuture(envelope.time, now: now) {
       putAside.append(
         PutAside(
           author: index, sequences: sequences, reason: "its time is ahead of the clock",

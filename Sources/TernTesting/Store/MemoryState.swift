@@ -123,13 +123,15 @@ struct MemoryState: Sendable {
     while fixed > 0, fixed < progress[0].log.count, progress[0].log[fixed - 1].envelope.continues {
       fixed += 1
     }
+    let others = progress.indices.dropFirst()
+      .compactMap { log(beforeFutureOf: $0).last?.envelope.time }.reduce(.zero, max)
     let first = progress[0].log.indices.dropFirst(fixed).first {
-      progress[0].log[$0].envelope.time.milliseconds > limit
+      let time = progress[0].log[$0].envelope.time
+      return time.milliseconds > limit && time > others
     }
     guard let first else { return }
     let kept = progress[0].log.prefix(first).last?.envelope.time ?? .zero
-    var latest = progress.indices.dropFirst()
-      .compactMap { log(beforeFutureOf: $0).last?.envelope.time }.reduce(kept, max)
+    var latest = max(others, kept)
     var old: HybridTime?
     for index in first..<progress[0].log.count {
       let operation = progress[0].log[index]

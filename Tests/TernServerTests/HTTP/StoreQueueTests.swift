@@ -1,5 +1,6 @@
 #if Server
 import Dispatch
+import Logging
 import Synchronization
 import TernCore
 import Testing
@@ -29,22 +30,29 @@ struct StoreQueueTests {
   private func writeBehind(
     _ meanwhile: (HandInstant, Task<Void, any Error>) -> Void
   ) async throws -> (wasTried: Bool, error: (any Error)?) {
+    let flag = SetOnce()
+    let error = try await errorBehind({ queue in try await queue.write { flag.set() } }, meanwhile)
+    return (flag.isSet, error)
+  }
+
+  private func errorBehind(
+    _ write: @escaping @Sendable (StoreQueue) async throws -> Void,
+    _ meanwhile: (HandInstant, Task<Void, any Error>) -> Void
+  ) async throws -> (any Error)? {
     let clock = HandInstant()
     let queue = StoreQueue { clock.look() }
     let door = DispatchSemaphore(value: 0)
     async let first: Void = queue.write { door.wait() }
     // As it was given to the queue, and as its turn came.
     while clock.looks < 2 { await Task.yield() }
-    let flag = SetOnce()
-    let second = Task { try await queue.write { flag.set() } }
+    let second = Task { try await write(queue) }
     while clock.looks < 3 { await Task.yield() }
     meanwhile(clock, second)
     door.signal()
     try await first
-    let result = await second.result
-    switch result {
-    case .success: return (flag.isSet, nil)
-    case .failure(let error): return (flag.isSet, error)
+    switch await second.result {
+    case .success: return nil
+    case .failure(let error): return error
     }
   }
 
@@ -66,6 +74,28 @@ struct StoreQueueTests {
   func soon() async throws {
     let (wasTried, error) = try await writeBehind { clock, _ in clock.pass(.seconds(9)) }
     #expect(wasTried && error == nil)
+  }
+
+  @Test("a lease that can wait does, and keeps no page back", arguments: [true, false])
+  func lease(canWait: Bool) async throws {
+    var generator = SeededGenerator(state: 1)
+    let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+    let service = SpaceService(
+      store: MemorySpaceStore(using: &generator), clock: HandClock().clock)
+    let replica = Author(1).replica
+    let renewal = LeaseRenewal(
+      replica: replica, space: .home, lease: Lease(position: 3, milliseconds: 1), canWait: canWait)
+    let error = try await errorBehind { queue in
+      let responder = SyncResponder(
+        maintenance: Maintenance(
+          service: service, queue: queue, interval: .seconds(1), logger: logger),
+        received: .ofRequests(), sent: .ofAnswers(), heartbeat: .seconds(1))
+      try await responder.settle(renewal, logger)
+    } _: { clock, _ in
+      clock.pass(.seconds(11))
+    }
+    #expect((error as? RemoteError)?.code == (canWait ? nil : .unavailable))
+    #expect(service.leases[.home, replica] == (canWait ? renewal.lease : nil))
   }
 
   @Test("one whose client left is not tried")

@@ -7,6 +7,46 @@ import Testing
 struct ClockAheadTests {
   private static let days: Int64 = 400 * 86_400_000
 
+  @Test(
+    "the space goes on from the times that it took, and no further", arguments: StoreKind.allCases)
+  func times(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service()
+    var (ada, bob, carl) = (Author(1), Author(2), Author(3))
+    test.clock.now += Self.days
+    let then = test.clock.now
+    _ = try service.push([ada.write(at: then)], to: .home)
+    #expect(try service.greet(.home).newestMilliseconds == nil)
+    test.clock.now -= Self.days
+    #expect(try service.greet(.home).newestMilliseconds == then)
+    #expect(try service.greet(.work).newestMilliseconds == nil)
+    let over = carl.write(at: then + 2)
+    #expect(refusal { _ = try service.push([over], to: .home) }?.code == .timeAhead)
+    // Not of another space.
+    let next = bob.write(at: then + 1)
+    #expect(refusal { _ = try service.push([next], to: .work) }?.code == .timeAhead)
+    #expect(try service.push([next], to: .home).accepted == 1)
+    #expect(try service.greet(.home).newestMilliseconds == then + 1)
+    #expect(try service.push([over], to: .home).accepted == 1)
+  }
+
+  @Test("a base may have the times that the space took", arguments: StoreKind.allCases)
+  func base(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service()
+    var (ada, bob) = (Author(1), Author(2))
+    test.clock.now += Self.days
+    let then = test.clock.now
+    _ = try service.push([ada.write(at: then)], to: .home)
+    test.clock.now -= Self.days
+    _ = bob.write(at: then)
+    let offer = SnapshotOffer(at: try service.end(), of: [ada, bob], isBase: true)
+    #expect(service.refusalOf(offer) == nil)
+    _ = bob.write(at: then + 2)
+    let over = SnapshotOffer("o", at: try service.end(), of: [ada, bob], isBase: true)
+    #expect(service.refusalOf(over) == .timeAhead)
+  }
+
   @Test("what was stored then counts as stored now, and is trimmed", arguments: StoreKind.allCases)
   func retention(kind: StoreKind) throws {
     let test = try kind.open()

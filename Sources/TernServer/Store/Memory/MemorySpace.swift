@@ -23,7 +23,7 @@ struct MemorySpace {
       position: position, heads: VersionVector(heads.mapValues(\.sequence)),
       trimmed: keeping.trimmed, snapshot: newest?.row,
       snapshotHeads: VersionVector((newest?.heads ?? [:]).mapValues(\.sequence)),
-      state: keeping.state)
+      state: keeping.state, newestTime: heads.values.map(\.time).max() ?? .zero)
   }
 
   func position(of key: OperationKey) -> UInt64? { positions[key].map { UInt64($0) + 1 } }

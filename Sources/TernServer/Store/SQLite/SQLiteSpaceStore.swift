@@ -32,18 +32,21 @@ public final class SQLiteSpaceStore: SpaceStore {
     try pool.read { db in
       guard let row = try SpaceRow.fetch(db, name: space) else { return SpaceSummary() }
       let statement = try db.cachedStatement(
-        sql: "SELECT author, sequence FROM head WHERE space = ?")
+        sql: "SELECT author, sequence, time FROM head WHERE space = ?")
       var heads = VersionVector()
+      var newestTime = HybridTime.zero
       let rows = try Row.fetchCursor(statement, arguments: [row.id])
       while let row = try rows.next() {
         heads[try ReplicaID(stored: row[0])] = UInt64(row[1] as Int64)
+        newestTime = max(newestTime, HybridTime(rawValue: UInt64(bitPattern: row[2] as Int64)))
       }
       let newest = try StoredSnapshot.fetchNewest(db, space: row.id)
       let held = try newest.map { try SnapshotHeads.fetch(db, space: row.id, snapshot: $0.id) }
       return SpaceSummary(
         position: row.position, heads: heads, trimmed: row.trimmed, snapshot: newest,
         snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)),
-        state: try StoredState.fetch(db, space: row.id, head: row.position))
+        state: try StoredState.fetch(db, space: row.id, head: row.position),
+        newestTime: newestTime)
     }
   }
 
