@@ -56,6 +56,9 @@ extension JobWorker {
     of attempt: AttemptState, _ body: @Sendable (Database) throws -> Void
   ) async throws {
     let folder = queue.folder
+    // What the app's own code throws may be about its service's answer.
+    var isOfCode = false
+    attempt.note(isRefused: false)
     do {
       if Planted.isActive(.stepResultApart) {
         try await write { try body($0.db) }
@@ -73,6 +76,7 @@ extension JobWorker {
           } catch {
             throw OfApp(error: error)
           }
+            isOfCode = true
         }
         // The step itself ended its job: that holds, with what the step wrote, and is the last of it.
         guard try rows.isRunning(claim) else { return nil }
@@ -95,6 +99,7 @@ extension JobWorker {
         } catch {
           throw OfApp(error: error)
         }
+          isOfCode = true
         return kept
       }
       // Those behind the gate need not wait for the probe's end; and a handler whose job has ended is
@@ -107,6 +112,7 @@ extension JobWorker {
     } catch let error as OfApp {
       throw error.error
     } catch let error as JobQueueError {
+      attempt.note(isRefused: !isOfCode)
       throw error
     } catch {
       if !Task.isCancelled { fail(error) }
