@@ -74,9 +74,9 @@ extension JobWorker {
             // is left, and all of it runs again later.
             throw error
           } catch {
+            isOfCode = true
             throw OfApp(error: error)
           }
-            isOfCode = true
         }
         // The step itself ended its job: that holds, with what the step wrote, and is the last of it.
         guard try rows.isRunning(claim) else { return nil }
@@ -97,9 +97,9 @@ extension JobWorker {
         do {
           try AttemptPoint.reach(.commit(name))
         } catch {
+          isOfCode = true
           throw OfApp(error: error)
         }
-          isOfCode = true
         return kept
       }
       // Those behind the gate need not wait for the probe's end; and a handler whose job has ended is
@@ -110,9 +110,9 @@ extension JobWorker {
       for file in files.created { attempt.set(file.name, file.path) }
       try CrashPoint.reach(.jobAfterStepCommit)
     } catch let error as OfApp {
+      attempt.note(isRefused: !isOfCode)
       throw error.error
     } catch let error as JobQueueError {
-      attempt.note(isRefused: !isOfCode)
       throw error
     } catch {
       if !Task.isCancelled { fail(error) }
