@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 import GRDB
 import Tern
@@ -39,7 +40,7 @@ struct Board: Sendable {
   func lines() -> [String] {
     let inColour = isatty(1) == 1
     func line(_ word: String, _ colour: Int, _ rest: String?...) -> String {
-      ([inColour ? "\u{1B}[\(colour)m\(word)\u{1B}[0m" : word] + rest.compactMap { $0 })
+      ([inColour ? "\u{1B}[\(colour)m\(word)\u{1B}[0m" : word] + rest.compactMap { $0?.shown() })
         .joined(separator: "\t")
     }
     var lines = scans.map { scan in
@@ -51,7 +52,7 @@ struct Board: Sendable {
       let seconds = Int(gate.reopensAt.timeIntervalSinceNow.rounded(.up))
       if seconds > 0 { lines.append("the \(gate.service) wants no requests for \(seconds) s") }
     }
-    if let quota { lines.append("left today: \(quota) scans") }
+    if let quota { lines.append("left today: \(quota.shown()) scans") }
     return lines
   }
 

@@ -114,7 +114,8 @@ extension DataFile {
 extension Book {
   fileprivate var line: String {
     let sure = confidence.formatted(.percent.precision(.fractionLength(0)))
-    return [isbn, title, author ?? "", sure, "×\(timesScanned)"].joined(separator: "\t")
+    return [isbn, title, author ?? "", sure, "×\(timesScanned)"]
+      .map { $0.shown() }.joined(separator: "\t")
       + (needsReview ? "\treview" : "")
   }
 }

@@ -95,7 +95,7 @@ struct Run: AsyncParsableCommand {
     var last: RemoteError.Code?
     for await now in status.updates where now.lastError?.code != last {
       last = now.lastError?.code
-      if let error = now.lastError { say("not synced: \(error)") }
+      if let error = now.lastError { say("not synced: \("\(error)".shown())") }
     }
   }
 }

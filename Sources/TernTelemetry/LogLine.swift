@@ -95,10 +95,7 @@ extension FailureAdvice {
 }
 
 extension Duration {
-  fileprivate var inMilliseconds: String {
-    let (seconds, attoseconds) = components
-    return "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)"
-  }
+  fileprivate var inMilliseconds: String { "\(milliseconds)" }
 }
 
 extension String {

@@ -89,6 +89,26 @@ struct StatusTests {
     }
   }
 
+  @Test func `a terminal obeys nothing of what a service or another device said`() async throws {
+    try await withScanFolder { folder in
+      _ = try await folder("add", folder.photo("shelf.png"))
+      try folder.write(
+        """
+        UPDATE grdb_tern_job SET state = 1, message = 'a' || char(27) || '[2Jb' || char(10) || 'c';
+        UPDATE device SET quota = char(27) || '7', quotaEnds = 99999999999;
+        INSERT INTO book (isbn, title, author, confidence, timesScanned)
+        VALUES ('9780306406157', char(155) || 'Sextant', char(10) || 'Ann', 0.9, 1);
+        """)
+      #expect(
+        try await folder("status").lines == [
+          "waiting\tshelf.png\t0 books\ta\\u{1B}[2Jb\\nc", "left today: \\u{1B}7 scans",
+        ])
+      #expect(
+        try await folder("library").text
+          == "9780306406157\t\\u{009B}Sextant\t\\nAnn\t90%\t×1\n")
+    }
+  }
+
   @Test func `what is no terminal gets the words alone`() async throws {
     try await withScanFolder { folder in
       try await filled(folder)

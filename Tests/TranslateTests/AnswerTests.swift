@@ -28,6 +28,25 @@ struct AnswerTests {
     }
   }
 
+  @Test func `an answer that does not end is none, and the next question has its turn`()
+    async throws
+  {
+    let piece = String(repeating: "x", count: 50_000)
+    try await ScriptedService.withFolder { text, tell in
+      try await tell(#"{"translation":""#)
+      for _ in 0..<(text == "long" ? 25 : 1) { try await tell(piece) }
+      try await tell(#""}"#)
+    } body: { folder in
+      for text in ["long", "two"] { _ = try await folder(text, "--to", "es", "--later") }
+      #expect(try await folder("run", "--once").status == 0)
+      let problems = try folder.read {
+        try Optional<String>.fetchAll(
+          $0, sql: "SELECT problem FROM answer ORDER BY problem IS NULL")
+      }
+      #expect(problems == ["truncated", nil])
+    }
+  }
+
   @Test func `a chat and a run tell by their status what came of the questions`() async throws {
     let port = try await TestService.closedPort()
     try await ScriptedService.withFolder { text, tell in

@@ -79,6 +79,9 @@ struct GeminiService: Sendable {
     var said: any Error
   }
 
+  /// In bytes: of the longest question several times as much, and of what a job's step may store a part.
+  private static let longestAnswer = 256 << 10
+
   /// - Parameter onPart: told of what there is of the translation, each time that more has come.
   /// - Throws: ``Final``; ``Stranger``, `HTTPProblem`, `HTTPError`, `EventStreamError`, ``Broken`` and
   ///   `JobFailure` for what may go well another time; `CancellationError`.
@@ -116,11 +119,14 @@ struct GeminiService: Sendable {
         throw Broken()
       }
       if let reason = piece.promptFeedback?.blockReason {
-        throw Final(problem: .blocked, detail: reason)
+        throw Final(problem: .blocked, detail: String(reason.prefix(40)))
       }
       let candidate = piece.candidates?.first
       said += (candidate?.content?.parts ?? []).compactMap(\.text).joined()
-      (engine, end) = (piece.modelVersion ?? engine, candidate?.finishReason ?? end)
+      guard said.utf8.count <= Self.longestAnswer else { throw Final(problem: .truncated) }
+      (engine, end) = (
+        piece.modelVersion.map { String($0.prefix(100)) } ?? engine, candidate?.finishReason ?? end
+      )
       if let onPart, let part = PartialAnswer.translation(in: said) { onPart(part) }
     }
     return try answer(said, engine, end)

@@ -1,4 +1,5 @@
 #if Server
+import ExampleService
 import Foundation
 import GRDB
 import InterpreterKit

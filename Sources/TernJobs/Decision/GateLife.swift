@@ -21,6 +21,14 @@ package struct GateLife: Hashable, Sendable {
     return now < reopens ? .closed(until: reopens) : .asProbe
   }
 
+  /// Closed for no longer than was meant, where the clock was set back since.
+  private func mended(at now: WallTime) -> GateLife {
+    guard since > now else { return self }
+    let length = reopens.milliseconds - since.milliseconds
+    return GateLife(
+      since: now, reopens: WallTime(milliseconds: now.milliseconds + length), probe: probe)
+  }
+
   package enum Event: Hashable, Sendable {
     /// The service said when to come back. Whoever was the probe is none any more.
     case limited(since: WallTime, until: WallTime)
@@ -36,7 +44,8 @@ package struct GateLife: Hashable, Sendable {
     switch (event, gate) {
     case (.limited(let since, let until), let gate):
       // A shorter pause that is told to a job from before the closing does not shorten it.
-      return GateLife(since: since, reopens: max(until, gate?.reopens ?? until), probe: nil)
+      let reopens = max(until, gate?.mended(at: since).reopens ?? until)
+      return GateLife(since: since, reopens: reopens, probe: nil)
     case (.claimed(let job), var gate?):
       precondition(
         gate.probe == nil, "job \(job) cannot pass a gate that job \(gate.probe!) tries")

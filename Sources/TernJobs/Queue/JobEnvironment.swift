@@ -68,6 +68,13 @@ public struct JobEnvironment: Sendable {
 
   func time(after delay: Duration) -> WallTime { WallTime(notBefore: wallClock() + delay) }
 
+  /// Day by day: a clock may not know a wait of centuries.
+  func sleep(for length: Duration) async throws {
+    let left = countdown(length)
+    while left() > .seconds(86_400) { try await clock.sleep(for: .seconds(86_400)) }
+    try await clock.sleep(for: left())
+  }
+
   /// Tells what is left of a while that begins now, by the clock of sleeps, which nobody sets.
   func countdown(_ length: Duration) -> @Sendable () -> Duration { clock.countdown(length) }
 

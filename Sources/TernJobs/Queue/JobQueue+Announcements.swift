@@ -30,7 +30,7 @@ extension JobQueue {
     let environment = environment
     return AsyncStream {
       // The sleep throws when the reader is cancelled.
-      (try? await environment.clock.sleep(for: environment.pollInterval)).map { _ in () }
+      (try? await environment.sleep(for: environment.pollInterval)).map { _ in () }
     }
   }
 }

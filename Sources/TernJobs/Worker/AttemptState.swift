@@ -6,6 +6,7 @@ final class AttemptState: Sendable {
   private let files: Mutex<[String: String]>
   private let steps = Mutex<Set<String>>([])
   private let transfers = Mutex(Transfers())
+  private let refusal = Mutex(false)
 
   struct Transfers {
     /// The names of those that go on without the attempt.
@@ -27,6 +28,11 @@ final class AttemptState: Sendable {
   func begin(step name: String) -> Bool { steps.withLock { $0.insert(name).inserted } }
 
   func end(step name: String) { steps.withLock { _ = $0.remove(name) } }
+
+  /// Whether the app's database refused what the attempt did last: to commit a checkpoint.
+  var isRefused: Bool { refusal.withLock { $0 } }
+
+  func note(isRefused: Bool) { refusal.withLock { $0 = isRefused } }
 
   var transferred: Transfers { transfers.withLock { $0 } }
 

@@ -39,14 +39,16 @@ extension JobContext {
     _ work: @escaping @Sendable () async throws -> R,
     commit: @Sendable (Database, R) throws -> Void = { _, _ in }
   ) async throws -> R {
-    let clock = worker.queue.environment.clock
+    let environment = worker.queue.environment
     return try await step(
       name, isolation: isolation,
       { _ in
         try await withThrowingTaskGroup(of: R.self) { group in
           group.addTask { try await work() }
           group.addTask {
-            try await AttemptPoint.$isTimer.withValue(true) { try await clock.sleep(for: limit) }
+            try await AttemptPoint.$isTimer.withValue(true) {
+              try await environment.sleep(for: limit)
+            }
             throw JobFailure(
               .interrupted(isLocal: false), "the step “\(name)” took longer than \(limit)")
           }
@@ -98,6 +100,7 @@ extension JobContext {
       return try JobCoding.decode(R.self, stored, of: name)
     }
     let made = StepFiles(folder: worker.queue.folder)
+    attempted.note(isRefused: false)
     try AttemptPoint.reach(.work(name))
     let result: R
     do {

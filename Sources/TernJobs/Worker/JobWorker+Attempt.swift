@@ -40,7 +40,8 @@ extension JobWorker {
     } catch {
       end = self.end(
         of: claim, error,
-        pathBefore: context.attempted.transferred.isUnsteady ? .unseen(as: path.path) : before)
+        pathBefore: context.attempted.transferred.isUnsteady ? .unseen(as: path.path) : before,
+        isOfService: !context.attempted.isRefused)
       hasFailed = !(error is CancellationError)
     }
     let transferred = context.attempted.transferred
@@ -82,7 +83,7 @@ extension JobWorker {
       gateDelay: environment.gateDelay, longestGate: environment.longestGate)
     return AttemptEnd(
       event: .failed(advice, around), reason: FailureText.of(error),
-      isOfService: isOfService && !isInterrupted,
+      isOfService: isOfService && !(error is DatabaseError || error is JobQueueError),
       error: queue.events == nil ? nil : FailureText.name(of: error))
   }
 

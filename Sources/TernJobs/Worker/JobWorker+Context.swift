@@ -56,6 +56,9 @@ extension JobWorker {
     of attempt: AttemptState, _ body: @Sendable (Database) throws -> Void
   ) async throws {
     let folder = queue.folder
+    // What the app's own code throws may be about its service's answer.
+    var isOfCode = false
+    attempt.note(isRefused: false)
     do {
       if Planted.isActive(.stepResultApart) {
         try await write { try body($0.db) }
@@ -71,6 +74,7 @@ extension JobWorker {
             // is left, and all of it runs again later.
             throw error
           } catch {
+            isOfCode = true
             throw OfApp(error: error)
           }
         }
@@ -93,6 +97,7 @@ extension JobWorker {
         do {
           try AttemptPoint.reach(.commit(name))
         } catch {
+          isOfCode = true
           throw OfApp(error: error)
         }
         return kept
@@ -105,6 +110,7 @@ extension JobWorker {
       for file in files.created { attempt.set(file.name, file.path) }
       try CrashPoint.reach(.jobAfterStepCommit)
     } catch let error as OfApp {
+      attempt.note(isRefused: !isOfCode)
       throw error.error
     } catch let error as JobQueueError {
       throw error

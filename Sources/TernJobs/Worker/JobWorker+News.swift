@@ -17,7 +17,7 @@ extension JobWorker {
     let environment = queue.environment
     let interval = isTold ? environment.clockInterval : environment.pollInterval
     // The sleep throws when the run is cancelled, and then this ends.
-    while (try? await environment.clock.sleep(for: interval)) != nil {
+    while (try? await environment.sleep(for: interval)) != nil {
       // What another program wrote, not by a queue, tells nobody.
       await lookForCommits()
       // The wall clock can have been set, ahead or back, while the other slept.

@@ -179,7 +179,7 @@ public actor JobWorker {
       if let events { group.addTask { for await _ in events { news.yield() } } }
       group.addTask {
         // The sleep throws when the task is cancelled, and then this ends.
-        while (try? await environment.clock.sleep(for: interval)) != nil { news.yield() }
+        while (try? await environment.sleep(for: interval)) != nil { news.yield() }
       }
       var iterator = stream.makeAsyncIterator()
       repeat {

@@ -3,6 +3,9 @@ import Synchronization
 
 /// Uploads that a transport of this process carries, so that code for background uploads runs anywhere. What
 /// had no answer when its run ended, or its process, is lost here, and its queue begins it again.
+///
+/// A request that names no ``HTTPRequest/idleTimeout`` has one of five minutes: a few services that say nothing
+/// would hold up all other uploads.
 public final class TransportTransfers: BackgroundTransfers {
   private struct Transfer {
     let request: HTTPRequest
@@ -23,6 +26,7 @@ public final class TransportTransfers: BackgroundTransfers {
   private let transport: any HTTPTransport
   private let concurrency: Int
   private let answerLimit: Int
+  private static let silence = Duration.seconds(300)
 
   public var endsWithProcess: Bool { true }
 
@@ -41,8 +45,9 @@ public final class TransportTransfers: BackgroundTransfers {
 
   public func begin(_ id: String, _ request: HTTPRequest, file: URL) throws {
     if state.withLock({ $0.transfers[id] != nil }) { return }
-    let request = try request.uploading(file)
-    state.withLock { state in
+    var request = try request.uploading(file)
+    request.idleTimeout = request.idleTimeout ?? Self.silence
+    state.withLock { [request] state in
       guard state.transfers[id] == nil else { return }
       state.order.append(id)
       state.transfers[id] = Transfer(request: request)

@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
+import Synchronization
 import Tern
+import TernTesting
 import Testing
 
 /// The wall clock is set, back or ahead, and nobody waits for longer than was meant.
@@ -178,6 +180,54 @@ import Testing
       }
       #expect(ready?.hasPrefix("9999-12-31") == true)
     }
+  }
+
+  @Test func `no clock is asked for a wait of centuries`() throws {
+    try Rig.run { rig in
+      rig.pollInterval = .seconds(Int64.max)
+      let clock = ShortClock(clock: rig.clock)
+      var environment = rig.environment
+      environment.clock = clock
+      let queue = try JobQueue.openBlocking(
+        rig.database, files: rig.files, environment: environment)
+      for name in ["ever", "days"] { _ = try rig.enqueue(queue, Tidy(name: name)) }
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { job, context in
+          let limit = Duration.seconds(job.name == "ever" ? Int64.max : 200_000)
+          do {
+            _ = try await context.step("wait", within: limit) {
+              try await rig.sleep(300_000)
+              return true
+            }
+          } catch {
+            rig.note("\(job.name) took too long")
+            return
+          }
+          rig.note(job.name)
+        }
+      }
+      try rig.live(worker, until: 400_000)
+      #expect(rig.notes() == ["200000 days took too long", "300000 ever"])
+      #expect(clock.longest.withLock { $0 } <= .seconds(86_400))
+    }
+  }
+}
+
+/// Knows how long it was asked to sleep at most.
+private final class ShortClock: Clock {
+  typealias Instant = VirtualClock.Instant
+
+  let clock: VirtualClock
+  let longest = Mutex(Duration.zero)
+
+  init(clock: VirtualClock) { self.clock = clock }
+
+  var now: Instant { clock.now }
+  var minimumResolution: Duration { clock.minimumResolution }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    longest.withLock { $0 = max($0, now.duration(to: deadline)) }
+    try await clock.sleep(until: deadline, tolerance: tolerance)
   }
 }
 

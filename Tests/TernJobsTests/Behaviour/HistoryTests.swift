@@ -32,6 +32,27 @@ import Testing
     }
   }
 
+  @Test func `a job that gets the number of one that is done takes its place in the history`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let worker = JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } }
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      try rig.drain(worker)
+      // An app that begins all of its numbers anew.
+      try rig.write { try $0.execute(sql: "DELETE FROM sqlite_sequence") }
+      #expect(try rig.enqueue(queue, Tidy(name: "b")) == id)
+      try rig.drain(worker, waiting: .seconds(60))
+      #expect(rig.notes() == ["0 a", "0 b"])
+      #expect(try rig.database.read { try queue.records(in: $0) }.map(\.state) == [.done])
+      let counted = try rig.database.read {
+        try Int.fetchOne($0, sql: "SELECT ended FROM grdb_tern_jobqueue")
+      }
+      #expect(counted == 1)
+    }
+  }
+
   @Test func `INV-10: only the newest errors of a job are kept`() throws {
     try Rig.run { rig in
       rig.limits.failedAttemptsPerJob = 3

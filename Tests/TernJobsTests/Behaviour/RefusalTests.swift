@@ -83,6 +83,39 @@ import Testing
     }
   }
 
+  @Test(arguments: [("constraint", true), ("observer", true), ("caught", false), ("code", false)])
+  func `what the database refuses in a step costs nothing of its service's budget`(
+    _ author: String, _ isFree: Bool
+  ) throws {
+    try Rig.run { rig in
+      rig.retryBudget = JobRate(1, per: .seconds(1000), burst: 1)
+      let queue = try rig.open()
+      _ = try rig.enqueue(queue, Scan(shelf: ""))
+      let observer = Refusal()
+      rig.database.add(transactionObserver: observer)
+      let worker = JobWorker(queue) {
+        $0.handle(Scan.self) { _, context in
+          rig.note("\(context.attempt)")
+          if context.attempt > 1 { return }
+          do {
+            try await context.step("find") {
+            } commit: { db in
+              switch author {
+              case "constraint": try db.execute(sql: "INSERT INTO book (title) VALUES (NULL)")
+              case "code": throw Failure(.failed)
+              default: observer.refuses(Failure(.failed))
+              }
+            }
+          } catch  where author == "caught" {
+            try await context.step("ask again") { throw Failure(.failed) }
+          }
+        }
+      }
+      try rig.live(worker, until: 20)
+      #expect(rig.notes() == (isFree ? ["0 1", "1 2"] : ["0 1"]))
+    }
+  }
+
   @Test func `draining ends with the app's error when all that is left is what the app refuses`()
     throws
   {

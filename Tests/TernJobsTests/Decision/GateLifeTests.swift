@@ -37,6 +37,15 @@ import Testing
     #expect(again(until: 160)?.probe == nil)
   }
 
+  @Test func `a pause that is told after the clock was set back adds nothing to what was left`() {
+    let gate = GateLife(since: time(1000), reopens: time(1100))
+    func again(until: Int64) -> GateLife? {
+      GateLife.after(.limited(since: time(50), until: time(until)), gate)
+    }
+    #expect(again(until: 60) == GateLife(since: time(50), reopens: time(150)))
+    #expect(again(until: 160) == GateLife(since: time(50), reopens: time(160)))
+  }
+
   @Test func `an open gate stays open whatever ends`() {
     #expect(GateLife.after(.passed(a), nil) == nil)
     #expect(GateLife.after(.ended(a), nil) == nil)

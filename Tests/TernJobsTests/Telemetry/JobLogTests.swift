@@ -57,6 +57,14 @@ import Testing
     }
   }
 
+  @Test func `a delay beyond all reason has its line`() throws {
+    try Rig.logged { rig, lines in
+      let queue = try rig.open()
+      try rig.write { _ = try queue.enqueue(Tidy(name: ""), after: .seconds(Int64.max), in: $0) }
+      #expect(lines.texts == ["debug job enqueued delay_ms=\(Int64.max / 2)"])
+    }
+  }
+
   @Test func `what somebody has to see to is an error, and a death is a warning`() throws {
     try Rig.logged { rig, lines in
       let queue = try rig.open()

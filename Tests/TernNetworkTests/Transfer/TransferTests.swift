@@ -258,6 +258,20 @@ enum TransferKind: String, CaseIterable {
     withExtendedLifetime(kept) {}
   }
 
+  @Test func `a request that names no silence of its own is sent with one`() async throws {
+    let transport = ScriptedTransport { _ in .json("{}") }
+    let transfers = TransportTransfers(over: transport, concurrency: 1)
+    let (kept, url) = try file([1])
+    let request = HTTPRequest(.post, "http://127.0.0.1:1")
+    var patient = request
+    patient.idleTimeout = .seconds(3600)
+    try transfers.begin("one", request, file: url)
+    try transfers.begin("two", patient, file: url)
+    try await running(transfers) { news in for _ in 1...2 { _ = await news.next() } }
+    #expect(transport.requests.map(\.idleTimeout) == [.seconds(300), .seconds(3600)])
+    withExtendedLifetime(kept) {}
+  }
+
   @Test func `a form is written to a file as it would be sent`() throws {
     let photo = try TemporaryFile(Array("photo".utf8))
     let written = try TemporaryFile([UInt8](repeating: 7, count: 5000))
