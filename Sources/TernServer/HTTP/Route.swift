@@ -28,6 +28,17 @@ enum Route: Hashable {
     self = route
   }
 
+  /// Whose token it needs; `nil` for what anybody may ask.
+  var space: Substring? {
+    switch self {
+    case .health: nil
+    case .greet(let space), .push(let space), .pull(let space), .events(let space),
+      .reportState(let space), .beginSnapshot(let space), .completeSnapshot(let space, _),
+      .putSnapshotPart(let space, _, _), .snapshotPart(let space, _, _):
+      space
+    }
+  }
+
   /// The methods that a path takes, as the header `Allow` lists them.
   static func methods(at path: String) -> String {
     routes(at: path).keys.map(\.rawValue).sorted().joined(separator: ", ")

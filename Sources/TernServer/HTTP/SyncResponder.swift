@@ -65,30 +65,22 @@ struct SyncResponder: HTTPResponder {
   }
 
   private func answer(_ request: Request, _ context: Context) async throws -> Response {
-    switch try Route(method: request.method, path: request.uri.path) {
-    case .health:
-      return Response(json: ["status": "ok"])
-    case .greet(let name):
-      let space = try await authorize(request, name)
-      return try await greet(space, context)
-    case .push(let name):
-      return try await push(request, to: try await authorize(request, name))
-    case .pull(let name):
-      return try await pull(request, from: try await authorize(request, name), context)
-    case .events(let name):
-      let space = try await authorize(request, name)
-      return try await events(request, of: space, logger: context.logger)
-    case .reportState(let name):
-      return try await reportState(request, in: try await authorize(request, name))
-    case .beginSnapshot(let name):
-      return try await beginSnapshot(request, in: try await authorize(request, name))
-    case .completeSnapshot(let name, let id):
-      return try await completeSnapshot(id, in: try await authorize(request, name))
-    case .putSnapshotPart(let name, let id, let index):
-      let space = try await authorize(request, name)
+    let route = try Route(method: request.method, path: request.uri.path)
+    guard let name = route.space else { return Response(json: ["status": "ok"]) }
+    // Before anything of it is looked at, whatever it is.
+    let space = try await authorize(request, name)
+    switch route {
+    case .health: return Response(json: ["status": "ok"])
+    case .greet: return try await greet(space, context)
+    case .push: return try await push(request, to: space)
+    case .pull: return try await pull(request, from: space, context)
+    case .events: return try await events(request, of: space, logger: context.logger)
+    case .reportState: return try await reportState(request, in: space)
+    case .beginSnapshot: return try await beginSnapshot(request, in: space)
+    case .completeSnapshot(_, let id): return try await completeSnapshot(id, in: space)
+    case .putSnapshotPart(_, let id, let index):
       return try await putSnapshotPart(request, index, of: id, in: space)
-    case .snapshotPart(let name, let id, let index):
-      let space = try await authorize(request, name)
+    case .snapshotPart(_, let id, let index):
       return try await snapshotPart(index, of: id, in: space, to: context.channel)
     }
   }

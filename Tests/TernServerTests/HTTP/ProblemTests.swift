@@ -83,6 +83,35 @@ struct ProblemTests {
     }
   }
 
+  @Test(
+    "INV-08: whatever is asked of a space, it is asked with a token of that space",
+    arguments: [
+      "", "/operations", "/events", "/state", "/snapshots", "/snapshots/a", "/snapshots/a/parts/0",
+    ])
+  func tokens(path: String) async throws {
+    try await LiveServer.run { server async throws in
+      func ask(_ method: String, _ space: String, token: String?) async throws -> Answer {
+        try await server.send(
+          server.request(
+            "/v1/spaces/\(space)\(path)", method: method, token: token,
+            body: method == "GET" ? nil : []))
+      }
+      let allowed = try await ask("DELETE", "home", token: "").header("Allow")
+      let methods = try #require(allowed).split(separator: ", ").map(String.init)
+      #expect(!methods.isEmpty)
+      for method in methods {
+        for token in [nil, "tern_00", server.token + "0"] {
+          let answer = try await ask(method, "home", token: token)
+          #expect(answer.status == 401, "\(method)")
+          #expect(answer.problem == "unauthorized")
+        }
+        let answer = try await ask(method, "work", token: "")
+        #expect(answer.status == 403, "\(method)")
+        #expect(answer.problem == "forbidden")
+      }
+    }
+  }
+
   @Test("a missing token is asked for")
   func challenge() async throws {
     try await LiveServer.run { server async throws in
