@@ -71,6 +71,29 @@ import Testing
     #expect(session.refusal?.error.code == .cursorUnknown)
   }
 
+  @Test func `a remote that forgets its own cursors is asked again only after a wait`() {
+    let own = ReplicaID(high: 0, low: 1)
+    let greeting = RemoteGreeting(
+      epoch: "first", nowMilliseconds: 0, position: 4, heads: VersionVector([own: 1]))
+    let unknown = RemoteError(.cursorUnknown, "asked another server of the same name")
+    var session = SyncSession()
+    for _ in 1...2 {
+      #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
+      #expect(session.handle(.hadNothingToPush(needsBase: false)) == .pull)
+      #expect(session.handle(.pulled(VersionVector(), hasMore: true)) == .pull)
+      #expect(session.handle(.failed(unknown, jitter: 0)) == .resetCursor(epoch: "first"))
+      #expect(session.handle(.didReset) == .greet)
+      #expect(session.handle(.greeted(greeting, knownEpoch: nil)) == .push)
+      #expect(session.handle(.hadNothingToPush(needsBase: false)) == .pull)
+      #expect(session.handle(.pulled(VersionVector(), hasMore: true)) == .pull)
+      guard case .wait = session.handle(.failed(unknown, jitter: 0)) else {
+        Issue.record("it is asked at once")
+        return
+      }
+      #expect(session.handle(.waited) == .greet)
+    }
+  }
+
   @Test func `a base that the remote took and does not show is cut again only after a wait`() {
     let own = ReplicaID(high: 0, low: 1)
     var session = listening(own)

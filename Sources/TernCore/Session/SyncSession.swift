@@ -101,6 +101,8 @@ package struct SyncSession: Sendable {
   package private(set) var leavesSome = false
   /// The cursor was forgotten, and no page has come since.
   private var isAtBeginning = false
+  /// Because the remote did not know it: once, until it had nothing more to give or there was a wait.
+  private var hasForgotten = false
   /// The remote became another since the greeting: it may have lost what it held then.
   private var mustGreet = false
   /// The remote's newest, and whether it would like a newer one.
@@ -303,7 +305,7 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func listen() -> Action {
-    pushesInARow = 0
+    (pushesInARow, hasForgotten) = (0, false)
     phase = .listening
     return .listen
   }
@@ -317,7 +319,7 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func wait(_ delay: Duration, pause: Duration) -> Action {
-    phase = .waiting
+    (phase, hasForgotten) = (.waiting, false)
     return .wait(delay, pause: pause)
   }
 
@@ -329,11 +331,12 @@ package struct SyncSession: Sendable {
       restampsInARow += 1
       phase = .restamping
       return .restamp(nowMilliseconds: error.nowMilliseconds!)
-    // A remote that does not know the beginning either is asked again only after a wait.
-    case (.cursorUnknown, .pulling) where !isAtBeginning,
-      (.cursorUnknown, .cutting) where !isAtBeginning:
+    // A remote that does not know the beginning either, or what it gave itself since, is asked again only
+    // after a wait.
+    case (.cursorUnknown, .pulling) where !isAtBeginning && !hasForgotten,
+      (.cursorUnknown, .cutting) where !isAtBeginning && !hasForgotten:
       phase = .resetting
-      mustGreet = true
+      (mustGreet, hasForgotten) = (true, true)
       return .resetCursor(epoch: epoch)
     case (.snapshotNeeded, .pulling) where snapshot != nil && snapshot?.id != loaded:
       loaded = snapshot?.id
