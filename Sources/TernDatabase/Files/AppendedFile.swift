@@ -7,7 +7,6 @@ package final class AppendedFile {
   private let descriptor: CInt
   private let path: String
   private let durable: DurableFile
-  private let isNew: Bool
 
   /// Makes the file where there is none.
   ///
@@ -16,19 +15,18 @@ package final class AppendedFile {
   package static func attempt(_ path: String, _ durable: DurableFile) throws -> AppendedFile? {
     let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC
     var descriptor = open(path, flags | O_CREAT | O_EXCL, 0o666)
-    let isNew = descriptor >= 0
     if descriptor < 0, errno == EEXIST { descriptor = open(path, flags) }
     guard descriptor >= 0 else { throw FileFailure("opening a file") }
-    let file = try AppendedFile(descriptor, path, durable, isNew: isNew)
+    let file = try AppendedFile(descriptor, path, durable)
     return try file.lock() ? file : nil
   }
 
-  private init(_ descriptor: CInt, _ path: String, _ durable: DurableFile, isNew: Bool) throws {
+  private init(_ descriptor: CInt, _ path: String, _ durable: DurableFile) throws {
     do { identity = try FileIdentity(descriptor) } catch {
       close(descriptor)
       throw error
     }
-    (self.descriptor, self.path, self.durable, self.isNew) = (descriptor, path, durable, isNew)
+    (self.descriptor, self.path, self.durable) = (descriptor, path, durable)
   }
 
   deinit {
@@ -51,8 +49,10 @@ package final class AppendedFile {
   /// Puts bytes where the first `count` bytes end, in place of what follows them. When it returns
   /// they are durable; when it throws the file ends there, as far as the disk lets it.
   ///
+  /// - Parameter isNamed: whether the file's name is known to be durable. That the file was there does not say so:
+  ///   who made it may have failed before that, or died.
   /// - Throws: ``FileFailure``.
-  package func append(_ bytes: [UInt8], after count: Int) throws {
+  package func append(_ bytes: [UInt8], after count: Int, isNamed: Bool) throws {
     // What a writer left that died in the middle.
     guard ftruncate(descriptor, off_t(count)) == 0 else { throw FileFailure("cutting a file") }
     do {
@@ -61,7 +61,7 @@ package final class AppendedFile {
       }
       try bytes.withUnsafeBytes { try durable.writeAll($0, to: descriptor) }
       try durable.sync(descriptor)
-      if isNew { try durable.syncFolder(of: path) }
+      if !isNamed { try durable.syncFolder(of: path) }
     } catch {
       // A reader leaves out what is not whole, so nothing depends on this.
       _ = ftruncate(descriptor, off_t(count))

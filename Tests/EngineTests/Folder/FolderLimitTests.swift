@@ -98,12 +98,12 @@ import Testing
       }
       let file = share.space.appending(path: "\(a.id)-1.tern")
       #expect(try await remote.push(operations).accepted == 0)
-      #expect(try synced.withLock { $0 } == nodes(file, share.space))
+      #expect(try synced.withLock { $0 } == nodes(file, share.space, share.url))
       // Once is enough, also for what it writes itself.
       _ = try await remote.push([a.next()])
-      #expect(try synced.withLock { $0 } == nodes(file, share.space, file))
+      #expect(try synced.withLock { $0 } == nodes(file, share.space, share.url, file))
       _ = try await remote.push(operations)
-      #expect(synced.withLock { $0.count } == 3)
+      #expect(synced.withLock { $0.count } == 4)
       // What another device's file brings is no different.
       let others = b.next(1)
       _ = try await share.remote(b.id).push(others)
@@ -111,6 +111,50 @@ import Testing
       #expect(
         try synced.withLock { $0.suffix(2) }
           == nodes(share.space.appending(path: "\(b.id)-1.tern"), share.space)[...])
+    }
+  }
+
+  @Test(
+    "what could not be made durable at the first push is at the next one, before that is acknowledged",
+    arguments: 1...4)
+  func secondPush(failing: Int) async throws {
+    try await Share.run { share in
+      var a = Author(1)
+      let synced = Mutex<[UInt64]>([])
+      let remote = share.remote(
+        a.id,
+        files: DurableFile(
+          isSynced: true,
+          sync: { descriptor in
+            var status = stat()
+            _ = fstat(descriptor, &status)
+            return synced.withLock { synced in
+              synced.append(UInt64(status.st_ino))
+              errno = EIO
+              return synced.count == failing ? -1 : 0
+            }
+          }))
+      func node(_ url: URL) throws -> UInt64 {
+        try #require(
+          FileManager.default.attributesOfItem(atPath: url.path)[.systemFileNumber] as? UInt64)
+      }
+      let operations = a.next(2)
+      var failed: UInt64?
+      do {
+        _ = try await remote.push(operations)
+      } catch {
+        failed = synced.withLock { $0.last }
+      }
+      _ = try await remote.push(operations)
+      let nodes = try [
+        share.url, share.space, share.space.appending(path: "\(a.id)-1.tern"),
+      ].map(node)
+      // Three are synced, each at last without an error.
+      #expect((failed == nil) == (failing == 4))
+      let good = synced.withLock { synced in
+        Set(synced.enumerated().filter { $0.offset + 1 != failing }.map(\.element))
+      }
+      #expect(good == Set(nodes))
     }
   }
 }

@@ -27,7 +27,8 @@ extension SharedFolder {
     let writer = try writer()
     let name = ownName(writer)
     return try naming("writing “\(name)”") {
-      try FolderListing.create(path, durable)
+      try FolderListing.create(path, durable, isNamed: isNamed)
+      isNamed = true
       guard let file = try AppendedFile.attempt("\(path)/\(name)", durable) else { return false }
       let known = numbers[name].map { files[$0] }
       guard file.identity.byteCount == known?.identity.byteCount ?? 0 else { return false }
@@ -38,7 +39,7 @@ extension SharedFolder {
         check = FolderFormat.check(endOf: bytes)
       }
       bytes += FolderFormat.frame(operations, after: check)
-      try file.append(bytes, after: known?.end ?? 0)
+      try file.append(bytes, after: known?.end ?? 0, isNamed: settled[name] != nil)
       settled[name] = (known?.end ?? 0) + bytes.count
       guard file.isInPlace else {
         throw RemoteError(
@@ -62,6 +63,8 @@ extension SharedFolder {
         guard try durable.settle("\(path)/\(file.name)") != nil else {
           throw RemoteError(.unavailable, "“\(file.name)” went while it was pushed to")
         }
+        if !isNamed { try durable.syncFolder(of: path) }
+        isNamed = true
       }
       settled[file.name] = file.end
     }

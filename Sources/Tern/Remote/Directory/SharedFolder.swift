@@ -46,6 +46,8 @@ actor SharedFolder {
   private(set) var crowded: Set<String> = []
   /// By a file's name up to where it is on the disk as durably as a push promises.
   var settled: [String: Int] = [:]
+  /// Whether the folder itself is.
+  var isNamed = false
   private let replicaLimit: Int
   /// The frames that were read last, by what can be asked of them.
   var recent: [(place: FolderIndex.Place, operations: [OperationNumber: SyncOperation])] = []
@@ -120,7 +122,7 @@ actor SharedFolder {
   /// Lets the next look read everything again, and whoever watches ask again for the heads.
   func forget() {
     (index, files, numbers, recent) = (FolderIndex(replicas: replicaLimit), [], [:], [])
-    (crowded, settled) = ([], [:])
+    (crowded, settled, isNamed) = ([], [:], false)
     moment.losses += 1
     moment.position += 1
   }
