@@ -163,7 +163,7 @@ extension JobWorker {
           // It refuses that too. The job keeps its place, and all others go on.
           refused[end.claim.id] = refusal.error
           news?.yield()
-          try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
+          try await environment.sleep(for: backoff.next(jitter: environment.jitter()))
         }
         isFirst = false
       }
