@@ -95,12 +95,16 @@ struct JobRows {
   }
 
   private func addUnfinished() throws {
+    let isFollowUp = AttemptCommit.database == ObjectIdentifier(db)
+    // No limit may be the greatest number.
+    let reserve = isFollowUp ? min(limits.followUps, Int.max - limits.jobs) : 0
+    let limit = limits.jobs + reserve
     let statement = try FastStatement(db, Self.addition)
-    statement.bindAll(Planted.isActive(.limitIgnored) ? Int.max : limits.jobs)
+    statement.bindAll(Planted.isActive(.limitIgnored) ? Int.max : limit)
     if try !statement.runCounting() {
       throw JobQueueError(
         .tooManyJobs,
-        "the queue holds \(limits.jobs) jobs that have not ended; let them run or remove some")
+        "the queue holds \(limit) jobs that have not ended; let them run or remove some")
     }
   }
 
@@ -275,6 +279,13 @@ struct JobRows {
       "INSERT INTO \(JobTables.file) (job, name, path) VALUES (?, ?, ?)",
       [job.rawValue, name, path])
   }
+}
+
+/// Whose commit the app's own code is called in.
+enum AttemptCommit {
+  /// The connection on which a running job stores a checkpoint. What it enqueues there takes, sooner or
+  /// later, its own place.
+  @TaskLocal static var database: ObjectIdentifier?
 }
 
 /// What a job's row is made of.

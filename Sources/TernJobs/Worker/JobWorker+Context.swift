@@ -68,7 +68,9 @@ extension JobWorker {
         try rows.storeCheckpoint(kind, name, content, of: claim)
         if !Planted.isActive(.stepResultApart) {
           do {
-            try body(rows.db)
+            try AttemptCommit.$database.withValue(ObjectIdentifier(rows.db)) {
+              try body(rows.db)
+            }
           } catch let error as DatabaseError where error.isInterruptionError {
             // The app suspended the database under its own statement: nothing of this transaction
             // is left, and all of it runs again later.

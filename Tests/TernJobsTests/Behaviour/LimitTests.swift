@@ -50,6 +50,74 @@ import Testing
     }
   }
 
+  @Test func `a full queue takes what its own jobs enqueue as they commit, and drains`() throws {
+    try Rig.run { rig in
+      rig.limits.jobs = 2
+      let queue = try rig.open()
+      let ids = try ["a", "b"].map { try rig.enqueue(queue, Tidy(name: $0)) }
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { job, context in
+          try await context.step("last") {
+          } commit: { db in
+            try queue.enqueue(Scan(shelf: job.name), in: db)
+          }
+          // Outside of a commit it is new work as any other's.
+          expect(.tooManyJobs) { _ = try rig.enqueue(queue, Patient()) }
+        }
+        $0.handle(Scan.self) { job, _ in rig.note(job.shelf) }
+      }
+      try rig.live(worker, until: 100)
+      #expect(try ids.map { try rig.record(queue, $0).state } == [.done, .done])
+      #expect(rig.notes().sorted() == ["0 a", "0 b"])
+    }
+  }
+
+  @Test func `what jobs enqueue as they commit has a limit too, which saved values share`() throws {
+    try Rig.run { rig in
+      rig.limits.jobs = 1
+      rig.limits.followUps = 2
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      let worker = JobWorker(queue, concurrency: 1) {
+        $0.handle(Tidy.self) { _, context in
+          try await context.step("first") {
+          } commit: { db in
+            try queue.enqueue(Scan(shelf: "1"), in: db)
+          }
+          try await context.save("second", 2) { db in
+            try queue.enqueue(Scan(shelf: "2"), unique: .skip("2"), in: db)
+            expect(.tooManyJobs) { try queue.enqueue(Scan(shelf: "3"), in: db) }
+          }
+        }
+        $0.handle(Scan.self) { job, _ in rig.note(job.shelf) }
+      }
+      try rig.drain(worker)
+      #expect(try rig.record(queue, id).state == .done)
+      #expect(rig.notes() == ["0 1", "0 2"])
+    }
+  }
+
+  @Test func `a job that finds no room for another waits for it, and loses no attempt`() throws {
+    try Rig.run { rig in
+      rig.limits.jobs = 2
+      rig.retryBudget = JobRate(1, per: .seconds(1000), burst: 1)
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Scan(shelf: ""))
+      _ = try rig.enqueue(queue, Patient())
+      let worker = JobWorker(queue) {
+        $0.handle(Patient.self) { _, _ in try await rig.sleep(20) }
+        $0.handle(Scan.self) { _, context in
+          rig.note("\(context.attempt)")
+          _ = try rig.enqueue(queue, Tidy(name: ""))
+        }
+        $0.handle(Tidy.self) { _, _ in }
+      }
+      try rig.live(worker, until: 100)
+      #expect(rig.notes() == ["0 1", "1 1", "3 1", "7 1", "15 1", "31 1"])
+      #expect(try rig.record(queue, id).state == .done)
+    }
+  }
+
   @Test func `files have a size, a number and a name each`() throws {
     try Rig.run { rig in
       rig.limits.fileBytes = 10

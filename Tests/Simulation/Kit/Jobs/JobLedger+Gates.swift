@@ -89,9 +89,11 @@ extension JobLedger {
     if done > limits.keptDone {
       fail(.limitsHold, "\(done) done jobs are kept, of \(limits.keptDone)")
     }
-    if commit.after.count - done > limits.jobs {
-      fail(.limitsHold, "\(commit.after.count - done) jobs are not done, of \(limits.jobs)")
-    }
+    // Beyond the first limit only a job's own commit goes, and only so far.
+    let before = commit.before.values.filter { !$0.hasEnded }.count
+    let count = commit.after.count - done
+    let most = commit.draft.checkpoints.isEmpty ? limits.jobs : limits.jobs + limits.followUps
+    if count > max(most, before) { fail(.limitsHold, "\(count) jobs are not done, of \(most)") }
     let ended = commit.before.keys.contains { commit.after[$0]?.state != commit.before[$0]?.state }
     guard ended || !commit.draft.checkpoints.isEmpty || !commit.draft.enqueued.isEmpty else {
       return

@@ -56,6 +56,7 @@ struct JobPlan {
     concurrency = Int.random(in: 1...4, using: &generator)
     var limits = JobLimits()
     limits.jobs = Int.random(in: 3...12, using: &generator)
+    limits.followUps = limits.jobs % 4
     limits.keptDone = Int.random(in: 0...5, using: &generator)
     limits.filesPerJob = 3
     limits.fileBytes = 64
