@@ -287,6 +287,12 @@ struct NotedRow {
         count += 1
         continue
       case .text:
+        if Planted.isActive(.editBeaten), let last = state.stamp(of: id), last.author != 0,
+          let shown = state.text(of: id)?.shown
+        {
+          lost.append((column.name, .text(shown)))
+          continue
+        }
         guard let change = try textChange(of: index, in: &state, isBlind: wasHeld) else { continue }
         differences.append((index, .change(change)))
         changed[index] = true

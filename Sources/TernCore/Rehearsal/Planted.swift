@@ -52,6 +52,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case timeFromClockAlone
   /// A server trims what a replica with a lease has not pulled.
   case leaseIgnored
+  /// What a user did to a text that another replica changed last counts as lost.
+  case editBeaten
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -106,6 +108,7 @@ package enum Planted: String, CaseIterable, Sendable {
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
     .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
+    .editBeaten,
   ]
   package static let ofJobs: [Planted] =
     [

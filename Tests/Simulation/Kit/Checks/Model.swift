@@ -18,7 +18,7 @@ struct Model {
     let sequence: UInt64
     let column: String
     let rule: UInt8
-    let value: Value
+    let content: ModelContent
   }
 
   /// An insert, an update or a delete of a row; a delete is of the life that it ends.
@@ -32,23 +32,15 @@ struct Model {
     let covered: VersionVector
   }
 
-  private struct Carried {
-    let replica: ReplicaID
-    let sequence: UInt64
-    var difference: Int64 = 0
-    var text: String?
-  }
-
   /// Of the table `item`; the others have the default.
   private let deletes: DeleteRule
   private var writes: [String: [Write]] = [:]
   private var changes: [String: [Change]] = [:]
-  /// By table and key: the differences and texts that operations carry.
-  private var carried: [String: [Carried]] = [:]
   private var times: [ReplicaID: HybridTime] = [:]
   private var continuing: Set<ReplicaID> = []
   private(set) var violation: String?
 
+  /// - Parameter operations: of each author in the order of their numbers.
   init(_ operations: [SyncOperation], deletes: DeleteRule) throws {
     self.deletes = deletes
     for operation in operations { try add(operation) }
@@ -79,32 +71,67 @@ struct Model {
             replica: envelope.replica, sequence: envelope.sequence, covered: row.covered))
         for (index, column) in block.columns.enumerated()
         where index < row.values.count && row.isCarried[index] {
-          let value = row.values[index].value ?? .null
+          let content = ModelContent(row.values[index].value ?? .null, rule: column.rule)
           writes[key, default: []].append(
             Write(
               life: row.life, time: envelope.time, replica: envelope.replica,
-              sequence: envelope.sequence, column: column.name, rule: column.rule, value: value))
-          var carried = Carried(replica: envelope.replica, sequence: envelope.sequence)
-          if case .integer(let number) = value, column.rule == 1 { carried.difference = number }
-          carried.text = value.string
-          self.carried[key, default: []].append(carried)
+              sequence: envelope.sequence, column: column.name, rule: column.rule,
+              content: content))
         }
       }
     }
   }
 
+  // MARK: - What operations carry
+
   /// - Parameter ids: authors, and up to which number they are meant.
   func sum(of key: String, by ids: [ReplicaID: UInt64]) -> Int64 {
-    carried(key, ids).reduce(0) { $0 + $1.difference }
+    carried(key, ids).reduce(0) { sum, write in
+      guard write.rule == 1, case .integer(let number) = write.content.value else { return sum }
+      return sum + number
+    }
   }
 
   func texts(of key: String, by ids: [ReplicaID: UInt64]) -> Set<String> {
-    Set(carried(key, ids).compactMap(\.text))
+    Set(carried(key, ids).compactMap(\.content.value.string))
   }
 
-  private func carried(_ key: String, _ ids: [ReplicaID: UInt64]) -> [Carried] {
-    (carried[key] ?? []).filter { $0.sequence <= ids[$0.replica] ?? 0 }
+  /// What was inserted into the row's texts and added to its sets.
+  func pieces(of key: String, by ids: [ReplicaID: UInt64]) -> Set<Intents.Piece> {
+    carried(key, ids).reduce(into: []) { $0.formUnion($1.content.pieces) }
   }
+
+  /// Of each author the value that it wrote last.
+  func lastValues(of column: String, in key: String, by ids: [ReplicaID: UInt64]) -> Set<Value> {
+    var last: [ReplicaID: (sequence: UInt64, value: Value)] = [:]
+    for write in carried(key, ids)
+    where write.column == column && write.sequence >= last[write.replica]?.sequence ?? 0 {
+      last[write.replica] = (write.sequence, write.content.value)
+    }
+    return Set(last.values.map(\.value))
+  }
+
+  /// What anybody wrote.
+  func values(of column: String, in key: String) -> Set<Value> {
+    Set((writes[key] ?? []).filter { $0.column == column }.map(\.content.value))
+  }
+
+  /// The row's first life in which somebody wrote a text that is written once.
+  func life(of key: String, showing text: String) -> UInt32? {
+    (writes[key] ?? []).filter { $0.content.value.string == text }.map(\.life).min()
+  }
+
+  /// The row's last life that one of the authors ended.
+  func lastEnd(of key: String, by ids: [ReplicaID: UInt64]) -> UInt32 {
+    (changes[key] ?? []).filter { $0.isDelete && $0.sequence <= ids[$0.replica] ?? 0 }
+      .map(\.life).max() ?? 0
+  }
+
+  private func carried(_ key: String, _ ids: [ReplicaID: UInt64]) -> [Write] {
+    (writes[key] ?? []).filter { $0.sequence <= ids[$0.replica] ?? 0 }
+  }
+
+  // MARK: - What is merged of them
 
   func rows() -> [String: Row] {
     var rows = statedRows()
@@ -154,34 +181,32 @@ struct Model {
     case 1:
       return .integer(
         writes.reduce(0) { sum, write in
-          if case .integer(let number) = write.value { sum + number } else { sum }
+          if case .integer(let number) = write.content.value { sum + number } else { sum }
         })
-    case 2: return writes.map(\.value).filter { $0 != .null }.max() ?? .null
-    case 3: return writes.map(\.value).filter { $0 != .null }.min() ?? .null
+    case 2: return writes.map(\.content.value).filter { $0 != .null }.max() ?? .null
+    case 3: return writes.map(\.content.value).filter { $0 != .null }.min() ?? .null
     case 4: return mergedSet(writes)
     case 5: return mergedText(writes)
     default:
-      return writes.max { ($0.time, $0.replica) < ($1.time, $1.replica) }!.value
+      return writes.max { ($0.time, $0.replica) < ($1.time, $1.replica) }!.content.value
     }
   }
 
   private static func mergedText(_ writes: [Write]) -> Value {
-    let changes = writes.map { write in
-      guard case .blob(let bytes) = write.value,
-        let change = bytes.withUnsafeBytes({ try? TextChange($0) })
-      else { preconditionFailure("an operation carries a text's change that can't be read") }
-      return (write.replica, write.sequence, change)
+    let changes = writes.compactMap { write in
+      if case .text(let change) = write.content {
+        (author: write.replica, sequence: write.sequence, change: change)
+      } else {
+        nil
+      }
     }
     return .string(ModelText(changes).text)
   }
 
   /// An element is there when some addition of it is covered by no removal.
   private static func mergedSet(_ writes: [Write]) -> Value {
-    let changes = writes.map { write in
-      guard case .blob(let bytes) = write.value,
-        let change = bytes.withUnsafeBytes({ try? SetChange($0) })
-      else { preconditionFailure("an operation carries a set's change that can't be read") }
-      return (write, change)
+    let changes = writes.compactMap { write in
+      if case .set(let change) = write.content { (write, change) } else { nil }
     }
     let removed = changes.flatMap(\.1.removed)
     var present: Set<Int64> = []

@@ -103,30 +103,6 @@ extension Simulation {
       : "INV-07: two rows stand at one position: \(positions.map { $0 ?? "none" }.sorted())"
   }
 
-  /// Every committed write is in an operation of its device, unless the device overwrote it.
-  private func checkIntents(_ devices: [SimulatedDevice], _ model: Model) -> String? {
-    for device in devices {
-      guard let id = try? device.replica.store.replicaID() else { return "INV-02: no replica" }
-      let intents = device.file.intents
-      let ids = device.file.formerIDs.merging([id: .max]) { $1 }
-      for (key, texts) in intents.texts {
-        let carried = model.texts(of: key, by: ids)
-        for (column, text) in texts where !carried.contains(text) {
-          return "INV-02: device \(device.index) committed \(key).\(column) = \(text), which no "
-            + "operation carries"
-        }
-      }
-      for (key, sum) in intents.sums where !intents.deletedKeys.contains(key) {
-        let carried = model.sum(of: key, by: ids)
-        if carried != sum {
-          return "INV-02: device \(device.index) added \(sum) to \(key) and its operations carry "
-            + "\(carried)"
-        }
-      }
-    }
-    return nil
-  }
-
   private func checkLimits() throws -> String? {
     let limit = SimulatedFile.inboxLimits(script).entries
     for device in devices {
