@@ -136,8 +136,11 @@ struct NotedRow {
   private mutating func deleted(_ alive: RowState) -> RowState {
     begin(.delete, life: alive.life + 1)
     var state = alive
-    let covered =
+    var covered =
       shape.deletes == .updateWins ? alive.seenWrites(authors: authors) : VersionVector()
+    if Planted.isActive(.coversUnseen) {
+      for (id, last) in covered.sequences where id != transaction.ownID { covered[id] = last + 5 }
+    }
     if shape.deletes == .updateWins { encoded.append(covered) }
     let change = rowChange(.delete, life: alive.life + 1, covered)
     begin(change, in: &state)

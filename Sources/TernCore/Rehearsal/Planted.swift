@@ -52,6 +52,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case timeFromClockAlone
   /// A server trims what a replica with a lease has not pulled.
   case leaseIgnored
+  /// A delete says that it covers writes of others that its author had not seen.
+  case coversUnseen
+  /// A removal from a set says so of additions.
+  case removalClaimsUnseen
   /// What a user did to a text that another replica changed last counts as lost.
   case editBeaten
   /// What a step writes is committed apart from its result.
@@ -108,7 +112,7 @@ package enum Planted: String, CaseIterable, Sendable {
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
     .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
-    .editBeaten,
+    .coversUnseen, .removalClaimsUnseen, .editBeaten,
   ]
   package static let ofJobs: [Planted] =
     [

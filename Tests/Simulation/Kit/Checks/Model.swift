@@ -38,16 +38,25 @@ struct Model {
   private var changes: [String: [Change]] = [:]
   private var times: [ReplicaID: HybridTime] = [:]
   private var continuing: Set<ReplicaID> = []
+  /// What each author had said that it had merged of others.
+  private var seen: [ReplicaID: VersionVector] = [:]
+  /// Whether a copy of a file may have taken another id, and with it operations that name what the former had
+  /// seen.
+  private let hasCopies: Bool
   private(set) var violation: String?
 
   /// - Parameter operations: of each author in the order of their numbers.
-  init(_ operations: [SyncOperation], deletes: DeleteRule) throws {
-    self.deletes = deletes
+  init(_ operations: [SyncOperation], deletes: DeleteRule, hasCopies: Bool) throws {
+    (self.deletes, self.hasCopies) = (deletes, hasCopies)
     for operation in operations { try add(operation) }
   }
 
   private mutating func add(_ operation: SyncOperation) throws {
     let envelope = operation.envelope
+    for (replica, sequence) in envelope.seen.sequences {
+      let known = seen[envelope.replica]?[replica] ?? 0
+      seen[envelope.replica, default: VersionVector()][replica] = max(known, sequence)
+    }
     if let last = times[envelope.replica],
       continuing.contains(envelope.replica) ? last != envelope.time : last >= envelope.time
     {
@@ -64,6 +73,7 @@ struct Model {
       while try reader.nextRow(&row, of: block) {
         let key = "\(block.table)/\(row.key[0].value?.string ?? "")"
         let isDelete = row.kind == .delete
+        check(row.covered, in: key, by: envelope)
         changes[key, default: []].append(
           Change(
             isDelete: isDelete, isInsert: row.kind == .insert,
@@ -72,6 +82,7 @@ struct Model {
         for (index, column) in block.columns.enumerated()
         where index < row.values.count && row.isCarried[index] {
           let content = ModelContent(row.values[index].value ?? .null, rule: column.rule)
+          for named in content.named { check(named, in: "\(key).\(column.name)", by: envelope) }
           writes[key, default: []].append(
             Write(
               life: row.life, time: envelope.time, replica: envelope.replica,
@@ -79,6 +90,25 @@ struct Model {
               content: content))
         }
       }
+    }
+  }
+
+  /// Who names what it had not seen takes from others what they will write: the merge has to believe it, and
+  /// all would agree.
+  private mutating func check(
+    _ named: VersionVector, in place: String, by envelope: SyncOperation.Envelope
+  ) {
+    if hasCopies { return }
+    for (replica, sequence) in named.sequences where replica != envelope.replica {
+      if sequence > seen[envelope.replica]?[replica] ?? 0 {
+        violation =
+          violation
+          ?? "INV-07: operation \(envelope.sequence) of \(envelope.replica) names \(sequence) of "
+          + "\(replica) in \(place), which its author had not seen"
+      }
+    }
+    if named[envelope.replica] > envelope.sequence {
+      violation = violation ?? "INV-07: \(envelope.replica) names in \(place) what it will write"
     }
   }
 

@@ -27,6 +27,20 @@ enum ModelContent {
 
   var value: Value { if case .plain(let value) = self { value } else { .null } }
 
+  /// The operations of others that it names: what it takes out, and what it stands beside.
+  var named: [VersionVector] {
+    switch self {
+    case .plain: []
+    case .set(let change): change.removed.map(\.additions)
+    // Nobody wrote what a text begins with, number 0.
+    case .text(.initial): []
+    case .text(.edit(let edit)):
+      (edit.inserted.compactMap(\.parent) + edit.removed.map(\.first)).map {
+        VersionVector([$0.author: $0.sequence])
+      }
+    }
+  }
+
   /// What it adds of what is written once.
   var pieces: Set<Intents.Piece> {
     switch self {

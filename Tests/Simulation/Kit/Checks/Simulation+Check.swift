@@ -47,7 +47,7 @@ extension Simulation {
       return "INV-08: space \(space) holds operations of \(stranger.envelope.replica), which is of "
         + "none of its devices"
     }
-    let model = try Model(operations, deletes: script.deletes)
+    let model = try Model(operations, deletes: script.deletes, hasCopies: hasCopies)
     if let violation = model.violation { return violation }
     let newest = devices.map(\.file.version).max() ?? 1
     for version in 1...2 {
