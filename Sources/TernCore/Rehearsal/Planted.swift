@@ -58,6 +58,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case removalClaimsUnseen
   /// What a user did to a text that another replica changed last counts as lost.
   case editBeaten
+  /// A failed exchange is followed by the next without a wait.
+  case syncRetryAtOnce
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -112,7 +114,7 @@ package enum Planted: String, CaseIterable, Sendable {
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
     .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
-    .coversUnseen, .removalClaimsUnseen, .editBeaten,
+    .coversUnseen, .removalClaimsUnseen, .editBeaten, .syncRetryAtOnce,
   ]
   package static let ofJobs: [Planted] =
     [

@@ -37,6 +37,25 @@ extension SimulatedServer {
     return try result.get()
   }
 
+  /// Whatever fails, nobody asks for it again and again: between two attempts there is a wait, which grows.
+  func noteFailure(of device: Int) {
+    let now = clock.milliseconds
+    failureTimes[device, default: []].removeAll { $0 <= now - Self.stormMilliseconds }
+    failureTimes[device]!.append(now)
+    let count = failureTimes[device]!.count
+    if count > Self.failureLimit {
+      violation =
+        violation
+        ?? "INV-09: \(count) requests of device \(device) failed within "
+        + "\(Self.stormMilliseconds / 1000) seconds"
+    }
+  }
+
+  private static let stormMilliseconds: Int64 = 5000
+  /// Twice what the worst of many worlds needs, where the app dies and the network comes and goes meanwhile;
+  /// without a wait there are more than a hundred.
+  private static let failureLimit = 60
+
   private func travel(_ device: Int) async throws {
     let time = Int.random(in: 1...80, using: &network[device]!)
     try await clock.sleep(for: .milliseconds(time))

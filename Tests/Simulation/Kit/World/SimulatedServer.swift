@@ -30,6 +30,8 @@ final class SimulatedServer: @unchecked Sendable {
   var violation: String?
   /// Requests of each device since all faults ended.
   var quietRequests: [Int: Int] = [:]
+  /// When each device's last requests failed.
+  var failureTimes: [Int: [Int64]] = [:]
   /// Everything that was ever accepted, by space, where the server itself forgets.
   private var accepted: [Int: [ReplicaID: [UInt64: SyncOperation]]] = [:]
   /// What a device's log holds: a base stands for operations that were never pushed.
