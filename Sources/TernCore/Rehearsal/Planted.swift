@@ -60,6 +60,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case editBeaten
   /// A failed exchange is followed by the next without a wait.
   case syncRetryAtOnce
+  /// A loaded snapshot takes what lost before out of the inbox.
+  case snapshotForgetsInbox
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -114,7 +116,7 @@ package enum Planted: String, CaseIterable, Sendable {
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
     .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
-    .coversUnseen, .removalClaimsUnseen, .editBeaten, .syncRetryAtOnce,
+    .coversUnseen, .removalClaimsUnseen, .editBeaten, .syncRetryAtOnce, .snapshotForgetsInbox,
   ]
   package static let ofJobs: [Planted] =
     [

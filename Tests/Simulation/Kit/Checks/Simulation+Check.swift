@@ -8,6 +8,7 @@ extension Simulation {
   func check() throws -> String? {
     for device in devices {
       device.checkPair()
+      device.checkInbox()
       device.checkRepairs()
       device.noteIDChanges()
     }
