@@ -91,6 +91,7 @@ extension SimulatedServer {
     let known = store.summary(of: name).heads
     let new = operations.filter { $0.envelope.sequence > known[$0.envelope.replica] }
     if operations.count <= limits.batchOperations { record(new, in: space) }
+    checkTimes(operations)
     let receipt = try service.push(operations, to: name)
     if operations.count > limits.batchOperations {
       violation = violation ?? "INV-10: a push of \(operations.count) operations was taken"
@@ -102,6 +103,17 @@ extension SimulatedServer {
     }
     publish(receipt.position, in: space)
     return receipt
+  }
+
+  /// Before the service refuses it: what it accepts increases whatever is offered.
+  private func checkTimes(_ operations: [SyncOperation]) {
+    for (last, next) in zip(operations, operations.dropFirst()).map({ ($0.envelope, $1.envelope) })
+    where last.replica == next.replica && last.sequence + 1 == next.sequence {
+      if last.continues ? last.time != next.time : last.time >= next.time {
+        violation =
+          violation ?? "INV-11: the times of \(next.replica) do not increase, in what is pushed"
+      }
+    }
   }
 
   func pull(from space: Int, after cursor: RemoteCursor?, excluding excluded: ReplicaID) throws

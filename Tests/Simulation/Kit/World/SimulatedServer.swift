@@ -184,6 +184,21 @@ final class SimulatedServer: @unchecked Sendable {
     }
   }
 
+  /// Of all that comes after a cursor.
+  func numbers(in space: Int, after cursor: String) throws -> [ReplicaID: Set<UInt64>] {
+    var numbers: [ReplicaID: Set<UInt64>] = [:]
+    var cursor: RemoteCursor? = RemoteCursor(rawValue: cursor)
+    while true {
+      let page = try service.pull(from: Self.name(of: space), after: cursor)
+      for operation in page.operations {
+        let envelope = operation.envelope
+        numbers[envelope.replica, default: []].insert(envelope.sequence)
+      }
+      cursor = page.cursor
+      if !page.hasMore { return numbers }
+    }
+  }
+
   // MARK: - Event streams
 
   func positions(for device: Int, in space: Int) -> PositionStream {
