@@ -144,8 +144,11 @@ struct NotedRow {
   private mutating func deleted(_ alive: RowState) -> RowState {
     begin(.delete, life: alive.life + 1)
     var state = alive
-    let covered =
+    var covered =
       shape.deletes == .updateWins ? alive.seenWrites(authors: authors) : VersionVector()
+    if Planted.isActive(.coversUnseen) {
+      for (id, last) in covered.sequences where id != transaction.ownID { covered[id] = last + 5 }
+    }
     if shape.deletes == .updateWins { encoded.append(covered) }
     let change = rowChange(.delete, life: alive.life + 1, covered)
     begin(change, in: &state)
@@ -297,6 +300,12 @@ struct NotedRow {
       case .text:
         // The same of what the column did not show of a text.
         if state.stamp(of: id) == stamp { continue }
+        if Planted.isActive(.editBeaten), let last = state.stamp(of: id), last.author != 0,
+          let shown = state.text(of: id)?.shown
+        {
+          lost.append((column.name, .text(shown)))
+          continue
+        }
         guard let change = try textChange(of: index, in: &state, isBlind: wasHeld) else { continue }
         differences.append((index, .change(change)))
         changed[index] = true

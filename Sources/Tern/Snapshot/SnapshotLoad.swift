@@ -65,6 +65,9 @@ final class SnapshotLoad {
       try pass.take(operation, isOwn: id.author == 0)
     }
     try pass.finish()
+    if Planted.isActive(.snapshotForgetsInbox) {
+      try transaction.statement("DELETE FROM \(transaction.tables.inbox)").run()
+    }
     for sql in transaction.sql { try locals.putBack(pass.writer(for: sql)) }
     return SnapshotSummary(
       heading, beginnings: beginnings, rows: rows, parts: nextPart, mergedAgain: tailCount)

@@ -55,7 +55,12 @@ package struct ElementSet: Hashable, Sendable {
   package func change(to elements: [Value], isComplete: Bool = true) -> SetChange? {
     let wanted = Set(elements)
     let present = Set(self.elements)
-    let removed = isComplete ? shown.filter { !wanted.contains($0.element) } : []
+    var removed = isComplete ? shown.filter { !wanted.contains($0.element) } : []
+    if Planted.isActive(.removalClaimsUnseen) {
+      removed = removed.map {
+        Entry($0.element, VersionVector($0.additions.sequences.mapValues { $0 + 5 }))
+      }
+    }
     let change = SetChange(
       added: Array(wanted.subtracting(present).sorted().prefix(Limit.elements)),
       removed: Array(removed.prefix(Limit.elements)))

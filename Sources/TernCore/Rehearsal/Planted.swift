@@ -52,6 +52,16 @@ package enum Planted: String, CaseIterable, Sendable {
   case timeFromClockAlone
   /// A server trims what a replica with a lease has not pulled.
   case leaseIgnored
+  /// A delete says that it covers writes of others that its author had not seen.
+  case coversUnseen
+  /// A removal from a set says so of additions.
+  case removalClaimsUnseen
+  /// What a user did to a text that another replica changed last counts as lost.
+  case editBeaten
+  /// A failed exchange is followed by the next without a wait.
+  case syncRetryAtOnce
+  /// A loaded snapshot takes what lost before out of the inbox.
+  case snapshotForgetsInbox
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -106,6 +116,7 @@ package enum Planted: String, CaseIterable, Sendable {
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
     .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
+    .coversUnseen, .removalClaimsUnseen, .editBeaten, .syncRetryAtOnce, .snapshotForgetsInbox,
   ]
   package static let ofJobs: [Planted] =
     [

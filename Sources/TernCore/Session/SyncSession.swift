@@ -367,6 +367,7 @@ package struct SyncSession: Sendable {
   private mutating func delay(after error: RemoteError, _ jitter: Double) -> Duration {
     // What no repetition mends is tried again at the slowest pace, in case someone mends it.
     let isLasting = !error.isTransient && error.code != .sequenceGap
+    if Planted.isActive(.syncRetryAtOnce) { return pause(after: error) }
     let delay = isLasting ? backoff.limit : backoff.next(jitter: jitter)
     return max(delay, pause(after: error))
   }

@@ -80,13 +80,18 @@ public final class Simulation: @unchecked Sendable {
     // To the very end of every task: one that stays behind keeps the whole world alive.
     let isFinished = executor.run(clock) { hasEnded }
     task.cancel()
-    if let failure { throw failure }
     defer {
       // Servers and devices know each other, and many worlds are run in one process.
       for server in servers { (server.logged, server.networkChanged) = ({ _ in [] }, { _ in }) }
     }
+    let violation: String?
+    if let failure {
+      violation = "failed: \(failure)"
+    } else {
+      violation = isFinished ? try check() : "INV-09: nothing can happen any more"
+    }
     return Outcome(
-      violation: isFinished ? try check() : "INV-09: nothing can happen any more",
+      violation: violation,
       events: trace.count, digest: trace.digest,
       operations: try script.spaces.reduce(0) { try $0 + operations(in: $1).count })
   }

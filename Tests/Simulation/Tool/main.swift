@@ -4,7 +4,8 @@ import SimulationKit
 import TernCore
 
 // Replays seeds: one prints a line an event; a range prints a line a violation. With a planted
-// bug's name behind it a range ends at the first seed that catches the bug. A file is a script.
+// bug's name behind it a range ends at the first seed that catches the bug by its own checker. A file is a
+// script.
 var words = Array(CommandLine.arguments.dropFirst())
 let bug = words.compactMap(Planted.init(rawValue:)).first
 words.removeAll { $0 == bug?.rawValue }
@@ -33,7 +34,7 @@ func range(_ seeds: [UInt64]) -> ClosedRange<UInt64> {
 func replay(_ seeds: [UInt64], _ bug: Planted?) throws -> Int32 {
   let seeds = range(seeds)
   let outcomes = try SeedSweep.run(
-    seeds, bug: bug, until: { bug != nil && $0.violation != nil },
+    seeds, bug: bug, until: { isCaught($0.violation, bug) },
     { seed in
       let outcome = try Simulation.run(seed: seed, isPrinting: seeds.count == 1)
       if let violation = outcome.violation { show("seed \(seed): \(violation)") }
@@ -47,7 +48,7 @@ func replay(_ seeds: [UInt64], _ bug: Planted?) throws -> Int32 {
 func replayJobs(_ seeds: [UInt64], _ bug: Planted?) throws -> Int32 {
   let seeds = range(seeds)
   let outcomes = try SeedSweep.run(
-    seeds, bug: bug, until: { bug != nil && $0.violation != nil },
+    seeds, bug: bug, until: { isCaught($0.violation, bug) },
     { seed in
       let outcome = try JobSimulation.run(seed: seed, isPrinting: seeds.count == 1)
       if let violation = outcome.violation { show("seed \(seed): \(violation)") }
@@ -55,6 +56,10 @@ func replayJobs(_ seeds: [UInt64], _ bug: Planted?) throws -> Int32 {
     })
   return report(
     outcomes.map(\.violation), bug, "\(outcomes.reduce(0) { $0 + $1.jobs }) jobs")
+}
+
+func isCaught(_ violation: String?, _ bug: Planted?) -> Bool {
+  if let bug, let violation { bug.checker.says(violation) } else { false }
 }
 
 /// At once, also into a pipe.

@@ -36,6 +36,12 @@ extension Planted {
     case .timeFromClockAlone:
       "an operation's time is the clock's, whatever the time of the one before"
     case .leaseIgnored: "a server trims what a replica with a lease has not pulled"
+    case .coversUnseen: "a delete says that it covers what its author had not seen"
+    case .removalClaimsUnseen:
+      "a removal from a set says that it covers what its author had not seen"
+    case .editBeaten: "an edit of a text that another replica changed last counts as lost"
+    case .syncRetryAtOnce: "a failed exchange is followed by the next without a wait"
+    case .snapshotForgetsInbox: "a loaded snapshot takes what lost before out of the inbox"
     case .stepResultApart: "a step's rows are committed apart from its result"
     case .fileUnlinkedBeforeCommit: "a file goes before the commit that gives it up"
     case .sweepForgotten: "what a dead process left in the folder of files stays"

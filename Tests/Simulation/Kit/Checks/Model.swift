@@ -18,7 +18,7 @@ struct Model {
     let sequence: UInt64
     let column: String
     let rule: UInt8
-    let value: Value
+    let content: ModelContent
   }
 
   /// An insert, an update or a delete of a row; a delete is of the life that it ends.
@@ -32,30 +32,31 @@ struct Model {
     let covered: VersionVector
   }
 
-  private struct Carried {
-    let replica: ReplicaID
-    let sequence: UInt64
-    var difference: Int64 = 0
-    var text: String?
-  }
-
   /// Of the table `item`; the others have the default.
   private let deletes: DeleteRule
   private var writes: [String: [Write]] = [:]
   private var changes: [String: [Change]] = [:]
-  /// By table and key: the differences and texts that operations carry.
-  private var carried: [String: [Carried]] = [:]
   private var times: [ReplicaID: HybridTime] = [:]
   private var continuing: Set<ReplicaID> = []
+  /// What each author had said that it had merged of others.
+  private var seen: [ReplicaID: VersionVector] = [:]
+  /// Whether a copy of a file may have taken another id, and with it operations that name what the former had
+  /// seen.
+  private let hasCopies: Bool
   private(set) var violation: String?
 
-  init(_ operations: [SyncOperation], deletes: DeleteRule) throws {
-    self.deletes = deletes
+  /// - Parameter operations: of each author in the order of their numbers.
+  init(_ operations: [SyncOperation], deletes: DeleteRule, hasCopies: Bool) throws {
+    (self.deletes, self.hasCopies) = (deletes, hasCopies)
     for operation in operations { try add(operation) }
   }
 
   private mutating func add(_ operation: SyncOperation) throws {
     let envelope = operation.envelope
+    for (replica, sequence) in envelope.seen.sequences {
+      let known = seen[envelope.replica]?[replica] ?? 0
+      seen[envelope.replica, default: VersionVector()][replica] = max(known, sequence)
+    }
     if let last = times[envelope.replica],
       continuing.contains(envelope.replica) ? last != envelope.time : last >= envelope.time
     {
@@ -72,6 +73,7 @@ struct Model {
       while try reader.nextRow(&row, of: block) {
         let key = "\(block.table)/\(row.key[0].value?.string ?? "")"
         let isDelete = row.kind == .delete
+        check(row.covered, in: key, by: envelope)
         changes[key, default: []].append(
           Change(
             isDelete: isDelete, isInsert: row.kind == .insert,
@@ -79,32 +81,87 @@ struct Model {
             replica: envelope.replica, sequence: envelope.sequence, covered: row.covered))
         for (index, column) in block.columns.enumerated()
         where index < row.values.count && row.isCarried[index] {
-          let value = row.values[index].value ?? .null
+          let content = ModelContent(row.values[index].value ?? .null, rule: column.rule)
+          for named in content.named { check(named, in: "\(key).\(column.name)", by: envelope) }
           writes[key, default: []].append(
             Write(
               life: row.life, time: envelope.time, replica: envelope.replica,
-              sequence: envelope.sequence, column: column.name, rule: column.rule, value: value))
-          var carried = Carried(replica: envelope.replica, sequence: envelope.sequence)
-          if case .integer(let number) = value, column.rule == 1 { carried.difference = number }
-          carried.text = value.string
-          self.carried[key, default: []].append(carried)
+              sequence: envelope.sequence, column: column.name, rule: column.rule,
+              content: content))
         }
       }
     }
   }
 
+  /// Who names what it had not seen takes from others what they will write: the merge has to believe it, and
+  /// all would agree.
+  private mutating func check(
+    _ named: VersionVector, in place: String, by envelope: SyncOperation.Envelope
+  ) {
+    if hasCopies { return }
+    for (replica, sequence) in named.sequences where replica != envelope.replica {
+      if sequence > seen[envelope.replica]?[replica] ?? 0 {
+        violation =
+          violation
+          ?? "INV-07: operation \(envelope.sequence) of \(envelope.replica) names \(sequence) of "
+          + "\(replica) in \(place), which its author had not seen"
+      }
+    }
+    if named[envelope.replica] > envelope.sequence {
+      violation = violation ?? "INV-07: \(envelope.replica) names in \(place) what it will write"
+    }
+  }
+
+  // MARK: - What operations carry
+
   /// - Parameter ids: authors, and up to which number they are meant.
   func sum(of key: String, by ids: [ReplicaID: UInt64]) -> Int64 {
-    carried(key, ids).reduce(0) { $0 + $1.difference }
+    carried(key, ids).reduce(0) { sum, write in
+      guard write.rule == 1, case .integer(let number) = write.content.value else { return sum }
+      return sum + number
+    }
   }
 
   func texts(of key: String, by ids: [ReplicaID: UInt64]) -> Set<String> {
-    Set(carried(key, ids).compactMap(\.text))
+    Set(carried(key, ids).compactMap(\.content.value.string))
   }
 
-  private func carried(_ key: String, _ ids: [ReplicaID: UInt64]) -> [Carried] {
-    (carried[key] ?? []).filter { $0.sequence <= ids[$0.replica] ?? 0 }
+  /// What was inserted into the row's texts and added to its sets.
+  func pieces(of key: String, by ids: [ReplicaID: UInt64]) -> Set<Intents.Piece> {
+    carried(key, ids).reduce(into: []) { $0.formUnion($1.content.pieces) }
   }
+
+  /// Of each author the value that it wrote last.
+  func lastValues(of column: String, in key: String, by ids: [ReplicaID: UInt64]) -> Set<Value> {
+    var last: [ReplicaID: (sequence: UInt64, value: Value)] = [:]
+    for write in carried(key, ids)
+    where write.column == column && write.sequence >= last[write.replica]?.sequence ?? 0 {
+      last[write.replica] = (write.sequence, write.content.value)
+    }
+    return Set(last.values.map(\.value))
+  }
+
+  /// What anybody wrote.
+  func values(of column: String, in key: String) -> Set<Value> {
+    Set((writes[key] ?? []).filter { $0.column == column }.map(\.content.value))
+  }
+
+  /// The row's first life in which somebody wrote a text that is written once.
+  func life(of key: String, showing text: String) -> UInt32? {
+    (writes[key] ?? []).filter { $0.content.value.string == text }.map(\.life).min()
+  }
+
+  /// The row's last life that one of the authors ended.
+  func lastEnd(of key: String, by ids: [ReplicaID: UInt64]) -> UInt32 {
+    (changes[key] ?? []).filter { $0.isDelete && $0.sequence <= ids[$0.replica] ?? 0 }
+      .map(\.life).max() ?? 0
+  }
+
+  private func carried(_ key: String, _ ids: [ReplicaID: UInt64]) -> [Write] {
+    (writes[key] ?? []).filter { $0.sequence <= ids[$0.replica] ?? 0 }
+  }
+
+  // MARK: - What is merged of them
 
   func rows() -> [String: Row] {
     var rows = statedRows()
@@ -154,34 +211,32 @@ struct Model {
     case 1:
       return .integer(
         writes.reduce(0) { sum, write in
-          if case .integer(let number) = write.value { sum + number } else { sum }
+          if case .integer(let number) = write.content.value { sum + number } else { sum }
         })
-    case 2: return writes.map(\.value).filter { $0 != .null }.max() ?? .null
-    case 3: return writes.map(\.value).filter { $0 != .null }.min() ?? .null
+    case 2: return writes.map(\.content.value).filter { $0 != .null }.max() ?? .null
+    case 3: return writes.map(\.content.value).filter { $0 != .null }.min() ?? .null
     case 4: return mergedSet(writes)
     case 5: return mergedText(writes)
     default:
-      return writes.max { ($0.time, $0.replica) < ($1.time, $1.replica) }!.value
+      return writes.max { ($0.time, $0.replica) < ($1.time, $1.replica) }!.content.value
     }
   }
 
   private static func mergedText(_ writes: [Write]) -> Value {
-    let changes = writes.map { write in
-      guard case .blob(let bytes) = write.value,
-        let change = bytes.withUnsafeBytes({ try? TextChange($0) })
-      else { preconditionFailure("an operation carries a text's change that can't be read") }
-      return (write.replica, write.sequence, change)
+    let changes = writes.compactMap { write in
+      if case .text(let change) = write.content {
+        (author: write.replica, sequence: write.sequence, change: change)
+      } else {
+        nil
+      }
     }
     return .string(ModelText(changes).text)
   }
 
   /// An element is there when some addition of it is covered by no removal.
   private static func mergedSet(_ writes: [Write]) -> Value {
-    let changes = writes.map { write in
-      guard case .blob(let bytes) = write.value,
-        let change = bytes.withUnsafeBytes({ try? SetChange($0) })
-      else { preconditionFailure("an operation carries a set's change that can't be read") }
-      return (write, change)
+    let changes = writes.compactMap { write in
+      if case .set(let change) = write.content { (write, change) } else { nil }
     }
     let removed = changes.flatMap(\.1.removed)
     var present: Set<Int64> = []

@@ -10,6 +10,8 @@ struct RandomWriter {
   let version: Int
   var generator: SeededGenerator
   private(set) var draft = Intents.Draft()
+  /// Columns with numbers that the statement sets, whatever was in them.
+  private var setColumns: Set<String> = []
 
   init(device: SimulatedDevice, version: Int, generator: SeededGenerator) {
     (self.device, self.version, self.generator) = (device, version, generator)
@@ -21,6 +23,15 @@ struct RandomWriter {
     let token = "\(device.index).\(device.tokens)"
     let number = Int64.random(in: -50...50, using: &generator)
     let place = generator.happens(0.3) ? nil : Int.random(in: 0..<6, using: &generator)
+    let old = try shown(db, key)
+    try write(db, key, token, number, place)
+    draft.changed("item/\(key)", from: old, to: try shown(db, key), setting: setColumns)
+  }
+
+  private mutating func write(
+    _ db: Database, _ key: String, _ token: String, _ number: Int64, _ place: Int?
+  ) throws {
+    let letter = Intents.Piece.letter(device.index, device.tokens)
     switch Int.random(in: 0..<(version == 1 ? 19 : 22), using: &generator) {
     case 0...1: try replace(db, key, token, number, place)
     case 2...3: try set(db, "a", of: key, to: token)
@@ -29,30 +40,38 @@ struct RandomWriter {
       try db.run("UPDATE item SET n = n + ? WHERE id = ?", arguments: [number, key])
       if db.changesCount > 0 { draft.wrote("item/\(key)", [:], adding: number) }
     case 8:
+      setColumns = ["hi", "lo"]
       try db.run("UPDATE item SET hi = ?, lo = ? WHERE id = ?", arguments: [number, number, key])
     case 9:
       try db.run(
         "UPDATE item SET tags = json_insert(tags, '$[#]', ?) WHERE id = ?",
-        arguments: [abs(number % 4), key])
+        arguments: [
+          number < 0 ? Intents.Piece.element(device.index, device.tokens) : number % 4, key,
+        ])
     case 10:
+      // One that others add too, or the last.
       try db.run(
         """
         UPDATE item SET tags = (
-          SELECT json_group_array(value) FROM json_each(tags) WHERE value <> ?)
+          SELECT json_group_array(value) FROM json_each(tags)
+          WHERE value <> ifnull(?, (SELECT max(value) FROM json_each(tags))))
         WHERE id = ?
-        """, arguments: [abs(number % 4), key])
+        """, arguments: [number < 0 ? nil : number % 4, key])
     case 11:
+      setColumns = ["u"]
       let rivals = try rivals(db, key, place)
       try db.run("UPDATE OR REPLACE item SET u = ? WHERE id = ?", arguments: [place, key])
-      for rival in rivals where db.changesCount > 0 { draft.deleted("item/\(rival)") }
+      if db.changesCount > 0 { for rival in rivals { draft.deleted(rival.key, rival.name) } }
     case 12:
+      setColumns = ["u"]
       try db.run("UPDATE OR IGNORE item SET u = ? WHERE id = ?", arguments: [place, key])
     case 13: try move(db, key)
-    case 14: try editPlainly(db, key, "<\(token)>")
-    case 15...16: try editDraft(db, key, "[\(token)]")
+    case 14: try editPlainly(db, key, "<\(letter)\(token)>")
+    case 15...16: try editDraft(db, key, "[\(letter)\(token)]")
     case 17:
+      let old = try shown(db, key)
       try db.run("DELETE FROM item WHERE id = ?", arguments: [key])
-      if db.changesCount > 0 { draft.deleted("item/\(key)") }
+      if db.changesCount > 0 { draft.deleted("item/\(key)", old?.name) }
     case 18: try writePair(db, token)
     case 19: try set(db, "c", of: key, to: token)
     default: try count(db, key, number)
@@ -69,10 +88,12 @@ struct RandomWriter {
   private mutating func replace(
     _ db: Database, _ key: String, _ token: String, _ number: Int64, _ place: Int?
   ) throws {
-    for rival in try rivals(db, key, place) { draft.deleted("item/\(rival)") }
+    for rival in try rivals(db, key, place) { draft.deleted(rival.key, rival.name) }
     let old = try db.integer("SELECT n FROM item WHERE id = ?", arguments: [key])
     let spot = try randomPlace(db, besides: key)
-    let body = generator.happens(0.5) ? "" : "(\(token))"
+    let letter = Intents.Piece.letter(device.index, device.tokens)
+    setColumns = ["hi", "lo", "u"]
+    let body = generator.happens(0.5) ? "" : "(\(letter)\(token))"
     try placing(db) { [device] in
       let position = try device.replica.orderKey("item", at: spot, in: db)
       try db.run(
@@ -91,8 +112,24 @@ struct RandomWriter {
   }
 
   /// The rows that a REPLACE removes to give a key its place.
-  private func rivals(_ db: Database, _ key: String, _ place: Int?) throws -> [String] {
-    try db.strings("SELECT id FROM item WHERE u = ? AND id <> ?", arguments: [place, key])
+  private func rivals(_ db: Database, _ key: String, _ place: Int?) throws
+    -> [(key: String, name: String?)]
+  {
+    try db.strings("SELECT id FROM item WHERE u = ? AND id <> ?", arguments: [place, key]).map {
+      ("item/\($0)", try shown(db, $0)?.name)
+    }
+  }
+
+  private func shown(_ db: Database, _ key: String) throws -> Intents.Shown? {
+    let select = try db.cachedStatement(
+      sql: "SELECT a, body, tags, u, hi, lo FROM item WHERE id = ?")
+    guard let row = try Row.fetchOne(select, arguments: [key]) else { return nil }
+    return Intents.Shown(
+      name: row[0],
+      numbers: ["u", "hi", "lo"].reduce(into: [:]) { numbers, column in
+        numbers[column] = (row[column] as Int64?).map(Value.integer) ?? .null
+      },
+      pieces: Intents.Piece.letters(of: row[1]).union(Intents.Piece.elements(of: row[2])))
   }
 
   /// Both rows in one statement, with one text (INV-06).

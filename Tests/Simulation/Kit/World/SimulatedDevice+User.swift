@@ -37,6 +37,7 @@ extension SimulatedDevice {
 
   private func write(_ generator: inout SeededGenerator) throws {
     checkPair()
+    checkInbox()
     do {
       var draft = Intents.Draft()
       let count = generator.happens(0.2) ? Int.random(in: 2...5, using: &generator) : 1
@@ -65,6 +66,24 @@ extension SimulatedDevice {
       trace.note("device \(index) wrote \(draft.description)")
     } catch is CancellationError {
       trace.note("device \(index) lost a transaction that never committed")
+    }
+  }
+
+  /// What lost stays in the inbox until its user looks, which nobody does here, or a newer one takes its
+  /// place.
+  func checkInbox() {
+    do {
+      let entries = try database.unsafeRead {
+        try $0.integer("SELECT count(*) FROM grdb_tern_main_inbox") ?? 0
+      }
+      if entries < file.inboxEntries {
+        note(
+          "INV-10: the inbox of device \(index) had \(file.inboxEntries) entries and has \(entries)"
+        )
+      }
+      file.inboxEntries = entries
+    } catch {
+      note("failed: \(error)")
     }
   }
 

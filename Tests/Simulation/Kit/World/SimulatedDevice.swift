@@ -75,6 +75,7 @@ final class SimulatedDevice: @unchecked Sendable {
       if Task.isCancelled { return }
       trace.note("device \(index) killed")
       checkPair()
+      checkInbox()
       try await reopen()
     }
   }

@@ -9,6 +9,8 @@ struct SimulatedFile {
   /// Of the app's schema.
   var version = 1
   var intents = Intents()
+  /// Of the inbox, when it was last looked at.
+  var inboxEntries: Int64 = 0
   /// Ids that its replica had, and the last operation of each that is its own.
   var formerIDs: [ReplicaID: UInt64] = [:]
 
@@ -32,6 +34,7 @@ struct SimulatedFile {
   private init(_ database: DatabaseQueue, like other: SimulatedFile) {
     (self.database, version) = (database, other.version)
     (intents, formerIDs) = (other.intents, other.formerIDs)
+    inboxEntries = other.inboxEntries
   }
 
   /// All that is committed, in a file of its own.

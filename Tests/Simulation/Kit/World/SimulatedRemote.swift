@@ -14,7 +14,12 @@ struct SimulatedRemote: Remote {
   func request<T: Sendable>(
     _ name: String, _ body: @escaping @Sendable (SimulatedServer) throws -> T
   ) async throws -> T {
-    try await server.request(device, name, for: space, with: server.tokens[space], body)
+    do {
+      return try await server.request(device, name, for: space, with: server.tokens[space], body)
+    } catch let error as RemoteError {
+      server.noteFailure(of: device)
+      throw error
+    }
   }
 
   func greet() async throws -> RemoteGreeting {

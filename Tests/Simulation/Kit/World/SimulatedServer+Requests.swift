@@ -37,6 +37,25 @@ extension SimulatedServer {
     return try result.get()
   }
 
+  /// Whatever fails, nobody asks for it again and again: between two attempts there is a wait, which grows.
+  func noteFailure(of device: Int) {
+    let now = clock.milliseconds
+    failureTimes[device, default: []].removeAll { $0 <= now - Self.stormMilliseconds }
+    failureTimes[device]!.append(now)
+    let count = failureTimes[device]!.count
+    if count > Self.failureLimit {
+      violation =
+        violation
+        ?? "INV-09: \(count) requests of device \(device) failed within "
+        + "\(Self.stormMilliseconds / 1000) seconds"
+    }
+  }
+
+  private static let stormMilliseconds: Int64 = 5000
+  /// Twice what the worst of many worlds needs, where the app dies and the network comes and goes meanwhile;
+  /// without a wait there are more than a hundred.
+  private static let failureLimit = 60
+
   private func travel(_ device: Int) async throws {
     let time = Int.random(in: 1...80, using: &network[device]!)
     try await clock.sleep(for: .milliseconds(time))
@@ -72,6 +91,7 @@ extension SimulatedServer {
     let known = store.summary(of: name).heads
     let new = operations.filter { $0.envelope.sequence > known[$0.envelope.replica] }
     if operations.count <= limits.batchOperations { record(new, in: space) }
+    checkTimes(operations)
     let receipt = try service.push(operations, to: name)
     if operations.count > limits.batchOperations {
       violation = violation ?? "INV-10: a push of \(operations.count) operations was taken"
@@ -83,6 +103,17 @@ extension SimulatedServer {
     }
     publish(receipt.position, in: space)
     return receipt
+  }
+
+  /// Before the service refuses it: what it accepts increases whatever is offered.
+  private func checkTimes(_ operations: [SyncOperation]) {
+    for (last, next) in zip(operations, operations.dropFirst()).map({ ($0.envelope, $1.envelope) })
+    where last.replica == next.replica && last.sequence + 1 == next.sequence {
+      if last.continues ? last.time != next.time : last.time >= next.time {
+        violation =
+          violation ?? "INV-11: the times of \(next.replica) do not increase, in what is pushed"
+      }
+    }
   }
 
   func pull(from space: Int, after cursor: RemoteCursor?, excluding excluded: ReplicaID) throws

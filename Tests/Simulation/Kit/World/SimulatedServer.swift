@@ -30,6 +30,8 @@ final class SimulatedServer: @unchecked Sendable {
   var violation: String?
   /// Requests of each device since all faults ended.
   var quietRequests: [Int: Int] = [:]
+  /// When each device's last requests failed.
+  var failureTimes: [Int: [Int64]] = [:]
   /// Everything that was ever accepted, by space, where the server itself forgets.
   private var accepted: [Int: [ReplicaID: [UInt64: SyncOperation]]] = [:]
   /// What a device's log holds: a base stands for operations that were never pushed.
@@ -179,6 +181,21 @@ final class SimulatedServer: @unchecked Sendable {
       }
       cursor = page.cursor
       if !page.hasMore { return operations }
+    }
+  }
+
+  /// Of all that comes after a cursor.
+  func numbers(in space: Int, after cursor: String) throws -> [ReplicaID: Set<UInt64>] {
+    var numbers: [ReplicaID: Set<UInt64>] = [:]
+    var cursor: RemoteCursor? = RemoteCursor(rawValue: cursor)
+    while true {
+      let page = try service.pull(from: Self.name(of: space), after: cursor)
+      for operation in page.operations {
+        let envelope = operation.envelope
+        numbers[envelope.replica, default: []].insert(envelope.sequence)
+      }
+      cursor = page.cursor
+      if !page.hasMore { return numbers }
     }
   }
 
