@@ -11,11 +11,13 @@ final class RefusingRemote: Remote {
   let error: RemoteError
   /// How often a push is refused before one is taken.
   private let refusals: Int
+  /// The most operations that are taken at once.
+  private let most: Int
   let pushes = Mutex(0)
   var id: String { remote.id }
 
-  init(remote: any Remote, error: RemoteError, refusals: Int = .max) {
-    (self.remote, self.error, self.refusals) = (remote, error, refusals)
+  init(remote: any Remote, error: RemoteError, refusals: Int = .max, most: Int = .max) {
+    (self.remote, self.error, self.refusals, self.most) = (remote, error, refusals, most)
   }
 
   func greet() async throws -> RemoteGreeting { try await remote.greet() }
@@ -24,7 +26,7 @@ final class RefusingRemote: Remote {
       count += 1
       return count
     }
-    if count <= refusals { throw error }
+    if count <= refusals || operations.count > most { throw error }
     return try await remote.push(operations)
   }
   func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
@@ -123,6 +125,22 @@ final class RefusingRemote: Remote {
       await a.waitForStatus { $0.phase == .upToDate && $0.unpushed == 0 && $0.lastError == nil }
     }
     #expect(memory.operations.count == 1 && remote.pushes.withLock { $0 } == 3)
+  }
+
+  @Test func `what is too many at once goes in halves of what was sent`() async throws {
+    let memory = MemoryRemote()
+    let remote = RefusingRemote(
+      remote: memory, error: RemoteError(.tooLarge, "no more than five"), refusals: 0, most: 5)
+    let a = try await Phone { _ in [remote] }
+    for number in 1...16 {
+      try await a.replica.write { db in
+        try db.execute(sql: "INSERT INTO item VALUES ('\(number)', 'one of many', 1)")
+      }
+    }
+    try await a.syncOnce()
+    #expect(memory.operations.count == 16)
+    // Eleven times, from a mebibyte down.
+    #expect(remote.pushes.withLock { $0 } <= 10)
   }
 
   @Test func `who may not enter does not ask again for what the server has`() {

@@ -39,7 +39,7 @@ extension SyncEngine {
         _ = try await remote.push(operations)
         last = next.envelope.sequence
       } catch let error as RemoteError where error.code == .tooLarge && operations.count > 1 {
-        bytes = max(bytes / 2, 1)
+        bytes = max(min(bytes, operations.byteCount) / 2, 1)
       } catch let error as RemoteError where error.replica == id && !error.isTransient {
         guard error.code == .sequenceConflict, let sequence = error.sequence,
           operations.contains(where: { $0.envelope.sequence == sequence })

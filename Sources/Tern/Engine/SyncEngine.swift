@@ -353,7 +353,8 @@ public actor SyncEngine {
       return .pushed(operations.heads, receipt)
     } catch let error as RemoteError {
       if error.code == .tooLarge, operations.count > 1 {
-        pushBytes = max(pushBytes / 2, 1)
+        // Of what it was, which may be far less than it could have been.
+        pushBytes = max(min(pushBytes, operations.byteCount) / 2, 1)
         return try await push()
       }
       // Of what a base stands for, the remote has no operation to compare with. Once that is known, no gap is

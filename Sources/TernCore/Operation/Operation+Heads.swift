@@ -6,4 +6,7 @@ extension [SyncOperation] {
       heads[envelope.replica] = Swift.max(heads[envelope.replica], envelope.sequence)
     }
   }
+
+  /// Of all of them, as they stand in a log.
+  package var byteCount: Int { reduce(0) { $0 + $1.bytes.count } }
 }

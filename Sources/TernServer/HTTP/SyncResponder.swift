@@ -122,7 +122,7 @@ struct SyncResponder: HTTPResponder {
     }
     let (page, renewal, share) = try await queue.read {
       let (page, renewal) = try service.page(of: space, after: cursor, excluding: excluded)
-      let bytes = page.operations.reduce(0) { $0 + $1.bytes.count }
+      let bytes = page.operations.byteCount
       return (page, renewal, try self.share(of: bytes, space))
     }
     if let renewal { try await settle(renewal, context.logger) }

@@ -8,7 +8,7 @@ extension SharedFolder {
       try scan()
       let new = try index.new(of: operations)
       guard new.count <= Batch.Limit.operations,
-        new.reduce(0, { $0 + $1.bytes.count }) <= Batch.Limit.bytes - (64 << 10)
+        new.byteCount <= Batch.Limit.bytes - (64 << 10)
       else { throw RemoteError(.tooLarge, "operations: nobody could read so many in one frame") }
       if try new.isEmpty || append(new) {
         try scan()
