@@ -8,6 +8,8 @@ final class Concurrency {
   private var seen: [UInt32: [UInt32: UInt64]] = [:]
   /// By the arriving author: the time up to which it had seen another.
   private var seenTimes: [UInt32: [UInt32: HybridTime]] = [:]
+  /// What was here of authors before a snapshot took the place of their operations.
+  private var before: [UInt32: (sequence: UInt64, time: HybridTime)] = [:]
   private(set) var counts: [ConflictKind: Int] = [:]
   let losses: Losses
 
@@ -33,6 +35,12 @@ final class Concurrency {
     }
     seen[author] = nil
     seenTimes[author] = nil
+  }
+
+  /// A snapshot is about to take the place of an author's operations. What this replica wrote before it was loaded is
+  /// told from those that it brings.
+  func noteEnd(_ sequence: UInt64, at time: HybridTime, of author: UInt32) {
+    before[author] = (sequence, time)
   }
 
   func isConcurrent(_ current: Stamp, with new: Stamp) throws -> Bool {
@@ -85,7 +93,10 @@ final class Concurrency {
     let operation = try transaction.operation(LogID(author: other, sequence: sequence))
     // Of what the log has no longer, the last that it had: later, so that less counts as concurrent.
     let row = try transaction.author(other)
-    let earlier = sequence > 0 && sequence <= row.trimmed ? row.trimmedTime : .zero
+    var earlier = sequence > 0 && sequence <= row.trimmed ? row.trimmedTime : .zero
+    if let before = before[other], sequence <= before.sequence {
+      earlier = min(earlier, before.time)
+    }
     let time = operation?.envelope.time ?? earlier
     seenTimes[author, default: [:]][other] = time
     return time

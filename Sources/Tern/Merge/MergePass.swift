@@ -6,7 +6,7 @@ import TernDatabase
 /// operation, then what foreign keys and held rows make of the result, and the cursor last.
 final class MergePass {
   private let transaction: StoreTransaction
-  private let concurrency: Concurrency
+  let concurrency: Concurrency
   private var mergers: [Int64: RowMerger] = [:]
   private let hasHeld: Bool
   /// Whether bodies are read once before they are merged, because one of them cannot be.

@@ -194,6 +194,7 @@ final class SnapshotLoad {
         if index == 0 { throw MergeError(.foreignOwn, id, heads[id]) }
         try forks?.note(index, heads[id], isOther: true)
       }
+      if isBehind { pass.concurrency.noteEnd(row.stored, at: row.time, of: index) }
       (row.stored, row.merged, row.time) = (heads[id], heads[id], here ?? time)
       try transaction.save(row, of: index)
       if isBehind {
