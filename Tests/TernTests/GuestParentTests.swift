@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestProcesses
 import Testing
 
 private let creation = """
@@ -37,6 +38,27 @@ extension Device {
     try (1...count).map { id in
       try Device(
         DatabaseQueue(configuration: .unchecked), schema, id: id, migrator: .steps(steps))
+    }
+  }
+
+  /// GRDB makes a table and drops it as it opens a pool, which counts as a change of SQLite's schema.
+  @Test func `opening a pool again is no migration`() throws {
+    try withTemporaryFolder { folder in
+      func open() throws -> Device {
+        try Device(
+          DatabasePool(path: "\(folder)/app.sqlite", configuration: .unchecked), new, id: 1,
+          migrator: .steps([creation, parent]))
+      }
+      do {
+        let device = try open()
+        try device.execute("INSERT INTO child VALUES ('1', 'nobody', 'n')")
+        try device.database.close()
+      }
+      for _ in 1...2 {
+        let device = try open()
+        #expect(try device.children == ["1"])
+        try device.database.close()
+      }
     }
   }
 

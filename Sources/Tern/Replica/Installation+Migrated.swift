@@ -2,26 +2,38 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// What is looked at again where the database's schema is another than this replica saw last: a migration
-/// ran, whoever ran it, and may have written anything.
+/// What is looked at again where a migration ran since this replica was last opened, whoever ran it: it may
+/// have written anything.
 extension Installation {
-  private func schemaCookie(_ db: Database) throws -> Int64 {
-    try Int64.fetchOne(db, sql: "PRAGMA main.schema_version") ?? 0
+  /// The app's own schema, and the migrations and the version that it says it has. SQLite's number of the schema
+  /// grows with each opening of a `DatabasePool`, which makes a table and drops it.
+  func migrationChecksum(_ db: Database) throws -> Int64 {
+    var texts = try String.fetchAll(
+      db,
+      sql: """
+        SELECT coalesce(sql, '') FROM main.sqlite_master
+        WHERE substr(name, 1, 10) <> 'grdb_tern_' AND substr(name, 1, 7) <> 'sqlite_'
+        ORDER BY type, name
+        """)
+    if try db.tableExists("grdb_migrations", in: "main") {
+      texts += try String.fetchAll(
+        db, sql: "SELECT CAST(identifier AS TEXT) FROM main.grdb_migrations ORDER BY 1")
+    }
+    texts.append("\(try Int64.fetchOne(db, sql: "PRAGMA main.user_version") ?? 0)")
+    var checksum = Checksum()
+    for text in texts { checksum.add(Array(text.utf8) + [0]) }
+    return Int64(checksum.value)
   }
 
-  /// - Source: <https://www.sqlite.org/pragma.html#pragma_schema_version>
-  func isSchemaNew(_ db: Database) throws -> Bool {
-    let known = try Int64.fetchOne(db, sql: "SELECT schema_cookie FROM \(tables.opened)")
-    return try known != schemaCookie(db)
+  func isMigrated(_ db: Database, to checksum: Int64) throws -> Bool {
+    try Int64.fetchOne(db, sql: "SELECT migrated FROM \(tables.opened)") != checksum
   }
 
-  /// Behind the last statement that changes it.
-  func noteSchema(_ db: Database) throws {
-    // Opening again what is as it was writes nothing.
-    if try !isSchemaNew(db) { return }
+  /// Opening again what is as it was writes nothing.
+  func noteMigrated(_ db: Database, to checksum: Int64) throws {
+    if try !isMigrated(db, to: checksum) { return }
     try db.execute(
-      sql: "REPLACE INTO \(tables.opened) (one, schema_cookie) VALUES (1, ?)",
-      arguments: [schemaCookie(db)])
+      sql: "REPLACE INTO \(tables.opened) (one, migrated) VALUES (1, ?)", arguments: [checksum])
   }
 
   /// Puts ``NoteSQL/standingTrigger`` on the tables that have rows for it, and takes it from the others.

@@ -145,11 +145,12 @@ struct Installation {
     where changes.contains(where: { $0.isNewTable || !$0.newTexts.isEmpty }) {
       try transaction.markUndone(sequence)
     }
-    let isMigrated = try isThere && isSchemaNew(db)
+    let checksum = try migrationChecksum(db)
+    let isMigrated = try isThere && self.isMigrated(db, to: checksum)
     if isMigrated { try installStandingTriggers(transaction) }
     let migrated = isMigrated ? zip(changes, sql).filter { !$0.0.isNewTable }.map(\.1) : []
     try transaction.withoutStrays { try $0.replayWaiting(migrated) }
-    try noteSchema(db)
+    try noteMigrated(db, to: checksum)
     return sql
   }
 

@@ -154,10 +154,10 @@ struct StoreTables {
       """,
       // A row, while what was sealed may be what a row held aside waits for, and nobody looked.
       "CREATE TABLE IF NOT EXISTS \(unsettled) (one INTEGER PRIMARY KEY CHECK (one = 1))",
-      // SQLite's number of the schema that the replica was last opened with.
+      // A checksum of what the app's migrations had made when the replica was last opened.
       """
       CREATE TABLE IF NOT EXISTS \(opened) (
-        one INTEGER PRIMARY KEY CHECK (one = 1), schema_cookie INTEGER NOT NULL)
+        one INTEGER PRIMARY KEY CHECK (one = 1), migrated INTEGER NOT NULL)
       """,
       // Remotes that do not keep the log, whatever they were offered.
       "CREATE TABLE IF NOT EXISTS \(forgotten) (remote TEXT PRIMARY KEY) WITHOUT ROWID",

@@ -240,6 +240,8 @@ extension JobLedger {
       return isAlive ? checkLeft(old, new) : checkFreed(old, new, "death")
     }
     guard let end = attempt.end else {
+      // Its payload was looked at, and no handler begun.
+      if new.state == .parked, entries[id]?.work.isReadable == false { return }
       return fail(.drains, "job \(id) became \(new.state) while its handler runs")
     }
     switch end.kind {
