@@ -99,17 +99,22 @@ final class JobUser: @unchecked Sendable {
   ) throws {
     let before = try unfinished(db)
     let placement = placement()
-    let standIn = try standIn(kind, placement.unique, db)
+    let namesakes = try namesakes(kind, placement.unique, db)
     do {
       let id = try enqueue(work, kind, files, placement, db)
       process.draft.ready[id.rawValue] = ledger.now + Int64(placement.delay) * 1000
-      if let standIn {
+      if let standIn = namesakes.first {
         if id.rawValue != standIn {
           ledger.fail(.effectsHappenOnce, "job \(id) is there, and \(standIn) has its key")
         }
         guard case .replace? = placement.unique else { return }
         try db.execute(sql: "DELETE FROM effect WHERE job = ?", arguments: [id.rawValue])
         process.draft.replaced[id.rawValue] = (work, contents)
+        process.draft.cancelled.formUnion(namesakes.dropFirst())
+        let left = try self.namesakes(kind, placement.unique, db)
+        if left != [standIn] {
+          ledger.fail(.effectsHappenOnce, "jobs \(left) wait with the key of job \(id)")
+        }
         return
       }
       try db.execute(
@@ -164,7 +169,7 @@ final class JobUser: @unchecked Sendable {
   private static let kinds = [Scan.name, Upload.name, Translate.name, Index.name]
 
   /// The job that is there already and makes a new one needless, or becomes it.
-  private func standIn(_ kind: Int, _ unique: JobUniqueness?, _ db: Database) throws -> Int64? {
+  private func namesakes(_ kind: Int, _ unique: JobUniqueness?, _ db: Database) throws -> [Int64] {
     let (key, states): (String, [JobState]) =
       switch unique {
       case .skip(let key)?: (key, [.waiting, .running, .parked])
@@ -173,7 +178,7 @@ final class JobUser: @unchecked Sendable {
       }
     return try JobRow.all(db).values.filter {
       $0.key == key && $0.kind == Self.kinds[kind] && states.contains($0.state)
-    }.map(\.id).min()
+    }.map(\.id).sorted()
   }
 
   private func enqueue(
