@@ -8,7 +8,8 @@ import Foundation
 ///
 /// - `GET` and `HEAD` without a body are followed wherever they lead, but not from `https` to `http`. To another
 ///   origin go only fields that never hold credentials, and no others from there on, even on the way back:
-///   `Accept`, `Accept-Encoding`, `Accept-Language`, `Cache-Control`, `Last-Event-ID`, `Range` and `User-Agent`.
+///   `Accept`, `Accept-Encoding`, `Accept-Language`, `Cache-Control`, `Content-Type`, `Last-Event-ID`, `Range` and
+///   `User-Agent`.
 /// - Every other request is followed within its origin only, and only where the server wants the same one there:
 ///   307 and 308. Who answers it with another status may have done what it asks for.
 /// - ``HTTPRequest/deadline`` is for all requests together, ``HTTPRequest/idleTimeout`` and
@@ -82,12 +83,7 @@ extension HTTPRequest {
     guard isReading, body == .none, from.scheme == "http" || to.scheme == "https"
     else { return nil }
     next.headers = HTTPHeaders(
-      headers.fields.filter { Self.portable.contains($0.name.lowercased()) })
+      headers.fields.filter { Self.harmless.contains($0.name.lowercased()) })
     return next
   }
-
-  private static let portable: Set = [
-    "accept", "accept-encoding", "accept-language", "cache-control", "last-event-id", "range",
-    "user-agent",
-  ]
 }

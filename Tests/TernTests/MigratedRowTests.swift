@@ -18,6 +18,17 @@ private func seeded(_ deletes: DeleteRule = .deleteWins) throws -> (Device, Devi
   return (try a.upgraded(schema(deletes), seed), try b.upgraded(schema(deletes), seed))
 }
 
+/// The same, with the row deleted and brought again by another migration.
+private func seededAgain(_ deletes: DeleteRule) throws -> (Device, Device) {
+  let (a, b) = try seeded(deletes)
+  try a.commit("DELETE FROM t WHERE id = '9'")
+  try meet(a, b)
+  let again = "INSERT INTO t VALUES ('9', 'again', 0)"
+  return (
+    try a.upgraded(schema(deletes), seed, again), try b.upgraded(schema(deletes), seed, again)
+  )
+}
+
 extension Device {
   fileprivate var rows: [String?] {
     get throws { try column("SELECT id || ' ' || a || n FROM t ORDER BY id") }
@@ -91,13 +102,7 @@ extension Device {
   func `an undo leaves a row too that a migration brought after its key was deleted`(
     _ rule: DeleteRule
   ) throws {
-    var (a, b) = try seeded(rule)
-    try a.commit("DELETE FROM t WHERE id = '9'")
-    try meet(a, b)
-    let again = "INSERT INTO t VALUES ('9', 'again', 0)"
-    (a, b) = (
-      try a.upgraded(schema(rule), seed, again), try b.upgraded(schema(rule), seed, again)
-    )
+    let (a, b) = try seededAgain(rule)
     try a.commit("REPLACE INTO t VALUES ('9', 'new', 0)")
     #expect(try a.store.undo()?.rows.map(\.action) == [.left])
     try meet(a, b)
@@ -240,13 +245,7 @@ extension Device {
   func `a row that a migration brings after its key was deleted can be deleted again`(
     _ rule: DeleteRule
   ) throws {
-    var (a, b) = try seeded(rule)
-    try a.commit("DELETE FROM t WHERE id = '9'")
-    try meet(a, b)
-    let again = "INSERT INTO t VALUES ('9', 'again', 0)"
-    (a, b) = (
-      try a.upgraded(schema(rule), seed, again), try b.upgraded(schema(rule), seed, again)
-    )
+    let (a, b) = try seededAgain(rule)
     #expect(try a.rows == ["1 own0", "9 again0"])
     try a.execute("DELETE FROM t WHERE id = '9'")
     try meet(a, b)

@@ -22,9 +22,10 @@ extension NoteSQL {
   }
 
   /// The condition that no state has row `r` as one that is alive. Where deletes keep the row SQL cannot
-  /// tell, and it is true of all.
-  private var isUnknown: String {
-    if shape.deletes.keepsContent { return "1" }
+  /// tell, and the trigger notes all.
+  private var isUnknown: String { shape.deletes.keepsContent ? "1" : isStateless }
+
+  fileprivate var isStateless: String {
     let match = zip(keyNames, shape.keyColumns).map { "s.\($0) = r.\($1.quoted)" }
     return "NOT EXISTS (SELECT 1 FROM \(rowTable) AS s "
       + "WHERE \(match.joined(separator: " AND ")) AND s.life & 1)"
@@ -35,11 +36,8 @@ extension StoreTransaction {
   /// Whether a table has rows that a migration brought and nobody has written since. Costs a look at
   /// every row.
   func hasMigratedRows(_ sql: TableSQL) throws -> Bool {
-    let match = zip(sql.note.keyNames, sql.shape.keyColumns).map { "s.\($0) = r.\($1.quoted)" }
     let unknown = try statement(
-      "SELECT 1 FROM \(sql.shape.qualifiedName) AS r WHERE NOT EXISTS (SELECT 1 FROM "
-        + "\(sql.note.rowTable) AS s WHERE \(match.joined(separator: " AND ")) AND s.life & 1) "
-        + "LIMIT 1")
+      "SELECT 1 FROM \(sql.shape.qualifiedName) AS r WHERE \(sql.note.isStateless) LIMIT 1")
     defer { unknown.reset() }
     if try unknown.step() { return true }
     return try sql.shape.deletes.keepsContent && hasDeletedRow(sql)

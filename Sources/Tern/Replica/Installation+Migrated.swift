@@ -32,17 +32,6 @@ extension Installation {
     return Int64(checksum.value)
   }
 
-  func isMigrated(_ db: Database, to checksum: Int64) throws -> Bool {
-    try Int64.fetchOne(db, sql: "SELECT migrated FROM \(tables.opened)") != checksum
-  }
-
-  /// Opening again what is as it was writes nothing.
-  func noteMigrated(_ db: Database, to checksum: Int64) throws {
-    if try !isMigrated(db, to: checksum) { return }
-    try db.execute(
-      sql: "REPLACE INTO \(tables.opened) (one, migrated) VALUES (1, ?)", arguments: [checksum])
-  }
-
   /// Puts ``NoteSQL/standingTrigger`` on the tables that have rows for it, and takes it from the others.
   func installStandingTriggers(_ transaction: StoreTransaction) throws {
     let db = transaction.db

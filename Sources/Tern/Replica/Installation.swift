@@ -146,11 +146,16 @@ struct Installation {
       try transaction.markUndone(sequence)
     }
     let checksum = try migrationChecksum(db)
-    let isMigrated = try isThere && self.isMigrated(db, to: checksum)
+    let isNoted = try Int64.fetchOne(db, sql: "SELECT migrated FROM \(tables.opened)") == checksum
+    let isMigrated = isThere && !isNoted
     if isMigrated { try installStandingTriggers(transaction) }
     let migrated = isMigrated ? zip(changes, sql).filter { !$0.0.isNewTable }.map(\.1) : []
     try transaction.withoutStrays { try $0.replayWaiting(migrated) }
-    try noteMigrated(db, to: checksum)
+    // Opening again what is as it was writes nothing.
+    if !isNoted {
+      try db.execute(
+        sql: "REPLACE INTO \(tables.opened) (one, migrated) VALUES (1, ?)", arguments: [checksum])
+    }
     return sql
   }
 

@@ -27,8 +27,8 @@ public final class Replica: Sendable {
   /// the schema with the tables, and adopts the rows of tables that were not synced before. What a
   /// migration writes is not captured.
   ///
-  /// Cost: the same however many rows there are; where the database's schema is another than at the last
-  /// opening, a look at every row.
+  /// Cost: the same however many rows there are; where a migration ran since the last opening, a look
+  /// at every row.
   ///
   /// - Parameters:
   ///   - name: tells replicas with disjoint tables in one database apart: letters and digits.

@@ -181,9 +181,8 @@ struct AttemptEnd: Sendable {
   /// But what its service asks for holds, and what it handed over goes on.
   var isOfStop: Bool {
     switch event {
-    case .succeeded, .failed(.failed, _), .failed(.permanent, _), .failed(.interrupted, _),
-      .failed(.unreachable, _):
-      true
+    case .failed(.limited, _): false
+    case .succeeded, .failed: true
     default: false
     }
   }

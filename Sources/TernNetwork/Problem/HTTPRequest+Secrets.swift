@@ -21,7 +21,9 @@ extension HTTPRequest {
     return Set(words.filter { $0.utf8.count >= 8 }).sorted { $0.utf8.count > $1.utf8.count }
   }
 
-  private static let harmless: Set = [
-    "accept", "accept-encoding", "accept-language", "cache-control", "content-type", "user-agent",
+  /// Fields that never hold credentials, in lower case.
+  static let harmless: Set = [
+    "accept", "accept-encoding", "accept-language", "cache-control", "content-type",
+    "last-event-id", "range", "user-agent",
   ]
 }

@@ -5,15 +5,8 @@ import TernCore
 /// What a request asks for, by its method and path alone.
 enum Route: Hashable {
   case health
-  case greet(space: Substring)
-  case push(space: Substring)
-  case pull(space: Substring)
-  case events(space: Substring)
-  case reportState(space: Substring)
-  case beginSnapshot(space: Substring)
-  case completeSnapshot(space: Substring, id: Substring)
-  case putSnapshotPart(space: Substring, id: Substring, index: Int)
-  case snapshotPart(space: Substring, id: Substring, index: Int)
+  /// Whatever is asked of a space needs a token of that.
+  case space(Substring, SpaceRoute)
 
   /// - Throws: ``RemoteError`` with `not-found` or `method-not-allowed`.
   init(method: HTTPRequest.Method, path: String) throws(RemoteError) {
@@ -28,17 +21,6 @@ enum Route: Hashable {
     self = route
   }
 
-  /// Whose token it needs; `nil` for what anybody may ask.
-  var space: Substring? {
-    switch self {
-    case .health: nil
-    case .greet(let space), .push(let space), .pull(let space), .events(let space),
-      .reportState(let space), .beginSnapshot(let space), .completeSnapshot(let space, _),
-      .putSnapshotPart(let space, _, _), .snapshotPart(let space, _, _):
-      space
-    }
-  }
-
   /// The methods that a path takes, as the header `Allow` lists them.
   static func methods(at path: String) -> String {
     routes(at: path).keys.map(\.rawValue).sorted().joined(separator: ", ")
@@ -49,26 +31,32 @@ enum Route: Hashable {
     let prefix = "/v1/spaces/"
     guard path.hasPrefix(prefix) else { return [:] }
     let parts = path.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
-    if parts.count > 1, parts[1] == "snapshots" { return snapshotRoutes(parts) }
-    switch (parts.count, parts.last) {
-    case (1, _): return [.get: .greet(space: parts[0])]
-    case (2, "operations"): return [.get: .pull(space: parts[0]), .post: .push(space: parts[0])]
-    case (2, "events"): return [.get: .events(space: parts[0])]
-    case (2, "state"): return [.put: .reportState(space: parts[0])]
-    default: return [:]
-    }
+    return SpaceRoute.all(at: parts.dropFirst()).mapValues { .space(parts[0], $0) }
   }
+}
 
-  private static func snapshotRoutes(_ parts: [Substring]) -> [HTTPRequest.Method: Route] {
-    let space = parts[0]
-    switch parts.count {
-    case 2: return [.post: .beginSnapshot(space: space)]
-    case 3: return [.post: .completeSnapshot(space: space, id: parts[2])]
-    case 5 where parts[3] == "parts":
-      guard let index = Int(parts[4]) else { return [:] }
+/// What is asked of a space.
+enum SpaceRoute: Hashable {
+  case greet, push, pull, events, reportState, beginSnapshot
+  case completeSnapshot(id: Substring)
+  case putSnapshotPart(id: Substring, index: Int)
+  case snapshotPart(id: Substring, index: Int)
+
+  /// - Parameter parts: of the path, behind the space's name.
+  fileprivate static func all(at parts: ArraySlice<Substring>) -> [HTTPRequest.Method: SpaceRoute] {
+    let parts = Array(parts)
+    switch (parts.count, parts.first) {
+    case (0, _): return [.get: .greet]
+    case (1, "operations"): return [.get: .pull, .post: .push]
+    case (1, "events"): return [.get: .events]
+    case (1, "state"): return [.put: .reportState]
+    case (1, "snapshots"): return [.post: .beginSnapshot]
+    case (2, "snapshots"): return [.post: .completeSnapshot(id: parts[1])]
+    case (4, "snapshots") where parts[2] == "parts":
+      guard let index = Int(parts[3]) else { return [:] }
       return [
-        .get: .snapshotPart(space: space, id: parts[2], index: index),
-        .put: .putSnapshotPart(space: space, id: parts[2], index: index),
+        .get: .snapshotPart(id: parts[1], index: index),
+        .put: .putSnapshotPart(id: parts[1], index: index),
       ]
     default: return [:]
     }

@@ -23,15 +23,16 @@ struct StoreQueue: Sendable {
   func write<Value: Sendable>(
     _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    let (end, isCancelled) = (now() + Self.patience, Flag())
+    let end = now() + Self.patience
+    let isCancelled = Mutex(false)
     return try await withTaskCancellationHandler {
       try await run(on: writes) {
-        if isCancelled.isSet { throw CancellationError() }
+        if isCancelled.withLock({ $0 }) { throw CancellationError() }
         guard now() <= end else { throw Self.busy }
         return try work()
       }
     } onCancel: {
-      isCancelled.set()
+      isCancelled.withLock { $0 = true }
     }
   }
 
@@ -54,14 +55,5 @@ struct StoreQueue: Sendable {
       .unavailable, "the server's file is being written to for a while; try again",
       retryAfter: .seconds(5))
   }
-}
-
-/// Set once, and read on another thread.
-private final class Flag: Sendable {
-  private let value = Mutex(false)
-
-  var isSet: Bool { value.withLock { $0 } }
-
-  func set() { value.withLock { $0 = true } }
 }
 #endif

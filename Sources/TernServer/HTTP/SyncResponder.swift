@@ -65,22 +65,25 @@ struct SyncResponder: HTTPResponder {
   }
 
   private func answer(_ request: Request, _ context: Context) async throws -> Response {
-    let route = try Route(method: request.method, path: request.uri.path)
-    guard let name = route.space else { return Response(json: ["status": "ok"]) }
+    let name: Substring
+    let route: SpaceRoute
+    switch try Route(method: request.method, path: request.uri.path) {
+    case .health: return Response(json: ["status": "ok"])
+    case .space(let asked, let what): (name, route) = (asked, what)
+    }
     // Before anything of it is looked at, whatever it is.
     let space = try await authorize(request, name)
     switch route {
-    case .health: return Response(json: ["status": "ok"])
     case .greet: return try await greet(space, context)
     case .push: return try await push(request, to: space)
     case .pull: return try await pull(request, from: space, context)
     case .events: return try await events(request, of: space, logger: context.logger)
     case .reportState: return try await reportState(request, in: space)
     case .beginSnapshot: return try await beginSnapshot(request, in: space)
-    case .completeSnapshot(_, let id): return try await completeSnapshot(id, in: space)
-    case .putSnapshotPart(_, let id, let index):
+    case .completeSnapshot(let id): return try await completeSnapshot(id, in: space)
+    case .putSnapshotPart(let id, let index):
       return try await putSnapshotPart(request, index, of: id, in: space)
-    case .snapshotPart(_, let id, let index):
+    case .snapshotPart(let id, let index):
       return try await snapshotPart(index, of: id, in: space, to: context.channel)
     }
   }
@@ -143,7 +146,7 @@ struct SyncResponder: HTTPResponder {
   /// For a gap, where the replica should go on; asked for again, since a refusal changes nothing.
   private func expectedSequence(_ error: RemoteError, _ request: Request) async -> UInt64? {
     guard error.code == .sequenceGap, let replica = error.replica,
-      case .push(let name)? = try? Route(method: request.method, path: request.uri.path),
+      case .space(let name, .push)? = try? Route(method: request.method, path: request.uri.path),
       let space = try? SpaceName(name, limits: service.limits)
     else { return nil }
     // Only a help: without it the client asks for the heads.

@@ -79,37 +79,23 @@ import Testing
       let operations = a.next(2)
       // It died between its last write and its sync.
       _ = try await share.remote(a.id).push(operations)
-      let synced = Mutex<[UInt64]>([])
-      let remote = share.remote(
-        a.id,
-        files: DurableFile(
-          isSynced: true,
-          sync: { descriptor in
-            var status = stat()
-            _ = fstat(descriptor, &status)
-            synced.withLock { $0.append(UInt64(status.st_ino)) }
-            return 0
-          }))
-      func nodes(_ urls: URL...) throws -> [UInt64] {
-        try urls.map {
-          try #require(
-            FileManager.default.attributesOfItem(atPath: $0.path)[.systemFileNumber] as? UInt64)
-        }
-      }
+      let synced = SyncedNodes()
+      let remote = share.remote(a.id, files: synced.files)
+      func nodes(_ urls: URL...) throws -> [UInt64] { try urls.map(SyncedNodes.node) }
       let file = share.space.appending(path: "\(a.id)-1.tern")
       #expect(try await remote.push(operations).accepted == 0)
-      #expect(try synced.withLock { $0 } == nodes(file, share.space, share.url))
+      #expect(try synced.nodes == nodes(file, share.space, share.url))
       // Once is enough, also for what it writes itself.
       _ = try await remote.push([a.next()])
-      #expect(try synced.withLock { $0 } == nodes(file, share.space, share.url, file))
+      #expect(try synced.nodes == nodes(file, share.space, share.url, file))
       _ = try await remote.push(operations)
-      #expect(synced.withLock { $0.count } == 4)
+      #expect(synced.nodes.count == 4)
       // What another device's file brings is no different.
       let others = b.next(1)
       _ = try await share.remote(b.id).push(others)
       _ = try await remote.push(others)
       #expect(
-        try synced.withLock { $0.suffix(2) }
+        try synced.nodes.suffix(2)
           == nodes(share.space.appending(path: "\(b.id)-1.tern"), share.space)[...])
     }
   }
@@ -120,42 +106,56 @@ import Testing
   func secondPush(failing: Int) async throws {
     try await Share.run { share in
       var a = Author(1)
-      let synced = Mutex<[UInt64]>([])
-      let remote = share.remote(
-        a.id,
-        files: DurableFile(
-          isSynced: true,
-          sync: { descriptor in
-            var status = stat()
-            _ = fstat(descriptor, &status)
-            return synced.withLock { synced in
-              synced.append(UInt64(status.st_ino))
-              errno = EIO
-              return synced.count == failing ? -1 : 0
-            }
-          }))
-      func node(_ url: URL) throws -> UInt64 {
-        try #require(
-          FileManager.default.attributesOfItem(atPath: url.path)[.systemFileNumber] as? UInt64)
-      }
+      let synced = SyncedNodes(failing: failing)
+      let remote = share.remote(a.id, files: synced.files)
       let operations = a.next(2)
       var failed: UInt64?
       do {
         _ = try await remote.push(operations)
       } catch {
-        failed = synced.withLock { $0.last }
+        failed = synced.nodes.last
       }
       _ = try await remote.push(operations)
       let nodes = try [
         share.url, share.space, share.space.appending(path: "\(a.id)-1.tern"),
-      ].map(node)
+      ].map(SyncedNodes.node)
       // Three are synced, each at last without an error.
       #expect((failed == nil) == (failing == 4))
-      let good = synced.withLock { synced in
-        Set(synced.enumerated().filter { $0.offset + 1 != failing }.map(\.element))
-      }
-      #expect(good == Set(nodes))
+      let good = synced.nodes.enumerated().filter { $0.offset + 1 != failing }.map(\.element)
+      #expect(Set(good) == Set(nodes))
     }
+  }
+}
+
+/// What was synced, in order, by its number in the file system.
+private final class SyncedNodes: Sendable {
+  private let noted = Mutex<[UInt64]>([])
+  private let failing: Int?
+
+  /// - Parameter failing: which sync fails, from 1.
+  init(failing: Int? = nil) {
+    self.failing = failing
+  }
+
+  var nodes: [UInt64] { noted.withLock { $0 } }
+
+  var files: DurableFile {
+    DurableFile(
+      isSynced: true,
+      sync: { descriptor in
+        var status = stat()
+        _ = fstat(descriptor, &status)
+        return self.noted.withLock { noted in
+          noted.append(UInt64(status.st_ino))
+          errno = EIO
+          return noted.count == self.failing ? -1 : 0
+        }
+      })
+  }
+
+  static func node(of url: URL) throws -> UInt64 {
+    try #require(
+      FileManager.default.attributesOfItem(atPath: url.path)[.systemFileNumber] as? UInt64)
   }
 }
 #endif
