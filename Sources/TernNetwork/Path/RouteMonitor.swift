@@ -17,8 +17,7 @@ final class RouteMonitor: @unchecked Sendable {
   private let sleep: SleepWatch?
   private let jumps: (any DispatchSourceRead)?
   private var meter: SleepMeter
-  /// `nil` while the kernel's tables can't be read.
-  private var table: RouteTable?
+  private var knowledge: RouteKnowledge
   private var burst = RouteBurst()
 
   /// - Parameter sleep: `nil` where sleep can't be noticed.
@@ -27,7 +26,7 @@ final class RouteMonitor: @unchecked Sendable {
     let socket = try RouteSocket.hearing()
     let table = try RouteSocket.table()
     self.socket = socket
-    self.table = table
+    knowledge = RouteKnowledge(table)
     relay = PathRelay(hasRoute: table.hasRoute, isExpensive: table.isExpensive)
     messages = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: queue)
     timer = DispatchSource.makeTimerSource(queue: queue)
@@ -70,7 +69,7 @@ final class RouteMonitor: @unchecked Sendable {
   private func hear() {
     while true {
       do throws(RouteError) {
-        for message in try socket.receive() where table?.loses(message) == true {
+        for message in try socket.receive() where knowledge.table.loses(message) {
           burst.isLoss = true
         }
       } catch {
@@ -90,15 +89,49 @@ final class RouteMonitor: @unchecked Sendable {
 
   private func look() {
     let isLoss = burst.end()
-    let new: RouteTable?
-    do throws(RouteError) { new = try RouteSocket.table() } catch {
-      // As the documentation says: what can't be known may be a route.
-      new = nil
+    let path: RouteKnowledge.Path?
+    do throws(RouteError) {
+      path = knowledge.note(try RouteSocket.table(), isLoss: isLoss)
+    } catch {
+      path = knowledge.noteFailure(isLoss: isLoss)
+      timer.schedule(deadline: .now() + .seconds(knowledge.pauseSeconds))
     }
-    defer { table = new }
-    if isLoss || new != table {
-      relay.change(hasRoute: new?.hasRoute ?? true, isExpensive: new?.isExpensive ?? false)
-    }
+    if let path { relay.change(hasRoute: path.hasRoute, isExpensive: path.isExpensive) }
+  }
+}
+
+/// What the kernel's tables said when they could last be read, and what was told of it.
+struct RouteKnowledge {
+  struct Path: Hashable {
+    var hasRoute: Bool
+    var isExpensive: Bool
+  }
+
+  private(set) var table: RouteTable
+  /// What was told last is no more than that there may be a route.
+  private var isGuess = false
+  private var failures = 0
+
+  init(_ table: RouteTable) {
+    self.table = table
+  }
+
+  /// How long after a failure the tables are read again.
+  var pauseSeconds: Int { min(1 << max(failures - 1, 0), 60) }
+
+  /// - Returns: what is to be told, if anything.
+  mutating func note(_ new: RouteTable, isLoss: Bool) -> Path? {
+    let isNews = isLoss || isGuess || new != table
+    (table, isGuess, failures) = (new, false, 0)
+    return isNews ? Path(hasRoute: new.hasRoute, isExpensive: new.isExpensive) : nil
+  }
+
+  /// What can't be known may be a route; but where there was one, nothing says that it is another.
+  mutating func noteFailure(isLoss: Bool) -> Path? {
+    failures = min(failures + 1, 7)
+    guard isLoss || !table.hasRoute && !isGuess else { return nil }
+    isGuess = true
+    return Path(hasRoute: true, isExpensive: false)
   }
 }
 

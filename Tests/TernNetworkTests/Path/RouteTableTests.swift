@@ -202,5 +202,36 @@ struct RouteTableTests {
     let second = burst.end()
     #expect(!second)
   }
+
+  @Test("tables that can't be read are no other network, and are read again")
+  func failingLook() throws {
+    let full = try RouteTable(links() + Recorded.routesFull.messages)
+    let lan = try RouteTable(links() + Recorded.routesLAN.messages)
+    var knowledge = RouteKnowledge(full)
+    #expect(knowledge.noteFailure(isLoss: false) == nil)
+    #expect(knowledge.note(full, isLoss: false) == nil)
+    let pauses = (0..<8).map { _ in
+      #expect(knowledge.noteFailure(isLoss: false) == nil)
+      return knowledge.pauseSeconds
+    }
+    #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60])
+    let local = RouteKnowledge.Path(hasRoute: true, isExpensive: false)
+    #expect(knowledge.note(lan, isLoss: false) == local)
+    // Something is gone, and whatever is left is another way.
+    #expect(knowledge.noteFailure(isLoss: true) == local)
+    #expect(knowledge.noteFailure(isLoss: false) == nil)
+    #expect(knowledge.note(lan, isLoss: false) == local)
+    #expect(knowledge.note(lan, isLoss: false) == nil)
+    #expect(knowledge.pauseSeconds == 1)
+  }
+
+  @Test("where there was no route, tables that can't be read may have one")
+  func failingLookWithoutRoute() {
+    let none = RouteTable([])
+    var knowledge = RouteKnowledge(none)
+    #expect(knowledge.noteFailure(isLoss: false) == .init(hasRoute: true, isExpensive: false))
+    #expect(knowledge.noteFailure(isLoss: false) == nil)
+    #expect(knowledge.note(none, isLoss: false) == .init(hasRoute: false, isExpensive: false))
+  }
 }
 #endif
