@@ -20,11 +20,11 @@ extension HTTPRemote {
       // Equal offers are one upload.
       request.isRepeatable = true
       do {
-        let upload = try await exchange(request).json(UploadDocument.self)
+        let upload = try await exchange(request).json(UploadDocument.self).upload
         guard upload.missing.allSatisfy((0..<offer.parts).contains) else {
           throw RemoteError(.unexpectedAnswer, "the server misses parts that were not offered")
         }
-        return SnapshotUpload(id: upload.id, missing: upload.missing)
+        return upload
       } catch let error as RemoteError where error.code.rawValue == "not-found" {
         throw RemoteError(.snapshotsUnsupported, error.message)
       }

@@ -42,7 +42,7 @@ public struct HTTPRemote: Remote {
       request.body = .bytes(Batch(operations).encoded())
       // The server acknowledges operations that it has already.
       request.isRepeatable = true
-      return try await exchange(request).json(ReceiptDocument.self).receipt
+      return try await exchange(request).json(ReceiptDocument.self).receipt()
     }
   }
 

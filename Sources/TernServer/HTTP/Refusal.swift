@@ -2,37 +2,22 @@
 import Hummingbird
 import TernCore
 
-/// A refusal as it travels.
-///
-/// - Source: RFC 9457, "Problem Details for HTTP APIs".
-struct ProblemDocument: Hashable, Codable {
-  var type: String
-  var title: String
-  var status: Int
-  var detail: String
-  var replica: String?
-  var sequence: UInt64?
-  /// The server's clock, milliseconds since 1970.
-  var now: Int64?
-  /// The sequence number that the replica should have pushed.
-  var expected: UInt64?
-
+extension Response {
+  /// The answer that refuses a request.
   init(_ error: RemoteError, expected: UInt64? = nil) {
-    let kind = Self.kind(of: error.code)
-    type = "urn:tern:problem:\(error.code.rawValue)"
-    title = kind.title
-    status = kind.status.code
-    detail = error.message
-    replica = error.replica?.description
-    sequence = error.sequence
-    now = error.nowMilliseconds
-    self.expected = expected
+    let (status, title) = error.code.answer
+    let problem = ProblemDocument(error, title: title, status: status.code, expected: expected)
+    self.init(json: problem, status: .init(code: status.code), type: "application/problem+json")
+    if error.code == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
+    if let retryAfter = error.retryAfter {
+      headers[.retryAfter] = String(retryAfter.components.seconds)
+    }
   }
+}
 
-  private static func kind(of code: RemoteError.Code) -> (
-    status: HTTPResponse.Status, title: String
-  ) {
-    switch code {
+extension RemoteError.Code {
+  fileprivate var answer: (status: HTTPResponse.Status, title: String) {
+    switch self {
     case .malformed: (.badRequest, "The request can't be read")
     case .unsupportedVersion: (.badRequest, "The format is newer than the server")
     case .unauthorized: (.unauthorized, "No valid token")
@@ -55,18 +40,6 @@ struct ProblemDocument: Hashable, Codable {
     case .tooManySpaces: (.tooManyRequests, "Too many spaces")
     case .tooManyReplicas: (.tooManyRequests, "Too many replicas")
     default: (.serviceUnavailable, "Not at the moment")
-    }
-  }
-}
-
-extension Response {
-  /// The answer that refuses a request.
-  init(_ error: RemoteError, expected: UInt64? = nil) {
-    let problem = ProblemDocument(error, expected: expected)
-    self.init(json: problem, status: .init(code: problem.status), type: "application/problem+json")
-    if error.code == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
-    if let retryAfter = error.retryAfter {
-      headers[.retryAfter] = String(retryAfter.components.seconds)
     }
   }
 }
