@@ -1,3 +1,4 @@
+import ReplicaStoreKit
 import TernTesting
 import Testing
 

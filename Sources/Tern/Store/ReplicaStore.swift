@@ -1,5 +1,6 @@
 /// Everything durable of one replica: cells, stamps, log and cursors. There are two,
-/// ``SQLiteReplicaStore`` and `MemoryReplicaStore` in `TernTesting`, which pass one conformance suite.
+/// ``SQLiteReplicaStore`` and, beside Tern's tests, `MemoryReplicaStore`, which pass one conformance
+/// suite.
 ///
 /// Calls are synchronous and each is one transaction: it happened whole, or it threw and nothing
 /// did. They may block; the engine makes them on an executor of its own.

@@ -14,13 +14,13 @@ extension ConformanceFailure: CustomStringConvertible {
   public var description: String { "\(invariant): \(message)" }
 }
 
-func require(
+package func require(
   _ invariant: Invariant, _ condition: Bool, _ message: @autoclosure () -> String
 ) throws {
   if !condition { throw ConformanceFailure(invariant, message()) }
 }
 
-func requireEqual<T: Equatable>(
+package func requireEqual<T: Equatable>(
   _ invariant: Invariant, _ value: T, _ expected: T, _ message: @autoclosure () -> String
 ) throws {
   if value != expected {

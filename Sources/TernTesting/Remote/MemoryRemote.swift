@@ -18,6 +18,9 @@ public final class MemoryRemote: Remote {
   let operationsPerReport: Int
   let state: Mutex<MemoryRemoteState>
 
+  /// How far a time may be ahead of its clock.
+  static let toleratedMilliseconds: Int64 = 5 * 60 * 1000
+
   /// - Parameters:
   ///   - epoch: another one says that the space is a new one.
   ///   - pageOperations: the most that a page holds.

@@ -1,5 +1,5 @@
+import ReplicaStoreKit
 import Tern
-import TernTesting
 import Testing
 
 /// What a remote's lies about itself do: a typed error, no trap, no storm of requests.

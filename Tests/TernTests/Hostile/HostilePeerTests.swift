@@ -1,5 +1,5 @@
+import ReplicaStoreKit
 import Tern
-import TernTesting
 import Testing
 
 /// What an operation that no honest replica writes does to a device that pulls it: it is put aside,

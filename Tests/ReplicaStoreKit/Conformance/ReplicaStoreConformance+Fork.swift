@@ -1,4 +1,5 @@
 import Tern
+import TernTesting
 
 extension ReplicaStoreConformance {
   /// Two copies of one database wrote on, and reach a third replica by different remotes.

@@ -1,17 +1,11 @@
 import Tern
+import TernTesting
 
-/// Checks that a ``ReplicaStore`` keeps what the protocol promises, through its interface.
+/// Checks that a ``ReplicaStore`` keeps what the protocol promises, through its interface. Both are
+/// Tern's own: no app has a store to bring.
 ///
 /// Every store under test has the same ``tables`` under ``schema``; SQL stores make them with
 /// ``creationSQL``.
-///
-/// ```swift
-/// let conformance = ReplicaStoreConformance { id in
-///   let store = try MyStore(id: id, schema: ReplicaStoreConformance.schema)
-///   return .init(store: store, write: { change in try store.apply(change) })
-/// }
-/// try conformance.run()
-/// ```
 package struct ReplicaStoreConformance: Sendable {
   /// Tables of the same columns, by how their deletes merge.
   private static let deletes: [(table: String, rule: DeleteRule)] = [

@@ -1,4 +1,5 @@
 import Tern
+import TernTesting
 
 extension ReplicaStoreConformance {
   /// Another remote may hold what one refuses, and other content under its number would be a second

@@ -1,4 +1,5 @@
 import Tern
+import TernTesting
 
 extension ReplicaStoreConformance {
   func checkOrder() throws {

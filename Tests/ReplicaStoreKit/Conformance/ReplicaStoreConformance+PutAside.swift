@@ -1,4 +1,5 @@
 import Tern
+import TernTesting
 
 extension ReplicaStoreConformance {
   func checkUnreadable() throws {
@@ -25,7 +26,7 @@ extension ReplicaStoreConformance {
       "a group with one unreadable fragment")
   }
 
-  private static let author = Peer.id(4)
+  private static let author = ReplicaID.numbered(4)
 
   private func operation(
     _ sequence: UInt64, _ time: HybridTime, _ body: [UInt8], continues: Bool = false

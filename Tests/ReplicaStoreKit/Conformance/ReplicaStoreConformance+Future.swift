@@ -1,4 +1,5 @@
 import Tern
+import TernTesting
 
 extension ReplicaStoreConformance {
   func checkFuture() throws {
@@ -14,7 +15,7 @@ extension ReplicaStoreConformance {
       let body = Array(rows[row].bytes[rows[row].bodyOffset...])
       return SyncOperation(
         .init(
-          replica: Peer.id(author), sequence: sequence, time: HybridTime(milliseconds: time),
+          replica: .numbered(author), sequence: sequence, time: HybridTime(milliseconds: time),
           schemaVersion: 3), body: body)
     }
     let arrived = [
@@ -38,7 +39,7 @@ extension ReplicaStoreConformance {
     try requireEqual(.cursorFollowsState, summary.groupsPutAside, 3, "groups put aside")
     try check(waiting: 3, shown: ["soon"], "at first")
     try requireEqual(
-      .timesIncrease, try b.all().filter { $0.envelope.replica == Peer.id(4) }, [arrived[0]],
+      .timesIncrease, try b.all().filter { $0.envelope.replica == .numbered(4) }, [arrived[0]],
       "what is passed on before its time")
     // Its own times stay near the clock of a remote that is behind.
     try b.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: wall - Self.hour)
@@ -49,7 +50,7 @@ extension ReplicaStoreConformance {
     try b.merge([], now: wall + Self.hour)
     try check(waiting: 2, shown: ["soon", "in an hour"], "an hour later")
     try requireEqual(
-      .acknowledgedIsStored, try b.all().filter { $0.envelope.replica == Peer.id(4) },
+      .acknowledgedIsStored, try b.all().filter { $0.envelope.replica == .numbered(4) },
       Array(arrived[..<2]), "what is passed on in its time")
     _ = try b.store.correctClock(nowMilliseconds: wall + 2 * Self.hour)
     try require(.drains, try b.store.hasNews(), "a time that has come is no news")

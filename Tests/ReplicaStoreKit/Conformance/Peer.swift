@@ -1,4 +1,5 @@
 import Tern
+import TernTesting
 
 /// A store under test with the steps that scenarios are made of.
 struct Peer {
@@ -9,12 +10,8 @@ struct Peer {
   var store: any ReplicaStore { subject.store }
 
   init(_ conformance: ReplicaStoreConformance, _ number: UInt64) throws {
-    id = Peer.id(number)
+    id = .numbered(number)
     subject = try conformance.makeSubject(id)
-  }
-
-  static func id(_ number: UInt64) -> ReplicaID {
-    ReplicaID(high: number &* 0x9E37_79B9_7F4A_7C15, low: number)
   }
 
   /// Writes in one transaction and seals: one group.
