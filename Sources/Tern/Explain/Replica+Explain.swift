@@ -26,12 +26,8 @@ extension Replica {
     let store = store
     let (row, standing) = try await BlockingWork.shared.run {
       let (sql, row) = try store.row(table, key: key)
-      try store.seal()
-      return try store.sealing { transaction in
-        // Nothing may be noted when the state is read.
-        _ = try Seal.run(in: transaction)
-        return (row, try StandingRow(row, sql, in: transaction))
-      }
+      try store.sealNews()
+      return (row, try store.readSealed { try StandingRow(row, sql, in: $0) })
     }
     return try await Self.reading.run {
       var pass = ExplainPass(row, standing, limit: limit)

@@ -176,6 +176,16 @@ package final class SQLiteReplicaStore: ReplicaStore {
     try hasNews() ? seal() : 0..<0
   }
 
+  /// Reads a moment at which nothing is noted, without the write lock unless something is by then.
+  func readSealed<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
+    let output: T? = try read { try SnapshotCut.hasNotes($0) ? nil : body($0) }
+    if let output { return output }
+    return try sealing { transaction in
+      _ = try Seal.run(in: transaction)
+      return try body(transaction)
+    }
+  }
+
   /// One transaction that may seal. What it sealed may be what a row held aside was waiting for.
   func sealing<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
     let (result, isWaitedFor) = try transaction { transaction in
