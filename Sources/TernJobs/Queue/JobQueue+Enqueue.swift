@@ -34,20 +34,20 @@ extension JobQueue {
         "a \(J.kind) has \(payload.count) bytes, and the limit is \(limits.payloadBytes); put "
           + "large content into a file")
     }
-    try JobQueueError.refuseNull(in: J.kind, "a kind of jobs")
-    for (key, what) in [
-      (unique?.key, "is unique by"), (lane, "goes in a lane of"), (service, "names a service of"),
-      (requirement.endpoint, "requires an endpoint of"),
+    try JobQueueError.refuseNull(in: J.kind, "the kind of a job")
+    for (key, noun) in [
+      (unique?.key, "unique key"), (lane, "lane"), (service, "service"),
+      (requirement.endpoint, "endpoint"),
     ] {
       guard let key else { continue }
-      let count = key.utf8.count
-      if count > limits.keyBytes {
+      let what = "the \(noun) of a \(J.kind)"
+      guard key.utf8.count <= limits.keyBytes else {
         throw JobQueueError(
           .keyTooLong,
-          "a \(J.kind) \(what) \(count) bytes, and the limit is \(limits.keyBytes); take a "
-            + "shorter key")
+          "\(what) has \(key.utf8.count) bytes, and the limit is \(limits.keyBytes); take a "
+            + "shorter one")
       }
-      try JobQueueError.refuseNull(in: key, "what a \(J.kind) \(what) \(count) bytes")
+      try JobQueueError.refuseNull(in: key, what)
     }
     let now = environment.now
     let new = NewJob(
@@ -158,7 +158,7 @@ extension JobQueue {
   private func attach(
     as name: String, _ write: @Sendable (DurableFile, String, Int) throws -> Bool
   ) async throws -> JobFile {
-    try JobQueueError.refuseNull(in: name, "a file")
+    try JobQueueError.refuseNull(in: name, "the name of a file")
     let path = folder.newPath()
     let isWhole = try await copying.run {
       try reportingFile(name) {

@@ -137,7 +137,7 @@ extension JobQueue {
   private func holding(
     _ kind: String?, in db: Database, _ body: (JobRows, String) throws -> Void
   ) throws {
-    try JobQueueError.refuseNull(in: kind ?? "", "a kind of jobs")
+    try JobQueueError.refuseNull(in: kind ?? "", "the kind of a job")
     precondition(kind != "", "a kind has a name; without one the whole queue is meant")
     // Outside of a transaction the commit is that of the savepoint, and tells of the change.
     try db.inSavepoint {

@@ -78,7 +78,7 @@ extension JobQueueError {
   /// Two names that are the same up to there would be found as one.
   static func refuseNull(in name: String, _ what: String) throws {
     guard name.utf8.contains(0) else { return }
-    throw JobQueueError(.invalidName, "\(what) has a name that holds U+0000; take it out")
+    throw JobQueueError(.invalidName, "\(what) holds U+0000; take it out")
   }
 }
 

@@ -37,7 +37,7 @@ extension JobRows {
   // MARK: - Checkpoints
 
   func checkpoint(_ kind: CheckpointKind, _ name: String, of claim: Claim) throws -> Data? {
-    try JobQueueError.refuseNull(in: name, "what job \(claim.id) stores")
+    try JobQueueError.refuseNull(in: name, "the name of what job \(claim.id) stores")
     return try row(
       "SELECT content FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ? AND name = ?",
       [claim.id.rawValue, kind.rawValue, name]
@@ -48,7 +48,7 @@ extension JobRows {
     _ kind: CheckpointKind, _ name: String, _ content: Data, of claim: Claim
   ) throws {
     _ = try running(claim)
-    try JobQueueError.refuseNull(in: name, "what job \(claim.id) stores")
+    try JobQueueError.refuseNull(in: name, "the name of what job \(claim.id) stores")
     guard content.count <= limits.checkpointBytes else {
       throw JobQueueError(
         .checkpointTooLarge,

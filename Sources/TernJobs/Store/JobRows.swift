@@ -266,7 +266,7 @@ struct JobRows {
   }
 
   func addFile(_ path: String, as name: String, to job: JobID) throws {
-    try JobQueueError.refuseNull(in: name, "a file of job \(job)")
+    try JobQueueError.refuseNull(in: name, "the name of a file of job \(job)")
     let names = try rows("SELECT name FROM \(JobTables.file) WHERE job = ?", [job.rawValue])
       .map { $0[0] as String }
     guard !names.contains(name) else {

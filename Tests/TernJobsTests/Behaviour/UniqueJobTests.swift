@@ -156,6 +156,18 @@ import Testing
             Tidy(name: "c"), unique: .skip(String(repeating: "ü", count: 501)), in: db)
         }
         #expect(error?.code == .keyTooLong)
+        #expect(
+          error?.message
+            == "the unique key of a tidy has 1002 bytes, and the limit is 1000; take a shorter one")
+        for (noun, enqueue) in [
+          ("unique key", { try queue.enqueue(Tidy(name: "d"), unique: .skip("a\0b"), in: db) }),
+          ("lane", { try queue.enqueue(Tidy(name: "d"), lane: "a\0b", in: db) }),
+          ("service", { try queue.enqueue(Tidy(name: "d"), service: "a\0b", in: db) }),
+        ] {
+          let error = #expect(throws: JobQueueError.self) { _ = try enqueue() }
+          #expect(error?.code == .invalidName)
+          #expect(error?.message == "the \(noun) of a tidy holds U+0000; take it out")
+        }
       }
       try rig.drain(JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } })
       #expect(rig.notes() == ["0 a"])
