@@ -47,7 +47,7 @@ extension StoreTransaction {
   private func insertNote(
     _ note: NoteSQL, rowID: Int64, _ milliseconds: Int64, _ masks: [Int64], _ keys: [Value]
   ) throws {
-    let columns = ["rowid", "ms"] + note.maskNames + note.keyNames
+    let columns = ["rowid"] + note.noteColumns
     let insert = try statement(
       "INSERT INTO \(note.noteTable) (\(columns.joined(separator: ", "))) "
         + "VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))")

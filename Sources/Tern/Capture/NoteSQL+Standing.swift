@@ -14,10 +14,9 @@ extension NoteSQL {
     let keys = shape.keyColumns.map { "r.\($0.quoted)" }
     let match = zip(keys, shape.keyColumns).map { "\($0) = NEW.\($1.quoted)" }
     let masks = ["'\(Self.standing)'"] + noColumns.dropFirst()
-    let note =
-      "INSERT INTO \(noteTable) (\((["ms"] + maskNames + keyNames).joined(separator: ", "))) "
-      + "SELECT \(([Self.milliseconds] + masks + keys).joined(separator: ", ")) "
-      + "FROM \(shape.name.quoted) AS r WHERE \((match + [isUnknown]).joined(separator: " AND "))"
+    let note = noteEach(
+      masks: masks, keys: keys,
+      "FROM \(shape.name.quoted) AS r WHERE \((match + [isUnknown]).joined(separator: " AND "))")
     return trigger("standing", "BEFORE INSERT", [note])
   }
 

@@ -14,11 +14,7 @@ extension Installation {
   }
 
   func hasTriggers(_ db: Database) throws -> Bool {
-    try Bool.fetchOne(
-      db,
-      sql: "SELECT EXISTS (SELECT 1 FROM main.sqlite_master "
-        + "WHERE type = 'trigger' AND substr(name, 1, ?) = ?)",
-      arguments: [tables.prefix.utf8.count, tables.prefix]) ?? false
+    try !db.names(of: "trigger", prefix: tables.prefix).isEmpty
   }
 
   /// Puts the triggers back on what was synced, as far as the tables still fit that: of a table that a

@@ -71,12 +71,9 @@ struct Installation {
   }
 
   private func dropTriggers(_ db: Database) throws {
-    let names = try String.fetchAll(
-      db,
-      sql: "SELECT name FROM main.sqlite_master "
-        + "WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
-      arguments: [tables.prefix.utf8.count, tables.prefix])
-    for name in names { try db.execute(sql: "DROP TRIGGER main.\(name.quoted)") }
+    for name in try db.names(of: "trigger", prefix: tables.prefix) {
+      try db.execute(sql: "DROP TRIGGER main.\(name.quoted)")
+    }
   }
 
   /// The tables that are captured now, as far as they still fit what was installed.
@@ -171,9 +168,7 @@ struct Installation {
   /// Executes statements that create what is not there yet, each `CREATE … IF NOT EXISTS name …`: an earlier
   /// Tern made some of it.
   private func create(_ statements: [String], _ db: Database) throws {
-    let present = try String.fetchSet(
-      db, sql: "SELECT name FROM main.sqlite_master WHERE substr(name, 1, ?) = ?",
-      arguments: [tables.prefix.utf8.count, tables.prefix])
+    let present = Set(try db.names(prefix: tables.prefix))
     for statement in statements {
       // Having SQLite read all of them takes a quarter of the time of opening again.
       let words = statement.split(separator: " ", maxSplits: 6)
@@ -190,15 +185,9 @@ struct Installation {
       try create(sql.note.tables, db)
       for trigger in sql.note.triggers { wanted[trigger.name] = trigger.sql }
     }
-    let present = try Row.fetchAll(
-      db,
-      sql: "SELECT name, sql FROM main.sqlite_master "
-        + "WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
-      arguments: [tables.prefix.utf8.count, tables.prefix])
     // Those come and go with the rows that they are for.
     let standing = Set(sql.map(\.note.standingTrigger.sql))
-    for row in present {
-      let (name, text): (String, String) = (row["name"], row["sql"])
+    for (name, text) in try db.triggers(prefix: tables.prefix) {
       if wanted[name] == text {
         wanted[name] = nil
       } else if !standing.contains(text) {
@@ -254,11 +243,9 @@ struct Installation {
       }
       let keys = sql.shape.keyColumns.map(\.quoted)
       try db.execute(
-        sql: """
-          INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
-          SELECT \(([NoteSQL.milliseconds] + masks + keys).joined(separator: ", "))
-          FROM \(sql.shape.qualifiedName) WHERE \(column.name.quoted) <> ''
-          """)
+        sql: note.noteEach(
+          masks: masks, keys: keys,
+          "FROM \(sql.shape.qualifiedName) WHERE \(column.name.quoted) <> ''"))
     }
   }
 
@@ -297,20 +284,16 @@ struct Installation {
     let masks = note.maskNames.map { _ in "-1" }
     let keys = sql.shape.keyColumns.map(\.quoted)
     try db.execute(
-      sql: """
-        INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
-        SELECT \(([NoteSQL.milliseconds] + masks + keys).joined(separator: ", "))
-        FROM \(sql.shape.qualifiedName)
-        """)
+      sql: note.noteEach(masks: masks, keys: keys, "FROM \(sql.shape.qualifiedName)"))
     // Of a table that was synced before and then not, rows went without a note.
     let gone = note.keyNames.map { "r.\($0)" }
     let match = zip(sql.shape.keyColumns, gone).map { "t.\($0.quoted) = \($1)" }
     try db.execute(
-      sql: """
-        INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
-        SELECT \(([NoteSQL.milliseconds] + note.noColumns + gone).joined(separator: ", "))
+      sql: note.noteEach(
+        masks: note.noColumns, keys: gone,
+        """
         FROM \(note.rowTable) AS r WHERE r.life & 1 AND NOT EXISTS (
           SELECT 1 FROM \(sql.shape.qualifiedName) AS t WHERE \(match.joined(separator: " AND ")))
-        """)
+        """))
   }
 }
