@@ -18,6 +18,32 @@ struct LinkTests {
     #expect(broken.isEmpty, "\(broken.joined(separator: "\n"))")
   }
 
+  /// A function by its own name is one of the same target; by a path, any of the package.
+  @Test func `every symbol that a comment links to is declared`() throws {
+    let paths = Repository.files(
+      "Sources", "Tests", "Benchmarks", "Examples", withExtension: "swift")
+    var targets: [Substring: Declarations] = [:]
+    var links: [(line: Line, parts: [Substring], target: Substring)] = []
+    for path in paths {
+      let (lines, target) = (try Line.lines(of: path), path.split(separator: "/")[1])
+      targets[target, default: Declarations()].add(lines)
+      for line in lines where line.text.contains("//") {
+        for match in line.text.matches(of: #/``([^`]+)``/#) {
+          links.append((line, match.1.split(separator: "/"), target))
+        }
+      }
+    }
+    let names = Set(targets.values.flatMap(\.names))
+    let signatures = Set(targets.values.flatMap(\.signatures))
+    let broken = links.filter { link in
+      !link.parts.allSatisfy { part in
+        guard part.contains("(") else { return names.contains(part) }
+        return (link.parts.count > 1 ? signatures : targets[link.target]!.signatures).contains(part)
+      }
+    }
+    #expect(broken.isEmpty, "\(broken.map { "\($0.line)" }.joined(separator: "\n"))")
+  }
+
   @Test func `every script that a page names is there and can be run`() throws {
     let script = #/\bscript/[a-z-]+/#
     let named = Set(

@@ -42,7 +42,7 @@ enum SetText {
     "CASE WHEN json_valid(\(value)) THEN json_array_length(\(value)) ELSE 0 END"
   }
 
-  /// ``elements(of:in:)-(WireValue,_)`` of a value that stands by itself.
+  /// ``elements(of:in:)`` of a value that stands by itself.
   static func elements(of value: Value, in transaction: StoreTransaction) throws -> [Value]? {
     guard case .text(let bytes) = value else { return nil }
     return try bytes.withUnsafeBytes {

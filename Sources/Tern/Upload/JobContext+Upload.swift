@@ -14,9 +14,9 @@ extension JobContext {
   /// handler runs again when the answer is stored, which is returned in that attempt and all later ones. What
   /// stands before it runs again too, unless it is a step.
   ///
-  /// The upload happens at least once. All that is sent for one job by one name has the same `Idempotency-Key`,
-  /// ``idempotencyKey(_:)`` of the name, unless the request has one of its own. A new request is made in each
-  /// attempt, so its token is a fresh one; it is not stored.
+  /// The upload happens at least once. All that is sent for one job by one name has the same
+  /// `Idempotency-Key`, ``JobContext/idempotencyKey(_:)`` of the name, unless the request has one of
+  /// its own. A new request is made in each attempt, so its token is a fresh one; it is not stored.
   ///
   /// - Parameters:
   ///   - name: as of a step, and no step's. ASCII, since it is sent.

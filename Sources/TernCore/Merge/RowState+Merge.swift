@@ -47,7 +47,7 @@ extension RowState {
   /// when the columns are merged.
   ///
   /// Columns follow through ``mergeColumn(_:rule:value:stamp:turn:authors:)`` unless the effect is `.beaten`,
-  /// and then ``finishInsert(_:rules:carried:authors:)`` for an insert.
+  /// and then ``finishInsert(_:rules:authors:)`` for an insert.
   package mutating func begin(
     _ change: RowChange, deletes: DeleteRule = .deleteWins, authors: Authors
   ) -> RowEffect {

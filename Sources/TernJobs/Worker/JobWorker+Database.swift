@@ -36,7 +36,7 @@ extension JobWorker {
     }
   }
 
-  /// ``write(_:)`` that tells what the app refuses from what the database does.
+  /// ``write(isDurable:_:)`` that tells what the app refuses from what the database does.
   ///
   /// - Throws: ``OfApp`` when an observer of the app's, or a constraint that is looked at as late,
   ///   refused the commit, or a constraint or a trigger a statement before it.

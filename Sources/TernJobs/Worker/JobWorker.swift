@@ -114,7 +114,7 @@ public actor JobWorker {
   ///
   /// - Parameter patience: waits for retries and gates whose time comes within this, counted from
   ///   the call, as often as that may be; never for the network. By default for none.
-  /// - Throws: as ``run()``; `CancellationError`.
+  /// - Throws: as ``run(standby:)``; `CancellationError`.
   public func drain(waiting patience: Duration = .zero) async throws {
     try await work(takeLock(), patience: queue.environment.countdown(patience))
     try Task.checkCancellation()

@@ -14,7 +14,7 @@ import TernCore
 ///   given it, the probe has to say the same.
 /// - A failure on the way, while there is said to be a route, has the app's own server asked. When nobody
 ///   answers, there is no route until the system says otherwise or a request gets through; when somebody else
-///   does, it is a portal's: ``TernCore/NetworkPath/isCaptive``. The failed request is thrown after that, so
+///   does, it is a portal's: ``NetworkPath/isCaptive``. The failed request is thrown after that, so
 ///   that whoever looks at the path then knows.
 /// - The server is asked for nothing else, once for all that fail at the same time, and again at the earliest
 ///   30 seconds after it, or anybody over TLS, answered. Nothing happens while all goes well, nor without a

@@ -17,11 +17,11 @@ import TernJobs
 /// ```
 ///
 /// Nothing happens but within ``drain(within:attempts:)``, ``settle(within:attempts:)``,
-/// ``advance(by:)`` and ``perform(_:)``. A handler sleeps on ``clock``. What it awaits beside that, GRDB's
-/// asynchronous `write` or another actor for example, is waited for in real time, while virtual
-/// time stands still; what comes first of several such is chance. A timeout that surrounds such a wait sleeps on
-/// ``VirtualClock/asTimer``. The thread that drains is not free meanwhile, which is the main actor's in a
-/// test on the main actor.
+/// ``advance(by:attempts:)`` and ``perform(within:attempts:_:)``. A handler sleeps on ``clock``. What
+/// it awaits beside that, GRDB's asynchronous `write` or another actor for example, is waited for in
+/// real time, while virtual time stands still; what comes first of several such is chance. A timeout
+/// that surrounds such a wait sleeps on ``VirtualClock/asTimer``. The thread that drains is not free
+/// meanwhile, which is the main actor's in a test on the main actor.
 ///
 /// It is to be used by one task at a time. A handler that refers to it keeps it, and the worker's lock
 /// with it, until ``stop()``: let handlers have ``clock`` and ``network``.
