@@ -119,12 +119,4 @@ public final class MemoryRemote: Remote {
   func tell(_ position: UInt64) {
     for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(position) }
   }
-
-  /// Ends every stream of positions, as a lost connection does.
-  public func disconnect() {
-    let listeners = state.withLock { Array($0.listeners.values) }
-    for listener in listeners {
-      listener.finish(throwing: RemoteError(.unreachable, "the connection was cut"))
-    }
-  }
 }
