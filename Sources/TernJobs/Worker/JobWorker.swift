@@ -59,14 +59,8 @@ public actor JobWorker {
     queue.environment.executor.asUnownedSerialExecutor()
   }
 
-  /// Module `Tern` has a worker that takes what the system knows of the network, and uploads.
-  ///
-  /// - Parameters:
-  ///   - concurrency: how many jobs run at the same time; 4 unless told.
-  ///   - path: what is known of the network: whether a broken exchange counts, when to try again, and
-  ///     whether what a job requires is there. ``UnknownPathSource`` where nothing is.
-  ///   - register: names the handlers.
-  public init(
+  /// A worker without uploads, for which module `Tern`, which apps import, adds an initialiser.
+  package init(
     _ queue: JobQueue, concurrency: Int = 4, path: any NetworkPathSource,
     _ register: (inout JobHandlers) -> Void
   ) {
