@@ -10,8 +10,8 @@ public struct DatabaseFinding: Hashable, Sendable, Codable {
   public var grade: Grade
   /// What was looked at; stable, for programs.
   public var check: String
-  /// The promise that it is about: `INV-01` to `INV-12`, as `Docs/Invariants.md` has them.
-  public var invariant: String
+  /// The promise that it is about; in JSON its id, `INV-01` to `INV-12`.
+  public var invariant: Invariant
   public var place: Place
   /// In a sentence, without the app's values; a key can stand in ``place``.
   public var what: String

@@ -1,3 +1,5 @@
+import TernCore
+
 /// What an implementation did that its protocol rules out.
 public struct ConformanceFailure: Error, Hashable, Sendable {
   public let invariant: Invariant
