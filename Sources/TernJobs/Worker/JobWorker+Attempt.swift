@@ -119,12 +119,12 @@ extension JobWorker {
   }
 
   private func forget(_ end: EndedAttempt) {
-    (refused[end.claim.id], attempts[end.claim.id]) = (nil, nil)
+    (ofRun.refused[end.claim.id], ofRun.attempts[end.claim.id]) = (nil, nil)
   }
 
   /// Ends that cannot be stored leave their jobs to the next run.
   func leave(_ ends: [EndedAttempt]) {
-    for end in ends where attempts[end.claim.id]?.claim.start == end.claim.start {
+    for end in ends where ofRun.attempts[end.claim.id]?.claim.start == end.claim.start {
       forget(end)
       queue.leftBehind.withLock { $0[end.claim.id] = end.claim.start }
     }
@@ -138,10 +138,10 @@ extension JobWorker {
     do {
       try await stored([try await storePersistently(end, refusal)])
     } catch {
-      failure = failure ?? error
+      ofRun.failure = ofRun.failure ?? error
       leave([end])
     }
-    news?.yield()
+    ofRun.news?.yield()
   }
 
   /// - Returns: what was stored as the attempt's end.
@@ -161,8 +161,8 @@ extension JobWorker {
         end = self.refused(end, refusal)
         if !isFirst {
           // It refuses that too. The job keeps its place, and all others go on.
-          refused[end.claim.id] = refusal.error
-          news?.yield()
+          ofRun.refused[end.claim.id] = refusal.error
+          ofRun.news?.yield()
           try await environment.sleep(for: backoff.next(jitter: environment.jitter()))
         }
         isFirst = false
@@ -173,7 +173,7 @@ extension JobWorker {
   private func transactionToTheEnd(_ body: (JobRows) throws -> Void) async throws {
     do {
       try await transaction(body)
-    } catch let cancellation as CancellationError where failure == nil {
+    } catch let cancellation as CancellationError where ofRun.failure == nil {
       do {
         try transactionWaiting(body)
       } catch let error as DatabaseError where error.passes {
@@ -198,6 +198,6 @@ extension JobWorker {
       try rows.db.notifyChanges(in: Table(JobTables.job))
       try rows.wakeUnreached(at: queue.environment.now)
     }
-    news?.yield()
+    ofRun.news?.yield()
   }
 }

@@ -106,7 +106,7 @@ extension JobWorker {
       }
       // Those behind the gate need not wait for the probe's end; and a handler whose job has ended is
       // to be told.
-      if kept?.othersMayGo ?? true { news?.yield() }
+      if kept?.othersMayGo ?? true { ofRun.news?.yield() }
       if kept == nil { return }
       for name in files.released { attempt.set(name, nil) }
       for file in files.created { attempt.set(file.name, file.path) }

@@ -56,7 +56,7 @@ extension JobWorker {
   func persistently<T>(_ body: () throws -> T) async throws -> T {
     var backoff = Backoff(base: .milliseconds(10), limit: .seconds(1))
     while true {
-      if let failure { throw failure }
+      if let failure = ofRun.failure { throw failure }
       do {
         return try body()
       } catch let error as DatabaseError where error.passes {

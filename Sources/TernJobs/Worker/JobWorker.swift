@@ -21,38 +21,12 @@ public actor JobWorker {
   let path: any NetworkPathSource
   /// `nil` where no job hands anything over.
   let transfers: (any TransferSystem)?
-  /// The transfers that this run handed over and has no answer to, and the network at that time.
-  var handedOver: [String: NetworkPath] = [:]
-  /// Those of them that are being handed over, and whether the system is to forget them after that.
-  var beginning: [String: Bool] = [:]
-  /// The attempts that go on, until their ends are stored.
-  var attempts: [JobID: Attempt] = [:]
+  var ofRun = RunState()
   /// What the loop is to store.
   let ends = AttemptEnds()
-  /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count as
-  /// running until it does.
-  var refused: [JobID: any Error] = [:]
-  /// Why the app refuses to have the answers to transfers stored, which the system keeps.
-  var refusedAnswers: [String: any Error] = [:]
-  /// What the database refused; nothing further is written then.
-  var failure: (any Error)?
-  private(set) var news: AsyncStream<Void>.Continuation?
-  /// The latest time seen, to notice a clock that is set back.
+  /// The latest time seen, in any run, to notice a clock that is set back.
   var latest = WallTime(milliseconds: .min)
-  private(set) var nextAt: WallTime?
-  /// When the worker looked for jobs last.
-  private var lookedAt = WallTime(milliseconds: .min)
-  /// When the first job may go that only a pace holds back.
-  private var pacedAt: WallTime?
-  /// What observers were told that jobs wait for.
-  private var held: [JobID: JobEvent.Hold] = [:]
-  /// Says that no other worker has taken over.
-  private var fence: Int64 = 0
-  /// The database's version as the worker looked last.
-  var seen: Int64?
-  /// The network's, as it looked for jobs last.
-  private var seenPath: UInt64 = 0
-  /// When buckets that are full are dropped next, if the worker is not idle before.
+  /// When buckets that are full are dropped next, in whichever run, if the worker is not idle before.
   private var sweepAt = WallTime(milliseconds: .min)
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -119,8 +93,7 @@ public actor JobWorker {
   private func work(_ lock: FileLock, patience: (@Sendable () -> Duration)?) async throws {
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    (self.news, failure, nextAt) = (news, nil, nil)
-    (held, handedOver, beginning, refusedAnswers) = ([:], [:], [:], [:])
+    ofRun = RunState(news: news)
     let arrivals = queue.arrivals.stream()
     // Before the first look: what changes behind it is news.
     let generation = path.path.generation
@@ -128,13 +101,13 @@ public actor JobWorker {
       do {
         // Waits, as all that follows does, while the app has suspended the database.
         let events = queue.events(.touched)
-        seen = try await dataVersion()
+        ofRun.seen = try await dataVersion()
         group.addTask { for await _ in arrivals { news.yield() } }
         if let events { group.addTask { await self.followOtherProcesses(by: events) } }
         group.addTask { await self.lookNowAndThen(isTold: events != nil) }
         group.addTask { await self.followPath(from: generation) }
         let left = queue.leftBehind.withLock { $0 }
-        fence = try await write {
+        ofRun.fence = try await write {
           try $0.recover(kinds: handlers.kinds, leftBehind: left, at: queue.environment.now)
         }
         queue.leftBehind.withLock { $0 = [:] }
@@ -146,12 +119,14 @@ public actor JobWorker {
         }
         try await loop(&group, stream, patience)
       } catch {
-        failure = failure ?? error
+        ofRun.failure = ofRun.failure ?? error
       }
       group.cancelAll()
     }
-    self.news = nil
-    if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
+    ofRun.news = nil
+    if let failure = ofRun.failure, !(failure is CancellationError && Task.isCancelled) {
+      throw failure
+    }
   }
 
   private func takeLock() throws -> FileLock {
@@ -203,8 +178,8 @@ public actor JobWorker {
 
   /// Ends the run with an error that is not a handler's.
   func fail(_ error: any Error) {
-    failure = failure ?? error
-    news?.yield()
+    ofRun.failure = ofRun.failure ?? error
+    ofRun.news?.yield()
   }
 
   // MARK: - The loop
@@ -213,23 +188,25 @@ public actor JobWorker {
     _ group: inout DiscardingTaskGroup, _ stream: AsyncStream<Void>,
     _ patience: (@Sendable () -> Duration)?
   ) async throws {
-    ends.open(news)
+    ends.open(ofRun.news)
     defer { storeApart(&group) }
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
-      if let failure { throw failure }
+      if let failure = ofRun.failure { throw failure }
       // As it is before the look for jobs: an answer that comes during it makes one ready.
       let isCarrying =
         transfers?.endsWithProcess ?? false
-        && handedOver.keys.contains { refusedAnswers[$0] == nil }
+        && ofRun.handedOver.keys.contains { ofRun.refusedAnswers[$0] == nil }
       for claim in try await turn(&group) {
         let task = AttemptTask()
-        attempts[claim.id] = Attempt(claim: claim, task: task)
+        ofRun.attempts[claim.id] = Attempt(claim: claim, task: task)
         group.addTask { await self.attempt(claim, task) }
       }
-      if let patience, !isCarrying, attempts.count == refused.count, try await isIdle(patience) {
-        if let refusal = refused.min(by: { $0.key < $1.key }) { throw refusal.value }
-        if let refusal = refusedAnswers.min(by: { $0.key < $1.key }) { throw refusal.value }
+      if let patience, !isCarrying, ofRun.attempts.count == ofRun.refused.count,
+        try await isIdle(patience)
+      {
+        if let refusal = ofRun.refused.min(by: { $0.key < $1.key }) { throw refusal.value }
+        if let refusal = ofRun.refusedAnswers.min(by: { $0.key < $1.key }) { throw refusal.value }
         return
       }
       await wait(&iterator)
@@ -267,8 +244,8 @@ public actor JobWorker {
   private func isIdle(_ patience: @Sendable () -> Duration) async throws -> Bool {
     let environment = queue.environment
     // What may run since then has been looked for: only a pace or a budget holds it.
-    let reached = try await read { try $0.nextReached(at: lookedAt, isMet) }
-    guard let next = [reached, pacedAt].compactMap(\.self).min() else { return true }
+    let reached = try await read { try $0.nextReached(at: ofRun.lookedAt, isMet) }
+    guard let next = [reached, ofRun.pacedAt].compactMap(\.self).min() else { return true }
     return next.duration - environment.wallClock() > patience()
   }
 
@@ -282,13 +259,13 @@ public actor JobWorker {
     let environment = queue.environment
     let isStopping = Task.isCancelled
     let ended = ends.take().map { isStopping ? $0 : $0.unstopped }
-    let free = concurrency - attempts.count + ended.count
+    let free = concurrency - ofRun.attempts.count + ended.count
     let now = environment.now
-    (nextAt, pacedAt, lookedAt) = (nil, nil, now)
+    (ofRun.nextAt, ofRun.pacedAt, ofRun.lookedAt) = (nil, nil, now)
     let isSetBack = now < latest
     if isSetBack { sweepAt = now }
     let generation = path.path.generation
-    if free == 0, !isSetBack, generation == seenPath {
+    if free == 0, !isSetBack, generation == ofRun.seenPath {
       latest = now
       recall(try await read { try $0.running() })
       return []
@@ -306,14 +283,14 @@ public actor JobWorker {
       if ended.isEmpty { throw refusal.error }
       try await storeSingly(ended, &group)
       // What could not be claimed with them is claimed alone.
-      news?.yield()
+      ofRun.news?.yield()
       return []
     } catch {
       leave(ended)
       throw error
     }
     // Not before the times are mended.
-    (latest, seenPath, lookedAt) = (now, generation, look.at)
+    (latest, ofRun.seenPath, ofRun.lookedAt) = (now, generation, look.at)
     note(look.claimed, at: now)
     do {
       try await stored(ended)
@@ -334,8 +311,8 @@ public actor JobWorker {
   private func look(
     _ rows: JobRows, _ free: Int, without ended: [EndedAttempt], at now: WallTime
   ) throws -> Look {
-    let outset = try rows.outset(fence)
-    var going = attempts
+    let outset = try rows.outset(ofRun.fence)
+    var going = ofRun.attempts
     for end in ended { going[end.claim.id] = nil }
     var running = JobsRunning()
     for attempt in going.values { running.add(attempt.claim.lane, attempt.claim.service) }
@@ -344,7 +321,7 @@ public actor JobWorker {
       handlers: handlers, running: running, count: free, budget: queue.environment.retryBudget,
       now: now, outset: outset, isMet: isMet)
     let claimed = try rows.claim(query)
-    for held in claimed.held where self.held[held.head.job] != held.hold { rows.observe(held) }
+    for held in claimed.held where ofRun.held[held.head.job] != held.hold { rows.observe(held) }
     // A lane that is used once leaves a row behind. Not with each look: there may be many.
     let isIdle = going.isEmpty && claimed.claims.isEmpty
     if isIdle || now >= sweepAt { try rows.dropFullBuckets(at: now) }
@@ -353,26 +330,26 @@ public actor JobWorker {
 
   /// After the look's commit.
   private func note(_ claimed: Claimed, at now: WallTime) {
-    (nextAt, pacedAt) = (claimed.until, claimed.paced)
+    (ofRun.nextAt, ofRun.pacedAt) = (claimed.until, claimed.paced)
     // What observers were told is not told again, until something else is true.
-    held = Dictionary(uniqueKeysWithValues: claimed.held.map { ($0.head.job, $0.hold) })
+    ofRun.held = Dictionary(uniqueKeysWithValues: claimed.held.map { ($0.head.job, $0.hold) })
     if now >= sweepAt { sweepAt = WallTime(notBefore: now.duration + .seconds(60)) }
   }
 
   /// Cancels the attempts whose job was removed, cancelled, or is somebody else's.
   private func recall(_ standing: [JobID: Int]) {
-    for (job, attempt) in attempts where standing[job] != attempt.claim.start {
+    for (job, attempt) in ofRun.attempts where standing[job] != attempt.claim.start {
       attempt.task.cancel()
     }
   }
 
   /// Until something happened, or the next job's time has come.
   private func wait(_ iterator: inout AsyncStream<Void>.Iterator) async {
-    guard let nextAt else {
+    guard let nextAt = ofRun.nextAt else {
       _ = await iterator.next(isolation: self)
       return
     }
-    let (environment, news) = (queue.environment, news)
+    let (environment, news) = (queue.environment, ofRun.news)
     await withDiscardingTaskGroup { group in
       let delay = nextAt.duration - environment.wallClock()
       group.addTask {
