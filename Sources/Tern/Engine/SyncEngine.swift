@@ -18,18 +18,9 @@ public actor SyncEngine {
   let environment: SyncEnvironment
   private(set) var session: SyncSession
   var isStreaming = false
-  /// Up to where the remote of that epoch is known to hold this replica's own operations, and not
-  /// others under the same numbers.
-  private var confirmed = (epoch: "", id: ReplicaID?.none, sequence: UInt64(0))
+  var pushes: PushState
   /// Since it was up to date. A remote that refuses every id is believed no more.
   var idChanges = 0
-  /// What there was when the pushes in a row began.
-  private var stored = VersionVector()
-  /// Halved while the remote finds a push too large.
-  private var pushBytes: Int
-  /// Authors of whom the remote refused something, which another replica brought: until the next
-  /// greeting.
-  private var notCarried: [ReplicaID: RemoteError] = [:]
   /// The greatest time in the space at the greeting, where that is ahead of the remote's clock.
   private var newestMilliseconds: Int64?
   /// The space's position when the log was last trimmed.
@@ -64,7 +55,7 @@ public actor SyncEngine {
     self.remote = AnsweringRemote(remote)
     self.environment = environment
     session = SyncSession(backoff: environment.backoff)
-    pushBytes = environment.pushBytes
+    pushes = PushState(bytes: environment.pushBytes)
   }
 
   /// Syncs until the task is cancelled, and returns then. It can be called again. A call while
@@ -138,7 +129,7 @@ public actor SyncEngine {
   /// With a session of its own.
   private func begin() {
     session = SyncSession(backoff: environment.backoff)
-    pushBytes = environment.pushBytes
+    pushes.bytes = environment.pushBytes
     trimmedAt = nil
   }
 
@@ -225,7 +216,7 @@ public actor SyncEngine {
       try checkOwn(greeting.heads)
       if let now = greeting.nowMilliseconds { try correctClock(now) }
       newestMilliseconds = greeting.newestMilliseconds
-      notCarried = [:]
+      pushes.notCarried = [:]
       return .greeted(
         greeting, knownEpoch: try store.place(at: remote.id)?.epoch,
         comparison: try store.comparison(at: remote.id))
@@ -304,108 +295,10 @@ public actor SyncEngine {
     throw MergeError(.foreignOwn, own.id, own.sequence + 1)
   }
 
-  private func correctClock(_ now: Int64) throws {
+  func correctClock(_ now: Int64) throws {
     try checkClock(now)
     let offset = try store.correctClock(nowMilliseconds: now)
     status.update { $0.clockOffset = .milliseconds(offset) }
-  }
-
-  private func push() async throws -> SyncSession.Event {
-    try store.seal()
-    var heads = try headsToConfirm()
-    for replica in notCarried.keys { heads[replica] = VersionVector.maximumSequence }
-    let wanted = session.hasPushedMany ? try withoutNew(heads) : heads
-    let operations = try store.offer(
-      lackedBy: wanted, maximumBytes: pushBytes, to: remote.id)
-    if operations.isEmpty {
-      var refusal = notCarried.min(by: { $0.key < $1.key })?.value
-      if wanted != heads { return .leftSome(refused: refusal, jitter: environment.jitter()) }
-      let lacksTrimmed = try store.hasTrimmed(lackedBy: heads)
-      if refusal == nil, lacksTrimmed, !remote.keepsSnapshots {
-        refusal = RemoteError(
-          .snapshotsUnsupported,
-          "the remote lacks operations that this device's log no longer has, and keeps no snapshots; "
-            + "a device that has them can bring them, otherwise begin another space")
-      }
-      guard let refusal else {
-        return .hadNothingToPush(
-          needsBase: lacksTrimmed, jitter: lacksTrimmed ? environment.jitter() : 0)
-      }
-      return .hadNothingButRefused(refusal, jitter: environment.jitter())
-    }
-    if session.pushesInARow == 0 { stored = try store.storedVersionVector() }
-    try report(.syncing)
-    let id = try store.replicaID()
-    try CrashPoint.reach(.pushBeforeSend)
-    do {
-      let receipt = try await remote.push(operations)
-      try CrashPoint.reach(.pushAfterSend)
-      // Another engine may have changed it, and the numbers with it.
-      if try store.replicaID() == id {
-        try store.noteAccepted(of: operations.heads[id], by: remote.id)
-        confirmed = (session.epoch, id, max(operations.heads[id], confirmed.sequence))
-      }
-      status.update {
-        $0.pushed += min(max(receipt.accepted, 0), operations.count)
-        $0.lastError = session.refusal?.error
-      }
-      pushBytes = min(pushBytes * 2, environment.pushBytes)
-      return .pushed(operations.heads, receipt)
-    } catch let error as RemoteError {
-      if error.code == .tooLarge, operations.count > 1 {
-        // Of what it was, which may be far less than it could have been.
-        pushBytes = max(min(pushBytes, operations.byteCount) / 2, 1)
-        return try await push()
-      }
-      // Of what a base stands for, the remote has no operation to compare with. Once that is known, no gap is
-      // to be expected any more.
-      if error.code == .sequenceGap, error.replica == id, let sequence = error.sequence,
-        confirmed.sequence < session.heads[id], sequence <= session.heads[id]
-      {
-        confirmed = (session.epoch, id, session.heads[id])
-        return try await push()
-      }
-      // What others wrote can't be mended here, and must not keep back what is written here.
-      let refused = error.replica ?? (operations.count == 1 ? operations[0].envelope.replica : nil)
-      if let refused, refused != id, operations.heads[refused] > 0,
-        !error.isTransient, error.code != .sequenceGap
-      {
-        // Not as this replica's own, which would be given another time.
-        let code = error.code == .timeAhead ? .timeNotIncreasing : error.code
-        notCarried[refused] = RemoteError(
-          code, error.message, replica: refused, sequence: error.sequence)
-        return try await push()
-      }
-      if error.code == .sequenceConflict, refused == id,
-        try await changeID(remote.greet(), conflict: error.sequence)
-      {
-        return .didChangeID
-      }
-      // Where it was set since the greeting, what is written from here on goes by it too.
-      if error.code == .timeAhead, let now = error.nowMilliseconds { try correctClock(now) }
-      return .failed(error, jitter: environment.jitter())
-    }
-  }
-
-  /// What the remote holds, less its newest operation of this replica where that may be someone
-  /// else's: a copy of this database has the same id and counts on, and so can a peer that lies. It
-  /// is pushed again, and acknowledged only if it is the same.
-  private func headsToConfirm() throws -> VersionVector {
-    var heads = session.heads
-    let id = try store.replicaID()
-    if confirmed.epoch != session.epoch || confirmed.id != id { confirmed = (session.epoch, id, 0) }
-    if heads[id] > confirmed.sequence { heads[id] -= 1 }
-    return heads
-  }
-
-  /// The same, as if the remote had all of everybody of whom it has what there was when the pushes began.
-  private func withoutNew(_ heads: VersionVector) throws -> VersionVector {
-    var wanted = heads
-    for (replica, sequence) in try store.storedVersionVector().sequences
-    where sequence > heads[replica] && heads[replica] >= stored[replica] {
-      wanted[replica] = VersionVector.maximumSequence
-    }
-    return wanted
   }
 
   private func checkClock(_ milliseconds: Int64) throws {
@@ -461,7 +354,7 @@ public actor SyncEngine {
     do { try report(.waiting) } catch { status.update { $0.phase = .waiting } }
   }
 
-  private func report(_ phase: SyncStatus.Moment.Phase) throws {
+  func report(_ phase: SyncStatus.Moment.Phase) throws {
     let mine = try store.versionVector()
     let unpushed = mine.sequences.reduce(0) { sum, entry in
       sum + Int(max(entry.value, session.heads[entry.key]) - session.heads[entry.key])
