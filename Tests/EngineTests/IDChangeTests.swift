@@ -151,7 +151,7 @@ import Testing
         try await phone.syncOnce()
         try await write(copy, "x")
         _ = try copy.replica.store.offer(
-          lackedBy: VersionVector(), maximumBytes: .max, to: "another")
+          lackedBy: VersionVector(), repeating: [], maximumBytes: .max, to: "another")
         let id = try copy.replica.store.replicaID()
         let error = await #expect(throws: RemoteError.self) { try await copy.syncOnce() }
         #expect(error?.code == .sequenceConflict && error?.replica == id)

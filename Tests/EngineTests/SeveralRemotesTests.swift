@@ -153,6 +153,38 @@ import Testing
     #expect(try c.replica.store.canonicalState() == b.replica.store.canonicalState())
   }
 
+  @Test func `what one copy wrote last is not pushed on top of another copy's`() async throws {
+    let (first, second) = (MemoryRemote(id: "1"), MemoryRemote(id: "2"))
+    let c = try await Phone { _ in [first] }
+    let b = try await Phone { _ in [first, second] }
+    for number in 1...4 {
+      try await c.execute("INSERT INTO item VALUES ('\(number)', 'one copy', 1)")
+      try await c.syncOnce()
+    }
+    try await b.engines[0].syncOnce()
+    // The other copy wrote less, and earlier.
+    let author = try c.replica.store.replicaID()
+    let start = first.operations[0].envelope.time.milliseconds - 60_000
+    let copies = (1...2).map { number in
+      SyncOperation(
+        .init(
+          replica: author, sequence: UInt64(number),
+          time: HybridTime(milliseconds: start + Int64(number))), body: [])
+    }
+    _ = try await second.push(copies)
+    try await b.execute("INSERT INTO item VALUES ('b', 'from b', 1)")
+    let error = await #expect(throws: RemoteError.self) { try await b.engines[1].syncOnce() }
+    #expect(error?.code == .sequenceConflict && error?.replica == author)
+    #expect(b.engines[1].status.current.phase == .waiting)
+    // From here on it is known.
+    try await b.engines[1].syncOnce()
+    let fork = ReplicaFork(remote: "2", replica: author, sequence: 1)
+    #expect(b.engines[1].status.current.forks == [fork])
+    #expect(second.operations.filter { $0.envelope.replica == author } == copies)
+    // It keeps back nothing else.
+    #expect(second.operations.contains { $0.envelope.replica != author })
+  }
+
   @Test func `a remote that is forgotten and used all the same loses and doubles nothing`()
     async throws
   {

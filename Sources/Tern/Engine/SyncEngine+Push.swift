@@ -5,9 +5,9 @@ extension SyncEngine {
   struct PushState {
     /// Halved while the remote finds a push too large.
     var bytes: Int
-    /// Up to where the remote of that epoch is known to hold this replica's own operations, and not
-    /// others under the same numbers.
-    var confirmed = (epoch: "", id: ReplicaID?.none, sequence: UInt64(0))
+    /// Up to where the remote of that epoch is known to hold each author's operations as this replica
+    /// does, and not others under the same numbers.
+    var confirmed = (epoch: "", id: ReplicaID?.none, heads: VersionVector())
     /// What there was when the pushes in a row began.
     var stored = VersionVector()
     /// Authors of whom the remote refused something, which another replica brought: until the next
@@ -27,8 +27,10 @@ extension SyncEngine {
     var heads = try headsToConfirm()
     for replica in pushes.notCarried.keys { heads[replica] = VersionVector.maximumSequence }
     let wanted = session.hasPushedMany ? try withoutNew(heads) : heads
+    let unconfirmed = session.heads.sequences.filter { $0.value > pushes.confirmed.heads[$0.key] }
     let operations = try store.offer(
-      lackedBy: wanted, maximumBytes: pushes.bytes, to: remote.id)
+      lackedBy: wanted, repeating: Set(unconfirmed.keys), maximumBytes: pushes.bytes,
+      to: remote.id)
     if operations.isEmpty { return try nothingToPush(heads, hasLeftSome: wanted != heads) }
     if session.pushesInARow == 0 { pushes.stored = try store.storedVersionVector() }
     try report(.syncing)
@@ -40,8 +42,7 @@ extension SyncEngine {
       // Another engine may have changed it, and the numbers with it.
       if try store.replicaID() == id {
         try store.noteAccepted(of: operations.heads[id], by: remote.id)
-        let sequence = max(operations.heads[id], pushes.confirmed.sequence)
-        pushes.confirmed = (session.epoch, id, sequence)
+        noteConfirmed(operations.heads)
       }
       status.update {
         $0.pushed += min(max(receipt.accepted, 0), operations.count)
@@ -70,7 +71,8 @@ extension SyncEngine {
       return .hadNothingToPush(
         needsBase: lacksTrimmed, jitter: lacksTrimmed ? environment.jitter() : 0)
     }
-    return .hadNothingButRefused(refusal, jitter: environment.jitter())
+    return .hadNothingButRefused(
+      refusal, needsBase: lacksTrimmed && remote.keepsSnapshots, jitter: environment.jitter())
   }
 
   /// - Returns: `nil` to push again.
@@ -84,10 +86,10 @@ extension SyncEngine {
     }
     // Of what a base stands for, the remote has no operation to compare with. Once that is known, no
     // gap is to be expected any more.
-    if error.code == .sequenceGap, error.replica == id, let sequence = error.sequence,
-      pushes.confirmed.sequence < session.heads[id], sequence <= session.heads[id]
+    if error.code == .sequenceGap, let author = error.replica, let sequence = error.sequence,
+      pushes.confirmed.heads[author] < session.heads[author], sequence <= session.heads[author]
     {
-      pushes.confirmed = (session.epoch, id, session.heads[id])
+      pushes.confirmed.heads[author] = session.heads[author]
       return nil
     }
     // What others wrote can't be mended here, and must not keep back what is written here.
@@ -111,16 +113,24 @@ extension SyncEngine {
     return .failed(error, jitter: environment.jitter())
   }
 
+  /// From the remote, or to it.
+  func noteConfirmed(_ heads: VersionVector) {
+    for (author, sequence) in heads.sequences {
+      pushes.confirmed.heads[author] = max(pushes.confirmed.heads[author], sequence)
+    }
+  }
+
   /// What the remote holds, less its newest operation of this replica where that may be someone
   /// else's: a copy of this database has the same id and counts on, and so can a peer that lies. It
-  /// is pushed again, and acknowledged only if it is the same.
+  /// is pushed again, and acknowledged only if it is the same. Of others that is done where there is more
+  /// to push of them: two copies of one database may have met this device by two remotes.
   private func headsToConfirm() throws -> VersionVector {
     var heads = session.heads
     let id = try store.replicaID()
     if pushes.confirmed.epoch != session.epoch || pushes.confirmed.id != id {
-      pushes.confirmed = (session.epoch, id, 0)
+      pushes.confirmed = (session.epoch, id, VersionVector())
     }
-    if heads[id] > pushes.confirmed.sequence { heads[id] -= 1 }
+    if heads[id] > pushes.confirmed.heads[id] { heads[id] -= 1 }
     return heads
   }
 

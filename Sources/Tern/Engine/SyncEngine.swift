@@ -112,6 +112,19 @@ public actor SyncEngine {
   }
 
   private func syncAlone() async throws {
+    do {
+      try await syncToTheEnd()
+    } catch is CancellationError {
+      status.update { $0.phase = .stopped }
+      throw CancellationError()
+    } catch {
+      let failure = remoteError(error)
+      status.update { ($0.phase, $0.lastError) = (.waiting, failure) }
+      throw error
+    }
+  }
+
+  private func syncToTheEnd() async throws {
     begin()
     var action = session.firstAction
     while action != .listen {
@@ -326,6 +339,8 @@ public actor SyncEngine {
       var next = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor)
       next.excluded = own
       let summary = try store.merge(page, from: next)
+      // What differed is known as a fork by now.
+      if pushes.confirmed.epoch == session.epoch { noteConfirmed(page.operations.heads) }
       status.update {
         $0.pulled += summary.mergedOperations
         $0.lastError = session.refusal?.error ?? page.withheld

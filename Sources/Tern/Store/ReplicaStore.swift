@@ -49,8 +49,13 @@ package protocol ReplicaStore: Sendable {
   /// ``ReplicaCounts/forks`` there. From now on that remote may hold
   /// what is returned, whatever becomes of the push, so no other remote's clock gives this
   /// replica's own operations in it new times. Costs no commit where all of them were offered before.
-  func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
-    -> [SyncOperation]
+  ///
+  /// - Parameter repeated: authors of whom, where the remote lacks anything, the last that it has comes
+  ///   first, as far as the log still has that.
+  func offer(
+    lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
+    to remoteID: String
+  ) throws -> [SyncOperation]
 
   /// Remembers that a remote acknowledged this replica's operations up to a sequence number. They
   /// keep their times for good, also where the remote is wiped and its clock set back (INV-11):

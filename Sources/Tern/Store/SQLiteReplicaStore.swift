@@ -284,19 +284,20 @@ package final class SQLiteReplicaStore: ReplicaStore {
     try transaction { try $0.save(place) }
   }
 
-  package func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
-    -> [SyncOperation]
-  {
+  package func offer(
+    lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
+    to remoteID: String
+  ) throws -> [SyncOperation] {
     let known = try read { transaction in
       let operations = try transaction.operations(
-        lackedBy: heads, at: remoteID, maximumBytes: maximumBytes)
+        lackedBy: heads, repeating: repeated, at: remoteID, maximumBytes: maximumBytes)
       return try transaction.isOffered(operations, to: remoteID) ? operations : nil
     }
     if let known { return known }
     // Read again: another remote's clock may have given them new times in between.
     return try transaction { transaction in
       let operations = try transaction.operations(
-        lackedBy: heads, at: remoteID, maximumBytes: maximumBytes)
+        lackedBy: heads, repeating: repeated, at: remoteID, maximumBytes: maximumBytes)
       if try !transaction.isOffered(operations, to: remoteID) {
         try transaction.saveOffer(operations.heads[transaction.ownID], to: remoteID)
       }

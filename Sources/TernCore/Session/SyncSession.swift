@@ -37,7 +37,7 @@ package struct SyncSession: Sendable {
     /// - Parameter refused: of what another one wrote.
     case leftSome(refused: RemoteError? = nil, jitter: Double = 0)
     /// It has all of this replica's own, and refused what another one wrote.
-    case hadNothingButRefused(RemoteError, jitter: Double)
+    case hadNothingButRefused(RemoteError, needsBase: Bool = false, jitter: Double)
     case didRestamp
     /// - Parameter withheld: why the remote gives everything but something.
     case pulled(VersionVector, hasMore: Bool, withheld: RemoteError? = nil, jitter: Double = 0)
@@ -179,9 +179,10 @@ package struct SyncSession: Sendable {
       if let repair = repair() { return repair }
       refuse(error, isOfOwn: false, jitter)
       return push()
-    case (.pushing, .hadNothingButRefused(let error, let jitter)):
+    case (.pushing, .hadNothingButRefused(let error, let needsBase, let jitter)):
       refuse(error, isOfOwn: false, jitter)
-      return pullOrListen()
+      if announced > pulledUpTo { return pull() }
+      return cutBase(needsBase, jitter) ?? listen()
     case (.restamping, .didRestamp): return push()
     case (.pulling, .pulled(let received, let hasMore, let withheld, let jitter)):
       isAtBeginning = false

@@ -76,7 +76,7 @@ extension ReplicaStoreConformance {
   private func offer(_ sequence: Int, of a: Peer, to remoteID: String) throws {
     let operations = try a.all().prefix(sequence)
     let offered = try a.store.offer(
-      lackedBy: sequence == 0 ? a.store.versionVector() : VersionVector(),
+      lackedBy: sequence == 0 ? a.store.versionVector() : VersionVector(), repeating: [],
       maximumBytes: operations.reduce(0) { $0 + $1.bytes.count }, to: remoteID)
     try requireEqual(.acknowledgedIsStored, offered, Array(operations), "what is offered")
   }

@@ -139,10 +139,13 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.withLock { $0.places[place.remoteID] = place }
   }
 
-  package func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
-    -> [SyncOperation]
-  {
-    state.withLock { $0.offer(lackedBy: heads, maximumBytes: maximumBytes, to: remoteID) }
+  package func offer(
+    lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
+    to remoteID: String
+  ) throws -> [SyncOperation] {
+    state.withLock {
+      $0.offer(lackedBy: heads, repeating: repeated, maximumBytes: maximumBytes, to: remoteID)
+    }
   }
 
   package func noteAccepted(of sequence: UInt64, by remoteID: String) throws {

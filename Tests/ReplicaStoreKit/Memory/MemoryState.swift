@@ -74,12 +74,15 @@ struct MemoryState: Sendable {
     return seen
   }
 
-  func operations(lackedBy heads: VersionVector, maximumBytes: Int) -> [SyncOperation] {
+  func operations(
+    lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID> = [], maximumBytes: Int
+  ) -> [SyncOperation] {
     var operations: [SyncOperation] = []
     var total = 0
     for (index, id) in authors.ids.enumerated() {
-      let known = Int(clamping: heads[id])
-      for operation in log(beforeFutureOf: index).dropFirst(known) {
+      let (known, log) = (Int(clamping: heads[id]), log(beforeFutureOf: index))
+      guard log.count > known else { continue }
+      for operation in log.dropFirst(repeated.contains(id) ? max(known - 1, 0) : known) {
         let (sum, isOver) = total.addingReportingOverflow(operation.bytes.count)
         if !operations.isEmpty, isOver || sum > maximumBytes { return operations }
         total = sum
@@ -91,14 +94,16 @@ struct MemoryState: Sendable {
   }
 
   /// The same for a push, without those of whom the remote has other operations.
-  mutating func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String)
-    -> [SyncOperation]
-  {
+  mutating func offer(
+    lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
+    to remoteID: String
+  ) -> [SyncOperation] {
     var heads = heads
     for author in (forks[remoteID] ?? [:]).keys {
       heads[authors.ids[author]] = VersionVector.maximumSequence
     }
-    let operations = operations(lackedBy: heads, maximumBytes: maximumBytes)
+    let operations = operations(
+      lackedBy: heads, repeating: repeated, maximumBytes: maximumBytes)
     offers[remoteID] = max(offers[remoteID] ?? 0, operations.heads[authors.ids[0]])
     return operations
   }

@@ -177,7 +177,7 @@ enum StoredSpecimen {
     var less = heads
     less[own] -= 2
     for (remote, heads) in [("https://example.org/spaces/home", heads), ("folder", less)] {
-      _ = try device.store.offer(lackedBy: heads, maximumBytes: .max, to: remote)
+      _ = try device.store.offer(lackedBy: heads, repeating: [], maximumBytes: .max, to: remote)
       try device.store.noteAccepted(of: heads[own], by: remote)
       try device.store.resetPlace(
         RemotePlace(
