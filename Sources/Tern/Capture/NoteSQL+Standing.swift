@@ -24,10 +24,15 @@ extension NoteSQL {
   /// tell, and the trigger notes all.
   private var isUnknown: String { shape.deletes.keepsContent ? "1" : isStateless }
 
-  fileprivate var isStateless: String {
-    let match = zip(keyNames, shape.keyColumns).map { "s.\($0) = r.\($1.quoted)" }
-    return "NOT EXISTS (SELECT 1 FROM \(rowTable) AS s "
-      + "WHERE \(match.joined(separator: " AND ")) AND s.life & 1)"
+  var isStateless: String {
+    "NOT EXISTS (SELECT 1 FROM \(rowTable) AS s WHERE \(isStateOfRow) AND s.life & 1)"
+  }
+
+  /// The condition that state `s` is row `r`'s. The sign keeps the affinity of the app's column off the
+  /// state's key, whose index could not be searched with one.
+  var isStateOfRow: String {
+    zip(keyNames, shape.keyColumns).map { "s.\($0) = +r.\($1.quoted)" }
+      .joined(separator: " AND ")
   }
 }
 

@@ -83,8 +83,9 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
     _ tell: @escaping (DatabaseFinding) throws -> Void
   ) throws -> [String: Int] {
     let findings = Findings(limit: limit, tell)
-    try ReadOnlyFile(path: path).read { db in
-      try Doctor(db, findings).run(path: path, files: files, other: other)
+    let file = ReadOnlyFile(path: path)
+    try file.read { db in
+      try Doctor(db, findings).run(path: file.path, files: files, other: other)
     }
     return findings.countsByName
   }

@@ -143,12 +143,11 @@ final class StateDoctor {
   /// Rows that no state and no note knows.
   private func checkUnsynced() throws {
     let keys = shape.keyColumns
-    let match = zip(sql.note.keyNames, keys).map { "r.\($0) = t.\($1.quoted)" }
     let scan = try transaction.statement(
       """
-      SELECT \(keys.map { "t.\($0.quoted)" }.joined(separator: ", "))
-      FROM \(shape.qualifiedName) AS t WHERE NOT EXISTS (
-        SELECT 1 FROM \(sql.note.rowTable) AS r WHERE \(match.joined(separator: " AND ")))
+      SELECT \(keys.map { "r.\($0.quoted)" }.joined(separator: ", "))
+      FROM \(shape.qualifiedName) AS r WHERE NOT EXISTS (
+        SELECT 1 FROM \(sql.note.rowTable) AS s WHERE \(sql.note.isStateOfRow))
       """)
     defer { scan.reset() }
     while try scan.step() {

@@ -26,7 +26,8 @@ public struct FileSizes: Hashable, Sendable, Codable {
   public var writeAheadLog: Int64
 
   package init(path: String) {
-    (database, writeAheadLog) = (Self.size(path), Self.size(path + "-wal"))
+    let file = ReadOnlyFile(path: path).path
+    (database, writeAheadLog) = (Self.size(file), Self.size(file + "-wal"))
   }
 
   private static func size(_ path: String) -> Int64 {

@@ -15,14 +15,19 @@ struct Installation {
   /// app declared them: those of every replica in the database, because a migration is of all of it.
   /// Does nothing when no migration is due.
   func prepare(for migrator: DatabaseMigrator?) throws {
-    guard let migrator, try isDue(migrator) else { return }
+    guard let migrator, try database.writeWithoutTransaction({ try isDue(migrator, $0) })
+    else { return }
+    var isLifted = false
     try database.writeWithoutTransaction { db in
       try transaction(db) { ending in
+        // Another process may have done it while this one waited for the lock.
+        isLifted = try isDue(migrator, db)
+        guard isLifted else { return .rollback }
         for installation in try [self] + others(db) { try installation.lift(db, ending) }
         return .commit
       }
     }
-    try restoringTriggers { try migrator.migrate(database) }
+    if isLifted { try restoringTriggers { try migrator.migrate(database) } }
   }
 
   /// One with the write lock from its beginning, which is run again without a write that ends it.
@@ -62,12 +67,10 @@ struct Installation {
     }
   }
 
-  private func isDue(_ migrator: DatabaseMigrator) throws -> Bool {
-    try database.writeWithoutTransaction { db in
-      let isComplete = try migrator.hasCompletedMigrations(db)
-      guard isComplete, migrator.eraseDatabaseOnSchemaChange else { return !isComplete }
-      return try migrator.hasSchemaChanges(db)
-    }
+  private func isDue(_ migrator: DatabaseMigrator, _ db: Database) throws -> Bool {
+    let isComplete = try migrator.hasCompletedMigrations(db)
+    guard isComplete, migrator.eraseDatabaseOnSchemaChange else { return !isComplete }
+    return try migrator.hasSchemaChanges(db)
   }
 
   private func dropTriggers(_ db: Database) throws {
@@ -90,16 +93,19 @@ struct Installation {
 
   /// Checks the schema against the database and puts tables and triggers in place, in one
   /// transaction.
-  func install() throws -> [TableSQL] {
+  ///
+  /// - Returns: the synced tables, and the checksum of the catalogue that has them.
+  func install() throws -> (sql: [TableSQL], catalogue: UInt32) {
     try restoringTriggers {
       try database.writeWithoutTransaction { db in
         try db.withoutForeignKeys {
-          var sql: [TableSQL] = []
+          var installed: (sql: [TableSQL], catalogue: UInt32) = ([], 0)
           try transaction(db) { ending in
-            sql = try installInTransaction(db, ending)
+            installed.sql = try installInTransaction(db, ending)
+            installed.catalogue = try Catalogue(db: db, tables: tables).checksum()
             return .commit
           }
-          return sql
+          return installed
         }
       }
     }

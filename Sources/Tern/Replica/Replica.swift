@@ -73,10 +73,10 @@ public final class Replica: Sendable {
     let installation = Installation(
       database: database, schema: schema, tables: tables, inboxLimits: inbox, makeID: makeID)
     try installation.prepare(for: migrator)
-    let sql = try installation.install()
+    let (sql, catalogue) = try installation.install()
     let store = SQLiteReplicaStore(
-      database: database, tables: tables, sql: sql, retention: logRetention, inboxLimits: inbox,
-      random: random)
+      database: database, tables: tables, sql: sql, catalogue: catalogue, retention: logRetention,
+      inboxLimits: inbox, random: random)
     return Replica(store: store, random: random)
   }
 

@@ -6,7 +6,7 @@ public struct SchemaError: Error, Hashable, Sendable {
     package enum Reason: String, Sendable {
       case missingTable, notATable, duplicateTable, noPrimaryKey, integerRowIDKey, nullableKey
       case unsupportedKey, uniqueBesideKey, unknownColumn, unsupportedRule, localWithoutDefault
-      case changedKey, changedRule, otherReplica, newerFormat, ambiguousColumn
+      case changedKey, changedRule, otherReplica, newerFormat, ambiguousColumn, renamedTable
     }
     package let reason: Reason
 
@@ -40,7 +40,11 @@ public struct SchemaError: Error, Hashable, Sendable {
     /// Values or deletes were merged by another rule. A new column for the new one begins empty: what a
     /// migration fills into a counter, every device counts as its own.
     public static let changedRule = Code(reason: .changedRule)
-    /// Another replica in the same database already syncs the table.
+    /// A synced table is gone, and this one has its key and its columns. Every device would adopt the rows of
+    /// a table that was renamed as its own: counters would be added up, old values written anew.
+    public static let renamedTable = Code(reason: .renamedTable)
+    /// Another replica in the same database already syncs the table, or one that it refers to by a foreign
+    /// key, or one that refers to it.
     public static let otherReplica = Code(reason: .otherReplica)
     /// A newer Tern stored a rule that this one does not know.
     public static let newerFormat = Code(reason: .newerFormat)

@@ -306,7 +306,7 @@ final class SnapshotLoad {
         of: column, showing: shown[column.name] ?? .null, from: old?.ifPresent, to: nil,
         in: transaction)
     }
-    if !content.isEmpty { try writer.write(key, content: content) }
+    if !content.isEmpty { try writer.change(key, content: content) }
   }
 
   private func noteOrphans() throws {

@@ -15,7 +15,7 @@ extension Replica {
   /// Each column gets the value that it had before, where what the operation wrote still stands; a
   /// column that was written since, by whomever, is left alone and reported. Counters get the
   /// opposite difference, and sets the opposite changes. What was inserted is deleted, unless it was
-  /// changed since; what was deleted comes back with all columns that travel, as far as they are
+  /// changed since, or rows that stay refer to it; what was deleted comes back with all columns that travel, as far as they are
   /// known. Extremes stay. Another call takes back the operation before; undoing is not itself undone.
   ///
   /// Seals what was written first. An operation is what one ``write(_:)`` did, or everything between two
@@ -25,8 +25,8 @@ extension Replica {
   /// Cost: one pass over the log's bytes; of more than 8 rows, every operation is decoded.
   ///
   /// - Returns: what was taken back; `nil` when the log has no further operation of this device.
-  /// - Throws: `DatabaseError` for what the tables refuse, e.g. a row that others refer to, with
-  ///   nothing taken back; ``ReplicaError``.
+  /// - Throws: `DatabaseError` for what the tables refuse, e.g. a row that rows of a table refer to which is
+  ///   not synced, with nothing taken back; ``ReplicaError``.
   public func undo() async throws -> UndoneOperation? {
     let store = store
     let undone = try await BlockingWork.shared.run { try store.undo() }

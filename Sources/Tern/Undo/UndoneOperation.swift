@@ -32,7 +32,7 @@ public struct UndoneOperation: Hashable, Sendable {
 
   /// Why a column was left alone.
   public enum Reason: String, Hashable, Sendable {
-    /// Somebody wrote it, or the row, since.
+    /// Somebody wrote it, or the row, since, or a row that refers to it.
     case changedSince
     /// A greater or lesser value stays by its rule, whatever is written now.
     case extreme
