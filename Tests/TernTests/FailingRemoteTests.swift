@@ -72,6 +72,7 @@ final class FailingRemote: Remote {
   remote.fail(RemoteError(.unauthorized, "the token was revoked"))
   let error = await #expect(throws: RemoteError.self) { try await phone.engine.syncOnce() }
   #expect(error?.code == .unauthorized)
+  #expect(phone.engine.status.current.unpushed == 1)
 
   remote.fail(nil)
   try await phone.engine.syncOnce()
@@ -82,12 +83,12 @@ final class FailingRemote: Remote {
   let hourAgo: @Sendable () -> Int64 = {
     Int64(Date.now.timeIntervalSince1970 * 1000) - 3_600_000
   }
-  let phone = try await LibraryDevice(MemoryRemote(nowMilliseconds: hourAgo))
+  let remote = MemoryRemote(nowMilliseconds: hourAgo)
+  let phone = try await LibraryDevice(remote)
   try await phone.database.write { db in
     try db.execute(sql: "INSERT INTO book VALUES ('9780441172719', 'Dune')")
   }
   try await phone.engine.syncOnce()
-  let status = phone.engine.status.current
-  #expect(status.unpushed == 0)
-  #expect(try #require(status.clockOffset) < .seconds(-3500))
+  #expect(remote.operations.count == 1)
+  #expect(try #require(phone.engine.status.current.clockOffset) < .seconds(-3500))
 }
