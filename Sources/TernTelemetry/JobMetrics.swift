@@ -14,7 +14,7 @@ import TernJobs
 /// | --- | --- | --- | --- |
 /// | `tern.jobs.enqueued` | a counter | jobs | `kind` |
 /// | `tern.jobs.attempts` | a counter: attempts that ended | attempts | `kind`, `outcome` |
-/// | `tern.jobs.settled` | a counter: jobs with which nothing more happens by itself | jobs | `kind`, `outcome` |
+/// | `tern.jobs.settled` | a counter: jobs that go on no more | jobs | `kind`, `outcome` |
 /// | `tern.jobs.wait` | a timer: from when a job was due to its start | nanoseconds | `kind` |
 /// | `tern.jobs.run` | a timer: of a handler | nanoseconds | `kind`, `outcome` |
 /// | `tern.jobs.running` | a meter: handlers of this process | jobs | `kind` |

@@ -26,8 +26,8 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
 
   /// Reads a file that other processes may be writing to, as of one moment, and changes nothing.
   ///
-  /// Cost: about two passes over the file. In memory are one row, one operation and the answer;
-  /// meanwhile a write-ahead log cannot begin anew.
+  /// Blocks: not on the main actor. Cost: about two passes over the file. In memory are one row, one
+  /// operation and the answer; meanwhile a write-ahead log cannot begin anew.
   ///
   /// - Parameters:
   ///   - files: the folder of the jobs' files, where the queue was opened with another than its own.
@@ -64,7 +64,7 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
     (findings, remarks) = (broken, waiting)
   }
 
-  /// Tells findings and remarks as they are found.
+  /// Tells findings and remarks as they are found. Blocks: not on the main actor.
   ///
   /// - Parameter tell: what it throws ends the look.
   /// - Returns: by check how many there are in all.

@@ -90,8 +90,8 @@ public actor SyncEngine {
   /// a person who pulls to refresh. What is written meanwhile, as fast as the remote takes it, is left for the
   /// next. While ``run()`` goes on, that does it: at once, and not after its wait.
   ///
-  /// - Throws: the first failure: ``RemoteError``, ``MergeError``, `DatabaseError`,
-  ///   `CancellationError`; while ``run()`` goes on, always a ``RemoteError``, as ``status`` has it. Where the
+  /// - Throws: the first failure: ``RemoteError``, ``MergeError``, ``SnapshotError``, ``WireError``,
+  ///   `DatabaseError`, `CancellationError`; while ``run()`` goes on, always a ``RemoteError``, as ``status`` has it. Where the
   ///   remote asked to be left alone for a while, that is thrown, and the remote is not asked.
   public func syncOnce() async throws {
     while true {

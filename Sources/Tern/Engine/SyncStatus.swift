@@ -16,7 +16,7 @@ public final class SyncStatus: Observable, Sendable {
       case stopped
       /// Talking to the remote.
       case syncing
-      /// Everything here is there, and the other way round.
+      /// Both sides have the same operations.
       case upToDate
       /// After a failure, until the next attempt. Being offline is this. What the remote refuses
       /// to take, or withholds, keeps nothing else from being pulled meanwhile.

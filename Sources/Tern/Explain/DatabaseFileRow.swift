@@ -9,7 +9,9 @@ import TernDatabase
 /// print(try row.explanation())
 /// ```
 ///
-/// The file may be in use, and is not changed. `tern explain` and `tern history` print the same.
+/// The file may be in use, and is not changed. The initialiser, ``explanation(limit:)`` and
+/// ``history(after:limit:)`` read it, and block: not on the main actor. `tern explain` and
+/// `tern history` print the same.
 public struct DatabaseFileRow: Sendable {
   public let path: String
   /// The name of the replica that syncs the table.

@@ -23,9 +23,10 @@ public final class Replica: Sendable {
 
   /// Opens, or opens again, the replica in a database, off the caller's actor.
   ///
-  /// Seals what is noted, lifts the triggers, runs the migrator, puts the triggers back, compares
-  /// the schema with the tables, and adopts the rows of tables that were not synced before. What a
-  /// migration writes is not captured.
+  /// Where a migration is due, seals what is noted, lifts the triggers and runs the migrator: what a
+  /// migration writes is not captured. Then, at every opening, seals what is noted, compares the
+  /// schema with the tables, puts the triggers in place, and adopts the rows of tables that were not
+  /// synced before.
   ///
   /// Cost: the same however many rows there are; where a migration ran since the last opening, a look
   /// at every row.

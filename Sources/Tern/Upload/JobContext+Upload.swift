@@ -26,12 +26,18 @@ extension JobContext {
   ///     unless the network was away or changed meanwhile.
   /// - Returns: the answer with a status of 200 to 299, with its whole body; the same in every attempt. What may
   ///   not be what was hoped for is for ``upload(_:_:file:within:isolation:read:)``.
-  /// - Throws: `CancellationError` until there is an answer. ``HTTPProblem`` for every other status, without its
-  ///   texts, in which a service may repeat what it was sent, and ``HTTPError``, of which `.bodyTooLarge` is of
-  ///   an answer over the limit of ``BackgroundTransfers``, or over three quarters of
-  ///   ``JobLimits/checkpointBytes``, and permanent: each once: the attempt after the one that fails of it begins a new upload. ``JobFailure``
-  ///   where it took too long, or where the worker has no ``BackgroundTransfers``; ``JobQueueError``
-  ///   `.noSuchFile`, `.duplicateStep`, `.tooManyCheckpoints`, `.notRunning`, `.unreadable`; `DatabaseError`.
+  /// - Throws:
+  ///   - `CancellationError` until there is an answer.
+  ///   - ``HTTPProblem`` for every other status, without its texts, in which a service may repeat what it
+  ///     was sent.
+  ///   - ``HTTPError``. `.bodyTooLarge` is permanent: the answer is over the limit of
+  ///     ``BackgroundTransfers``, or over three quarters of ``JobLimits/checkpointBytes``.
+  ///   - ``JobFailure`` where it took too long, or where the worker has no ``BackgroundTransfers``.
+  ///   - ``JobQueueError`` `.noSuchFile`, `.duplicateStep`, `.tooManyCheckpoints`, `.notRunning`,
+  ///     `.unreadable`.
+  ///   - `DatabaseError`.
+  ///
+  ///   Each failure of an upload is thrown once; the next attempt begins a new upload.
   public func upload(
     _ name: String, _ request: HTTPRequest, file: String,
     within limit: Duration = .seconds(7 * 86_400)

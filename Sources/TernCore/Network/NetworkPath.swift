@@ -34,7 +34,8 @@ public struct NetworkPath: Hashable, Sendable {
   }
 }
 
-/// Tells of the network's changes: by rtnetlink on Linux, from a script in tests.
+/// Tells of the network's changes: by rtnetlink on Linux, `NWPathMonitor` on Apple platforms, a script
+/// in tests.
 public protocol NetworkPathSource: Sendable {
   /// What is known now.
   var path: NetworkPath { get }

@@ -9,6 +9,7 @@ import TernDatabase
 ///   $0.handle(ScanShelf.self) { job, context in try await scanner.scan(job, context) }
 /// }
 /// async let working: Void = worker.run()
+/// try await working  // without it the run is cancelled at the end of this scope
 /// ```
 ///
 /// One worker works on a database at a time, whatever the process; a kernel lock sees to it, so a

@@ -7,7 +7,8 @@ import TernCore
 /// ```swift
 /// let path = SystemPath.shared
 /// let transport = CheckingTransport(
-///   over: SystemTransport.shared, correcting: path, probe: ServerProbe("https://sync.example.org/health"))
+///   over: SystemTransport.shared, correcting: path,
+///   probe: ServerProbe("https://sync.example.org/health"))
 /// ```
 ///
 /// - An answer while there is said to be no route corrects that. Over plain HTTP, where a portal could have
