@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 import TernDatabase
 
@@ -476,7 +477,9 @@ public actor SyncEngine {
       $0.putAside = counts.groupsPutAside
       $0.firstPutAside = counts.firstPutAside
       $0.forks = counts.forks
-      if phase == .upToDate { $0.lastError = nil }
+      guard phase == .upToDate else { return }
+      $0.lastError = nil
+      $0.lastUpToDate = Date(timeIntervalSince1970: environment.wallClock() / .seconds(1))
     }
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 import TernDatabase
 import TernNetwork
@@ -7,6 +8,8 @@ import TernNetwork
 public struct SyncEnvironment: Sendable {
   /// By which the engine waits: after a failure, and between two looks for other processes' writes.
   public var clock: any Clock<Duration>
+  /// The time since 1970, for people alone: nothing is decided by it.
+  public var wallClock: @Sendable () -> Duration
   /// How long the engine waits after one failure, and after each that follows it.
   public var backoff: Backoff
   /// Draws a number from 0 to 1: the part of a wait that is waited.
@@ -32,14 +35,17 @@ public struct SyncEnvironment: Sendable {
   public var executor: any SerialExecutor
 
   public init(
-    clock: any Clock<Duration> = .continuous, backoff: Backoff = Backoff(),
-    // An injected default.
+    clock: any Clock<Duration> = .continuous,
+    // An injected default, as the one below.
+    wallClock: @escaping @Sendable () -> Duration = { .seconds(Date().timeIntervalSince1970) },
+    backoff: Backoff = Backoff(),
     jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
     path: any NetworkPathSource = SystemPath.shared,
     pollInterval: Duration = .seconds(1), pushBytes: Int = 1 << 20, snapshotPath: String? = nil,
     executor: (any SerialExecutor)? = nil
   ) {
     self.clock = clock
+    self.wallClock = wallClock
     self.backoff = backoff
     self.jitter = jitter
     self.path = path
