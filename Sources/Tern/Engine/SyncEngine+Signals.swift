@@ -139,9 +139,18 @@ extension SyncEngine {
   }
 
   /// What is not the remote's own word: the database's errors and operations that cannot merge.
-  func remoteError(_ error: any Error) -> RemoteError {
+  ///
+  /// - Parameter action: what threw it, where that was one of the session's.
+  func remoteError(_ error: any Error, of action: SyncSession.Action? = nil) -> RemoteError {
     if let error = error as? RemoteError { return error }
+    if let error = error as? MergeError, error.code == .foreignOwn {
+      return RemoteError(
+        .foreignOwn, error.description, replica: error.replica, sequence: error.sequence)
+    }
+    if case .loadSnapshot = action, SnapshotExchange.isLasting(error) {
+      return RemoteError(.snapshotUnloadable, "\(error)")
+    }
     let isPassing = (error as? DatabaseError)?.passes ?? false
-    return RemoteError(isPassing ? .busy : .local, String(describing: error))
+    return RemoteError(isPassing ? .busy : .local, "\(error)")
   }
 }

@@ -187,7 +187,7 @@ public actor SyncEngine {
       } catch is CancellationError {
         return
       } catch {
-        event = .failed(remoteError(error), jitter: environment.jitter())
+        event = .failed(remoteError(error, of: action), jitter: environment.jitter())
       }
       if case .failed(let error, _) = event {
         failure = error
