@@ -104,6 +104,23 @@ public struct RemoteError: Error, Hashable, Sendable {
   }
 }
 
+extension RemoteError: AdvisingError {
+  /// What it says to a job that syncs.
+  public var advice: FailureAdvice {
+    switch code {
+    case .unreachable, .busy: .unreachable
+    // Without a time it may be the disk that is full, which no silence mends.
+    case .unavailable: retryAfter.map { .limited(delay: $0) } ?? .failed
+    case .unexpectedAnswer: .failed
+    default: .permanent
+    }
+  }
+}
+
 extension RemoteError: CustomStringConvertible {
   public var description: String { "\(message) (\(code.rawValue))" }
+}
+
+extension RemoteError.Code: CustomStringConvertible {
+  public var description: String { rawValue }
 }

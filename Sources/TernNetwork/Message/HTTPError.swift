@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why an exchange came to no answer, or its body to no end.
@@ -133,4 +134,12 @@ extension HTTPError: CustomStringConvertible {
     case .fileChanged: "a file of the request has changed"
     }
   }
+}
+
+extension HTTPError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension HTTPError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

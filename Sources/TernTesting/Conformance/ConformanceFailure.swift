@@ -1,3 +1,5 @@
+import Foundation
+
 /// What an implementation did that its protocol rules out.
 public struct ConformanceFailure: Error, Hashable, Sendable {
   public let invariant: Invariant
@@ -12,6 +14,10 @@ public struct ConformanceFailure: Error, Hashable, Sendable {
 
 extension ConformanceFailure: CustomStringConvertible {
   public var description: String { "\(invariant): \(message)" }
+}
+
+extension ConformanceFailure: LocalizedError {
+  public var errorDescription: String? { description }
 }
 
 func require(
