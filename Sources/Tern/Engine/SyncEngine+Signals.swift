@@ -45,7 +45,7 @@ extension SyncEngine {
   }
 
   func followNetwork(from generation: UInt64, _ signals: SyncSignals) async {
-    for await path in environment.path.changes()
+    for await path in environment.network.changes()
     where path.generation != generation && path.mayHaveRoute {
       signals.send(.networkChanged)
     }
@@ -53,7 +53,7 @@ extension SyncEngine {
 
   func followRemote(_ openings: AsyncStream<Void>, _ signals: SyncSignals) async {
     for await _ in openings {
-      let generation = environment.path.path.generation
+      let generation = environment.network.path.generation
       await withTaskGroup(of: Bool.self) { group in
         group.addTask { await self.followPositions(signals) }
         group.addTask { await self.waitForOtherNetwork(than: generation, signals) }
@@ -82,7 +82,7 @@ extension SyncEngine {
 
   /// A stream that began on another network may never end by itself.
   private func waitForOtherNetwork(than generation: UInt64, _ signals: SyncSignals) async -> Bool {
-    for await path in environment.path.changes() where path.generation != generation {
+    for await path in environment.network.changes() where path.generation != generation {
       signals.send(.streamEnded(RemoteError(.unreachable, "the network changed")))
       return true
     }
@@ -139,9 +139,18 @@ extension SyncEngine {
   }
 
   /// What is not the remote's own word: the database's errors and operations that cannot merge.
-  func remoteError(_ error: any Error) -> RemoteError {
+  ///
+  /// - Parameter action: what threw it, where that was one of the session's.
+  func remoteError(_ error: any Error, of action: SyncSession.Action? = nil) -> RemoteError {
     if let error = error as? RemoteError { return error }
+    if let error = error as? MergeError, error.code == .foreignOwn {
+      return RemoteError(
+        .foreignOwn, error.description, replica: error.replica, sequence: error.sequence)
+    }
+    if case .loadSnapshot = action, SnapshotExchange.isLasting(error) {
+      return RemoteError(.snapshotUnloadable, "\(error)")
+    }
     let isPassing = (error as? DatabaseError)?.passes ?? false
-    return RemoteError(isPassing ? .busy : .local, String(describing: error))
+    return RemoteError(isPassing ? .busy : .local, "\(error)")
   }
 }

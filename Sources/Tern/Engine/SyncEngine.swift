@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 import TernDatabase
 
@@ -68,7 +69,7 @@ public actor SyncEngine {
     self.signals = signals
     let (openings, opener) = AsyncStream.makeStream(of: Void.self)
     let (refusals, refuser) = AsyncStream.makeStream(of: SyncSession.Refusal.self)
-    let generation = environment.path.path.generation
+    let generation = environment.network.path.generation
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followLocalWrites(signals) }
       group.addTask { await self.followOtherProcesses(signals) }
@@ -190,7 +191,7 @@ public actor SyncEngine {
       } catch is CancellationError {
         return
       } catch {
-        event = .failed(remoteError(error), jitter: environment.jitter())
+        event = .failed(remoteError(error, of: action), jitter: environment.jitter())
       }
       if case .failed(let error, _) = event {
         failure = error
@@ -380,11 +381,13 @@ public actor SyncEngine {
       $0.unpushed = unpushed
       $0.heldAside = counts.heldAside
       $0.largeRows = counts.largeRows
-      $0.deferred = counts.deferredOperations
-      $0.putAside = counts.groupsPutAside
+      $0.deferredOperations = counts.deferredOperations
+      $0.groupsPutAside = counts.groupsPutAside
       $0.firstPutAside = counts.firstPutAside
       $0.forks = counts.forks
-      if phase == .upToDate { $0.lastError = nil }
+      guard phase == .upToDate else { return }
+      $0.lastError = nil
+      $0.lastUpToDate = Date(timeIntervalSince1970: environment.wallClock() / .seconds(1))
     }
   }
 }

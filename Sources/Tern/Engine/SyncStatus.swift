@@ -1,3 +1,4 @@
+import Foundation
 import Observation
 import Synchronization
 
@@ -35,9 +36,9 @@ public final class SyncStatus: Observable, Sendable {
     /// Rows that are too large to travel, by table: make them shorter.
     public var largeRows: [String: Int] = [:]
     /// Operations that wait, in part, for a newer schema.
-    public var deferred = 0
+    public var deferredOperations = 0
     /// Groups of operations that cannot be read, or whose time has to come first, and wait whole.
-    public var putAside = 0
+    public var groupsPutAside = 0
     /// One of those, and why.
     public var firstPutAside: OperationPutAside?
     /// Replicas of whom a remote has other operations than are here, and takes and gives no more.
@@ -51,6 +52,9 @@ public final class SyncStatus: Observable, Sendable {
     public var idChange: ReplicaIDChange?
     /// Why the last attempt failed; `nil` after a success.
     public var lastError: RemoteError?
+    /// When this device and the remote last had the same, by ``SyncEnvironment/wallClock``; `nil`
+    /// while they have not since the engine was made.
+    public var lastUpToDate: Date?
     /// How far the remote's clock is ahead of this one's.
     public var clockOffset: Duration?
 
@@ -66,7 +70,11 @@ public final class SyncStatus: Observable, Sendable {
   private let registrar = ObservationRegistrar()
   private let state = Mutex(State())
 
-  init() {}
+  package init() {}
+
+  deinit {
+    for listener in state.withLock({ Array($0.listeners.values) }) { listener.finish() }
+  }
 
   /// The present moment; read inside `withObservationTracking` it is observed.
   public var current: Moment {
@@ -74,7 +82,8 @@ public final class SyncStatus: Observable, Sendable {
     return state.withLock { $0.moment }
   }
 
-  /// The present moment and every later one; who reads slowly sees the newest.
+  /// The present moment and every later one; who reads slowly sees the newest. Ends when nobody
+  /// has the engine or this status any more; who reads keeps neither.
   public var updates: AsyncStream<Moment> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let id = state.withLock { state in
@@ -89,15 +98,16 @@ public final class SyncStatus: Observable, Sendable {
     }
   }
 
-  func update(_ change: (inout Moment) -> Void) {
-    var moment = state.withLock { $0.moment }
-    let old = moment
-    change(&moment)
-    guard moment != old else { return }
-    registrar.withMutation(of: self, keyPath: \.current) {
-      state.withLock { $0.moment = moment }
+  package func update(_ change: (inout Moment) -> Void) {
+    let (moment, listeners) = state.withLock { state in
+      let old = state.moment
+      change(&state.moment)
+      return (state.moment, state.moment == old ? nil : Array(state.listeners.values))
     }
-    let listeners = state.withLock { $0.listeners.values.map { $0 } }
+    guard let listeners else { return }
+    // Stored before: whoever is told looks again at once, on another thread perhaps, and is told of
+    // nothing more until it has.
+    registrar.withMutation(of: self, keyPath: \.current) {}
     for listener in listeners { listener.yield(moment) }
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a row cannot be looked up or placed.
@@ -40,4 +41,12 @@ extension RowLookupError: CustomStringConvertible {
 extension RowLookupError: AdvisingError {
   /// The call has to change first.
   public var advice: FailureAdvice { .permanent }
+}
+
+extension RowLookupError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension RowLookupError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

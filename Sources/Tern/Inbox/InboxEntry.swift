@@ -79,3 +79,11 @@ extension InboxError: AdvisingError {
   /// What is in the inbox or in the table has to change first.
   public var advice: FailureAdvice { .permanent }
 }
+
+extension InboxError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension InboxError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
+}

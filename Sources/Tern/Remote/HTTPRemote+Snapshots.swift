@@ -25,7 +25,7 @@ extension HTTPRemote {
           throw RemoteError(.unexpectedAnswer, "the server misses parts that were not offered")
         }
         return upload
-      } catch let error as RemoteError where error.code.rawValue == "not-found" {
+      } catch let error as RemoteError where error.code == .notFound {
         throw RemoteError(.snapshotsUnsupported, error.message)
       }
     }

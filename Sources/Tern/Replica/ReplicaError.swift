@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a replica cannot be used.
@@ -48,4 +49,12 @@ extension ReplicaError: CustomStringConvertible {
 extension ReplicaError: AdvisingError {
   /// The database, the name or the app has to change first.
   public var advice: FailureAdvice { .permanent }
+}
+
+extension ReplicaError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension ReplicaError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

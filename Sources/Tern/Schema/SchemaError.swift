@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a table cannot sync as it is. Nothing of the database was changed but what the migrator did.
@@ -74,4 +75,12 @@ extension SchemaError: CustomStringConvertible {
 extension SchemaError: AdvisingError {
   /// The schema or the table has to change first.
   public var advice: FailureAdvice { .permanent }
+}
+
+extension SchemaError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension SchemaError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a snapshot was not cut or not loaded. The replica is as it was.
@@ -36,6 +37,14 @@ public struct SnapshotError: Error, Hashable, Sendable {
 
 extension SnapshotError: CustomStringConvertible {
   public var description: String { message }
+}
+
+extension SnapshotError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension SnapshotError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }
 
 extension SnapshotError: AdvisingError {

@@ -371,7 +371,8 @@ extension RemoteError {
   /// go well.
   fileprivate var refusesPushAlone: Bool {
     switch code {
-    case .local, .busy, .unauthorized, .unreachable, .sequenceGap: false
+    case .local, .foreignOwn, .snapshotUnloadable, .busy: false
+    case .unauthorized, .unreachable, .sequenceGap: false
     // Otherwise it asked to be left alone.
     case .unavailable: retryAfter == nil
     default: true

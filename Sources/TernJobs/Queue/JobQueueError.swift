@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a queue did not do what was asked. Nothing of it was done.
@@ -97,4 +98,12 @@ extension JobQueueError: AdvisingError {
     default: .permanent
     }
   }
+}
+
+extension JobQueueError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension JobQueueError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

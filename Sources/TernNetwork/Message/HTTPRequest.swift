@@ -1,3 +1,5 @@
+import Foundation
+
 /// One request and how long its exchange may take.
 ///
 /// Its description shows the method and the origin only: paths, queries, values of header fields
@@ -28,7 +30,7 @@ public struct HTTPRequest: Sendable {
 
   /// What follows the head, always sent with its `Content-Length`.
   public enum Body: Hashable, Sendable {
-    case none
+    case empty
     case bytes([UInt8])
     /// Pieces one after the other. Files are read while they are sent, 64 KiB at a time, so that a
     /// body of any length takes no more memory.
@@ -45,7 +47,7 @@ public struct HTTPRequest: Sendable {
   public var body: Body
 
   /// From ``HTTPTransport/send(_:)`` to the body's last byte; `nil` for no limit.
-  public var deadline: Duration?
+  public var timeout: Duration?
   /// The longest silence, from the beginning, in which no byte moves in either direction; `nil`
   /// for no limit. Time in which the reader of the body lets it wait is not counted. A byte that is sent moves
   /// when the system takes it: how it goes on from there is not seen.
@@ -60,16 +62,25 @@ public struct HTTPRequest: Sendable {
   package var needsNewConnection = false
 
   public init(
-    _ method: Method, _ url: String, headers: HTTPHeaders = [:], body: Body = .none,
-    deadline: Duration? = nil, idleTimeout: Duration? = nil
+    _ method: Method, _ url: String, headers: HTTPHeaders = [:], body: Body = .empty,
+    timeout: Duration? = nil, idleTimeout: Duration? = nil
   ) {
     self.method = method
     self.url = url
     self.headers = headers
     self.body = body
-    self.deadline = deadline
+    self.timeout = timeout
     self.idleTimeout = idleTimeout
     isRepeatable = method.isIdempotent
+  }
+
+  public init(
+    _ method: Method, _ url: URL, headers: HTTPHeaders = [:], body: Body = .empty,
+    timeout: Duration? = nil, idleTimeout: Duration? = nil
+  ) {
+    self.init(
+      method, url.absoluteString, headers: headers, body: body, timeout: timeout,
+      idleTimeout: idleTimeout)
   }
 }
 

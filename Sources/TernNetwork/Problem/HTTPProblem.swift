@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// A server's answer that it did not do what was asked, with the reason that it gave.
@@ -57,4 +58,8 @@ extension HTTPProblem: CustomStringConvertible {
     let reason = [title, detail].compactMap { $0 }.joined(separator: ": ")
     return "the server answered \(status)\(name)\(reason.isEmpty ? "" : ": " + reason)"
   }
+}
+
+extension HTTPProblem: LocalizedError {
+  public var errorDescription: String? { description }
 }

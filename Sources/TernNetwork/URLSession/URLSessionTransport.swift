@@ -66,7 +66,7 @@ public final class URLSessionTransport: HTTPTransport {
     guard let task = added else {
       throw HTTPError(.shutDown, origin: origin, "it takes no more requests")
     }
-    exchange.begin(task, deadline: request.deadline)
+    exchange.begin(task, timeout: request.timeout)
     let head = try await withTaskCancellationHandler {
       try await exchange.head.wait { task.resume() }
     } onCancel: {
@@ -114,7 +114,7 @@ extension HTTPRequest {
   /// `nil` for what the system sends from memory.
   fileprivate func upload(_ origin: Origin) throws(HTTPError) -> URLSessionUpload? {
     switch body {
-    case .none, .bytes: nil
+    case .empty, .bytes: nil
     case .segments, .form:
       try URLSessionUpload(BodySource(body.segments ?? [], origin: origin), origin: origin)
     }

@@ -74,11 +74,4 @@ public struct ServerLimits: Hashable, Sendable {
 
   public init() {}
 }
-
-extension RemoteError.Code {
-  /// The store has as many spaces as it may: use one that is there, or another server.
-  public static let tooManySpaces = Self(rawValue: "too-many-spaces")
-  /// As many replicas have written into the space as may: new ones need another.
-  public static let tooManyReplicas = Self(rawValue: "too-many-replicas")
-}
 #endif

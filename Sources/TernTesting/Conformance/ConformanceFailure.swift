@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// What an implementation did that its protocol rules out.
@@ -14,6 +15,10 @@ public struct ConformanceFailure: Error, Hashable, Sendable {
 
 extension ConformanceFailure: CustomStringConvertible {
   public var description: String { "\(invariant): \(message)" }
+}
+
+extension ConformanceFailure: LocalizedError {
+  public var errorDescription: String? { description }
 }
 
 package func require(

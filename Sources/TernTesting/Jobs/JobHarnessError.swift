@@ -1,3 +1,5 @@
+import Foundation
+
 /// Why a ``JobHarness`` could not do what was asked.
 public struct JobHarnessError: Error, Sendable {
   public struct Code: Hashable, Sendable {
@@ -29,4 +31,12 @@ extension JobHarnessError: CustomStringConvertible {
     let more = waits.count > 20 ? "\n  and \(waits.count - 20) more" : ""
     return "\(message) (\(code.reason.rawValue))\(shown)\(more)"
   }
+}
+
+extension JobHarnessError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension JobHarnessError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

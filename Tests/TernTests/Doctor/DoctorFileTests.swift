@@ -43,7 +43,7 @@ struct DoctorFileTests {
     #expect(diagnosis.findings == [])
     #expect(diagnosis.remarks.contains { $0.check == "notes" })
     let inspection = try DatabaseFileInspection(path: links + "/link.sqlite")
-    #expect(inspection.replicas[0].waitingNotes > 0)
+    #expect(inspection.replicas[0].unsealedNotes > 0)
     #expect(inspection.sizes.writeAheadLog > 0)
     #expect(try FileManager.default.contentsOfDirectory(atPath: links) == ["link.sqlite"])
   }

@@ -42,6 +42,24 @@ import Testing
     try await victim.checkIntact()
   }
 
+  @Test func `a run tells by its code that the remote holds what was never made here`() async throws
+  {
+    let victim = try await Victim(.memory)
+    let own = ScriptedRemote("another") { $0.heads = VersionVector([Victim.id: 1 << 40]) }
+    let engine = SyncEngine(
+      store: victim.store, remote: own, environment: SyncEnvironment(jitter: { 0 }))
+    await withDiscardingTaskGroup { group in
+      group.addTask { await engine.run() }
+      for await moment in engine.status.updates {
+        guard let error = moment.lastError else { continue }
+        #expect(error.code == .foreignOwn && error.replica == Victim.id && error.sequence ?? 0 > 0)
+        break
+      }
+      group.cancelAll()
+    }
+    try await victim.checkIntact()
+  }
+
   @Test func `a remote that refuses every id is believed three times`() async throws {
     let victim = try await Victim(.sqlite)
     let store = victim.store

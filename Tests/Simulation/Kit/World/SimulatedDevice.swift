@@ -104,13 +104,13 @@ final class SimulatedDevice: @unchecked Sendable {
     let replica = replica
     let jitter = SharedGenerator(SeededGenerator(seed: generator.next()))
     let isAlone = servers.count == 1
-    return SyncEngine(
-      store: replica.store, remote: remote,
-      environment: SyncEnvironment(
-        clock: clock, jitter: { jitter.fraction() }, path: network,
-        localWrites: { replica.localWrites.stream() },
-        didMerge: { if !isAlone { replica.localWrites.tell() } }, pollInterval: .seconds(5),
-        executor: executor))
+    var environment = SyncEnvironment(
+      clock: clock, jitter: { jitter.fraction() }, network: network,
+      localWrites: { replica.localWrites.stream() },
+      didMerge: { if !isAlone { replica.localWrites.tell() } }, pollInterval: .seconds(5),
+      executor: executor)
+    environment.wallClock = { [clock] in clock.now.offset }
+    return SyncEngine(store: replica.store, remote: remote, environment: environment)
   }
 
   /// Where its database was a copy.
@@ -214,7 +214,7 @@ final class SimulatedDevice: @unchecked Sendable {
     return engines.contains {
       guard let error = $0.status.current.lastError else { return false }
       return error.code == .sequenceConflict && error.replica == own
-        || error.code == .local && error.message.contains("this database never made")
+        || error.code == .foreignOwn
     }
   }
 
