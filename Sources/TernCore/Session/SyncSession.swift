@@ -181,7 +181,7 @@ package struct SyncSession: Sendable {
       return push()
     case (.pushing, .hadNothingButRefused(let error, let needsBase, let jitter)):
       refuse(error, isOfOwn: false, jitter)
-      if announced > pulledUpTo { return pull() }
+      if announced > greeted.pulledUpTo { return pull() }
       return cutBase(needsBase, jitter) ?? listen()
     case (.restamping, .didRestamp): return push()
     case (.pulling, .pulled(let received, let hasMore, let withheld, let jitter)):
