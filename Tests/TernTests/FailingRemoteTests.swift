@@ -44,7 +44,7 @@ final class FailingRemote: Remote {
   // Nothing but the network ends the wait before the test's time is up.
   let hour = Backoff(base: .seconds(3600), limit: .seconds(3600))
   let phone = try await LibraryDevice(
-    remote, SyncEnvironment(backoff: hour, jitter: { 1 }, path: network))
+    remote, SyncEnvironment(backoff: hour, jitter: { 1 }, network: network))
   try await phone.database.write { db in
     try db.execute(sql: "INSERT INTO book VALUES ('9780441172719', 'Dune')")
   }
