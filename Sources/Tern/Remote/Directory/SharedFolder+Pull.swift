@@ -26,6 +26,7 @@ extension SharedFolder {
       } catch let failure as UnreadableFile {
         // Those that sort behind it are given all the same.
         page.withheld = page.withheld ?? unreadable(failure.name, failure.reason)
+        if Planted.isActive(.unreadPassed) { place.given[replica] = end }
       }
     }
     page.cursor = place.cursor
