@@ -240,7 +240,7 @@ final class SimulatedDevice: @unchecked Sendable {
     return engines.contains {
       guard let error = $0.status.current.lastError else { return false }
       return error.code == .sequenceConflict && error.replica == own
-        || error.code == .foreignOwn
+        || error.code == .local && error.message.contains("this database never made")
     }
   }
 
