@@ -30,6 +30,7 @@ public final class JobQueue: Sendable {
   /// Starts of jobs whose end could not be written in this process, which lives.
   let leftBehind = Mutex<[JobID: Int]>([:])
   let copying: BlockingWork
+  let unsynced = UnsyncedLog()
   /// `nil` where nobody observes.
   let events: PendingEvents?
   /// Why some of what dead processes left could not be removed as this was opened. Nothing depends
@@ -123,6 +124,7 @@ public final class JobQueue: Sendable {
     arrivals = LocalWrites(tables: [JobTables.job]) { FileWatch.touch(lockPath) }
     copying = BlockingWork(executor: environment.fileExecutor)
     database.add(transactionObserver: arrivals, extent: .observerLifetime)
+    database.add(transactionObserver: unsynced, extent: .observerLifetime)
     events = PendingEvents(environment.observers, of: database)
   }
 

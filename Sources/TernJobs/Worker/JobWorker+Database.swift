@@ -104,8 +104,12 @@ extension JobQueue {
       return result
     }
     do {
+      try unsynced.mend(db)
       if isDurable { return try Durability.transact(db, written) }
-      return try durability.transactUnsynced(db, written)
+      let changes = db.totalChangesCount
+      let result = try durability.transactUnsynced(db, written)
+      if durability == .powerLoss, db.totalChangesCount != changes { unsynced.noteUnsynced() }
+      return result
     } catch {
       // Of a commit that failed too, and before anybody else has the connection.
       events?.drop(db)
