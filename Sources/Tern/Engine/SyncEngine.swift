@@ -22,8 +22,9 @@ public actor SyncEngine {
   var pushes: PushState
   /// Since it was up to date. A remote that refuses every id is believed no more.
   var idChanges = 0
-  /// The greatest time in the space at the greeting, where that is ahead of the remote's clock.
+  /// The greatest time in the space at the greeting, where that is ahead of the remote's clock, and that.
   private var newestMilliseconds: Int64?
+  private var greetedMilliseconds: Int64?
   /// The space's position when the log was last trimmed.
   private var trimmedAt: UInt64?
   /// A snapshot that can't be loaded here, and why. It is not fetched again, but another one is.
@@ -230,6 +231,7 @@ public actor SyncEngine {
       try checkOwn(greeting.heads)
       if let now = greeting.nowMilliseconds { try correctClock(now) }
       newestMilliseconds = greeting.newestMilliseconds
+      greetedMilliseconds = greeting.nowMilliseconds
       pushes.notCarried = [:]
       return .greeted(
         greeting, knownEpoch: try store.place(at: remote.id)?.epoch,
@@ -239,6 +241,7 @@ public actor SyncEngine {
       return .didReset
     case .push: return try await push()
     case .restamp(let now):
+      try checkClock(now)
       let accepted = session.heads[try store.replicaID()]
       try store.restamp(after: accepted, at: remote.id, nowMilliseconds: now)
       return .didRestamp
@@ -251,9 +254,7 @@ public actor SyncEngine {
         status.update { ($0.repairs, $0.differingTables) = ($0.repairs + 1, []) }
       }
       return .loadedSnapshot
-    case .cutSnapshot(let isBase):
-      try await snapshots.cut(heads: session.heads, isBase: isBase)
-      return .cutSnapshot
+    case .cutSnapshot(let isBase): return try await cutSnapshot(isBase: isBase)
     case .compareState(let other): return try await compare(with: other)
     case .wait, .listen: preconditionFailure("waiting and listening are the loop's own")
     }
@@ -266,8 +267,11 @@ public actor SyncEngine {
     {
       throw unloadable.error
     }
+    let said = [greetedMilliseconds, newestMilliseconds].compactMap { $0 }
+    let now = said.filter(HybridTime.believedMilliseconds.contains).max() ?? 0
     do {
-      try await snapshots.load(snapshot, epoch: session.epoch, isRepairing: isRepairing)
+      try await snapshots.load(
+        snapshot, epoch: session.epoch, nowMilliseconds: now, isRepairing: isRepairing)
     } catch {
       if SnapshotExchange.isLasting(error) {
         unloadable = (snapshot.id, error)

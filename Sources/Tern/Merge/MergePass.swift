@@ -15,6 +15,8 @@ final class MergePass {
   private let remoteMilliseconds: Int64
   private(set) var summary = MergeSummary()
   private var row = BodyRow()
+  /// By table, keys that its columns can hold since an upgrade, and that were in no state before.
+  private var newKeys: [Int64: Set<[UInt8]>] = [:]
   /// Of the remote that the page is from.
   private let forks: RemoteForks?
 
@@ -154,11 +156,13 @@ final class MergePass {
   {
     let stamp = Stamp(time: operation.envelope.time, author: author)
     let id = LogID(author: author, sequence: operation.envelope.sequence)
-    var known: Set<DeferredPart> = []
+    var (known, waiting): (Set<DeferredPart>, Set<DeferredPart>) = ([], [])
     try operation.forEachBlock { block, reader in
       let found = try merger(for: block)
       var mapping = found?.1.mapping(of: block)
       let isWholeBlock = parts.contains(.init(block))
+      let whole = mapping
+      let keyPart = DeferredPart(block, block.keyColumns[0])
       if let targets = mapping?.targets {
         if isWholeBlock { known.insert(.init(block)) }
         for (index, column) in block.columns.enumerated() {
@@ -173,18 +177,34 @@ final class MergePass {
         if !isWholeBlock { mapping?.isReplay = true }
       }
       let hasNews = isWholeBlock || mapping?.targets.contains { $0 != nil } ?? false
+      let hasKeys = !isWholeBlock && parts.contains(keyPart)
       while try reader.nextRow(&row, of: block) {
-        guard hasNews, let (merger, _) = found, let mapping,
-          try holds(row, of: block, id, merger)
-        else { continue }
+        guard hasNews || hasKeys, let (merger, _) = found, let mapping, let whole else { continue }
+        guard try holds(row, of: block, id, merger) else {
+          waiting.insert(keyPart)
+          continue
+        }
+        let isNew = try hasKeys && isNew(row, merger)
+        guard hasNews || isNew else { continue }
         try merger.merge(
           &row,
           .init(
-            stamp: stamp, turn: Turn(sequence: id.sequence, settled: 0), mapping: mapping,
-            concurrency: concurrency, isInGroup: false))
+            stamp: stamp, turn: Turn(sequence: id.sequence, settled: 0),
+            mapping: isNew ? whole : mapping, concurrency: concurrency, isInGroup: false))
       }
+      if hasKeys, found != nil { known.insert(keyPart) }
     }
-    return known
+    return known.subtracting(waiting)
+  }
+
+  /// Whether a row was put off because of its key: nothing of it is in the state, but what this pass
+  /// replayed.
+  private func isNew(_ row: BodyRow, _ merger: RowMerger) throws -> Bool {
+    let key = Array(row.packedKey)
+    if newKeys[merger.shape.id]?.contains(key) ?? false { return true }
+    guard try merger.writer.state(of: key) == nil else { return false }
+    newKeys[merger.shape.id, default: []].insert(key)
+    return true
   }
 
   /// Whether a row's key can stand in its table; puts the block's key column off where it cannot.

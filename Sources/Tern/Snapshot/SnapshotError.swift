@@ -6,6 +6,7 @@ public struct SnapshotError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
       case unsupported, largeRows, missingRows, incomplete, schemaMismatch, lacksOperations
+      case timeAhead
     }
     package let reason: Reason
 
@@ -23,6 +24,9 @@ public struct SnapshotError: Error, Hashable, Sendable {
     public static let schemaMismatch = Code(reason: .schemaMismatch)
     /// Operations are in this replica's state that the snapshot lacks and the log no longer has.
     public static let lacksOperations = Code(reason: .lacksOperations)
+    /// The snapshot's state has times more than five minutes ahead of this clock and the remote's: what
+    /// is written here would have to be later still.
+    public static let timeAhead = Code(reason: .timeAhead)
   }
 
   public let code: Code
@@ -79,6 +83,15 @@ package struct SnapshotSummary: Hashable, Sendable {
   }
 
   package var versionVector: VersionVector { VersionVector(heads.mapValues(\.sequence)) }
+
+  /// Whether some remote can have been told this by ``heads(at:)``.
+  func mayTell(_ told: VersionVector) -> Bool {
+    Set(heads.keys).union(told.sequences.keys).allSatisfy { author in
+      let merged = heads[author]?.sequence ?? 0
+      return told[author] == merged
+        || merged < told[author] && told[author] <= beginnings[author]?.sequence ?? 0
+    }
+  }
 
   /// What a remote is told that it holds: of a group that is not whole, only what the remote has of it.
   ///

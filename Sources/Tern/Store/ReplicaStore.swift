@@ -112,7 +112,7 @@ package protocol ReplicaStore: Sendable {
   /// - Throws: ``SnapshotError``, ``WireError``, ``MergeError`` where it holds more of this replica
   ///   than this replica made, and what `part` throws.
   func loadSnapshot(
-    from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
+    from origin: SnapshotOrigin?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary
 
   /// Up to which own operation the remote has said that it has them.
@@ -154,7 +154,7 @@ extension ReplicaStore {
   package func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?)
     throws -> SnapshotSummary
   {
-    try loadSnapshot(from: place, isRepairing: false, part)
+    try loadSnapshot(from: place.map { SnapshotOrigin(place: $0) }, isRepairing: false, part)
   }
 }
 
@@ -186,7 +186,7 @@ extension ReplicaStore {
   }
 
   package func loadSnapshot(
-    from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
+    from origin: SnapshotOrigin?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary {
     throw SnapshotError(.unsupported, "this store cannot load snapshots; use SQLiteReplicaStore")
   }
@@ -207,6 +207,19 @@ package struct RemotePlace: Hashable, Sendable {
     self.remoteID = remoteID
     self.epoch = epoch
     self.cursor = cursor
+  }
+}
+
+/// Where a snapshot comes from, and what the remote says of it.
+package struct SnapshotOrigin: Hashable, Sendable {
+  package var place: RemotePlace
+  /// Of every replica, the last operation that it holds; empty where that is not known.
+  package var heads = VersionVector()
+  /// The remote's clock, or the newest time that its space took, where that is later; 0 where it has none.
+  package var nowMilliseconds: Int64 = 0
+
+  package init(place: RemotePlace) {
+    self.place = place
   }
 }
 

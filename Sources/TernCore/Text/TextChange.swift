@@ -31,9 +31,11 @@ package enum TextChange: Hashable, Sendable {
     package static let removals = 1_000_000
     /// The most bytes that a column shows. What many devices wrote beyond is in the state.
     package static let shownBytes = 16 << 20
-    /// The most bytes of one text's state, and the most operations in it, that a snapshot brings.
+    /// The most bytes of one text's state, and the most operations and pieces in it, that a snapshot
+    /// brings.
     package static let foreignBytes = 64 << 20
     package static let foreignOperations = 4_000_000
+    package static let foreignPieces = 4_000_000
   }
 }
 

@@ -20,6 +20,43 @@ import Testing
     try await victim.checkIntact()
   }
 
+  /// A push that asks which operations the remote has answers for itself.
+  @Test(arguments: [.min, -1, 1 << 46 + 1, .max] as [Int64])
+  func `a clock that can't be stamps nothing again, whatever it answers`(_ now: Int64) async throws
+  {
+    let victim = try await Victim(.sqlite)
+    let log = try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+    let (greetings, greeter) = AsyncStream.makeStream(of: Void.self)
+    let remote = ScriptedRemote("hostile") {
+      $0.onGreet = { state in
+        greeter.yield()
+        state.pushes = 0
+        return RemoteGreeting(
+          epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 1,
+          heads: VersionVector([Victim.id: 1]))
+      }
+      $0.onPush = { state, _ in
+        if state.greetings % 2 == 0 { throw RemoteError(.timeAhead, "no", nowMilliseconds: now) }
+        throw RemoteError(.sequenceConflict, "no", replica: Victim.id, sequence: 1)
+      }
+    }
+    let engine = SyncEngine(
+      store: victim.store, remote: remote,
+      environment: SyncEnvironment(
+        backoff: Backoff(base: .milliseconds(10), limit: .milliseconds(10)), jitter: { 0 }))
+    await withDiscardingTaskGroup { group in
+      group.addTask { await engine.run() }
+      var count = 0
+      for await _ in greetings {
+        count += 1
+        if count == 4 { break }
+      }
+      group.cancelAll()
+    }
+    #expect(try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == log)
+    try await victim.checkIntact()
+  }
+
   @Test(arguments: ReplicaStoreKind.allCases, [UInt64(1) << 40, .max])
   func `heads that nobody can have hide nothing but themselves`(
     _ kind: ReplicaStoreKind, _ head: UInt64
