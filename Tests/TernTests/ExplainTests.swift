@@ -158,7 +158,7 @@ extension RowExplanation.Column {
     let (a, _) = try pairWithRow()
     let table = await #expect(throws: RowLookupError.self) { try await a.explain(table: "shelf") }
     #expect(table?.code == .unknownTable && table?.description.contains("shelf") ?? false)
-    for key: [Value] in [[], ["1", "2"], [nil]] {
+    for key: [Value] in [[], ["1", "2"], [.null]] {
       let error = await #expect(throws: RowLookupError.self) {
         try await a.replica.explain("book", key: key)
       }

@@ -49,7 +49,7 @@ extension ReplicaStoreConformance {
       .insert(["id": "3", "name": "again", "count": 2]), .delete(id: "4"),
       .update(["id": "1", "count": 0, "name": "a2"]))
     try c.commit(.insert(["id": "2", "low": 0]), .update(["id": "3", "count": 9]))
-    try a.commit(.update(["id": "1", "name": nil, "note": "a3", "high": 0.0, "low": -0.0]))
+    try a.commit(.update(["id": "1", "name": .null, "note": "a3", "high": 0.0, "low": -0.0]))
     return try [a, b, c].map { peer in
       try peer.all().filter { $0.envelope.replica == peer.id }
     }

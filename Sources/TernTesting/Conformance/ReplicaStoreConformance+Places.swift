@@ -37,7 +37,7 @@ extension ReplicaStoreConformance {
         isBehind ? ["1", "4", "2", "3"] : ["3", "1", "4", "2"], "two moves of one row")
     }
     // What is no key is a value like any other.
-    for value: Value in [nil, "", "no key", .blob([1]), .string(first.text)] {
+    for value: Value in [.null, "", "no key", .blob([1]), .string(first.text)] {
       try a.commit(.update(["id": "4", "place": value]))
       try meet(a, b)
       for peer in [a, b] {

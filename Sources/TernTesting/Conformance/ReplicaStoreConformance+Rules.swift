@@ -42,7 +42,7 @@ extension ReplicaStoreConformance {
       try requireEqual(.intentSurvives, try peer.value("1", "note"), "B2", "the other's column")
     }
     let values: [Value] = [
-      1, 1.0, 0.0, nil, -0.0, "", .blob([]), .blob([0, 255]), .text([0xFF]),
+      1, 1.0, 0.0, .null, -0.0, "", .blob([]), .blob([0, 255]), .text([0xFF]),
       .integer(.min), .integer(.max), .real(.infinity), .real(.leastNonzeroMagnitude),
     ]
     for value in values {
@@ -89,7 +89,7 @@ extension ReplicaStoreConformance {
 
   func checkExtremes() throws {
     let (a, b) = (try Peer(self, 1), try Peer(self, 2))
-    try a.commit(.insert(["id": "1", "high": nil, "low": nil]))
+    try a.commit(.insert(["id": "1", "high": .null, "low": .null]))
     try b.pull(from: a)
     // From SQLite's least to its greatest.
     let ordered: [Value] = [
@@ -104,7 +104,7 @@ extension ReplicaStoreConformance {
         try requireEqual(.intentSurvives, try peer.value("1", "low"), ordered[0], "the least")
       }
     }
-    try a.commit(.update(["id": "1", "high": nil, "low": nil]))
+    try a.commit(.update(["id": "1", "high": .null, "low": .null]))
     try requireEqual(
       .intentSurvives, try a.value("1", "high"), ordered.last, "a maximum that met NULL")
     try meet(a, b)
