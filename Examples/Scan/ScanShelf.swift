@@ -96,7 +96,7 @@ struct Scanner: Sendable {
     _ ticket: Talaria.Ticket, _ round: Int, _ context: JobContext
   ) async throws -> Talaria.News {
     try await context.step("stream \(round)") {
-      let left = try await context.deadline("stream \(round)", streamLimit)
+      let left = try await context.remaining("stream \(round)", of: streamLimit)
       let last = try await context.value("event \(round)", as: String.self)
       guard left > .zero,
         let (request, events) = try await service.events(ticket, after: last, within: left)

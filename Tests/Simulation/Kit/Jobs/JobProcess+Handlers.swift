@@ -126,7 +126,7 @@ extension JobProcess {
   }
 
   private func waitAtMost(_ seconds: Int, _ name: String, _ context: JobContext) async throws {
-    let left = try await context.deadline(name, .seconds(seconds))
+    let left = try await context.remaining(name, of: .seconds(seconds))
     try checkAlive()
     world.ledger.deadline(context.id.rawValue, name, seconds, left: left)
   }
