@@ -1,4 +1,5 @@
 import Foundation
+import TernTesting
 import Testing
 
 @testable import Tern

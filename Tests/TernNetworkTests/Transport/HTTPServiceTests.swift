@@ -1,5 +1,6 @@
 import Foundation
 import TernCore
+import TernTesting
 import Testing
 
 @testable import TernNetwork

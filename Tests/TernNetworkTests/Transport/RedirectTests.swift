@@ -1,5 +1,6 @@
 #if os(Linux)
 import Synchronization
+import TernTesting
 import Testing
 
 @testable import TernNetwork
