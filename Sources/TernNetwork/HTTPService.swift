@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```swift
 /// let service = HTTPService(url, headers: ["X-Device-ID": device])
-/// let request = try service.request(.get, "/v3/jobs/7", bearer: token, deadline: .seconds(60))
+/// let request = try service.request(.get, "/v3/jobs/7", bearer: token, timeout: .seconds(60))
 /// let job = try await service.answer(to: request).json(ScanJob.self)
 /// ```
 ///
@@ -31,14 +31,14 @@ public struct HTTPService: Sendable {
   ///   ``HTTPError/Code/invalidURL``.
   public func request(
     _ method: HTTPRequest.Method, _ reference: String, bearer: String? = nil,
-    body: HTTPRequest.Body = .none, deadline: Duration? = nil, idleTimeout: Duration? = nil
+    body: HTTPRequest.Body = .none, timeout: Duration? = nil, idleTimeout: Duration? = nil
   ) throws(HTTPError) -> HTTPRequest {
     guard let absolute = URL(string: reference, relativeTo: url)?.absoluteString else {
       throw HTTPError(.invalidURL, origin: nil, "it can't be read as a URL of the service")
     }
     try requireOwn(absolute)
     var request = HTTPRequest(
-      method, absolute, headers: headers, body: body, deadline: deadline, idleTimeout: idleTimeout)
+      method, absolute, headers: headers, body: body, timeout: timeout, idleTimeout: idleTimeout)
     if let bearer { request.headers["Authorization"] = "Bearer \(bearer)" }
     return request
   }

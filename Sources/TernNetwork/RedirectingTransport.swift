@@ -12,7 +12,7 @@ import Foundation
 ///   `User-Agent`.
 /// - Every other request is followed within its origin only, and only where the server wants the same one there:
 ///   307 and 308. Who answers it with another status may have done what it asks for.
-/// - ``HTTPRequest/deadline`` is for all requests together, ``HTTPRequest/idleTimeout`` and
+/// - ``HTTPRequest/timeout`` is for all requests together, ``HTTPRequest/idleTimeout`` and
 ///   ``HTTPRequest/connectTimeout`` for each.
 ///
 /// A redirect that is not followed is the answer: ``HTTPProblem`` with its status, from an ``HTTPService``.
@@ -36,7 +36,7 @@ public struct RedirectingTransport: HTTPTransport {
   }
 
   public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-    let (begin, whole) = (now(), request.deadline)
+    let (begin, whole) = (now(), request.timeout)
     var request = request
     for _ in 0..<limit {
       let answer = try await base.send(request)
@@ -46,10 +46,10 @@ public struct RedirectingTransport: HTTPTransport {
         let rest = whole - (now() - begin)
         guard rest > .zero else {
           throw HTTPError(
-            .deadlineExceeded, origin: try Origin(of: request.url),
+            .timedOut, origin: try Origin(of: request.url),
             "led here, and not done within \(whole)")
         }
-        request.deadline = rest
+        request.timeout = rest
       }
     }
     return try await base.send(request)

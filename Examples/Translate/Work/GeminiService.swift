@@ -96,7 +96,7 @@ struct GeminiService: Sendable {
       let request = try service.request(
         .post, "\(base)/v1beta/models/\(model):streamGenerateContent?alt=sse",
         body: .bytes(Array(JSONEncoder().encode(Asked(text, from: source, to: target)))),
-        deadline: .seconds(120), idleTimeout: .seconds(30))
+        timeout: .seconds(120), idleTimeout: .seconds(30))
       let opened = try await EventStream.open(request, over: service.transport)
       // No content: that, too, is nothing that the service says.
       guard let opened else { throw HTTPProblem(status: 204) }

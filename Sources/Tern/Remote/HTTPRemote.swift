@@ -91,7 +91,7 @@ extension HTTPRemote {
     HTTPRequest(
       method, id + path,
       headers: ["Authorization": "Bearer " + (try await currentToken())],
-      deadline: Limit.exchange, idleTimeout: Limit.idle)
+      timeout: Limit.exchange, idleTimeout: Limit.idle)
   }
 
   func exchange(_ request: HTTPRequest) async throws -> RemoteAnswer {

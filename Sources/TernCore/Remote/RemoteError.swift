@@ -8,7 +8,7 @@ public struct RemoteError: Error, Hashable, Sendable {
       self.rawValue = rawValue
     }
 
-    /// No answer came: no network, no server, a cut connection, a deadline. Try again.
+    /// No answer came: no network, no server, a cut connection, a timeout. Try again.
     public static let unreachable = Code(rawValue: "unreachable")
     /// Not the remote's: its URL is none that can be asked, without a scheme for example. Correct it.
     public static let invalidAddress = Code(rawValue: "invalid-address")

@@ -126,7 +126,7 @@ extension HTTPError {
   fileprivate var isOnTheWay: Bool {
     switch code {
     case .unresolvedHost, .unreachable, .connectTimeout, .connectionLost, .idleTimeout,
-      .deadlineExceeded, .tls, .invalidAnswer:
+      .timedOut, .tls, .invalidAnswer:
       true
     default: false
     }

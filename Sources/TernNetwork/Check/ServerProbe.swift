@@ -13,9 +13,9 @@ public struct ServerProbe: Sendable {
   ///   - url: of something small; the body is not read.
   ///   - status: over plain HTTP, what no portal says; without it one that shows its page itself is taken for
   ///     the server.
-  ///   - deadline: how long an answer may take, until nothing is taken to get through.
-  public init(_ url: String, status: Int? = nil, deadline: Duration = .seconds(5)) {
-    request = HTTPRequest(.get, url, deadline: deadline)
+  ///   - timeout: how long an answer may take, until nothing is taken to get through.
+  public init(_ url: String, status: Int? = nil, timeout: Duration = .seconds(5)) {
+    request = HTTPRequest(.get, url, timeout: timeout)
     // A connection that was kept may be one of a network that is gone.
     request.needsNewConnection = true
     self.status = status
@@ -56,7 +56,7 @@ extension ServerProbe {
   private static func verdict(_ error: HTTPError) -> Verdict {
     switch error.code {
     case .tls: .captive
-    case .unresolvedHost, .unreachable, .connectTimeout, .deadlineExceeded, .idleTimeout: .silent
+    case .unresolvedHost, .unreachable, .connectTimeout, .timedOut, .idleTimeout: .silent
     default: .unknown
     }
   }

@@ -45,7 +45,7 @@ public struct HTTPRequest: Sendable {
   public var body: Body
 
   /// From ``HTTPTransport/send(_:)`` to the body's last byte; `nil` for no limit.
-  public var deadline: Duration?
+  public var timeout: Duration?
   /// The longest silence, from the beginning, in which no byte moves in either direction; `nil`
   /// for no limit. Time in which the reader of the body lets it wait is not counted. A byte that is sent moves
   /// when the system takes it: how it goes on from there is not seen.
@@ -61,13 +61,13 @@ public struct HTTPRequest: Sendable {
 
   public init(
     _ method: Method, _ url: String, headers: HTTPHeaders = [:], body: Body = .none,
-    deadline: Duration? = nil, idleTimeout: Duration? = nil
+    timeout: Duration? = nil, idleTimeout: Duration? = nil
   ) {
     self.method = method
     self.url = url
     self.headers = headers
     self.body = body
-    self.deadline = deadline
+    self.timeout = timeout
     self.idleTimeout = idleTimeout
     isRepeatable = method.isIdempotent
   }

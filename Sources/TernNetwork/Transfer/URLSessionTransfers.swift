@@ -14,7 +14,7 @@ import FoundationNetworking
 ///   too, where tests run it over an ordinary session, which ends with its process.
 ///
 /// The system follows redirects of such an upload by itself. An answer from another origin than the request's is
-/// ``HTTPError/Code/otherOrigin``; what the request carried has been there. ``HTTPRequest/deadline``,
+/// ``HTTPError/Code/otherOrigin``; what the request carried has been there. ``HTTPRequest/timeout``,
 /// ``HTTPRequest/connectTimeout`` and ``HTTPRequest/isRepeatable`` have no counterpart here.
 public final class URLSessionTransfers: BackgroundTransfers {
   private let session: URLSession

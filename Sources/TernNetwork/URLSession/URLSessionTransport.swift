@@ -66,7 +66,7 @@ public final class URLSessionTransport: HTTPTransport {
     guard let task = added else {
       throw HTTPError(.shutDown, origin: origin, "it takes no more requests")
     }
-    exchange.begin(task, deadline: request.deadline)
+    exchange.begin(task, timeout: request.timeout)
     let head = try await withTaskCancellationHandler {
       try await exchange.head.wait { task.resume() }
     } onCancel: {

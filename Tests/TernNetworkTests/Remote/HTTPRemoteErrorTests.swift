@@ -100,7 +100,7 @@ struct HTTPRemoteErrorTests {
     "an exchange without an answer means that the remote is unreachable, and can be repeated",
     arguments: [
       HTTPError.Code.unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .tls,
-      .deadlineExceeded, .idleTimeout, .connectionLost, .invalidAnswer, .shutDown,
+      .timedOut, .idleTimeout, .connectionLost, .invalidAnswer, .shutDown,
     ])
   func unreachable(code: HTTPError.Code) async {
     let error = await error { _ in throw HTTPError(code, origin: nil, "for a test") }

@@ -99,7 +99,7 @@ struct HTTPRemoteTests {
     for try await position in remote.positions() { positions.append(position) }
     #expect(positions == [3, 5])
     let request = try #require(transport.requests.first)
-    #expect(request.deadline == nil)
+    #expect(request.timeout == nil)
     #expect(request.idleTimeout == .seconds(45))
     #expect(request.headers["Accept"] == "text/event-stream")
     #expect(request.headers["Accept-Encoding"] == "identity")

@@ -62,7 +62,7 @@ struct DeliveredRequestTests {
     }
     defer { server.stop() }
     let request = HTTPRequest(
-      .put, server.url, body: .segments([.file(FileSegment(file.path))]), deadline: .seconds(20))
+      .put, server.url, body: .segments([.file(FileSegment(file.path))]), timeout: .seconds(20))
     let error = try await errorOfSecond(request)
     #expect(error?.code == .connectionLost)
     #expect(error?.mayHaveArrived == true)
@@ -90,7 +90,7 @@ struct DeliveredRequestTests {
     }
     defer { server.stop() }
     let request = HTTPRequest(
-      .put, server.url, body: .segments([.file(FileSegment(file.path))]), deadline: .seconds(20))
+      .put, server.url, body: .segments([.file(FileSegment(file.path))]), timeout: .seconds(20))
     let error = try await errorOfSecond(request)
     #expect(error?.code == .fileChanged)
     #expect(error?.mayHaveArrived == false)
