@@ -31,7 +31,7 @@ public struct HTTPService: Sendable {
   ///   ``HTTPError/Code/invalidURL``.
   public func request(
     _ method: HTTPRequest.Method, _ reference: String, bearer: String? = nil,
-    body: HTTPRequest.Body = .none, timeout: Duration? = nil, idleTimeout: Duration? = nil
+    body: HTTPRequest.Body = .empty, timeout: Duration? = nil, idleTimeout: Duration? = nil
   ) throws(HTTPError) -> HTTPRequest {
     guard let absolute = URL(string: reference, relativeTo: url)?.absoluteString else {
       throw HTTPError(.invalidURL, origin: nil, "it can't be read as a URL of the service")

@@ -80,7 +80,7 @@ extension HTTPRequest {
     // What stands behind “#” is for the reader of the answer.
     next.url = String(target.prefix { $0 != "#" })
     guard to != from else { return next }
-    guard isReading, body == .none, from.scheme == "http" || to.scheme == "https"
+    guard isReading, body == .empty, from.scheme == "http" || to.scheme == "https"
     else { return nil }
     next.headers = HTTPHeaders(
       headers.fields.filter { Self.harmless.contains($0.name.lowercased()) })

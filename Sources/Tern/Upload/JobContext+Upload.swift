@@ -36,7 +36,7 @@ extension JobContext {
     _ name: String, _ request: HTTPRequest, file: String,
     within limit: Duration = .seconds(7 * 86_400)
   ) async throws -> HTTPResponse {
-    precondition(request.body == .none, "the file is the body of an upload")
+    precondition(request.body == .empty, "the file is the body of an upload")
     let end = try await transfer(name, by: UploadSystem.self, within: limit) { id, system in
       var request = request
       if request.headers["Idempotency-Key"] == nil {

@@ -28,7 +28,7 @@ public struct HTTPRequest: Sendable {
 
   /// What follows the head, always sent with its `Content-Length`.
   public enum Body: Hashable, Sendable {
-    case none
+    case empty
     case bytes([UInt8])
     /// Pieces one after the other. Files are read while they are sent, 64 KiB at a time, so that a
     /// body of any length takes no more memory.
@@ -60,7 +60,7 @@ public struct HTTPRequest: Sendable {
   package var needsNewConnection = false
 
   public init(
-    _ method: Method, _ url: String, headers: HTTPHeaders = [:], body: Body = .none,
+    _ method: Method, _ url: String, headers: HTTPHeaders = [:], body: Body = .empty,
     timeout: Duration? = nil, idleTimeout: Duration? = nil
   ) {
     self.method = method

@@ -114,7 +114,7 @@ extension HTTPRequest {
   /// `nil` for what the system sends from memory.
   fileprivate func upload(_ origin: Origin) throws(HTTPError) -> URLSessionUpload? {
     switch body {
-    case .none, .bytes: nil
+    case .empty, .bytes: nil
     case .segments, .form:
       try URLSessionUpload(BodySource(body.segments ?? [], origin: origin), origin: origin)
     }

@@ -60,7 +60,7 @@ struct LiveService {
 
   func send(
     _ method: HTTPRequest.Method, _ path: String, headers: HTTPHeaders = [:],
-    body: HTTPRequest.Body = .none
+    body: HTTPRequest.Body = .empty
   ) async throws -> Answer {
     let response = try await SystemTransport.shared.send(
       HTTPRequest(method, root + path, headers: headers, body: body, timeout: .seconds(60)))

@@ -183,7 +183,7 @@ struct TransportFailureTests {
     arguments: TransportKind.allCases, [true, false])
   func staleConnection(_ kind: TransportKind, isRepeatable: Bool) async throws {
     try kind.skip(.repetition)
-    for body in [HTTPRequest.Body.bytes([1, 2, 3]), .bytes([]), .none] {
+    for body in [HTTPRequest.Body.bytes([1, 2, 3]), .bytes([]), .empty] {
       try await send(over: kind, body, isRepeatable: isRepeatable)
     }
   }
