@@ -50,14 +50,14 @@ struct InspectReport {
       "clock     last time \(Self.time(replica.lastTimeMilliseconds)), corrected by "
         + "\(replica.clockCorrectionMilliseconds) ms",
       "log       \(replica.log.operations) operations, \(Self.bytes(replica.log.bytes))",
-      "notes     \(replica.waitingNotes) waiting for a seal",
+      "notes     \(replica.unsealedNotes) waiting for a seal",
       "held      \(Self.text(replica.heldAside))",
       "deferred  \(replica.deferredOperations) operations wait for a newer schema",
       "conflicts \(Self.text(replica.conflicts))",
     ]
     append(
       "put aside, whole", ["replica", "sequence", "reason"],
-      replica.putAside.map { [$0.replica, "\($0.sequence)", $0.reason] })
+      replica.groupsPutAside.map { [$0.replica, "\($0.sequence)", $0.reason] })
     append(
       "copies of a database", ["replica", "from", "another one at"],
       replica.forks.map { [$0.replica, "\($0.sequence)", $0.remote] })
@@ -66,7 +66,7 @@ struct InspectReport {
       replica.tables.map {
         [
           $0.name, "\($0.aliveRows)", "\($0.deadRows)", Self.text($0.heldAside),
-          "\($0.waitingNotes)", "\($0.largeRows)", $0.isSynced ? "" : "no longer synced",
+          "\($0.unsealedNotes)", "\($0.largeRows)", $0.isSynced ? "" : "no longer synced",
         ]
       })
     append(

@@ -36,7 +36,7 @@ struct InspectionTests {
       try b.merge(a.operationsWithBadEnd().all)
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
       let expected = try #require(try b.store.counts().firstPutAside)
-      #expect(replica.putAside == [expected])
+      #expect(replica.groupsPutAside == [expected])
       #expect(expected.replica == "\(ReplicaID(high: 0, low: 1))" && expected.sequence == 1)
       #expect(!expected.reason.isEmpty)
     }
@@ -77,12 +77,12 @@ struct InspectionTests {
       #expect(replica.log.operations == 3)
       #expect(replica.log.bytes > 0)
       #expect(replica.remotes.map(\.id) == ["peer"])
-      #expect(replica.waitingNotes == 1)
+      #expect(replica.unsealedNotes == 1)
       #expect(replica.conflicts["sameKey"] == 1)
       let tables = Dictionary(uniqueKeysWithValues: replica.tables.map { ($0.name, $0) })
       #expect(tables["book"]?.aliveRows == 2)
       #expect(tables["book"]?.deadRows == 1)
-      #expect(tables["shelf"]?.waitingNotes == 1)
+      #expect(tables["shelf"]?.unsealedNotes == 1)
       #expect(replica.storage.contains { $0.table == "grdb_tern_main_log" && $0.bytes > 0 })
       let json = try JSONEncoder().encode(inspection)
       #expect(try JSONDecoder().decode(DatabaseFileInspection.self, from: json) == inspection)
@@ -121,7 +121,7 @@ struct InspectionTests {
       }
       let bytes = try Data(contentsOf: URL(filePath: path))
       let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-      #expect(try DatabaseFileInspection(path: path).replicas.first?.waitingNotes == 1)
+      #expect(try DatabaseFileInspection(path: path).replicas.first?.unsealedNotes == 1)
       #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == names)
     }

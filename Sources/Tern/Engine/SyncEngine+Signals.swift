@@ -45,7 +45,7 @@ extension SyncEngine {
   }
 
   func followNetwork(from generation: UInt64, _ signals: SyncSignals) async {
-    for await path in environment.path.changes()
+    for await path in environment.network.changes()
     where path.generation != generation && path.mayHaveRoute {
       signals.send(.networkChanged)
     }
@@ -53,7 +53,7 @@ extension SyncEngine {
 
   func followRemote(_ openings: AsyncStream<Void>, _ signals: SyncSignals) async {
     for await _ in openings {
-      let generation = environment.path.path.generation
+      let generation = environment.network.path.generation
       await withTaskGroup(of: Bool.self) { group in
         group.addTask { await self.followPositions(signals) }
         group.addTask { await self.waitForOtherNetwork(than: generation, signals) }
@@ -82,7 +82,7 @@ extension SyncEngine {
 
   /// A stream that began on another network may never end by itself.
   private func waitForOtherNetwork(than generation: UInt64, _ signals: SyncSignals) async -> Bool {
-    for await path in environment.path.changes() where path.generation != generation {
+    for await path in environment.network.changes() where path.generation != generation {
       signals.send(.streamEnded(RemoteError(.unreachable, "the network changed")))
       return true
     }

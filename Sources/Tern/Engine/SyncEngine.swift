@@ -78,7 +78,7 @@ public actor SyncEngine {
     self.signals = signals
     let (openings, opener) = AsyncStream.makeStream(of: Void.self)
     let (refusals, refuser) = AsyncStream.makeStream(of: SyncSession.Refusal.self)
-    let generation = environment.path.path.generation
+    let generation = environment.network.path.generation
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followLocalWrites(signals) }
       group.addTask { await self.followOtherProcesses(signals) }
@@ -473,8 +473,8 @@ public actor SyncEngine {
       $0.unpushed = unpushed
       $0.heldAside = counts.heldAside
       $0.largeRows = counts.largeRows
-      $0.deferred = counts.deferredOperations
-      $0.putAside = counts.groupsPutAside
+      $0.deferredOperations = counts.deferredOperations
+      $0.groupsPutAside = counts.groupsPutAside
       $0.firstPutAside = counts.firstPutAside
       $0.forks = counts.forks
       guard phase == .upToDate else { return }

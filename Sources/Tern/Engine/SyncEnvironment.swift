@@ -16,7 +16,7 @@ public struct SyncEnvironment: Sendable {
   public var jitter: @Sendable () -> Double
   /// Tells of the network's changes. With each a wait after a failure ends, as far as the remote did not ask to
   /// be left alone, and the event stream begins anew.
-  public var path: any NetworkPathSource
+  public var network: any NetworkPathSource
   /// Yields when something was written here.
   package var localWrites: @Sendable () -> AsyncStream<Void> = { AsyncStream { $0.finish() } }
   /// Called when operations were merged here, which other remotes of the replica may lack: to let
@@ -40,7 +40,7 @@ public struct SyncEnvironment: Sendable {
     wallClock: @escaping @Sendable () -> Duration = { .seconds(Date().timeIntervalSince1970) },
     backoff: Backoff = Backoff(),
     jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
-    path: any NetworkPathSource = SystemPath.shared,
+    network: any NetworkPathSource = SystemPath.shared,
     pollInterval: Duration = .seconds(1), pushBytes: Int = 1 << 20, snapshotPath: String? = nil,
     executor: (any SerialExecutor)? = nil
   ) {
@@ -48,7 +48,7 @@ public struct SyncEnvironment: Sendable {
     self.wallClock = wallClock
     self.backoff = backoff
     self.jitter = jitter
-    self.path = path
+    self.network = network
     self.pollInterval = pollInterval
     self.pushBytes = pushBytes
     self.snapshotPath = snapshotPath
@@ -62,13 +62,13 @@ extension SyncEnvironment {
     clock: any Clock<Duration> = .continuous, backoff: Backoff = Backoff(),
     // An injected default.
     jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
-    path: any NetworkPathSource = SystemPath.shared,
+    network: any NetworkPathSource = SystemPath.shared,
     localWrites: @escaping @Sendable () -> AsyncStream<Void>,
     didMerge: @escaping @Sendable () -> Void = {}, pollInterval: Duration = .seconds(1),
     executor: (any SerialExecutor)? = nil
   ) {
     self.init(
-      clock: clock, backoff: backoff, jitter: jitter, path: path, pollInterval: pollInterval,
+      clock: clock, backoff: backoff, jitter: jitter, network: network, pollInterval: pollInterval,
       executor: executor)
     self.localWrites = localWrites
     self.didMerge = didMerge

@@ -36,9 +36,9 @@ public final class SyncStatus: Observable, Sendable {
     /// Rows that are too large to travel, by table: make them shorter.
     public var largeRows: [String: Int] = [:]
     /// Operations that wait, in part, for a newer schema.
-    public var deferred = 0
+    public var deferredOperations = 0
     /// Groups of operations that cannot be read, or whose time has to come first, and wait whole.
-    public var putAside = 0
+    public var groupsPutAside = 0
     /// One of those, and why.
     public var firstPutAside: OperationPutAside?
     /// Replicas of whom a remote has other operations than are here, and takes and gives no more.

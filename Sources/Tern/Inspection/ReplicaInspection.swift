@@ -24,7 +24,7 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   public var remotes: [Remote]
   public var log: Log
   /// Writes that no operation holds yet.
-  public var waitingNotes: Int
+  public var unsealedNotes: Int
   public var tables: [Table]
   /// Rows that are in the state and not in their table, by reason: `constraint`, `unique`,
   /// `parent` (which has not come), `orphaned` (of one that is deleted) or `incomplete`.
@@ -32,7 +32,7 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   /// Operations with tables or columns that this schema does not have.
   public var deferredOperations: Int
   /// Groups of operations that cannot be read, or whose time has to come first, by their last: the first hundred.
-  public var putAside: [OperationPutAside]
+  public var groupsPutAside: [OperationPutAside]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [String: Int]
   /// Replicas of whom a remote has other operations than are here; the first hundred.
@@ -71,7 +71,7 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
     /// Deleted rows, of which a tombstone is kept.
     public var deadRows: Int
     public var heldAside: [String: Int]
-    public var waitingNotes: Int
+    public var unsealedNotes: Int
     /// Rows that no operation can hold.
     public var largeRows: Int
   }

@@ -43,11 +43,11 @@ struct ReplicaReader {
       ).milliseconds,
       clockCorrectionMilliseconds: replica["correction_ms"], authors: try authors(),
       remotes: try remotes(), log: try log(),
-      waitingNotes: synced.reduce(0) { $0 + $1.waitingNotes }, tables: synced,
+      unsealedNotes: synced.reduce(0) { $0 + $1.unsealedNotes }, tables: synced,
       heldAside: synced.reduce(into: [:]) { $0.merge($1.heldAside, uniquingKeysWith: +) },
       deferredOperations: try Int.fetchOne(
         db, sql: "SELECT count(DISTINCT id) FROM \(tables.deferred)") ?? 0,
-      putAside: try putAside(),
+      groupsPutAside: try putAside(),
       conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"), forks: try forks(),
       storage: try TableSizes(db: db, prefix: tables.prefix).all())
   }
@@ -129,7 +129,7 @@ struct ReplicaReader {
         deadRows: (lives?["dead"] ?? 0) + kept,
         heldAside: try counts(
           "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(id) GROUP BY reason"),
-        waitingNotes: try db.tableExists(noteTable, in: "main") ? count(noteTable) : 0,
+        unsealedNotes: try db.tableExists(noteTable, in: "main") ? count(noteTable) : 0,
         largeRows: hasLarge ? try count("\(tables.large) WHERE tbl = \(id)") : 0)
     }
   }

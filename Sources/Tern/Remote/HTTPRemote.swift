@@ -22,7 +22,7 @@ public struct HTTPRemote: Remote {
   ///     ``RemoteError/Code/unauthorized`` without its text.
   public init(
     _ url: URL, space: String, token: @escaping @Sendable () async throws -> String,
-    transport: any HTTPTransport = SystemTransport.shared
+    over transport: any HTTPTransport = SystemTransport.shared
   ) {
     id = Self.base(of: url) + "/v1/spaces/" + Self.escaped(space)
     self.token = token

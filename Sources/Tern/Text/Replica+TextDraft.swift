@@ -8,14 +8,14 @@ extension Replica {
   ///
   /// ```swift
   /// var draft = try await database.read { db in
-  ///   try replica.draft(of: "body", in: "note", key: ["1"], from: db)
+  ///   try replica.draft("note", key: ["1"], column: "body", in: db)
   /// }
   /// ```
   ///
   /// - Parameter key: a value for each column of the primary key, in its order.
   /// - Throws: ``RowLookupError`` for what is no `.text` column of a synced table or a key of another
   ///   width, and `DatabaseError`.
-  public func draft(of column: String, in table: String, key: [Value], from db: Database) throws
+  public func draft(_ table: String, key: [Value], column: String, in db: Database) throws
     -> TextDraft?
   {
     let place = try place(column, table, key)
@@ -34,7 +34,7 @@ extension Replica {
   ///
   /// ```swift
   /// if var draft = try await database.read({ db in
-  ///   try replica.draft(of: "body", in: "note", key: ["1"], from: db)
+  ///   try replica.draft("note", key: ["1"], column: "body", in: db)
   /// }) {
   ///   draft.insert("Call me Ishmael.", at: 0)
   ///   let edited = draft

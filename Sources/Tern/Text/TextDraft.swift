@@ -23,7 +23,7 @@ public struct TextDraft: Hashable, Sendable {
   private var edits: TextEdits
 
   /// A draft of a text as it stands in its column; mostly from
-  /// ``Replica/draft(of:in:key:from:)``.
+  /// ``Replica/draft(_:key:column:in:)``.
   public init(_ text: String, table: String, column: String, key: [Value]) {
     self.table = table
     self.column = column

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A question to the app's own server, which nobody else on the way can answer right.
 ///
 /// ```swift
@@ -19,6 +21,10 @@ public struct ServerProbe: Sendable {
     // A connection that was kept may be one of a network that is gone.
     request.needsNewConnection = true
     self.status = status
+  }
+
+  public init(_ url: URL, status: Int? = nil, timeout: Duration = .seconds(5)) {
+    self.init(url.absoluteString, status: status, timeout: timeout)
   }
 }
 

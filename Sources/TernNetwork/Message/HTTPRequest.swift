@@ -1,3 +1,5 @@
+import Foundation
+
 /// One request and how long its exchange may take.
 ///
 /// Its description shows the method and the origin only: paths, queries, values of header fields
@@ -70,6 +72,15 @@ public struct HTTPRequest: Sendable {
     self.timeout = timeout
     self.idleTimeout = idleTimeout
     isRepeatable = method.isIdempotent
+  }
+
+  public init(
+    _ method: Method, _ url: URL, headers: HTTPHeaders = [:], body: Body = .empty,
+    timeout: Duration? = nil, idleTimeout: Duration? = nil
+  ) {
+    self.init(
+      method, url.absoluteString, headers: headers, body: body, timeout: timeout,
+      idleTimeout: idleTimeout)
   }
 }
 

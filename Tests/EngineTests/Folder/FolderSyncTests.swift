@@ -153,7 +153,7 @@ import Testing
       try await ahead.syncOnce()
       try await b.syncOnce()
       let status = b.engine.status.current
-      #expect(status.putAside == 1 && status.phase == .upToDate && status.lastError == nil)
+      #expect(status.groupsPutAside == 1 && status.phase == .upToDate && status.lastError == nil)
       #expect(
         try status.firstPutAside?.replica == "\(ahead.replica.store.replicaID())")
       #expect(
@@ -164,7 +164,7 @@ import Testing
         nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
       #expect(try b.replica.store.hasNews())
       try await b.syncOnce()
-      #expect(b.engine.status.current.putAside == 0)
+      #expect(b.engine.status.current.groupsPutAside == 0)
       #expect(
         try b.replica.store.canonicalState() == ahead.replica.store.canonicalState())
     }

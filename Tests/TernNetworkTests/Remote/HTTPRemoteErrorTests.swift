@@ -16,7 +16,7 @@ struct HTTPRemoteErrorTests {
   ) async -> RemoteError? {
     let url = URL(string: "https://sync.example.org")!
     let remote = HTTPRemote(
-      url, space: "home", token: token, transport: ScriptedTransport(answer))
+      url, space: "home", token: token, over: ScriptedTransport(answer))
     let error = await failure(RemoteError.self) { _ = try await remote.greet() }
     #expect(error.map { "\($0) \(String(reflecting: $0))".contains(Self.token) } != true)
     return error
@@ -88,7 +88,7 @@ struct HTTPRemoteErrorTests {
         HTTPResponse(status: 200, headers: headers, body: HTTPBody(body))
       }
       let url = URL(string: "https://sync.example.org")!
-      let remote = HTTPRemote(url, space: "home", token: { "t" }, transport: transport)
+      let remote = HTTPRemote(url, space: "home", token: { "t" }, over: transport)
       let error = await failure(RemoteError.self) {
         _ = try await remote.pull(after: nil, excluding: ReplicaID(high: 0, low: 1))
       }
@@ -148,7 +148,7 @@ struct HTTPRemoteErrorTests {
   func cancellation() async {
     let url = URL(string: "https://sync.example.org")!
     let transport = ScriptedTransport { _ in throw CancellationError() }
-    let remote = HTTPRemote(url, space: "home", token: { "t" }, transport: transport)
+    let remote = HTTPRemote(url, space: "home", token: { "t" }, over: transport)
     #expect(await failure(CancellationError.self) { _ = try await remote.greet() } != nil)
     let stream = await failure(CancellationError.self) {
       for try await _ in remote.positions() {}
@@ -156,7 +156,7 @@ struct HTTPRemoteErrorTests {
     #expect(stream != nil)
     // The engine takes a cancellation for its own and would end.
     let foreign = HTTPRemote(
-      url, space: "home", token: { throw CancellationError() }, transport: transport)
+      url, space: "home", token: { throw CancellationError() }, over: transport)
     let error = await failure(RemoteError.self) { _ = try await foreign.greet() }
     #expect(error?.code == .unauthorized)
   }

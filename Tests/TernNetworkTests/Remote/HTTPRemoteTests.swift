@@ -15,7 +15,7 @@ struct HTTPRemoteTests {
     let transport = ScriptedTransport(answer)
     let url = URL(string: "https://user:secret@sync.example.org/base/?key=secret")!
     return (
-      HTTPRemote(url, space: space, token: { "the-token" }, transport: transport), transport
+      HTTPRemote(url, space: space, token: { "the-token" }, over: transport), transport
     )
   }
 
@@ -120,7 +120,7 @@ struct HTTPRemoteTests {
       }
       defer { server.stop() }
       let remote = HTTPRemote(
-        URL(string: server.url)!, space: "home", token: { "t" }, transport: CurlTransport())
+        URL(string: server.url)!, space: "home", token: { "t" }, over: CurlTransport())
       let isConnected = Signal()
       let task = Task {
         for try await position in remote.positions() {

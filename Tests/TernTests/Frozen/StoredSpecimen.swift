@@ -165,7 +165,7 @@ enum StoredSpecimen {
   private static func edit(_ device: Device) throws {
     try device.database.write { db in
       var draft = try #require(
-        try device.replica.draft(of: "body", in: "book", key: ["2"], from: db))
+        try device.replica.draft("book", key: ["2"], column: "body", in: db))
       draft.insert("Emma Woodhouse", at: 0)
       try device.replica.save(&draft, in: db)
     }

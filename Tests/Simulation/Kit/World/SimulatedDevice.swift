@@ -105,7 +105,7 @@ final class SimulatedDevice: @unchecked Sendable {
     let jitter = SharedGenerator(SeededGenerator(seed: generator.next()))
     let isAlone = servers.count == 1
     var environment = SyncEnvironment(
-      clock: clock, jitter: { jitter.fraction() }, path: network,
+      clock: clock, jitter: { jitter.fraction() }, network: network,
       localWrites: { replica.localWrites.stream() },
       didMerge: { if !isAlone { replica.localWrites.tell() } }, pollInterval: .seconds(5),
       executor: executor)
