@@ -37,7 +37,7 @@ struct InspectionTests {
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
       let expected = try #require(try b.store.counts().firstPutAside)
       #expect(replica.groupsPutAside == [expected])
-      #expect(expected.replica == "\(ReplicaID(high: 0, low: 1))" && expected.sequence == 1)
+      #expect(expected.replica == ReplicaID(high: 0, low: 1) && expected.sequence == 1)
       #expect(!expected.reason.isEmpty)
     }
   }
@@ -70,7 +70,7 @@ struct InspectionTests {
       #expect(inspection.sizes.database > 0)
       #expect(inspection.sizes.writeAheadLog > 0)
       #expect(replica.name == "main")
-      #expect(replica.id == ReplicaID(high: 0, low: 1).description)
+      #expect(replica.id == ReplicaID(high: 0, low: 1))
       #expect(replica.schemaVersion == 3)
       #expect(replica.authors.map(\.stored) == [2, 1])
       #expect(replica.authors.map(\.merged) == [2, 1])
@@ -86,6 +86,35 @@ struct InspectionTests {
       #expect(replica.storage.contains { $0.table == "grdb_tern_main_log" && $0.bytes > 0 })
       let json = try JSONEncoder().encode(inspection)
       #expect(try JSONDecoder().decode(DatabaseFileInspection.self, from: json) == inspection)
+    }
+  }
+
+  @Test func `an id in JSON is its 32 digits, and nothing else is one`() throws {
+    let aside = OperationPutAside(
+      replica: ReplicaID(high: 0xAB, low: 1), sequence: 7, reason: "no")
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    let json = try encoder.encode(aside)
+    #expect(
+      String(decoding: json, as: UTF8.self)
+        == #"{"reason":"no","replica":"00000000000000ab0000000000000001","sequence":7}"#)
+    #expect(try JSONDecoder().decode(OperationPutAside.self, from: json) == aside)
+    for text in [#""""#, #""ab""#, #""+000000000000ab0000000000000001""#, "7"] {
+      #expect(throws: DecodingError.self) {
+        try JSONDecoder().decode(ReplicaID.self, from: Data(text.utf8))
+      }
+    }
+  }
+
+  @Test func `what is stored as an id and is none is shown as none`() throws {
+    try inFolder { folder in
+      let path = folder + "/damaged.sqlite"
+      let device = try Device(
+        Self.schema, id: 1, database: DatabaseQueue(path: path), migrate: Self.migrate)
+      try device.execute("UPDATE grdb_tern_main_author SET id = x'01', stored = -1")
+      let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
+      #expect(replica.id == ReplicaID(high: 0, low: 1))
+      #expect(replica.authors.map(\.id) == [nil] && replica.authors.map(\.stored) == [0])
     }
   }
 

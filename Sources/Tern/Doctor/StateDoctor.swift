@@ -90,7 +90,7 @@ final class StateDoctor {
     }
     for stamp in state.everyStamp where try stamp.time > transaction.author(stamp.author).time {
       var place = place
-      place.author = authors.ids[Int(stamp.author)].description
+      place.author = authors.ids[Int(stamp.author)]
       try findings.add(
         .stateAhead, "it is stamped later than the last operation of the author", at: place)
       return true
@@ -99,7 +99,7 @@ final class StateDoctor {
       let stored = try authors.index(of: replica).map { try transaction.author($0).stored } ?? 0
       guard sequence > stored else { continue }
       var place = place
-      (place.author, place.sequence) = (replica.description, sequence)
+      (place.author, place.sequence) = (replica, sequence)
       try findings.add(.stateAhead, "it names an operation that is not here", at: place)
       break
     }

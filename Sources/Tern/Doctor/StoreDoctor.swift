@@ -67,7 +67,7 @@ final class StoreDoctor {
     let last = HybridTime(rawValue: UInt64(bitPattern: replicas[0]["last_time"] as Int64))
     for (row, id) in zip(authors, ids) {
       let (stored, merged): (Int64, Int64) = (row["stored"], row["merged"])
-      let place = DatabaseFinding.Place(author: id?.description)
+      let place = DatabaseFinding.Place(author: id)
       if merged < 0 || merged > stored || (row["announced"] as Int64) > merged
         || (row["trimmed"] as Int64) > merged || (row["trimmed"] as Int64) < 0
       {

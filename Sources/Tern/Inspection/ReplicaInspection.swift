@@ -1,3 +1,5 @@
+import TernCore
+
 /// Everything that a database file tells of one replica, read and never changed.
 ///
 /// ```swift
@@ -9,8 +11,8 @@
 public struct ReplicaInspection: Hashable, Sendable, Codable {
   /// The name that ``Replica/open(_:schema:migrator:name:durability:logRetention:inbox:)`` was given.
   public var name: String
-  /// 32 hexadecimal digits.
-  public var id: String
+  /// `nil` where what is stored is none.
+  public var id: ReplicaID?
   /// The version of the tables that Tern keeps.
   public var format: Int
   /// Of the schema that the replica was last opened with.
@@ -42,11 +44,12 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
 
   /// One replica whose operations are here.
   public struct Author: Hashable, Sendable, Codable {
-    public var id: String
+    /// `nil` where what is stored is none.
+    public var id: ReplicaID?
     /// The newest sequence number in the log.
-    public var stored: Int64
+    public var stored: UInt64
     /// The newest that is in the state; less than ``stored`` while a group lacks fragments.
-    public var merged: Int64
+    public var merged: UInt64
   }
 
   public struct Remote: Hashable, Sendable, Codable {

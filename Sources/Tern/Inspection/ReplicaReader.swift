@@ -36,7 +36,7 @@ struct ReplicaReader {
     }
     let synced = try inspectedTables()
     return ReplicaInspection(
-      name: name, id: Self.identifier(replica["id"]), format: format,
+      name: name, id: ReplicaID(bytes: replica["id"] as Data), format: format,
       schemaVersion: replica["schema_version"],
       lastTimeMilliseconds: HybridTime(
         rawValue: UInt64(bitPattern: replica["last_time"] as Int64)
@@ -54,7 +54,12 @@ struct ReplicaReader {
 
   private func authors() throws -> [ReplicaInspection.Author] {
     try Row.fetchAll(db, sql: "SELECT id, stored, merged FROM \(tables.author) ORDER BY idx")
-      .map { .init(id: Self.identifier($0["id"]), stored: $0["stored"], merged: $0["merged"]) }
+      .map { row in
+        ReplicaInspection.Author(
+          id: ReplicaID(bytes: row["id"] as Data),
+          stored: UInt64(clamping: row["stored"] as Int64),
+          merged: UInt64(clamping: row["merged"] as Int64))
+      }
   }
 
   private func remotes() throws -> [ReplicaInspection.Remote] {
@@ -141,9 +146,5 @@ struct ReplicaReader {
   /// A name and a number a row.
   private func counts(_ sql: String) throws -> [String: Int] {
     try Row.fetchAll(db, sql: sql).reduce(into: [:]) { $0[$1[0] as String] = $1[1] as Int }
-  }
-
-  private static func identifier(_ bytes: Data) -> String {
-    ReplicaID(bytes: bytes)?.description ?? "damaged"
   }
 }

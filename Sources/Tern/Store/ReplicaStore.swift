@@ -271,13 +271,13 @@ public struct ReplicaCounts: Hashable, Sendable {
 
 /// The last operation of a group that is in the log and not in the state.
 public struct OperationPutAside: Hashable, Sendable, Codable {
-  /// Its author, as 32 hexadecimal digits.
-  public var replica: String
+  /// Its author.
+  public var replica: ReplicaID
   public var sequence: UInt64
   public var reason: String
 
   public init(replica: ReplicaID, sequence: UInt64, reason: String) {
-    self.replica = replica.description
+    self.replica = replica
     self.sequence = sequence
     self.reason = reason
   }

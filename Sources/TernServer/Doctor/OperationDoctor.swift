@@ -85,7 +85,7 @@ struct OperationDoctor {
     let (position, sequence): (Int64, Int64) = (row[0], row[2])
     let author = ReplicaID(bytes: row[1] as Data)
     let place = DatabaseFinding.Place(
-      author: author?.description, sequence: UInt64(exactly: sequence),
+      author: author, sequence: UInt64(exactly: sequence),
       name: "position \(position)")
     if position < 1 || position > space.position {
       try add(.positionBeyond, "the space ends at \(space.position)", at: place)
@@ -189,7 +189,7 @@ struct OperationDoctor {
 
   private mutating func end(_ author: ReplicaID, _ trail: Trail) throws {
     let head = trail.head
-    let place = DatabaseFinding.Place(author: author.description, sequence: head.sequence)
+    let place = DatabaseFinding.Place(author: author, sequence: head.sequence)
     if isFree(trail) ? head.sequence < trail.sequence : head.sequence != trail.sequence {
       return try add(
         .head, "the author's last operation is \(trail.sequence), and its head another", at: place)

@@ -155,7 +155,7 @@ import Testing
       let status = b.engine.status.current
       #expect(status.groupsPutAside == 1 && status.phase == .upToDate && status.lastError == nil)
       #expect(
-        try status.firstPutAside?.replica == "\(ahead.replica.store.replicaID())")
+        try status.firstPutAside?.replica == ahead.replica.store.replicaID())
       #expect(
         try await b.database.read { try String.fetchOne($0, sql: "SELECT text FROM item") } == "now"
       )
