@@ -107,6 +107,14 @@ extension JobWorker {
     if ends.isEmpty { return }
     for end in ends { forget(end) }
     try CrashPoint.reach(.jobAfterFinishCommit)
+    do {
+      try await tell(of: ends)
+    } catch is CancellationError where Task.isCancelled {
+      // The next run does as much as it begins. What was claimed with them ends as all that runs.
+    }
+  }
+
+  private func tell(of ends: [EndedAttempt]) async throws {
     // Who is done may have begun a transfer, in an earlier attempt, and not asked for it again.
     if ends.contains(where: { $0.end.event == .succeeded }) { try await cancelUnwanted() }
     // Who waited to be stored while the network changed was not there to be woken.

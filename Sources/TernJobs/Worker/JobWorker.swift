@@ -151,6 +151,8 @@ public actor JobWorker {
           group.addTask { await transfers.run { await self.take($0) } }
         }
         try await loop(&group, stream, patience)
+      } catch is CancellationError where Task.isCancelled {
+        // No failure, of which those that end now would not be stored.
       } catch {
         failure = failure ?? error
       }
@@ -220,7 +222,7 @@ public actor JobWorker {
     _ patience: (@Sendable () -> Duration)?
   ) async throws {
     ends.open(news)
-    defer { storeApart(&group) }
+    defer { storeApart(ends.close(), &group) }
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
       if let failure { throw failure }
@@ -243,8 +245,20 @@ public actor JobWorker {
   }
 
   /// Each end in a transaction of its own, beside the loop.
-  private func storeApart(_ group: inout DiscardingTaskGroup) {
-    for end in ends.close() { group.addTask { await self.finish(end) } }
+  private func storeApart(_ ended: [EndedAttempt], _ group: inout DiscardingTaskGroup) {
+    for end in ended { group.addTask { await self.finish(end) } }
+  }
+
+  /// What is left of ends when the loop ends by an error. Where it was told to end as it waited for the
+  /// database, they are stored as those are that come later.
+  private func handOn(
+    _ ended: [EndedAttempt], after error: any Error, _ group: inout DiscardingTaskGroup
+  ) {
+    if error is CancellationError, failure == nil {
+      storeApart(ended, &group)
+    } else {
+      leave(ended)
+    }
   }
 
   /// Each end in a transaction of its own, without claims: what the app refuses to one is no other
@@ -258,13 +272,13 @@ public actor JobWorker {
         group.addTask { await self.finish(end, refusal: refusal) }
         continue
       } catch {
-        leave(Array(ended[index...]))
+        handOn(Array(ended[index...]), after: error, &group)
         throw error
       }
       do {
         try await stored([end])
       } catch {
-        leave(Array(ended[(index + 1)...]))
+        handOn(Array(ended[(index + 1)...]), after: error, &group)
         throw error
       }
     }
@@ -315,7 +329,7 @@ public actor JobWorker {
       news?.yield()
       return []
     } catch {
-      leave(ended)
+      handOn(ended, after: error, &group)
       throw error
     }
     // Not before the times are mended.
