@@ -91,7 +91,7 @@ extension JobRows {
     _ = try running(claim)
     try run(
       "UPDATE \(JobTables.job) SET progress = ?, message = ? WHERE id = ?",
-      [progress, message?.cut(to: limits.messageLength), claim.id.rawValue])
+      [progress, message.map(limits.cut), claim.id.rawValue])
   }
 
   /// - Returns: the path of the file that the job does not have any more.

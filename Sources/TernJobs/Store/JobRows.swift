@@ -152,7 +152,7 @@ struct JobRows {
       [
         life.state.rawValue, life.failures, life.unreached, life.deaths, since.milliseconds,
         ready?.milliseconds, since.milliseconds, ready.map { $0 <= since } ?? true,
-        reason?.cut(to: limits.messageLength), job.rawValue,
+        reason.map(limits.cut), job.rawValue,
       ])
   }
 
@@ -235,7 +235,7 @@ struct JobRows {
   func note(_ reason: String, start: Int, of job: JobID, at now: WallTime) throws {
     try run(
       "INSERT INTO \(JobTables.error) (job, start, at_ms, reason) VALUES (?, ?, ?, ?)",
-      [job.rawValue, start, now.milliseconds, reason.cut(to: limits.messageLength)])
+      [job.rawValue, start, now.milliseconds, limits.cut(reason)])
     try run(
       """
       DELETE FROM \(JobTables.error) WHERE id IN (
@@ -311,8 +311,6 @@ extension GateLife {
   }
 }
 
-extension String {
-  func cut(to length: Int) -> String {
-    count > length ? prefix(max(length - 1, 0)) + "…" : self
-  }
+extension JobLimits {
+  func cut(_ text: String) -> String { text.cut(to: messageLength, mark: "…") }
 }

@@ -191,4 +191,26 @@ import Testing
       #expect(try rig.record(queue, id).reason == "the service…")
     }
   }
+
+  /// A letter can have any number of marks above it.
+  @Test func `INV-10: a letter of a mebibyte is no short reason, nor a short message`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: ""))
+      let long = "e" + String(repeating: "\u{301}", count: 1 << 19)
+      try rig.drain(
+        JobWorker(queue) {
+          $0.handle(Tidy.self) { _, context in
+            try await context.report(progress: 0.5, message: long)
+            throw Failure(.permanent, long)
+          }
+        })
+      let record = try rig.record(queue, id)
+      let story = try rig.database.read { try queue.failedAttempts(of: id, in: $0) }
+      for text in [record.message, record.reason, story.first?.reason] {
+        #expect(text?.unicodeScalars.count == queue.limits.messageLength)
+        #expect(text?.hasPrefix("e") == false && text?.unicodeScalars.last == "…")
+      }
+    }
+  }
 }
