@@ -49,7 +49,10 @@ struct JobRows {
         now.milliseconds, job.ready.milliseconds, job.ready <= now, job.priority, job.key,
         now.milliseconds, job.requirement.stored,
       ])
-    return JobID(rawValue: db.lastInsertedRowID)
+    let id = JobID(rawValue: db.lastInsertedRowID)
+    // The app has numbers begin anew (`sqlite_sequence`), and an older job ended under this one.
+    _ = try removeEnded(id)
+    return id
   }
 
   // What is run for each job is put together once.
