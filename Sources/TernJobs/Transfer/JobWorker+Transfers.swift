@@ -92,7 +92,7 @@ extension JobWorker {
             if transfers?.endsWithProcess ?? false { self.news?.yield() }
           }
           isFirst = false
-          try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
+          try await environment.sleep(for: backoff.next(jitter: environment.jitter()))
         }
       }
       try CrashPoint.reach(.uploadAfterStore)

@@ -142,7 +142,7 @@ import Testing
 }
 
 /// An app's observer that refuses commits.
-private final class Refusal: TransactionObserver, Sendable {
+final class Refusal: TransactionObserver, Sendable {
   private let due = Mutex<(error: (any Error)?, times: Int)>((nil, 0))
 
   func refuses(_ error: any Error, times: Int = 1) { due.withLock { $0 = (error, times) } }
