@@ -105,9 +105,13 @@ struct JobRows {
     let statement = try FastStatement(db, Self.addition)
     statement.bindAll(Planted.isActive(.limitIgnored) ? Int.max : limit)
     if try !statement.runCounting() {
-      throw JobQueueError(
+      var error = JobQueueError(
         .tooManyJobs,
         "the queue holds \(limit) jobs that have not ended; let them run or remove some")
+      if let queue = try row("SELECT id FROM \(JobTables.queue)") {
+        error.full = .init(queue: queue[0], count: try unfinished())
+      }
+      throw error
     }
   }
 

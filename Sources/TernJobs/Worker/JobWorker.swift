@@ -110,7 +110,8 @@ public actor JobWorker {
   }
 
   /// Works until nothing can run: every job is done, cancelled, failed, parked, or waits for a time, a
-  /// gate, the network, the end of a pause or a transfer that outlives the process. For commands and tests.
+  /// gate, the network, room, the end of a pause or a transfer that outlives the process. For commands and
+  /// tests.
   ///
   /// - Parameter patience: waits for retries and gates whose time comes within this, counted from
   ///   the call, as often as that may be; never for the network. By default for none.
@@ -127,6 +128,7 @@ public actor JobWorker {
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.news, failure, nextAt) = (news, nil, nil)
     (held, handedOver, beginning, refusedAnswers) = ([:], [:], [:], [:])
+    queue.roomless.withLock { $0 = [:] }
     let arrivals = queue.arrivals.stream()
     // Before the first look: what changes behind it is news.
     let generation = path.path.generation
@@ -335,6 +337,7 @@ public actor JobWorker {
     // Not before the times are mended.
     (latest, seenPath, lookedAt) = (now, generation, look.at)
     note(look.claimed, at: now)
+    queue.roomless.withLock { $0 = look.roomless }
     do {
       try await stored(ended)
       if !look.claimed.claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
@@ -349,7 +352,9 @@ public actor JobWorker {
     return look.claimed.claims
   }
 
-  private typealias Look = (claimed: Claimed, standing: [JobID: Int], at: WallTime)
+  private typealias Look = (
+    claimed: Claimed, roomless: [JobID: Int], standing: [JobID: Int], at: WallTime
+  )
 
   private func look(
     _ rows: JobRows, _ free: Int, without ended: [EndedAttempt], at now: WallTime
@@ -360,15 +365,18 @@ public actor JobWorker {
     var running = JobsRunning()
     for attempt in going.values { running.add(attempt.claim.lane, attempt.claim.service) }
     let standing = going.isEmpty ? [:] : try rows.running()
+    var roomless = queue.roomless.withLock { $0 }
+    for end in ended { roomless[end.claim.id] = end.end.full?.count }
+    let room = try rows.room(roomless, going: Set(going.keys))
     let query = ClaimQuery(
       handlers: handlers, running: running, count: free, budget: queue.environment.retryBudget,
-      now: now, outset: outset, isMet: isMet)
+      now: now, outset: outset, isMet: isMet, room: room)
     let claimed = try rows.claim(query)
     for held in claimed.held where self.held[held.head.job] != held.hold { rows.observe(held) }
     // A lane that is used once leaves a row behind. Not with each look: there may be many.
     let isIdle = going.isEmpty && claimed.claims.isEmpty
     if isIdle || now >= sweepAt { try rows.dropFullBuckets(at: now) }
-    return (claimed, standing, now)
+    return (claimed, room.refusedAt, standing, now)
   }
 
   /// After the look's commit.
