@@ -38,6 +38,8 @@ package struct JobLife: Hashable, Sendable {
     case cancelled
     /// What it waits for goes on without the attempt, for so long at most.
     case entrusted(for: Duration)
+    /// Its queue had no room for what it enqueues.
+    case crowdedOut
   }
 
   /// What surrounds a failure.
@@ -106,6 +108,10 @@ package struct JobLife: Hashable, Sendable {
       // Nobody may have been reached yet: `unreached` stays, so that waits grow from upload to upload.
       (state, deaths) = (.waiting, 0)
       return .wait(time)
+    case (.running, .crowdedOut):
+      // Its worker knows when it may go on.
+      (state, unreached, deaths) = (.waiting, 0, 0)
+      return .wait(.zero)
     case (.running, .failed(let advice, let circumstances)):
       deaths = 0
       return fail(advice, circumstances)

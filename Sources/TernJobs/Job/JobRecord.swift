@@ -2,7 +2,7 @@ import Foundation
 
 /// Where a job stands. The raw values are stored.
 public enum JobState: Int, Hashable, Sendable, Codable, CaseIterable {
-  /// For its turn, a time, a gate, a pace, a budget, the network, what it requires, the end of a pause,
+  /// For its turn, a time, a gate, a pace, a budget, the network, what it requires, room, the end of a pause,
   /// or that of an upload that it handed over.
   case waiting = 0
   /// A worker has it.

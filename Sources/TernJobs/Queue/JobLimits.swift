@@ -18,7 +18,7 @@ public struct JobLimits: Hashable, Sendable {
   public var checkpointsPerJob = 1000
   /// Of one step's result, or one value, as JSON.
   public var checkpointBytes = 1 << 20
-  /// Characters of messages and reasons; longer ones are cut.
+  /// Of messages and reasons, in Unicode scalars; longer ones are cut.
   public var messageLength = 500
   /// How many jobs that are done or cancelled are kept, the newest, for who looks.
   public var keptDone = 100

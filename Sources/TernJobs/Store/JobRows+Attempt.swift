@@ -91,7 +91,7 @@ extension JobRows {
     _ = try running(claim)
     try run(
       "UPDATE \(JobTables.job) SET progress = ?, message = ? WHERE id = ?",
-      [progress, message?.cut(to: limits.messageLength), claim.id.rawValue])
+      [progress, message.map(limits.cut), claim.id.rawValue])
   }
 
   /// - Returns: the path of the file that the job does not have any more.
@@ -132,6 +132,8 @@ extension JobRows {
     case .failed, .unusable: try endTransfers(spent: end.spent, of: claim.id)
     default: break
     }
+    // Where there is more room than it found, it may have found too little for all that it wants.
+    if let full = end.full, try full.isBefore || unfinished() >= full.count { event = .crowdedOut }
     let action = life.handle(event)
     if let service, let budget = environment.retryBudget {
       if end.event == .succeeded {
@@ -172,6 +174,8 @@ struct AttemptEnd: Sendable {
   var entrusted: Set<String> = []
   /// Of the transfers that came to their ends: what no other attempt is given.
   var spent: Set<SpentTransfer> = []
+  /// What refused it room in its own queue.
+  var full: JobQueueError.Full?
   /// What was thrown, and for how long the handler ran: for observers alone.
   var error: String?
   var ran: Duration?

@@ -93,7 +93,7 @@ extension JobWorker {
             if transfers?.endsWithProcess ?? false { ofRun.news?.yield() }
           }
           isFirst = false
-          try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
+          try await environment.sleep(for: backoff.next(jitter: environment.jitter()))
         }
       }
       try CrashPoint.reach(.uploadAfterStore)

@@ -101,7 +101,7 @@ extension JobContext {
       return try JobCoding.decode(R.self, stored, of: name)
     }
     let made = StepFiles(folder: worker.queue.folder)
-    attempted.note(isRefused: false)
+    attempted.note(refusal: nil)
     try AttemptPoint.reach(.work(name))
     let result: R
     do {

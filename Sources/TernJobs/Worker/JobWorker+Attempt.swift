@@ -41,7 +41,7 @@ extension JobWorker {
       end = self.end(
         of: claim, error,
         pathBefore: context.attempted.transferred.isUnsteady ? .unseen(as: path.path) : before,
-        isOfService: !context.attempted.isRefused)
+        isOfService: !context.attempted.isRefusal(error))
       hasFailed = !(error is CancellationError)
     }
     let transferred = context.attempted.transferred
@@ -81,10 +81,13 @@ extension JobWorker {
       pathBefore: pathBefore, pathAfter: path.path, retry: claim.retry,
       backoff: environment.unreached, jitter: environment.jitter(),
       gateDelay: environment.gateDelay, longestGate: environment.longestGate)
-    return AttemptEnd(
+    var end = AttemptEnd(
       event: .failed(advice, around), reason: FailureText.of(error),
       isOfService: isOfService && !(error is DatabaseError || error is JobQueueError),
       error: queue.events == nil ? nil : FailureText.name(of: error))
+    // Another queue's room is no matter of this one's.
+    if let full = (error as? JobQueueError)?.full, full.queue == claim.queue { end.full = full }
+    return end
   }
 
   // MARK: - Storing ends
@@ -105,8 +108,19 @@ extension JobWorker {
   /// After they were committed.
   func stored(_ ends: [EndedAttempt]) async throws {
     if ends.isEmpty { return }
-    for end in ends { forget(end) }
+    for end in ends {
+      forget(end)
+      queue.roomless.withLock { $0[end.claim.id] = end.end.full?.count }
+    }
     try CrashPoint.reach(.jobAfterFinishCommit)
+    do {
+      try await tell(of: ends)
+    } catch is CancellationError where Task.isCancelled {
+      // The next run does as much as it begins. What was claimed with them ends as all that runs.
+    }
+  }
+
+  private func tell(of ends: [EndedAttempt]) async throws {
     // Who is done may have begun a transfer, in an earlier attempt, and not asked for it again.
     if ends.contains(where: { $0.end.event == .succeeded }) { try await cancelUnwanted() }
     // Who waited to be stored while the network changed was not there to be woken.

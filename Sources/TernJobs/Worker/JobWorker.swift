@@ -79,7 +79,8 @@ public actor JobWorker {
   }
 
   /// Works until nothing can run: every job is done, cancelled, failed, parked, or waits for a time, a
-  /// gate, the network, the end of a pause or a transfer that outlives the process. For commands and tests.
+  /// gate, the network, room, the end of a pause or a transfer that outlives the process. For commands and
+  /// tests.
   ///
   /// - Parameter patience: waits for retries and gates whose time comes within this, counted from
   ///   the call, as often as that may be; never for the network. By default for none.
@@ -95,6 +96,7 @@ public actor JobWorker {
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     ofRun = RunState(news: news)
+    queue.roomless.withLock { $0 = [:] }
     let arrivals = queue.arrivals.stream()
     // Before the first look: what changes behind it is news.
     let generation = path.path.generation
@@ -119,6 +121,8 @@ public actor JobWorker {
           group.addTask { await transfers.run { await self.take($0) } }
         }
         try await loop(&group, stream, patience)
+      } catch is CancellationError where Task.isCancelled {
+        // No failure, of which those that end now would not be stored.
       } catch {
         ofRun.failure = ofRun.failure ?? error
       }
@@ -190,7 +194,7 @@ public actor JobWorker {
     _ patience: (@Sendable () -> Duration)?
   ) async throws {
     ends.open(ofRun.news)
-    defer { storeApart(&group) }
+    defer { storeApart(ends.close(), &group) }
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
       if let failure = ofRun.failure { throw failure }
@@ -215,8 +219,20 @@ public actor JobWorker {
   }
 
   /// Each end in a transaction of its own, beside the loop.
-  private func storeApart(_ group: inout DiscardingTaskGroup) {
-    for end in ends.close() { group.addTask { await self.finish(end) } }
+  private func storeApart(_ ended: [EndedAttempt], _ group: inout DiscardingTaskGroup) {
+    for end in ended { group.addTask { await self.finish(end) } }
+  }
+
+  /// What is left of ends when the loop ends by an error. Where it was told to end as it waited for the
+  /// database, they are stored as those are that come later.
+  private func handOn(
+    _ ended: [EndedAttempt], after error: any Error, _ group: inout DiscardingTaskGroup
+  ) {
+    if error is CancellationError, failure == nil {
+      storeApart(ended, &group)
+    } else {
+      leave(ended)
+    }
   }
 
   /// Each end in a transaction of its own, without claims: what the app refuses to one is no other
@@ -230,13 +246,13 @@ public actor JobWorker {
         group.addTask { await self.finish(end, refusal: refusal) }
         continue
       } catch {
-        leave(Array(ended[index...]))
+        handOn(Array(ended[index...]), after: error, &group)
         throw error
       }
       do {
         try await stored([end])
       } catch {
-        leave(Array(ended[(index + 1)...]))
+        handOn(Array(ended[(index + 1)...]), after: error, &group)
         throw error
       }
     }
@@ -287,12 +303,13 @@ public actor JobWorker {
       ofRun.news?.yield()
       return []
     } catch {
-      leave(ended)
+      handOn(ended, after: error, &group)
       throw error
     }
     // Not before the times are mended.
     (latest, ofRun.seenPath, ofRun.lookedAt) = (now, generation, look.at)
     note(look.claimed, at: now)
+    queue.roomless.withLock { $0 = look.roomless }
     do {
       try await stored(ended)
       if !look.claimed.claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
@@ -307,7 +324,9 @@ public actor JobWorker {
     return look.claimed.claims
   }
 
-  private typealias Look = (claimed: Claimed, standing: [JobID: Int], at: WallTime)
+  private typealias Look = (
+    claimed: Claimed, roomless: [JobID: Int], standing: [JobID: Int], at: WallTime
+  )
 
   private func look(
     _ rows: JobRows, _ free: Int, without ended: [EndedAttempt], at now: WallTime
@@ -318,15 +337,18 @@ public actor JobWorker {
     var running = JobsRunning()
     for attempt in going.values { running.add(attempt.claim.lane, attempt.claim.service) }
     let standing = going.isEmpty ? [:] : try rows.running()
+    var roomless = queue.roomless.withLock { $0 }
+    for end in ended { roomless[end.claim.id] = end.end.full?.count }
+    let room = try rows.room(roomless, going: Set(going.keys))
     let query = ClaimQuery(
       handlers: handlers, running: running, count: free, budget: queue.environment.retryBudget,
-      now: now, outset: outset, isMet: isMet)
+      now: now, outset: outset, isMet: isMet, room: room)
     let claimed = try rows.claim(query)
     for held in claimed.held where ofRun.held[held.head.job] != held.hold { rows.observe(held) }
     // A lane that is used once leaves a row behind. Not with each look: there may be many.
     let isIdle = going.isEmpty && claimed.claims.isEmpty
     if isIdle || now >= sweepAt { try rows.dropFullBuckets(at: now) }
-    return (claimed, standing, now)
+    return (claimed, room.refusedAt, standing, now)
   }
 
   /// After the look's commit.

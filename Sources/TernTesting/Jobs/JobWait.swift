@@ -17,6 +17,8 @@ public struct JobWait: Hashable, Sendable {
     case network
     /// An upload that it handed over, until this moment at most.
     case transfer(Date)
+    /// Of its queue's ``JobLimits/jobs``, for what it enqueues.
+    case room
     /// A handler runs, or its end cannot be stored.
     case attempt
   }
@@ -31,7 +33,7 @@ public struct JobWait: Hashable, Sendable {
   public var endsWithTime: Bool {
     switch reason {
     case .time, .gate, .transfer: true
-    case .pause, .requirement, .network, .attempt: false
+    case .pause, .requirement, .network, .room, .attempt: false
     }
   }
 }
@@ -50,6 +52,7 @@ extension JobWait: CustomStringConvertible {
       case .network: "reached nobody, and there is no route"
       case .transfer(let date):
         "waits for an upload that it handed over, until \(date.ISO8601Format()) at most"
+      case .room: "waits for room in the queue"
       case .attempt: "is running"
       }
     return "job \(job) (\(kind)) \(reason)" + (failure.map { "; last failure: \($0)" } ?? "")
@@ -78,6 +81,8 @@ extension JobQueue {
           .requirement(record.requirement)
         } else if record.unreached > 0, !network.hasRoute {
           .network
+        } else if awaitsRoom(record.id), record.unreached == 0 {
+          .room
         } else if let gate, gate.reopensAt > record.readyAt {
           .gate(gate.service, gate.reopensAt)
         } else {

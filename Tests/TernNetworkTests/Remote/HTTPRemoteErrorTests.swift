@@ -128,6 +128,17 @@ struct HTTPRemoteErrorTests {
     #expect(error?.code == .unauthorized)
   }
 
+  @Test("a reason is short, whatever its letters are made of")
+  func longReason() async {
+    let error = await error { _ in
+      let reason = "e" + String(repeating: "\u{301}", count: 10_000)
+      let problem = #"{"type":"urn:tern:problem:unauthorized","detail":"\#(reason)"}"#
+      return .json(problem, status: 401)
+    }
+    #expect(error?.message.unicodeScalars.count == 500)
+    #expect(error?.code == .unauthorized)
+  }
+
   @Test("a token that can't be had, or that would break out of its header field, is unauthorized")
   func badToken() async throws {
     struct Leaky: Error, CustomStringConvertible {

@@ -167,6 +167,7 @@ extension JobProcess {
     case .tooManyCheckpoints, .tooManyFiles: break
     case .noSuchFile where releasesUnknown(work, id): break
     case .notRunning where isGone(id): break
+    case .tooManyJobs where world.ledger.entries[id]?.full != nil: break
     default:
       if !isDead { world.ledger.fail(.limitsHold, "job \(id) was refused: \(error)") }
     }
