@@ -228,7 +228,7 @@ public actor JobWorker {
   private func handOn(
     _ ended: [EndedAttempt], after error: any Error, _ group: inout DiscardingTaskGroup
   ) {
-    if error is CancellationError, failure == nil {
+    if error is CancellationError, ofRun.failure == nil {
       storeApart(ended, &group)
     } else {
       leave(ended)
