@@ -6,16 +6,18 @@ import Foundation
 /// let photos = HTTPService(url, over: RedirectingTransport(over: SystemTransport.shared))
 /// ```
 ///
-/// - `GET` and `HEAD` without a body are followed wherever they lead, but not from `https` to `http`. To another
-///   origin go only fields that never hold credentials, and no others from there on, even on the way back:
-///   `Accept`, `Accept-Encoding`, `Accept-Language`, `Cache-Control`, `Content-Type`, `Last-Event-ID`, `Range` and
-///   `User-Agent`.
-/// - Every other request is followed within its origin only, and only where the server wants the same one there:
-///   307 and 308. Who answers it with another status may have done what it asks for.
+/// - `GET` and `HEAD` without a body are followed wherever they lead, but not from `https` to
+///   `http`. To another origin go only fields that never hold credentials, and no others from there
+///   on, even on the way back: `Accept`, `Accept-Encoding`, `Accept-Language`, `Cache-Control`,
+///   `Content-Type`, `Last-Event-ID`, `Range` and `User-Agent`.
+/// - Every other request is followed within its origin only, and only where the server wants the
+///   same one there: 307 and 308. Who answers it with another status may have done what
+///   it asks for.
 /// - ``HTTPRequest/timeout`` is for all requests together, ``HTTPRequest/idleTimeout`` and
 ///   ``HTTPRequest/connectTimeout`` for each.
 ///
-/// A redirect that is not followed is the answer: ``HTTPProblem`` with its status, from an ``HTTPService``.
+/// A redirect that is not followed is the answer: ``HTTPProblem`` with its status,
+/// from an ``HTTPService``.
 ///
 /// - Source: RFC 9110, section 15.4.
 public struct RedirectingTransport: HTTPTransport {

@@ -3,8 +3,9 @@ import Metrics
 import Synchronization
 import TernJobs
 
-/// Counts and times a queue's jobs. Every metric has the dimension `queue`; those of kinds have `kind`
-/// too. No job's id, service, lane or key is ever one, so there are as many time series as kinds.
+/// Counts and times a queue's jobs. Every metric has the dimension `queue`; those of kinds have
+/// `kind` too. No job's id, service, lane or key is ever one, so there are as many time
+/// series as kinds.
 ///
 /// ```swift
 /// environment.observers = [JobMetrics(queue: "library")]
@@ -48,7 +49,8 @@ public final class JobMetrics: JobObserver {
 }
 
 extension JobMetrics: JobSurrounding {
-  // Not by events: the end of a handler whose run ended with the database's error is told by the next run.
+  // Not by events: the end of a handler whose run ended with the database's error is told by
+  // the next run.
   package func surround(_ context: JobContext, _ body: () async throws -> Void) async throws {
     let running = with(context.kind) { $0.running }
     running.increment()

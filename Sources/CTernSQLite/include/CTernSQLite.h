@@ -10,8 +10,8 @@ static inline int tern_enable_triggers(sqlite3 *connection, int isEnabled) {
   return sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, isEnabled, (int *)0);
 }
 
-/// Turns the enforcement of foreign keys of one connection on or off; unlike the pragma, also inside
-/// a transaction.
+/// Turns the enforcement of foreign keys of one connection on or off; unlike the pragma, also
+/// inside a transaction.
 static inline int tern_enable_foreign_keys(sqlite3 *connection, int isEnabled) {
   return sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_FKEY, isEnabled, (int *)0);
 }

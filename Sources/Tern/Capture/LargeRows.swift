@@ -62,8 +62,8 @@ extension StoreTransaction {
     try insert.run()
   }
 
-  /// A merge may have deleted what waited. What it held aside, or keeps, comes back one day; what the
-  /// state shows and no table has was deleted here, in a life that does not travel.
+  /// A merge may have deleted what waited. What it held aside, or keeps, comes back one day; what
+  /// the state shows and no table has was deleted here, in a life that does not travel.
   func forgetLargeRowsThatWent() throws {
     for sql in sql {
       let rows = try largeRows(of: sql.shape.id)

@@ -57,8 +57,8 @@ extension NoteSQL {
     ]
   }
 
-  /// What a REPLACE writes: for NULL, where the column refuses that, its default, which comes after the
-  /// trigger.
+  /// What a REPLACE writes: for NULL, where the column refuses that, its default, which comes after
+  /// the trigger.
   private func written(_ column: TableShape.IndexedColumn) -> String {
     let new = "NEW.\(column.name.quoted)"
     guard column.isNotNull, let literal = column.literalDefault else { return new }

@@ -9,8 +9,8 @@ import TernCore
 struct NoteSQL {
   let prefix: String
   let shape: TableShape
-  /// Whether the triggers are those of a Tern that counted its own writes too. They stand in a file that
-  /// was not opened since.
+  /// Whether the triggers are those of a Tern that counted its own writes too. They stand in a file
+  /// that was not opened since.
   var isFormer = false
 
   /// The wall clock as the writer's SQLite has it, in milliseconds since 1970.

@@ -13,7 +13,8 @@ struct NotedRow {
   private var sequence: UInt64 = 0
   /// Where the state begins among the scan's columns.
   let stateColumn: Int32
-  /// The row change as it goes into the body; valid after a ``change(from:wasHeld:sequence:)`` that was not `nil`.
+  /// The row change as it goes into the body; valid after a ``change(from:wasHeld:sequence:)`` that
+  /// was not `nil`.
   private(set) var encoded = ByteWriter()
   private var keyWriter = ByteWriter()
   /// The key's values and the note's masks, until the scan's next step.
@@ -27,8 +28,8 @@ struct NotedRow {
   private var standing: Set<[UInt8]> = []
   /// The row is new to the state and its note is of no insert: a migration brought it.
   private(set) var isMigrated = false
-  /// An insert's note comes after that by which this seal took the row for a migration's: a trigger of
-  /// the app's wrote to the row before the insert was noted.
+  /// An insert's note comes after that by which this seal took the row for a migration's: a trigger
+  /// of the app's wrote to the row before the insert was noted.
   private(set) var isInsertedAfterAll = false
   /// Columns that show another value than was written: an extreme that won, a set in its one form.
   private(set) var lost: [(column: String, value: Value)] = []
@@ -71,8 +72,8 @@ struct NotedRow {
   private var isNotedAsInserted: Bool { masks[0] == -1 }
 
   /// Whether a row went that a migration had brought after this one was deleted. The note can also
-  /// be a second one of the same end; and a table that syncs again notes what it has not, where deletes
-  /// keep the row also of what was deleted before.
+  /// be a second one of the same end; and a table that syncs again notes what it has not, where
+  /// deletes keep the row also of what was deleted before.
   private func isGoneAgain(_ deleted: RowState) -> Bool {
     (deleted.presence?.deletion ?? deleted.stamp) != stamp
       && (isGone || !shape.deletes.keepsContent)

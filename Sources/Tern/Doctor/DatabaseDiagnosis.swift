@@ -26,11 +26,12 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
 
   /// Reads a file that other processes may be writing to, as of one moment, and changes nothing.
   ///
-  /// Blocks: not on the main actor. Cost: about two passes over the file. In memory are one row, one
-  /// operation and the answer; meanwhile a write-ahead log cannot begin anew.
+  /// Blocks: not on the main actor. Cost: about two passes over the file. In memory are one row,
+  /// one operation and the answer; meanwhile a write-ahead log cannot begin anew.
   ///
   /// - Parameters:
-  ///   - files: the folder of the jobs' files, where the queue was opened with another than its own.
+  ///   - files: the folder of the jobs' files, where the queue was opened with another
+  ///     than its own.
   ///   - limit: how many of each check to name; the others are counted.
   /// - Throws: ``InspectionError``.
   public init(path: String, files: URL? = nil, limit: Int = 100) throws {
@@ -90,8 +91,8 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
     return findings.countsByName
   }
 
-  /// What looks at a database of a kind that is not this module's, behind SQLite's own checks; `nil`
-  /// for one that it does not know.
+  /// What looks at a database of a kind that is not this module's, behind SQLite's own checks;
+  /// `nil` for one that it does not know.
   package typealias OtherKind = (Database) throws -> ((Findings) throws -> Void)?
 }
 

@@ -1,8 +1,8 @@
 import TernCore
 
 extension SyncEngine {
-  /// Gives the remote a snapshot. Where it only would have liked one, another device can give it too, and
-  /// why this one could not is in ``status``.
+  /// Gives the remote a snapshot. Where it only would have liked one, another device can give it
+  /// too, and why this one could not is in ``status``.
   func cutSnapshot(isBase: Bool) async throws -> SyncSession.Event {
     do {
       try await snapshots.cut(heads: session.heads, isBase: isBase)

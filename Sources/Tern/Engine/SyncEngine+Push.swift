@@ -5,8 +5,8 @@ extension SyncEngine {
   struct PushState {
     /// Halved while the remote finds a push too large.
     var bytes: Int
-    /// Up to where the remote of that epoch is known to hold each author's operations as this replica
-    /// does, and not others under the same numbers.
+    /// Up to where the remote of that epoch is known to hold each author's operations as this
+    /// replica does, and not others under the same numbers.
     var confirmed = (epoch: "", id: ReplicaID?.none, heads: VersionVector())
     /// What there was when the pushes in a row began.
     var stored = VersionVector()
@@ -84,8 +84,8 @@ extension SyncEngine {
       pushes.bytes = max(min(pushes.bytes, operations.byteCount) / 2, 1)
       return nil
     }
-    // Of what a base stands for, the remote has no operation to compare with. Once that is known, no
-    // gap is to be expected any more.
+    // Of what a base stands for, the remote has no operation to compare with. Once that is known,
+    // no gap is to be expected any more.
     if error.code == .sequenceGap, let author = error.replica, let sequence = error.sequence,
       pushes.confirmed.heads[author] < session.heads[author], sequence <= session.heads[author]
     {
@@ -122,8 +122,8 @@ extension SyncEngine {
 
   /// What the remote holds, less its newest operation of this replica where that may be someone
   /// else's: a copy of this database has the same id and counts on, and so can a peer that lies. It
-  /// is pushed again, and acknowledged only if it is the same. Of others that is done where there is more
-  /// to push of them: two copies of one database may have met this device by two remotes.
+  /// is pushed again, and acknowledged only if it is the same. Of others that is done where there
+  /// is more to push of them: two copies of one database may have met this device by two remotes.
   private func headsToConfirm() throws -> VersionVector {
     var heads = session.heads
     let id = try store.replicaID()

@@ -22,8 +22,8 @@ extension SyncEngine {
     }
   }
 
-  /// Commits of other processes, and times that have come, are found by looking; and what somebody else
-  /// sealed: another engine of the replica, or another process.
+  /// Commits of other processes, and times that have come, are found by looking; and what somebody
+  /// else sealed: another engine of the replica, or another process.
   func followOtherProcesses(_ signals: SyncSignals) async {
     while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
       // An error here is met again, and reported, by the push that follows the next signal.
@@ -105,7 +105,8 @@ extension SyncEngine {
 
   // MARK: - Waiting
 
-  /// Waits after a failure, unless somebody asks or the network changes, but not less than the remote wants.
+  /// Waits after a failure, unless somebody asks or the network changes, but not less than
+  /// the remote wants.
   ///
   /// - Returns: `nil` when the run is to end.
   func wait(

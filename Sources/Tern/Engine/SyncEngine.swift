@@ -22,7 +22,8 @@ public actor SyncEngine {
   var pushes: PushState
   /// Since it was up to date. A remote that refuses every id is believed no more.
   var idChanges = 0
-  /// The greatest time in the space at the greeting, where that is ahead of the remote's clock, and that.
+  /// The greatest time in the space at the greeting, where that is ahead of the remote's
+  /// clock, and that.
   private var newestMilliseconds: Int64?
   private var greetedMilliseconds: Int64?
   /// The space's position when the log was last trimmed.
@@ -61,7 +62,8 @@ public actor SyncEngine {
   }
 
   /// Syncs until the task is cancelled, and returns then. It can be called again. A call while
-  /// another, or a ``syncOnce()``, goes on begins when that has ended, or returns as it is cancelled.
+  /// another, or a ``syncOnce()``, goes on begins when that has ended, or returns as
+  /// it is cancelled.
   public func run() async {
     guard case .own = await turns.take(asRun: true) else { return }
     defer { turns.end() }
@@ -88,13 +90,15 @@ public actor SyncEngine {
     status.update { $0.phase = .stopped }
   }
 
-  /// Pushes and pulls until both sides have the same, once, and returns: for commands, background refresh and
-  /// a person who pulls to refresh. What is written meanwhile, as fast as the remote takes it, is left for the
-  /// next. While ``run()`` goes on, that does it: at once, and not after its wait.
+  /// Pushes and pulls until both sides have the same, once, and returns: for commands, background
+  /// refresh and a person who pulls to refresh. What is written meanwhile, as fast as the remote
+  /// takes it, is left for the next. While ``run()`` goes on, that does it: at once, and not
+  /// after its wait.
   ///
-  /// - Throws: the first failure: ``RemoteError``, ``MergeError``, ``SnapshotError``, ``WireError``,
-  ///   `DatabaseError`, `CancellationError`; while ``run()`` goes on, always a ``RemoteError``, as ``status`` has it. Where the
-  ///   remote asked to be left alone for a while, that is thrown, and the remote is not asked.
+  /// - Throws: the first failure: ``RemoteError``, ``MergeError``, ``SnapshotError``,
+  ///   ``WireError``, `DatabaseError`, `CancellationError`; while ``run()`` goes on, always a
+  ///   ``RemoteError``, as ``status`` has it. Where the remote asked to be left alone for a while,
+  ///   that is thrown, and the remote is not asked.
   public func syncOnce() async throws {
     while true {
       switch await turns.take(asRun: false) {
@@ -369,7 +373,8 @@ public actor SyncEngine {
     try report(.waiting)
   }
 
-  /// Also where a database that is closed counts nothing: what fails here is waited for all the same.
+  /// Also where a database that is closed counts nothing: what fails here is waited for
+  /// all the same.
   private func reportWaiting() {
     do { try report(.waiting) } catch { status.update { $0.phase = .waiting } }
   }

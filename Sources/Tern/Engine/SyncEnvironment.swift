@@ -3,8 +3,8 @@ import TernCore
 import TernDatabase
 import TernNetwork
 
-/// What an engine takes from outside, so that a test can own it: clock, randomness and the thread that
-/// blocks on SQLite. Whoever names nothing gets the system's.
+/// What an engine takes from outside, so that a test can own it: clock, randomness and the thread
+/// that blocks on SQLite. Whoever names nothing gets the system's.
 public struct SyncEnvironment: Sendable {
   /// By which the engine waits: after a failure, and between two looks for other processes' writes.
   public var clock: any Clock<Duration>
@@ -14,8 +14,8 @@ public struct SyncEnvironment: Sendable {
   public var backoff: Backoff
   /// Draws a number from 0 to 1: the part of a wait that is waited.
   public var jitter: @Sendable () -> Double
-  /// Tells of the network's changes. With each a wait after a failure ends, as far as the remote did not ask to
-  /// be left alone, and the event stream begins anew.
+  /// Tells of the network's changes. With each a wait after a failure ends, as far as the remote
+  /// did not ask to be left alone, and the event stream begins anew.
   public var network: any NetworkPathSource
   /// Yields when something was written here.
   package var localWrites: @Sendable () -> AsyncStream<Void> = { AsyncStream { $0.finish() } }
@@ -28,8 +28,9 @@ public struct SyncEnvironment: Sendable {
   public var pushBytes: Int
   /// How long all parts of a snapshot may be that is fetched.
   package var snapshotBytes = SnapshotPart.Limit.snapshotBytes
-  /// Where a snapshot's parts wait until all are fetched, so that the next process goes on; `nil` for a
-  /// file beside the database, or for a database in memory one that is gone with this process.
+  /// Where a snapshot's parts wait until all are fetched, so that the next process goes on; `nil`
+  /// for a file beside the database, or for a database in memory one that is gone
+  /// with this process.
   public var snapshotPath: String?
   /// Where the engine runs and its store blocks.
   public var executor: any SerialExecutor

@@ -13,7 +13,8 @@ public final class SyncStatus: Observable, Sendable {
   public struct Moment: Hashable, Sendable {
     /// What the engine is about.
     public enum Phase: String, Hashable, Sendable, Codable {
-      /// `run()` was not called, or has returned; or a single sync has, and left what was written meanwhile.
+      /// `run()` was not called, or has returned; or a single sync has, and left what
+      /// was written meanwhile.
       case stopped
       /// Talking to the remote.
       case syncing
@@ -48,8 +49,8 @@ public final class SyncStatus: Observable, Sendable {
     public var differingTables: [String] = []
     /// How often a snapshot took the place of this device's state because of that.
     public var repairs = 0
-    /// Why this device could not give the remote the last snapshot that it asked for: a row may be too long
-    /// for one. Without any, the remote keeps all operations.
+    /// Why this device could not give the remote the last snapshot that it asked for: a row may be
+    /// too long for one. Without any, the remote keeps all operations.
     public var snapshotError: RemoteError?
     /// The new id that this replica has since the engine was made, because its database is a copy.
     public var idChange: ReplicaIDChange?

@@ -27,8 +27,8 @@ public struct DatabaseFileRow: Sendable {
   ///   - key: a text for each column of the primary key, in its order, read as SQLite reads what is
   ///     written to such a column; `x'…'` is a blob.
   ///   - replica: where several replicas of the database know a table of that name.
-  /// - Throws: ``InspectionError``, and ``RowLookupError`` for a table that does not sync or a key of
-  ///   another width.
+  /// - Throws: ``InspectionError``, and ``RowLookupError`` for a table that does not sync or a key
+  ///   of another width.
   public init(path: String, table: String, key: [String], replica: String? = nil) throws {
     let found = try Self.read(path, table, replica: replica) { transaction, sql, name in
       let values = zip(sql.shape.keyAffinities, key).map { $0.value(of: $1) }

@@ -48,8 +48,8 @@ extension Replica {
   /// }
   /// ```
   ///
-  /// Seals what was written first, as a push does. What every remote holds and is older than the log
-  /// is kept (``open(_:schema:migrator:name:durability:logRetention:inbox:)``) is not told. An
+  /// Seals what was written first, as a push does. What every remote holds and is older than the
+  /// log is kept (``open(_:schema:migrator:name:durability:logRetention:inbox:)``) is not told. An
   /// operation whose content cannot be read is passed over: ``ReplicaCounts/firstPutAside`` names
   /// one.
   ///

@@ -8,8 +8,8 @@ public struct DatabaseFileInspection: Hashable, Sendable, Codable {
   /// By name; never empty.
   public var replicas: [ReplicaInspection]
 
-  /// Reads a file that other processes may be writing to. Blocks: not on the main actor. Cost: one pass
-  /// over Tern's own tables.
+  /// Reads a file that other processes may be writing to. Blocks: not on the main actor. Cost: one
+  /// pass over Tern's own tables.
   ///
   /// - Throws: ``InspectionError``.
   public init(path: String) throws {

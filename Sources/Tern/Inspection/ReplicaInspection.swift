@@ -9,7 +9,8 @@ import TernCore
 ///
 /// `tern inspect FILE --json` prints the same.
 public struct ReplicaInspection: Hashable, Sendable, Codable {
-  /// The name that ``Replica/open(_:schema:migrator:name:durability:logRetention:inbox:)`` was given.
+  /// The name that ``Replica/open(_:schema:migrator:name:durability:logRetention:inbox:)`` was
+  /// given.
   public var name: String
   /// `nil` where what is stored is none.
   public var id: ReplicaID?
@@ -33,7 +34,8 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   public var heldAside: [String: Int]
   /// Operations with tables or columns that this schema does not have.
   public var deferredOperations: Int
-  /// Groups of operations that cannot be read, or whose time has to come first, by their last: the first hundred.
+  /// Groups of operations that cannot be read, or whose time has to come first, by their last:
+  /// the first hundred.
   public var groupsPutAside: [OperationPutAside]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [String: Int]

@@ -107,8 +107,8 @@ final class MergePass {
 
   /// Merges a whole group.
   ///
-  /// - Parameter last: its last operation, where that is at hand. Without it the group was put aside,
-  ///   and later ones of its author may be merged.
+  /// - Parameter last: its last operation, where that is at hand. Without it the group was put
+  ///   aside, and later ones of its author may be merged.
   func merge(_ group: LogGroup, last: SyncOperation? = nil) throws {
     for sequence in group.sequences {
       let isLast = sequence == last?.envelope.sequence
@@ -197,8 +197,8 @@ final class MergePass {
     return known.subtracting(waiting)
   }
 
-  /// Whether a row was put off because of its key: nothing of it is in the state, but what this pass
-  /// replayed.
+  /// Whether a row was put off because of its key: nothing of it is in the state, but what this
+  /// pass replayed.
   private func isNew(_ row: BodyRow, _ merger: RowMerger) throws -> Bool {
     let key = Array(row.packedKey)
     if newKeys[merger.shape.id]?.contains(key) ?? false { return true }

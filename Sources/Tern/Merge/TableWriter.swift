@@ -125,8 +125,8 @@ final class TableWriter {
     try write(key, content, sql.upsert)
   }
 
-  /// Changes the given columns of a row that is shown. An UPSERT would be refused where the others have
-  /// no default: SQLite looks at the new row before it looks for the old one.
+  /// Changes the given columns of a row that is shown. An UPSERT would be refused where the others
+  /// have no default: SQLite looks at the new row before it looks for the old one.
   func change(_ key: some ContiguousBytesLike, content: [String: Value]) throws {
     _ = try write(key, content, sql.update)
   }

@@ -12,8 +12,8 @@ struct Installation {
   let makeID: () -> ReplicaID
 
   /// Seals what is noted and takes the triggers away, so that migrations meet the tables as the
-  /// app declared them: those of every replica in the database, because a migration is of all of it.
-  /// Does nothing when no migration is due.
+  /// app declared them: those of every replica in the database, because a migration is of all of
+  /// it. Does nothing when no migration is due.
   func prepare(for migrator: DatabaseMigrator?) throws {
     guard let migrator, try database.writeWithoutTransaction({ try isDue(migrator, $0) })
     else { return }
@@ -171,8 +171,8 @@ struct Installation {
     }
   }
 
-  /// Executes statements that create what is not there yet, each `CREATE … IF NOT EXISTS name …`: an earlier
-  /// Tern made some of it.
+  /// Executes statements that create what is not there yet, each `CREATE … IF NOT EXISTS name …`:
+  /// an earlier Tern made some of it.
   private func create(_ statements: [String], _ db: Database) throws {
     let present = Set(try db.names(prefix: tables.prefix))
     for statement in statements {
@@ -239,8 +239,8 @@ struct Installation {
     }
   }
 
-  /// Notes the rows that hold something in a new column. Every device has what the migration put there,
-  /// and editing it has to find it.
+  /// Notes the rows that hold something in a new column. Every device has what the migration put
+  /// there, and editing it has to find it.
   private func adopt(_ db: Database, _ texts: [TableShape.Column], of sql: TableSQL) throws {
     let note = sql.note
     for column in texts {

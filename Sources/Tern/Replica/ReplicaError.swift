@@ -20,9 +20,10 @@ public struct ReplicaError: Error, Hashable, Sendable {
     public static let newerFormat = Code(reason: .newerFormat)
     /// A Tern from before the stored format was settled made this database.
     public static let olderFormat = Code(reason: .olderFormat)
-    /// The replica was opened with another schema since: by another process, such as a newer version of the
-    /// app, or by this one. What this object writes would leave out columns that it does not know, so it
-    /// writes nothing any more; what is noted stays noted. Open the replica again.
+    /// The replica was opened with another schema since: by another process, such as a newer
+    /// version of the app, or by this one. What this object writes would leave out columns that it
+    /// does not know, so it writes nothing any more; what is noted stays noted. Open
+    /// the replica again.
     public static let schemaChanged = Code(reason: .schemaChanged)
     /// A trigger of the app's ended the transaction that Tern wrote in, by RAISE(ROLLBACK). Nothing
     /// of that is kept.

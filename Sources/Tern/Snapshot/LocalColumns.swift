@@ -1,8 +1,8 @@
 import TernCore
 import TernDatabase
 
-/// What stood in columns that do not travel, of rows that a snapshot does not have: what is merged on
-/// top of it may bring them again. In memory are those rows' keys and such columns.
+/// What stood in columns that do not travel, of rows that a snapshot does not have: what is merged
+/// on top of it may bring them again. In memory are those rows' keys and such columns.
 final class LocalColumns {
   private var content: [Int64: [[UInt8]: [String: Value]]] = [:]
 
@@ -17,8 +17,8 @@ final class LocalColumns {
     try writer.removeAndForget(key)
   }
 
-  /// Writes it into the rows of one table that stand there again, as if nothing had been taken: no trigger
-  /// hears of it.
+  /// Writes it into the rows of one table that stand there again, as if nothing had been taken: no
+  /// trigger hears of it.
   func putBack(_ writer: TableWriter) throws {
     guard let rows = content.removeValue(forKey: writer.sql.shape.id) else { return }
     try writer.transaction.db.withoutTriggers {

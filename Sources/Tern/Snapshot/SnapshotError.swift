@@ -24,8 +24,8 @@ public struct SnapshotError: Error, Hashable, Sendable {
     public static let schemaMismatch = Code(reason: .schemaMismatch)
     /// Operations are in this replica's state that the snapshot lacks and the log no longer has.
     public static let lacksOperations = Code(reason: .lacksOperations)
-    /// The snapshot's state has times more than five minutes ahead of this clock and the remote's: what
-    /// is written here would have to be later still.
+    /// The snapshot's state has times more than five minutes ahead of this clock and the remote's:
+    /// what is written here would have to be later still.
     public static let timeAhead = Code(reason: .timeAhead)
   }
 
@@ -60,8 +60,8 @@ extension SnapshotError: AdvisingError {
 package struct SnapshotSummary: Hashable, Sendable {
   /// Of each replica, the last operation that is merged in it.
   package var heads: [ReplicaID: SnapshotHead]
-  /// Of each replica of whom it has only the beginning of the group that follows, the last operation
-  /// of that.
+  /// Of each replica of whom it has only the beginning of the group that follows, the last
+  /// operation of that.
   package var beginnings: [ReplicaID: SnapshotHead]
   /// Rows of the state, deleted ones included.
   package var rows: Int
@@ -93,7 +93,8 @@ package struct SnapshotSummary: Hashable, Sendable {
     }
   }
 
-  /// What a remote is told that it holds: of a group that is not whole, only what the remote has of it.
+  /// What a remote is told that it holds: of a group that is not whole, only what the remote
+  /// has of it.
   ///
   /// The rest is news to it, and only the operations themselves say that their group goes on.
   package func heads(at remote: VersionVector) -> [ReplicaID: SnapshotHead] {

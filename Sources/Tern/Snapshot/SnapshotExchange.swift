@@ -19,8 +19,8 @@ struct SnapshotExchange {
   /// - Parameters:
   ///   - nowMilliseconds: see ``SnapshotOrigin``.
   ///   - isRepairing: whether it takes the place of a state that has all of it, too.
-  /// - Throws: what fetching throws, ``WireError`` for a part that is none and for more than the limits, and
-  ///   what ``ReplicaStore/loadSnapshot(from:_:)`` throws. Parts that are as they
+  /// - Throws: what fetching throws, ``WireError`` for a part that is none and for more than the
+  ///   limits, and what ``ReplicaStore/loadSnapshot(from:_:)`` throws. Parts that are as they
   ///   were made stay in the file, whatever keeps them from being loaded.
   func load(
     _ snapshot: RemoteSnapshot, epoch: String, nowMilliseconds: Int64, isRepairing: Bool

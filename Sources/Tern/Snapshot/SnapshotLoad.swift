@@ -221,7 +221,8 @@ final class SnapshotLoad {
 
   /// Local writes have to be later than everything in the state (INV-11).
   ///
-  /// - Returns: `false`, and does nothing, where that would take the clock along: see `Future.swift`.
+  /// - Returns: `false`, and does nothing, where that would take the clock
+  ///   along: see `Future.swift`.
   private func moveClock(to time: HybridTime) throws -> Bool {
     let remote = origin?.nowMilliseconds ?? 0
     if try transaction.isFuture(time, remoteMilliseconds: remote) { return false }
@@ -337,8 +338,8 @@ final class SnapshotLoad {
     }
   }
 
-  /// What is too large to travel was written here meanwhile, and stands for itself, as a row that no
-  /// operation has. One of the tail may have inserted it: that is merged again on top.
+  /// What is too large to travel was written here meanwhile, and stands for itself, as a row that
+  /// no operation has. One of the tail may have inserted it: that is merged again on top.
   private func leave(_ large: LargeRow, _ key: [UInt8], _ writer: TableWriter) throws {
     guard let shown = try writer.read(key) else { return }
     let read = try transaction.statement(writer.sql.readMarked)

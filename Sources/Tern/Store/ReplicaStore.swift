@@ -1,6 +1,6 @@
 /// Everything durable of one replica: cells, stamps, log and cursors. There are two,
-/// ``SQLiteReplicaStore`` and, beside Tern's tests, `MemoryReplicaStore`, which pass one conformance
-/// suite.
+/// ``SQLiteReplicaStore`` and, beside Tern's tests, `MemoryReplicaStore`, which pass one
+/// conformance suite.
 ///
 /// Calls are synchronous and each is one transaction: it happened whole, or it threw and nothing
 /// did. They may block; the engine makes them on an executor of its own.
@@ -10,8 +10,8 @@ package protocol ReplicaStore: Sendable {
   /// Turns every noted write into operations. Cheap when there is none. Merges what was put aside
   /// until now, because its time was ahead of the clock.
   ///
-  /// A row longer than ``SyncOperation/Limit/rowBytes`` is left out, and in ``ReplicaCounts/largeRows``
-  /// until a later write makes it short enough or deletes it.
+  /// A row longer than ``SyncOperation/Limit/rowBytes`` is left out, and in
+  /// ``ReplicaCounts/largeRows`` until a later write makes it short enough or deletes it.
   ///
   /// - Returns: the sequence numbers of the new operations; empty when nothing was noted.
   @discardableResult
@@ -30,8 +30,8 @@ package protocol ReplicaStore: Sendable {
   /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-05, INV-06).
   /// Operations that are merged already are passed over. A group of which a body cannot be read
   /// is put aside whole: it is in the log, in ``ReplicaCounts/groupsPutAside``, and passed on. One
-  /// whose time is more than five minutes ahead, of this clock and of the page's, is put aside until
-  /// that is so no longer, and passed on then.
+  /// whose time is more than five minutes ahead, of this clock and of the page's, is put aside
+  /// until that is so no longer, and passed on then.
   ///
   /// Of an author of whom the remote has another operation than is here, under one number, nothing
   /// more is taken from that remote; ``ReplicaCounts/forks`` names it.
@@ -48,10 +48,11 @@ package protocol ReplicaStore: Sendable {
   /// ``operations(lackedBy:maximumBytes:)`` for a push to one remote, without those of a replica in
   /// ``ReplicaCounts/forks`` there. From now on that remote may hold
   /// what is returned, whatever becomes of the push, so no other remote's clock gives this
-  /// replica's own operations in it new times. Costs no commit where all of them were offered before.
+  /// replica's own operations in it new times. Costs no commit where all of them
+  /// were offered before.
   ///
-  /// - Parameter repeated: authors of whom, where the remote lacks anything, the last that it has comes
-  ///   first, as far as the log still has that.
+  /// - Parameter repeated: authors of whom, where the remote lacks anything, the last that it has
+  ///   comes first, as far as the log still has that.
   func offer(
     lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
     to remoteID: String
@@ -108,7 +109,8 @@ package protocol ReplicaStore: Sendable {
   /// - Parameters:
   ///   - isRepairing: whether rows whose state is equal are written too where their table shows
   ///     something else.
-  ///   - part: by its number from 0, and `nil` behind the last; may be asked from the beginning again.
+  ///   - part: by its number from 0, and `nil` behind the last; may be asked from
+  ///     the beginning again.
   /// - Throws: ``SnapshotError``, ``WireError``, ``MergeError`` where it holds more of this replica
   ///   than this replica made, and what `part` throws.
   func loadSnapshot(
@@ -118,16 +120,17 @@ package protocol ReplicaStore: Sendable {
   /// Up to which own operation the remote has said that it has them.
   func accepted(by remoteID: String) throws -> UInt64
 
-  /// Gives this replica a new id, because another copy of its database goes on under the one that it has: its
-  /// own operations after `last` become those of the new id, from 1 on, in the log and in the state, in one
-  /// transaction that leaves the app's tables as they are (INV-02, INV-05). All cursors go back to the
-  /// beginning.
+  /// Gives this replica a new id, because another copy of its database goes on under the one that
+  /// it has: its own operations after `last` become those of the new id, from 1 on, in the log and
+  /// in the state, in one transaction that leaves the app's tables as they are (INV-02, INV-05).
+  /// All cursors go back to the beginning.
   ///
   /// - Parameters:
   ///   - former: the id that it has.
   ///   - last: the last own operation that the remote has just so. It must have no later one.
-  /// - Returns: `nil`, and nothing is changed, where it has another id by now, the remote or another one
-  ///   may have a later one, or the log no longer begins at the beginning and does not say enough.
+  /// - Returns: `nil`, and nothing is changed, where it has another id by now, the remote or
+  ///   another one may have a later one, or the log no longer begins at the beginning and does
+  ///   not say enough.
   func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
     -> ReplicaIDChange?
 
@@ -135,8 +138,8 @@ package protocol ReplicaStore: Sendable {
   /// row, as of one moment.
   ///
   /// - Parameter heads: what the remote holds at this replica's cursor there.
-  /// - Returns: `nil` where that is not what is here, something is noted that no operation holds, is
-  ///   put aside or is too large to travel, or a replica is in ``ReplicaCounts/forks``.
+  /// - Returns: `nil` where that is not what is here, something is noted that no operation holds,
+  ///   is put aside or is too large to travel, or a replica is in ``ReplicaCounts/forks``.
   func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport?
 
   /// What came of the last comparison at a remote.
@@ -215,7 +218,8 @@ package struct SnapshotOrigin: Hashable, Sendable {
   package var place: RemotePlace
   /// Of every replica, the last operation that it holds; empty where that is not known.
   package var heads = VersionVector()
-  /// The remote's clock, or the newest time that its space took, where that is later; 0 where it has none.
+  /// The remote's clock, or the newest time that its space took, where that is later; 0 where
+  /// it has none.
   package var nowMilliseconds: Int64 = 0
 
   package init(place: RemotePlace) {
@@ -278,7 +282,8 @@ public struct ReplicaCounts: Hashable, Sendable {
   /// One of them.
   public var firstPutAside: OperationPutAside?
   /// Rows that were written here and are in no operation, by table: because they are longer than
-  /// ``SyncOperation/Limit/rowBytes``, or because a peer brought them to their last life that travels.
+  /// ``SyncOperation/Limit/rowBytes``, or because a peer brought them to their last
+  /// life that travels.
   public var largeRows: [String: Int] = [:]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]

@@ -153,8 +153,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
     return version.int64(0)
   }
 
-  /// An opening with another schema changes the catalogue, and triggers with it. Under the older one a seal would
-  /// drop the notes of columns that it does not know.
+  /// An opening with another schema changes the catalogue, and triggers with it. Under the older
+  /// one a seal would drop the notes of columns that it does not know.
   ///
   /// - Returns: SQLite's number of the schema.
   private func checkCatalogue(_ db: Database) throws -> Int64 {
@@ -262,7 +262,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
     -> MergeSummary
   {
     let summary = try transaction(withoutForeignKeys: true) { transaction in
-      // What other copies wrote under the former id is not in the page, and its cursor is behind it (INV-05).
+      // What other copies wrote under the former id is not in the page, and its cursor is
+      // behind it (INV-05).
       guard place.excluded == nil || place.excluded == transaction.ownID else {
         throw RemoteError(.unavailable, "this replica has another id since the page was asked for")
       }

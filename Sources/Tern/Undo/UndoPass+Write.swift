@@ -7,7 +7,8 @@ extension UndoPass {
 
   // MARK: - Parents
 
-  /// Leaves rows that others, which stay, refer to: deleting one would take those along, or be refused.
+  /// Leaves rows that others, which stay, refer to: deleting one would take those along,
+  /// or be refused.
   func keepParents(_ rows: [UndoRow], _ plans: inout [UndoRow.Plan]) throws {
     var hasKept: Bool
     repeat {
@@ -53,8 +54,8 @@ extension UndoPass {
 
   // MARK: - Writing
 
-  /// A table may take a row only when another one has made room: what is refused is tried again behind
-  /// the rest.
+  /// A table may take a row only when another one has made room: what is refused is tried again
+  /// behind the rest.
   func write(_ writes: [Write]) throws {
     var (waiting, hasMadeRoom) = (writes, false)
     while !waiting.isEmpty {
@@ -77,8 +78,8 @@ extension UndoPass {
     }
   }
 
-  /// Puts something else into the columns of UNIQUE indexes that a row is about to get a value in, if the
-  /// table takes any of it.
+  /// Puts something else into the columns of UNIQUE indexes that a row is about to get a value in,
+  /// if the table takes any of it.
   private func letGo(_ write: Write, _ index: Int) throws {
     guard case .update(let content) = write.write else { return }
     let unique = Set(write.row.sql.shape.uniques.flatMap(\.columns).map(\.name.folded))

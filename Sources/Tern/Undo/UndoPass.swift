@@ -2,7 +2,8 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// Takes back what one own operation did, by writes like any other, inside the caller's transaction.
+/// Takes back what one own operation did, by writes like any other, inside
+/// the caller's transaction.
 final class UndoPass {
   let transaction: StoreTransaction
   private let target: UndoTarget

@@ -160,8 +160,8 @@ struct UndoRow {
     return (.insert(content), report(.broughtBack, columns: Set(content.keys), left: left))
   }
 
-  /// Brings a column of what is kept to what it was before the operation, which may have written it and
-  /// then deleted the row.
+  /// Brings a column of what is kept to what it was before the operation, which may have written it
+  /// and then deleted the row.
   ///
   /// - Returns: whether that is known; otherwise it is as it stood last.
   private func takeBack(

@@ -25,8 +25,8 @@ public struct UndoneOperation: Hashable, Sendable {
     public let action: Action
     /// Columns that were written now.
     public let columns: Set<String>
-    /// Columns that the operation had written and that stay as they are; of a row that came back, those
-    /// that are not known to be what they were before.
+    /// Columns that the operation had written and that stay as they are; of a row that came back,
+    /// those that are not known to be what they were before.
     public let left: [String: Reason]
   }
 

@@ -10,7 +10,8 @@ public struct RemoteError: Error, Hashable, Sendable {
 
     /// No answer came: no network, no server, a cut connection, a timeout. Try again.
     public static let unreachable = Code(rawValue: "unreachable")
-    /// Not the remote's: its URL is none that can be asked, without a scheme for example. Correct it.
+    /// Not the remote's: its URL is none that can be asked, without a scheme for
+    /// example. Correct it.
     public static let invalidAddress = Code(rawValue: "invalid-address")
     /// The remote is overloaded or shutting down. Try again, after ``RemoteError/retryAfter``.
     public static let unavailable = Code(rawValue: "unavailable")
@@ -42,8 +43,8 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let snapshotsUnsupported = Code(rawValue: "snapshots-unsupported")
     /// The space grew since, or the report is of another history: greet again.
     public static let stateSuperseded = Code(rawValue: "state-superseded")
-    /// Not the remote's: another replica with the same operations has another state (INV-01), and no
-    /// snapshot has made the two equal yet.
+    /// Not the remote's: another replica with the same operations has another state (INV-01), and
+    /// no snapshot has made the two equal yet.
     public static let stateDiffers = Code(rawValue: "state-differs")
     /// There is nothing at the URL: correct it.
     public static let notFound = Code(rawValue: "not-found")
@@ -68,8 +69,8 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let foreignOwn = Code(rawValue: "foreign-own")
     /// Not the remote's: its snapshot cannot be loaded here, as where a newer app made it.
     public static let snapshotUnloadable = Code(rawValue: "snapshot-unloadable")
-    /// Not the remote's: another connection had this device's database, or the app suspended or interrupted
-    /// it. Try again.
+    /// Not the remote's: another connection had this device's database, or the app suspended or
+    /// interrupted it. Try again.
     public static let busy = Code(rawValue: "busy")
     /// The answer was none that this protocol knows.
     public static let unexpectedAnswer = Code(rawValue: "unexpected-answer")

@@ -53,8 +53,8 @@ package struct SyncSession: Sendable {
     /// ``Refusal/delay`` is over, of the refusal with that number.
     case mayAskAgain(Int)
     case waited
-    /// Before it has waited, or while there was nothing to do: the network changed, or somebody asked for a
-    /// sync now.
+    /// Before it has waited, or while there was nothing to do: the network changed, or somebody
+    /// asked for a sync now.
     case woken(isByNetwork: Bool)
     /// The event stream has lasted for a while.
     case streamHolds
@@ -87,14 +87,15 @@ package struct SyncSession: Sendable {
   /// Since the greeting, or since all else had its turn.
   package private(set) var pushesInARow = 0
   private static let mostPushesInARow = 8
-  /// Whether what is written from now on has to wait until all else had its turn: who writes as fast as the
-  /// remote takes it would never pull.
+  /// Whether what is written from now on has to wait until all else had its turn: who writes as
+  /// fast as the remote takes it would never pull.
   package var hasPushedMany: Bool { pushesInARow >= Self.mostPushesInARow }
   /// Whether it listens, and has more to push all the same.
   package private(set) var leavesSome = false
   /// The cursor was forgotten, and no page has come since.
   private var isAtBeginning = false
-  /// Because the remote did not know it: once, until it had nothing more to give or there was a wait.
+  /// Because the remote did not know it: once, until it had nothing more to give or there
+  /// was a wait.
   private var hasForgotten = false
   /// Whether the remote acknowledged a base, and nothing has shown since that it has it.
   private var hasGivenBase = false
@@ -212,7 +213,8 @@ package struct SyncSession: Sendable {
       guard number == refusal?.number else { return .listen }
       return greet()
     case (.listening, .streamHolds):
-      // Only now is everything known to work: somebody on the way may let a stream begin and cut it at once.
+      // Only now is everything known to work: somebody on the way may let a stream begin and cut
+      // it at once.
       if refusal == nil { backoff.reset() }
       return .listen
     case (.listening, .woken(isByNetwork: true)):
@@ -316,8 +318,8 @@ package struct SyncSession: Sendable {
       restampsInARow += 1
       phase = .restamping
       return .restamp(nowMilliseconds: error.nowMilliseconds!)
-    // A remote that does not know the beginning either, or what it gave itself since, is asked again only
-    // after a wait.
+    // A remote that does not know the beginning either, or what it gave itself since, is asked
+    // again only after a wait.
     case (.cursorUnknown, .pulling) where !isAtBeginning && !hasForgotten,
       (.cursorUnknown, .cutting) where !isAtBeginning && !hasForgotten:
       phase = .resetting

@@ -3,8 +3,8 @@ struct TextIndex: Sendable {
   /// Of each author the pieces by rank.
   private var ranks: [[UInt32]]
   private var places: [[Int32]]
-  /// Pieces whose first element is a child there, in the order of their ids. What a piece's elements
-  /// are to each other is not in it.
+  /// Pieces whose first element is a child there, in the order of their ids. What a piece's
+  /// elements are to each other is not in it.
   private var children: [TextSequence.Link: Children] = [:]
 
   private struct Children {

@@ -1,8 +1,8 @@
 extension TextSequence {
   /// Takes in a change of one operation; a repeated one inserts nothing.
   ///
-  /// What it removes and stands beside has to be here: a change that came before what its author had
-  /// seen waits, and is taken in behind it. So the result does not depend on the order in which
+  /// What it removes and stands beside has to be here: a change that came before what its author
+  /// had seen waits, and is taken in behind it. So the result does not depend on the order in which
   /// authors' changes come (INV-01).
   /// - Returns: whether the text changed.
   package mutating func apply(_ change: TextChange, by author: ReplicaID, _ sequence: UInt64)

@@ -1,5 +1,5 @@
-// The stored form, which equal sequences share: who inserted, in the order of ids; the pieces in the
-// order of the text, each as long as it can be; what waits; and the text.
+// The stored form, which equal sequences share: who inserted, in the order of ids; the pieces in
+// the order of the text, each as long as it can be; what waits; and the text.
 
 extension TextSequence {
   /// How a piece's parent is written.
@@ -40,8 +40,8 @@ extension TextSequence {
     return writer.bytes
   }
 
-  /// An author's operations: how far the sequences are apart, how many elements each inserted, and how
-  /// often that comes again.
+  /// An author's operations: how far the sequences are apart, how many elements each inserted, and
+  /// how often that comes again.
   private func append(_ author: Author, to writer: inout ByteWriter) {
     writer.append(replica: author.id)
     var runs: [(gap: UInt64, count: UInt32, times: UInt64)] = []

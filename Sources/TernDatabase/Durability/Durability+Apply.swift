@@ -58,8 +58,8 @@ extension Durability {
   }
 
   /// A transaction on the writing connection of which no more is promised than that it survives the
-  /// process: with this durability set there, it waits for the disk no longer than that needs. A later
-  /// commit that does wait makes it as durable as itself.
+  /// process: with this durability set there, it waits for the disk no longer than that needs. A
+  /// later commit that does wait makes it as durable as itself.
   ///
   /// - Throws: what `body` throws, with nothing written; `DatabaseError`; ``DatabaseSetupError``
   ///   where the connection would not go back to this durability, with all written.

@@ -50,8 +50,8 @@ package final class AppendedFile {
   /// Puts bytes where the first `count` bytes end, in place of what follows them. When it returns
   /// they are durable; when it throws the file ends there, as far as the disk lets it.
   ///
-  /// - Parameter isNamed: whether the file's name is known to be durable. That the file was there does not say so:
-  ///   who made it may have failed before that, or died.
+  /// - Parameter isNamed: whether the file's name is known to be durable. That the file was there
+  ///   does not say so: who made it may have failed before that, or died.
   /// - Throws: ``FileFailure``.
   package func append(_ bytes: [UInt8], after count: Int, isNamed: Bool) throws {
     // What a writer left that died in the middle.

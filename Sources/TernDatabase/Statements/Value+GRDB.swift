@@ -8,8 +8,8 @@ import TernCore
 /// let title = try String.fetchOne(db, sql: "SELECT title FROM book WHERE isbn = ?", arguments: [entry.key[0]])
 /// ```
 ///
-/// A NaN becomes NULL, as SQLite has it. GRDB ends a text at its first U+0000, and one that is not valid UTF-8
-/// reaches it with U+FFFD for what can't be read.
+/// A NaN becomes NULL, as SQLite has it. GRDB ends a text at its first U+0000, and one that is not
+/// valid UTF-8 reaches it with U+FFFD for what can't be read.
 extension Value: DatabaseValueConvertible {
   public var databaseValue: DatabaseValue {
     switch self {

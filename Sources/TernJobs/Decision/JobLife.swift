@@ -105,7 +105,8 @@ package struct JobLife: Hashable, Sendable {
       (state, deaths) = (.waiting, 0)
       return .wait(.zero)
     case (.running, .entrusted(let time)):
-      // Nobody may have been reached yet: `unreached` stays, so that waits grow from upload to upload.
+      // Nobody may have been reached yet: `unreached` stays, so that waits grow from
+      // upload to upload.
       (state, deaths) = (.waiting, 0)
       return .wait(time)
     case (.running, .crowdedOut):

@@ -1,7 +1,7 @@
 import TernCore
 
-/// What has to be there before a job is started. Until then it waits, and its record says so; one that
-/// runs is not stopped when that goes.
+/// What has to be there before a job is started. Until then it waits, and its record says so; one
+/// that runs is not stopped when that goes.
 public struct JobRequirement: Hashable, Sendable {
   /// Of the network. The raw values are stored.
   public enum Network: String, Hashable, Sendable, CaseIterable {
@@ -9,8 +9,8 @@ public struct JobRequirement: Hashable, Sendable {
     case notNeeded = ""
     /// A route to beyond this machine.
     case any
-    /// A route that is neither expensive nor constrained, as far as the system says so. Linux says that of
-    /// a modem's routes, and of nothing else: there a phone's hotspot will do.
+    /// A route that is neither expensive nor constrained, as far as the system says so. Linux says
+    /// that of a modem's routes, and of nothing else: there a phone's hotspot will do.
     case unmetered
   }
 
@@ -37,7 +37,8 @@ public struct JobRequirement: Hashable, Sendable {
 
   func isMet(by source: any NetworkPathSource) -> Bool {
     let path = source.path
-    // What requests found out is found out to be over by requests alone: these wait for their backoff.
+    // What requests found out is found out to be over by requests alone: these wait
+    // for their backoff.
     switch network {
     case .notNeeded: break
     case .any: if !path.mayHaveRoute { return false }

@@ -11,9 +11,10 @@ extension JobQueue {
   ///   - priority: of the jobs that are due the greatest goes first, however long others wait.
   ///   - delay: not before that much time has passed.
   ///   - unique: what becomes of it when there is such a job already.
-  ///   - lane: whose ``Job/lanePace`` it shares with others of its kind: an account, say, or a host.
-  ///   - service: whose gate it passes, where jobs of a kind go to several services; by default that of
-  ///     ``Job/service``.
+  ///   - lane: whose ``Job/lanePace`` it shares with others of its kind: an account, say,
+  ///     or a host.
+  ///   - service: whose gate it passes, where jobs of a kind go to several services; by default
+  ///     that of ``Job/service``.
   ///   - requirement: what has to be there before it is started; by default what its type says.
   ///   - files: what ``attach(copyOf:as:)`` made; the job's from the commit on. What a job that is
   ///     skipped was given stays the caller's.

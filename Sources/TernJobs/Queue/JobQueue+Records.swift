@@ -21,8 +21,8 @@ extension JobQueue {
     ).map(JobRecord.init)
   }
 
-  /// How a job's attempts failed, the oldest first, at most ``JobLimits/failedAttemptsPerJob``. Those of one
-  /// that is done or cancelled are gone.
+  /// How a job's attempts failed, the oldest first, at most ``JobLimits/failedAttemptsPerJob``.
+  /// Those of one that is done or cancelled are gone.
   ///
   /// - Throws: as ``records(in:)``.
   public func failedAttempts(of id: JobID, in db: Database) throws -> [FailedAttempt] {
@@ -103,8 +103,8 @@ extension JobQueue {
   /// Ends a job that has not ended, waiting or running; it stays as `.cancelled`, without its
   /// payload and files. The caller's transaction decides. A handler that runs is cancelled once the
   /// worker sees it, and nothing that it stores from the commit on is taken: its checkpoints throw
-  /// ``JobQueueError`` `.notRunning`. In a step's own `commit` it ends that job with the step, whose
-  /// rows are written and whose files are not.
+  /// ``JobQueueError`` `.notRunning`. In a step's own `commit` it ends that job with the step,
+  /// whose rows are written and whose files are not.
   ///
   /// - Returns: whether there was such a job.
   /// - Throws: as ``records(in:)``.

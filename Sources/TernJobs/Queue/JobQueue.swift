@@ -29,7 +29,8 @@ public final class JobQueue: Sendable {
   let arrivals: LocalWrites
   /// Starts of jobs whose end could not be written in this process, which lives.
   let leftBehind = Mutex<[JobID: Int]>([:])
-  /// Which jobs wait for room, and how many had not ended as they were refused: as a run of a worker knows it.
+  /// Which jobs wait for room, and how many had not ended as they were refused: as a run of a
+  /// worker knows it.
   let roomless = Mutex<[JobID: Int]>([:])
   let copying: BlockingWork
   let unsynced = UnsyncedLog()

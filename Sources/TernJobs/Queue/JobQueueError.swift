@@ -27,8 +27,9 @@ public struct JobQueueError: Error, Sendable {
     public static let keyTooLong = Code(reason: .keyTooLong)
     /// A name or a key holds U+0000, behind which SQLite's functions do not read on.
     public static let invalidName = Code(reason: .invalidName)
-    /// ``JobLimits/jobs`` that have not ended are there already, or with ``JobLimits/followUps`` for what a running
-    /// job's commit enqueues. A job that fails of it waits until others have ended, at no cost in attempts.
+    /// ``JobLimits/jobs`` that have not ended are there already, or with ``JobLimits/followUps``
+    /// for what a running job's commit enqueues. A job that fails of it waits until others have
+    /// ended, at no cost in attempts.
     public static let tooManyJobs = Code(reason: .tooManyJobs)
     /// Over ``JobLimits/fileBytes``.
     public static let fileTooLarge = Code(reason: .fileTooLarge)

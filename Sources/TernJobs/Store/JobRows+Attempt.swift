@@ -71,8 +71,8 @@ extension JobRows {
     }
   }
 
-  /// The job got on: its failures are forgotten, and the gate that it tried is open. Of its service's
-  /// budget nothing comes back: a step may have been done here alone.
+  /// The job got on: its failures are forgotten, and the gate that it tried is open. Of its
+  /// service's budget nothing comes back: a step may have been done here alone.
   ///
   /// - Returns: whether others may go now that might not before.
   func progress(_ claim: Claim) throws -> Bool {
@@ -180,9 +180,10 @@ struct AttemptEnd: Sendable {
   var error: String?
   var ran: Duration?
 
-  /// Whether a handler that was told to end ended so because of that, whatever it says, and also where it says
-  /// nothing: a loop over a stream ends then as if no more would come. What its steps stored is not done again.
-  /// But what its service asks for holds, and what it handed over goes on.
+  /// Whether a handler that was told to end ended so because of that, whatever it says, and also
+  /// where it says nothing: a loop over a stream ends then as if no more would come. What its steps
+  /// stored is not done again. But what its service asks for holds, and what it handed
+  /// over goes on.
   var isOfStop: Bool {
     switch event {
     case .failed(.limited, _): false

@@ -23,7 +23,8 @@ extension JobRows {
     return lines
   }
 
-  /// Leaves the first behind, which is not due any more or waits for room, and those who wait for that.
+  /// Leaves the first behind, which is not due any more or waits for room, and those who
+  /// wait for that.
   ///
   /// - Parameter count: how many to read where none is read ahead.
   /// - Returns: `false` where none is left.

@@ -84,8 +84,8 @@ struct JobRows {
     return try dropFiles(of: id)
   }
 
-  /// The jobs of a kind and key in one of some states, in the order in which they were enqueued. More than one
-  /// waits where one was replaced while it ran, and then has to be tried again.
+  /// The jobs of a kind and key in one of some states, in the order in which they were enqueued.
+  /// More than one waits where one was replaced while it ran, and then has to be tried again.
   func underWay(_ kind: String, key: String, in states: [JobState]) throws -> [JobID] {
     let found = try rows(
       """
@@ -290,8 +290,8 @@ struct JobRows {
 
 /// Whose commit the app's own code is called in.
 enum AttemptCommit {
-  /// The connection on which a running job stores a checkpoint. What it enqueues there takes, sooner or
-  /// later, its own place.
+  /// The connection on which a running job stores a checkpoint. What it enqueues there takes,
+  /// sooner or later, its own place.
   @TaskLocal static var database: ObjectIdentifier?
 }
 

@@ -26,13 +26,14 @@ extension JobWorker {
     await confirm(id)
   }
 
-  /// It is handed over, or was not: what came of it meanwhile can be forgotten, and is not begun again.
+  /// It is handed over, or was not: what came of it meanwhile can be forgotten, and is
+  /// not begun again.
   func confirm(_ id: String) async {
     if ofRun.beginning.removeValue(forKey: id) ?? false { await forget(id) }
   }
 
-  /// As a run begins, compares what the system has with what rows want: what it lost is for its job to begin
-  /// again, and what nobody wants is cancelled.
+  /// As a run begins, compares what the system has with what rows want: what it lost is for its job
+  /// to begin again, and what nobody wants is cancelled.
   func compareTransfers() async throws {
     guard let transfers else { return }
     let held = await transfers.ids()
@@ -60,7 +61,8 @@ extension JobWorker {
     }
   }
 
-  /// - Parameter commits: of any queue of the database, in this process: a job may have been cancelled.
+  /// - Parameter commits: of any queue of the database, in this process: a job may
+  ///   have been cancelled.
   func followWithdrawals(_ commits: AsyncStream<Void>) async {
     for await _ in commits {
       do {

@@ -16,7 +16,8 @@ struct EndedAttempt: Sendable {
   /// How an attempt ended that was cancelled, if nobody but its handler did that.
   var own: AttemptEnd?
 
-  /// As it counts while the worker goes on: a job that is no longer the attempt's has no end to store.
+  /// As it counts while the worker goes on: a job that is no longer the attempt's has no
+  /// end to store.
   var unstopped: EndedAttempt {
     EndedAttempt(claim: claim, end: own ?? end, pathBefore: pathBefore)
   }
@@ -144,8 +145,8 @@ extension JobWorker {
     }
   }
 
-  /// Stores one end in a transaction of its own, also when the worker was told to end: then as long as
-  /// ``transactionWaiting(_:)`` waits.
+  /// Stores one end in a transaction of its own, also when the worker was told to end: then as long
+  /// as ``transactionWaiting(_:)`` waits.
   ///
   /// - Parameter refusal: what the app has said to it before.
   func finish(_ end: EndedAttempt, refusal: OfApp? = nil) async {

@@ -82,7 +82,8 @@ extension JobWorker {
             throw OfApp(error: error)
           }
         }
-        // The step itself ended its job: that holds, with what the step wrote, and is the last of it.
+        // The step itself ended its job: that holds, with what the step wrote, and is the
+        // last of it.
         guard try rows.isRunning(claim) else { return nil }
         let created = files.created.map(\.name)
         var gone = try created.compactMap { try rows.dropFile($0, of: claim) }
@@ -107,8 +108,8 @@ extension JobWorker {
         return kept
       }
       queue.roomless.withLock { $0[claim.id] = nil }
-      // Those behind the gate need not wait for the probe's end; and a handler whose job has ended is
-      // to be told.
+      // Those behind the gate need not wait for the probe's end; and a handler whose job has ended
+      // is to be told.
       if kept?.othersMayGo ?? true { ofRun.news?.yield() }
       if kept == nil { return }
       for name in files.released { attempt.set(name, nil) }

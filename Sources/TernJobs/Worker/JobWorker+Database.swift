@@ -4,7 +4,8 @@ import TernDatabase
 
 extension DatabaseError {
   /// Whether the database itself said it, and no statement of the app's: it passes, or nothing more
-  /// can be written here. Of the rest, an observer or a trigger of the app's is as likely the author.
+  /// can be written here. Of the rest, an observer or a trigger of the app's is as
+  /// likely the author.
   fileprivate var isOfDatabase: Bool {
     switch resultCode {
     case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_READONLY,
@@ -73,8 +74,8 @@ extension JobWorker {
     }
   }
 
-  /// One try, in which SQLite waits five seconds for whoever writes, unless the app has it wait already: no task
-  /// sleeps that is cancelled.
+  /// One try, in which SQLite waits five seconds for whoever writes, unless the app has it wait
+  /// already: no task sleeps that is cancelled.
   func transactionWaiting<T>(_ body: (JobRows) throws -> T) throws -> T {
     let queue = queue
     return try queue.database.writeWithoutTransaction { db in

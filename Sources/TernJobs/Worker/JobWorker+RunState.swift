@@ -8,14 +8,15 @@ extension JobWorker {
     var news: AsyncStream<Void>.Continuation?
     /// The attempts that go on, until their ends are stored.
     var attempts: [JobID: Attempt] = [:]
-    /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count as
-    /// running until it does.
+    /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count
+    /// as running until it does.
     var refused: [JobID: any Error] = [:]
     /// What the database refused; nothing further is written then.
     var failure: (any Error)?
     /// The transfers that this run handed over and has no answer to, and the network at that time.
     var handedOver: [String: NetworkPath] = [:]
-    /// Those of them that are being handed over, and whether the system is to forget them after that.
+    /// Those of them that are being handed over, and whether the system is to forget
+    /// them after that.
     var beginning: [String: Bool] = [:]
     /// Why the app refuses to have the answers to transfers stored, which the system keeps.
     var refusedAnswers: [String: any Error] = [:]

@@ -27,7 +27,8 @@ public actor JobWorker {
   let ends = AttemptEnds()
   /// The latest time seen, in any run, to notice a clock that is set back.
   var latest = WallTime(milliseconds: .min)
-  /// When buckets that are full are dropped next, in whichever run, if the worker is not idle before.
+  /// When buckets that are full are dropped next, in whichever run, if the worker is
+  /// not idle before.
   private var sweepAt = WallTime(milliseconds: .min)
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -62,11 +63,11 @@ public actor JobWorker {
   ///
   /// - Parameter standby: waits while another worker works on the database, and takes over, within
   ///   milliseconds on Linux, when that ends or its process dies.
-  /// - Throws: ``JobQueueError`` `.workerRunning`, also while a run of this worker that was cancelled
-  ///   still waits for its handlers, unless it stands by; `.notInstalled`, and `.fileFailed` where the
-  ///   lock file cannot be used; the `DatabaseError` that ended the work, and what an observer or a
-  ///   trigger of the app's threw where no job was to end. Nothing is lost then: the next run frees
-  ///   what this one had.
+  /// - Throws: ``JobQueueError`` `.workerRunning`, also while a run of this worker that was
+  ///   cancelled still waits for its handlers, unless it stands by; `.notInstalled`, and
+  ///   `.fileFailed` where the lock file cannot be used; the `DatabaseError` that ended the work,
+  ///   and what an observer or a trigger of the app's threw where no job was to end. Nothing is
+  ///   lost then: the next run frees what this one had.
   public func run(standby: Bool = false) async throws {
     let lock: FileLock
     if standby {
@@ -78,9 +79,9 @@ public actor JobWorker {
     try await work(lock, patience: nil)
   }
 
-  /// Works until nothing can run: every job is done, cancelled, failed, parked, or waits for a time, a
-  /// gate, the network, room, the end of a pause or a transfer that outlives the process. For commands and
-  /// tests.
+  /// Works until nothing can run: every job is done, cancelled, failed, parked, or waits for a
+  /// time, a gate, the network, room, the end of a pause or a transfer that outlives the process.
+  /// For commands and tests.
   ///
   /// - Parameter patience: waits for retries and gates whose time comes within this, counted from
   ///   the call, as often as that may be; never for the network. By default for none.
@@ -223,8 +224,8 @@ public actor JobWorker {
     for end in ended { group.addTask { await self.finish(end) } }
   }
 
-  /// What is left of ends when the loop ends by an error. Where it was told to end as it waited for the
-  /// database, they are stored as those are that come later.
+  /// What is left of ends when the loop ends by an error. Where it was told to end as it waited for
+  /// the database, they are stored as those are that come later.
   private func handOn(
     _ ended: [EndedAttempt], after error: any Error, _ group: inout DiscardingTaskGroup
   ) {

@@ -7,14 +7,14 @@ import Foundation
 /// ```
 public struct ServerProbe: Sendable {
   public var request: HTTPRequest
-  /// What the server answers, or `nil` for anything but a redirect. It matters over plain HTTP alone: over TLS
-  /// no other can answer at all.
+  /// What the server answers, or `nil` for anything but a redirect. It matters over plain HTTP
+  /// alone: over TLS no other can answer at all.
   public var status: Int?
 
   /// - Parameters:
   ///   - url: of something small; the body is not read.
-  ///   - status: over plain HTTP, what no portal says; without it one that shows its page itself is taken for
-  ///     the server.
+  ///   - status: over plain HTTP, what no portal says; without it one that shows its page itself is
+  ///     taken for the server.
   ///   - timeout: how long an answer may take, until nothing is taken to get through.
   public init(_ url: String, status: Int? = nil, timeout: Duration = .seconds(5)) {
     request = HTTPRequest(.get, url, timeout: timeout)

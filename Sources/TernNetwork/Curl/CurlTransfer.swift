@@ -74,7 +74,8 @@ extension CurlTransfer {
     lastActivity = .now
   }
 
-  /// libcurl asks for the next bytes of a body only when nearly all of 64 KiB are sent; this moves before.
+  /// libcurl asks for the next bytes of a body only when nearly all of 64 KiB are sent;
+  /// this moves before.
   func noteSent(_ byteCount: Int) {
     guard byteCount != acceptedByteCount else { return }
     acceptedByteCount = byteCount

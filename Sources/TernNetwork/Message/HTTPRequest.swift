@@ -49,14 +49,14 @@ public struct HTTPRequest: Sendable {
   /// From ``HTTPTransport/send(_:)`` to the body's last byte; `nil` for no limit.
   public var timeout: Duration?
   /// The longest silence, from the beginning, in which no byte moves in either direction; `nil`
-  /// for no limit. Time in which the reader of the body lets it wait is not counted. A byte that is sent moves
-  /// when the system takes it: how it goes on from there is not seen.
+  /// for no limit. Time in which the reader of the body lets it wait is not counted. A byte that is
+  /// sent moves when the system takes it: how it goes on from there is not seen.
   public var idleTimeout: Duration?
   /// For the name look-up, the connection and TLS together.
   public var connectTimeout: Duration = .seconds(15)
   /// Whether the request may be sent again on a new connection when a kept one turns out to be
-  /// closed after a part of the body was sent, or after all of a request without one. By default what the
-  /// method says.
+  /// closed after a part of the body was sent, or after all of a request without one. By default
+  /// what the method says.
   public var isRepeatable: Bool
   /// libcurl's alone: URLSession has no word for it.
   package var needsNewConnection = false

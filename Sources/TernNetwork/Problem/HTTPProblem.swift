@@ -45,8 +45,8 @@ extension HTTPProblem: AdvisingError {
 }
 
 extension HTTPProblem {
-  /// Whether the server may have done what was asked, as for ``HTTPError/mayHaveArrived``: after 502
-  /// and 504, in which a proxy says that it got no answer that it could hand on.
+  /// Whether the server may have done what was asked, as for ``HTTPError/mayHaveArrived``: after
+  /// 502 and 504, in which a proxy says that it got no answer that it could hand on.
   ///
   /// - Source: RFC 9110, sections 15.6.3 and 15.6.5.
   public var mayHaveArrived: Bool { status == 502 || status == 504 }

@@ -30,7 +30,8 @@ struct OperationDoctor {
   private var chain: ChainDigest?
   /// Whether ``chain`` is known: it is not behind a hole.
   private var hasChain = true
-  /// The newest position that a base took or that is not there: behind it authors may go on further up.
+  /// The newest position that a base took or that is not there: behind it authors may go
+  /// on further up.
   private var restart: Int64 = -1
   private var isSound = true
 

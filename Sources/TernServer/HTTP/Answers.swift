@@ -49,8 +49,8 @@ extension ByteBuffer {
 }
 
 /// What is written at once. What is longer is written piece by piece, each when the one before has
-/// left: with its end an answer counts as given, and a connection on which nothing more is asked for
-/// a while is closed as idle, whatever of the answer still waits.
+/// left: with its end an answer counts as given, and a connection on which nothing more is asked
+/// for a while is closed as idle, whatever of the answer still waits.
 private let pieceBytes = 64 << 10
 
 extension ResponseBody {

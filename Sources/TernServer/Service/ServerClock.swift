@@ -13,8 +13,8 @@ public struct ServerClock: Sendable {
 
   /// - Parameters:
   ///   - nowMilliseconds: since 1970.
-  ///   - uptimeMilliseconds: since any moment, of a clock that nobody sets; `nil` where the other is never
-  ///     set either.
+  ///   - uptimeMilliseconds: since any moment, of a clock that nobody sets; `nil` where the other
+  ///     is never set either.
   public init(
     _ nowMilliseconds: @escaping @Sendable () -> Int64,
     uptimeMilliseconds: (@Sendable () -> Int64)? = nil
@@ -28,7 +28,8 @@ public struct ServerClock: Sendable {
 
   fileprivate var uptimeMilliseconds: Int64 { readUptime() }
 
-  /// Whether a time is later than this clock can have written it down: it was ahead then, or is behind now.
+  /// Whether a time is later than this clock can have written it down: it was ahead then, or
+  /// is behind now.
   func isAhead(_ milliseconds: Int64) -> Bool {
     milliseconds - nowMilliseconds > Admission.toleranceMilliseconds
   }
@@ -47,16 +48,16 @@ public struct ServerClock: Sendable {
   }
 }
 
-/// Tells a clock that was ahead from one that is behind: a machine that begins with a wrong time is put
-/// right within the day.
+/// Tells a clock that was ahead from one that is behind: a machine that begins with a wrong time is
+/// put right within the day.
 final class ClockWatch: Sendable {
   private static let dayMilliseconds: Int64 = 86_400_000
 
   /// How far the wall clock was from the other, and since when that is so.
   private let pace = Mutex<(offset: Int64, since: Int64)?>(nil)
 
-  /// Whether nobody has set the clock for a day, as far as this was asked. What it says is ahead was written
-  /// down while it was ahead then, and counts as done now: nothing is that time's.
+  /// Whether nobody has set the clock for a day, as far as this was asked. What it says is ahead
+  /// was written down while it was ahead then, and counts as done now: nothing is that time's.
   func isSteady(_ clock: ServerClock) -> Bool {
     let uptime = clock.uptimeMilliseconds
     let offset = clock.nowMilliseconds - uptime

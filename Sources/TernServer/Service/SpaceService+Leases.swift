@@ -63,8 +63,8 @@ extension SpaceService {
     }
   }
 
-  /// Writes down what was noted, as ``write(_:)`` does, and removes what has run out. Returns what is alive: the least
-  /// position is the horizon.
+  /// Writes down what was noted, as ``write(_:)`` does, and removes what has run out. Returns what
+  /// is alive: the least position is the horizon.
   func settleLeases(
     _ noted: [ReplicaID: Lease], in transaction: any SpaceTransaction
   ) throws -> [Lease] {

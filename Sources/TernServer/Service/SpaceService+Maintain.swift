@@ -51,8 +51,8 @@ extension SpaceService {
     return old.position
   }
 
-  /// The marks, of which one stands in place of those that were surely made while the clock was ahead.
-  /// Those would keep the space from being marked, and trimmed, until their date.
+  /// The marks, of which one stands in place of those that were surely made while the clock was
+  /// ahead. Those would keep the space from being marked, and trimmed, until their date.
   private func correctedMarks(_ transaction: any SpaceTransaction, _ now: Int64) throws
     -> [PositionMark]
   {

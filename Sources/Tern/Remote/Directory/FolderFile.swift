@@ -46,8 +46,8 @@ struct FolderFile: Sendable {
     }
   }
 
-  /// Whether there is nothing to be read again where its identity is the same: what could not be read, or
-  /// not to its end, can be another day.
+  /// Whether there is nothing to be read again where its identity is the same: what could not be
+  /// read, or not to its end, can be another day.
   func isRead(_ isThorough: Bool) -> Bool {
     switch rest {
     case .nothing: true

@@ -35,8 +35,8 @@ extension SharedFolder {
     return page
   }
 
-  /// Files of one copy of a database may have taken the place of another's: what comes next would be merged
-  /// behind what it does not follow.
+  /// Files of one copy of a database may have taken the place of another's: what comes next would
+  /// be merged behind what it does not follow.
   ///
   /// - Throws: ``RemoteError`` with `cursor-unknown`: from the beginning on, repeats are compared.
   private func check(_ place: inout FolderCursor) throws {

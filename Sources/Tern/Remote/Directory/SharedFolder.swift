@@ -19,7 +19,8 @@ actor SharedFolder {
     static let number = 1_000_000
     /// Of the space's own folder.
     static let nameBytes = 200
-    /// After how many looks a damaged file that seems to be as it was is read again: a minute, as a rule.
+    /// After how many looks a damaged file that seems to be as it was is read again: a minute,
+    /// as a rule.
     static let looks = 30
   }
 
@@ -105,7 +106,8 @@ actor SharedFolder {
 
   /// Reads what is new in the folder.
   ///
-  /// - Parameter isThorough: whether what was damaged is read again though nothing says that it changed.
+  /// - Parameter isThorough: whether what was damaged is read again though nothing says
+  ///   that it changed.
   /// - Throws: ``RemoteError``.
   func scan(isThorough: Bool = false) throws {
     try checkNames()
@@ -208,7 +210,8 @@ actor SharedFolder {
       guard let file = try open(name) else { return files[number].refuse(.torn) }
       var reading = files[number]
       if try !reading.continues(in: file) {
-        // Replaced since the folder was read; the next look tells, where there is something to lose.
+        // Replaced since the folder was read; the next look tells, where there is
+        // something to lose.
         guard reading.frames.isEmpty else { return }
         reading = FolderFile(name: name, identity: identity)
       }
