@@ -5,7 +5,8 @@ import TernCore
 /// Takes keys and values to and from GRDB: as an argument, out of a row, as a column of a record.
 ///
 /// ```swift
-/// let title = try String.fetchOne(db, sql: "SELECT title FROM book WHERE isbn = ?", arguments: [entry.key[0]])
+/// let title = try String.fetchOne(
+///   db, sql: "SELECT title FROM book WHERE isbn = ?", arguments: [entry.key[0]])
 /// ```
 ///
 /// A NaN becomes NULL, as SQLite has it. GRDB ends a text at its first U+0000, and one that is not
