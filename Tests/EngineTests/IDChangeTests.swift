@@ -128,7 +128,7 @@ import Testing
           try await write(phone, "sent")
           let store = phone.replica.store
           let sent = try store.offer(
-            lackedBy: VersionVector([store.replicaID(): 3]), maximumBytes: .max,
+            lackedBy: VersionVector([store.replicaID(): 3]), repeating: [], maximumBytes: .max,
             to: Server.remote(port: server.port).id)
           _ = try server.service.push(sent, to: SpaceName(Server.space))
         }

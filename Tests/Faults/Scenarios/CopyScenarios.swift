@@ -31,7 +31,7 @@ extension Scenario<App> {
         },
         Step(name: "push again") { app in
           let lacked = try app.store.offer(
-            lackedBy: space.page.operations.heads, maximumBytes: .max, to: "peer")
+            lackedBy: space.page.operations.heads, repeating: [], maximumBytes: .max, to: "peer")
           guard lacked.map(\.envelope.sequence) == [1] else {
             throw Violation(.localWritesStay, "the copy's own operation is not offered again")
           }

@@ -31,9 +31,11 @@ extension ReplicaStoreConformance {
 
     // Nothing of that author goes there, and everything else does.
     let heads = VersionVector([a.id: 1])
-    let offered = try b.store.offer(lackedBy: heads, maximumBytes: .max, to: "another")
+    let offered = try b.store.offer(
+      lackedBy: heads, repeating: [], maximumBytes: .max, to: "another")
     try requireEqual(.timesIncrease, offered, others, "what is offered to the other copy's remote")
-    let elsewhere = try b.store.offer(lackedBy: heads, maximumBytes: .max, to: "a third")
+    let elsewhere = try b.store.offer(
+      lackedBy: heads, repeating: [], maximumBytes: .max, to: "a third")
     try requireEqual(
       .acknowledgedIsStored, Set(elsewhere), Set(mine + others), "what is offered elsewhere")
 
