@@ -206,7 +206,7 @@ extension RowExplanation.Column {
     try a.pull(from: b)
     var rows: [RowExplanation] = []
     for key in ["1", "2"] as [Value] { rows.append(try await a.explain(key, table: "label")) }
-    #expect(Set(rows.map(\.standing)).count == 2 && rows[0].standing == .shown)
+    #expect(rows.count { $0.standing == .shown } == 1)
     let other = try locked(path)
     for key in ["1", "2"] as [Value] {
       #expect(try await a.explain(key, table: "label") == rows.removeFirst())

@@ -92,7 +92,7 @@ private let v2 = SyncSchema(version: 2, tables: [SyncTable("t")])
   ])
   func `looking for rows without a state searches the states by their key`(_ key: String) throws {
     let device = try Device(
-      DatabaseQueue(), v1, id: 1, migrator: .steps(["CREATE TABLE t (\(key), a TEXT)"]))
+      DatabaseQueue(), v1, id: 1, migrator: .steps(["CREATE TABLE t (a TEXT, \(key))"]))
     let sql = device.store.sql[0]
     for condition in [sql.note.isStateless, sql.note.isStateOfRow] {
       let select =

@@ -51,7 +51,7 @@ extension ReplicaStoreConformance {
       ],
       "a delete and a change")
     try c.commit(.delete(id: "l", table: "latest"))
-    try require(peers, "latest", ["name": .null], "a delete that had seen everything")
+    try require(peers, "latest", ["name": nil], "a delete that had seen everything")
     try c.commit(.insert(["id": "l", "name": "C", "note": "m", "high": 9], table: "latest"))
     try gather(peers)
     end = try b.commit(.delete(id: "l", table: "latest"))

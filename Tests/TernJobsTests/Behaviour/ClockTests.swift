@@ -224,7 +224,7 @@ import Testing
       let (transfers, refusal) = (ScriptedTransfers(), Refusal())
       try rig.enqueuePhoto(queue)
       rig.database.add(transactionObserver: refusal)
-      try rig.live(rig.photoWorker(queue, transfers), until: 300_000) {
+      try rig.live(rig.photoWorker(queue, transfers), until: 1_000_000) {
         try await rig.sleep(10)
         refusal.refuses(Failure(.failed))
         transfers.answer(transfers.held[0].id, with: .titles)
