@@ -250,10 +250,10 @@ import Testing
     try await b.engines[0].syncOnce()
     try await b.execute("INSERT INTO item VALUES ('b', 'own', 1)")
     let error = await #expect(throws: RemoteError.self) { try await b.engines[1].syncOnce() }
-    #expect(error?.code == .timeNotIncreasing && error?.replica == envelope.replica)
+    #expect(error?.code == .sequenceConflict && error?.replica == envelope.replica)
     let id = try b.replica.store.replicaID()
     #expect(second.operations.contains { $0.envelope.replica == id })
-    #expect(b.engines[1].status.current.lastError?.code == .timeNotIncreasing)
+    #expect(b.engines[1].status.current.lastError?.code == .sequenceConflict)
     #expect(b.engines[0].status.current.lastError == nil)
   }
 }
