@@ -160,7 +160,8 @@ extension JobQueue {
   ) async throws -> JobFile {
     try JobQueueError.refuseNull(in: name, "a file")
     let path = folder.newPath()
-    let isWhole = try await copying.run {
+    let work = environment.isDriven() ? copying : BlockingWork.shared
+    let isWhole = try await work.run {
       try reportingFile(name) {
         try write(durableFile, folder.absolute(path), limits.fileBytes)
       }

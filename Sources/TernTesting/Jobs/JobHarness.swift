@@ -17,7 +17,7 @@ import TernJobs
 /// ```
 ///
 /// Nothing happens but within ``drain(within:attempts:)``, ``settle(within:attempts:)``,
-/// ``advance(by:)`` and ``perform(_:)``. A handler sleeps on ``clock``. What it awaits beside that, GRDB's
+/// ``advance(by:)`` and ``perform(_:)``, but for what the test itself writes, and attaches. A handler sleeps on ``clock``. What it awaits beside that, GRDB's
 /// asynchronous `write` or another actor for example, is waited for in real time, while virtual
 /// time stands still; what comes first of several such is chance. A timeout that surrounds such a wait sleeps on
 /// ``VirtualClock/asTimer``. The thread that drains is not free meanwhile, which is the main actor's in a
@@ -68,6 +68,8 @@ public final class JobHarness: Sendable {
       // Nobody else is told of; a day's look is for what another connection wrote.
       pollInterval: .seconds(86_400), executor: executor, fileExecutor: executor)
     environment.watchesFiles = false
+    // Within a handler or `perform`. What the test attaches by itself nobody would copy.
+    environment.isDriven = { Activity.current != nil }
     self.environment = environment
     (self.clock, self.skew) = (clock, skew)
     (self.executor, self.outsideSeconds) = (executor, outsideSeconds)
