@@ -44,8 +44,8 @@ extension Replica {
   /// `SET NULL` or `SET DEFAULT`, and otherwise with it, where the parent's table keeps what is
   /// deleted.
   ///
-  /// - Throws: ``InboxError`` for an entry that is gone, a row that is held aside or a parent of
-  ///   which nothing is kept, and `DatabaseError` where the table refuses the row: the entry then
+  /// - Throws: ``InboxError`` for an entry that is gone, a row that is held aside, or a parent of
+  ///   which nothing is kept or that its table does not take back, and `DatabaseError` where the table refuses the row: the entry then
   ///   stays.
   public func restore(_ entry: InboxEntry) async throws {
     let store = store
