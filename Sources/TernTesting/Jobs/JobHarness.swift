@@ -11,7 +11,7 @@ import TernJobs
 /// let harness = JobHarness()
 /// let jobs = try await JobQueue.open(database, environment: harness.environment)
 /// harness.start(jobs) { $0.handle(ScanShelf.self, scanner.scan) }
-/// try await database.write { db in try jobs.enqueue(ScanShelf(shelf: "1"), in: db) }
+/// try await database.write { db in _ = try jobs.enqueue(ScanShelf(shelf: "1"), in: db) }
 /// harness.fail(ScanShelf.self, at: .work("recognise"), with: JobFailure(.failed, "busy"))
 /// try harness.drain()
 /// ```

@@ -1,3 +1,5 @@
+import TernJobs
+
 /// Why a ``JobHarness`` could not do what was asked.
 public struct JobHarnessError: Error, Sendable {
   public struct Code: Hashable, Sendable {
