@@ -126,19 +126,15 @@ final class MergePass {
     try operation.forEachBlock { block, reader in
       let found = try merger(for: block)
       let (target, mapping) = (found?.0, found.map { $0.1.mapping(of: block) })
-      if let mapping {
-        for (index, target) in mapping.targets.enumerated() where target == nil {
-          try transaction.putOff(.init(block, block.columns[index].name), of: id)
-        }
-      } else {
-        try transaction.putOff(.init(block), of: id)
-      }
+      if mapping == nil { try transaction.putOff(.init(block), of: id) }
+      var unknown = mapping?.unknown ?? []
       let context = mapping.map {
         RowMerger.Context(stamp: stamp, turn: turn, mapping: $0, concurrency: concurrency)
       }
       var count = 0
       while try reader.nextRow(&row, of: block) {
         count += 1
+        try putOff(&unknown, carriedBy: row, of: block, id)
         if Planted.isActive(.rowLeftOut), count == 2 { continue }
         guard let target, let context, try holds(row, of: block, id, target) else { continue }
         try target.merge(&row, context)
@@ -163,13 +159,13 @@ final class MergePass {
       let isWholeBlock = parts.contains(.init(block))
       let whole = mapping
       let keyPart = DeferredPart(block, block.keyColumns[0])
+      var unknown = isWholeBlock ? mapping?.unknown ?? [] : []
       if let targets = mapping?.targets {
         if isWholeBlock { known.insert(.init(block)) }
         for (index, column) in block.columns.enumerated() {
           let part = DeferredPart(block, column.name)
           switch (targets[index], isWholeBlock) {
-          case (nil, true): try transaction.putOff(part, of: id)
-          case (nil, false), (_, true): break
+          case (nil, _), (_, true): break
           case (_, false) where parts.contains(part): known.insert(part)
           default: mapping?.targets[index] = nil
           }
@@ -179,6 +175,7 @@ final class MergePass {
       let hasNews = isWholeBlock || mapping?.targets.contains { $0 != nil } ?? false
       let hasKeys = !isWholeBlock && parts.contains(keyPart)
       while try reader.nextRow(&row, of: block) {
+        try putOff(&unknown, carriedBy: row, of: block, id)
         guard hasNews || hasKeys, let (merger, _) = found, let mapping, let whole else { continue }
         guard try holds(row, of: block, id, merger) else {
           waiting.insert(keyPart)
@@ -205,6 +202,18 @@ final class MergePass {
     guard try merger.writer.state(of: key) == nil else { return false }
     newKeys[merger.shape.id, default: []].insert(key)
     return true
+  }
+
+  /// Puts off, of a block's columns that are unknown here, those that a row carries: a heading
+  /// names the columns that no row of its operation wrote, too.
+  private func putOff(
+    _ unknown: inout [Int], carriedBy row: BodyRow, of block: BodyBlock, _ id: LogID
+  ) throws {
+    if unknown.isEmpty || row.kind == .delete { return }
+    for index in unknown where row.isCarried[index] {
+      try transaction.putOff(.init(block, block.columns[index].name), of: id)
+    }
+    unknown.removeAll { row.isCarried[$0] }
   }
 
   /// Whether a row's key can stand in its table; puts the block's key column off where it cannot.

@@ -6,7 +6,7 @@ extension Replica {
   ///
   /// ```swift
   /// try await database.write { db in
-  ///   try replica.move("task", key: ["t7"], to: .after(["t2"]), in: db)
+  ///   _ = try replica.move("task", key: ["t7"], to: .after(["t2"]), in: db)
   /// }
   /// ```
   ///

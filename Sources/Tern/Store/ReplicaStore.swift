@@ -273,8 +273,8 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var operations = 0
   /// Rows that are in the state and not in their table.
   public var heldAside = 0
-  /// Operations with tables or columns that this schema version does not have, or with keys that a
-  /// key column's type would change.
+  /// Operations that wrote to tables or columns that this schema version does not have, or with
+  /// keys that a key column's type would change.
   public var deferredOperations = 0
   /// Groups of operations that cannot be read, or whose time has to come first: in the log, and
   /// nothing of them in the state.

@@ -42,3 +42,14 @@ public struct UndoneOperation: Hashable, Sendable {
     case heldAside
   }
 }
+
+extension UndoneOperation.Reason: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .changedSince: "written since"
+    case .extreme: "a greater or lesser value stays"
+    case .forgotten: "what it was before is not known"
+    case .heldAside: "the row is not in its table"
+    }
+  }
+}

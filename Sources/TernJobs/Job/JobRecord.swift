@@ -60,6 +60,9 @@ public struct JobRecord: Hashable, Sendable, Identifiable {
   /// Whether that was there as a worker looked last. A waiting job for which it was not waits for
   /// it, whatever ``readyAt`` says.
   public let isRequirementMet: Bool
+  /// Whether ``JobQueue/pause(_:in:)`` holds its kind or the whole queue: it is not started, and
+  /// what runs goes on.
+  public let isPaused: Bool
   /// What it is unique by among the jobs of its kind, while it has not ended.
   public let uniqueKey: String?
   public let enqueuedAt: Date

@@ -18,7 +18,8 @@ extension JobQueue {
   ///   - requirement: what has to be there before it is started; by default what its type says.
   ///   - files: what ``attach(copyOf:as:)`` made; the job's from the commit on. What a job that is
   ///     skipped was given stays the caller's.
-  /// - Returns: the new job's id, or that of the one that stands for it.
+  /// - Returns: the new job's id, or that of the one that stands for it;
+  ///   ``standing(_:uniqueBy:in:)``, asked before, tells which.
   /// - Throws: ``JobQueueError`` `.payloadTooLarge`, `.keyTooLong`, `.invalidName`, `.tooManyJobs`,
   ///   `.tooManyFiles`, `.duplicateFile`, `.fileInUse`, `.notInstalled`; `EncodingError`;
   ///   `DatabaseError`. Nothing of the job is written then, and the transaction can go on.
@@ -161,7 +162,8 @@ extension JobQueue {
   ) async throws -> JobFile {
     try JobQueueError.refuseNull(in: name, "the name of a file")
     let path = folder.newPath()
-    let isWhole = try await copying.run {
+    let work = environment.isDriven() ? copying : BlockingWork.shared
+    let isWhole = try await work.run {
       try reportingFile(name) {
         try write(durableFile, folder.absolute(path), limits.fileBytes)
       }

@@ -21,6 +21,19 @@ extension JobQueue {
     ).map(JobRecord.init)
   }
 
+  /// The job on account of which
+  /// ``enqueue(_:priority:after:unique:lane:service:requires:files:in:)`` skips another of its kind
+  /// and key: it waits, runs or is parked. Asked in the same transaction before that, it tells
+  /// whether a job is added, and its files taken.
+  ///
+  /// - Throws: as ``records(in:)``.
+  public func standing<J: Job>(_ type: J.Type, uniqueBy key: String, in db: Database) throws
+    -> JobID?
+  {
+    try JobRows(db, limits: limits)
+      .underWay(J.kind, key: key, in: [.waiting, .running, .parked]).first
+  }
+
   /// How a job's attempts failed, the oldest first, at most ``JobLimits/failedAttemptsPerJob``.
   /// Those of one that is done or cancelled are gone.
   ///
@@ -198,10 +211,11 @@ extension JobQueue {
       starts, failures, progress, message, reason, priority, unique_key, enqueued_ms
       """
     let isMet = "NOT EXISTS (SELECT 1 FROM \(JobTables.unmet) AS u WHERE u.needs = j.needs)"
+    let isPaused = "EXISTS (SELECT 1 FROM \(JobTables.pause) AS p WHERE p.kind IN ('', j.kind))"
     // What has ended waits for no network.
     return [
-      ("\(JobTables.job) AS j", "unreached, needs, \(isMet) AS is_met"),
-      (JobTables.history, "0 AS unreached, '' AS needs, 1 AS is_met"),
+      ("\(JobTables.job) AS j", "unreached, needs, \(isMet) AS is_met, \(isPaused) AS is_paused"),
+      (JobTables.history, "0 AS unreached, '' AS needs, 1 AS is_met, 0 AS is_paused"),
     ].map {
       "SELECT \(columns), \($1) FROM \($0) \(condition)"
     }.joined(separator: " UNION ALL ")
@@ -219,6 +233,7 @@ extension JobRecord {
       unreached: row["unreached"], progress: row["progress"], message: row["message"],
       reason: row["reason"], priority: row["priority"],
       requirement: JobRequirement(stored: row["needs"]), isRequirementMet: row["is_met"],
+      isPaused: row["is_paused"],
       uniqueKey: row["unique_key"],
       enqueuedAt: date("enqueued_ms"))
   }

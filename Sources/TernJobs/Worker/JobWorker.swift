@@ -85,10 +85,13 @@ public actor JobWorker {
   ///
   /// - Parameter patience: waits for retries and gates whose time comes within this, counted from
   ///   the call, as often as that may be; never for the network. By default for none.
+  /// - Returns: the jobs that wait, each with what it waits for: none of what failed or is parked.
   /// - Throws: as ``run(standby:)``; `CancellationError`.
-  public func drain(waiting patience: Duration = .zero) async throws {
+  @discardableResult
+  public func drain(waiting patience: Duration = .zero) async throws -> [JobWait] {
     try await work(takeLock(), patience: queue.environment.countdown(patience))
     try Task.checkCancellation()
+    return try await persistently { try queue.waits(path.path) }
   }
 
   /// - Parameter patience: what is left of it; what becomes ready later is not waited for. `nil` to

@@ -88,7 +88,7 @@ extension JobHarness {
   }
 
   /// Runs something of the test's own in the harness's time, beside the worker: what sleeps on
-  /// ``clock``, or copies a file for a job.
+  /// ``clock``, or drains another worker.
   ///
   /// - Throws: what `body` throws, and as ``settle(within:attempts:)``.
   public func perform<T: Sendable>(

@@ -11,13 +11,14 @@ import TernJobs
 /// let harness = JobHarness()
 /// let jobs = try await JobQueue.open(database, environment: harness.environment)
 /// harness.start(jobs) { $0.handle(ScanShelf.self, scanner.scan) }
-/// try await database.write { db in try jobs.enqueue(ScanShelf(shelf: "1"), in: db) }
+/// try await database.write { db in _ = try jobs.enqueue(ScanShelf(shelf: "1"), in: db) }
 /// harness.fail(ScanShelf.self, at: .work("recognise"), with: JobFailure(.failed, "busy"))
 /// try harness.drain()
 /// ```
 ///
 /// Nothing happens but within ``drain(within:attempts:)``, ``settle(within:attempts:)``,
-/// ``advance(by:attempts:)`` and ``perform(within:attempts:_:)``. A handler sleeps on ``clock``.
+/// ``advance(by:attempts:)`` and ``perform(within:attempts:_:)``,
+/// but for what the test itself writes, and attaches. A handler sleeps on ``clock``.
 /// What it awaits beside that, GRDB's asynchronous `write` or another actor for example, is waited
 /// for in real time, while virtual time stands still; what comes first of several such is chance. A
 /// timeout that surrounds such a wait sleeps on ``VirtualClock/asTimer``. The thread that drains is
@@ -69,6 +70,8 @@ public final class JobHarness: Sendable {
       // Nobody else is told of; a day's look is for what another connection wrote.
       pollInterval: .seconds(86_400), executor: executor, fileExecutor: executor)
     environment.watchesFiles = false
+    // Within a handler or `perform`. What the test attaches by itself nobody would copy.
+    environment.isDriven = { Activity.current != nil }
     self.environment = environment
     (self.clock, self.skew) = (clock, skew)
     (self.executor, self.outsideSeconds) = (executor, outsideSeconds)

@@ -1,4 +1,5 @@
 import Foundation
+import TernJobs
 
 /// Why a ``JobHarness`` could not do what was asked.
 public struct JobHarnessError: Error, Sendable {

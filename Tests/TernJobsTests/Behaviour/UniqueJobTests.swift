@@ -17,8 +17,13 @@ import Testing
   @Test func `a job is skipped while one of its kind and key has not ended`() throws {
     try Rig.run { rig in
       let queue = try rig.open()
+      func standing(_ key: String) throws -> JobID? {
+        try rig.database.read { try queue.standing(Tidy.self, uniqueBy: key, in: $0) }
+      }
+      #expect(try standing("k") == nil)
       let first = try enqueue(queue, rig, "a", .skip("k"))
       #expect(try enqueue(queue, rig, "b", .skip("k")) == first)
+      #expect(try standing("k") == first && standing("other") == nil)
       #expect(try enqueue(queue, rig, "c", .skip("other")) != first)
       // A key is its kind's own.
       let scan = try rig.write {
@@ -38,6 +43,7 @@ import Testing
       }
       try rig.drain(worker)
       #expect(Set(rig.notes()) == ["0 a", "0 c"])
+      #expect(try standing("k") == nil)
       let second = try enqueue(queue, rig, "e", .skip("k"))
       #expect(second > first)
       #expect(try rig.record(queue, second).uniqueKey == "k")

@@ -33,6 +33,16 @@ struct HTTPServiceTests {
     #expect(try service().request(.get, reference).headers["Authorization"] == nil)
   }
 
+  @Test("a request's own header fields take the place of the service's of their name")
+  func ownHeaders() throws {
+    let request = try service().request(
+      .get, "/v3", headers: ["x-device-id": "e", "Accept": "text/plain", "Accept": "text/html"],
+      bearer: "secret")
+    #expect(request.headers.values("X-Device-ID") == ["e"])
+    #expect(request.headers.values("Accept") == ["text/plain", "text/html"])
+    #expect(request.headers["Authorization"] == "Bearer secret")
+  }
+
   @Test(
     "a URL that leads to another host, port or scheme is refused",
     arguments: [

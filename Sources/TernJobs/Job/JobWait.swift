@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Tern
+import TernCore
 
 /// A job that has not ended, and what it waits for.
 public struct JobWait: Hashable, Sendable {
@@ -61,12 +61,9 @@ extension JobWait: CustomStringConvertible {
 
 extension JobQueue {
   /// What has not ended, beside what failed or is parked.
-  func waits(_ network: NetworkPath) throws -> [JobWait] {
-    let (records, gates, pauses, handedOver) = try database.read { db in
-      (
-        try self.records(in: db), try self.gates(in: db), try self.pauses(in: db),
-        try self.handedOver(in: db)
-      )
+  package func waits(_ network: NetworkPath) throws -> [JobWait] {
+    let (records, gates, handedOver) = try database.read { db in
+      (try self.records(in: db), try self.gates(in: db), try self.handedOver(in: db))
     }
     return records.filter { $0.state == .waiting || $0.state == .running }.map { record in
       let gate = gates.first { $0.service == record.service }
@@ -75,7 +72,7 @@ extension JobQueue {
           .attempt
         } else if handedOver.contains(record.id) {
           .transfer(record.readyAt)
-        } else if pauses.holds(record.kind) {
+        } else if record.isPaused {
           .pause
         } else if !record.isRequirementMet {
           .requirement(record.requirement)
