@@ -7,8 +7,8 @@ extension SyncStatus.Moment: CustomStringConvertible {
     parts.add(pulled, "pulled")
     parts.add(heldAside, "held aside")
     parts.add(largeRows)
-    parts.add(deferred, "wait for a newer schema")
-    parts.add(putAside, "put aside", firstPutAside)
+    parts.add(deferredOperations, "wait for a newer schema")
+    parts.add(groupsPutAside, "put aside", firstPutAside)
     parts.add(forks)
     if !differingTables.isEmpty { parts.append("tables that differ: \(differingTables)") }
     parts.add(repairs, "repairs")
