@@ -27,7 +27,10 @@ extension SyncEngine {
     var heads = try headsToConfirm()
     for replica in pushes.notCarried.keys { heads[replica] = VersionVector.maximumSequence }
     let wanted = session.hasPushedMany ? try withoutNew(heads) : heads
-    let unconfirmed = session.heads.sequences.filter { $0.value > pushes.confirmed.heads[$0.key] }
+    let own = try store.replicaID()
+    let unconfirmed = session.heads.sequences.filter {
+      $0.key != own && $0.value > pushes.confirmed.heads[$0.key]
+    }
     let operations = try store.offer(
       lackedBy: wanted, repeating: Set(unconfirmed.keys), maximumBytes: pushes.bytes,
       to: remote.id)
