@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ReplicaStoreKit
 import Tern
 import TernTesting
 import Testing

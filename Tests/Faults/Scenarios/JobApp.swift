@@ -113,7 +113,12 @@ final class JobApp: Program {
     let ended = { @Sendable in end.withLock { $0 } }
     let task = Task(executorPreference: executor) {
       let result: Result<Void, any Error>
-      do { result = .success(try await worker.drain()) } catch { result = .failure(error) }
+      do {
+        try await worker.drain()
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
       end.withLock { $0 = result }
     }
     // A clock on which nobody sleeps: no time passes.
