@@ -211,28 +211,6 @@ import Testing
       #expect(clock.longest.withLock { $0 } <= .seconds(86_400))
     }
   }
-
-  @Test func `no clock is asked to wait for centuries with an answer that is refused`() throws {
-    try Rig.run { rig in
-      rig.pollInterval = .seconds(Int64.max)
-      let clock = ShortClock(clock: rig.clock)
-      var environment = rig.environment
-      environment.clock = clock
-      environment.unreached = Backoff(base: .seconds(200_000), limit: .seconds(Int64.max))
-      let queue = try JobQueue.openBlocking(
-        rig.database, files: rig.files, environment: environment)
-      let (transfers, refusal) = (ScriptedTransfers(), Refusal())
-      try rig.enqueuePhoto(queue)
-      rig.database.add(transactionObserver: refusal)
-      try rig.live(rig.photoWorker(queue, transfers), until: 1_000_000) {
-        try await rig.sleep(10)
-        refusal.refuses(Failure(.failed))
-        transfers.answer(transfers.held[0].id, with: .titles)
-      }
-      #expect(try rig.titles() == ["Dune"])
-      #expect(clock.longest.withLock { $0 } <= .seconds(86_400))
-    }
-  }
 }
 
 /// Knows how long it was asked to sleep at most.
