@@ -36,7 +36,7 @@ final class UnsyncedLog: TransactionObserver, Sendable {
   func databaseDidCommit(_ db: Database) {}
 
   /// Also of a transaction that the app took back: nobody says why it ended.
-  func databaseDidRollback(_ db: Database) {
-    state.withLock { if $0 == .unsynced { $0 = .doubtful } }
-  }
+  func databaseDidRollback(_ db: Database) { noteFailure() }
+
+  func noteFailure() { state.withLock { if $0 == .unsynced { $0 = .doubtful } } }
 }

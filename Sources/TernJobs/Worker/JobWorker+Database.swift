@@ -112,6 +112,7 @@ extension JobQueue {
       if durability == .powerLoss, db.totalChangesCount != changes { unsynced.noteUnsynced() }
       return result
     } catch {
+      unsynced.noteFailure()
       // Of a commit that failed too, and before anybody else has the connection.
       events?.drop(db)
       let error = error
