@@ -239,8 +239,7 @@ final class SimulatedDevice: @unchecked Sendable {
     guard isCopied, pending == nil, let own = try? replica.store.replicaID() else { return false }
     return engines.contains {
       guard let error = $0.status.current.lastError else { return false }
-      return error.code == .sequenceConflict && error.replica == own
-        || error.code == .local && error.message.contains("this database never made")
+      return [.sequenceConflict, .foreignOwn].contains(error.code) && error.replica == own
     }
   }
 
