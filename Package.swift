@@ -119,8 +119,11 @@ let package = Package(
         .product(name: "MetricsTestKit", package: "swift-metrics", condition: telemetry),
       ],
       swiftSettings: testing),
+    .target(
+      name: "ReplicaStoreKit", dependencies: ["Tern", "TernTesting"],
+      path: "Tests/ReplicaStoreKit", swiftSettings: strict),
     .testTarget(
-      name: "TernTests", dependencies: ["Tern", "TernTesting", "TestProcesses"],
+      name: "TernTests", dependencies: ["Tern", "TernTesting", "TestProcesses", "ReplicaStoreKit"],
       exclude: ["Fixtures"],
       swiftSettings: testing),
     .testTarget(

@@ -31,7 +31,7 @@ struct TextBench {
     try replica.store.seal()
     let begin = processorTime
     var draft = try database.read {
-      try replica.draft(of: "body", in: "note", key: key, from: $0)
+      try replica.draft("note", key: key, column: "body", in: $0)
     }!
     for start in stride(from: 0, to: patches.count, by: size) {
       for patch in patches[start..<min(start + size, patches.count)] {

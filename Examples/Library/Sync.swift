@@ -29,7 +29,7 @@ struct Sync {
     }
     guard let url = ServiceAddress.url(text) else { throw Usage("that is no URL: \(text)") }
     let token = try arguments.required("token")
-    return HTTPRemote(url, space: space, token: { token }, transport: meter)
+    return HTTPRemote(url, space: space, token: { token }, over: meter)
   }
 
   func once() async throws {

@@ -96,7 +96,7 @@ struct Scanner: Sendable {
     _ ticket: Talaria.Ticket, _ round: Int, _ context: JobContext
   ) async throws -> Talaria.News {
     try await context.step("stream \(round)") {
-      let left = try await context.deadline("stream \(round)", streamLimit)
+      let left = try await context.remaining("stream \(round)", of: streamLimit)
       let last = try await context.value("event \(round)", as: String.self)
       guard left > .zero,
         let (request, events) = try await service.events(ticket, after: last, within: left)
@@ -134,15 +134,16 @@ struct Scanner: Sendable {
   private func collect(
     _ end: Talaria.News, _ ticket: Talaria.Ticket, _ round: Int, _ context: JobContext
   ) async throws {
-    _ = try await context.step("results \(round)") {
-      let isWhole = end.resultsUrl == nil || end.books?.elements.isEmpty == false
-      let books =
-        if isWhole, let told = end.books { told } else {
-          try await service.results(ticket, at: end.resultsUrl)
-        }
-      try CrashPoint.reach(.scanAfterResults)
-      return books
-    } commit: { (db, found: LossyArray<FoundBook>) in
+    // No step: its result would be all books, of which there may be more than one stores.
+    let mark = "results \(round)"
+    if try await context.value(mark, as: Bool.self) ?? false { return }
+    let isWhole = end.resultsUrl == nil || end.books?.elements.isEmpty == false
+    let found =
+      if isWhole, let told = end.books { told } else {
+        try await service.results(ticket, at: end.resultsUrl)
+      }
+    try CrashPoint.reach(.scanAfterResults)
+    try await context.save(mark, true) { db in
       for book in found.elements { try keep(book, context, in: db) }
       try database.jobs.enqueue(CleanUp(ticket: ticket), in: db)
     }

@@ -22,7 +22,7 @@ struct Talaria: Sendable {
     var form = MultipartForm()
     form.add("photos[]", file: FileSegment(photo.path), named: "shelf.jpg", type: "image/jpeg")
     let request = try service.request(
-      .post, "/v3/jobs/scans", body: .form(form), deadline: .seconds(120),
+      .post, "/v3/jobs/scans", body: .form(form), timeout: .seconds(120),
       idleTimeout: .seconds(30))
     let response = try await service.answer(to: request)
     try CrashPoint.reach(.scanAfterSend)
@@ -38,10 +38,10 @@ struct Talaria: Sendable {
 
   /// - Returns: `nil` when the service has nothing more to say.
   func events(
-    _ ticket: Ticket, after last: String?, within deadline: Duration
+    _ ticket: Ticket, after last: String?, within limit: Duration
   ) async throws -> (HTTPRequest, EventStream)? {
     let request = try service.request(
-      .get, ticket.streamURL, bearer: ticket.token, deadline: deadline,
+      .get, ticket.streamURL, bearer: ticket.token, timeout: limit,
       // The service says something every 30 seconds; two of these may be late.
       idleTimeout: .seconds(75))
     return try await EventStream.open(request, after: last ?? "", over: service.transport)
@@ -51,7 +51,7 @@ struct Talaria: Sendable {
   func results(_ ticket: Ticket, at resultsURL: String?) async throws -> LossyArray<FoundBook> {
     let request = try service.request(
       .get, resultsURL ?? "/v3/jobs/scans/\(ticket.jobID)/results?format=lite",
-      bearer: ticket.token, deadline: .seconds(60))
+      bearer: ticket.token, timeout: .seconds(60))
     let answer = try await service.answer(to: request).json(Answered.self).data
     // Taken for granted where the service does not say.
     let status = answer.status ?? "complete"
@@ -67,7 +67,7 @@ struct Talaria: Sendable {
   func cleanUp(_ ticket: Ticket) async throws {
     let request = try service.request(
       .delete, "/v3/jobs/scans/\(ticket.jobID)/cleanup", bearer: ticket.token,
-      deadline: .seconds(30))
+      timeout: .seconds(30))
     try CrashPoint.reach(.scanBeforeCleanUp)
     do {
       _ = try await service.answer(to: request)

@@ -62,8 +62,8 @@ static inline ssize_t tern_netlink_receive(int descriptor, void *buffer, size_t 
   }
 }
 
-// A timer that is never due and becomes readable when the clock on the wall jumps, which it does when a
-// machine wakes up; -1 with errno on failure.
+// A timer that is never due and becomes readable when the clock on the wall jumps, which it does
+// when a machine wakes up; -1 with errno on failure.
 static inline int tern_clock_watch(void) {
   int descriptor = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
   if (descriptor < 0) return -1;

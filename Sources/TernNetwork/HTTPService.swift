@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```swift
 /// let service = HTTPService(url, headers: ["X-Device-ID": device])
-/// let request = try service.request(.get, "/v3/jobs/7", bearer: token, deadline: .seconds(60))
+/// let request = try service.request(.get, "/v3/jobs/7", bearer: token, timeout: .seconds(60))
 /// let job = try await service.answer(to: request).json(ScanJob.self)
 /// ```
 ///
@@ -26,19 +26,23 @@ public struct HTTPService: Sendable {
   /// - Parameters:
   ///   - reference: a path, or a whole URL as the service itself gave it. It is resolved against
   ///     ``url`` by RFC 3986, section 5.2: what begins with `/` takes the place of any path there.
+  ///   - own: header fields of this request; one takes the place of the service's of that name.
   ///   - bearer: the token of this request, where it needs one.
   /// - Throws: ``HTTPError`` with ``HTTPError/Code/otherOrigin`` or
   ///   ``HTTPError/Code/invalidURL``.
   public func request(
-    _ method: HTTPRequest.Method, _ reference: String, bearer: String? = nil,
-    body: HTTPRequest.Body = .none, deadline: Duration? = nil, idleTimeout: Duration? = nil
+    _ method: HTTPRequest.Method, _ reference: String, headers own: HTTPHeaders = [:],
+    bearer: String? = nil, body: HTTPRequest.Body = .empty, timeout: Duration? = nil,
+    idleTimeout: Duration? = nil
   ) throws(HTTPError) -> HTTPRequest {
     guard let absolute = URL(string: reference, relativeTo: url)?.absoluteString else {
       throw HTTPError(.invalidURL, origin: nil, "it can't be read as a URL of the service")
     }
     try requireOwn(absolute)
     var request = HTTPRequest(
-      method, absolute, headers: headers, body: body, deadline: deadline, idleTimeout: idleTimeout)
+      method, absolute, headers: headers, body: body, timeout: timeout, idleTimeout: idleTimeout)
+    for field in own.fields { request.headers[field.name] = nil }
+    for field in own.fields { request.headers.add(field.name, field.value) }
     if let bearer { request.headers["Authorization"] = "Bearer \(bearer)" }
     return request
   }

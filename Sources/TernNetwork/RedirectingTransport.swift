@@ -6,16 +6,18 @@ import Foundation
 /// let photos = HTTPService(url, over: RedirectingTransport(over: SystemTransport.shared))
 /// ```
 ///
-/// - `GET` and `HEAD` without a body are followed wherever they lead, but not from `https` to `http`. To another
-///   origin go only fields that never hold credentials, and no others from there on, even on the way back:
-///   `Accept`, `Accept-Encoding`, `Accept-Language`, `Cache-Control`, `Content-Type`, `Last-Event-ID`, `Range` and
-///   `User-Agent`.
-/// - Every other request is followed within its origin only, and only where the server wants the same one there:
-///   307 and 308. Who answers it with another status may have done what it asks for.
-/// - ``HTTPRequest/deadline`` is for all requests together, ``HTTPRequest/idleTimeout`` and
+/// - `GET` and `HEAD` without a body are followed wherever they lead, but not from `https` to
+///   `http`. To another origin go only fields that never hold credentials, and no others from there
+///   on, even on the way back: `Accept`, `Accept-Encoding`, `Accept-Language`, `Cache-Control`,
+///   `Content-Type`, `Last-Event-ID`, `Range` and `User-Agent`.
+/// - Every other request is followed within its origin only, and only where the server wants the
+///   same one there: 307 and 308. Who answers it with another status may have done what
+///   it asks for.
+/// - ``HTTPRequest/timeout`` is for all requests together, ``HTTPRequest/idleTimeout`` and
 ///   ``HTTPRequest/connectTimeout`` for each.
 ///
-/// A redirect that is not followed is the answer: ``HTTPProblem`` with its status, from an ``HTTPService``.
+/// A redirect that is not followed is the answer: ``HTTPProblem`` with its status,
+/// from an ``HTTPService``.
 ///
 /// - Source: RFC 9110, section 15.4.
 public struct RedirectingTransport: HTTPTransport {
@@ -36,7 +38,7 @@ public struct RedirectingTransport: HTTPTransport {
   }
 
   public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-    let (begin, whole) = (now(), request.deadline)
+    let (begin, whole) = (now(), request.timeout)
     var request = request
     for _ in 0..<limit {
       let answer = try await base.send(request)
@@ -46,10 +48,10 @@ public struct RedirectingTransport: HTTPTransport {
         let rest = whole - (now() - begin)
         guard rest > .zero else {
           throw HTTPError(
-            .deadlineExceeded, origin: try Origin(of: request.url),
+            .timedOut, origin: try Origin(of: request.url),
             "led here, and not done within \(whole)")
         }
-        request.deadline = rest
+        request.timeout = rest
       }
     }
     return try await base.send(request)
@@ -80,7 +82,7 @@ extension HTTPRequest {
     // What stands behind “#” is for the reader of the answer.
     next.url = String(target.prefix { $0 != "#" })
     guard to != from else { return next }
-    guard isReading, body == .none, from.scheme == "http" || to.scheme == "https"
+    guard isReading, body == .empty, from.scheme == "http" || to.scheme == "https"
     else { return nil }
     next.headers = HTTPHeaders(
       headers.fields.filter { Self.harmless.contains($0.name.lowercased()) })

@@ -3,9 +3,10 @@ import Logging
 import TernCore
 import TernJobs
 
-/// Writes the life of each job to a logger, one line a change, with metadata by which the lines of one
-/// job are found together: `job.queue`, `job.id`, `job.kind`, and of an attempt `job.attempt` and
-/// `job.start`. They are the same in every process, so that a job's story goes on after a crash.
+/// Writes the life of each job to a logger, one line a change, with metadata by which the lines of
+/// one job are found together: `job.queue`, `job.id`, `job.kind`, and of an attempt `job.attempt`
+/// and `job.start`. They are the same in every process, so that a job's story goes on
+/// after a crash.
 ///
 /// ```swift
 /// environment.observers = [JobLog(logger, queue: "library")]
@@ -20,8 +21,8 @@ import TernJobs
 /// | error | the job has failed or is parked, until somebody sees to it |
 ///
 /// Payloads, values, unique and idempotency keys, lanes, files and results never come into a line.
-/// Kinds, services and the names of steps and values do; of an address among them, neither who is named
-/// in it nor its query or fragment. An error is named by its type and case.
+/// Kinds, services and the names of steps and values do; of an address among them, neither who is
+/// named in it nor its query or fragment. An error is named by its type and case.
 public struct JobLog: JobObserver {
   private let logger: Logger
   private let includesReasons: Bool
@@ -29,8 +30,8 @@ public struct JobLog: JobObserver {
   /// - Parameters:
   ///   - logger: whose handler, level and metadata the lines have.
   ///   - queue: tells the jobs of this database from those of others, whose ids are the same.
-  ///   - includesReasons: whether a line has `job.reason`, as it is stored with the job: with the own
-  ///     words of errors that are not Tern's, which may be anything.
+  ///   - includesReasons: whether a line has `job.reason`, as it is stored with the job: with the
+  ///     own words of errors that are not Tern's, which may be anything.
   public init(_ logger: Logger, queue: String = "jobs", includesReasons: Bool = false) {
     self.logger = logger.with("queue", queue)
     self.includesReasons = includesReasons

@@ -3,8 +3,9 @@ import Metrics
 import Synchronization
 import TernJobs
 
-/// Counts and times a queue's jobs. Every metric has the dimension `queue`; those of kinds have `kind`
-/// too. No job's id, service, lane or key is ever one, so there are as many time series as kinds.
+/// Counts and times a queue's jobs. Every metric has the dimension `queue`; those of kinds have
+/// `kind` too. No job's id, service, lane or key is ever one, so there are as many time
+/// series as kinds.
 ///
 /// ```swift
 /// environment.observers = [JobMetrics(queue: "library")]
@@ -14,7 +15,7 @@ import TernJobs
 /// | --- | --- | --- | --- |
 /// | `tern.jobs.enqueued` | a counter | jobs | `kind` |
 /// | `tern.jobs.attempts` | a counter: attempts that ended | attempts | `kind`, `outcome` |
-/// | `tern.jobs.settled` | a counter: jobs with which nothing more happens by itself | jobs | `kind`, `outcome` |
+/// | `tern.jobs.settled` | a counter: jobs that go on no more | jobs | `kind`, `outcome` |
 /// | `tern.jobs.wait` | a timer: from when a job was due to its start | nanoseconds | `kind` |
 /// | `tern.jobs.run` | a timer: of a handler | nanoseconds | `kind`, `outcome` |
 /// | `tern.jobs.running` | a meter: handlers of this process | jobs | `kind` |
@@ -48,7 +49,8 @@ public final class JobMetrics: JobObserver {
 }
 
 extension JobMetrics: JobSurrounding {
-  // Not by events: the end of a handler whose run ended with the database's error is told by the next run.
+  // Not by events: the end of a handler whose run ended with the database's error is told by
+  // the next run.
   package func surround(_ context: JobContext, _ body: () async throws -> Void) async throws {
     let running = with(context.kind) { $0.running }
     running.increment()

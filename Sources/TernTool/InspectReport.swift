@@ -45,34 +45,36 @@ struct InspectReport {
 
   private mutating func append(_ replica: ReplicaInspection) {
     lines += [
-      "", "replica   \(replica.name)  \(replica.id)",
+      "", "replica   \(replica.name)  \(Self.text(replica.id))",
       "schema    version \(replica.schemaVersion), Tern's tables format \(replica.format)",
       "clock     last time \(Self.time(replica.lastTimeMilliseconds)), corrected by "
         + "\(replica.clockCorrectionMilliseconds) ms",
       "log       \(replica.log.operations) operations, \(Self.bytes(replica.log.bytes))",
-      "notes     \(replica.waitingNotes) waiting for a seal",
+      "notes     \(replica.unsealedNotes) waiting for a seal",
       "held      \(Self.text(replica.heldAside))",
       "deferred  \(replica.deferredOperations) operations wait for a newer schema",
       "conflicts \(Self.text(replica.conflicts))",
     ]
     append(
       "put aside, whole", ["replica", "sequence", "reason"],
-      replica.putAside.map { [$0.replica, "\($0.sequence)", $0.reason] })
+      replica.groupsPutAside.map { [Self.text($0.replica), "\($0.sequence)", $0.reason] })
     append(
       "copies of a database", ["replica", "from", "another one at"],
-      replica.forks.map { [$0.replica, "\($0.sequence)", $0.remote] })
+      replica.forks.map { [Self.text($0.replica), "\($0.sequence)", $0.remote] })
     append(
       "tables", ["name", "alive", "deleted", "held", "notes", "too large", ""],
       replica.tables.map {
         [
           $0.name, "\($0.aliveRows)", "\($0.deadRows)", Self.text($0.heldAside),
-          "\($0.waitingNotes)", "\($0.largeRows)", $0.isSynced ? "" : "no longer synced",
+          "\($0.unsealedNotes)", "\($0.largeRows)", $0.isSynced ? "" : "no longer synced",
         ]
       })
     append(
       "authors", ["replica", "in the log", "merged", ""],
       replica.authors.map {
-        [$0.id, "\($0.stored)", "\($0.merged)", $0.id == replica.id ? "this one" : ""]
+        [
+          Self.text($0.id), "\($0.stored)", "\($0.merged)", $0.id == replica.id ? "this one" : "",
+        ]
       })
     append(
       "remotes", ["space", "epoch", "cursor"],
@@ -95,6 +97,8 @@ struct InspectReport {
   }
 
   // MARK: - Values
+
+  private static func text(_ id: ReplicaID?) -> String { id?.description ?? "damaged" }
 
   private static func text(_ sizes: FileSizes) -> String {
     "\(bytes(sizes.database)), write-ahead log \(bytes(sizes.writeAheadLog))"

@@ -128,7 +128,7 @@ import Testing
           try await write(phone, "sent")
           let store = phone.replica.store
           let sent = try store.offer(
-            lackedBy: VersionVector([store.replicaID(): 3]), maximumBytes: .max,
+            lackedBy: VersionVector([store.replicaID(): 3]), repeating: [], maximumBytes: .max,
             to: Server.remote(port: server.port).id)
           _ = try server.service.push(sent, to: SpaceName(Server.space))
         }
@@ -151,7 +151,7 @@ import Testing
         try await phone.syncOnce()
         try await write(copy, "x")
         _ = try copy.replica.store.offer(
-          lackedBy: VersionVector(), maximumBytes: .max, to: "another")
+          lackedBy: VersionVector(), repeating: [], maximumBytes: .max, to: "another")
         let id = try copy.replica.store.replicaID()
         let error = await #expect(throws: RemoteError.self) { try await copy.syncOnce() }
         #expect(error?.code == .sequenceConflict && error?.replica == id)

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 import Synchronization
 import Tern
 import TernServer
@@ -58,6 +59,24 @@ final class RefusingRemote: Remote {
       try await a.waitForRows(4)
       #expect(engine.status.current.pulled == 3 && engine.status.current.unpushed == 1)
       #expect(engine.status.current.lastError?.code == code)
+    }
+  }
+
+  @Test func `syncing once that fails is told by the status, and mended by the next`() async throws
+  {
+    try await Share.run { share in
+      let a = try await Phone { [share.remote($0)] }
+      try await a.execute("INSERT INTO item VALUES ('a', 'kept', 1)")
+      let folder = share.url
+      let elsewhere = folder.deletingLastPathComponent().appending(path: "elsewhere")
+      try FileManager.default.moveItem(at: folder, to: elsewhere)
+      let error = await #expect(throws: RemoteError.self) { try await a.syncOnce() }
+      #expect(a.engine.status.current.phase == .waiting)
+      #expect(a.engine.status.current.lastError == error)
+      try FileManager.default.moveItem(at: elsewhere, to: folder)
+      try await a.syncOnce()
+      #expect(a.engine.status.current.phase == .upToDate)
+      #expect(a.engine.status.current.lastError == nil)
     }
   }
 

@@ -59,7 +59,7 @@ struct Server {
     let token = try token ?? Self.token()
     return HTTPRemote(
       URL(string: "http://127.0.0.1:\(port)")!, space: space, token: { token },
-      transport: CurlTransport.shared)
+      over: CurlTransport.shared)
   }
 }
 #endif

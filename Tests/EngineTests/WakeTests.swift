@@ -56,7 +56,7 @@ private final class MoodyRemote: Remote {
     SyncEngine(
       phone.replica, remote: remote,
       environment: SyncEnvironment(
-        backoff: long, jitter: { 1 }, path: path, pollInterval: poll))
+        backoff: long, jitter: { 1 }, network: path, pollInterval: poll))
   }
 
   private func run(_ engine: SyncEngine, _ body: () async throws -> Void) async throws {
@@ -192,7 +192,7 @@ private final class MoodyRemote: Remote {
     let engine = SyncEngine(
       a.replica, remote: remote,
       environment: SyncEnvironment(
-        backoff: Backoff(base: .milliseconds(1), limit: .milliseconds(1)), path: path))
+        backoff: Backoff(base: .milliseconds(1), limit: .milliseconds(1)), network: path))
     try await run(engine) {
       for streams in 1...3 {
         while remote.streams.withLock({ $0 }) < streams {

@@ -6,7 +6,9 @@ import Testing
 /// What the sweeps must catch: promises that are not made, and bugs that are planted.
 @Suite("Faults that cost something")
 struct FaultControlTests {
-  private func violations(_ scenario: Scenario<App>, _ fault: Fault) throws -> Set<Invariant> {
+  private func violations<Subject>(
+    _ scenario: Scenario<Subject>, _ fault: Fault
+  ) throws -> Set<Invariant> {
     let untouched = try atFixedTime { try Untouched(scenario) }
     var found: Set<Invariant> = []
     for number in 1...500 {
@@ -82,6 +84,37 @@ struct FaultControlTests {
           _ = try atFixedTime(perform: run.perform)
         }
       }
+    }
+  }
+
+  @Test(
+    "a snapshot, a new id and a job that do what they must not are seen",
+    arguments: [
+      (Planted.snapshotTailLost, Invariant.localWritesStay), (.copyForgets, .localWritesStay),
+      (.copyKeepsCursor, .cursorFollowsState), (.stepResultApart, .effectsHappenOnce),
+      (.claimForgotten, .drains),
+    ])
+  func planted(_ bug: Planted, _ invariant: Invariant) throws {
+    try Planted.with(bug) {
+      let found =
+        switch bug {
+        case .snapshotTailLost: try caught(Scenario<App>.snapshot)
+        case .stepResultApart: try caught { Scenario<JobApp>.jobs }
+        case .claimForgotten: try caught { Scenario<JobApp>.deaths }
+        default: try caught { try Scenario<App>.copy(isTrimmed: false) }
+        }
+      #expect(found.contains(invariant))
+    }
+  }
+
+  /// By the untouched run, or by kills.
+  private func caught<Subject>(
+    _ makeScenario: () throws -> Scenario<Subject>
+  ) throws -> Set<Invariant> {
+    do {
+      return try violations(atFixedTime(perform: makeScenario), .kill)
+    } catch let violation as Violation {
+      return [violation.invariant]
     }
   }
   #endif

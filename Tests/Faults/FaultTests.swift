@@ -10,7 +10,10 @@ struct FaultTests {
         Scenario.firstOpen, Scenario.adoption, try Scenario.migration(), Scenario.appWrites,
         Scenario.replicaWrites, Scenario.remoteNews, try Scenario.newRows(),
         try Scenario.conflicts(), try Scenario.held(), try Scenario.deletes(),
-        try Scenario.triggers(), Scenario.checkpoints, Scenario.journal,
+        try Scenario.triggers(), Scenario.checkpoints, Scenario.journal, try Scenario.snapshot(),
+        try Scenario.trimming(), try Scenario.copy(isTrimmed: false),
+        try Scenario.copy(isTrimmed: true), try Scenario.clockAhead(), Scenario.jobs,
+        Scenario.deaths,
       ]
       #if Server
       scenarios += [

@@ -37,7 +37,7 @@ struct Interpreter {
     ]
     var request = try service.request(
       .post, "/v1beta/models/\(model):\(method)",
-      body: .bytes(Array(JSONSerialization.data(withJSONObject: body))), deadline: .seconds(60))
+      body: .bytes(Array(JSONSerialization.data(withJSONObject: body))), timeout: .seconds(60))
     request.headers["x-goog-api-key"] = key
     return request
   }

@@ -68,7 +68,7 @@ case let mode where mode == "work" || mode == "drain" || mode == "log":
     }
   }
   do {
-    try await mode == "drain" ? worker.drain() : worker.run()
+    if mode == "drain" { try await worker.drain() } else { try await worker.run() }
   } catch let error as JobQueueError {
     say(error.code == .workerRunning ? "refused" : "\(error)")
   }

@@ -4,10 +4,10 @@ import Testing
 /// Blocks of the documentation that need more than a dependent of `Tern` alone has.
 struct ExcerptTests {
   @Test func `what a page shows as a part of a file is that, word by word`() throws {
-    let mark = "// excerpt: Tests/"
+    let marks = ["// excerpt: Tests/", "// excerpt: Examples/"]
     var count = 0
     for block in try Repository.pages().flatMap({ try Snippet.blocks("swift", in: $0) }) {
-      guard let first = block.lines.first, first.hasPrefix(mark) else { continue }
+      guard let first = block.lines.first, marks.contains(where: first.hasPrefix) else { continue }
       let path = String(first.dropFirst("// excerpt: ".count))
       let text = block.lines.dropFirst().joined(separator: "\n")
       #expect(

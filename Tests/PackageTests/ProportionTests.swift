@@ -15,4 +15,14 @@ struct ProportionTests {
       "\(lengths.count) Swift files: median \(median.lines) lines, nine in ten up to "
         + "\(ninth.lines), longest \(lengths[lengths.count - 1].lines)")
   }
+
+  /// `swift format` wraps code, and leaves comments as they are.
+  @Test func `no comment in Sources has a line over 100 columns`() throws {
+    let paths = ["swift", "h", "c"].flatMap { Repository.files("Sources", withExtension: $0) }
+    let tooLong = try paths.flatMap { try Line.lines(of: $0) }.filter { line in
+      line.text.count > 100 && line.text.drop { $0 == " " }.hasPrefix("//")
+    }
+    let list = tooLong.map { "\($0.path):\($0.number) has \($0.text.count) columns" }
+    #expect(list.isEmpty, "\(list.joined(separator: "\n"))")
+  }
 }

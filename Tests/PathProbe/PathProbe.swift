@@ -82,7 +82,7 @@ struct PathProbe {
   /// The status of an answer from 127.0.0.1.
   private static func get() async throws -> Int {
     let url = "http://127.0.0.1:\(try serve())/"
-    return try await CurlTransport.shared.send(HTTPRequest(.get, url, deadline: .seconds(10)))
+    return try await CurlTransport.shared.send(HTTPRequest(.get, url, timeout: .seconds(10)))
       .status
   }
 
@@ -91,7 +91,7 @@ struct PathProbe {
     let url = "http://10.9.0.1:\(port)/"
     let transport = CheckingTransport(
       over: CurlTransport.shared, correcting: source,
-      probe: ServerProbe(url, deadline: .milliseconds(500)))
+      probe: ServerProbe(url, timeout: .milliseconds(500)))
     var request = HTTPRequest(.get, url)
     request.connectTimeout = .milliseconds(500)
     do {

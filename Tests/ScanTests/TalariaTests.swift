@@ -22,6 +22,18 @@ struct TalariaTests {
     }
   }
 
+  @Test func `results are read that are larger than what a step stores`() async throws {
+    let long = String(repeating: "a", count: 200_000)
+    let books = (1...8).map { Service.book("\(long) \($0)", "978000\($0)000000") }
+    try await Service.run(finding: [books], "strip-books") { service in
+      try await withScanFolder { folder in
+        _ = try await folder("add", folder.photo("shelf.png"))
+        _ = try await folder("run", "--once", "--service", service.url)
+        #expect(try await folder("status").lines[0] == "done\tshelf.png\t8 books")
+      }
+    }
+  }
+
   @Test func `results that never come leave a failed scan with the reason`() async throws {
     try await Service.run("strip-books,fail-results") { service in
       try await withScanFolder { folder in

@@ -78,12 +78,15 @@ import Testing
     #expect(FolderCursor(RemoteCursor(rawValue: "folder1")) == FolderCursor())
     given[ReplicaID(high: 2, low: 1)] = 7
     given[ReplicaID(high: 1, low: 1)] = 1 << 39
+    let times = [ReplicaID(high: 2, low: 1): HybridTime(milliseconds: 1_700_000_000_000)]
+    let timed = FolderCursor(given, times: times)
+    #expect(FolderCursor(timed.cursor) == timed)
     let cursor = FolderCursor(given).cursor
     #expect(FolderCursor(cursor)?.given == given)
     let text = cursor.rawValue
     for strange in [
       "", "folder2", "folder1,", text + ",", text.uppercased(), String(text.dropLast()),
-      text.replacingOccurrences(of: ":7", with: ":07"),
+      text.replacingOccurrences(of: ":7", with: ":07"), text + ":", text + ":07", text + ":1:1",
     ] {
       #expect(FolderCursor(RemoteCursor(rawValue: strange)) == nil, "\(strange)")
     }

@@ -22,7 +22,7 @@ struct RandomWire {
 
   mutating func value() -> Value {
     switch Int.random(in: 0..<6, using: &generator) {
-    case 0: return nil
+    case 0: return .null
     case 1, 2: return .integer(integer())
     case 3:
       let number = Double(bitPattern: generator.next())

@@ -232,7 +232,7 @@ struct RowHistory {
       writer.append(wide: Int128.random(in: -5...5, using: &generator))
     } else {
       // Few values, so that many are equal; 1 and 1.0, 0.0 and −0.0 are told apart.
-      let values: [Value] = [1, 1.0, 0.0, -0.0, nil, "a", .blob([1]), -3]
+      let values: [Value] = [1, 1.0, 0.0, -0.0, .null, "a", .blob([1]), -3]
       writer.append(values.randomElement(using: &generator)!)
     }
     return writer.bytes

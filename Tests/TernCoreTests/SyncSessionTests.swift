@@ -71,6 +71,22 @@ import Testing
     #expect(session.refusal?.error.code == .cursorUnknown)
   }
 
+  @Test func `what the remote refuses of one author keeps back no base of others`() {
+    var session = listening(ReplicaID(high: 0, low: 1))
+    let error = RemoteError(.tooLarge, "not that")
+    let refused = SyncSession.Event.hadNothingButRefused(error, needsBase: true, jitter: 0)
+    #expect(session.handle(refused) == .cutSnapshot(isBase: true))
+    #expect(session.handle(.cutSnapshot) == .greet)
+    let now = RemoteGreeting(
+      epoch: "first", nowMilliseconds: 0, position: 3, heads: VersionVector())
+    #expect(session.handle(.greeted(now, knownEpoch: "first")) == .push)
+    let done = SyncSession.Event.hadNothingButRefused(error, needsBase: false, jitter: 0)
+    #expect(session.handle(done) == .pull)
+    #expect(session.handle(.pulled(VersionVector(), hasMore: false)) == .push)
+    #expect(session.handle(done) == .listen)
+    #expect(session.refusal?.error.code == .tooLarge)
+  }
+
   @Test func `a remote that forgets its own cursors is asked again only after a wait`() {
     let own = ReplicaID(high: 0, low: 1)
     let greeting = RemoteGreeting(

@@ -44,7 +44,7 @@ import Testing
     0x1p53, 0x1.0000000000001p53, 0x1.fffffffffffffp62, 0x1p63, .infinity,
   ]
   static let others: [Value] = [
-    nil, "", "a", "ab", "b", .text([0xFF]), .blob([]), .blob([0]), .blob([0xFF]),
+    .null, "", "a", "ab", "b", .text([0xFF]), .blob([]), .blob([0]), .blob([0xFF]),
   ]
   static var edges: [Value] {
     integers.map { Value.integer($0) } + reals.map { Value.real($0) } + others

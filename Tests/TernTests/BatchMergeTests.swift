@@ -94,7 +94,7 @@ import Testing
       for index in 0..<Self.count {
         let key = index == distance ? 0 : index
         body.append(row: .insert, life: 1)
-        body.append(raw: Forger.packed(.string("r\(key)"), .integer(Int64(index)), nil))
+        body.append(raw: Forger.packed(.string("r\(key)"), .integer(Int64(index)), .null))
       }
       body.appendEndOfBlock()
     }

@@ -8,7 +8,7 @@ import Testing
   @Test(arguments: 0..<10)
   func `values are in SQLite's order`(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
-    var values: [Value] = [nil, "", "a", "B", "ä", .text([0xFF]), .blob([]), .blob([0, 1])]
+    var values: [Value] = [.null, "", "a", "B", "ä", .text([0xFF]), .blob([]), .blob([0, 1])]
     for edge in [Int64.min, -(1 << 53), -1, 0, 1, 1 << 53, .max, .max - 512] {
       let real = Double(edge)
       values += [.integer(edge), .integer(edge &+ 1), .integer(edge &- 1), .real(real)]
@@ -44,7 +44,8 @@ import Testing
 
   @Test func `ORDER BY gives the order of values`() throws {
     let values: [Value] = [
-      .blob([1]), "a", 2, 1.5, nil, .integer(.max), .real(0x1p63), .real(-.infinity), "", .blob([]),
+      .blob([1]), "a", 2, 1.5, .null, .integer(.max), .real(0x1p63), .real(-.infinity), "",
+      .blob([]),
     ]
     let sorted = try DatabaseQueue().write { db in
       try db.execute(sql: "CREATE TABLE t (v)")

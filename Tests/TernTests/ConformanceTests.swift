@@ -1,4 +1,6 @@
-import TernTesting
+import Foundation
+import ReplicaStoreKit
+import Tern
 import Testing
 
 @Suite struct ConformanceTests {
@@ -12,8 +14,10 @@ import Testing
     try ReplicaStoreKind.sqlite.conformance.run(scenario)
   }
 
-  @Test func `invariants have ids of one form`() {
+  @Test func `invariants have ids of one form`() throws {
     #expect(Invariant.allCases.first?.description == "INV-01")
     #expect(Invariant.allCases.last?.description == "INV-12")
+    let json = try JSONEncoder().encode([Invariant.cursorFollowsState])
+    #expect(String(decoding: json, as: UTF8.self) == #"["INV-05"]"#)
   }
 }

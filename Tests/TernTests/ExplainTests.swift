@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Tern
 import Testing
@@ -22,6 +23,15 @@ private func pairWithRow() throws -> (Device, Device) {
   try a.execute("INSERT INTO book VALUES ('1', 'Dune', 1, 5, '[\"x\"]')")
   try meet(a, b)
   return (a, b)
+}
+
+/// Another program, which has the write lock.
+private func locked(_ path: String) throws -> DatabaseQueue {
+  var configuration = Configuration()
+  configuration.allowsUnsafeTransactions = true
+  let other = try DatabaseQueue(path: path, configuration: configuration)
+  try other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+  return other
 }
 
 private let (idA, idB) = (ReplicaID(high: 0, low: 1), ReplicaID(high: 0, low: 2))
@@ -158,7 +168,7 @@ extension RowExplanation.Column {
     let (a, _) = try pairWithRow()
     let table = await #expect(throws: RowLookupError.self) { try await a.explain(table: "shelf") }
     #expect(table?.code == .unknownTable && table?.description.contains("shelf") ?? false)
-    for key: [Value] in [[], ["1", "2"], [nil]] {
+    for key: [Value] in [[], ["1", "2"], [.null]] {
       let error = await #expect(throws: RowLookupError.self) {
         try await a.replica.explain("book", key: key)
       }
@@ -177,6 +187,31 @@ extension RowExplanation.Column {
     let title = try await a.explain().column("title")
     #expect(title.value == "now" && title.writes.first?.content == .value("now"))
     #expect(title.stamp?.isOwn == true && title.writes.first?.stamp == title.stamp)
+  }
+
+  @Test func `where nothing is noted it waits for nobody's write lock`() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "tern-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appending(path: "app.sqlite").path
+    // Of two rows with one name the later is held aside, and the lock is not taken to find its rival.
+    let schema = SyncSchema(version: 1, tables: [SyncTable("label")])
+    let creation = "CREATE TABLE label (id TEXT NOT NULL PRIMARY KEY, name TEXT UNIQUE)"
+    let a = try Device(schema, id: 1, database: DatabasePool(path: path)) {
+      try $0.execute(sql: creation)
+    }
+    let b = try Device(schema, id: 2) { try $0.execute(sql: creation) }
+    try b.commit("INSERT INTO label VALUES ('1', 'new')")
+    try a.commit("INSERT INTO label VALUES ('2', 'new')")
+    try a.pull(from: b)
+    var rows: [RowExplanation] = []
+    for key in ["1", "2"] as [Value] { rows.append(try await a.explain(key, table: "label")) }
+    #expect(rows.count { $0.standing == .shown } == 1)
+    let other = try locked(path)
+    for key in ["1", "2"] as [Value] {
+      #expect(try await a.explain(key, table: "label") == rows.removeFirst())
+    }
+    try other.close()
   }
 
   @Test func `a limit keeps the newest writes and the one that stands`() async throws {

@@ -1,5 +1,8 @@
+import Foundation
 import GRDB
+import ReplicaStoreKit
 import Tern
+import TernTesting
 import Testing
 
 private let v1 = SyncSchema(version: 1, tables: [SyncTable("book", merge: ["scans": .counter])])
@@ -200,6 +203,51 @@ private func pair() throws -> (Device, Device) {
       #expect(try b.store.counts().deferredOperations == 0)
     }
     try expectEqual(a, b, "book")
+  }
+
+  @Test func `an operation waits for a newer schema only where it wrote what that brings`() throws {
+    var (a, b) = try pair()
+    let memory = try MemoryReplicaStore(
+      id: ReplicaID(high: 0, low: 3), schema: v1,
+      tables: [MemoryTable("book", key: ["isbn"], columns: ["title", "author", "scans"])],
+      wallMilliseconds: { Int64(Date().timeIntervalSince1970 * 1000) })
+    a = try a.upgraded(v1, creation, withYear)
+    try a.commit("INSERT INTO book VALUES ('3', 'Ulysses', 'Joyce', 1, 1922)")
+    try a.commit("UPDATE book SET scans = scans + 1")
+    try a.commit(
+      "UPDATE book SET title = 'Emma!' WHERE isbn = '2'; DELETE FROM book WHERE isbn = '1'")
+    try a.commit("UPDATE book SET year = 1816, scans = 5 WHERE isbn = '2'")
+    try b.pull(from: a)
+    #expect(try b.store.counts().deferredOperations == 2)
+    _ = try memory.merge(
+      PulledPage(
+        operations: try a.store.operations(lackedBy: VersionVector(), maximumBytes: .max),
+        cursor: RemoteCursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
+      from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
+    #expect(try memory.counts().deferredOperations == 2)
+    b = try b.upgraded(v1, creation, withYear)
+    #expect(try b.store.counts().deferredOperations == 0)
+    #expect(
+      try b.column("SELECT title || year || scans FROM book") == ["Emma!18165", "Ulysses19222"])
+    try expectEqual(a, b, "book")
+  }
+
+  @Test func `of a table that becomes known, what wrote columns that do not come waits on`() throws
+  {
+    let shelf = "CREATE TABLE shelf (id TEXT NOT NULL PRIMARY KEY, name"
+    let v2 = SyncSchema(version: 2, tables: v1.tables + [SyncTable("shelf")])
+    var (a, b) = try pair()
+    a = try a.upgraded(v2, creation, shelf + ", room)")
+    try a.commit("INSERT INTO shelf VALUES ('1', 'hall', 'H')")
+    try a.commit("UPDATE shelf SET name = 'attic'")
+    try b.pull(from: a)
+    #expect(try b.store.counts().deferredOperations == 2)
+    b = try b.upgraded(v2, creation, shelf + ")")
+    #expect(try b.column("SELECT name FROM shelf") == ["attic"])
+    #expect(try b.store.counts().deferredOperations == 1)
+    b = try b.upgraded(v2, creation, shelf + ")", "ALTER TABLE shelf ADD COLUMN room")
+    #expect(try b.column("SELECT room FROM shelf") == ["H"])
+    #expect(try b.store.counts().deferredOperations == 0)
   }
 
   @Test func `a column that is renamed before opening keeps what was not sealed yet`() throws {

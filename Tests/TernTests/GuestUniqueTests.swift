@@ -240,6 +240,29 @@ private func meetTwice(_ a: Device, _ b: Device) throws {
     #expect(try b.column("SELECT mail FROM person ORDER BY id") == ["y", "x", "w"])
   }
 
+  @Test func `rows held aside are listed with what they hold, and observers are told`() async throws
+  {
+    let (a, b) = try devices(people, SyncTable("person"))
+    let observation = ValueObservation.tracking { try b.replica.heldAside(in: $0).map(\.key) }
+    var keys = observation.values(in: b.database).makeAsyncIterator()
+    #expect(try await keys.next() == [])
+    try a.execute("INSERT INTO person VALUES ('1', 'x', 1), ('3', 'y', 3)")
+    try delay(b, after: a)
+    try b.execute("INSERT INTO person VALUES ('2', 'X', 'B'), ('4', 'y', 4)")
+    try meetTwice(a, b)
+    try await expectNext([["2"], ["4"]], &keys)
+    for device in [a, b] {
+      let rows = try await device.replica.heldAside()
+      #expect(rows.map(\.table) == ["person", "person"] && rows.map(\.key) == [["2"], ["4"]])
+      #expect(rows.map(\.reason) == [.unique, .unique])
+      #expect(rows.first?.values == ["mail": "X", "name": "B"])
+      #expect(try await device.replica.heldAside(limit: 1) == Array(rows.prefix(1)))
+    }
+    try a.execute("DELETE FROM person WHERE id = '1'")
+    try b.pull(from: a)
+    try await expectNext([["4"]], &keys)
+  }
+
   @Test func `observers are told of a row that comes and one that goes`() async throws {
     let (a, b) = try devices(people, SyncTable("person"))
     try b.execute("INSERT INTO person VALUES ('2', 'x', 2)")

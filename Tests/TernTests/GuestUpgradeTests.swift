@@ -189,4 +189,45 @@ private func device(_ id: UInt64, _ schema: SyncSchema, _ steps: String...) thro
     #expect(
       try Device(a.0.database, shelves, id: 30, name: "SECOND").store.counts().operations == 2)
   }
+
+  @Test func `a renamed table is refused, and a new one of its shape is a way out`() throws {
+    let a = try device(1, v1, creation)
+    try a.commit("INSERT INTO book VALUES ('1', 'Dune', 10)")
+    let rename = "ALTER TABLE book RENAME TO volume"
+    let renamed = SyncSchema(version: 2, tables: [SyncTable("volume", merge: ["scans": .counter])])
+    let error = #expect(throws: SchemaError.self) { try a.upgraded(renamed, creation, rename) }
+    #expect(error?.code == .renamedTable && error?.table == "volume")
+    #expect(try a.column("SELECT scans FROM volume") == ["10"])
+    let back = try a.upgraded(v1, creation, rename, "ALTER TABLE volume RENAME TO book")
+    #expect(try back.store.counts().operations == 1)
+    try back.commit("UPDATE book SET title = 'Emma'")
+    #expect(try back.store.counts().operations == 2)
+    // The same shape beside it is another table.
+    let both = SyncSchema(version: 3, tables: [book, renamed.tables[0]])
+    let copy =
+      "CREATE TABLE volume (isbn TEXT NOT NULL PRIMARY KEY, title, scans INTEGER NOT NULL DEFAULT 0)"
+    _ = try back.upgraded(both, copy)
+    let none = SyncSchema(version: 4, tables: [])
+    _ = try back.upgraded(none, "DROP TABLE book; DROP TABLE volume")
+    #expect(try back.upgraded(renamed, copy + " ").store.counts().operations == 2)
+  }
+
+  @Test func `a reference from one replica's table to another's is refused either way`() throws {
+    let creation = """
+      CREATE TABLE author (id TEXT NOT NULL PRIMARY KEY);
+      CREATE TABLE work (id TEXT NOT NULL PRIMARY KEY, author TEXT REFERENCES author);
+      """
+    for tables in [["author", "work"], ["work", "author"]] {
+      let first = try Device(
+        DatabaseQueue(), SyncSchema(version: 1, tables: [SyncTable(tables[0])]), id: 1,
+        migrator: .steps([creation]))
+      let error = #expect(throws: SchemaError.self) {
+        try Device(
+          first.database, SyncSchema(version: 1, tables: [SyncTable(tables[1])]), id: 2, name: "b")
+      }
+      #expect(error?.code == .otherReplica && error?.table == "work")
+      try first.commit("INSERT INTO \(tables[0]) (id) VALUES ('1')")
+      #expect(try first.store.counts().operations == 1)
+    }
+  }
 }

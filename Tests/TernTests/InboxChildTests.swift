@@ -191,6 +191,42 @@ private func orphaned(_ action: ChildAction, _ deletes: DeleteRule = .deleteWins
     #expect(try a.entries.filter { $0.kind == .parentDeleted }.map(\.key) == [["e"]])
   }
 
+  @Test
+  func `a parent whose place another row has is named with it, and comes back when that goes`()
+    async throws
+  {
+    let schema = SyncSchema(
+      version: 1, tables: [SyncTable("note", deletes: .updateWins), SyncTable("comment")])
+    let (a, b) = try Device.pair(
+      schema,
+      """
+      CREATE TABLE note (id TEXT NOT NULL PRIMARY KEY, slug TEXT UNIQUE);
+      CREATE TABLE comment (id TEXT NOT NULL PRIMARY KEY, note TEXT NOT NULL REFERENCES note);
+      """)
+    try a.commit("INSERT INTO note VALUES ('one', 'same')")
+    try meet(a, b)
+    try a.commit("DELETE FROM note")
+    try a.commit("INSERT INTO note VALUES ('two', 'same')")
+    try b.commit("INSERT INTO comment VALUES ('c', 'one')")
+    try meet(a, b)
+    let entry = try #require(try a.entries.first)
+    let error = await #expect(throws: InboxError.self) { try await a.replica.restore(entry) }
+    #expect(error?.code == .parentRefused)
+    #expect(
+      error?.message.hasPrefix(
+        "the row ['one'] in “note” that it refers to is deleted, and has lost its place in a UNIQUE "
+          + "index to ['two']; ") == true)
+    #expect(try a.entries == [entry])
+    try a.commit("UPDATE note SET slug = 'other'")
+    try await a.replica.restore(entry)
+    try meet(a, b)
+    for device in [a, b] {
+      #expect(
+        try device.column("SELECT id || slug FROM note ORDER BY id") == ["onesame", "twoother"])
+      #expect(try device.column("SELECT note FROM comment") == ["one"])
+    }
+  }
+
   @Test func `an entry follows its row: edited, moved to another parent, deleted`() throws {
     let (a, b) = try orphaned(.cascade)
     let c = try device(3, .cascade)

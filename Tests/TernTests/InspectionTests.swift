@@ -36,8 +36,8 @@ struct InspectionTests {
       try b.merge(a.operationsWithBadEnd().all)
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
       let expected = try #require(try b.store.counts().firstPutAside)
-      #expect(replica.putAside == [expected])
-      #expect(expected.replica == "\(ReplicaID(high: 0, low: 1))" && expected.sequence == 1)
+      #expect(replica.groupsPutAside == [expected])
+      #expect(expected.replica == ReplicaID(high: 0, low: 1) && expected.sequence == 1)
       #expect(!expected.reason.isEmpty)
     }
   }
@@ -70,22 +70,51 @@ struct InspectionTests {
       #expect(inspection.sizes.database > 0)
       #expect(inspection.sizes.writeAheadLog > 0)
       #expect(replica.name == "main")
-      #expect(replica.id == ReplicaID(high: 0, low: 1).description)
+      #expect(replica.id == ReplicaID(high: 0, low: 1))
       #expect(replica.schemaVersion == 3)
       #expect(replica.authors.map(\.stored) == [2, 1])
       #expect(replica.authors.map(\.merged) == [2, 1])
       #expect(replica.log.operations == 3)
       #expect(replica.log.bytes > 0)
       #expect(replica.remotes.map(\.id) == ["peer"])
-      #expect(replica.waitingNotes == 1)
+      #expect(replica.unsealedNotes == 1)
       #expect(replica.conflicts["sameKey"] == 1)
       let tables = Dictionary(uniqueKeysWithValues: replica.tables.map { ($0.name, $0) })
       #expect(tables["book"]?.aliveRows == 2)
       #expect(tables["book"]?.deadRows == 1)
-      #expect(tables["shelf"]?.waitingNotes == 1)
+      #expect(tables["shelf"]?.unsealedNotes == 1)
       #expect(replica.storage.contains { $0.table == "grdb_tern_main_log" && $0.bytes > 0 })
       let json = try JSONEncoder().encode(inspection)
       #expect(try JSONDecoder().decode(DatabaseFileInspection.self, from: json) == inspection)
+    }
+  }
+
+  @Test func `an id in JSON is its 32 digits, and nothing else is one`() throws {
+    let aside = OperationPutAside(
+      replica: ReplicaID(high: 0xAB, low: 1), sequence: 7, reason: "no")
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    let json = try encoder.encode(aside)
+    #expect(
+      String(decoding: json, as: UTF8.self)
+        == #"{"reason":"no","replica":"00000000000000ab0000000000000001","sequence":7}"#)
+    #expect(try JSONDecoder().decode(OperationPutAside.self, from: json) == aside)
+    for text in [#""""#, #""ab""#, #""+000000000000ab0000000000000001""#, "7"] {
+      #expect(throws: DecodingError.self) {
+        try JSONDecoder().decode(ReplicaID.self, from: Data(text.utf8))
+      }
+    }
+  }
+
+  @Test func `what is stored as an id and is none is shown as none`() throws {
+    try inFolder { folder in
+      let path = folder + "/damaged.sqlite"
+      let device = try Device(
+        Self.schema, id: 1, database: DatabaseQueue(path: path), migrate: Self.migrate)
+      try device.execute("UPDATE grdb_tern_main_author SET id = x'01', stored = -1")
+      let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
+      #expect(replica.id == ReplicaID(high: 0, low: 1))
+      #expect(replica.authors.map(\.id) == [nil] && replica.authors.map(\.stored) == [0])
     }
   }
 
@@ -121,7 +150,7 @@ struct InspectionTests {
       }
       let bytes = try Data(contentsOf: URL(filePath: path))
       let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-      #expect(try DatabaseFileInspection(path: path).replicas.first?.waitingNotes == 1)
+      #expect(try DatabaseFileInspection(path: path).replicas.first?.unsealedNotes == 1)
       #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == names)
     }

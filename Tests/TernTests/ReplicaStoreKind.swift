@@ -1,7 +1,7 @@
 import GRDB
+import ReplicaStoreKit
 import Synchronization
 import Tern
-import TernTesting
 import Testing
 
 /// A clock that moves a little whenever it is read, so that order in a test is order in time.

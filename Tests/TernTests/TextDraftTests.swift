@@ -31,7 +31,7 @@ private func encoded(_ encoding: String) throws -> (Device, Device) {
 extension Device {
   fileprivate func draft() throws -> TextDraft {
     try #require(
-      try database.read { try replica.draft(of: "body", in: "note", key: ["1"], from: $0) })
+      try database.read { try replica.draft("note", key: ["1"], column: "body", in: $0) })
   }
 
   fileprivate func save(_ draft: inout TextDraft) throws {
@@ -132,7 +132,7 @@ extension Device {
     for (table, column) in [("note", "name"), ("note", "none"), ("none", "body")] {
       #expect(throws: RowLookupError.self) {
         try a.database.read {
-          try a.replica.draft(of: column, in: table, key: ["1"], from: $0)
+          try a.replica.draft(table, key: ["1"], column: column, in: $0)
         }
       }
     }
@@ -181,7 +181,7 @@ extension Device {
       """)
     var draft = try #require(
       try a.database.read {
-        try a.replica.draft(of: "body", in: "note", key: [.string("k\u{0}2")], from: $0)
+        try a.replica.draft("note", key: [.string("k\u{0}2")], column: "body", in: $0)
       })
     #expect(draft.text == "second")
     draft.insert("the ", at: 0)
@@ -192,7 +192,7 @@ extension Device {
   @Test func `an observation of a draft sees what others write to its column`() async throws {
     let (a, _) = try pair("one")
     let observation = ValueObservation.tracking {
-      try a.replica.draft(of: "body", in: "note", key: ["1"], from: $0)?.text
+      try a.replica.draft("note", key: ["1"], column: "body", in: $0)?.text
     }
     var texts = observation.values(in: a.database).makeAsyncIterator()
     try await expectNext("one", &texts)

@@ -23,10 +23,12 @@ struct LibraryDevice {
   let replica: Replica
   let engine: SyncEngine
 
-  init(_ remote: MemoryRemote) async throws {
+  init(
+    _ remote: any Remote, _ environment: SyncEnvironment = SyncEnvironment()
+  ) async throws {
     database = try DatabaseQueue()
     replica = try await Replica.open(database, schema: .library, migrator: .library)
-    engine = SyncEngine(replica, remote: remote)
+    engine = SyncEngine(replica, remote: remote, environment: environment)
   }
 }
 

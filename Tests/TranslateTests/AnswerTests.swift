@@ -47,6 +47,20 @@ struct AnswerTests {
     }
   }
 
+  @Test func `a model whose name is one letter of a mebibyte stops no line`() async throws {
+    let engine = "m" + String(repeating: "\u{301}", count: 520_000)
+    try await ScriptedService.withFolder(engine: engine) { text, tell in
+      try await tell(#"{"translation":"\#(String(repeating: text, count: 10_000))"}"#)
+    } body: { folder in
+      for text in ["one", "two"] { _ = try await folder(text, "--to", "es", "--later") }
+      #expect(try await folder("run", "--once").status == 0)
+      let lengths = try folder.read {
+        try Int.fetchAll($0, sql: "SELECT length(engine) FROM answer")
+      }
+      #expect(lengths == [100, 100])
+    }
+  }
+
   @Test func `a chat and a run tell by their status what came of the questions`() async throws {
     let port = try await TestService.closedPort()
     try await ScriptedService.withFolder { text, tell in

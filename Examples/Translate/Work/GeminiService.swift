@@ -96,7 +96,7 @@ struct GeminiService: Sendable {
       let request = try service.request(
         .post, "\(base)/v1beta/models/\(model):streamGenerateContent?alt=sse",
         body: .bytes(Array(JSONEncoder().encode(Asked(text, from: source, to: target)))),
-        deadline: .seconds(120), idleTimeout: .seconds(30))
+        timeout: .seconds(120), idleTimeout: .seconds(30))
       let opened = try await EventStream.open(request, over: service.transport)
       // No content: that, too, is nothing that the service says.
       guard let opened else { throw HTTPProblem(status: 204) }
@@ -119,13 +119,13 @@ struct GeminiService: Sendable {
         throw Broken()
       }
       if let reason = piece.promptFeedback?.blockReason {
-        throw Final(problem: .blocked, detail: String(reason.prefix(40)))
+        throw Final(problem: .blocked, detail: reason.cut(to: 40))
       }
       let candidate = piece.candidates?.first
       said += (candidate?.content?.parts ?? []).compactMap(\.text).joined()
       guard said.utf8.count <= Self.longestAnswer else { throw Final(problem: .truncated) }
       (engine, end) = (
-        piece.modelVersion.map { String($0.prefix(100)) } ?? engine, candidate?.finishReason ?? end
+        piece.modelVersion?.cut(to: 100) ?? engine, candidate?.finishReason ?? end
       )
       if let onPart, let part = PartialAnswer.translation(in: said) { onPart(part) }
     }
@@ -139,7 +139,7 @@ struct GeminiService: Sendable {
       throw JobFailure(.interrupted(isLocal: true), Word.cutOff.text)
     case "MAX_TOKENS"?: throw Final(problem: .truncated)
     case "RECITATION"?: throw Final(problem: .recited)
-    case let reason?: throw Final(problem: .blocked, detail: String(reason.prefix(40)))
+    case let reason?: throw Final(problem: .blocked, detail: reason.cut(to: 40))
     }
     guard !said.isEmpty else { throw Final(problem: .empty) }
     let told: Told

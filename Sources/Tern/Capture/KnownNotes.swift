@@ -1,7 +1,7 @@
 import TernCore
 
-/// Notes of texts that say nothing which an earlier one of the same burst did not: reading a row again,
-/// and its text's state, costs as much as all of a text.
+/// Notes of texts that say nothing which an earlier one of the same burst did not: reading a row
+/// again, and its text's state, costs as much as all of a text.
 struct KnownNotes {
   /// By packed key, the columns that were looked at while their row was there.
   private var masks: [[UInt8]: [Int64]] = [:]

@@ -47,7 +47,7 @@ extension StoreTransaction {
   private func insertNote(
     _ note: NoteSQL, rowID: Int64, _ milliseconds: Int64, _ masks: [Int64], _ keys: [Value]
   ) throws {
-    let columns = ["rowid", "ms"] + note.maskNames + note.keyNames
+    let columns = ["rowid"] + note.noteColumns
     let insert = try statement(
       "INSERT INTO \(note.noteTable) (\(columns.joined(separator: ", "))) "
         + "VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))")
@@ -62,8 +62,8 @@ extension StoreTransaction {
     try insert.run()
   }
 
-  /// A merge may have deleted what waited. What it held aside, or keeps, comes back one day; what the
-  /// state shows and no table has was deleted here, in a life that does not travel.
+  /// A merge may have deleted what waited. What it held aside, or keeps, comes back one day; what
+  /// the state shows and no table has was deleted here, in a life that does not travel.
   func forgetLargeRowsThatWent() throws {
     for sql in sql {
       let rows = try largeRows(of: sql.shape.id)

@@ -44,9 +44,7 @@ extension NoteSQL {
     let keys = shape.keyColumns.map { "r.\($0.quoted)" }
     let masks =
       shape.deletes.keepsContent ? ["'\(Self.maybe)'"] + noColumns.dropFirst() : noColumns
-    let note =
-      "INSERT INTO \(noteTable) (\((["ms"] + maskNames + keyNames).joined(separator: ", "))) "
-      + "SELECT \(([Self.milliseconds] + masks + keys).joined(separator: ", ")) \(rivals)"
+    let note = noteEach(masks: masks, keys: keys, rivals)
     guard shape.deletes.keepsContent else { return [note] }
     let names = keyNames + goneColumns.map(\.name) + [Self.maybe]
     let values = keys + goneColumns.map { "r.\($0.column.quoted)" } + ["1"]
@@ -59,8 +57,8 @@ extension NoteSQL {
     ]
   }
 
-  /// What a REPLACE writes: for NULL, where the column refuses that, its default, which comes after the
-  /// trigger.
+  /// What a REPLACE writes: for NULL, where the column refuses that, its default, which comes after
+  /// the trigger.
   private func written(_ column: TableShape.IndexedColumn) -> String {
     let new = "NEW.\(column.name.quoted)"
     guard column.isNotNull, let literal = column.literalDefault else { return new }

@@ -6,9 +6,9 @@ import TernDatabase
 /// Several devices together can fill a set further than each may write. So what Tern writes is not
 /// counted, and of what the app writes only that which makes such a set larger.
 extension NoteSQL {
-  /// A note without a key, there only while Tern writes. Notes that come meanwhile have rowids from 0 on.
-  /// ``StoreTransaction/noteLargeRowsAgain(_:)`` counts down from the others, and past it: inside a seal,
-  /// which forgets all notes before it writes to a table itself.
+  /// A note without a key, there only while Tern writes. Notes that come meanwhile have rowids from
+  /// 0 on. ``StoreTransaction/noteLargeRowsAgain(_:)`` counts down from the others, and past it:
+  /// inside a seal, which forgets all notes before it writes to a table itself.
   private static let liftedRowID = -1
 
   /// Has the triggers not count what is written, until ``countAgain``.
@@ -56,8 +56,8 @@ extension StoreTransaction {
     if sql.note.sets.isEmpty { return try body() }
     try statement(sql.note.liftCount).run()
     let result = Result { try body() }
-    // Also for who goes on after what `body` threw; where this fails, nobody may. A transaction that
-    // `body` ended took the note with it, and whose the lock is now is not said.
+    // Also for who goes on after what `body` threw; where this fails, nobody may. A transaction
+    // that `body` ended took the note with it, and whose the lock is now is not said.
     if db.isInsideTransaction { try statement(sql.note.countAgain).run() }
     return try result.get()
   }

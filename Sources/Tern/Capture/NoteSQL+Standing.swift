@@ -2,11 +2,11 @@ import TernCore
 
 /// What notes a row that a migration brought when another one is inserted under its key.
 ///
-/// SQLite fires no delete trigger for the row that a REPLACE removes, unless `recursive_triggers` is on, and
-/// no state knows that row: what replaces it would look like a row that began.
+/// SQLite fires no delete trigger for the row that a REPLACE removes, unless `recursive_triggers`
+/// is on, and no state knows that row: what replaces it would look like a row that began.
 extension NoteSQL {
-  /// Marks such a note: the row stood, and what becomes of it is not known yet. Of a row that the state
-  /// has it says nothing.
+  /// Marks such a note: the row stood, and what becomes of it is not known yet. Of a row that the
+  /// state has it says nothing.
   static let standing = "standing"
 
   /// There only while the table may have such rows, because it costs every insert a search.
@@ -14,27 +14,31 @@ extension NoteSQL {
     let keys = shape.keyColumns.map { "r.\($0.quoted)" }
     let match = zip(keys, shape.keyColumns).map { "\($0) = NEW.\($1.quoted)" }
     let masks = ["'\(Self.standing)'"] + noColumns.dropFirst()
-    let note =
-      "INSERT INTO \(noteTable) (\((["ms"] + maskNames + keyNames).joined(separator: ", "))) "
-      + "SELECT \(([Self.milliseconds] + masks + keys).joined(separator: ", ")) "
-      + "FROM \(shape.name.quoted) AS r WHERE \((match + [isUnknown]).joined(separator: " AND "))"
+    let note = noteEach(
+      masks: masks, keys: keys,
+      "FROM \(shape.name.quoted) AS r WHERE \((match + [isUnknown]).joined(separator: " AND "))")
     return trigger("standing", "BEFORE INSERT", [note])
   }
 
-  /// The condition that no state has row `r` as one that is alive. Where deletes keep the row SQL cannot
-  /// tell, and the trigger notes all.
+  /// The condition that no state has row `r` as one that is alive. Where deletes keep the row SQL
+  /// cannot tell, and the trigger notes all.
   private var isUnknown: String { shape.deletes.keepsContent ? "1" : isStateless }
 
-  fileprivate var isStateless: String {
-    let match = zip(keyNames, shape.keyColumns).map { "s.\($0) = r.\($1.quoted)" }
-    return "NOT EXISTS (SELECT 1 FROM \(rowTable) AS s "
-      + "WHERE \(match.joined(separator: " AND ")) AND s.life & 1)"
+  var isStateless: String {
+    "NOT EXISTS (SELECT 1 FROM \(rowTable) AS s WHERE \(isStateOfRow) AND s.life & 1)"
+  }
+
+  /// The condition that state `s` is row `r`'s. The sign keeps the affinity of the app's column off
+  /// the state's key, whose index could not be searched with one.
+  var isStateOfRow: String {
+    zip(keyNames, shape.keyColumns).map { "s.\($0) = +r.\($1.quoted)" }
+      .joined(separator: " AND ")
   }
 }
 
 extension StoreTransaction {
-  /// Whether a table has rows that a migration brought and nobody has written since. Costs a look at
-  /// every row.
+  /// Whether a table has rows that a migration brought and nobody has written since. Costs a look
+  /// at every row.
   func hasMigratedRows(_ sql: TableSQL) throws -> Bool {
     let unknown = try statement(
       "SELECT 1 FROM \(sql.shape.qualifiedName) AS r WHERE \(sql.note.isStateless) LIMIT 1")
@@ -43,7 +47,8 @@ extension StoreTransaction {
     return try sql.shape.deletes.keepsContent && hasDeletedRow(sql)
   }
 
-  /// Whether a row stands in its table that is deleted, and kept: a migration brought its key again.
+  /// Whether a row stands in its table that is deleted, and kept: a migration brought
+  /// its key again.
   private func hasDeletedRow(_ sql: TableSQL) throws -> Bool {
     let writer = try TableWriter(self, sql, hasHeld: true)
     let kept = try statement("SELECT key FROM \(tables.kept) WHERE tbl = ?")

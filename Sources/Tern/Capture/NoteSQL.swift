@@ -9,8 +9,8 @@ import TernCore
 struct NoteSQL {
   let prefix: String
   let shape: TableShape
-  /// Whether the triggers are those of a Tern that counted its own writes too. They stand in a file that
-  /// was not opened since.
+  /// Whether the triggers are those of a Tern that counted its own writes too. They stand in a file
+  /// that was not opened since.
   var isFormer = false
 
   /// The wall clock as the writer's SQLite has it, in milliseconds since 1970.
@@ -21,6 +21,9 @@ struct NoteSQL {
 
   /// What deleted rows held, until the seal: only where the table keeps that.
   var goneTable: String { "\(prefix)gone_\(shape.id)" }
+
+  /// The columns of ``noteTable``.
+  var noteColumns: [String] { ["ms"] + maskNames + keyNames }
 
   var keyNames: [String] { shape.keyColumns.indices.map { "k\($0)" } }
   var maskNames: [String] { (0..<shape.maskCount).map { "m\($0)" } }
@@ -56,7 +59,7 @@ struct NoteSQL {
     return [
       """
       CREATE TABLE IF NOT EXISTS \(noteTable) (
-        \((["ms"] + maskNames + keyNames).joined(separator: ", ")))
+        \(noteColumns.joined(separator: ", ")))
       """,
       """
       CREATE TABLE IF NOT EXISTS \(rowTable) (
@@ -102,11 +105,19 @@ struct NoteSQL {
 
   private func note(_ row: String, masks: [String]) -> String {
     let keys = shape.keyColumns.map { "\(row).\($0.quoted)" }
-    let columns = ["ms"] + maskNames + keyNames
+    return "\(noteHead) VALUES (\(([Self.milliseconds] + masks + keys).joined(separator: ", ")))"
+  }
+
+  /// Notes the rows of a query.
+  ///
+  /// - Parameter rows: the query from its FROM on.
+  func noteEach(masks: [String], keys: [String], _ rows: String) -> String {
     let values = [Self.milliseconds] + masks + keys
-    return
-      "INSERT INTO \(noteTable) (\(columns.joined(separator: ", "))) "
-      + "VALUES (\(values.joined(separator: ", ")))"
+    return "\(noteHead) SELECT \(values.joined(separator: ", ")) \(rows)"
+  }
+
+  private var noteHead: String {
+    "INSERT INTO \(noteTable) (\(noteColumns.joined(separator: ", ")))"
   }
 
   private var allColumns: [String] { maskNames.map { _ in "-1" } }

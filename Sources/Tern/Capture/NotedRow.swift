@@ -13,7 +13,8 @@ struct NotedRow {
   private var sequence: UInt64 = 0
   /// Where the state begins among the scan's columns.
   let stateColumn: Int32
-  /// The row change as it goes into the body; valid after a ``change(from:)`` that was not `nil`.
+  /// The row change as it goes into the body; valid after a ``change(from:wasHeld:sequence:)`` that
+  /// was not `nil`.
   private(set) var encoded = ByteWriter()
   private var keyWriter = ByteWriter()
   /// The key's values and the note's masks, until the scan's next step.
@@ -27,8 +28,8 @@ struct NotedRow {
   private var standing: Set<[UInt8]> = []
   /// The row is new to the state and its note is of no insert: a migration brought it.
   private(set) var isMigrated = false
-  /// An insert's note comes after that by which this seal took the row for a migration's: a trigger of
-  /// the app's wrote to the row before the insert was noted.
+  /// An insert's note comes after that by which this seal took the row for a migration's: a trigger
+  /// of the app's wrote to the row before the insert was noted.
   private(set) var isInsertedAfterAll = false
   /// Columns that show another value than was written: an extreme that won, a set in its one form.
   private(set) var lost: [(column: String, value: Value)] = []
@@ -71,8 +72,8 @@ struct NotedRow {
   private var isNotedAsInserted: Bool { masks[0] == -1 }
 
   /// Whether a row went that a migration had brought after this one was deleted. The note can also
-  /// be a second one of the same end; and a table that syncs again notes what it has not, where deletes
-  /// keep the row also of what was deleted before.
+  /// be a second one of the same end; and a table that syncs again notes what it has not, where
+  /// deletes keep the row also of what was deleted before.
   private func isGoneAgain(_ deleted: RowState) -> Bool {
     (deleted.presence?.deletion ?? deleted.stamp) != stamp
       && (isGone || !shape.deletes.keepsContent)
@@ -254,11 +255,62 @@ struct NotedRow {
     return change?.bytes
   }
 
-  /// What travels of a column, where that is not its value.
+  /// What travels of a column that was written.
   private enum Difference {
+    case value
     case number(Int128)
     /// Of a set or a text.
     case change([UInt8])
+  }
+
+  /// Merges what was written to a column; `nil` where it is nothing new.
+  private mutating func difference(
+    of index: Int, _ column: TableShape.Column, in state: inout RowState, wasHeld: Bool
+  ) throws -> Difference? {
+    let id = UInt32(column.id)
+    let written = value(index)
+    switch column.rule.kind {
+    case .lastWriter, .order:
+      if state.stamp(of: id) == stamp { return nil }
+    case .maximum, .minimum:
+      if case .extreme(let value, _) = state.content(of: id), value == written.value { return nil }
+    // What the first note of a key left, the second does not count again: of a row that was held
+    // aside, of a sum that the column does not show, of what no operation holds of a set or a text.
+    case .counter:
+      if state.stamp(of: id) == stamp { return nil }
+      return counterDifference(of: column, written, in: &state, wasHeld: wasHeld)
+    case .set:
+      if state.stamp(of: id) == stamp { return nil }
+      return try change(of: index, in: &state, isComplete: !wasHeld).map { .change($0.bytes) }
+    case .text:
+      if state.stamp(of: id) == stamp { return nil }
+      if Planted.isActive(.editBeaten), let last = state.stamp(of: id), last.author != 0,
+        let shown = state.text(of: id)?.shown
+      {
+        lost.append((column.name, .text(shown)))
+        return nil
+      }
+      return try textChange(of: index, in: &state, isBlind: wasHeld).map { .change($0) }
+    }
+    let wins = try state.mergeColumn(
+      id, rule: column.rule, value: written, stamp: stamp, turn: Turn(sequence), authors: authors)
+    if !wins, case .extreme(let value, _) = state.content(of: id) {
+      lost.append((column.name, value))
+    }
+    return .value
+  }
+
+  private mutating func counterDifference(
+    of column: TableShape.Column, _ written: WireValue, in state: inout RowState, wasHeld: Bool
+  ) -> Difference? {
+    let id = UInt32(column.id)
+    let shown = wasHeld ? 0 : Int64(clamping: state.sum(of: id))
+    let difference = (written.wide ?? 0) - Int128(shown)
+    let left = Int64(clamping: state.sum(of: id) &+ difference)
+    if wasHeld || written.wide != Int128(left) { lost.append((column.name, .integer(left))) }
+    if difference == 0 { return nil }
+    state.add(difference, to: id, stamp: stamp, authors: authors)
+    return .number(difference)
   }
 
   private mutating func updated(_ alive: RowState, wasHeld: Bool) throws -> RowState? {
@@ -267,61 +319,13 @@ struct NotedRow {
     var count = 0
     for (index, column) in shape.columns.enumerated() {
       changed[index] = false
-      guard isMasked(index) else { continue }
-      let id = UInt32(column.id)
-      let written = value(index)
-      switch column.rule.kind {
-      case .lastWriter, .order:
-        if state.stamp(of: id) == stamp { continue }
-      case .counter:
-        // What was written to a row that was held aside counts once, and so does what was written to a sum
-        // that the column does not show.
-        if state.stamp(of: id) == stamp { continue }
-        let shown = wasHeld ? 0 : Int64(clamping: state.sum(of: id))
-        let difference = (written.wide ?? 0) - Int128(shown)
-        let sum = state.sum(of: id) &+ difference
-        let left = Int64(clamping: sum)
-        if wasHeld || written.wide != Int128(left) { lost.append((column.name, .integer(left))) }
-        if difference == 0 { continue }
-        differences.append((index, .number(difference)))
-        state.add(difference, to: id, stamp: stamp, authors: authors)
-        changed[index] = true
-        count += 1
-        continue
-      case .set:
-        // What the first note left, since an operation holds no more or the column did not show it, the
-        // app has not taken out.
-        if state.stamp(of: id) == stamp { continue }
-        guard let change = try change(of: index, in: &state, isComplete: !wasHeld) else { continue }
-        differences.append((index, .change(change.bytes)))
-        changed[index] = true
-        count += 1
-        continue
-      case .text:
-        // The same of what the column did not show of a text.
-        if state.stamp(of: id) == stamp { continue }
-        if Planted.isActive(.editBeaten), let last = state.stamp(of: id), last.author != 0,
-          let shown = state.text(of: id)?.shown
-        {
-          lost.append((column.name, .text(shown)))
-          continue
-        }
-        guard let change = try textChange(of: index, in: &state, isBlind: wasHeld) else { continue }
-        differences.append((index, .change(change)))
-        changed[index] = true
-        count += 1
-        continue
-      case .maximum, .minimum:
-        if case .extreme(let value, _) = state.content(of: id), value == written.value { continue }
-      }
+      guard isMasked(index),
+        let difference = try difference(of: index, column, in: &state, wasHeld: wasHeld)
+      else { continue }
       changed[index] = true
       count += 1
-      let wins = try state.mergeColumn(
-        id, rule: column.rule, value: written, stamp: stamp, turn: Turn(sequence),
-        authors: authors)
-      if !wins, case .extreme(let value, _) = state.content(of: id) {
-        lost.append((column.name, value))
-      }
+      if case .value = difference { continue }
+      differences.append((index, difference))
     }
     if count == 0 { return nil }
     let update = rowChange(.update, life: state.life)
@@ -352,7 +356,7 @@ struct NotedRow {
       switch differences.first(where: { $0.index == index })?.difference {
       case .number(let difference): encoded.append(wide: difference)
       case .change(let change): change.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
-      case nil: encoded.append(value(index))
+      case .value, nil: encoded.append(value(index))
       }
     }
   }

@@ -22,14 +22,14 @@ enum SetText {
     "\(length(value)) > \(ElementSet.Limit.elements)"
   }
 
-  /// SQL that is true for what can have more elements than an app may write, at the price of a look at
-  /// its length: each takes a character, and one that parts it from the next.
+  /// SQL that is true for what can have more elements than an app may write, at the price of a look
+  /// at its length: each takes a character, and one that parts it from the next.
   static func canExceedWritten(_ value: String) -> String {
     "length(\(value)) > \(2 * ElementSet.Limit.written + 2)"
   }
 
-  /// SQL that is true for more elements than an app may write, and more than were there: what several
-  /// devices added together stands, and can be written as it is or made smaller.
+  /// SQL that is true for more elements than an app may write, and more than were there: what
+  /// several devices added together stands, and can be written as it is or made smaller.
   static func exceedsWritten(_ value: String, over old: String) -> String {
     """
     CASE WHEN \(length(value)) > \(ElementSet.Limit.written)
@@ -42,7 +42,7 @@ enum SetText {
     "CASE WHEN json_valid(\(value)) THEN json_array_length(\(value)) ELSE 0 END"
   }
 
-  /// ``elements(of:in:)-(WireValue,_)`` of a value that stands by itself.
+  /// ``elements(of:in:)`` of a value that stands by itself.
   static func elements(of value: Value, in transaction: StoreTransaction) throws -> [Value]? {
     guard case .text(let bytes) = value else { return nil }
     return try bytes.withUnsafeBytes {

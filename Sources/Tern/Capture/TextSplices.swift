@@ -3,8 +3,8 @@ import TernDatabase
 
 /// What drafts did to texts, from their save to the seal.
 ///
-/// They only say how a text became what its column holds. Where something else wrote to the column as
-/// well, they don't lead there, and the difference is taken.
+/// They only say how a text became what its column holds. Where something else wrote to the column
+/// as well, they don't lead there, and the difference is taken.
 extension StoreTransaction {
   /// What drafts of a text did that were saved since the last seal, in their order.
   func splices(of row: [UInt8], _ column: Int, _ table: Int64) throws -> [TextDelta] {

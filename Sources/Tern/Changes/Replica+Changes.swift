@@ -15,12 +15,13 @@ extension Replica {
   /// ```
   ///
   /// For who needs keys, to animate rows or to drop what is cached; who needs rows observes them
-  /// with GRDB's `ValueObservation`. What comes while nobody looks is one element, with at most
-  /// ``ReplicaChanges/Limit/keys`` keys of a table. A key may be named though its row shows the same
-  /// as before, and none that changed is left out, but for what another process merges.
+  /// with GRDB's `ValueObservation`. Changes that come while nobody reads are joined into one
+  /// element, with at most ``ReplicaChanges/Limit/keys`` keys of a table. A key may be named though
+  /// its row shows the same as before, and none that changed is left out, but for what
+  /// another process merges.
   ///
-  /// Local writes are told of when they are sealed: by `write`, and otherwise by an engine, writes of
-  /// other processes too.
+  /// Local writes are told of when they are sealed: by `write`, and otherwise by an engine, writes
+  /// of other processes too.
   ///
   /// Each call is a consumer of its own; one loop may take its elements. It ends when its task is
   /// cancelled or the replica is gone. Nothing is recorded while nobody listens.

@@ -26,11 +26,12 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
 
   /// Reads a file that other processes may be writing to, as of one moment, and changes nothing.
   ///
-  /// Cost: about two passes over the file. In memory are one row, one operation and the answer;
-  /// meanwhile a write-ahead log cannot begin anew.
+  /// Blocks: not on the main actor. Cost: about two passes over the file. In memory are one row,
+  /// one operation and the answer; meanwhile a write-ahead log cannot begin anew.
   ///
   /// - Parameters:
-  ///   - files: the folder of the jobs' files, where the queue was opened with another than its own.
+  ///   - files: the folder of the jobs' files, where the queue was opened with another
+  ///     than its own.
   ///   - limit: how many of each check to name; the others are counted.
   /// - Throws: ``InspectionError``.
   public init(path: String, files: URL? = nil, limit: Int = 100) throws {
@@ -64,7 +65,7 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
     (findings, remarks) = (broken, waiting)
   }
 
-  /// Tells findings and remarks as they are found.
+  /// Tells findings and remarks as they are found. Blocks: not on the main actor.
   ///
   /// - Parameter tell: what it throws ends the look.
   /// - Returns: by check how many there are in all.
@@ -83,14 +84,15 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
     _ tell: @escaping (DatabaseFinding) throws -> Void
   ) throws -> [String: Int] {
     let findings = Findings(limit: limit, tell)
-    try ReadOnlyFile(path: path).read { db in
-      try Doctor(db, findings).run(path: path, files: files, other: other)
+    let file = ReadOnlyFile(path: path)
+    try file.read { db in
+      try Doctor(db, findings).run(path: file.path, files: files, other: other)
     }
     return findings.countsByName
   }
 
-  /// What looks at a database of a kind that is not this module's, behind SQLite's own checks; `nil`
-  /// for one that it does not know.
+  /// What looks at a database of a kind that is not this module's, behind SQLite's own checks;
+  /// `nil` for one that it does not know.
   package typealias OtherKind = (Database) throws -> ((Findings) throws -> Void)?
 }
 

@@ -49,7 +49,7 @@ final class LogDoctor {
   }
 
   private func place(_ sequence: UInt64) -> DatabaseFinding.Place {
-    .init(author: transaction.authors.ids[Int(author)].description, sequence: sequence)
+    .init(author: transaction.authors.ids[Int(author)], sequence: sequence)
   }
 
   // MARK: - An author

@@ -3,7 +3,8 @@ import TernDatabase
 
 /// Looks for rows whose parents are not there, by the foreign keys that name something.
 ///
-/// SQLite takes one to a table or to columns that do not exist, and lets it be while foreign keys are off.
+/// SQLite takes one to a table or to columns that do not exist, and lets it be while foreign
+/// keys are off.
 struct ReferenceDoctor {
   private let db: Database
   private let findings: Findings
@@ -32,8 +33,8 @@ struct ReferenceDoctor {
     for (key, parentColumns) in known { try check(table, key, parentColumns) }
   }
 
-  /// - Returns: `false` where SQLite looks at none of the table's foreign keys, because one of them is to
-  ///   what it does not find.
+  /// - Returns: `false` where SQLite looks at none of the table's foreign keys, because one of them
+  ///   is to what it does not find.
   private func checkBySQLite(_ table: String, _ known: Set<Int>) throws -> Bool {
     do {
       let rows = try Row.fetchCursor(

@@ -40,7 +40,7 @@ struct RemoteDoctor {
         if sequence <= stored || index.map({ forks[$0] != nil }) ?? false { continue }
         try findings.add(
           .cursor, "the remote's cursor is behind an operation that is not here",
-          at: .init(author: replica.description, sequence: sequence, name: remote))
+          at: .init(author: replica, sequence: sequence, name: remote))
       }
     }
   }
@@ -60,7 +60,7 @@ struct RemoteDoctor {
       try findings.add(
         .copied, "the remote has more of this replica than it made: another copy of it wrote on",
         at: .init(
-          author: transaction.ownID.description, sequence: select.raw(1),
+          author: transaction.ownID, sequence: select.raw(1),
           name: select.value(0).value?.string))
     }
   }

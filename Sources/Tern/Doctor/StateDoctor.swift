@@ -90,7 +90,7 @@ final class StateDoctor {
     }
     for stamp in state.everyStamp where try stamp.time > transaction.author(stamp.author).time {
       var place = place
-      place.author = authors.ids[Int(stamp.author)].description
+      place.author = authors.ids[Int(stamp.author)]
       try findings.add(
         .stateAhead, "it is stamped later than the last operation of the author", at: place)
       return true
@@ -99,7 +99,7 @@ final class StateDoctor {
       let stored = try authors.index(of: replica).map { try transaction.author($0).stored } ?? 0
       guard sequence > stored else { continue }
       var place = place
-      (place.author, place.sequence) = (replica.description, sequence)
+      (place.author, place.sequence) = (replica, sequence)
       try findings.add(.stateAhead, "it names an operation that is not here", at: place)
       break
     }
@@ -143,12 +143,11 @@ final class StateDoctor {
   /// Rows that no state and no note knows.
   private func checkUnsynced() throws {
     let keys = shape.keyColumns
-    let match = zip(sql.note.keyNames, keys).map { "r.\($0) = t.\($1.quoted)" }
     let scan = try transaction.statement(
       """
-      SELECT \(keys.map { "t.\($0.quoted)" }.joined(separator: ", "))
-      FROM \(shape.qualifiedName) AS t WHERE NOT EXISTS (
-        SELECT 1 FROM \(sql.note.rowTable) AS r WHERE \(match.joined(separator: " AND ")))
+      SELECT \(keys.map { "r.\($0.quoted)" }.joined(separator: ", "))
+      FROM \(shape.qualifiedName) AS r WHERE NOT EXISTS (
+        SELECT 1 FROM \(sql.note.rowTable) AS s WHERE \(sql.note.isStateOfRow))
       """)
     defer { scan.reset() }
     while try scan.step() {

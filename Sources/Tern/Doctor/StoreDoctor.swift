@@ -67,7 +67,7 @@ final class StoreDoctor {
     let last = HybridTime(rawValue: UInt64(bitPattern: replicas[0]["last_time"] as Int64))
     for (row, id) in zip(authors, ids) {
       let (stored, merged): (Int64, Int64) = (row["stored"], row["merged"])
-      let place = DatabaseFinding.Place(author: id?.description)
+      let place = DatabaseFinding.Place(author: id)
       if merged < 0 || merged > stored || (row["announced"] as Int64) > merged
         || (row["trimmed"] as Int64) > merged || (row["trimmed"] as Int64) < 0
       {
@@ -143,23 +143,17 @@ final class StoreDoctor {
   // MARK: - Triggers
 
   private func checkTriggers(_ sql: [TableSQL]) throws {
-    let rows = try Row.fetchAll(
-      db,
-      sql: """
-        SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' AND substr(name, 1, ?) = ?
-        """, arguments: [tables.prefix.utf8.count, tables.prefix])
     // Somebody else's names may be equal in all but bytes.
-    var present =
-      Dictionary(rows.map { ($0["name"] as String, $0["sql"]) }, uniquingKeysWith: { $1 })
-      as [String: String?]
+    var present = Dictionary(
+      try db.triggers(prefix: tables.prefix), uniquingKeysWith: { $1 })
     for sql in sql {
       var former = sql.note
       former.isFormer = true
       // Opening the file replaces them.
       // There while it has work.
       let standing = sql.note.standingTrigger
-      if present[standing.name]??.folded == standing.sql.folded { present[standing.name] = nil }
-      let isFormer = former.triggers.allSatisfy { present[$0.name]??.folded == $0.sql.folded }
+      if present[standing.name]?.folded == standing.sql.folded { present[standing.name] = nil }
+      let isFormer = former.triggers.allSatisfy { present[$0.name]?.folded == $0.sql.folded }
       for trigger in isFormer ? former.triggers : sql.note.triggers {
         let place = DatabaseFinding.Place(table: sql.shape.name, name: "trigger \(trigger.name)")
         guard let text = present.removeValue(forKey: trigger.name) else {
@@ -168,7 +162,7 @@ final class StoreDoctor {
           continue
         }
         // A schema can spell a table's name in another case than the first one did.
-        if text?.folded != trigger.sql.folded {
+        if text.folded != trigger.sql.folded {
           try findings.add(
             .triggerStale, "the trigger is not the one that the table needs now", at: place)
         }

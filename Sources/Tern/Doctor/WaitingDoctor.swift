@@ -20,7 +20,7 @@ struct WaitingDoctor {
   private func place(_ id: LogID) -> DatabaseFinding.Place {
     let ids = transaction.authors.ids
     let author = id.rawValue >= 0 && Int(id.author) < ids.count ? ids[Int(id.author)] : nil
-    return .init(author: author?.description, sequence: id.sequence)
+    return .init(author: author, sequence: id.sequence)
   }
 
   private func checkAside() throws {

@@ -64,7 +64,7 @@ final class WrittenValues {
         "the table shows another value than operation \(id.sequence) wrote, which stands",
         at: .init(
           table: shape.name, key: try Self.text(key), column: column.name,
-          author: transaction.authors.ids[Int(id.author)].description, sequence: id.sequence))
+          author: transaction.authors.ids[Int(id.author)], sequence: id.sequence))
     }
   }
 

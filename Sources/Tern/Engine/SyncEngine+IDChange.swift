@@ -1,7 +1,7 @@
 import TernCore
 
-/// Two copies of one database have one replica id. The first to push goes on under it; the other finds
-/// the remote with operations in its name that it never made, and takes a new id.
+/// Two copies of one database have one replica id. The first to push goes on under it; the other
+/// finds the remote with operations in its name that it never made, and takes a new id.
 extension SyncEngine {
   /// - Parameters:
   ///   - heads: what the remote holds.
@@ -22,8 +22,8 @@ extension SyncEngine {
     return true
   }
 
-  /// The last own operation that the remote has just so. Those that it may have are pushed again, and taken
-  /// only where they are the same.
+  /// The last own operation that the remote has just so. Those that it may have are pushed again,
+  /// and taken only where they are the same.
   ///
   /// - Returns: `nil` where the remote can't say.
   private func lastShared(_ head: UInt64, of id: ReplicaID) async throws -> UInt64? {

@@ -22,8 +22,8 @@ extension SyncEngine {
     }
   }
 
-  /// Commits of other processes, and times that have come, are found by looking; and what somebody else
-  /// sealed: another engine of the replica, or another process.
+  /// Commits of other processes, and times that have come, are found by looking; and what somebody
+  /// else sealed: another engine of the replica, or another process.
   func followOtherProcesses(_ signals: SyncSignals) async {
     while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
       // An error here is met again, and reported, by the push that follows the next signal.
@@ -45,7 +45,7 @@ extension SyncEngine {
   }
 
   func followNetwork(from generation: UInt64, _ signals: SyncSignals) async {
-    for await path in environment.path.changes()
+    for await path in environment.network.changes()
     where path.generation != generation && path.mayHaveRoute {
       signals.send(.networkChanged)
     }
@@ -53,7 +53,7 @@ extension SyncEngine {
 
   func followRemote(_ openings: AsyncStream<Void>, _ signals: SyncSignals) async {
     for await _ in openings {
-      let generation = environment.path.path.generation
+      let generation = environment.network.path.generation
       await withTaskGroup(of: Bool.self) { group in
         group.addTask { await self.followPositions(signals) }
         group.addTask { await self.waitForOtherNetwork(than: generation, signals) }
@@ -82,7 +82,7 @@ extension SyncEngine {
 
   /// A stream that began on another network may never end by itself.
   private func waitForOtherNetwork(than generation: UInt64, _ signals: SyncSignals) async -> Bool {
-    for await path in environment.path.changes() where path.generation != generation {
+    for await path in environment.network.changes() where path.generation != generation {
       signals.send(.streamEnded(RemoteError(.unreachable, "the network changed")))
       return true
     }
@@ -105,7 +105,8 @@ extension SyncEngine {
 
   // MARK: - Waiting
 
-  /// Waits after a failure, unless somebody asks or the network changes, but not less than the remote wants.
+  /// Waits after a failure, unless somebody asks or the network changes, but not less than
+  /// the remote wants.
   ///
   /// - Returns: `nil` when the run is to end.
   func wait(
@@ -139,9 +140,18 @@ extension SyncEngine {
   }
 
   /// What is not the remote's own word: the database's errors and operations that cannot merge.
-  func remoteError(_ error: any Error) -> RemoteError {
+  ///
+  /// - Parameter action: what threw it, where that was one of the session's.
+  func remoteError(_ error: any Error, of action: SyncSession.Action? = nil) -> RemoteError {
     if let error = error as? RemoteError { return error }
+    if let error = error as? MergeError, error.code == .foreignOwn {
+      return RemoteError(
+        .foreignOwn, error.description, replica: error.replica, sequence: error.sequence)
+    }
+    if case .loadSnapshot = action, SnapshotExchange.isLasting(error) {
+      return RemoteError(.snapshotUnloadable, "\(error)")
+    }
     let isPassing = (error as? DatabaseError)?.passes ?? false
-    return RemoteError(isPassing ? .busy : .local, String(describing: error))
+    return RemoteError(isPassing ? .busy : .local, "\(error)")
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 import TernDatabase
 
@@ -18,20 +19,13 @@ public actor SyncEngine {
   let environment: SyncEnvironment
   private(set) var session: SyncSession
   var isStreaming = false
-  /// Up to where the remote of that epoch is known to hold this replica's own operations, and not
-  /// others under the same numbers.
-  private var confirmed = (epoch: "", id: ReplicaID?.none, sequence: UInt64(0))
+  var pushes: PushState
   /// Since it was up to date. A remote that refuses every id is believed no more.
   var idChanges = 0
-  /// What there was when the pushes in a row began.
-  private var stored = VersionVector()
-  /// Halved while the remote finds a push too large.
-  private var pushBytes: Int
-  /// Authors of whom the remote refused something, which another replica brought: until the next
-  /// greeting.
-  private var notCarried: [ReplicaID: RemoteError] = [:]
-  /// The greatest time in the space at the greeting, where that is ahead of the remote's clock.
+  /// The greatest time in the space at the greeting, where that is ahead of the remote's
+  /// clock, and that.
   private var newestMilliseconds: Int64?
+  private var greetedMilliseconds: Int64?
   /// The space's position when the log was last trimmed.
   private var trimmedAt: UInt64?
   /// A snapshot that can't be loaded here, and why. It is not fetched again, but another one is.
@@ -64,11 +58,12 @@ public actor SyncEngine {
     self.remote = AnsweringRemote(remote)
     self.environment = environment
     session = SyncSession(backoff: environment.backoff)
-    pushBytes = environment.pushBytes
+    pushes = PushState(bytes: environment.pushBytes)
   }
 
   /// Syncs until the task is cancelled, and returns then. It can be called again. A call while
-  /// another, or a ``syncOnce()``, goes on begins when that has ended, or returns as it is cancelled.
+  /// another, or a ``syncOnce()``, goes on begins when that has ended, or returns as
+  /// it is cancelled.
   public func run() async {
     guard case .own = await turns.take(asRun: true) else { return }
     defer { turns.end() }
@@ -77,7 +72,7 @@ public actor SyncEngine {
     self.signals = signals
     let (openings, opener) = AsyncStream.makeStream(of: Void.self)
     let (refusals, refuser) = AsyncStream.makeStream(of: SyncSession.Refusal.self)
-    let generation = environment.path.path.generation
+    let generation = environment.network.path.generation
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followLocalWrites(signals) }
       group.addTask { await self.followOtherProcesses(signals) }
@@ -95,13 +90,15 @@ public actor SyncEngine {
     status.update { $0.phase = .stopped }
   }
 
-  /// Pushes and pulls until both sides have the same, once, and returns: for commands, background refresh and
-  /// a person who pulls to refresh. What is written meanwhile, as fast as the remote takes it, is left for the
-  /// next. While ``run()`` goes on, that does it: at once, and not after its wait.
+  /// Pushes and pulls until both sides have the same, once, and returns: for commands, background
+  /// refresh and a person who pulls to refresh. What is written meanwhile, as fast as the remote
+  /// takes it, is left for the next. While ``run()`` goes on, that does it: at once, and not
+  /// after its wait.
   ///
-  /// - Throws: the first failure: ``RemoteError``, ``MergeError``, `DatabaseError`,
-  ///   `CancellationError`; while ``run()`` goes on, always a ``RemoteError``, as ``status`` has it. Where the
-  ///   remote asked to be left alone for a while, that is thrown, and the remote is not asked.
+  /// - Throws: the first failure: ``RemoteError``, ``MergeError``, ``SnapshotError``,
+  ///   ``WireError``, `DatabaseError`, `CancellationError`; while ``run()`` goes on, always a
+  ///   ``RemoteError``, as ``status`` has it. Where the remote asked to be left alone for a while,
+  ///   that is thrown, and the remote is not asked.
   public func syncOnce() async throws {
     while true {
       switch await turns.take(asRun: false) {
@@ -121,6 +118,19 @@ public actor SyncEngine {
   }
 
   private func syncAlone() async throws {
+    do {
+      try await syncToTheEnd()
+    } catch is CancellationError {
+      status.update { $0.phase = .stopped }
+      throw CancellationError()
+    } catch {
+      let failure = remoteError(error)
+      status.update { ($0.phase, $0.lastError) = (.waiting, failure) }
+      throw error
+    }
+  }
+
+  private func syncToTheEnd() async throws {
     begin()
     var action = session.firstAction
     while action != .listen {
@@ -138,7 +148,7 @@ public actor SyncEngine {
   /// With a session of its own.
   private func begin() {
     session = SyncSession(backoff: environment.backoff)
-    pushBytes = environment.pushBytes
+    pushes.bytes = environment.pushBytes
     trimmedAt = nil
   }
 
@@ -186,7 +196,7 @@ public actor SyncEngine {
       } catch is CancellationError {
         return
       } catch {
-        event = .failed(remoteError(error), jitter: environment.jitter())
+        event = .failed(remoteError(error, of: action), jitter: environment.jitter())
       }
       if case .failed(let error, _) = event {
         failure = error
@@ -225,7 +235,8 @@ public actor SyncEngine {
       try checkOwn(greeting.heads)
       if let now = greeting.nowMilliseconds { try correctClock(now) }
       newestMilliseconds = greeting.newestMilliseconds
-      notCarried = [:]
+      greetedMilliseconds = greeting.nowMilliseconds
+      pushes.notCarried = [:]
       return .greeted(
         greeting, knownEpoch: try store.place(at: remote.id)?.epoch,
         comparison: try store.comparison(at: remote.id))
@@ -234,6 +245,7 @@ public actor SyncEngine {
       return .didReset
     case .push: return try await push()
     case .restamp(let now):
+      try checkClock(now)
       let accepted = session.heads[try store.replicaID()]
       try store.restamp(after: accepted, at: remote.id, nowMilliseconds: now)
       return .didRestamp
@@ -246,9 +258,7 @@ public actor SyncEngine {
         status.update { ($0.repairs, $0.differingTables) = ($0.repairs + 1, []) }
       }
       return .loadedSnapshot
-    case .cutSnapshot(let isBase):
-      try await snapshots.cut(heads: session.heads, isBase: isBase)
-      return .cutSnapshot
+    case .cutSnapshot(let isBase): return try await cutSnapshot(isBase: isBase)
     case .compareState(let other): return try await compare(with: other)
     case .wait, .listen: preconditionFailure("waiting and listening are the loop's own")
     }
@@ -261,8 +271,11 @@ public actor SyncEngine {
     {
       throw unloadable.error
     }
+    let said = [greetedMilliseconds, newestMilliseconds].compactMap { $0 }
+    let now = said.filter(HybridTime.believedMilliseconds.contains).max() ?? 0
     do {
-      try await snapshots.load(snapshot, epoch: session.epoch, isRepairing: isRepairing)
+      try await snapshots.load(
+        snapshot, epoch: session.epoch, nowMilliseconds: now, isRepairing: isRepairing)
     } catch {
       if SnapshotExchange.isLasting(error) {
         unloadable = (snapshot.id, error)
@@ -304,108 +317,10 @@ public actor SyncEngine {
     throw MergeError(.foreignOwn, own.id, own.sequence + 1)
   }
 
-  private func correctClock(_ now: Int64) throws {
+  func correctClock(_ now: Int64) throws {
     try checkClock(now)
     let offset = try store.correctClock(nowMilliseconds: now)
     status.update { $0.clockOffset = .milliseconds(offset) }
-  }
-
-  private func push() async throws -> SyncSession.Event {
-    try store.seal()
-    var heads = try headsToConfirm()
-    for replica in notCarried.keys { heads[replica] = VersionVector.maximumSequence }
-    let wanted = session.hasPushedMany ? try withoutNew(heads) : heads
-    let operations = try store.offer(
-      lackedBy: wanted, maximumBytes: pushBytes, to: remote.id)
-    if operations.isEmpty {
-      var refusal = notCarried.min(by: { $0.key < $1.key })?.value
-      if wanted != heads { return .leftSome(refused: refusal, jitter: environment.jitter()) }
-      let lacksTrimmed = try store.hasTrimmed(lackedBy: heads)
-      if refusal == nil, lacksTrimmed, !remote.keepsSnapshots {
-        refusal = RemoteError(
-          .snapshotsUnsupported,
-          "the remote lacks operations that this device's log no longer has, and keeps no snapshots; "
-            + "a device that has them can bring them, otherwise begin another space")
-      }
-      guard let refusal else {
-        return .hadNothingToPush(
-          needsBase: lacksTrimmed, jitter: lacksTrimmed ? environment.jitter() : 0)
-      }
-      return .hadNothingButRefused(refusal, jitter: environment.jitter())
-    }
-    if session.pushesInARow == 0 { stored = try store.storedVersionVector() }
-    try report(.syncing)
-    let id = try store.replicaID()
-    try CrashPoint.reach(.pushBeforeSend)
-    do {
-      let receipt = try await remote.push(operations)
-      try CrashPoint.reach(.pushAfterSend)
-      // Another engine may have changed it, and the numbers with it.
-      if try store.replicaID() == id {
-        try store.noteAccepted(of: operations.heads[id], by: remote.id)
-        confirmed = (session.epoch, id, max(operations.heads[id], confirmed.sequence))
-      }
-      status.update {
-        $0.pushed += min(max(receipt.accepted, 0), operations.count)
-        $0.lastError = session.refusal?.error
-      }
-      pushBytes = min(pushBytes * 2, environment.pushBytes)
-      return .pushed(operations.heads, receipt)
-    } catch let error as RemoteError {
-      if error.code == .tooLarge, operations.count > 1 {
-        // Of what it was, which may be far less than it could have been.
-        pushBytes = max(min(pushBytes, operations.byteCount) / 2, 1)
-        return try await push()
-      }
-      // Of what a base stands for, the remote has no operation to compare with. Once that is known, no gap is
-      // to be expected any more.
-      if error.code == .sequenceGap, error.replica == id, let sequence = error.sequence,
-        confirmed.sequence < session.heads[id], sequence <= session.heads[id]
-      {
-        confirmed = (session.epoch, id, session.heads[id])
-        return try await push()
-      }
-      // What others wrote can't be mended here, and must not keep back what is written here.
-      let refused = error.replica ?? (operations.count == 1 ? operations[0].envelope.replica : nil)
-      if let refused, refused != id, operations.heads[refused] > 0,
-        !error.isTransient, error.code != .sequenceGap
-      {
-        // Not as this replica's own, which would be given another time.
-        let code = error.code == .timeAhead ? .timeNotIncreasing : error.code
-        notCarried[refused] = RemoteError(
-          code, error.message, replica: refused, sequence: error.sequence)
-        return try await push()
-      }
-      if error.code == .sequenceConflict, refused == id,
-        try await changeID(remote.greet(), conflict: error.sequence)
-      {
-        return .didChangeID
-      }
-      // Where it was set since the greeting, what is written from here on goes by it too.
-      if error.code == .timeAhead, let now = error.nowMilliseconds { try correctClock(now) }
-      return .failed(error, jitter: environment.jitter())
-    }
-  }
-
-  /// What the remote holds, less its newest operation of this replica where that may be someone
-  /// else's: a copy of this database has the same id and counts on, and so can a peer that lies. It
-  /// is pushed again, and acknowledged only if it is the same.
-  private func headsToConfirm() throws -> VersionVector {
-    var heads = session.heads
-    let id = try store.replicaID()
-    if confirmed.epoch != session.epoch || confirmed.id != id { confirmed = (session.epoch, id, 0) }
-    if heads[id] > confirmed.sequence { heads[id] -= 1 }
-    return heads
-  }
-
-  /// The same, as if the remote had all of everybody of whom it has what there was when the pushes began.
-  private func withoutNew(_ heads: VersionVector) throws -> VersionVector {
-    var wanted = heads
-    for (replica, sequence) in try store.storedVersionVector().sequences
-    where sequence > heads[replica] && heads[replica] >= stored[replica] {
-      wanted[replica] = VersionVector.maximumSequence
-    }
-    return wanted
   }
 
   private func checkClock(_ milliseconds: Int64) throws {
@@ -433,6 +348,8 @@ public actor SyncEngine {
       var next = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor)
       next.excluded = own
       let summary = try store.merge(page, from: next)
+      // What differed is known as a fork by now.
+      if pushes.confirmed.epoch == session.epoch { noteConfirmed(page.operations.heads) }
       status.update {
         $0.pulled += summary.mergedOperations
         $0.lastError = session.refusal?.error ?? page.withheld
@@ -456,12 +373,13 @@ public actor SyncEngine {
     try report(.waiting)
   }
 
-  /// Also where a database that is closed counts nothing: what fails here is waited for all the same.
+  /// Also where a database that is closed counts nothing: what fails here is waited for
+  /// all the same.
   private func reportWaiting() {
     do { try report(.waiting) } catch { status.update { $0.phase = .waiting } }
   }
 
-  private func report(_ phase: SyncStatus.Moment.Phase) throws {
+  func report(_ phase: SyncStatus.Moment.Phase) throws {
     let mine = try store.versionVector()
     let unpushed = mine.sequences.reduce(0) { sum, entry in
       sum + Int(max(entry.value, session.heads[entry.key]) - session.heads[entry.key])
@@ -472,11 +390,13 @@ public actor SyncEngine {
       $0.unpushed = unpushed
       $0.heldAside = counts.heldAside
       $0.largeRows = counts.largeRows
-      $0.deferred = counts.deferredOperations
-      $0.putAside = counts.groupsPutAside
+      $0.deferredOperations = counts.deferredOperations
+      $0.groupsPutAside = counts.groupsPutAside
       $0.firstPutAside = counts.firstPutAside
       $0.forks = counts.forks
-      if phase == .upToDate { $0.lastError = nil }
+      guard phase == .upToDate else { return }
+      $0.lastError = nil
+      $0.lastUpToDate = Date(timeIntervalSince1970: environment.wallClock() / .seconds(1))
     }
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Observation
 import Synchronization
 
@@ -12,11 +13,12 @@ public final class SyncStatus: Observable, Sendable {
   public struct Moment: Hashable, Sendable {
     /// What the engine is about.
     public enum Phase: String, Hashable, Sendable, Codable {
-      /// `run()` was not called, or has returned; or a single sync has, and left what was written meanwhile.
+      /// `run()` was not called, or has returned; or a single sync has, and left what
+      /// was written meanwhile.
       case stopped
       /// Talking to the remote.
       case syncing
-      /// Everything here is there, and the other way round.
+      /// Both sides have the same operations.
       case upToDate
       /// After a failure, until the next attempt. Being offline is this. What the remote refuses
       /// to take, or withholds, keeps nothing else from being pulled meanwhile.
@@ -35,9 +37,9 @@ public final class SyncStatus: Observable, Sendable {
     /// Rows that are too large to travel, by table: make them shorter.
     public var largeRows: [String: Int] = [:]
     /// Operations that wait, in part, for a newer schema.
-    public var deferred = 0
+    public var deferredOperations = 0
     /// Groups of operations that cannot be read, or whose time has to come first, and wait whole.
-    public var putAside = 0
+    public var groupsPutAside = 0
     /// One of those, and why.
     public var firstPutAside: OperationPutAside?
     /// Replicas of whom a remote has other operations than are here, and takes and gives no more.
@@ -47,10 +49,16 @@ public final class SyncStatus: Observable, Sendable {
     public var differingTables: [String] = []
     /// How often a snapshot took the place of this device's state because of that.
     public var repairs = 0
+    /// Why this device could not give the remote the last snapshot that it asked for: a row may be
+    /// too long for one. Without any, the remote keeps all operations.
+    public var snapshotError: RemoteError?
     /// The new id that this replica has since the engine was made, because its database is a copy.
     public var idChange: ReplicaIDChange?
     /// Why the last attempt failed; `nil` after a success.
     public var lastError: RemoteError?
+    /// When this device and the remote last had the same, by ``SyncEnvironment/wallClock``; `nil`
+    /// while they have not since the engine was made.
+    public var lastUpToDate: Date?
     /// How far the remote's clock is ahead of this one's.
     public var clockOffset: Duration?
 
@@ -66,7 +74,11 @@ public final class SyncStatus: Observable, Sendable {
   private let registrar = ObservationRegistrar()
   private let state = Mutex(State())
 
-  init() {}
+  package init() {}
+
+  deinit {
+    for listener in state.withLock({ Array($0.listeners.values) }) { listener.finish() }
+  }
 
   /// The present moment; read inside `withObservationTracking` it is observed.
   public var current: Moment {
@@ -74,7 +86,8 @@ public final class SyncStatus: Observable, Sendable {
     return state.withLock { $0.moment }
   }
 
-  /// The present moment and every later one; who reads slowly sees the newest.
+  /// The present moment and every later one; who reads slowly sees the newest. Ends when nobody
+  /// has the engine or this status any more; who reads keeps neither.
   public var updates: AsyncStream<Moment> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let id = state.withLock { state in
@@ -89,15 +102,16 @@ public final class SyncStatus: Observable, Sendable {
     }
   }
 
-  func update(_ change: (inout Moment) -> Void) {
-    var moment = state.withLock { $0.moment }
-    let old = moment
-    change(&moment)
-    guard moment != old else { return }
-    registrar.withMutation(of: self, keyPath: \.current) {
-      state.withLock { $0.moment = moment }
+  package func update(_ change: (inout Moment) -> Void) {
+    let (moment, listeners) = state.withLock { state in
+      let old = state.moment
+      change(&state.moment)
+      return (state.moment, state.moment == old ? nil : Array(state.listeners.values))
     }
-    let listeners = state.withLock { $0.listeners.values.map { $0 } }
+    guard let listeners else { return }
+    // Stored before: whoever is told looks again at once, on another thread perhaps, and is told of
+    // nothing more until it has.
+    registrar.withMutation(of: self, keyPath: \.current) {}
     for listener in listeners { listener.yield(moment) }
   }
 }

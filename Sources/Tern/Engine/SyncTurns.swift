@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Who syncs by one engine: one caller at a time, and while a run has its turn, the run for all others.
+/// Who syncs by one engine: one caller at a time, and while a run has its turn, the run
+/// for all others.
 final class SyncTurns: Sendable {
   enum Turn: Sendable {
     /// The caller's, until ``end()``.

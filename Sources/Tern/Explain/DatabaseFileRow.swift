@@ -9,7 +9,9 @@ import TernDatabase
 /// print(try row.explanation())
 /// ```
 ///
-/// The file may be in use, and is not changed. `tern explain` and `tern history` print the same.
+/// The file may be in use, and is not changed. The initialiser, ``explanation(limit:)`` and
+/// ``history(after:limit:)`` read it, and block: not on the main actor. `tern explain` and
+/// `tern history` print the same.
 public struct DatabaseFileRow: Sendable {
   public let path: String
   /// The name of the replica that syncs the table.
@@ -25,8 +27,8 @@ public struct DatabaseFileRow: Sendable {
   ///   - key: a text for each column of the primary key, in its order, read as SQLite reads what is
   ///     written to such a column; `x'…'` is a blob.
   ///   - replica: where several replicas of the database know a table of that name.
-  /// - Throws: ``InspectionError``, and ``RowLookupError`` for a table that does not sync or a key of
-  ///   another width.
+  /// - Throws: ``InspectionError``, and ``RowLookupError`` for a table that does not sync or a key
+  ///   of another width.
   public init(path: String, table: String, key: [String], replica: String? = nil) throws {
     let found = try Self.read(path, table, replica: replica) { transaction, sql, name in
       let values = zip(sql.shape.keyAffinities, key).map { $0.value(of: $1) }

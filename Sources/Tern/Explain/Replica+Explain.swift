@@ -26,12 +26,8 @@ extension Replica {
     let store = store
     let (row, standing) = try await BlockingWork.shared.run {
       let (sql, row) = try store.row(table, key: key)
-      try store.seal()
-      return try store.sealing { transaction in
-        // Nothing may be noted when the state is read.
-        _ = try Seal.run(in: transaction)
-        return (row, try StandingRow(row, sql, in: transaction))
-      }
+      try store.sealNews()
+      return (row, try store.readSealed { try StandingRow(row, sql, in: $0) })
     }
     return try await Self.reading.run {
       var pass = ExplainPass(row, standing, limit: limit)
@@ -52,8 +48,8 @@ extension Replica {
   /// }
   /// ```
   ///
-  /// Seals what was written first, as a push does. What every remote holds and is older than the log
-  /// is kept (``open(_:schema:migrator:name:durability:logRetention:inbox:)``) is not told. An
+  /// Seals what was written first, as a push does. What every remote holds and is older than the
+  /// log is kept (``open(_:schema:migrator:name:durability:logRetention:inbox:)``) is not told. An
   /// operation whose content cannot be read is passed over: ``ReplicaCounts/firstPutAside`` names
   /// one.
   ///

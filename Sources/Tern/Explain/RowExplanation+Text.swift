@@ -10,7 +10,8 @@ extension RowExplanation: CustomStringConvertible {
       let value = column.value.map { " = \($0)" } ?? ""
       let author = column.stamp.map { "by \($0)" } ?? "not written in this life"
       lines.append("  \(column.name)\(value), .\(column.rule): \(author)")
-      lines += column.writes.filter { $0.outcome != .stands }.map { "    \($0)" }
+      lines += column.writes.filter { $0.outcome != .stands && !$0.content.isNothing }
+        .map { "    \($0)" }
     }
     lines += deferred.map { "  \($0.name), not in this schema: \($0.writeCount) writes wait" }
     if waitingChanges > 0 { lines.append("  \(waitingChanges) changes wait in the log") }

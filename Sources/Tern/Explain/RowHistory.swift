@@ -50,7 +50,8 @@ public struct RowHistory: Hashable, Sendable {
 
 extension RowHistory.Change: CustomStringConvertible {
   public var description: String {
-    let written = columns.map { "\($0.name): \($0.content)" }.joined(separator: ", ")
+    let written = columns.filter { !$0.content.isNothing }.map { "\($0.name): \($0.content)" }
+      .joined(separator: ", ")
     return "\(kind.rawValue) by \(stamp), operation \(sequence), life \(life)"
       + (isMerged ? "" : ", not merged yet") + (written.isEmpty ? "" : ": \(written)")
   }

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a row cannot be looked up or placed.
@@ -14,8 +15,8 @@ public struct RowLookupError: Error, Hashable, Sendable {
     public static let wrongKey = Code(reason: .wrongKey)
     /// The table does not hold the row.
     public static let missingRow = Code(reason: .missingRow)
-    /// The table has no column of that name, or it does not merge by ``MergeRule/order``; or several
-    /// do, and none was named.
+    /// The table has no column of that name, or it does not merge by ``MergeRule/order``; or
+    /// several do, and none was named.
     public static let noOrder = Code(reason: .noOrder)
     /// The table has no such column, or one of another rule than `.text`.
     public static let notAText = Code(reason: .notAText)
@@ -40,4 +41,12 @@ extension RowLookupError: CustomStringConvertible {
 extension RowLookupError: AdvisingError {
   /// The call has to change first.
   public var advice: FailureAdvice { .permanent }
+}
+
+extension RowLookupError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension RowLookupError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

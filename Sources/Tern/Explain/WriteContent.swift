@@ -54,8 +54,28 @@ extension WriteContent: CustomStringConvertible {
     switch self {
     case .value(let value): "\(value)"
     case .difference(let number): number < 0 ? "\(number)" : "+\(number)"
-    case .set(let added, let removed): "added \(added), took out \(removed)"
-    case .text(let inserted, let removed): "inserted \(inserted), removed \(removed) scalars"
+    case .set(let added, let removed):
+      Self.list(
+        added.isEmpty ? nil : "added \(added)", removed.isEmpty ? nil : "took out \(removed)")
+    case .text(let inserted, let removed):
+      Self.list(
+        inserted.isEmpty ? nil : "inserted \(inserted)",
+        removed == 0 ? nil : "removed \(removed) scalars")
+    }
+  }
+
+  private static func list(_ parts: String?...) -> String {
+    let parts = parts.compactMap { $0 }
+    return parts.isEmpty ? "nothing" : parts.joined(separator: ", ")
+  }
+
+  /// Whether it leaves the column as it is, as of what an insert left at its beginning.
+  var isNothing: Bool {
+    switch self {
+    case .value: false
+    case .difference(let number): number == 0
+    case .set(let added, let removed): added.isEmpty && removed.isEmpty
+    case .text(let inserted, let removed): inserted.isEmpty && removed == 0
     }
   }
 }

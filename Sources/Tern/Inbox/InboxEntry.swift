@@ -45,7 +45,7 @@ public struct InboxLimits: Hashable, Sendable {
 public struct InboxError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
-      case missingEntry, missingTable, missingRow, heldAside, parentDeleted
+      case missingEntry, missingTable, missingRow, heldAside, parentDeleted, parentRefused
     }
     package let reason: Reason
 
@@ -59,6 +59,9 @@ public struct InboxError: Error, Hashable, Sendable {
     public static let heldAside = Code(reason: .heldAside)
     /// What the row refers to is deleted, and the row cannot be without it.
     public static let parentDeleted = Code(reason: .parentDeleted)
+    /// What the row refers to is deleted, and its table does not take it back: another row has its
+    /// place in a UNIQUE index, say, which the message names.
+    public static let parentRefused = Code(reason: .parentRefused)
   }
 
   public let code: Code
@@ -78,4 +81,12 @@ extension InboxError: CustomStringConvertible {
 extension InboxError: AdvisingError {
   /// What is in the inbox or in the table has to change first.
   public var advice: FailureAdvice { .permanent }
+}
+
+extension InboxError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension InboxError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

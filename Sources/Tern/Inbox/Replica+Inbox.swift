@@ -44,9 +44,9 @@ extension Replica {
   /// `SET NULL` or `SET DEFAULT`, and otherwise with it, where the parent's table keeps what is
   /// deleted.
   ///
-  /// - Throws: ``InboxError`` for an entry that is gone, a row that is held aside or a parent of
-  ///   which nothing is kept, and `DatabaseError` where the table refuses the row: the entry then
-  ///   stays.
+  /// - Throws: ``InboxError`` for an entry that is gone, a row that is held aside, or a parent of
+  ///   which nothing is kept or that its table does not take back, and `DatabaseError` where the
+  ///   table refuses the row: the entry then stays.
   public func restore(_ entry: InboxEntry) async throws {
     let store = store
     try await BlockingWork.shared.run { try store.restore(entry) }

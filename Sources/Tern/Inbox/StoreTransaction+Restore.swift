@@ -120,13 +120,37 @@ extension StoreTransaction {
     let content = sql.shape.present(kept)
     let names = content.keys.sorted()
     let key = try reference.key.withUnsafeBytes { try PackedKey.values($0) }
-    try write(sql.upsert(names), key + names.map { content[$0]! }, sql)
+    do {
+      try write(sql.upsert(names), key + names.map { content[$0]! }, sql)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      throw try refusal(of: reference, key, content, settlement.writer(sql))
+    }
     guard try !settlement.lacksParent(reference.key, settlement.writer(sql)) else {
       throw InboxError(
         .parentDeleted,
         "the row in “\(sql.shape.name)” that it refers to lacks its own parent; insert that "
           + "first")
     }
+  }
+}
+
+extension StoreTransaction {
+  /// Why the table does not take a deleted parent back.
+  private func refusal(
+    of reference: Settlement.MissingReference, _ key: [Value], _ content: [String: Value],
+    _ writer: TableWriter
+  ) throws -> InboxError {
+    let rivals = try writer.rivals(of: reference.key, content: content).map { rival in
+      "\(try rival.withUnsafeBytes { try PackedKey.values($0) })"
+    }
+    let parent = "the row \(key) in “\(writer.sql.shape.name)” that it refers to is deleted"
+    let message =
+      rivals.isEmpty
+      ? "\(parent), and a constraint of the table refuses what is kept of it; insert one with that key "
+        + "that it takes, and this one is shown by itself"
+      : "\(parent), and has lost its place in a UNIQUE index to \(rivals.joined(separator: ", ")); delete what is there, or change "
+        + "its value, and restore the entry then"
+    return InboxError(.parentRefused, message)
   }
 }
 

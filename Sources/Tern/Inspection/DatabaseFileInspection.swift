@@ -8,7 +8,8 @@ public struct DatabaseFileInspection: Hashable, Sendable, Codable {
   /// By name; never empty.
   public var replicas: [ReplicaInspection]
 
-  /// Reads a file that other processes may be writing to. Cost: one pass over Tern's own tables.
+  /// Reads a file that other processes may be writing to. Blocks: not on the main actor. Cost: one
+  /// pass over Tern's own tables.
   ///
   /// - Throws: ``InspectionError``.
   public init(path: String) throws {
@@ -26,7 +27,8 @@ public struct FileSizes: Hashable, Sendable, Codable {
   public var writeAheadLog: Int64
 
   package init(path: String) {
-    (database, writeAheadLog) = (Self.size(path), Self.size(path + "-wal"))
+    let file = ReadOnlyFile(path: path).path
+    (database, writeAheadLog) = (Self.size(file), Self.size(file + "-wal"))
   }
 
   private static func size(_ path: String) -> Int64 {

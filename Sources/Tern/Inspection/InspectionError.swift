@@ -1,3 +1,7 @@
+import Foundation
+import GRDB
+import TernCore
+
 /// Why a file cannot be inspected.
 public struct InspectionError: Error, Sendable {
   public struct Code: Hashable, Sendable {
@@ -32,6 +36,13 @@ public struct InspectionError: Error, Sendable {
   }
 }
 
+extension InspectionError: AdvisingError {
+  /// The file has to change first, unless another connection was in the way.
+  public var advice: FailureAdvice {
+    (underlyingError as? DatabaseError)?.passes ?? false ? .unreachable : .permanent
+  }
+}
+
 extension InspectionError: CustomStringConvertible {
   public var description: String {
     let text =
@@ -44,4 +55,12 @@ extension InspectionError: CustomStringConvertible {
       }
     return text + (underlyingError.map { " (\($0))" } ?? "")
   }
+}
+
+extension InspectionError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension InspectionError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

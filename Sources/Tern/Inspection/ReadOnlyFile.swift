@@ -4,10 +4,13 @@ import TernDatabase
 
 /// Reads a database file and makes or changes nothing, there or beside it.
 package struct ReadOnlyFile {
-  let path: String
+  /// Of the file itself, where a link was named: that is beside which SQLite has its log.
+  package let path: String
+  private let name: String
 
   package init(path: String) {
-    self.path = path
+    name = path
+    self.path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 
   /// One read, as of one moment.
@@ -25,7 +28,7 @@ package struct ReadOnlyFile {
     } catch let error as InspectionError {
       throw error
     } catch {
-      throw InspectionError(.unreadable, path: path, underlyingError: error)
+      throw InspectionError(.unreadable, path: name, underlyingError: error)
     }
   }
 
@@ -85,17 +88,17 @@ package struct ReadOnlyFile {
   private func checkHeader() throws -> Bool {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw InspectionError(.absent, path: path)
+      throw InspectionError(.absent, path: name)
     }
     guard !isFolder.boolValue, let handle = FileHandle(forReadingAtPath: path) else {
-      throw InspectionError(.unreadable, path: path)
+      throw InspectionError(.unreadable, path: name)
     }
     defer { try? handle.close() }
     let magic = Data("SQLite format 3\0".utf8)
     // Byte 18 is the version that a writer needs, of which 2 is WAL.
     let header = try handle.read(upToCount: 20) ?? Data()
     guard header.starts(with: magic) else {
-      throw InspectionError(.notADatabase, path: path)
+      throw InspectionError(.notADatabase, path: name)
     }
     return header.count == 20 && header[18] == 2
   }

@@ -1,3 +1,5 @@
+import TernCore
+
 /// Everything that a database file tells of one replica, read and never changed.
 ///
 /// ```swift
@@ -7,10 +9,11 @@
 ///
 /// `tern inspect FILE --json` prints the same.
 public struct ReplicaInspection: Hashable, Sendable, Codable {
-  /// The name that ``Replica/open(_:schema:migrator:name:durability:logRetention:inbox:)`` was given.
+  /// The name that ``Replica/open(_:schema:migrator:name:durability:logRetention:inbox:)`` was
+  /// given.
   public var name: String
-  /// 32 hexadecimal digits.
-  public var id: String
+  /// `nil` where what is stored is none.
+  public var id: ReplicaID?
   /// The version of the tables that Tern keeps.
   public var format: Int
   /// Of the schema that the replica was last opened with.
@@ -24,15 +27,16 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   public var remotes: [Remote]
   public var log: Log
   /// Writes that no operation holds yet.
-  public var waitingNotes: Int
+  public var unsealedNotes: Int
   public var tables: [Table]
   /// Rows that are in the state and not in their table, by reason: `constraint`, `unique`,
   /// `parent` (which has not come), `orphaned` (of one that is deleted) or `incomplete`.
   public var heldAside: [String: Int]
   /// Operations with tables or columns that this schema does not have.
   public var deferredOperations: Int
-  /// Groups of operations that cannot be read, or whose time has to come first, by their last: the first hundred.
-  public var putAside: [OperationPutAside]
+  /// Groups of operations that cannot be read, or whose time has to come first, by their last:
+  /// the first hundred.
+  public var groupsPutAside: [OperationPutAside]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [String: Int]
   /// Replicas of whom a remote has other operations than are here; the first hundred.
@@ -42,11 +46,12 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
 
   /// One replica whose operations are here.
   public struct Author: Hashable, Sendable, Codable {
-    public var id: String
+    /// `nil` where what is stored is none.
+    public var id: ReplicaID?
     /// The newest sequence number in the log.
-    public var stored: Int64
+    public var stored: UInt64
     /// The newest that is in the state; less than ``stored`` while a group lacks fragments.
-    public var merged: Int64
+    public var merged: UInt64
   }
 
   public struct Remote: Hashable, Sendable, Codable {
@@ -71,7 +76,7 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
     /// Deleted rows, of which a tombstone is kept.
     public var deadRows: Int
     public var heldAside: [String: Int]
-    public var waitingNotes: Int
+    public var unsealedNotes: Int
     /// Rows that no operation can hold.
     public var largeRows: Int
   }

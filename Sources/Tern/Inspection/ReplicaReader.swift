@@ -36,25 +36,30 @@ struct ReplicaReader {
     }
     let synced = try inspectedTables()
     return ReplicaInspection(
-      name: name, id: Self.identifier(replica["id"]), format: format,
+      name: name, id: ReplicaID(bytes: replica["id"] as Data), format: format,
       schemaVersion: replica["schema_version"],
       lastTimeMilliseconds: HybridTime(
         rawValue: UInt64(bitPattern: replica["last_time"] as Int64)
       ).milliseconds,
       clockCorrectionMilliseconds: replica["correction_ms"], authors: try authors(),
       remotes: try remotes(), log: try log(),
-      waitingNotes: synced.reduce(0) { $0 + $1.waitingNotes }, tables: synced,
+      unsealedNotes: synced.reduce(0) { $0 + $1.unsealedNotes }, tables: synced,
       heldAside: synced.reduce(into: [:]) { $0.merge($1.heldAside, uniquingKeysWith: +) },
       deferredOperations: try Int.fetchOne(
         db, sql: "SELECT count(DISTINCT id) FROM \(tables.deferred)") ?? 0,
-      putAside: try putAside(),
+      groupsPutAside: try putAside(),
       conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"), forks: try forks(),
       storage: try TableSizes(db: db, prefix: tables.prefix).all())
   }
 
   private func authors() throws -> [ReplicaInspection.Author] {
     try Row.fetchAll(db, sql: "SELECT id, stored, merged FROM \(tables.author) ORDER BY idx")
-      .map { .init(id: Self.identifier($0["id"]), stored: $0["stored"], merged: $0["merged"]) }
+      .map { row in
+        ReplicaInspection.Author(
+          id: ReplicaID(bytes: row["id"] as Data),
+          stored: UInt64(clamping: row["stored"] as Int64),
+          merged: UInt64(clamping: row["merged"] as Int64))
+      }
   }
 
   private func remotes() throws -> [ReplicaInspection.Remote] {
@@ -129,7 +134,7 @@ struct ReplicaReader {
         deadRows: (lives?["dead"] ?? 0) + kept,
         heldAside: try counts(
           "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(id) GROUP BY reason"),
-        waitingNotes: try db.tableExists(noteTable, in: "main") ? count(noteTable) : 0,
+        unsealedNotes: try db.tableExists(noteTable, in: "main") ? count(noteTable) : 0,
         largeRows: hasLarge ? try count("\(tables.large) WHERE tbl = \(id)") : 0)
     }
   }
@@ -141,9 +146,5 @@ struct ReplicaReader {
   /// A name and a number a row.
   private func counts(_ sql: String) throws -> [String: Int] {
     try Row.fetchAll(db, sql: sql).reduce(into: [:]) { $0[$1[0] as String] = $1[1] as Int }
-  }
-
-  private static func identifier(_ bytes: Data) -> String {
-    ReplicaID(bytes: bytes)?.description ?? "damaged"
   }
 }

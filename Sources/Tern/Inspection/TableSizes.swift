@@ -32,10 +32,7 @@ package struct TableSizes {
   }
 
   private func valueSizes() throws -> [ReplicaInspection.Storage] {
-    let names = try String.fetchAll(
-      db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, ?) = ?",
-      arguments: [prefix.utf8.count, prefix])
-    return try names.map { name in
+    try db.names(of: "table", prefix: prefix).map { name in
       let lengths = try db.columns(in: name).map { "length(CAST(\($0.name.quoted) AS BLOB))" }
       let sum = lengths.map { "ifnull(\($0), 0)" }.joined(separator: " + ")
       let bytes = try Int64.fetchOne(db, sql: "SELECT ifnull(sum(\(sum)), 0) FROM \(name.quoted)")

@@ -37,8 +37,8 @@ final class Concurrency {
     seenTimes[author] = nil
   }
 
-  /// A snapshot is about to take the place of an author's operations. What this replica wrote before it was loaded is
-  /// told from those that it brings.
+  /// A snapshot is about to take the place of an author's operations. What this replica wrote
+  /// before it was loaded is told from those that it brings.
   func noteEnd(_ sequence: UInt64, at time: HybridTime, of author: UInt32) {
     before[author] = (sequence, time)
   }
@@ -91,7 +91,8 @@ final class Concurrency {
     if let time = seenTimes[author]?[other] { return time }
     let sequence = try seenSequence(of: other, by: author)
     let operation = try transaction.operation(LogID(author: other, sequence: sequence))
-    // Of what the log has no longer, the last that it had: later, so that less counts as concurrent.
+    // Of what the log has no longer, the last that it had: later, so that less
+    // counts as concurrent.
     let row = try transaction.author(other)
     var earlier = sequence > 0 && sequence <= row.trimmed ? row.trimmedTime : .zero
     if let before = before[other], sequence <= before.sequence {

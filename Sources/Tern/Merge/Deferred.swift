@@ -54,10 +54,11 @@ extension StoreTransaction {
   }
 
   /// Merges what this schema version can now take of the deferred operations, and what an earlier
-  /// Tern put aside and this one can read. Looks at every row held aside: the table may take it now.
+  /// Tern put aside and this one can read. Looks at every row held aside: the table may
+  /// take it now.
   ///
-  /// - Parameter migrated: tables of which every row is looked at too, as what it refers to may be gone, or
-  ///   may be known only now.
+  /// - Parameter migrated: tables of which every row is looked at too, as what it refers to may be
+  ///   gone, or may be known only now.
   func replayWaiting(_ migrated: [TableSQL]) throws {
     let deferred = try deferredParts()
     let aside = try unreadableGroups().filter { try bodyError(in: $0) == nil }
@@ -71,8 +72,8 @@ extension StoreTransaction {
     try pass.finish()
   }
 
-  /// The keys of the rows in a table that lack a parent. Of those that a migration brought no state says
-  /// that they are to be there, or not.
+  /// The keys of the rows in a table that lack a parent. Of those that a migration brought no state
+  /// says that they are to be there, or not.
   private func rowsWithoutParent(of sql: TableSQL) throws -> [[UInt8]] {
     let writer = try TableWriter(self, sql, hasHeld: true)
     var keys: [[UInt8]] = []

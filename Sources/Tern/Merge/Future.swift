@@ -21,7 +21,8 @@ extension StoreTransaction {
     if tolerated <= remoteMilliseconds || time <= lastTime { return false }
     let now = try max(clockMilliseconds(), remoteMilliseconds)
     if tolerated <= now { return false }
-    // Where the state is ahead already, by a remote's clock that was, what follows on it at once passes.
+    // Where the state is ahead already, by a remote's clock that was, what follows on it
+    // at once passes.
     return lastTime.milliseconds - ClockLimit.toleratedMilliseconds <= now
       || time.milliseconds > lastTime.milliseconds + 1
   }

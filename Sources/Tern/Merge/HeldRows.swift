@@ -91,6 +91,7 @@ extension StoreTransaction {
       statement.bind(2, blob: key)
       try statement.run()
     }
+    if place == .held, statement.changeCount > 0 { try notifyHeld() }
   }
 
   func hold(
@@ -112,6 +113,14 @@ extension StoreTransaction {
         try statement.run()
       }
     }
+    if place == .held { try notifyHeld() }
+  }
+
+  /// Tells observers of what is held aside, once in a transaction.
+  func notifyHeld() throws {
+    if hasToldOfHeld { return }
+    hasToldOfHeld = true
+    try db.notifyChanges(in: Table(tables.held))
   }
 
   /// The keys of the rows held aside of one table.

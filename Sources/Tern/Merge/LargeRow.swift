@@ -1,7 +1,8 @@
 import TernCore
 import TernDatabase
 
-/// A row that was written here and that no operation can hold, where a merge or a snapshot meets it.
+/// A row that was written here and that no operation can hold, where a merge or a
+/// snapshot meets it.
 ///
 /// What was written stands: it is later than all that the state has, and travels once it is short
 /// enough. Until then the table alone has it.
@@ -15,8 +16,8 @@ struct LargeRow {
     return word < masks.count && masks[word] >> Int64(bit) & 1 == 1
   }
 
-  /// What such a column shows once its state has changed: the next seal takes the difference between
-  /// the two, so that where values add up, both changes are in it.
+  /// What such a column shows once its state has changed: the next seal takes the difference
+  /// between the two, so that where values add up, both changes are in it.
   ///
   /// - Parameters:
   ///   - shown: what it shows now.

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why operations cannot be merged. Nothing of their page was.
@@ -41,4 +42,12 @@ extension MergeError: CustomStringConvertible {
 extension MergeError: AdvisingError {
   /// The same operation comes again: the remote, or the copy of the database, has to change first.
   public var advice: FailureAdvice { .permanent }
+}
+
+extension MergeError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension MergeError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

@@ -15,6 +15,8 @@ final class MergePass {
   private let remoteMilliseconds: Int64
   private(set) var summary = MergeSummary()
   private var row = BodyRow()
+  /// By table, keys that its columns can hold since an upgrade, and that were in no state before.
+  private var newKeys: [Int64: Set<[UInt8]>] = [:]
   /// Of the remote that the page is from.
   private let forks: RemoteForks?
 
@@ -105,8 +107,8 @@ final class MergePass {
 
   /// Merges a whole group.
   ///
-  /// - Parameter last: its last operation, where that is at hand. Without it the group was put aside,
-  ///   and later ones of its author may be merged.
+  /// - Parameter last: its last operation, where that is at hand. Without it the group was put
+  ///   aside, and later ones of its author may be merged.
   func merge(_ group: LogGroup, last: SyncOperation? = nil) throws {
     for sequence in group.sequences {
       let isLast = sequence == last?.envelope.sequence
@@ -124,19 +126,15 @@ final class MergePass {
     try operation.forEachBlock { block, reader in
       let found = try merger(for: block)
       let (target, mapping) = (found?.0, found.map { $0.1.mapping(of: block) })
-      if let mapping {
-        for (index, target) in mapping.targets.enumerated() where target == nil {
-          try transaction.putOff(.init(block, block.columns[index].name), of: id)
-        }
-      } else {
-        try transaction.putOff(.init(block), of: id)
-      }
+      if mapping == nil { try transaction.putOff(.init(block), of: id) }
+      var unknown = mapping?.unknown ?? []
       let context = mapping.map {
         RowMerger.Context(stamp: stamp, turn: turn, mapping: $0, concurrency: concurrency)
       }
       var count = 0
       while try reader.nextRow(&row, of: block) {
         count += 1
+        try putOff(&unknown, carriedBy: row, of: block, id)
         if Planted.isActive(.rowLeftOut), count == 2 { continue }
         guard let target, let context, try holds(row, of: block, id, target) else { continue }
         try target.merge(&row, context)
@@ -154,18 +152,20 @@ final class MergePass {
   {
     let stamp = Stamp(time: operation.envelope.time, author: author)
     let id = LogID(author: author, sequence: operation.envelope.sequence)
-    var known: Set<DeferredPart> = []
+    var (known, waiting): (Set<DeferredPart>, Set<DeferredPart>) = ([], [])
     try operation.forEachBlock { block, reader in
       let found = try merger(for: block)
       var mapping = found?.1.mapping(of: block)
       let isWholeBlock = parts.contains(.init(block))
+      let whole = mapping
+      let keyPart = DeferredPart(block, block.keyColumns[0])
+      var unknown = isWholeBlock ? mapping?.unknown ?? [] : []
       if let targets = mapping?.targets {
         if isWholeBlock { known.insert(.init(block)) }
         for (index, column) in block.columns.enumerated() {
           let part = DeferredPart(block, column.name)
           switch (targets[index], isWholeBlock) {
-          case (nil, true): try transaction.putOff(part, of: id)
-          case (nil, false), (_, true): break
+          case (nil, _), (_, true): break
           case (_, false) where parts.contains(part): known.insert(part)
           default: mapping?.targets[index] = nil
           }
@@ -173,18 +173,47 @@ final class MergePass {
         if !isWholeBlock { mapping?.isReplay = true }
       }
       let hasNews = isWholeBlock || mapping?.targets.contains { $0 != nil } ?? false
+      let hasKeys = !isWholeBlock && parts.contains(keyPart)
       while try reader.nextRow(&row, of: block) {
-        guard hasNews, let (merger, _) = found, let mapping,
-          try holds(row, of: block, id, merger)
-        else { continue }
+        try putOff(&unknown, carriedBy: row, of: block, id)
+        guard hasNews || hasKeys, let (merger, _) = found, let mapping, let whole else { continue }
+        guard try holds(row, of: block, id, merger) else {
+          waiting.insert(keyPart)
+          continue
+        }
+        let isNew = try hasKeys && isNew(row, merger)
+        guard hasNews || isNew else { continue }
         try merger.merge(
           &row,
           .init(
-            stamp: stamp, turn: Turn(sequence: id.sequence, settled: 0), mapping: mapping,
-            concurrency: concurrency, isInGroup: false))
+            stamp: stamp, turn: Turn(sequence: id.sequence, settled: 0),
+            mapping: isNew ? whole : mapping, concurrency: concurrency, isInGroup: false))
       }
+      if hasKeys, found != nil { known.insert(keyPart) }
     }
-    return known
+    return known.subtracting(waiting)
+  }
+
+  /// Whether a row was put off because of its key: nothing of it is in the state, but what this
+  /// pass replayed.
+  private func isNew(_ row: BodyRow, _ merger: RowMerger) throws -> Bool {
+    let key = Array(row.packedKey)
+    if newKeys[merger.shape.id]?.contains(key) ?? false { return true }
+    guard try merger.writer.state(of: key) == nil else { return false }
+    newKeys[merger.shape.id, default: []].insert(key)
+    return true
+  }
+
+  /// Puts off, of a block's columns that are unknown here, those that a row carries: a heading
+  /// names the columns that no row of its operation wrote, too.
+  private func putOff(
+    _ unknown: inout [Int], carriedBy row: BodyRow, of block: BodyBlock, _ id: LogID
+  ) throws {
+    if unknown.isEmpty || row.kind == .delete { return }
+    for index in unknown where row.isCarried[index] {
+      try transaction.putOff(.init(block, block.columns[index].name), of: id)
+    }
+    unknown.removeAll { row.isCarried[$0] }
   }
 
   /// Whether a row's key can stand in its table; puts the block's key column off where it cannot.

@@ -1,13 +1,13 @@
 import TernCore
 
-/// Rows that an operation inserts and that are most likely new here, until there are enough of them for
-/// one statement. They stay inside the operation's bytes: none may outlive its block.
+/// Rows that an operation inserts and that are most likely new here, until there are enough of them
+/// for one statement. They stay inside the operation's bytes: none may outlive its block.
 struct NewRows {
   /// Behind ``count`` stand rows whose arrays the reader fills again.
   private(set) var rows: [BodyRow] = []
   private(set) var count = 0
-  /// Of the rows that this stamp has written to the table. One that came before under the same stamp
-  /// would have the very state that the second brings.
+  /// Of the rows that this stamp has written to the table. One that came before under the same
+  /// stamp would have the very state that the second brings.
   private var written = KeySet()
   private var stamp = Stamp.zero
 

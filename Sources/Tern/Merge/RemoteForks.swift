@@ -1,12 +1,12 @@
 import TernCore
 import TernDatabase
 
-/// Authors of whom one remote holds another operation than the log does, under one number: copies of
-/// one database wrote on, and reached this replica by different ways.
+/// Authors of whom one remote holds another operation than the log does, under one number: copies
+/// of one database wrote on, and reached this replica by different ways.
 ///
-/// The first to arrive stays. What that remote has of such an author from there on follows the other
-/// copy's operations: it is left out, durably and by name, and nothing of that author goes there.
-/// That ends when the remote shows the log's own operation under the number.
+/// The first to arrive stays. What that remote has of such an author from there on follows the
+/// other copy's operations: it is left out, durably and by name, and nothing of that author goes
+/// there. That ends when the remote shows the log's own operation under the number.
 final class RemoteForks {
   private let transaction: StoreTransaction
   private let remoteID: String

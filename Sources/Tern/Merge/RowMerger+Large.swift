@@ -4,8 +4,8 @@ import TernDatabase
 extension RowMerger {
   /// Leaves out of a change what was written to its row here and is too large to travel.
   ///
-  /// - Returns: whether the change is projected with that. Otherwise ``columns`` and ``values`` are what
-  ///   is left of it.
+  /// - Returns: whether the change is projected with that. Otherwise ``columns`` and ``values`` are
+  ///   what is left of it.
   func leaveOutLarge(
     _ key: UnsafeRawBufferPointer, _ effect: RowEffect, _ state: RowState, _ old: RowState?
   ) throws -> Bool {

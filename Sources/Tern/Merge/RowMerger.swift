@@ -33,6 +33,9 @@ final class RowMerger {
     var order: [Int]?
     /// Only columns are wanted, of a row that was merged before: the replay of what was deferred.
     var isReplay = false
+
+    /// The places of the block's columns that this table does not have.
+    var unknown: [Int] { targets.indices.filter { targets[$0] == nil } }
   }
 
   init(_ transaction: StoreTransaction, _ sql: TableSQL, hasHeld: Bool) throws {

@@ -4,9 +4,9 @@ import TernDatabase
 
 /// Makes rows stand as recorded that the app's triggers changed in a merge.
 ///
-/// A row that stands and is to stand is changed in place: its rowid and its local columns stay. First
-/// the app's triggers are on, so that what they mirror follows. What they would only change again is
-/// written with all triggers off.
+/// A row that stands and is to stand is changed in place: its rowid and its local columns stay.
+/// First the app's triggers are on, so that what they mirror follows. What they would only change
+/// again is written with all triggers off.
 final class RowRestoration {
   typealias RowID = StrayWatch.RowID
 

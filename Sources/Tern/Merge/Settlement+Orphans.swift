@@ -53,6 +53,7 @@ extension Settlement {
       update.bind(2, blob: key)
       try update.run()
     }
+    try transaction.notifyHeld()
   }
 
   private func list(_ key: [UInt8], _ sql: TableSQL, deletion: Stamp) throws {

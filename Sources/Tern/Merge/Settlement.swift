@@ -6,8 +6,8 @@ import TernDatabase
 ///
 /// 1. Of the rows that CHECK and NOT NULL accept, the greatest set in which every row has its
 ///    parents: those of them that can stand but for UNIQUE.
-/// 2. Of these, walked in the order of their ``Creation``, each that collides in no UNIQUE index with
-///    one before it.
+/// 2. Of these, walked in the order of their ``Creation``, each that collides in no UNIQUE index
+///    with one before it.
 /// 3. Of these, again the greatest set in which every row has its parents.
 ///
 /// Rows in the tables cannot collide with each other. So it is enough to begin with all of them and

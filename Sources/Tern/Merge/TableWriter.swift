@@ -122,9 +122,21 @@ final class TableWriter {
   /// - Returns: why the row is held aside instead, if it is.
   @discardableResult
   func write(_ key: some ContiguousBytesLike, content: [String: Value]) throws -> HeldReason? {
+    try write(key, content, sql.upsert)
+  }
+
+  /// Changes the given columns of a row that is shown. An UPSERT would be refused where the others
+  /// have no default: SQLite looks at the new row before it looks for the old one.
+  func change(_ key: some ContiguousBytesLike, content: [String: Value]) throws {
+    _ = try write(key, content, sql.update)
+  }
+
+  private func write(
+    _ key: some ContiguousBytesLike, _ content: [String: Value], _ sql: ([String]) -> String
+  ) throws -> HeldReason? {
     noteWritten(key)
     let names = content.keys.sorted()
-    let statement = try transaction.statement(sql.upsert(names))
+    let statement = try transaction.statement(sql(names))
     let keyCount = try bind(key, to: statement)
     for (index, name) in names.enumerated() {
       statement.bind(Int32(keyCount + index + 1), copy: content[name]!)

@@ -6,14 +6,14 @@ extension Replica {
   ///
   /// ```swift
   /// try await database.write { db in
-  ///   try replica.move("task", key: ["t7"], to: .after(["t2"]), in: db)
+  ///   _ = try replica.move("task", key: ["t7"], to: .after(["t2"]), in: db)
   /// }
   /// ```
   ///
   /// It writes the row's order column; where there is no room for a key of 48 bytes, or a neighbour
   /// has none, it gives neighbours new keys too, in the order in which they stand: these are writes
-  /// like any other. Rows that two devices move to one spot at the same time stand beside each other
-  /// there, in the same order everywhere; of two moves of one row the later stays.
+  /// like any other. Rows that two devices move to one spot at the same time stand beside each
+  /// other there, in the same order everywhere; of two moves of one row the later stays.
   ///
   /// Cost: two searches for neighbours, each a pass over the table where no index begins with the
   /// scope's columns and the order column.

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a table cannot be re-keyed. Nothing of the database was changed.
@@ -70,4 +71,12 @@ extension RekeyError: CustomStringConvertible {
 extension RekeyError: AdvisingError {
   /// The schema, the rows or the call has to change first.
   public var advice: FailureAdvice { .permanent }
+}
+
+extension RekeyError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension RekeyError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

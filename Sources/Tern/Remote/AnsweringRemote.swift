@@ -1,7 +1,7 @@
 import TernCore
 
-/// A remote as an engine asks it: a cancellation that is not the engine's own, of a task that the remote
-/// waited for, is an answer that did not come.
+/// A remote as an engine asks it: a cancellation that is not the engine's own, of a task that the
+/// remote waited for, is an answer that did not come.
 struct AnsweringRemote: Remote {
   private let base: any Remote
 

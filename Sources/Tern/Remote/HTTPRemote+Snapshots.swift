@@ -20,12 +20,12 @@ extension HTTPRemote {
       // Equal offers are one upload.
       request.isRepeatable = true
       do {
-        let upload = try await exchange(request).json(UploadDocument.self)
+        let upload = try await exchange(request).json(UploadDocument.self).upload
         guard upload.missing.allSatisfy((0..<offer.parts).contains) else {
           throw RemoteError(.unexpectedAnswer, "the server misses parts that were not offered")
         }
-        return SnapshotUpload(id: upload.id, missing: upload.missing)
-      } catch let error as RemoteError where error.code.rawValue == "not-found" {
+        return upload
+      } catch let error as RemoteError where error.code == .notFound {
         throw RemoteError(.snapshotsUnsupported, error.message)
       }
     }

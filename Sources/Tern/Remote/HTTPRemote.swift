@@ -22,7 +22,7 @@ public struct HTTPRemote: Remote {
   ///     ``RemoteError/Code/unauthorized`` without its text.
   public init(
     _ url: URL, space: String, token: @escaping @Sendable () async throws -> String,
-    transport: any HTTPTransport = SystemTransport.shared
+    over transport: any HTTPTransport = SystemTransport.shared
   ) {
     id = Self.base(of: url) + "/v1/spaces/" + Self.escaped(space)
     self.token = token
@@ -42,7 +42,7 @@ public struct HTTPRemote: Remote {
       request.body = .bytes(Batch(operations).encoded())
       // The server acknowledges operations that it has already.
       request.isRepeatable = true
-      return try await exchange(request).json(ReceiptDocument.self).receipt
+      return try await exchange(request).json(ReceiptDocument.self).receipt()
     }
   }
 
@@ -91,7 +91,7 @@ extension HTTPRemote {
     HTTPRequest(
       method, id + path,
       headers: ["Authorization": "Bearer " + (try await currentToken())],
-      deadline: Limit.exchange, idleTimeout: Limit.idle)
+      timeout: Limit.exchange, idleTimeout: Limit.idle)
   }
 
   func exchange(_ request: HTTPRequest) async throws -> RemoteAnswer {

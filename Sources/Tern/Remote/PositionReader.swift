@@ -30,7 +30,7 @@ actor PositionReader {
     if let events { return events }
     var request = try await remote.request(.get, "/events")
     EventStream.setFields(of: &request)
-    request.deadline = nil
+    request.timeout = nil
     request.idleTimeout = HTTPRemote.Limit.silence
     let events = try await remote.exchange(request).events()
     self.events = events

@@ -24,8 +24,9 @@ public protocol Remote: Sendable {
   /// - Throws: ``RemoteError``, `CancellationError`.
   func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage
 
-  /// The space's newest position, now and whenever it grows, until the connection ends; it may repeat one,
-  /// and skip those that another followed at once. Ends by ``RemoteError`` where it does not end by itself.
+  /// The space's newest position, now and whenever it grows, until the connection ends; it may
+  /// repeat one, and skip those that another followed at once. Ends by ``RemoteError`` where it
+  /// does not end by itself.
   func positions() -> AsyncThrowingStream<UInt64, any Error>
 
   // MARK: - Snapshots, which a remote need not have

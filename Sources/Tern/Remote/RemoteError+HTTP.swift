@@ -1,4 +1,5 @@
 import Foundation
+import TernCore
 import TernNetwork
 
 extension RemoteError {
@@ -39,7 +40,7 @@ extension RemoteError {
       if code.rawValue.contains(secret) { error.code = .unexpectedAnswer }
       error.message = message.replacingOccurrences(of: secret, with: "(token)")
     }
-    error.message = String(error.message.prefix(500))
+    error.message = error.message.cut(to: 500)
     return error
   }
 

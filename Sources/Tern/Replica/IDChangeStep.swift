@@ -3,7 +3,8 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// Makes the log that of a replica with a new id. The state is made anew from it, or renamed in place.
+/// Makes the log that of a replica with a new id. The state is made anew from it, or
+/// renamed in place.
 struct IDChangeStep {
   private let transaction: StoreTransaction
   private let renaming: Renaming
@@ -52,7 +53,8 @@ struct IDChangeStep {
     }
     if isAllSynced, isWhole { return .anew }
     guard isAnyRenamed else { return .inPlace }
-    // Somebody saw another copy's operations under these numbers, and what is merged of theirs means those.
+    // Somebody saw another copy's operations under these numbers, and what is merged of
+    // theirs means those.
     let isMistaken = try exists(
       "FROM \(tables.seen) WHERE other = 0 AND sequence > \(renaming.last)")
     return isAllSynced && !isMistaken ? .inPlace : nil
@@ -64,7 +66,8 @@ struct IDChangeStep {
 
   func run() throws {
     let last = Int64(renaming.last)
-    // What an earlier new state took from this replica's own operations; what it announced says it all.
+    // What an earlier new state took from this replica's own operations; what it announced
+    // says it all.
     try execute("DELETE FROM \(tables.seen) WHERE author = 0")
     try execute("UPDATE \(tables.seen) SET other = ? WHERE other = 0", [former])
     try renameOperations(announced())
@@ -79,7 +82,8 @@ struct IDChangeStep {
       try execute("DELETE FROM \(table) WHERE sequence <= ?", [last])
       try execute("UPDATE \(table) SET sequence = sequence - ?", [last])
     }
-    // The numbers were the former id's. What other copies wrote under that, every pull has left out.
+    // The numbers were the former id's. What other copies wrote under that, every pull
+    // has left out.
     try execute("DELETE FROM \(tables.offer)")
     let cursor = Planted.isActive(.copyKeepsCursor) ? "cursor" : "NULL"
     try execute("UPDATE \(tables.remote) SET cursor = \(cursor), compared = NULL")
@@ -178,8 +182,8 @@ struct IDChangeStep {
     }
   }
 
-  /// Puts back what the former id wrote last to rows that the new one wrote to later: a state has the last
-  /// of each author alone. The log says it, as far back as it goes.
+  /// Puts back what the former id wrote last to rows that the new one wrote to later: a state has
+  /// the last of each author alone. The log says it, as far back as it goes.
   ///
   /// - Parameter changed: after ``run()``.
   func noteFormerWrites(_ changed: StoreTransaction) throws {
@@ -209,8 +213,8 @@ extension StoreTransaction {
     return try select.step() ? select.raw(0) : 0
   }
 
-  /// Changes the states of the rows that an operation wrote, in the lives that they have now, where deletes
-  /// know writes by their numbers.
+  /// Changes the states of the rows that an operation wrote, in the lives that they have now, where
+  /// deletes know writes by their numbers.
   fileprivate func changeStates(writtenBy id: LogID, _ change: (inout RowState) -> Void) throws {
     var row = BodyRow()
     try operation(id)?.forEachBlock { block, reader in

@@ -22,12 +22,30 @@ extension Installation {
       sql: "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name GLOB ? AND name <> ?",
       arguments: [StoreTables.commonPrefix + "*_table", tables.table])
     for other in others {
-      for name in try String.fetchAll(db, sql: "SELECT name FROM \(other.quoted) WHERE is_synced")
-      where seen.contains(name.folded) {
+      for name in try String.fetchAll(db, sql: "SELECT name FROM \(other.quoted) WHERE is_synced") {
+        guard !seen.contains(name.folded) else {
+          throw SchemaError(
+            .otherReplica, table: name,
+            "another replica of this database syncs it; one table "
+              + "belongs to one replica")
+        }
+        try checkReferences(from: [name], to: seen, db)
+        try checkReferences(from: schema.tables.map(\.name), to: [name.folded], db)
+      }
+    }
+  }
+
+  /// A merge of one replica lets nobody know in the other that a parent went.
+  private func checkReferences(from children: [String], to parents: Set<String>, _ db: Database)
+    throws
+  {
+    for child in children {
+      for key in try DeclaredForeignKey.all(of: child, db) where parents.contains(key.parent.folded)
+      {
         throw SchemaError(
-          .otherReplica, table: name,
-          "another replica of this database syncs it; one table "
-            + "belongs to one replica")
+          .otherReplica, table: child,
+          "it refers to “\(key.parent)”, and they belong to two replicas of this database; sync both "
+            + "in one, or drop the reference")
       }
     }
   }

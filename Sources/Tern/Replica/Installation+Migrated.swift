@@ -2,11 +2,11 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// What is looked at again where a migration ran since this replica was last opened, whoever ran it: it may
-/// have written anything.
+/// What is looked at again where a migration ran since this replica was last opened, whoever ran
+/// it: it may have written anything.
 extension Installation {
-  /// The app's own schema, and the migrations and the version that it says it has. SQLite's number of the schema
-  /// grows with each opening of a `DatabasePool`, which makes a table and drops it.
+  /// The app's own schema, and the migrations and the version that it says it has. SQLite's number
+  /// of the schema grows with each opening of a `DatabasePool`, which makes a table and drops it.
   func migrationChecksum(_ db: Database) throws -> Int64 {
     var texts = try String.fetchAll(
       db,
@@ -15,7 +15,8 @@ extension Installation {
         WHERE substr(name, 1, 10) <> 'grdb_tern_' AND substr(name, 1, 7) <> 'sqlite_'
         ORDER BY type, name
         """)
-    // Not as GRDB remembers it: a commit that fails takes tables back, and it would go on with those.
+    // Not as GRDB remembers it: a commit that fails takes tables back, and it would go
+    // on with those.
     let isThere = try Bool.fetchOne(
       db,
       sql: """
@@ -32,7 +33,8 @@ extension Installation {
     return Int64(checksum.value)
   }
 
-  /// Puts ``NoteSQL/standingTrigger`` on the tables that have rows for it, and takes it from the others.
+  /// Puts ``NoteSQL/standingTrigger`` on the tables that have rows for it, and takes it
+  /// from the others.
   func installStandingTriggers(_ transaction: StoreTransaction) throws {
     let db = transaction.db
     for sql in transaction.sql {

@@ -14,16 +14,13 @@ extension Installation {
   }
 
   func hasTriggers(_ db: Database) throws -> Bool {
-    try Bool.fetchOne(
-      db,
-      sql: "SELECT EXISTS (SELECT 1 FROM main.sqlite_master "
-        + "WHERE type = 'trigger' AND substr(name, 1, ?) = ?)",
-      arguments: [tables.prefix.utf8.count, tables.prefix]) ?? false
+    try !db.names(of: "trigger", prefix: tables.prefix).isEmpty
   }
 
-  /// Puts the triggers back on what was synced, as far as the tables still fit that: of a table that a
-  /// migration changed, on the columns that are known under their names. The replica's own opening
-  /// makes them those of its new schema; where it is never opened, they are in nobody's way.
+  /// Puts the triggers back on what was synced, as far as the tables still fit that: of a table
+  /// that a migration changed, on the columns that are known under their names. The replica's own
+  /// opening makes them those of its new schema; where it is never opened, they are
+  /// in nobody's way.
   func putBack(_ db: Database) throws {
     guard try db.tableExists(tables.replica, in: "main") else { return }
     let format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)")

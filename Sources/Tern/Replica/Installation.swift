@@ -12,17 +12,22 @@ struct Installation {
   let makeID: () -> ReplicaID
 
   /// Seals what is noted and takes the triggers away, so that migrations meet the tables as the
-  /// app declared them: those of every replica in the database, because a migration is of all of it.
-  /// Does nothing when no migration is due.
+  /// app declared them: those of every replica in the database, because a migration is of all of
+  /// it. Does nothing when no migration is due.
   func prepare(for migrator: DatabaseMigrator?) throws {
-    guard let migrator, try isDue(migrator) else { return }
+    guard let migrator, try database.writeWithoutTransaction({ try isDue(migrator, $0) })
+    else { return }
+    var isLifted = false
     try database.writeWithoutTransaction { db in
       try transaction(db) { ending in
+        // Another process may have done it while this one waited for the lock.
+        isLifted = try isDue(migrator, db)
+        guard isLifted else { return .rollback }
         for installation in try [self] + others(db) { try installation.lift(db, ending) }
         return .commit
       }
     }
-    try restoringTriggers { try migrator.migrate(database) }
+    if isLifted { try restoringTriggers { try migrator.migrate(database) } }
   }
 
   /// One with the write lock from its beginning, which is run again without a write that ends it.
@@ -62,21 +67,16 @@ struct Installation {
     }
   }
 
-  private func isDue(_ migrator: DatabaseMigrator) throws -> Bool {
-    try database.writeWithoutTransaction { db in
-      let isComplete = try migrator.hasCompletedMigrations(db)
-      guard isComplete, migrator.eraseDatabaseOnSchemaChange else { return !isComplete }
-      return try migrator.hasSchemaChanges(db)
-    }
+  private func isDue(_ migrator: DatabaseMigrator, _ db: Database) throws -> Bool {
+    let isComplete = try migrator.hasCompletedMigrations(db)
+    guard isComplete, migrator.eraseDatabaseOnSchemaChange else { return !isComplete }
+    return try migrator.hasSchemaChanges(db)
   }
 
   private func dropTriggers(_ db: Database) throws {
-    let names = try String.fetchAll(
-      db,
-      sql: "SELECT name FROM main.sqlite_master "
-        + "WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
-      arguments: [tables.prefix.utf8.count, tables.prefix])
-    for name in names { try db.execute(sql: "DROP TRIGGER main.\(name.quoted)") }
+    for name in try db.names(of: "trigger", prefix: tables.prefix) {
+      try db.execute(sql: "DROP TRIGGER main.\(name.quoted)")
+    }
   }
 
   /// The tables that are captured now, as far as they still fit what was installed.
@@ -93,16 +93,19 @@ struct Installation {
 
   /// Checks the schema against the database and puts tables and triggers in place, in one
   /// transaction.
-  func install() throws -> [TableSQL] {
+  ///
+  /// - Returns: the synced tables, and the checksum of the catalogue that has them.
+  func install() throws -> (sql: [TableSQL], catalogue: UInt32) {
     try restoringTriggers {
       try database.writeWithoutTransaction { db in
         try db.withoutForeignKeys {
-          var sql: [TableSQL] = []
+          var installed: (sql: [TableSQL], catalogue: UInt32) = ([], 0)
           try transaction(db) { ending in
-            sql = try installInTransaction(db, ending)
+            installed.sql = try installInTransaction(db, ending)
+            installed.catalogue = try Catalogue(db: db, tables: tables).checksum()
             return .commit
           }
-          return sql
+          return installed
         }
       }
     }
@@ -168,12 +171,10 @@ struct Installation {
     }
   }
 
-  /// Executes statements that create what is not there yet, each `CREATE … IF NOT EXISTS name …`: an earlier
-  /// Tern made some of it.
+  /// Executes statements that create what is not there yet, each `CREATE … IF NOT EXISTS name …`:
+  /// an earlier Tern made some of it.
   private func create(_ statements: [String], _ db: Database) throws {
-    let present = try String.fetchSet(
-      db, sql: "SELECT name FROM main.sqlite_master WHERE substr(name, 1, ?) = ?",
-      arguments: [tables.prefix.utf8.count, tables.prefix])
+    let present = Set(try db.names(prefix: tables.prefix))
     for statement in statements {
       // Having SQLite read all of them takes a quarter of the time of opening again.
       let words = statement.split(separator: " ", maxSplits: 6)
@@ -190,15 +191,9 @@ struct Installation {
       try create(sql.note.tables, db)
       for trigger in sql.note.triggers { wanted[trigger.name] = trigger.sql }
     }
-    let present = try Row.fetchAll(
-      db,
-      sql: "SELECT name, sql FROM main.sqlite_master "
-        + "WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
-      arguments: [tables.prefix.utf8.count, tables.prefix])
     // Those come and go with the rows that they are for.
     let standing = Set(sql.map(\.note.standingTrigger.sql))
-    for row in present {
-      let (name, text): (String, String) = (row["name"], row["sql"])
+    for (name, text) in try db.triggers(prefix: tables.prefix) {
       if wanted[name] == text {
         wanted[name] = nil
       } else if !standing.contains(text) {
@@ -244,8 +239,8 @@ struct Installation {
     }
   }
 
-  /// Notes the rows that hold something in a new column. Every device has what the migration put there,
-  /// and editing it has to find it.
+  /// Notes the rows that hold something in a new column. Every device has what the migration put
+  /// there, and editing it has to find it.
   private func adopt(_ db: Database, _ texts: [TableShape.Column], of sql: TableSQL) throws {
     let note = sql.note
     for column in texts {
@@ -254,11 +249,9 @@ struct Installation {
       }
       let keys = sql.shape.keyColumns.map(\.quoted)
       try db.execute(
-        sql: """
-          INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
-          SELECT \(([NoteSQL.milliseconds] + masks + keys).joined(separator: ", "))
-          FROM \(sql.shape.qualifiedName) WHERE \(column.name.quoted) <> ''
-          """)
+        sql: note.noteEach(
+          masks: masks, keys: keys,
+          "FROM \(sql.shape.qualifiedName) WHERE \(column.name.quoted) <> ''"))
     }
   }
 
@@ -297,20 +290,16 @@ struct Installation {
     let masks = note.maskNames.map { _ in "-1" }
     let keys = sql.shape.keyColumns.map(\.quoted)
     try db.execute(
-      sql: """
-        INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
-        SELECT \(([NoteSQL.milliseconds] + masks + keys).joined(separator: ", "))
-        FROM \(sql.shape.qualifiedName)
-        """)
+      sql: note.noteEach(masks: masks, keys: keys, "FROM \(sql.shape.qualifiedName)"))
     // Of a table that was synced before and then not, rows went without a note.
     let gone = note.keyNames.map { "r.\($0)" }
     let match = zip(sql.shape.keyColumns, gone).map { "t.\($0.quoted) = \($1)" }
     try db.execute(
-      sql: """
-        INSERT INTO \(note.noteTable) (\((["ms"] + note.maskNames + note.keyNames).joined(separator: ", ")))
-        SELECT \(([NoteSQL.milliseconds] + note.noColumns + gone).joined(separator: ", "))
+      sql: note.noteEach(
+        masks: note.noColumns, keys: gone,
+        """
         FROM \(note.rowTable) AS r WHERE r.life & 1 AND NOT EXISTS (
           SELECT 1 FROM \(sql.shape.qualifiedName) AS t WHERE \(match.joined(separator: " AND ")))
-        """)
+        """))
   }
 }

@@ -2,11 +2,11 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// Makes states anew while the app's tables stay as they are, whatever wrote them: an app's triggers, a
-/// migration, an edit that is too large to travel.
+/// Makes states anew while the app's tables stay as they are, whatever wrote them: an app's
+/// triggers, a migration, an edit that is too large to travel.
 ///
-/// Only columns whose value is made of several (counters, extremes, sets, texts) can come out otherwise, where
-/// another id changes an order, and then show that.
+/// Only columns whose value is made of several (counters, extremes, sets, texts) can come out
+/// otherwise, where another id changes an order, and then show that.
 struct KeptTables {
   private let transaction: StoreTransaction
   private var db: Database { transaction.db }

@@ -3,19 +3,19 @@ import TernCore
 import TernDatabase
 
 extension Replica {
-  /// Forgets a remote that this replica will not sync with again, in one transaction: its cursor, what it
-  /// was last known to hold, the last comparison and its forks. It keeps the log no longer.
+  /// Forgets a remote that this replica will not sync with again, in one transaction: its cursor,
+  /// what it was last known to hold, the last comparison and its forks. It keeps the log no longer.
   ///
   /// ```swift
   /// let former = HTTPRemote(url, space: "home", token: { token })
   /// try await replica.forget(remoteID: former.id)
   /// ```
   ///
-  /// Stop its engine first: one that runs makes it known again. A remote that is forgotten and used all
-  /// the same begins anew: what is pulled again is passed over, and nothing is pushed twice.
+  /// Stop its engine first: one that runs makes it known again. A remote that is forgotten and used
+  /// all the same begins anew: what is pulled again is passed over, and nothing is pushed twice.
   ///
-  /// No operation is forgotten by this. Which of this replica's own the remote was offered stays noted,
-  /// because others may have them from there: they keep their times.
+  /// No operation is forgotten by this. Which of this replica's own the remote was offered stays
+  /// noted, because others may have them from there: they keep their times.
   ///
   /// - Parameter remoteID: ``Remote/id``.
   /// - Returns: whether anything was known of it.

@@ -23,12 +23,13 @@ public final class Replica: Sendable {
 
   /// Opens, or opens again, the replica in a database, off the caller's actor.
   ///
-  /// Seals what is noted, lifts the triggers, runs the migrator, puts the triggers back, compares
-  /// the schema with the tables, and adopts the rows of tables that were not synced before. What a
-  /// migration writes is not captured.
+  /// Where a migration is due, seals what is noted, lifts the triggers and runs the migrator: what
+  /// a migration writes is not captured. Then, at every opening, seals what is noted, compares the
+  /// schema with the tables, puts the triggers in place, and adopts the rows of tables that were
+  /// not synced before.
   ///
-  /// Cost: the same however many rows there are; where a migration ran since the last opening, a look
-  /// at every row.
+  /// Cost: the same however many rows there are; where a migration ran since the last opening, a
+  /// look at every row.
   ///
   /// - Parameters:
   ///   - name: tells replicas with disjoint tables in one database apart: letters and digits.
@@ -57,8 +58,8 @@ public final class Replica: Sendable {
     }
   }
 
-  /// ``open(_:schema:migrator:name:durability:logRetention:inbox:)`` on the caller's thread, with the
-  /// sources of identifiers and random numbers given.
+  /// ``open(_:schema:migrator:name:durability:logRetention:inbox:)`` on the caller's thread, with
+  /// the sources of identifiers and random numbers given.
   package static func openBlocking(
     _ database: any DatabaseWriter, schema: SyncSchema, migrator: DatabaseMigrator? = nil,
     name: String = "main", durability: Durability = .powerLoss,
@@ -73,10 +74,10 @@ public final class Replica: Sendable {
     let installation = Installation(
       database: database, schema: schema, tables: tables, inboxLimits: inbox, makeID: makeID)
     try installation.prepare(for: migrator)
-    let sql = try installation.install()
+    let (sql, catalogue) = try installation.install()
     let store = SQLiteReplicaStore(
-      database: database, tables: tables, sql: sql, retention: logRetention, inboxLimits: inbox,
-      random: random)
+      database: database, tables: tables, sql: sql, catalogue: catalogue, retention: logRetention,
+      inboxLimits: inbox, random: random)
     return Replica(store: store, random: random)
   }
 
@@ -111,7 +112,8 @@ extension SQLiteReplicaStore {
     let (result, isWaitedFor) = try writing { db, recorder, ending in
       let result = try body(db)
       try CrashPoint.reach(.captureBeforeCommit)
-      // As it stands after `body`, which may have sealed by itself: ``Replica/writeWithoutUndo(in:_:)``.
+      // As it stands after `body`, which may have sealed
+      // by itself: ``Replica/writeWithoutUndo(in:_:)``.
       let transaction = try self.transaction(of: db, recorder, ending)
       _ = try Seal.run(in: transaction)
       return (result, try transaction.isUnsettled())

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a replica cannot be used.
@@ -5,6 +6,7 @@ public struct ReplicaError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
       case notInstalled, damaged, invalidName, newerFormat, olderFormat, transactionEnded
+      case schemaChanged
     }
     package let reason: Reason
 
@@ -18,6 +20,11 @@ public struct ReplicaError: Error, Hashable, Sendable {
     public static let newerFormat = Code(reason: .newerFormat)
     /// A Tern from before the stored format was settled made this database.
     public static let olderFormat = Code(reason: .olderFormat)
+    /// The replica was opened with another schema since: by another process, such as a newer
+    /// version of the app, or by this one. What this object writes would leave out columns that it
+    /// does not know, so it writes nothing any more; what is noted stays noted. Open
+    /// the replica again.
+    public static let schemaChanged = Code(reason: .schemaChanged)
     /// A trigger of the app's ended the transaction that Tern wrote in, by RAISE(ROLLBACK). Nothing
     /// of that is kept.
     public static let transactionEnded = Code(reason: .transactionEnded)
@@ -43,4 +50,12 @@ extension ReplicaError: CustomStringConvertible {
 extension ReplicaError: AdvisingError {
   /// The database, the name or the app has to change first.
   public var advice: FailureAdvice { .permanent }
+}
+
+extension ReplicaError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension ReplicaError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

@@ -22,7 +22,7 @@ extension SQLiteReplicaStore {
         let version = transaction.schemaVersion
         let changed = try again(transaction)
         try KeptTables(changed).keeping {
-          _ = try SnapshotLoad(changed, isRepairing: false, forks: nil) {
+          _ = try SnapshotLoad(changed, from: nil, isRepairing: false) {
             try Self.emptySnapshot(version, part: $0)
           }.run()
         }

@@ -15,6 +15,18 @@ struct Catalogue {
     var newTexts: [TableShape.Column] = []
   }
 
+  /// Of everything in it.
+  func checksum() throws -> UInt32 {
+    var checksum = Checksum()
+    for (table, order) in [(tables.table, "id"), (tables.column, "tbl, id")] {
+      let rows = try Row.fetchCursor(db, sql: "SELECT * FROM \(table) ORDER BY \(order)")
+      while let row = try rows.next() {
+        for value in row.databaseValues { checksum.add(Array("\(value)\u{0}".utf8)) }
+      }
+    }
+    return checksum.value
+  }
+
   func register(_ inspected: TableShape) throws -> Change {
     var shape = inspected
     let key = shape.catalogueKey
@@ -43,6 +55,12 @@ struct Catalogue {
           sql: "UPDATE \(tables.table) SET is_synced = 1 WHERE id = ?", arguments: [shape.id])
       }
     } else {
+      if let former = try formerName(of: shape) {
+        throw SchemaError(
+          .renamedTable, table: shape.name,
+          "it looks like “\(former)”, which was synced and is gone; rename it back, and show the new name "
+            + "by a view. If it is another table, open the replica once with neither in the schema")
+      }
       try db.execute(
         sql: "INSERT INTO \(tables.table) (name, key, deletes, is_synced) VALUES (?, ?, ?, 1)",
         arguments: [shape.name, key, Int(shape.deletes.kind.rawValue)])
@@ -51,6 +69,22 @@ struct Catalogue {
     let new = try registerColumns(of: &shape)
     let texts = shape.columns.filter { $0.rule == .text && new.contains($0.id) }
     return Change(shape: shape, isNewTable: !wasSynced, newTexts: texts)
+  }
+
+  /// The synced table that is not in the database any more and whose key and columns this one has.
+  private func formerName(of shape: TableShape) throws -> String? {
+    let gone = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT id, name FROM \(tables.table) WHERE is_synced AND key = ? AND name NOT IN (
+          SELECT name COLLATE NOCASE FROM main.sqlite_master WHERE type = 'table') ORDER BY id
+        """, arguments: [shape.catalogueKey])
+    return try gone.first { table in
+      let columns = try String.fetchAll(
+        db, sql: "SELECT name FROM \(tables.column) WHERE tbl = ? AND is_present",
+        arguments: [table["id"] as Int64])
+      return !columns.isEmpty && columns.allSatisfy(shape.has)
+    }?["name"]
   }
 
   /// Gives columns the names that they have in the table by now, before that is looked at.

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a table cannot sync as it is. Nothing of the database was changed but what the migrator did.
@@ -6,7 +7,7 @@ public struct SchemaError: Error, Hashable, Sendable {
     package enum Reason: String, Sendable {
       case missingTable, notATable, duplicateTable, noPrimaryKey, integerRowIDKey, nullableKey
       case unsupportedKey, uniqueBesideKey, unknownColumn, unsupportedRule, localWithoutDefault
-      case changedKey, changedRule, otherReplica, newerFormat, ambiguousColumn
+      case changedKey, changedRule, otherReplica, newerFormat, ambiguousColumn, renamedTable
     }
     package let reason: Reason
 
@@ -24,8 +25,8 @@ public struct SchemaError: Error, Hashable, Sendable {
     public static let nullableKey = Code(reason: .nullableKey)
     /// A key column's type or collation makes keys equal that are not the same bytes.
     public static let unsupportedKey = Code(reason: .unsupportedKey)
-    /// A UNIQUE index that devices cannot decide alike: over a part of the rows, an expression, or a
-    /// column that is generated, local or not merged by the last writer.
+    /// A UNIQUE index that devices cannot decide alike: over a part of the rows, an expression, or
+    /// a column that is generated, local or not merged by the last writer.
     public static let uniqueBesideKey = Code(reason: .uniqueBesideKey)
     /// The schema names a column that the table does not have, or a key or generated column.
     public static let unknownColumn = Code(reason: .unknownColumn)
@@ -37,10 +38,15 @@ public struct SchemaError: Error, Hashable, Sendable {
     public static let localWithoutDefault = Code(reason: .localWithoutDefault)
     /// Rows were synced under another primary key.
     public static let changedKey = Code(reason: .changedKey)
-    /// Values or deletes were merged by another rule. A new column for the new one begins empty: what a
-    /// migration fills into a counter, every device counts as its own.
+    /// Values or deletes were merged by another rule. A new column for the new one begins empty:
+    /// what a migration fills into a counter, every device counts as its own.
     public static let changedRule = Code(reason: .changedRule)
-    /// Another replica in the same database already syncs the table.
+    /// A synced table is gone, and this one has its key and its columns. Every device would adopt
+    /// the rows of a table that was renamed as its own: counters would be added up, old
+    /// values written anew.
+    public static let renamedTable = Code(reason: .renamedTable)
+    /// Another replica in the same database already syncs the table, or one that it refers to by a
+    /// foreign key, or one that refers to it.
     public static let otherReplica = Code(reason: .otherReplica)
     /// A newer Tern stored a rule that this one does not know.
     public static let newerFormat = Code(reason: .newerFormat)
@@ -70,4 +76,12 @@ extension SchemaError: CustomStringConvertible {
 extension SchemaError: AdvisingError {
   /// The schema or the table has to change first.
   public var advice: FailureAdvice { .permanent }
+}
+
+extension SchemaError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension SchemaError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

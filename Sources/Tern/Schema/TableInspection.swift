@@ -220,8 +220,9 @@ struct TableInspection {
     }
   }
 
-  /// Without those whose parent or its columns are not there: SQLite takes such a declaration, refuses
-  /// every write to the child while foreign keys are on, and otherwise leaves it be, as a merge does.
+  /// Without those whose parent or its columns are not there: SQLite takes such a declaration,
+  /// refuses every write to the child while foreign keys are on, and otherwise leaves it be, as
+  /// a merge does.
   private func foreignKeys(_ travelling: [RawColumn]) throws -> [TableShape.ForeignKey] {
     try DeclaredForeignKey.all(of: declared.name, db).compactMap { key in
       guard let parentColumns = try key.parentColumns(db) else { return nil }

@@ -1,8 +1,8 @@
 import TernCore
 import TernDatabase
 
-/// What stood in columns that do not travel, of rows that a snapshot does not have: what is merged on
-/// top of it may bring them again. In memory are those rows' keys and such columns.
+/// What stood in columns that do not travel, of rows that a snapshot does not have: what is merged
+/// on top of it may bring them again. In memory are those rows' keys and such columns.
 final class LocalColumns {
   private var content: [Int64: [[UInt8]: [String: Value]]] = [:]
 
@@ -17,11 +17,14 @@ final class LocalColumns {
     try writer.removeAndForget(key)
   }
 
-  /// Writes it into the rows of one table that stand there again.
+  /// Writes it into the rows of one table that stand there again, as if nothing had been taken: no
+  /// trigger hears of it.
   func putBack(_ writer: TableWriter) throws {
-    for (key, columns) in content.removeValue(forKey: writer.sql.shape.id) ?? [:] {
-      guard try writer.read(key) != nil else { continue }
-      try writer.write(key, content: columns)
+    guard let rows = content.removeValue(forKey: writer.sql.shape.id) else { return }
+    try writer.transaction.db.withoutTriggers {
+      for (key, columns) in rows where try writer.read(key) != nil {
+        try writer.change(key, content: columns)
+      }
     }
   }
 }

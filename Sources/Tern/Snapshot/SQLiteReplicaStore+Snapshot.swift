@@ -25,16 +25,15 @@ extension SQLiteReplicaStore {
   }
 
   package func loadSnapshot(
-    from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
+    from origin: SnapshotOrigin?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary {
     try withoutActuallyEscaping(part) { part in
       try transaction(withoutForeignKeys: true) { transaction in
         _ = try Seal.run(in: transaction)
         let summary = try transaction.withoutStrays { round in
-          let forks = try place.map { try RemoteForks(round, at: $0.remoteID) }
-          return try SnapshotLoad(round, isRepairing: isRepairing, forks: forks, part).run()
+          try SnapshotLoad(round, from: origin, isRepairing: isRepairing, part).run()
         }
-        if let place { try transaction.save(place) }
+        if let origin { try transaction.save(origin.place) }
         try CrashPoint.reach(.snapshotBeforeCommit)
         return summary
       }

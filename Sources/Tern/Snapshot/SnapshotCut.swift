@@ -145,6 +145,12 @@ struct SnapshotCut {
         }
       }
       summary.rows += 1
+      guard content.count <= SnapshotPart.Limit.contentBytes else {
+        throw SnapshotError(
+          .largeRows,
+          "a row of \(shape.name) is too long for a snapshot, though each change of it was not: make it "
+            + "shorter than \(SyncOperation.Limit.rowBytes) bytes")
+      }
       if content.count > SnapshotPart.Limit.targetBytes {
         try flush()
         beginRows(shape)

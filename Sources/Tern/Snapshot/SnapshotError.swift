@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a snapshot was not cut or not loaded. The replica is as it was.
@@ -5,6 +6,7 @@ public struct SnapshotError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
       case unsupported, largeRows, missingRows, incomplete, schemaMismatch, lacksOperations
+      case timeAhead
     }
     package let reason: Reason
 
@@ -22,6 +24,9 @@ public struct SnapshotError: Error, Hashable, Sendable {
     public static let schemaMismatch = Code(reason: .schemaMismatch)
     /// Operations are in this replica's state that the snapshot lacks and the log no longer has.
     public static let lacksOperations = Code(reason: .lacksOperations)
+    /// The snapshot's state has times more than five minutes ahead of this clock and the remote's:
+    /// what is written here would have to be later still.
+    public static let timeAhead = Code(reason: .timeAhead)
   }
 
   public let code: Code
@@ -38,6 +43,14 @@ extension SnapshotError: CustomStringConvertible {
   public var description: String { message }
 }
 
+extension SnapshotError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension SnapshotError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
+}
+
 extension SnapshotError: AdvisingError {
   /// The rows, the app or the snapshot have to change first.
   public var advice: FailureAdvice { .permanent }
@@ -47,8 +60,8 @@ extension SnapshotError: AdvisingError {
 package struct SnapshotSummary: Hashable, Sendable {
   /// Of each replica, the last operation that is merged in it.
   package var heads: [ReplicaID: SnapshotHead]
-  /// Of each replica of whom it has only the beginning of the group that follows, the last operation
-  /// of that.
+  /// Of each replica of whom it has only the beginning of the group that follows, the last
+  /// operation of that.
   package var beginnings: [ReplicaID: SnapshotHead]
   /// Rows of the state, deleted ones included.
   package var rows: Int
@@ -71,7 +84,17 @@ package struct SnapshotSummary: Hashable, Sendable {
 
   package var versionVector: VersionVector { VersionVector(heads.mapValues(\.sequence)) }
 
-  /// What a remote is told that it holds: of a group that is not whole, only what the remote has of it.
+  /// Whether some remote can have been told this by ``heads(at:)``.
+  func mayTell(_ told: VersionVector) -> Bool {
+    Set(heads.keys).union(told.sequences.keys).allSatisfy { author in
+      let merged = heads[author]?.sequence ?? 0
+      return told[author] == merged
+        || merged < told[author] && told[author] <= beginnings[author]?.sequence ?? 0
+    }
+  }
+
+  /// What a remote is told that it holds: of a group that is not whole, only what the remote
+  /// has of it.
   ///
   /// The rest is news to it, and only the operations themselves say that their group goes on.
   package func heads(at remote: VersionVector) -> [ReplicaID: SnapshotHead] {

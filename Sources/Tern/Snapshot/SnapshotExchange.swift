@@ -16,11 +16,15 @@ struct SnapshotExchange {
   /// Fetches what is not here yet, and puts the snapshot in the place of the state; or, where that
   /// has all of it, only moves the cursor.
   ///
-  /// - Parameter isRepairing: whether it takes the place of a state that has all of it, too.
-  /// - Throws: what fetching throws, ``WireError`` for a part that is none and for more than the limits, and
-  ///   what ``ReplicaStore/loadSnapshot(from:_:)`` throws. Parts that are as they
+  /// - Parameters:
+  ///   - nowMilliseconds: see ``SnapshotOrigin``.
+  ///   - isRepairing: whether it takes the place of a state that has all of it, too.
+  /// - Throws: what fetching throws, ``WireError`` for a part that is none and for more than the
+  ///   limits, and what ``ReplicaStore/loadSnapshot(from:_:)`` throws. Parts that are as they
   ///   were made stay in the file, whatever keeps them from being loaded.
-  func load(_ snapshot: RemoteSnapshot, epoch: String, isRepairing: Bool) async throws {
+  func load(
+    _ snapshot: RemoteSnapshot, epoch: String, nowMilliseconds: Int64, isRepairing: Bool
+  ) async throws {
     let place = RemotePlace(remoteID: remote.id, epoch: epoch, cursor: snapshot.cursor)
     let stored = try store.storedVersionVector()
     if !isRepairing, !snapshot.heads.sequences.isEmpty, stored.covers(snapshot.heads) {
@@ -44,14 +48,17 @@ struct SnapshotExchange {
       try file.append(part)
       try CrashPoint.reach(.snapshotPartStored)
     }
+    var origin = SnapshotOrigin(place: place)
+    (origin.heads, origin.nowMilliseconds) = (snapshot.heads, nowMilliseconds)
     do {
-      _ = try store.loadSnapshot(from: place, isRepairing: isRepairing) { try file.part($0) }
+      _ = try store.loadSnapshot(from: origin, isRepairing: isRepairing) { try file.part($0) }
     } catch {
       guard Self.isDamage(error) else { throw error }
       file.remove()
       // Losing power may have damaged what was in the file before.
       guard hadParts else { throw error }
-      return try await load(snapshot, epoch: epoch, isRepairing: isRepairing)
+      return try await load(
+        snapshot, epoch: epoch, nowMilliseconds: nowMilliseconds, isRepairing: isRepairing)
     }
     file.remove()
   }

@@ -10,6 +10,7 @@ final class SnapshotLoad {
   private let transaction: StoreTransaction
   private let pass: MergePass
   private let isRepairing: Bool
+  private let origin: SnapshotOrigin?
   private let forks: RemoteForks?
   private let part: (Int) throws -> [UInt8]?
   private let locals = LocalColumns()
@@ -25,17 +26,23 @@ final class SnapshotLoad {
   private var tail: Set<LogID> = []
   /// By table: whether a state was there before.
   private var hadStates: Set<Int64> = []
+  /// The greatest time that rows carry, and operations of which a part waits for an upgrade.
+  private var latest = HybridTime.zero
+  /// Authors whose last operation is ahead of the clock, and those of whom it waits for that.
+  private var ahead: Set<UInt32> = []
+  private var waitForClock: Set<UInt32> = []
 
   /// - Parameters:
-  ///   - forks: of the remote that it comes from.
+  ///   - origin: `nil` where nobody says anything of it.
   ///   - part: by its number, from 0; `nil` behind the last.
   init(
-    _ transaction: StoreTransaction, isRepairing: Bool, forks: RemoteForks?,
+    _ transaction: StoreTransaction, from origin: SnapshotOrigin?, isRepairing: Bool,
     _ part: @escaping (Int) throws -> [UInt8]?
   ) throws {
     self.transaction = transaction
     self.isRepairing = isRepairing
-    self.forks = forks
+    self.origin = origin
+    forks = try origin.map { try RemoteForks(transaction, at: $0.place.remoteID) }
     self.part = part
     // Of what comes after the snapshot, something may be here that cannot be read.
     pass = try MergePass(transaction, isCheckingBodies: transaction.hasAside)
@@ -54,6 +61,9 @@ final class SnapshotLoad {
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = false }
     try markStates()
     try readParts()
+    let summary = SnapshotSummary(
+      heading, beginnings: beginnings, rows: rows, parts: nextPart, mergedAgain: tailCount)
+    try check(summary)
     try sweep()
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = true }
     try noteOrphans()
@@ -69,8 +79,7 @@ final class SnapshotLoad {
       try transaction.statement("DELETE FROM \(transaction.tables.inbox)").run()
     }
     for sql in transaction.sql { try locals.putBack(pass.writer(for: sql)) }
-    return SnapshotSummary(
-      heading, beginnings: beginnings, rows: rows, parts: nextPart, mergedAgain: tailCount)
+    return summary
   }
 
   // MARK: - Parts
@@ -112,6 +121,7 @@ final class SnapshotLoad {
           while !reader.isAtEnd {
             let (waiting, operation) = try WaitingOperation.read(&reader, authors)
             if waiting.id.sequence <= heads[operation.envelope.replica] {
+              noteTime(of: waiting, operation)
               try transaction.take(waiting, operation)
             } else {
               try takePart(waiting, operation)
@@ -202,9 +212,45 @@ final class SnapshotLoad {
         (row.trimmed, row.trimmedTime) = (row.stored, row.time)
         try transaction.saveTrimmed(row, of: index)
       }
-      transaction.lastTime = max(transaction.lastTime, time)
+      if try !moveClock(to: time) { ahead.insert(index) }
     }
     return tail
+  }
+
+  // MARK: - Times
+
+  /// Local writes have to be later than everything in the state (INV-11).
+  ///
+  /// - Returns: `false`, and does nothing, where that would take the clock
+  ///   along: see `Future.swift`.
+  private func moveClock(to time: HybridTime) throws -> Bool {
+    let remote = origin?.nowMilliseconds ?? 0
+    if try transaction.isFuture(time, remoteMilliseconds: remote) { return false }
+    transaction.lastTime = max(transaction.lastTime, time)
+    return true
+  }
+
+  private func noteTime(of waiting: WaitingOperation, _ operation: SyncOperation) {
+    let envelope = operation.envelope
+    if waiting.aside?.isFuture ?? false {
+      if envelope.sequence == heads[envelope.replica] { waitForClock.insert(waiting.id.author) }
+    } else if waiting.aside != nil || !waiting.parts.isEmpty {
+      // An upgrade may merge it.
+      latest = max(latest, envelope.time)
+    }
+  }
+
+  /// Holds what was read against the clocks, and against what the remote said of it.
+  private func check(_ summary: SnapshotSummary) throws {
+    // Where copies of an author wrote on, a row may be later than the heading has the author.
+    guard try ahead.isSubset(of: waitForClock) && moveClock(to: latest) else {
+      throw SnapshotError(
+        .timeAhead,
+        "the snapshot's times are more than five minutes ahead of this clock and the remote's; set the "
+          + "clock, or let another device give the remote another one")
+    }
+    guard let told = origin?.heads, !told.sequences.isEmpty else { return }
+    guard summary.mayTell(told) else { throw WireError(.malformed, "snapshot's heads") }
   }
 
   private func readSeen(_ reader: inout ByteReader) throws {
@@ -261,6 +307,7 @@ final class SnapshotLoad {
     while !reader.isAtEnd {
       try reader.snapshotRow(&row, of: block, authors: authors.count)
       rows += 1
+      latest = max(latest, row.latest)
       try table?.take(row) { place throws(WireError) in self.authors[Int(place)].index }
     }
   }
@@ -291,8 +338,8 @@ final class SnapshotLoad {
     }
   }
 
-  /// What is too large to travel was written here meanwhile, and stands for itself, as a row that no
-  /// operation has. One of the tail may have inserted it: that is merged again on top.
+  /// What is too large to travel was written here meanwhile, and stands for itself, as a row that
+  /// no operation has. One of the tail may have inserted it: that is merged again on top.
   private func leave(_ large: LargeRow, _ key: [UInt8], _ writer: TableWriter) throws {
     guard let shown = try writer.read(key) else { return }
     let read = try transaction.statement(writer.sql.readMarked)
@@ -306,7 +353,7 @@ final class SnapshotLoad {
         of: column, showing: shown[column.name] ?? .null, from: old?.ifPresent, to: nil,
         in: transaction)
     }
-    if !content.isEmpty { try writer.write(key, content: content) }
+    if !content.isEmpty { try writer.change(key, content: content) }
   }
 
   private func noteOrphans() throws {

@@ -60,8 +60,8 @@ struct SnapshotTable {
     try project(row, state, old)
   }
 
-  /// What is too large to travel was written here meanwhile, and stands for itself; the rest of its row
-  /// is as the snapshot has it.
+  /// What is too large to travel was written here meanwhile, and stands for itself; the rest of its
+  /// row is as the snapshot has it.
   private func leave(
     _ large: LargeRow, _ row: SnapshotRow, _ state: RowState, _ old: RowState?
   ) throws {

@@ -1,9 +1,9 @@
 import TernCore
 import TernDatabase
 
-/// Reads the merged state of one table, row by row, into a number that is equal on every replica with
-/// the same operations: it is made of what ``CanonicalRow`` holds, whatever the state's numbers of
-/// authors and columns are, and is a sum, so that rows come in any order.
+/// Reads the merged state of one table, row by row, into a number that is equal on every replica
+/// with the same operations: it is made of what ``CanonicalRow`` holds, whatever the state's
+/// numbers of authors and columns are, and is a sum, so that rows come in any order.
 struct TableDigest {
   private let transaction: StoreTransaction
   private let sql: TableSQL

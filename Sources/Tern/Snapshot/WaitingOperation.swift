@@ -1,8 +1,8 @@
 import TernCore
 import TernDatabase
 
-/// An operation that is in the log for what is not in the state: its group is put aside or not whole,
-/// or it has parts that this schema does not know. A snapshot carries it along.
+/// An operation that is in the log for what is not in the state: its group is put aside or not
+/// whole, or it has parts that this schema does not know. A snapshot carries it along.
 struct WaitingOperation {
   let id: LogID
   var parts: Set<DeferredPart> = []

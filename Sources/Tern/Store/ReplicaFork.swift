@@ -8,14 +8,13 @@ import TernCore
 public struct ReplicaFork: Hashable, Sendable, Codable {
   /// ``Remote/id``.
   public var remote: String
-  /// As 32 hexadecimal digits.
-  public var replica: String
+  public var replica: ReplicaID
   /// The first number under which both have an operation, and not the same.
   public var sequence: UInt64
 
   public init(remote: String, replica: ReplicaID, sequence: UInt64) {
     self.remote = remote
-    self.replica = replica.description
+    self.replica = replica
     self.sequence = sequence
   }
 }

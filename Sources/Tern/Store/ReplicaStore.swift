@@ -1,5 +1,6 @@
 /// Everything durable of one replica: cells, stamps, log and cursors. There are two,
-/// ``SQLiteReplicaStore`` and `MemoryReplicaStore` in `TernTesting`, which pass one conformance suite.
+/// ``SQLiteReplicaStore`` and, beside Tern's tests, `MemoryReplicaStore`, which pass one
+/// conformance suite.
 ///
 /// Calls are synchronous and each is one transaction: it happened whole, or it threw and nothing
 /// did. They may block; the engine makes them on an executor of its own.
@@ -9,8 +10,8 @@ package protocol ReplicaStore: Sendable {
   /// Turns every noted write into operations. Cheap when there is none. Merges what was put aside
   /// until now, because its time was ahead of the clock.
   ///
-  /// A row longer than ``SyncOperation/Limit/rowBytes`` is left out, and in ``ReplicaCounts/largeRows``
-  /// until a later write makes it short enough or deletes it.
+  /// A row longer than ``SyncOperation/Limit/rowBytes`` is left out, and in
+  /// ``ReplicaCounts/largeRows`` until a later write makes it short enough or deletes it.
   ///
   /// - Returns: the sequence numbers of the new operations; empty when nothing was noted.
   @discardableResult
@@ -29,8 +30,8 @@ package protocol ReplicaStore: Sendable {
   /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-05, INV-06).
   /// Operations that are merged already are passed over. A group of which a body cannot be read
   /// is put aside whole: it is in the log, in ``ReplicaCounts/groupsPutAside``, and passed on. One
-  /// whose time is more than five minutes ahead, of this clock and of the page's, is put aside until
-  /// that is so no longer, and passed on then.
+  /// whose time is more than five minutes ahead, of this clock and of the page's, is put aside
+  /// until that is so no longer, and passed on then.
   ///
   /// Of an author of whom the remote has another operation than is here, under one number, nothing
   /// more is taken from that remote; ``ReplicaCounts/forks`` names it.
@@ -47,9 +48,15 @@ package protocol ReplicaStore: Sendable {
   /// ``operations(lackedBy:maximumBytes:)`` for a push to one remote, without those of a replica in
   /// ``ReplicaCounts/forks`` there. From now on that remote may hold
   /// what is returned, whatever becomes of the push, so no other remote's clock gives this
-  /// replica's own operations in it new times. Costs no commit where all of them were offered before.
-  func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
-    -> [SyncOperation]
+  /// replica's own operations in it new times. Costs no commit where all of them
+  /// were offered before.
+  ///
+  /// - Parameter repeated: authors of whom, where the remote lacks anything, the last that it has
+  ///   comes first, as far as the log still has that.
+  func offer(
+    lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
+    to remoteID: String
+  ) throws -> [SyncOperation]
 
   /// Remembers that a remote acknowledged this replica's operations up to a sequence number. They
   /// keep their times for good, also where the remote is wiped and its clock set back (INV-11):
@@ -102,26 +109,28 @@ package protocol ReplicaStore: Sendable {
   /// - Parameters:
   ///   - isRepairing: whether rows whose state is equal are written too where their table shows
   ///     something else.
-  ///   - part: by its number from 0, and `nil` behind the last; may be asked from the beginning again.
+  ///   - part: by its number from 0, and `nil` behind the last; may be asked from
+  ///     the beginning again.
   /// - Throws: ``SnapshotError``, ``WireError``, ``MergeError`` where it holds more of this replica
   ///   than this replica made, and what `part` throws.
   func loadSnapshot(
-    from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
+    from origin: SnapshotOrigin?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary
 
   /// Up to which own operation the remote has said that it has them.
   func accepted(by remoteID: String) throws -> UInt64
 
-  /// Gives this replica a new id, because another copy of its database goes on under the one that it has: its
-  /// own operations after `last` become those of the new id, from 1 on, in the log and in the state, in one
-  /// transaction that leaves the app's tables as they are (INV-02, INV-05). All cursors go back to the
-  /// beginning.
+  /// Gives this replica a new id, because another copy of its database goes on under the one that
+  /// it has: its own operations after `last` become those of the new id, from 1 on, in the log and
+  /// in the state, in one transaction that leaves the app's tables as they are (INV-02, INV-05).
+  /// All cursors go back to the beginning.
   ///
   /// - Parameters:
   ///   - former: the id that it has.
   ///   - last: the last own operation that the remote has just so. It must have no later one.
-  /// - Returns: `nil`, and nothing is changed, where it has another id by now, the remote or another one
-  ///   may have a later one, or the log no longer begins at the beginning and does not say enough.
+  /// - Returns: `nil`, and nothing is changed, where it has another id by now, the remote or
+  ///   another one may have a later one, or the log no longer begins at the beginning and does
+  ///   not say enough.
   func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
     -> ReplicaIDChange?
 
@@ -129,8 +138,8 @@ package protocol ReplicaStore: Sendable {
   /// row, as of one moment.
   ///
   /// - Parameter heads: what the remote holds at this replica's cursor there.
-  /// - Returns: `nil` where that is not what is here, something is noted that no operation holds, is
-  ///   put aside or is too large to travel, or a replica is in ``ReplicaCounts/forks``.
+  /// - Returns: `nil` where that is not what is here, something is noted that no operation holds,
+  ///   is put aside or is too large to travel, or a replica is in ``ReplicaCounts/forks``.
   func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport?
 
   /// What came of the last comparison at a remote.
@@ -148,7 +157,7 @@ extension ReplicaStore {
   package func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?)
     throws -> SnapshotSummary
   {
-    try loadSnapshot(from: place, isRepairing: false, part)
+    try loadSnapshot(from: place.map { SnapshotOrigin(place: $0) }, isRepairing: false, part)
   }
 }
 
@@ -180,7 +189,7 @@ extension ReplicaStore {
   }
 
   package func loadSnapshot(
-    from place: RemotePlace?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
+    from origin: SnapshotOrigin?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
   ) throws -> SnapshotSummary {
     throw SnapshotError(.unsupported, "this store cannot load snapshots; use SQLiteReplicaStore")
   }
@@ -201,6 +210,20 @@ package struct RemotePlace: Hashable, Sendable {
     self.remoteID = remoteID
     self.epoch = epoch
     self.cursor = cursor
+  }
+}
+
+/// Where a snapshot comes from, and what the remote says of it.
+package struct SnapshotOrigin: Hashable, Sendable {
+  package var place: RemotePlace
+  /// Of every replica, the last operation that it holds; empty where that is not known.
+  package var heads = VersionVector()
+  /// The remote's clock, or the newest time that its space took, where that is later; 0 where
+  /// it has none.
+  package var nowMilliseconds: Int64 = 0
+
+  package init(place: RemotePlace) {
+    self.place = place
   }
 }
 
@@ -250,8 +273,8 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var operations = 0
   /// Rows that are in the state and not in their table.
   public var heldAside = 0
-  /// Operations with tables or columns that this schema version does not have, or with keys that a
-  /// key column's type would change.
+  /// Operations that wrote to tables or columns that this schema version does not have, or with
+  /// keys that a key column's type would change.
   public var deferredOperations = 0
   /// Groups of operations that cannot be read, or whose time has to come first: in the log, and
   /// nothing of them in the state.
@@ -259,7 +282,8 @@ public struct ReplicaCounts: Hashable, Sendable {
   /// One of them.
   public var firstPutAside: OperationPutAside?
   /// Rows that were written here and are in no operation, by table: because they are longer than
-  /// ``SyncOperation/Limit/rowBytes``, or because a peer brought them to their last life that travels.
+  /// ``SyncOperation/Limit/rowBytes``, or because a peer brought them to their last
+  /// life that travels.
   public var largeRows: [String: Int] = [:]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]
@@ -271,13 +295,13 @@ public struct ReplicaCounts: Hashable, Sendable {
 
 /// The last operation of a group that is in the log and not in the state.
 public struct OperationPutAside: Hashable, Sendable, Codable {
-  /// Its author, as 32 hexadecimal digits.
-  public var replica: String
+  /// Its author.
+  public var replica: ReplicaID
   public var sequence: UInt64
   public var reason: String
 
   public init(replica: ReplicaID, sequence: UInt64, reason: String) {
-    self.replica = replica.description
+    self.replica = replica
     self.sequence = sequence
     self.reason = reason
   }

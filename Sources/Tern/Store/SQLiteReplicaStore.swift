@@ -23,13 +23,19 @@ package final class SQLiteReplicaStore: ReplicaStore {
   private let news: String
   /// Yields notes, operations, rows held aside, deferred operations and groups put aside.
   private let rowCounts: String
-  /// Whether any table has a foreign key, and the version of the schema of which that is known.
+  /// Whether any table has a foreign key, and SQLite's number of the schema of which that is known.
   private let foreignKeys = Mutex<(schemaVersion: Int64, isAny: Bool)?>(nil)
+  /// The checksum of the catalogue that `sql` was made by.
+  private let catalogue: UInt32
+  /// SQLite's number of the schema under which the catalogue was last found to be that one.
+  private let checkedVersion = Mutex<Int64?>(nil)
 
+  /// - Parameter catalogue: the checksum of the one that `sql` was made by.
   init(
-    database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL], retention: Duration,
-    inboxLimits: InboxLimits, random: @escaping @Sendable () -> UInt64
+    database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL], catalogue: UInt32,
+    retention: Duration, inboxLimits: InboxLimits, random: @escaping @Sendable () -> UInt64
   ) {
+    self.catalogue = catalogue
     self.inboxLimits = inboxLimits
     self.random = random
     let noted = sql.map { "EXISTS (SELECT 1 FROM \($0.note.noteTable))" }
@@ -83,6 +89,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
       func run() throws -> T {
         var output: T?
         try db.inTransaction(.immediate) {
+          let version = try checkCatalogue(db)
+          checkedVersion.withLock { $0 = version }
           output = try body(db, recorder, ending)
           return .commit
         }
@@ -104,6 +112,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
   /// The same in a transaction of the app's, which decides whether it is kept. It is not run again.
   func transaction<T>(in db: Database, _ body: (StoreTransaction) throws -> T) throws -> T {
     let recorder = changes.isHeard ? ChangeRecorder() : nil
+    // Not noted as checked: what the app did to the schema may be rolled back.
+    _ = try checkCatalogue(db)
     let result: T
     do {
       result = try body(transaction(of: db, recorder))
@@ -120,10 +130,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
   /// Switching them off makes SQLite prepare every statement again, so databases that have none
   /// are told apart.
   private func hasForeignKeys(_ db: Database) throws -> Bool {
-    let version = try FastStatement(db, "PRAGMA main.schema_version")
-    _ = try version.step()
-    let schemaVersion = version.int64(0)
-    version.reset()
+    let schemaVersion = try schemaVersion(db)
     var isAny = foreignKeys.withLock { $0?.schemaVersion == schemaVersion ? $0?.isAny : nil }
     if isAny == nil {
       isAny =
@@ -136,6 +143,32 @@ package final class SQLiteReplicaStore: ReplicaStore {
       foreignKeys.withLock { [isAny] in $0 = (schemaVersion, isAny!) }
     }
     return isAny!
+  }
+
+  /// SQLite's number of the schema, which grows with every change of it.
+  private func schemaVersion(_ db: Database) throws -> Int64 {
+    let version = try FastStatement(db, "PRAGMA main.schema_version")
+    defer { version.reset() }
+    _ = try version.step()
+    return version.int64(0)
+  }
+
+  /// An opening with another schema changes the catalogue, and triggers with it. Under the older
+  /// one a seal would drop the notes of columns that it does not know.
+  ///
+  /// - Returns: SQLite's number of the schema.
+  private func checkCatalogue(_ db: Database) throws -> Int64 {
+    let version = try schemaVersion(db)
+    if checkedVersion.withLock({ $0 == version }) { return version }
+    do {
+      guard try Catalogue(db: db, tables: tables).checksum() != catalogue else { return version }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+      throw try tables.reason(for: error, in: db)
+    }
+    throw ReplicaError(
+      .schemaChanged,
+      "the replica was opened with another schema since, by another process or this one; nothing is "
+        + "lost: open it again with the newest schema")
   }
 
   func read<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
@@ -174,6 +207,16 @@ package final class SQLiteReplicaStore: ReplicaStore {
   @discardableResult
   func sealNews() throws -> Range<UInt64> {
     try hasNews() ? seal() : 0..<0
+  }
+
+  /// Reads a moment at which nothing is noted, without the write lock unless something is by then.
+  func readSealed<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
+    let output: T? = try read { try SnapshotCut.hasNotes($0) ? nil : body($0) }
+    if let output { return output }
+    return try sealing { transaction in
+      _ = try Seal.run(in: transaction)
+      return try body(transaction)
+    }
   }
 
   /// One transaction that may seal. What it sealed may be what a row held aside was waiting for.
@@ -219,7 +262,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
     -> MergeSummary
   {
     let summary = try transaction(withoutForeignKeys: true) { transaction in
-      // What other copies wrote under the former id is not in the page, and its cursor is behind it (INV-05).
+      // What other copies wrote under the former id is not in the page, and its cursor is
+      // behind it (INV-05).
       guard place.excluded == nil || place.excluded == transaction.ownID else {
         throw RemoteError(.unavailable, "this replica has another id since the page was asked for")
       }
@@ -274,19 +318,20 @@ package final class SQLiteReplicaStore: ReplicaStore {
     try transaction { try $0.save(place) }
   }
 
-  package func offer(lackedBy heads: VersionVector, maximumBytes: Int, to remoteID: String) throws
-    -> [SyncOperation]
-  {
+  package func offer(
+    lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
+    to remoteID: String
+  ) throws -> [SyncOperation] {
     let known = try read { transaction in
       let operations = try transaction.operations(
-        lackedBy: heads, at: remoteID, maximumBytes: maximumBytes)
+        lackedBy: heads, repeating: repeated, at: remoteID, maximumBytes: maximumBytes)
       return try transaction.isOffered(operations, to: remoteID) ? operations : nil
     }
     if let known { return known }
     // Read again: another remote's clock may have given them new times in between.
     return try transaction { transaction in
       let operations = try transaction.operations(
-        lackedBy: heads, at: remoteID, maximumBytes: maximumBytes)
+        lackedBy: heads, repeating: repeated, at: remoteID, maximumBytes: maximumBytes)
       if try !transaction.isOffered(operations, to: remoteID) {
         try transaction.saveOffer(operations.heads[transaction.ownID], to: remoteID)
       }

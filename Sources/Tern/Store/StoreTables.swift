@@ -50,7 +50,8 @@ struct StoreTables {
 
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
-  /// `aside.due_ms` is when this clock will have come near its time, where that is what it waits for.
+  /// `aside.due_ms` is when this clock will have come near its time, where that is what
+  /// it waits for.
   var creation: [String] {
     [
       """
@@ -146,7 +147,8 @@ struct StoreTables {
       CREATE TABLE IF NOT EXISTS \(undone) (
         sequence INTEGER PRIMARY KEY, is_undo INTEGER NOT NULL)
       """,
-      // Rows that an own operation has as inserts, because it is the first to write to what a migration brought.
+      // Rows that an own operation has as inserts, because it is the first to write to what
+      // a migration brought.
       """
       CREATE TABLE IF NOT EXISTS \(migrated) (
         tbl INTEGER NOT NULL, key BLOB NOT NULL, sequence INTEGER NOT NULL,

@@ -30,7 +30,9 @@ extension StoreTransaction {
     return vector
   }
 
-  func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws -> [SyncOperation] {
+  func operations(
+    lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID> = [], maximumBytes: Int
+  ) throws -> [SyncOperation] {
     let select = try statement(
       "SELECT bytes FROM \(tables.log) WHERE id > ? AND id <= ? ORDER BY id")
     var operations: [SyncOperation] = []
@@ -39,8 +41,11 @@ extension StoreTransaction {
       let known = try author(UInt32(index)).stored
       let stored = try firstFuture(of: UInt32(index)).map { $0 - 1 } ?? known
       // What the log has no longer, only a snapshot can bring there.
-      guard stored > heads[id], try author(UInt32(index)).trimmed <= heads[id] else { continue }
-      select.bind(1, LogID(author: UInt32(index), sequence: heads[id]).rawValue)
+      let trimmed = try author(UInt32(index)).trimmed
+      guard stored > heads[id], trimmed <= heads[id] else { continue }
+      let isRepeated = repeated.contains(id) && trimmed < heads[id]
+      let held = isRepeated ? heads[id] - 1 : heads[id]
+      select.bind(1, LogID(author: UInt32(index), sequence: held).rawValue)
       select.bind(2, LogID(author: UInt32(index), sequence: stored).rawValue)
       defer { select.reset() }
       while try select.step() {
@@ -87,13 +92,14 @@ extension StoreTransaction {
 
   /// What a remote with these heads lacks, without those of whom it has other operations.
   func operations(
-    lackedBy heads: VersionVector, at remoteID: String, maximumBytes: Int
+    lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, at remoteID: String,
+    maximumBytes: Int
   ) throws -> [SyncOperation] {
     var heads = heads
     for author in try forks(at: remoteID).keys {
       heads[authors.ids[Int(author)]] = VersionVector.maximumSequence
     }
-    return try operations(lackedBy: heads, maximumBytes: maximumBytes)
+    return try operations(lackedBy: heads, repeating: repeated, maximumBytes: maximumBytes)
   }
 
   /// Whether the remote was offered all of this replica's own among the operations.

@@ -21,6 +21,8 @@ final class StoreTransaction {
   var hasFuture: Bool
   /// Whether rows are held aside, once that was looked up.
   var heldRows: Bool?
+  /// Whether observers were told that rows held aside changed.
+  var hasToldOfHeld = false
   /// The row of author 0, as stored.
   private var ownRow: AuthorRow
   private var scratch = ByteWriter()

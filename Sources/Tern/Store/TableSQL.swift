@@ -7,8 +7,8 @@ import TernDatabase
 final class TableSQL: Sendable {
   let shape: TableShape
   let note: NoteSQL
-  /// Columns: ms, masks, keys, life, time, author, covered, cells, where the values are from (1: the
-  /// row, 2: what it held when it was deleted, 0: nowhere), values.
+  /// Columns: ms, masks, keys, life, time, author, covered, cells, where the values are from (1:
+  /// the row, 2: what it held when it was deleted, 0: nowhere), values.
   let scanNotes: String
   let lastNoteTime: String
   let deleteNotes: String
@@ -21,8 +21,8 @@ final class TableSQL: Sendable {
   /// Writes every column that travels of a row, new or not.
   let upsertAll: String
   /// The same for ``batchRows`` rows, bound one behind the other: a statement costs thousands of
-  /// instructions before its first row, where a trigger makes SQLite keep what each page held before it
-  /// even more.
+  /// instructions before its first row, where a trigger makes SQLite keep what each page held
+  /// before it even more.
   let insertStates: String
   let putStates: String
   let upsertAllRows: String
@@ -148,8 +148,8 @@ private struct Builder {
     "INSERT INTO \(note.rowTable) VALUES \(rows(1, of: keyCount + 5)) ON CONFLICT DO NOTHING"
   }
 
-  /// IGNORE, because with ON CONFLICT a NULL could still end the statement, and SQLite would keep all
-  /// pages as they were before it.
+  /// IGNORE, because with ON CONFLICT a NULL could still end the statement, and SQLite would keep
+  /// all pages as they were before it.
   func insertStates(_ count: Int) -> String {
     "INSERT OR IGNORE INTO \(note.rowTable) VALUES \(rows(count, of: keyCount + 5))"
   }

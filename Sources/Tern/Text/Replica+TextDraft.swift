@@ -8,14 +8,14 @@ extension Replica {
   ///
   /// ```swift
   /// var draft = try await database.read { db in
-  ///   try replica.draft(of: "body", in: "note", key: ["1"], from: db)
+  ///   try replica.draft("note", key: ["1"], column: "body", in: db)
   /// }
   /// ```
   ///
   /// - Parameter key: a value for each column of the primary key, in its order.
-  /// - Throws: ``RowLookupError`` for what is no `.text` column of a synced table or a key of another
-  ///   width, and `DatabaseError`.
-  public func draft(of column: String, in table: String, key: [Value], from db: Database) throws
+  /// - Throws: ``RowLookupError`` for what is no `.text` column of a synced table or a key of
+  ///   another width, and `DatabaseError`.
+  public func draft(_ table: String, key: [Value], column: String, in db: Database) throws
     -> TextDraft?
   {
     let place = try place(column, table, key)
@@ -25,16 +25,17 @@ extension Replica {
       column: place.column.name, key: key)
   }
 
-  /// Writes a draft's text to its column, and the edits beside it, in the app's own transaction: both or
-  /// neither.
+  /// Writes a draft's text to its column, and the edits beside it, in the app's own transaction:
+  /// both or neither.
   ///
-  /// What the column came to hold since the draft was made, by a merge or any other write, stays: the
-  /// edits go on top of it, and the draft has the text of both afterwards. It has no edits left then, and
-  /// can be edited on. Where the transaction is rolled back, begin again from a draft made before it.
+  /// What the column came to hold since the draft was made, by a merge or any other write, stays:
+  /// the edits go on top of it, and the draft has the text of both afterwards. It has no edits left
+  /// then, and can be edited on. Where the transaction is rolled back, begin again from a draft
+  /// made before it.
   ///
   /// ```swift
   /// if var draft = try await database.read({ db in
-  ///   try replica.draft(of: "body", in: "note", key: ["1"], from: db)
+  ///   try replica.draft("note", key: ["1"], column: "body", in: db)
   /// }) {
   ///   draft.insert("Call me Ishmael.", at: 0)
   ///   let edited = draft

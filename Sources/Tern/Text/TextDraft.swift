@@ -2,12 +2,12 @@ import TernCore
 
 /// A text that is being edited: what its column held, and the edits since.
 ///
-/// Edits cost the same in texts of any length, as long as they are near each other. Nothing is written
-/// before ``Replica/save(_:in:)``, which writes the column and, beside it, exactly what was inserted and
-/// removed, so that others see the edits and not a guess at them.
+/// Edits cost the same in texts of any length, as long as they are near each other. Nothing is
+/// written before ``Replica/save(_:in:)``, which writes the column and, beside it, exactly what was
+/// inserted and removed, so that others see the edits and not a guess at them.
 ///
-/// Positions count Unicode scalars, which are what merges. A character on the screen can have several,
-/// and text views often count UTF-16: ``scalarOffset(utf16:)``.
+/// Positions count Unicode scalars, which are what merges. A character on the screen can have
+/// several, and text views often count UTF-16: ``scalarOffset(utf16:)``.
 ///
 /// ```swift
 /// var draft = TextDraft("Call me", table: "note", column: "body", key: ["1"])
@@ -23,7 +23,7 @@ public struct TextDraft: Hashable, Sendable {
   private var edits: TextEdits
 
   /// A draft of a text as it stands in its column; mostly from
-  /// ``Replica/draft(of:in:key:from:)``.
+  /// ``Replica/draft(_:key:column:in:)``.
   public init(_ text: String, table: String, column: String, key: [Value]) {
     self.table = table
     self.column = column
@@ -66,8 +66,8 @@ public struct TextDraft: Hashable, Sendable {
     assert(isWhole, "a difference fits the text that it was taken from")
   }
 
-  /// Which scalar begins at, or contains, a place counted in UTF-16, as text views do. Cost: the text's
-  /// length.
+  /// Which scalar begins at, or contains, a place counted in UTF-16, as text views do. Cost: the
+  /// text's length.
   public func scalarOffset(utf16 offset: Int) -> Int {
     var (units, scalars) = (0, 0)
     for scalar in text.unicodeScalars {

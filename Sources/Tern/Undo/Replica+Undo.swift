@@ -14,19 +14,21 @@ extension Replica {
   ///
   /// Each column gets the value that it had before, where what the operation wrote still stands; a
   /// column that was written since, by whomever, is left alone and reported. Counters get the
-  /// opposite difference, and sets the opposite changes. What was inserted is deleted, unless it was
-  /// changed since; what was deleted comes back with all columns that travel, as far as they are
-  /// known. Extremes stay. Another call takes back the operation before; undoing is not itself undone.
+  /// opposite difference, and sets the opposite changes. What was inserted is deleted, unless it
+  /// was changed since, or rows that stay refer to it; what was deleted comes back with all columns
+  /// that travel, as far as they are known. Extremes stay. Another call takes back the operation
+  /// before; undoing is not itself undone.
   ///
-  /// Seals what was written first. An operation is what one ``write(_:)`` did, or everything between two
-  /// seals. Rows that were there before their table began to sync are never taken away, nor are those
-  /// that a migration brought: the first edit of one stays, and is reported as forgotten.
+  /// Seals what was written first. An operation is what one ``write(_:)`` did, or everything
+  /// between two seals. Rows that were there before their table began to sync are never taken away,
+  /// nor are those that a migration brought: the first edit of one stays, and is
+  /// reported as forgotten.
   ///
   /// Cost: one pass over the log's bytes; of more than 8 rows, every operation is decoded.
   ///
   /// - Returns: what was taken back; `nil` when the log has no further operation of this device.
-  /// - Throws: `DatabaseError` for what the tables refuse, e.g. a row that others refer to, with
-  ///   nothing taken back; ``ReplicaError``.
+  /// - Throws: `DatabaseError` for what the tables refuse, e.g. a row that rows of a table refer to
+  ///   which is not synced, with nothing taken back; ``ReplicaError``.
   public func undo() async throws -> UndoneOperation? {
     let store = store
     let undone = try await BlockingWork.shared.run { try store.undo() }

@@ -9,8 +9,8 @@ public struct UndoableRow: Hashable, Sendable {
 }
 
 extension Replica {
-  /// Takes back this device's last action, where an action can be several operations: the lines of a
-  /// file that were kept as they were read, say.
+  /// Takes back this device's last action, where an action can be several operations: the lines of
+  /// a file that were kept as they were read, say.
   ///
   /// ```swift
   /// let undone = try await replica.undo { db, rows in
@@ -20,15 +20,15 @@ extension Replica {
   /// ```
   ///
   /// All of it is one transaction: the action is taken back whole or stays. Each operation is as
-  /// ``undo()`` would take it back, the last first; what others, or other actions of this device, wrote
-  /// in between stays.
+  /// ``undo()`` would take it back, the last first; what others, or other actions of this device,
+  /// wrote in between stays.
   ///
-  /// Cost: that of ``undo()`` for each operation that is taken back; and where the last one names an
-  /// action, a look at every operation of this device that can still be undone.
+  /// Cost: that of ``undo()`` for each operation that is taken back; and where the last one names
+  /// an action, a look at every operation of this device that can still be undone.
   ///
-  /// - Parameter action: names the action that an operation with these rows is a part of, `nil` for one
-  ///   that is an action by itself. Called in the transaction, before anything of that operation is
-  ///   taken back; it writes nothing.
+  /// - Parameter action: names the action that an operation with these rows is a part of, `nil` for
+  ///   one that is an action by itself. Called in the transaction, before anything of that
+  ///   operation is taken back; it writes nothing.
   /// - Returns: what was taken back, the last first; empty when the log has no further operation of
   ///   this device.
   /// - Throws: as ``undo()``, and what `action` throws, with nothing taken back.

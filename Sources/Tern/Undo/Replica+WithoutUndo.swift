@@ -3,8 +3,8 @@ import TernCore
 import TernDatabase
 
 extension Replica {
-  /// Writes, in the caller's transaction, what the app does by itself: ``undo()`` passes it over, and
-  /// takes back what the person did before it.
+  /// Writes, in the caller's transaction, what the app does by itself: ``undo()`` passes it over,
+  /// and takes back what the person did before it.
   ///
   /// ```swift
   /// try await context.step("translate") {
@@ -16,9 +16,9 @@ extension Replica {
   /// }
   /// ```
   ///
-  /// What was written before, in this transaction or an earlier one, is sealed first, so that it stays
-  /// an operation that can be undone; what `body` writes is one of its own, that merges like any
-  /// other. Rows held aside that wait for it are looked at again by the next seal.
+  /// What was written before, in this transaction or an earlier one, is sealed first, so that it
+  /// stays an operation that can be undone; what `body` writes is one of its own, that merges like
+  /// any other. Rows held aside that wait for it are looked at again by the next seal.
   ///
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws, with nothing of it written, also where the transaction goes on;

@@ -43,8 +43,8 @@ struct RowBefore {
     }
   }
 
-  /// The latest value of a column that the last writer decides, if the log holds all that was written
-  /// after `time`; otherwise a later one may be missing.
+  /// The latest value of a column that the last writer decides, if the log holds all that was
+  /// written after `time`; otherwise a later one may be missing.
   func latest(_ target: Int, after time: HybridTime) -> Value? {
     latest[target].flatMap { $0.stamp.time > time ? $0.value : nil }
   }

@@ -2,9 +2,10 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// Takes back what one own operation did, by writes like any other, inside the caller's transaction.
+/// Takes back what one own operation did, by writes like any other, inside
+/// the caller's transaction.
 final class UndoPass {
-  private let transaction: StoreTransaction
+  let transaction: StoreTransaction
   private let target: UndoTarget
   private var order: [StrayWatch.RowID] = []
   private var changes: [StrayWatch.RowID: [LoggedChange]] = [:]
@@ -35,10 +36,9 @@ final class UndoPass {
     try transaction.db.execute(sql: "PRAGMA defer_foreign_keys = ON")
     // A cascade must not look like somebody else's delete, so all is decided before anything goes.
     let rows = try order.map(row)
-    let plans = rows.map { $0.plan() }
-    for (row, plan) in zip(rows, plans).reversed() {
-      if let write = plan.write { try run(write, row) }
-    }
+    var plans = rows.map { $0.plan() }
+    try keepParents(rows, &plans)
+    try write(zip(rows, plans).reversed().compactMap { row, plan in plan.write.map { ($0, row) } })
     return UndoneOperation(
       sequence: target.sequence, time: target.stamp.time, rows: plans.map(\.report))
   }
@@ -102,26 +102,5 @@ final class UndoPass {
       isHeld: try transaction.isHeld(id.table, id.key),
       kept: try transaction.storedContent(in: .kept, id.table, id.key), trimmedTime: trimmedTime,
       target: target, authors: transaction.authors)
-  }
-
-  private func run(_ write: UndoRow.Write, _ row: UndoRow) throws {
-    let statement: FastStatement
-    var values: [Value] = []
-    switch write {
-    case .delete: statement = try transaction.statement(row.sql.delete)
-    case .update(let content), .insert(let content):
-      let names = content.keys.sorted()
-      values = names.map { content[$0]! }
-      if case .update = write {
-        statement = try transaction.statement(row.sql.update(names))
-      } else {
-        statement = try transaction.statement(row.sql.upsert(names))
-      }
-    }
-    for (index, value) in (row.key + values).enumerated() {
-      statement.bind(Int32(index + 1), copy: value)
-    }
-    try transaction.withoutCounting(row.sql) { try statement.run() }
-    try transaction.notifyWrite(to: row.sql.shape)
   }
 }

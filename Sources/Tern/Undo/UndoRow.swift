@@ -29,7 +29,12 @@ struct UndoRow {
   private var shape: TableShape { sql.shape }
   private var isTrimmed: Bool { trimmedTime > .zero }
 
-  func plan() -> (write: Write?, report: UndoneOperation.Row) {
+  typealias Plan = (write: Write?, report: UndoneOperation.Row)
+
+  /// To leave it as it is, because of what came since.
+  var left: Plan { leave(changes.flatMap(\.columns), .changedSince) }
+
+  func plan() -> Plan {
     if changes.last?.kind == .delete { return bringBack() }
     let written = changes.flatMap(\.columns)
     guard let state, let shown, state.isPresent, isSameRow(state) else {
@@ -81,7 +86,7 @@ struct UndoRow {
   private func restore(
     _ written: [(target: Int, content: LoggedChange.Content)], _ state: RowState,
     _ shown: [String: Value]
-  ) -> (write: Write?, report: UndoneOperation.Row) {
+  ) -> Plan {
     var content: [String: Value] = [:]
     var left: [String: UndoneOperation.Reason] = [:]
     for (column, written) in written {
@@ -133,7 +138,7 @@ struct UndoRow {
 
   // MARK: - Whole rows
 
-  private func bringBack() -> (write: Write?, report: UndoneOperation.Row) {
+  private func bringBack() -> Plan {
     let all = shape.columns.indices
     guard let state, isDeleted(state) else {
       return leave(all.map { ($0, .value(.null)) }, .changedSince)
@@ -155,8 +160,8 @@ struct UndoRow {
     return (.insert(content), report(.broughtBack, columns: Set(content.keys), left: left))
   }
 
-  /// Brings a column of what is kept to what it was before the operation, which may have written it and
-  /// then deleted the row.
+  /// Brings a column of what is kept to what it was before the operation, which may have written it
+  /// and then deleted the row.
   ///
   /// - Returns: whether that is known; otherwise it is as it stood last.
   private func takeBack(
@@ -189,7 +194,7 @@ struct UndoRow {
 
   private func leave(
     _ columns: [(target: Int, content: LoggedChange.Content)], _ reason: UndoneOperation.Reason
-  ) -> (write: Write?, report: UndoneOperation.Row) {
+  ) -> Plan {
     let left = Dictionary(columns.map { (name($0.target), reason) }) { first, _ in first }
     return (nil, report(.left, columns: [], left: left))
   }

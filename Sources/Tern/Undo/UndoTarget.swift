@@ -49,18 +49,22 @@ struct UndoSearch {
   /// - Returns: `nil` where the log has no further one.
   mutating func next(in transaction: StoreTransaction) throws -> UndoTarget? {
     while last > 0 {
+      // Of what is passed over nothing is kept: a table that began to sync can be one large group.
+      let isUndo = try transaction.undoMark(of: last)
       var operations: [SyncOperation] = []
+      var time: HybridTime?
       var first = last
       while let operation = try transaction.operation(LogID(author: 0, sequence: first)) {
-        if !operations.isEmpty, !operation.envelope.continues { break }
-        operations.insert(operation, at: 0)
+        if time != nil, !operation.envelope.continues { break }
+        time = time ?? operation.envelope.time
+        if isUndo == nil { operations.insert(operation, at: 0) }
         first -= 1
         if first == 0 { break }
       }
-      guard let time = operations.last?.envelope.time else { return nil }
+      guard let time else { return nil }
       let sequences = first + 1...last
       last = first
-      guard let isUndo = try transaction.undoMark(of: sequences.upperBound) else {
+      guard let isUndo else {
         return UndoTarget(
           group: LogGroup(author: 0, sequences: sequences), operations: operations,
           stamp: Stamp(time: time, author: 0), undoTimes: undoTimes)

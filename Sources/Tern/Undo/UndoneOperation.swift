@@ -25,14 +25,14 @@ public struct UndoneOperation: Hashable, Sendable {
     public let action: Action
     /// Columns that were written now.
     public let columns: Set<String>
-    /// Columns that the operation had written and that stay as they are; of a row that came back, those
-    /// that are not known to be what they were before.
+    /// Columns that the operation had written and that stay as they are; of a row that came back,
+    /// those that are not known to be what they were before.
     public let left: [String: Reason]
   }
 
   /// Why a column was left alone.
   public enum Reason: String, Hashable, Sendable {
-    /// Somebody wrote it, or the row, since.
+    /// Somebody wrote it, or the row, since, or a row that refers to it.
     case changedSince
     /// A greater or lesser value stays by its rule, whatever is written now.
     case extreme
@@ -40,5 +40,16 @@ public struct UndoneOperation: Hashable, Sendable {
     case forgotten
     /// The row is in the state and not in its table.
     case heldAside
+  }
+}
+
+extension UndoneOperation.Reason: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .changedSince: "written since"
+    case .extreme: "a greater or lesser value stays"
+    case .forgotten: "what it was before is not known"
+    case .heldAside: "the row is not in its table"
+    }
   }
 }

@@ -12,8 +12,9 @@ extension JobWorker {
   ///
   /// - Parameters:
   ///   - concurrency: how many jobs run at the same time; 4 unless told.
-  ///   - path: what is known of the network: whether a broken exchange counts, when to try again, and
-  ///     whether what a job requires is there. What the system says, ``SystemPath/shared``, unless told.
+  ///   - path: what is known of the network: whether a broken exchange counts, when to try again,
+  ///     and whether what a job requires is there. What the system says,
+  ///     ``SystemPath/shared``, unless told.
   ///   - transfers: what carries uploads on; one for each queue. None unless told.
   ///   - register: names the handlers.
   public init(

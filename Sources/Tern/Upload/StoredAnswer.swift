@@ -29,8 +29,8 @@ struct StoredAnswer: Codable {
     }
   }
 
-  /// - Parameter limit: of what is stored; an answer that is longer is none, or one without a body where that
-  ///   is but the reason of its status.
+  /// - Parameter limit: of what is stored; an answer that is longer is none, or one without a body
+  ///   where that is but the reason of its status.
   init(_ answer: TransferAnswer, limit: Int) {
     self.init(answer)
     let count = encoded.count

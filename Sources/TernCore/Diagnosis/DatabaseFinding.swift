@@ -10,8 +10,8 @@ public struct DatabaseFinding: Hashable, Sendable, Codable {
   public var grade: Grade
   /// What was looked at; stable, for programs.
   public var check: String
-  /// The promise that it is about: `INV-01` to `INV-12`, as `Docs/Invariants.md` has them.
-  public var invariant: String
+  /// The promise that it is about; in JSON its id, `INV-01` to `INV-12`.
+  public var invariant: Invariant
   public var place: Place
   /// In a sentence, without the app's values; a key can stand in ``place``.
   public var what: String
@@ -28,15 +28,15 @@ public struct DatabaseFinding: Hashable, Sendable, Codable {
     /// As SQL writes its values, separated by commas.
     public var key: String?
     public var column: String?
-    /// Of an operation, as 32 hexadecimal digits.
-    public var author: String?
+    /// Of an operation.
+    public var author: ReplicaID?
     public var sequence: UInt64?
     /// Of a remote, a job, a file, a place in a space or a snapshot: what it is known by.
     public var name: String?
 
     public init(
       replica: String? = nil, space: String? = nil, table: String? = nil, key: String? = nil,
-      column: String? = nil, author: String? = nil, sequence: UInt64? = nil, name: String? = nil
+      column: String? = nil, author: ReplicaID? = nil, sequence: UInt64? = nil, name: String? = nil
     ) {
       (self.replica, self.space) = (replica, space)
       (self.table, self.key, self.column) = (table, key, column)

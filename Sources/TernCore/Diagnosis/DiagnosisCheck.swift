@@ -110,33 +110,34 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  package var invariant: String {
+  package var invariant: Invariant {
     switch self {
     case .references, .catalogue, .stateDamaged, .stateForm, .rowMissing, .rowUnwanted,
       .columnDiffers, .writtenDiffers, .heldStray, .heldStands, .held, .keptStray, .unchecked,
       .stateReport, .stateDisputed:
-      "INV-01"
+      .convergence
     case .integrity, .storeTable, .tableGone, .tableChanged, .columnGone, .triggerMissing,
       .triggerStale, .triggerLeft, .notes, .rowUnsynced:
-      "INV-02"
+      .localWritesStay
     case .serverTable, .space, .positionGap, .positionBeyond, .operationDigest, .operationLost,
       .operationGap, .head, .snapshotPart:
-      "INV-03"
-    case .jobPart, .jobFileMissing, .jobAbandoned: "INV-04"
+      .acknowledgedIsStored
+    case .jobPart, .jobFileMissing, .jobAbandoned: .effectsHappenOnce
     case .authors, .cursor, .fork, .logGap, .logBeyond, .asideLost, .deferredLost, .deferredKnown,
       .stateAhead, .epoch, .operationChain, .snapshotCursor:
-      "INV-05"
+      .cursorFollowsState
     case .logDamaged, .logMismatch, .logGroup, .logBody, .leftoverParts, .operationDamaged,
       .operationMismatch, .groupOpen, .snapshotUpload:
-      "INV-06"
-    case .inbox, .splice, .orderText, .orderDouble: "INV-07"
-    case .sharedTable, .token: "INV-08"
+      .operationsAreAtomic
+    case .inbox, .splice, .orderText, .orderDouble: .intentSurvives
+    case .sharedTable, .token: .spacesAreApart
     case .newerFormat, .olderFormat, .aside, .deferred, .jobState, .jobStuck, .gateClosed,
       .gateForever, .serverFormat:
-      "INV-09"
-    case .largeRows, .orderLong, .jobCount, .jobFileLeft, .operationLeft, .snapshotDropped: "INV-10"
-    case .identity, .copied, .clock, .logTime, .operationTime: "INV-11"
-    case .base, .trimmedLost, .snapshotHeads, .lease, .leaseBehind, .mark: "INV-12"
+      .drains
+    case .largeRows, .orderLong, .jobCount, .jobFileLeft, .operationLeft, .snapshotDropped:
+      .limitsHold
+    case .identity, .copied, .clock, .logTime, .operationTime: .timesIncrease
+    case .base, .trimmedLost, .snapshotHeads, .lease, .leaseBehind, .mark: .compactionIsUnseen
     }
   }
 }

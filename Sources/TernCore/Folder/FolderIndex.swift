@@ -151,6 +151,10 @@ package struct FolderIndex: Sendable {
     authors[replica]?.record(sequence)?.place
   }
 
+  package func time(_ replica: ReplicaID, _ sequence: UInt64) -> HybridTime? {
+    authors[replica]?.record(sequence)?.time
+  }
+
   package func holds(_ operation: SyncOperation) -> Bool {
     let envelope = operation.envelope
     return authors[envelope.replica]?.record(envelope.sequence)?.digest == Record.digest(operation)

@@ -61,3 +61,20 @@ extension ReplicaID: CustomStringConvertible {
     }.joined()
   }
 }
+
+extension ReplicaID: Codable {
+  /// From the 32 hexadecimal digits of its ``description``.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let id = try Self(container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "a replica's id has 32 hexadecimal digits")
+    }
+    self = id
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}

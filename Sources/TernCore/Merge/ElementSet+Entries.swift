@@ -1,7 +1,7 @@
 /// Entries in the order of their elements, each element once.
 ///
-/// A change is taken in by one pass for all of its elements: one after another, each would move what stands
-/// behind it. Generic, so that a test counts what is moved.
+/// A change is taken in by one pass for all of its elements: one after another, each would move
+/// what stands behind it. Generic, so that a test counts what is moved.
 extension RandomAccessCollection
 where
   Self: MutableCollection & RangeReplaceableCollection, Element == ElementSet.Entry, Index == Int
@@ -46,7 +46,8 @@ where
     self = merged
   }
 
-  /// Takes out what removals cover of their elements' additions, and the entries of which none is left.
+  /// Takes out what removals cover of their elements' additions, and the entries of which
+  /// none is left.
   ///
   /// - Returns: whether an entry went.
   package mutating func remove(_ removals: [ElementSet.Entry]) -> Bool {

@@ -35,8 +35,8 @@ extension ElementSet {
 
   /// An element in the one form that equal elements share; `nil` for what a set cannot hold.
   ///
-  /// Whole numbers are integers, and bytes that are no UTF-8 become U+FFFD. SQLite's JSON ends a text
-  /// at its first NUL.
+  /// Whole numbers are integers, and bytes that are no UTF-8 become U+FFFD. SQLite's JSON ends a
+  /// text at its first NUL.
   package static func element(_ value: Value) -> Value? {
     switch value {
     case .integer: value

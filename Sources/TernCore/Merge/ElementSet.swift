@@ -51,7 +51,8 @@ package struct ElementSet: Hashable, Sendable {
 
   /// What makes this set hold exactly `elements`; `nil` when it does.
   ///
-  /// - Parameter isComplete: whether what is missing from `elements` was taken out, and not unknown.
+  /// - Parameter isComplete: whether what is missing from `elements` was taken out,
+  ///   and not unknown.
   package func change(to elements: [Value], isComplete: Bool = true) -> SetChange? {
     let wanted = Set(elements)
     let present = Set(self.elements)

@@ -1,9 +1,9 @@
 extension RowState {
-  /// What is wrong with the form of a state that was read from a file, or `nil` where a merge could have
-  /// written it.
+  /// What is wrong with the form of a state that was read from a file, or `nil` where a merge could
+  /// have written it.
   ///
-  /// A column that an upgrade replayed may say in a cell what the row's stamp says; states are compared by
-  /// what they mean (INV-01).
+  /// A column that an upgrade replayed may say in a cell what the row's stamp says; states are
+  /// compared by what they mean (INV-01).
   ///
   /// - Parameter kinds: of every column that the table ever had, by id.
   package func formError(_ kinds: [MergeRule.Kind], deletes: DeleteRule, authors: Authors)

@@ -43,11 +43,11 @@ package enum RowEffect: Hashable, Sendable {
 extension RowState {
   /// Merges the row's part of a change: its life and, for a delete, its stamp.
   ///
-  /// Where the table keeps what is deleted, no effect is `.ends`: ``settle(_:after:authors:)`` decides
-  /// when the columns are merged.
+  /// Where the table keeps what is deleted, no effect is `.ends`: ``settle(_:after:authors:)``
+  /// decides when the columns are merged.
   ///
-  /// Columns follow through ``mergeColumn(_:rule:value:stamp:turn:authors:)`` unless the effect is `.beaten`,
-  /// and then ``finishInsert(_:rules:carried:authors:)`` for an insert.
+  /// Columns follow through ``mergeColumn(_:rule:value:stamp:turn:authors:)`` unless the effect is
+  /// `.beaten`, and then ``finishInsert(_:rules:authors:)`` for an insert.
   package mutating func begin(
     _ change: RowChange, deletes: DeleteRule = .deleteWins, authors: Authors
   ) -> RowEffect {

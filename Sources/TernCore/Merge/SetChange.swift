@@ -131,7 +131,8 @@ extension ByteReader {
     return count
   }
 
-  /// A text in UTF-8 or a number; a whole one is an integer, so that equal elements are equal bytes.
+  /// A text in UTF-8 or a number; a whole one is an integer, so that equal elements
+  /// are equal bytes.
   private mutating func element() throws(WireError) -> Value {
     switch try value("set element").value {
     case .integer(let number): return .integer(number)

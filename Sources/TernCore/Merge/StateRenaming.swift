@@ -1,15 +1,16 @@
 /// What ``Renaming`` does to a state that holds the renamed operations already.
 ///
-/// The order of any two writes stays: times do, and the new id is the next one behind the old one, so that
-/// what won, and what stands before what, is the same under both. Nothing that anybody else wrote may
-/// name one of the renamed operations.
+/// The order of any two writes stays: times do, and the new id is the next one behind the old one,
+/// so that what won, and what stands before what, is the same under both. Nothing that anybody else
+/// wrote may name one of the renamed operations.
 package struct StateRenaming: Hashable, Sendable {
   package let renaming: Renaming
   /// Of the last operation that stays the old one's.
   package let time: HybridTime
   /// The old id's new index; the new one's is 0.
   package let former: UInt32
-  /// Whether there is any operation to rename. Where there is none, a number after the last is another copy's.
+  /// Whether there is any operation to rename. Where there is none, a number after the last
+  /// is another copy's.
   package let isAny: Bool
 
   package init(_ renaming: Renaming, time: HybridTime, former: UInt32, isAny: Bool) {
@@ -86,10 +87,11 @@ package struct StateRenaming: Hashable, Sendable {
     state.setPresence(presence)
   }
 
-  /// The same where nobody knows any more which one it was, or whether there is one: up to that number.
+  /// The same where nobody knows any more which one it was, or whether there is one: up
+  /// to that number.
   ///
-  /// What this replica deletes covers it. A delete of somebody else's that covers what the new id wrote has
-  /// seen it too, because every remote had it before.
+  /// What this replica deletes covers it. A delete of somebody else's that covers what the new id
+  /// wrote has seen it too, because every remote had it before.
   package func noteAny(upTo sequence: UInt64, in state: inout RowState) {
     guard lacksWrite(state), var presence = state.presence else { return }
     presence.writes[former] = sequence

@@ -11,11 +11,11 @@ public struct NetworkPath: Hashable, Sendable {
   public var isExpensive: Bool
   /// The person wants little to be sent, as far as the system says so: Apple's Low Data Mode.
   public var isConstrained: Bool
-  /// Somebody on the way answers in the place of servers: a portal that wants a person to sign in. There
-  /// is no route then.
+  /// Somebody on the way answers in the place of servers: a portal that wants a person to sign in.
+  /// There is no route then.
   public var isCaptive: Bool
-  /// There is no route because requests found none, and not because the system says so: only another
-  /// request can find out that there is one again.
+  /// There is no route because requests found none, and not because the system says so: only
+  /// another request can find out that there is one again.
   public var isDoubted: Bool
 
   /// Whether a request may find a way: the system says so, whatever became of others.
@@ -34,14 +34,15 @@ public struct NetworkPath: Hashable, Sendable {
   }
 }
 
-/// Tells of the network's changes: by rtnetlink on Linux, from a script in tests.
+/// Tells of the network's changes: by rtnetlink on Linux, `NWPathMonitor` on Apple platforms, a
+/// script in tests.
 public protocol NetworkPathSource: Sendable {
   /// What is known now.
   var path: NetworkPath { get }
 
-  /// Whether what an app knows by a name, an origin for example, may be reached over that path. Who has
-  /// no means to know says what it knows of the path, as the default does; what it says changes with
-  /// the path's generation alone.
+  /// Whether what an app knows by a name, an origin for example, may be reached over that path. Who
+  /// has no means to know says what it knows of the path, as the default does; what it says changes
+  /// with the path's generation alone.
   func mayReach(_ endpoint: String) -> Bool
 
   /// What is known now, and then what it becomes; a slow reader gets the newest only. Ends when its

@@ -42,8 +42,8 @@ package final class PathRelay: Sendable {
       guard var path = next(state.path) else { return }
       path.generation = state.path.generation + 1
       state.path = path
-      // Inside the lock, so that no reader gets an older path after a newer one; in the order in which
-      // they came, so that a simulation repeats.
+      // Inside the lock, so that no reader gets an older path after a newer one; in the order in
+      // which they came, so that a simulation repeats.
       for (_, reader) in state.readers.sorted(by: { $0.key < $1.key }) { reader.yield(state.path) }
     }
   }

@@ -1,8 +1,8 @@
 /// A batch's operations one behind the other. One that follows its author's last one in the batch
 /// stands without what it has in common with that.
 ///
-/// Between the digits of random keys nothing is left for a compressor but what it has seen before, and
-/// each place where it has to begin anew costs two bytes or more; author, sequence and time
+/// Between the digits of random keys nothing is left for a compressor but what it has seen before,
+/// and each place where it has to begin anew costs two bytes or more; author, sequence and time
 /// make it do so three times an operation.
 package enum BatchContent {
   /// What an author's last operation in the batch says of the next one.

@@ -39,8 +39,8 @@ package enum BodyLimit {
   package static let columns = 2000
   package static let keyColumns = 64
   /// The greatest life that travels. Half of what fits, so that a row which a peer brought there
-  /// has a next life all the same; that one stays on its device, with ``SyncOperation/Limit/rowBytes``'s
-  /// rows.
+  /// has a next life all the same; that one stays on its device, with
+  /// ``SyncOperation/Limit/rowBytes``'s rows.
   package static let life = UInt32.max >> 1
 }
 
@@ -86,8 +86,9 @@ package struct BodyRow {
 
 /// Reads a body block by block and row by row, without copying values.
 ///
-/// A body names a table once, and changes a set or a text of a row once in a life: the elements of two
-/// changes would share their ids, and what they make would depend on the way by which they came.
+/// A body names a table once, and changes a set or a text of a row once in a life: the elements of
+/// two changes would share their ids, and what they make would depend on the way by
+/// which they came.
 package struct BodyReader {
   private var reader: ByteReader
   /// Tables that were named, by folded name.
@@ -189,8 +190,8 @@ package struct BodyReader {
   }
 
   /// A counter's difference is a number. One beyond 64 bits is for counters, and for rules that
-  /// this version does not know. A set's or a text's change is read here and again where it is merged, so that
-  /// no row before it is merged in vain.
+  /// this version does not know. A set's or a text's change is read here and again where it is
+  /// merged, so that no row before it is merged in vain.
   private mutating func readValue(of column: BodyBlock.Column) throws(WireError) -> WireValue {
     let value = try reader.value("value")
     if column.rule == MergeRule.Kind.counter.rawValue {

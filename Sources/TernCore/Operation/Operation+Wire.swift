@@ -73,8 +73,8 @@ extension SyncOperation {
     return (envelope, reader.offset)
   }
 
-  /// Where in ``bytes`` what follows the time begins: behind two bytes, the author, and a sequence in
-  /// sevens of bits.
+  /// Where in ``bytes`` what follows the time begins: behind two bytes, the author, and a sequence
+  /// in sevens of bits.
   var timeEnd: Int {
     2 + 16 + (UInt64.bitWidth - envelope.sequence.leadingZeroBitCount + 6) / 7 + 8
   }

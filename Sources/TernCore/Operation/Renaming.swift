@@ -1,7 +1,7 @@
 /// What a replica wrote after some number, as another replica's, which begins at 1.
 ///
-/// Everything that names one of those operations names the new one: a delete the writes that its author
-/// had seen, a set's removal the additions, a text's edit the elements.
+/// Everything that names one of those operations names the new one: a delete the writes that its
+/// author had seen, a set's removal the additions, a text's edit the elements.
 package struct Renaming: Hashable, Sendable {
   package let old: ReplicaID
   package let new: ReplicaID
@@ -37,8 +37,8 @@ package struct Renaming: Hashable, Sendable {
 
   /// One of the operations, which all are the old one's after ``last``.
   ///
-  /// - Parameter seen: what the old one had said by then that it had seen. The new one says it with its
-  ///   first, and the old one's own besides.
+  /// - Parameter seen: what the old one had said by then that it had seen. The new one says it with
+  ///   its first, and the old one's own besides.
   /// - Throws: ``WireError`` for a body that cannot be read.
   package func renamed(_ operation: SyncOperation, seen: VersionVector) throws -> SyncOperation {
     precondition(operation.envelope.replica == old && operation.envelope.sequence > last)

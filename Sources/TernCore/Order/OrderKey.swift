@@ -5,11 +5,11 @@
 ///
 /// A key is a path of numbers and a random tail: `V.k3XbQ0`. A number takes more characters the
 /// further it is from the middle, and what is placed between two neighbouring numbers gets a number
-/// behind the lesser one. Rows added at an end, or each behind the last, so take keys that grow with
-/// the logarithm of their count.
+/// behind the lesser one. Rows added at an end, or each behind the last, so take keys that grow
+/// with the logarithm of their count.
 ///
-/// - Source: paths of numbers are those of Weiss, Urso and Molli, "Logoot" (2009); numbers of either
-///   sign, of any length at every level, and the one tail that ends a path are ours.
+/// - Source: paths of numbers are those of Weiss, Urso and Molli, "Logoot" (2009); numbers of
+///   either sign, of any length at every level, and the one tail that ends a path are ours.
 public struct OrderKey: Hashable, Sendable {
   package let bytes: [UInt8]
 
@@ -36,8 +36,8 @@ public struct OrderKey: Hashable, Sendable {
   /// A part of a key. In this order a tail sorts before every number.
   enum Part: Hashable {
     case number(Int)
-    /// Ends the path of what was placed; what is placed right behind it follows. Its characters, the
-    /// first in the highest byte.
+    /// Ends the path of what was placed; what is placed right behind it follows. Its characters,
+    /// the first in the highest byte.
     case tail(UInt64)
   }
 

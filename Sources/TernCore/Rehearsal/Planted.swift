@@ -62,6 +62,12 @@ package enum Planted: String, CaseIterable, Sendable {
   case syncRetryAtOnce
   /// A loaded snapshot takes what lost before out of the inbox.
   case snapshotForgetsInbox
+  /// What is appended to a shared folder is acknowledged before it is synced.
+  case appendUnsynced
+  /// What is appended stands behind what a dead writer left, and not in its place.
+  case tornTailKept
+  /// A cursor passes what a folder has and can't be read.
+  case unreadPassed
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -117,6 +123,7 @@ package enum Planted: String, CaseIterable, Sendable {
     .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
     .coversUnseen, .removalClaimsUnseen, .editBeaten, .syncRetryAtOnce, .snapshotForgetsInbox,
+    .appendUnsynced, .tornTailKept, .unreadPassed,
   ]
   package static let ofJobs: [Planted] =
     [

@@ -8,9 +8,10 @@ public struct RemoteError: Error, Hashable, Sendable {
       self.rawValue = rawValue
     }
 
-    /// No answer came: no network, no server, a cut connection, a deadline. Try again.
+    /// No answer came: no network, no server, a cut connection, a timeout. Try again.
     public static let unreachable = Code(rawValue: "unreachable")
-    /// Not the remote's: its URL is none that can be asked, without a scheme for example. Correct it.
+    /// Not the remote's: its URL is none that can be asked, without a scheme for
+    /// example. Correct it.
     public static let invalidAddress = Code(rawValue: "invalid-address")
     /// The remote is overloaded or shutting down. Try again, after ``RemoteError/retryAfter``.
     public static let unavailable = Code(rawValue: "unavailable")
@@ -42,17 +43,34 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let snapshotsUnsupported = Code(rawValue: "snapshots-unsupported")
     /// The space grew since, or the report is of another history: greet again.
     public static let stateSuperseded = Code(rawValue: "state-superseded")
-    /// Not the remote's: another replica with the same operations has another state (INV-01), and no
-    /// snapshot has made the two equal yet.
+    /// Not the remote's: another replica with the same operations has another state (INV-01), and
+    /// no snapshot has made the two equal yet.
     public static let stateDiffers = Code(rawValue: "state-differs")
+    /// There is nothing at the URL: correct it.
+    public static let notFound = Code(rawValue: "not-found")
+    /// The path takes other methods: the server is of another version, or none of Tern's.
+    public static let methodNotAllowed = Code(rawValue: "method-not-allowed")
     /// The remote could not read the request.
     public static let malformed = Code(rawValue: "malformed")
+    /// What was sent is of a newer version than the remote knows: wait for its update.
+    public static let unsupportedVersion = Code(rawValue: "unsupported-version")
+    /// The body is of another content type than the remote takes.
+    public static let unsupportedMediaType = Code(rawValue: "unsupported-media-type")
     /// The request is over one of the remote's limits.
     public static let tooLarge = Code(rawValue: "too-large")
+    /// The remote has as many spaces as it may: use one that is there, or another server.
+    public static let tooManySpaces = Code(rawValue: "too-many-spaces")
+    /// As many replicas have written into the space as may: new ones need another.
+    public static let tooManyReplicas = Code(rawValue: "too-many-replicas")
     /// Not the remote's: this device's database failed, or what came cannot be merged.
     public static let local = Code(rawValue: "local")
-    /// Not the remote's: another connection had this device's database, or the app suspended or interrupted
-    /// it. Try again.
+    /// Not the remote's: it holds operations under this replica's id that this database never made,
+    /// because it is a copy or was restored, and a new id is not safe.
+    public static let foreignOwn = Code(rawValue: "foreign-own")
+    /// Not the remote's: its snapshot cannot be loaded here, as where a newer app made it.
+    public static let snapshotUnloadable = Code(rawValue: "snapshot-unloadable")
+    /// Not the remote's: another connection had this device's database, or the app suspended or
+    /// interrupted it. Try again.
     public static let busy = Code(rawValue: "busy")
     /// The answer was none that this protocol knows.
     public static let unexpectedAnswer = Code(rawValue: "unexpected-answer")
@@ -87,6 +105,23 @@ public struct RemoteError: Error, Hashable, Sendable {
   }
 }
 
+extension RemoteError: AdvisingError {
+  /// What it says to a job that syncs.
+  public var advice: FailureAdvice {
+    switch code {
+    case .unreachable, .busy: .unreachable
+    // Without a time it may be the disk that is full, which no silence mends.
+    case .unavailable: retryAfter.map { .limited(delay: $0) } ?? .failed
+    case .unexpectedAnswer: .failed
+    default: .permanent
+    }
+  }
+}
+
 extension RemoteError: CustomStringConvertible {
   public var description: String { "\(message) (\(code.rawValue))" }
+}
+
+extension RemoteError.Code: CustomStringConvertible {
+  public var description: String { rawValue }
 }

@@ -23,8 +23,8 @@ public struct RemoteSnapshot: Hashable, Sendable {
   }
 }
 
-/// The last operation of one replica that a snapshot holds; of a group in fragments, its end, or, where the
-/// remote has no more of it either, the last fragment.
+/// The last operation of one replica that a snapshot holds; of a group in fragments, its end, or,
+/// where the remote has no more of it either, the last fragment.
 public struct SnapshotHead: Hashable, Sendable {
   public var sequence: UInt64
   public var time: HybridTime
@@ -43,8 +43,8 @@ public struct SnapshotOffer: Hashable, Sendable {
   public var key: String
   /// How many parts there are, at least 1.
   public var parts: Int
-  /// Up to where the snapshot holds every operation of the space; `nil` is the beginning, which only
-  /// a base can have.
+  /// Up to where the snapshot holds every operation of the space; `nil` is the beginning, which
+  /// only a base can have.
   public var cursor: RemoteCursor?
   /// Of every replica, the last operation in the snapshot.
   public var heads: [ReplicaID: SnapshotHead]

@@ -18,8 +18,8 @@ public struct StateReport: Hashable, Sendable {
   public var replica: ReplicaID
   /// Everything before it, and nothing else, is in the state.
   public var cursor: RemoteCursor
-  /// Of how many operations of each replica the state holds: a copy of a database that has not found
-  /// out that it is one passes over what the other wrote under its id.
+  /// Of how many operations of each replica the state holds: a copy of a database that has not
+  /// found out that it is one passes over what the other wrote under its id.
   public var operations: UInt64
   /// Whether the state was loaded from a snapshot, because it differed before: it then takes the
   /// place of one that was not.
@@ -75,7 +75,8 @@ package struct StateComparison: Hashable, Sendable, Codable {
   }
 }
 
-/// As it travels and as a server keeps it: numbers in hexadecimal, since JSON's are exact up to 2⁵³.
+/// As it travels and as a server keeps it: numbers in hexadecimal, since JSON's are exact
+/// up to 2⁵³.
 extension StateReport: Codable {
   private enum CodingKeys: String, CodingKey {
     case replica, cursor, operations, repaired, tables

@@ -6,7 +6,7 @@ public struct RetryPolicy: Hashable, Sendable {
   public let jitter: RetryJitter
 
   /// - Parameter delays: none of them negative.
-  public init(delays: [Duration], jitter: RetryJitter = .none) {
+  public init(delays: [Duration], jitter: RetryJitter = .exact) {
     precondition(delays.allSatisfy { $0 >= .zero }, "a retry cannot wait a negative time")
     (self.delays, self.jitter) = (delays, jitter)
   }
@@ -19,7 +19,7 @@ public struct RetryPolicy: Hashable, Sendable {
 
   /// Waits that double from `base`, none longer than `limit`.
   public static func doubling(
-    from base: Duration, limit: Duration, times: Int, jitter: RetryJitter = .none
+    from base: Duration, limit: Duration, times: Int, jitter: RetryJitter = .exact
   ) -> RetryPolicy {
     RetryPolicy(
       delays: (0..<times).map { min(base * (1 << min($0, 20)), limit) }, jitter: jitter)
@@ -40,8 +40,8 @@ public struct RetryPolicy: Hashable, Sendable {
 ///
 /// - Source: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog (2015).
 public enum RetryJitter: Hashable, Sendable {
-  /// Nothing: the wait is exact.
-  case none
+  /// Nothing: the wait is as it is given.
+  case exact
   /// The second half of it.
   case equal
   /// All of it.
@@ -51,7 +51,7 @@ public enum RetryJitter: Hashable, Sendable {
   func wait(_ delay: Duration, draw: Double) -> Duration {
     let draw = min(max(draw, 0), 1)
     return switch self {
-    case .none: delay
+    case .exact: delay
     case .equal: delay / 2 + (delay - delay / 2) * draw
     case .full: delay * draw
     }

@@ -37,7 +37,7 @@ package struct SyncSession: Sendable {
     /// - Parameter refused: of what another one wrote.
     case leftSome(refused: RemoteError? = nil, jitter: Double = 0)
     /// It has all of this replica's own, and refused what another one wrote.
-    case hadNothingButRefused(RemoteError, jitter: Double)
+    case hadNothingButRefused(RemoteError, needsBase: Bool = false, jitter: Double)
     case didRestamp
     /// - Parameter withheld: why the remote gives everything but something.
     case pulled(VersionVector, hasMore: Bool, withheld: RemoteError? = nil, jitter: Double = 0)
@@ -53,8 +53,8 @@ package struct SyncSession: Sendable {
     /// ``Refusal/delay`` is over, of the refusal with that number.
     case mayAskAgain(Int)
     case waited
-    /// Before it has waited, or while there was nothing to do: the network changed, or somebody asked for a
-    /// sync now.
+    /// Before it has waited, or while there was nothing to do: the network changed, or somebody
+    /// asked for a sync now.
     case woken(isByNetwork: Bool)
     /// The event stream has lasted for a while.
     case streamHolds
@@ -80,56 +80,28 @@ package struct SyncSession: Sendable {
   }
 
   package private(set) var phase = Phase.greeting
-  /// What the remote is known to hold.
-  package private(set) var heads = VersionVector()
-  package private(set) var epoch = ""
+  private var greeted = Greeted()
   private var backoff: Backoff
-  /// The newest position that the remote has told of, and the one up to which all is pulled.
-  package private(set) var announced: UInt64 = 0
-  private var pulledUpTo: UInt64 = 0
-  /// Its position at the greeting. One that is less is of a remote that lost what it held then.
-  private var greetedAt: UInt64 = 0
   private var positionAtPull: UInt64 = 0
   private var restampsInARow = 0
   /// Since the greeting, or since all else had its turn.
   package private(set) var pushesInARow = 0
   private static let mostPushesInARow = 8
-  /// Whether what is written from now on has to wait until all else had its turn: who writes as fast as the
-  /// remote takes it would never pull.
+  /// Whether what is written from now on has to wait until all else had its turn: who writes as
+  /// fast as the remote takes it would never pull.
   package var hasPushedMany: Bool { pushesInARow >= Self.mostPushesInARow }
   /// Whether it listens, and has more to push all the same.
   package private(set) var leavesSome = false
   /// The cursor was forgotten, and no page has come since.
   private var isAtBeginning = false
-  /// Because the remote did not know it: once, until it had nothing more to give or there was a wait.
+  /// Because the remote did not know it: once, until it had nothing more to give or there
+  /// was a wait.
   private var hasForgotten = false
-  /// The remote became another since the greeting: it may have lost what it held then.
-  private var mustGreet = false
-  /// The remote's newest, and whether it would like a newer one.
-  private var snapshot: RemoteSnapshot?
-  private var wantsSnapshot = false
-  /// What was tried since the greeting, and is not tried again before the next.
-  private var loaded: String?
-  private var isBaseCut = false
   /// Whether the remote acknowledged a base, and nothing has shown since that it has it.
   private var hasGivenBase = false
-  /// Another replica's state at the greeting, and whether the remote would like to know this one's.
-  private var state: StateReport?
-  private var asksForState = false
-  private var isCompared = false
-  /// Whether the state here differed from another replica's, either of which may be right.
-  private var isDoubtful = false
-  /// Whether the remote would like to know the state here; one in doubt is no measure for others.
-  package var wantsState: Bool { asksForState && !isDoubtful }
-  /// The last with which a repair was tried.
-  package private(set) var triedSnapshot: String?
   private var isRepairing = false
   /// Whether a snapshot took the state's place, and no comparison was equal since.
   package private(set) var isRepaired = false
-  /// Whether there is a snapshot with which that was not tried.
-  package var canRepair: Bool { snapshot.map { $0.id != triedSnapshot } ?? false }
-  /// Everything else goes on beside it, until all begins again.
-  package private(set) var refusal: Refusal?
   private var refusals = 0
 
   /// What the remote does not take, or does not give.
@@ -149,22 +121,25 @@ package struct SyncSession: Sendable {
 
   package var firstAction: Action { .greet }
 
+  /// What the remote is known to hold.
+  package var heads: VersionVector { greeted.heads }
+  package var epoch: String { greeted.epoch }
+  /// The newest position that the remote has told of.
+  package var announced: UInt64 { greeted.announced }
+  /// Whether the remote would like to know the state here; one in doubt is no measure for others.
+  package var wantsState: Bool { greeted.asksForState && !greeted.isDoubtful }
+  /// The last with which a repair was tried.
+  package var triedSnapshot: String? { greeted.triedSnapshot }
+  /// Whether there is a snapshot with which that was not tried.
+  package var canRepair: Bool { greeted.snapshot.map { $0.id != triedSnapshot } ?? false }
+  /// Everything else goes on beside it, until all begins again.
+  package var refusal: Refusal? { greeted.refusal }
+
   package mutating func handle(_ event: Event) -> Action {
     switch (phase, event) {
     case (_, .failed(let error, let jitter)): return fail(error, jitter)
     case (.greeting, .greeted(let greeting, let knownEpoch, let comparison)):
-      refusal = nil
-      mustGreet = false
-      heads = greeting.heads
-      epoch = greeting.epoch
-      announced = greeting.position
-      greetedAt = greeting.position
-      (snapshot, wantsSnapshot) = (greeting.snapshot, greeting.wantsSnapshot)
-      (loaded, isBaseCut) = (nil, false)
-      (state, asksForState, isCompared) = (greeting.state, greeting.wantsState, false)
-      isDoubtful = comparison.map { !$0.tables.isEmpty } ?? false
-      triedSnapshot = comparison?.snapshot
-      pulledUpTo = 0
+      greeted = Greeted(greeting, comparison)
       if let knownEpoch, knownEpoch != greeting.epoch {
         phase = .resetting
         return .resetCursor(epoch: greeting.epoch)
@@ -172,62 +147,74 @@ package struct SyncSession: Sendable {
       return push()
     case (.resetting, .didReset):
       isAtBeginning = true
-      return mustGreet ? greet() : push()
+      return greeted.mustGreetAgain ? greet() : push()
     case (.pushing, .didChangeID): return greet()
     case (.pushing, .pushed(let sent, let receipt)):
       restampsInARow = 0
       pushesInARow += 1
-      for (replica, sequence) in sent.sequences { heads[replica] = max(heads[replica], sequence) }
-      announced = max(announced, receipt.position)
+      for (replica, sequence) in sent.sequences {
+        greeted.heads[replica] = max(greeted.heads[replica], sequence)
+      }
+      greeted.announced = max(announced, receipt.position)
       return push()
     case (.pushing, .hadNothingToPush(let needsBase, let jitter)):
-      if announced > pulledUpTo { return pull() }
+      if announced > greeted.pulledUpTo { return pull() }
       return cutBase(needsBase, jitter) ?? compare() ?? cut() ?? listen()
     case (.pushing, .leftSome(let refused, let jitter)):
       if let refused { refuse(refused, isOfOwn: false, jitter) }
       leavesSome = true
       return pullOrListen()
     case (.loading, .loadedSnapshot):
-      if isRepairing { (isRepairing, isRepaired, isDoubtful) = (false, true, false) }
+      if isRepairing { (isRepairing, isRepaired, greeted.isDoubtful) = (false, true, false) }
       // The snapshot may be of a greeting from before the remote was restored, and its cursor too.
       isAtBeginning = false
       return pull()
     case (.cutting, .cutSnapshot):
-      hasGivenBase = isBaseCut
-      return isBaseCut ? greet() : push()
+      hasGivenBase = greeted.isBaseCut
+      return greeted.isBaseCut ? greet() : push()
     case (.comparing, .compared(let isEqual)):
-      if isEqual { (isDoubtful, isRepaired) = (false, false) }
+      if isEqual { (greeted.isDoubtful, isRepaired) = (false, false) }
       return push()
     case (.comparing, .differed(let error, let jitter)):
-      isDoubtful = true
+      greeted.isDoubtful = true
       if let repair = repair() { return repair }
       refuse(error, isOfOwn: false, jitter)
       return push()
-    case (.pushing, .hadNothingButRefused(let error, let jitter)):
+    case (.pushing, .hadNothingButRefused(let error, let needsBase, let jitter)):
       refuse(error, isOfOwn: false, jitter)
-      return pullOrListen()
+      if announced > greeted.pulledUpTo { return pull() }
+      return cutBase(needsBase, jitter) ?? listen()
     case (.restamping, .didRestamp): return push()
     case (.pulling, .pulled(let received, let hasMore, let withheld, let jitter)):
       isAtBeginning = false
       if let withheld { refuse(withheld, isOfOwn: false, jitter) }
       for (replica, sequence) in received.sequences {
-        heads[replica] = max(heads[replica], sequence)
+        greeted.heads[replica] = max(greeted.heads[replica], sequence)
       }
       if hasMore { return pull() }
-      pulledUpTo = max(pulledUpTo, positionAtPull)
+      greeted.pulledUpTo = max(greeted.pulledUpTo, positionAtPull)
       return pushOrListen()
+    default: return rouse(event)
+    }
+  }
+
+  /// The same while there is nothing to do, or a wait goes on.
+  private mutating func rouse(_ event: Event) -> Action {
+    switch (phase, event) {
     case (.listening, .localWrite):
       leavesSome = false
       return pushOrListen()
-    case (.listening, .remotePosition(let position)) where position < greetedAt: return greet()
+    case (.listening, .remotePosition(let position)) where position < greeted.position:
+      return greet()
     case (.listening, .remotePosition(let position)):
-      announced = max(announced, position)
+      greeted.announced = max(announced, position)
       return pullOrListen()
     case (.listening, .mayAskAgain(let number)):
       guard number == refusal?.number else { return .listen }
       return greet()
     case (.listening, .streamHolds):
-      // Only now is everything known to work: somebody on the way may let a stream begin and cut it at once.
+      // Only now is everything known to work: somebody on the way may let a stream begin and cut
+      // it at once.
       if refusal == nil { backoff.reset() }
       return .listen
     case (.listening, .woken(isByNetwork: true)):
@@ -253,10 +240,10 @@ package struct SyncSession: Sendable {
   private mutating func cutBase(_ isNeeded: Bool, _ jitter: Double) -> Action? {
     let wasGiven = hasGivenBase
     hasGivenBase = false
-    guard isNeeded, !isBaseCut else { return nil }
-    isBaseCut = true
+    guard isNeeded, !greeted.isBaseCut else { return nil }
+    greeted.isBaseCut = true
     if wasGiven {
-      wantsSnapshot = false
+      greeted.wantsSnapshot = false
       let error = RemoteError(
         .unexpectedAnswer,
         "the remote took a snapshot in place of the operations that it lacks, and lacks them still")
@@ -269,25 +256,25 @@ package struct SyncSession: Sendable {
 
   /// The same; not of a state that may be the wrong one.
   private mutating func cut() -> Action? {
-    guard wantsSnapshot, !isDoubtful else { return nil }
-    wantsSnapshot = false
+    guard greeted.wantsSnapshot, !greeted.isDoubtful else { return nil }
+    greeted.wantsSnapshot = false
     phase = .cutting
-    return .cutSnapshot(isBase: isBaseCut)
+    return .cutSnapshot(isBase: greeted.isBaseCut)
   }
 
   /// Once after each greeting: it costs a look at every row, too.
   private mutating func compare() -> Action? {
-    if isDoubtful, let repair = repair() { return repair }
-    guard state != nil || wantsState, !isCompared else { return nil }
-    isCompared = true
+    if greeted.isDoubtful, let repair = repair() { return repair }
+    guard greeted.state != nil || wantsState, !greeted.isCompared else { return nil }
+    greeted.isCompared = true
     phase = .comparing
-    return .compareState(state)
+    return .compareState(greeted.state)
   }
 
   /// Each snapshot is tried once: from an equal one comes an equal state.
   private mutating func repair() -> Action? {
-    guard canRepair, let snapshot else { return nil }
-    (triedSnapshot, isRepairing, isCompared) = (snapshot.id, true, false)
+    guard canRepair, let snapshot = greeted.snapshot else { return nil }
+    (greeted.triedSnapshot, isRepairing, greeted.isCompared) = (snapshot.id, true, false)
     phase = .loading
     return .loadSnapshot(snapshot, isRepairing: true)
   }
@@ -311,7 +298,7 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func pullOrListen() -> Action {
-    announced > pulledUpTo ? pull() : listen()
+    announced > greeted.pulledUpTo ? pull() : listen()
   }
 
   private mutating func pushOrListen() -> Action {
@@ -331,21 +318,22 @@ package struct SyncSession: Sendable {
       restampsInARow += 1
       phase = .restamping
       return .restamp(nowMilliseconds: error.nowMilliseconds!)
-    // A remote that does not know the beginning either, or what it gave itself since, is asked again only
-    // after a wait.
+    // A remote that does not know the beginning either, or what it gave itself since, is asked
+    // again only after a wait.
     case (.cursorUnknown, .pulling) where !isAtBeginning && !hasForgotten,
       (.cursorUnknown, .cutting) where !isAtBeginning && !hasForgotten:
       phase = .resetting
-      (mustGreet, hasForgotten) = (true, true)
+      (greeted.mustGreetAgain, hasForgotten) = (true, true)
       return .resetCursor(epoch: epoch)
-    case (.snapshotNeeded, .pulling) where snapshot != nil && snapshot?.id != loaded:
-      loaded = snapshot?.id
+    case (.snapshotNeeded, .pulling)
+    where greeted.snapshot != nil && greeted.snapshot?.id != greeted.loaded:
+      greeted.loaded = greeted.snapshot?.id
       phase = .loading
-      return .loadSnapshot(snapshot!, isRepairing: false)
+      return .loadSnapshot(greeted.snapshot!, isRepairing: false)
     case (_, .comparing) where !error.isTransient: return push()
     case (_, .cutting) where !error.isTransient:
       // Where it only would have liked one, another device has given it one meanwhile, or will.
-      if isBaseCut { refuse(error, isOfOwn: false, jitter) }
+      if greeted.isBaseCut { refuse(error, isOfOwn: false, jitter) }
       // What was written here while it was on its way told nobody.
       return refusal?.isOfOwn ?? false ? pullOrListen() : push()
     case (_, .pushing) where error.refusesPushAlone:
@@ -360,7 +348,7 @@ package struct SyncSession: Sendable {
   private mutating func refuse(_ error: RemoteError, isOfOwn: Bool, _ jitter: Double) {
     if let refusal, refusal.isOfOwn || !isOfOwn { return }
     refusals += 1
-    refusal = Refusal(
+    greeted.refusal = Refusal(
       error: error, isOfOwn: isOfOwn, delay: delay(after: error, jitter), number: refusals)
   }
 
@@ -385,7 +373,8 @@ extension RemoteError {
   /// go well.
   fileprivate var refusesPushAlone: Bool {
     switch code {
-    case .local, .busy, .unauthorized, .unreachable, .sequenceGap: false
+    case .local, .foreignOwn, .snapshotUnloadable, .busy: false
+    case .unauthorized, .unreachable, .sequenceGap: false
     // Otherwise it asked to be left alone.
     case .unavailable: retryAfter == nil
     default: true

@@ -4,8 +4,8 @@
 package struct SnapshotHeading: Hashable, Sendable {
   package struct Author: Hashable, Sendable {
     package var id: ReplicaID
-    /// The author's last operation that is merged in the snapshot, or 0: of one of whom it has only the
-    /// beginning of a group.
+    /// The author's last operation that is merged in the snapshot, or 0: of one of whom it has only
+    /// the beginning of a group.
     package var sequence: UInt64
     /// Of that operation, or zero.
     package var time: HybridTime

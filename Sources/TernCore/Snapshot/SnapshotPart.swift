@@ -4,7 +4,8 @@ package enum SnapshotPart {
   package enum Limit {
     /// The longest content of a part, before compression.
     package static let contentBytes = 32 << 20
-    /// The longest part as it is stored and travels: a content that no compressor shortens, and its heading.
+    /// The longest part as it is stored and travels: a content that no compressor shortens,
+    /// and its heading.
     package static let bytes = contentBytes + 64
     /// The most parts of a snapshot, and the most bytes of all of them: as much as a server takes.
     package static let parts = 16_384

@@ -19,6 +19,8 @@ package struct SnapshotRow {
   package var state = RowState(life: 0)
   /// For each column of the block its value, where it was written and its table alone has it.
   package var values: [WireValue?] = []
+  /// The greatest time that its state carries.
+  package var latest = HybridTime.zero
 
   package init() {}
 }
@@ -65,11 +67,15 @@ extension ByteReader {
     for _ in block.keyColumns { row.key.append(try keyValue()) }
     row.packedKey = UnsafeRawBufferPointer(rebasing: buffer[start..<offset])
     row.values = Array(repeating: nil, count: block.columns.count)
+    row.latest = row.state.stamp.time
     guard row.state.isAlive else { return }
     if row.state.stamp != .zero { row.state.covered = UInt32(block.columns.count) }
     row.state.cells = try RowState.readCells(
       try bytes(count("cells"), "cells"), isTrusted: false)
     try check(row.state.cells, of: block, authors: authors)
+    for cell in row.state.cells {
+      for stamp in cell.content.stamps { row.latest = max(row.latest, stamp.time) }
+    }
     for (index, column) in block.columns.enumerated() {
       let kind = MergeRule.Kind(rawValue: column.rule)
       if kind?.isKeptInTable ?? true, row.state.stamp(of: UInt32(index)) != nil {

@@ -48,8 +48,8 @@ package enum ContentName {
     word >> count | word << (32 - count)
   }
 
-  /// The first 64 primes: the standard's constants are the fractions of their cube roots, and of the
-  /// first eight's square roots.
+  /// The first 64 primes: the standard's constants are the fractions of their cube roots, and of
+  /// the first eight's square roots.
   private static let primes: [Int] = {
     var primes: [Int] = []
     var candidate = 2

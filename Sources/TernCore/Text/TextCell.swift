@@ -1,7 +1,7 @@
 /// A `.text` column's state as it is stored: one blob, taken apart where a change comes.
 package struct TextCell: Hashable, Sendable {
-  /// Of ``TextSequence/stored``, compressed where that is shorter: a byte for which, the lengths of the
-  /// text and of all that it expands to, and the bytes.
+  /// Of ``TextSequence/stored``, compressed where that is shorter: a byte for which, the lengths of
+  /// the text and of all that it expands to, and the bytes.
   private var bytes: [UInt8]
   /// What they expand to; the text is its end.
   private var stored: [UInt8]
@@ -26,8 +26,8 @@ package struct TextCell: Hashable, Sendable {
     bytes = writer.bytes
   }
 
-  /// - Parameter isTrusted: whether it was written here. What comes from elsewhere is looked through,
-  ///   and refused over ``TextChange/Limit/foreignBytes``.
+  /// - Parameter isTrusted: whether it was written here. What comes from elsewhere is looked
+  ///   through, and refused over ``TextChange/Limit/foreignBytes``.
   init(_ reader: inout ByteReader, isTrusted: Bool) throws(WireError) {
     let content = try reader.bytes(reader.count("text"), "text")
     bytes = Array(content)

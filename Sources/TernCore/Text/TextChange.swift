@@ -31,14 +31,17 @@ package enum TextChange: Hashable, Sendable {
     package static let removals = 1_000_000
     /// The most bytes that a column shows. What many devices wrote beyond is in the state.
     package static let shownBytes = 16 << 20
-    /// The most bytes of one text's state, and the most operations in it, that a snapshot brings.
+    /// The most bytes of one text's state, and the most operations and pieces in it, that a
+    /// snapshot brings.
     package static let foreignBytes = 64 << 20
     package static let foreignOperations = 4_000_000
+    package static let foreignPieces = 4_000_000
   }
 }
 
-/// A Unicode scalar of a text, known by the operation that inserted it: its author, sequence, and place
-/// among all that the operation inserted. An initial text has an author made of its content, and 0.
+/// A Unicode scalar of a text, known by the operation that inserted it: its author, sequence, and
+/// place among all that the operation inserted. An initial text has an author made of its
+/// content, and 0.
 package struct TextElementID: Hashable, Sendable {
   package var author: ReplicaID
   package var sequence: UInt64

@@ -1,6 +1,6 @@
 extension TextDelta {
-  /// How `old` becomes `new`, both UTF-8, by few edits. What both have at the beginning and at the end
-  /// is kept; between, scalar by scalar where few differ, or else line by line; and what is too
+  /// How `old` becomes `new`, both UTF-8, by few edits. What both have at the beginning and at the
+  /// end is kept; between, scalar by scalar where few differ, or else line by line; and what is too
   /// different for that is replaced whole.
   ///
   /// - Complexity: a few million steps beyond the texts' lengths.
@@ -13,8 +13,8 @@ extension TextDelta {
     }
   }
 
-  /// How `old` becomes `new` when everything between what both have at the beginning and at the end is
-  /// replaced.
+  /// How `old` becomes `new` when everything between what both have at the beginning and at the end
+  /// is replaced.
   package init(replacing old: [UInt8], by new: [UInt8]) {
     self.init(old, new) { old, new, delta in
       delta.remove(scalarCount(old))

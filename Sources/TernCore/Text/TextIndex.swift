@@ -3,8 +3,8 @@ struct TextIndex: Sendable {
   /// Of each author the pieces by rank.
   private var ranks: [[UInt32]]
   private var places: [[Int32]]
-  /// Pieces whose first element is a child there, in the order of their ids. What a piece's elements
-  /// are to each other is not in it.
+  /// Pieces whose first element is a child there, in the order of their ids. What a piece's
+  /// elements are to each other is not in it.
   private var children: [TextSequence.Link: Children] = [:]
 
   private struct Children {
@@ -14,6 +14,11 @@ struct TextIndex: Sendable {
     var last: Int32 { others.last ?? first }
     var count: Int { others.count + 1 }
     subscript(index: Int) -> Int32 { index == 0 ? first : others[index - 1] }
+
+    mutating func sort(by isOrdered: (Int32, Int32) -> Bool) {
+      let sorted = ([first] + others).sorted(by: isOrdered)
+      (first, others) = (sorted[0], Array(sorted.dropFirst()))
+    }
   }
 
   /// What an index is of: parts of a sequence that do not contain it.
@@ -35,7 +40,22 @@ struct TextIndex: Sendable {
       ranks[author] = places[author].map { sequence.pieces[Int($0)].rank }
     }
     children.reserveCapacity(sequence.pieces.count)
-    for place in sequence.pieces.indices.dropFirst() { addChild(Int32(place), sequence) }
+    for place in sequence.pieces.indices.dropFirst() {
+      let link = sequence.pieces[place].parent
+      if let known = children.index(forKey: link) {
+        children.values[known].others.append(Int32(place))
+      } else {
+        children[link] = Children(first: Int32(place))
+      }
+    }
+    // At once: a peer's may be any number, in any order.
+    var known = children.startIndex
+    while known != children.endIndex {
+      if children.values[known].count > 1 {
+        children.values[known].sort { Self.isOrdered($0, $1, sequence) }
+      }
+      children.formIndex(after: &known)
+    }
   }
 
   mutating func add(_ place: Int32, _ sequence: Source) {

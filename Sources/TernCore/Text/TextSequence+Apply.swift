@@ -1,8 +1,8 @@
 extension TextSequence {
   /// Takes in a change of one operation; a repeated one inserts nothing.
   ///
-  /// What it removes and stands beside has to be here: a change that came before what its author had
-  /// seen waits, and is taken in behind it. So the result does not depend on the order in which
+  /// What it removes and stands beside has to be here: a change that came before what its author
+  /// had seen waits, and is taken in behind it. So the result does not depend on the order in which
   /// authors' changes come (INV-01).
   /// - Returns: whether the text changed.
   package mutating func apply(_ change: TextChange, by author: ReplicaID, _ sequence: UInt64)
@@ -42,6 +42,15 @@ extension TextSequence {
     return edit.inserted.allSatisfy { $0.parent.map { rank($0) != nil } ?? true }
   }
 
+  /// Whether something waits for nothing.
+  var hasReady: Bool {
+    waiting.indices.contains { index in
+      let entry = waiting[index]
+      let before = index > 0 ? waiting[index - 1] : nil
+      return !entry.isBehind(before) && isReady(entry.edit)
+    }
+  }
+
   /// One that comes free can free another.
   private mutating func takeWaiting() -> Bool {
     var hasChanged = false
@@ -50,9 +59,7 @@ extension TextSequence {
       isMoving = false
       var left: [Waiting] = []
       for entry in waiting {
-        let isBehind =
-          left.last.map { $0.author == entry.author && $0.sequence == entry.sequence } ?? false
-        if !isBehind, isReady(entry.edit) {
+        if !entry.isBehind(left.last), isReady(entry.edit) {
           if take(entry) { hasChanged = true }
           isMoving = true
         } else {
@@ -69,9 +76,10 @@ extension TextSequence {
   private mutating func takeInitial(_ text: [UInt8]) -> Bool {
     if text.isEmpty { return false }
     let author = authorIndex(ContentName.of(text))
-    guard authors[Int(author)].operations.first?.sequence != 0 else { return false }
-    prepareIndex()
     let count = scalarCount(text)
+    guard authors[Int(author)].operations.first?.sequence != 0, hasRoom(author, UInt32(count))
+    else { return false }
+    prepareIndex()
     makeRoom(author, 0, count: UInt32(count))
     insert(author, rank: 0, count: UInt32(count), bytes: text[...], parent: Self.start)
     return true
@@ -91,6 +99,7 @@ extension TextSequence {
     }
     if isKnown || entry.edit.inserted.isEmpty { return hasChanged }
     let total = entry.edit.inserted.reduce(0) { $0 + $1.count }
+    guard hasRoom(author, total) else { return hasChanged }
     var number = makeRoom(author, entry.sequence, count: total)
     var start = 0
     for insertion in entry.edit.inserted {
@@ -107,6 +116,11 @@ extension TextSequence {
       start = end
     }
     return true
+  }
+
+  /// Whether the elements can be numbered. Who inserts so many means harm; any more are nowhere.
+  private func hasRoom(_ author: Int32, _ count: UInt32) -> Bool {
+    count < UInt32.max - authors[Int(author)].count
   }
 
   /// Numbers an operation's elements. One that was put aside comes behind later ones of its author,
@@ -276,5 +290,12 @@ extension TextSequence {
       rank = pieces[Int(place)].last + 1
     }
     return hasChanged
+  }
+}
+
+extension TextSequence.Waiting {
+  /// One operation's changes are taken in as they came.
+  fileprivate func isBehind(_ other: Self?) -> Bool {
+    other.map { $0.author == author && $0.sequence == sequence } ?? false
   }
 }

@@ -1,5 +1,5 @@
-// The stored form, which equal sequences share: who inserted, in the order of ids; the pieces in the
-// order of the text, each as long as it can be; what waits; and the text.
+// The stored form, which equal sequences share: who inserted, in the order of ids; the pieces in
+// the order of the text, each as long as it can be; what waits; and the text.
 
 extension TextSequence {
   /// How a piece's parent is written.
@@ -40,8 +40,8 @@ extension TextSequence {
     return writer.bytes
   }
 
-  /// An author's operations: how far the sequences are apart, how many elements each inserted, and how
-  /// often that comes again.
+  /// An author's operations: how far the sequences are apart, how many elements each inserted, and
+  /// how often that comes again.
   private func append(_ author: Author, to writer: inout ByteWriter) {
     writer.append(replica: author.id)
     var runs: [(gap: UInt64, count: UInt32, times: UInt64)] = []
@@ -136,7 +136,7 @@ extension TextSequence {
       authorIndices[author.id] = Int32(authors.count)
       authors.append(author)
     }
-    try readPieces(&reader)
+    try readPieces(&reader, isTrusted: isTrusted)
     for _ in 0..<(try reader.count("text waiting")) {
       let author = try reader.replica("text waiting")
       let sequence = try reader.varint("text waiting")
@@ -155,6 +155,10 @@ extension TextSequence {
   private mutating func check() throws(WireError) {
     guard waiting.isSorted, zip(authors, authors.dropFirst()).allSatisfy({ $0.id < $1.id }) else {
       throw WireError(.malformed, "text order")
+    }
+    // The next edit of the row would take it in.
+    guard waiting.allSatisfy({ 1...VersionVector.maximumSequence ~= $0.sequence }), !hasReady else {
+      throw WireError(.malformed, "text waiting")
     }
     var ends = authors.map { _ in UInt32(0) }
     for piece in pieces.dropFirst().sorted(by: { $0.rank < $1.rank }) {
@@ -200,8 +204,11 @@ extension TextSequence {
     return author
   }
 
-  private mutating func readPieces(_ reader: inout ByteReader) throws(WireError) {
+  private mutating func readPieces(_ reader: inout ByteReader, isTrusted: Bool) throws(WireError) {
     let count = try reader.count("text pieces")
+    guard isTrusted || count <= TextChange.Limit.foreignPieces else {
+      throw WireError(.tooLarge, "text pieces")
+    }
     pieces.reserveCapacity(count + 1)
     var ends = Array(repeating: Int64(0), count: authors.count)
     var author = -1
@@ -213,7 +220,7 @@ extension TextSequence {
         let count = UInt32(exactly: head >> 4), count > 0
       else { throw WireError(.malformed, "text piece") }
       let rank = ends[author] &+ (try reader.zigzag("text piece"))
-      guard rank >= 0, rank + Int64(count) <= Int64(authors[author].count) else {
+      guard rank >= 0, rank <= Int64(authors[author].count) - Int64(count) else {
         throw WireError(.malformed, "text piece")
       }
       ends[author] = rank + Int64(count)

@@ -8,8 +8,8 @@
 /// - Source: Weidner and Kleppmann, The Art of the Fugue, arXiv:2305.00583. Runs in a list, ids by
 ///   rank and changes that wait for what they build on are ours.
 package struct TextSequence: Sendable {
-  /// Elements of one author with ranks one after another, each but the first the child behind the one
-  /// before, and all removed or none.
+  /// Elements of one author with ranks one after another, each but the first the child behind the
+  /// one before, and all removed or none.
   struct Piece {
     var author: Int32
     var rank: UInt32
@@ -33,8 +33,8 @@ package struct TextSequence: Sendable {
     var isBefore: Bool
   }
 
-  /// What one author inserted. Elements are numbered in the order of (sequence, offset), so that what
-  /// was typed over many operations is one run.
+  /// What one author inserted. Elements are numbered in the order of (sequence, offset), so that
+  /// what was typed over many operations is one run.
   struct Author {
     let id: ReplicaID
     /// In ascending order; each with the rank of its first element.

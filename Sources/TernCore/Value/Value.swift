@@ -43,12 +43,11 @@ extension Value: Hashable {
 }
 
 extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
-  ExpressibleByFloatLiteral, ExpressibleByNilLiteral
+  ExpressibleByFloatLiteral
 {
   public init(stringLiteral text: String) { self = .string(text) }
   public init(integerLiteral value: Int64) { self = .integer(value) }
   public init(floatLiteral value: Double) { self = .real(value) }
-  public init(nilLiteral: ()) { self = .null }
 }
 
 extension Value: CustomStringConvertible {

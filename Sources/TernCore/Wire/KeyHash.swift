@@ -1,5 +1,6 @@
 /// A number for a packed key, to tell in a few instructions that two differ. Equal numbers say
-/// nothing: it is no secret how to find keys that share one, so they may cost time and nothing else.
+/// nothing: it is no secret how to find keys that share one, so they may cost time
+/// and nothing else.
 package enum KeyHash {
   private static let factor: UInt64 = 0x9E37_79B9_7F4A_7C15
 

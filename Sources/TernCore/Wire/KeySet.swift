@@ -1,8 +1,9 @@
-/// Which keys were met, by their ``KeyHash``: a `Set` would mix those numbers again, for ten times the
-/// instructions.
+/// Which keys were met, by their ``KeyHash``: a `Set` would mix those numbers again, for ten times
+/// the instructions.
 ///
 /// It may hold a key for known that is new, never one for new that is known: of keys that share a
-/// number, and of all once too many of them stand in one place, as only somebody who means harm makes them.
+/// number, and of all once too many of them stand in one place, as only somebody who means
+/// harm makes them.
 package struct KeySet: Sendable {
   /// More than half of them are 0, which stands for none.
   private var slots: [UInt64] = []

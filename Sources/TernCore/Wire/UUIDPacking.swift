@@ -1,9 +1,10 @@
-/// UUIDs in text, of which a batch's content mostly consists where rows are known by them, as their 16
-/// bytes.
+/// UUIDs in text, of which a batch's content mostly consists where rows are known by them, as their
+/// 16 bytes.
 ///
-/// Their digits are what no compressor finds anything in, and still it spends more than four bits on
-/// each. Packed are, one behind the other: how many there are; for each, how many bytes stand before it
-/// and whether its letters are capital; those bytes, and what follows the last one; the UUIDs.
+/// Their digits are what no compressor finds anything in, and still it spends more than four bits
+/// on each. Packed are, one behind the other: how many there are; for each, how many bytes stand
+/// before it and whether its letters are capital; those bytes, and what follows the last
+/// one; the UUIDs.
 enum UUIDPacking {
   private static let textCount = 36
   private static let byteCount = 16

@@ -36,3 +36,7 @@ extension WireError: CustomStringConvertible {
     }
   }
 }
+
+extension WireError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
+}

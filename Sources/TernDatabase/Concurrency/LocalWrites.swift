@@ -67,8 +67,8 @@ package final class LocalWrites: TransactionObserver, Sendable {
   }
 
   package func databaseDidRollback(_ db: Database) {
-    // The end of a commit that failed, or of a transaction within one that did not: to look for nothing
-    // costs little.
+    // The end of a commit that failed, or of a transaction within one that did not: to look for
+    // nothing costs little.
     state.withLock { state in
       if !state.isCommitting { state.hasInserted = false }
     }

@@ -1,8 +1,8 @@
 import GRDB
 import TernCore
 
-/// Compares Tern's own tables with those that its statements would make, and what stands in them with
-/// the types that they declare: whoever reads them next can rely on both.
+/// Compares Tern's own tables with those that its statements would make, and what stands in them
+/// with the types that they declare: whoever reads them next can rely on both.
 package struct TableForms {
   private let findings: Findings
 

@@ -1,4 +1,6 @@
+import Foundation
 import GRDB
+import TernCore
 
 /// Why a database cannot be used as Tern would have to use it. Nothing was written to it.
 public struct DatabaseSetupError: Error, Sendable {
@@ -38,6 +40,10 @@ public struct DatabaseSetupError: Error, Sendable {
   public var isTransient: Bool { (underlyingError as? DatabaseError)?.passes ?? false }
 }
 
+extension DatabaseSetupError: AdvisingError {
+  public var advice: FailureAdvice { isTransient ? .unreachable : .permanent }
+}
+
 extension DatabaseSetupError: CustomStringConvertible {
   public var description: String {
     let text =
@@ -54,4 +60,12 @@ extension DatabaseSetupError: CustomStringConvertible {
     let cause = underlyingError.map { ": \($0)" } ?? ""
     return "\(text)\(cause) (\(code.reason.rawValue))"
   }
+}
+
+extension DatabaseSetupError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension DatabaseSetupError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

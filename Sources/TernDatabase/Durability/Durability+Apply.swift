@@ -40,7 +40,7 @@ extension Durability {
     try set("fullfsync", to: self == .powerLoss ? 1 : 0, in: db)
     try set("checkpoint_fullfsync", to: 1, in: db)
     if self == .powerLoss {
-      if journal == "wal" { try syncEarlierCommits(db) }
+      if journal == "wal" { _ = try Self.moveLog(db) }
       PowerLossPromises.give(for: db)
     }
   }
@@ -49,13 +49,17 @@ extension Durability {
   /// that fails can leave them there for good, as what the system takes for written, and without
   /// them power loss would end the log before all later commits. In the file itself they are safe.
   /// Where a reader or another checkpoint is in the way, that remains possible.
-  private func syncEarlierCommits(_ db: Database) throws {
-    try db.execute(sql: "PRAGMA main.wal_checkpoint(PASSIVE)")
+  ///
+  /// - Returns: whether all that was committed is in the file now.
+  package static func moveLog(_ db: Database) throws -> Bool {
+    let row = try Row.fetchOne(db, sql: "PRAGMA main.wal_checkpoint(PASSIVE)")
+    guard let row, let pages: Int = row[1], let moved: Int = row[2] else { return false }
+    return moved == pages
   }
 
   /// A transaction on the writing connection of which no more is promised than that it survives the
-  /// process: with this durability set there, it waits for the disk no longer than that needs. A later
-  /// commit that does wait makes it as durable as itself.
+  /// process: with this durability set there, it waits for the disk no longer than that needs. A
+  /// later commit that does wait makes it as durable as itself.
   ///
   /// - Throws: what `body` throws, with nothing written; `DatabaseError`; ``DatabaseSetupError``
   ///   where the connection would not go back to this durability, with all written.

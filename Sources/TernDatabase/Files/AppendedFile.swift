@@ -1,4 +1,5 @@
 import Foundation
+import TernCore
 
 /// A file that is open to be appended to, by nobody else on this machine.
 package final class AppendedFile {
@@ -49,8 +50,8 @@ package final class AppendedFile {
   /// Puts bytes where the first `count` bytes end, in place of what follows them. When it returns
   /// they are durable; when it throws the file ends there, as far as the disk lets it.
   ///
-  /// - Parameter isNamed: whether the file's name is known to be durable. That the file was there does not say so:
-  ///   who made it may have failed before that, or died.
+  /// - Parameter isNamed: whether the file's name is known to be durable. That the file was there
+  ///   does not say so: who made it may have failed before that, or died.
   /// - Throws: ``FileFailure``.
   package func append(_ bytes: [UInt8], after count: Int, isNamed: Bool) throws {
     // What a writer left that died in the middle.
@@ -60,7 +61,7 @@ package final class AppendedFile {
         throw FileFailure("positioning in a file")
       }
       try bytes.withUnsafeBytes { try durable.writeAll($0, to: descriptor) }
-      try durable.sync(descriptor)
+      if !Planted.isActive(.appendUnsynced) { try durable.sync(descriptor) }
       if !isNamed { try durable.syncFolder(of: path) }
     } catch {
       // A reader leaves out what is not whole, so nothing depends on this.

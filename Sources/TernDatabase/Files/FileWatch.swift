@@ -1,11 +1,11 @@
 import Dispatch
 import Foundation
 
-/// Tells when files of one folder were touched or closed, by whatever process. It needs no file to be
-/// there, and follows one that is made anew.
+/// Tells when files of one folder were touched or closed, by whatever process. It needs no file to
+/// be there, and follows one that is made anew.
 ///
-/// An event is a hint and may come without a change. That a database's file is written tells nothing:
-/// in WAL mode a commit is seen by others only after its last write.
+/// An event is a hint and may come without a change. That a database's file is written tells
+/// nothing: in WAL mode a commit is seen by others only after its last write.
 package enum FileWatch {
   package enum Event {
     /// By ``touch(_:)``.
@@ -25,8 +25,8 @@ package enum FileWatch {
   ///
   /// It ends as well when the folder goes.
   ///
-  /// - Returns: `nil` where the system can't watch the file's folder, or no more of them. On Apple's
-  ///   systems that is always so, for now: who follows files there looks at intervals.
+  /// - Returns: `nil` where the system can't watch the file's folder, or no more of them. On
+  ///   Apple's systems that is always so, for now: who follows files there looks at intervals.
   package static func events(_ event: Event, of path: String) -> AsyncStream<Void>? {
     let url = URL(filePath: path)
     let name = url.lastPathComponent

@@ -96,7 +96,8 @@ package enum FolderListing {
     }
   }
 
-  /// Makes a folder in one that is there, open to whom the process's mask lets, if it is not there already.
+  /// Makes a folder in one that is there, open to whom the process's mask lets, if it is
+  /// not there already.
   ///
   /// - Parameter isNamed: whether a folder that is there is known to be so durably.
   /// - Throws: ``FileFailure``.

@@ -3,8 +3,9 @@ import GRDB
 import GRDBSQLite
 
 extension Database {
-  /// Runs `body` with foreign keys neither enforced nor acted on, also inside a transaction, where the
-  /// pragma does nothing; they are as before whatever happens. What `body` leaves is its own to check.
+  /// Runs `body` with foreign keys neither enforced nor acted on, also inside a transaction, where
+  /// the pragma does nothing; they are as before whatever happens. What `body` leaves is its
+  /// own to check.
   ///
   /// - Source: <https://www.sqlite.org/c3ref/c_dbconfig_defensive.html>
   package func withoutForeignKeys<T>(_ body: () throws -> T) throws -> T {

@@ -21,6 +21,8 @@ extension Database {
   }
 
   private func switchingTriggersOff<T>(_ body: () throws -> T) throws -> T {
+    // Inside of another one of these they stay off to its end.
+    if tern_triggers_are_enabled(sqliteConnection) == 0 { return try body() }
     guard tern_enable_triggers(sqliteConnection, 0) == SQLITE_OK else {
       throw DatabaseError(message: "SQLite did not turn off the connection's triggers")
     }

@@ -21,7 +21,8 @@ package struct FastStatement {
 
   package var sql: String { owner.sql }
 
-  /// Has a GRDB observation that runs this follow what the statement reads: it does not see who steps it.
+  /// Has a GRDB observation that runs this follow what the statement reads: it does not see
+  /// who steps it.
   package func registerAccess(in db: Database) throws {
     try db.registerAccess(to: owner.databaseRegion)
   }

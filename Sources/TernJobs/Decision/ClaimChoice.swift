@@ -1,10 +1,11 @@
 import TernCore
 
-/// Which job is next: of those that are due, not paused, within their pace, and that their gate lets
-/// pass, the one with the greatest priority, and of these the one that has been ready for longest.
-/// Nobody starves behind its equals: one that becomes ready later never goes first.
+/// Which job is next: of those that are due, not paused, within their pace, and that their gate
+/// lets pass, the one with the greatest priority, and of these the one that has been ready for
+/// longest. Nobody starves behind its equals: one that becomes ready later never goes first.
 package struct ClaimChoice: Hashable, Sendable {
-  /// The first in order of the jobs of one kind, lane and need that wait for one service, and are due.
+  /// The first in order of the jobs of one kind, lane and need that wait for one service,
+  /// and are due.
   package struct Head: Hashable, Sendable {
     package var job: JobID
     package var lane: JobLane

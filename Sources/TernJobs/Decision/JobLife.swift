@@ -38,6 +38,8 @@ package struct JobLife: Hashable, Sendable {
     case cancelled
     /// What it waits for goes on without the attempt, for so long at most.
     case entrusted(for: Duration)
+    /// Its queue had no room for what it enqueues.
+    case crowdedOut
   }
 
   /// What surrounds a failure.
@@ -103,9 +105,14 @@ package struct JobLife: Hashable, Sendable {
       (state, deaths) = (.waiting, 0)
       return .wait(.zero)
     case (.running, .entrusted(let time)):
-      // Nobody may have been reached yet: `unreached` stays, so that waits grow from upload to upload.
+      // Nobody may have been reached yet: `unreached` stays, so that waits grow from
+      // upload to upload.
       (state, deaths) = (.waiting, 0)
       return .wait(time)
+    case (.running, .crowdedOut):
+      // Its worker knows when it may go on.
+      (state, unreached, deaths) = (.waiting, 0, 0)
+      return .wait(.zero)
     case (.running, .failed(let advice, let circumstances)):
       deaths = 0
       return fail(advice, circumstances)

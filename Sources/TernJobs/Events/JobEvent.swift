@@ -39,8 +39,9 @@ public struct JobEvent: Hashable, Sendable {
     case enqueued(delay: Duration)
     /// It became another one, by ``JobUniqueness/replace(_:)``.
     case replaced(delay: Duration)
-    /// It is due, the first of its kind, lane, service and requirement, and has to wait. Told when a worker
-    /// that looks for jobs finds it so, or for another reason; those behind it are not told of.
+    /// It is due, the first of its kind, lane, service and requirement, and has to wait. Told when
+    /// a worker that looks for jobs finds it so, or for another reason; those behind it are
+    /// not told of.
     case held(Hold)
     /// A worker has it.
     ///
@@ -64,7 +65,8 @@ public struct JobEvent: Hashable, Sendable {
     ///
     /// - Parameter deaths: how many processes in a row.
     case died(deaths: Int)
-    /// Its attempt ended, at no cost, and the job waits for the end of what it handed over: an upload.
+    /// Its attempt ended, at no cost, and the job waits for the end of what it handed
+    /// over: an upload.
     case entrusted(ran: Duration)
     /// Its attempt returned, and it was not its own any more: cancelled, removed, or taken over by
     /// another worker.

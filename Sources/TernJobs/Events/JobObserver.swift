@@ -8,8 +8,9 @@
 /// ```
 ///
 /// Only what is committed is told: a transaction that is rolled back, or that a crash ends, tells
-/// nothing; and a crash between a commit and its telling leaves that untold. One process's events of a
-/// database come in the order of its commits. What other processes do, their own observers are told.
+/// nothing; and a crash between a commit and its telling leaves that untold. One process's events
+/// of a database come in the order of its commits. What other processes do, their own
+/// observers are told.
 public protocol JobObserver: Sendable {
   /// Called after the commit, in no transaction, where the database's writer works: that waits
   /// meanwhile, and nothing else of the queue depends on what happens here.

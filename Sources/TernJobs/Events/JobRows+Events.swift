@@ -60,7 +60,7 @@ extension JobRows {
         counts: life.failures > before.failures, next: next)
       observe(.failed(failure, ran: ran), of: claim)
     case .entrusted: observe(.entrusted(ran: ran), of: claim)
-    case .claimed, .checkpoint, .processDied, .revived, .cancelled: break
+    case .claimed, .checkpoint, .processDied, .revived, .cancelled, .crowdedOut: break
     }
   }
 

@@ -93,7 +93,8 @@ final class PendingEvents: Sendable {
     batch(of: db).add(event, if: truth)
   }
 
-  /// Nothing is told of a transaction that failed: where SQLite rolls one back by itself, GRDB tells nobody.
+  /// Nothing is told of a transaction that failed: where SQLite rolls one back by itself,
+  /// GRDB tells nobody.
   func drop(_ db: Database) {
     _ = batches.withLock { $0.held[ObjectIdentifier(db)]?.batch }?.take()
   }

@@ -5,8 +5,8 @@ import Synchronization
 /// ``JobQueue/enqueue(_:priority:after:unique:lane:service:requires:files:in:)``.
 ///
 /// It is synced, so that it survives what its job's commit survives. When that transaction is
-/// rolled back it can be handed over again; let go without a job, it is removed, or by the next opening where a
-/// commit failed.
+/// rolled back it can be handed over again; let go without a job, it is removed, or by the next
+/// opening where a commit failed.
 public final class JobFile: Sendable {
   /// What the job's handler asks for it by.
   public let name: String
@@ -17,8 +17,8 @@ public final class JobFile: Sendable {
 
   private struct State {
     var owner = Owner.nobody
-    /// Whether a job may have it after all: let go, it is left to the next opening, which sweeps what no row
-    /// names.
+    /// Whether a job may have it after all: let go, it is left to the next opening, which sweeps
+    /// what no row names.
     var isInDoubt = false
   }
 
@@ -37,7 +37,8 @@ public final class JobFile: Sendable {
     if state.withLock({ $0.owner == .nobody && !$0.isInDoubt }) { folder.unlink(path) }
   }
 
-  /// Takes it for a transaction, which writes already, and at whose end it is seen what became of it.
+  /// Takes it for a transaction, which writes already, and at whose end it is seen what
+  /// became of it.
   func give(to job: JobID, _ rows: JobRows) throws {
     try takeBackIfLost(rows)
     let isFree = state.withLock { state in
@@ -56,8 +57,9 @@ public final class JobFile: Sendable {
     rows.db.add(transactionObserver: Giving(self), extent: .nextTransaction)
   }
 
-  /// GRDB tells nobody of a transaction that SQLite rolled back by itself, as the database was interrupted or
-  /// its disk full. Nobody else can be giving the file: one connection writes at a time.
+  /// GRDB tells nobody of a transaction that SQLite rolled back by itself, as the database was
+  /// interrupted or its disk full. Nobody else can be giving the file: one connection writes
+  /// at a time.
   private func takeBackIfLost(_ rows: JobRows) throws {
     guard state.withLock({ $0.owner == .transaction }),
       try !JobFolder.isNamed(path, in: rows.db)

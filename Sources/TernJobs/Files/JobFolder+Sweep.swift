@@ -9,7 +9,8 @@ extension JobFolder {
     let root: String
     let session: String
 
-    /// Removes the root with all that is in it, unless other openings still have their folders there.
+    /// Removes the root with all that is in it, unless other openings still have
+    /// their folders there.
     func removeRoot() throws {
       // Who opens it now keeps it.
       guard let lock = try FileLock.attempt("\(root)/\(JobFolder.rootLockName)") else { return }

@@ -25,8 +25,8 @@ final class JobFolder: Sendable {
   ///
   /// - Parameter named: the paths in a folder that jobs have; asked for after its process is known
   ///   to be dead.
-  /// - Throws: ``JobQueueError`` `.folderInUse` and `.fileFailed`, ``FileFailure``, what Foundation throws, and the
-  ///   `DatabaseError` that `named` throws.
+  /// - Throws: ``JobQueueError`` `.folderInUse` and `.fileFailed`, ``FileFailure``, what Foundation
+  ///   throws, and the `DatabaseError` that `named` throws.
   init(
     root: String, _ durable: DurableFile, owner: FolderOwner,
     makeID: @escaping @Sendable () -> UInt64,

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// Removes the folder of a database in memory when its last connection is gone, which keeps its observers
-/// to its end.
+/// Removes the folder of a database in memory when its last connection is gone, which keeps its
+/// observers to its end.
 final class TemporaryFolder: TransactionObserver {
   private let folder: JobFolder.Opening
 

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// What a handler throws to say why its attempt failed and what that means for another one.
@@ -27,4 +28,8 @@ public struct JobFailure: AdvisingError, CustomStringConvertible {
   public var description: String {
     message + (underlyingError.map { ": \(FailureText.of($0))" } ?? "")
   }
+}
+
+extension JobFailure: LocalizedError {
+  public var errorDescription: String? { description }
 }

@@ -23,8 +23,8 @@ public struct JobPace: Hashable, Sendable {
 public struct JobRate: Hashable, Sendable {
   /// How long it takes until the next token is there, in whole microseconds.
   public let interval: Duration
-  /// How many tokens the bucket holds: so many can go at once after a quiet while. It is full after a
-  /// year at most.
+  /// How many tokens the bucket holds: so many can go at once after a quiet while. It is full after
+  /// a year at most.
   public let burst: Int
 
   /// - Parameters:

@@ -2,8 +2,8 @@ import Foundation
 
 /// Where a job stands. The raw values are stored.
 public enum JobState: Int, Hashable, Sendable, Codable, CaseIterable {
-  /// For its turn, a time, a gate, a pace, a budget, the network, what it requires, the end of a pause,
-  /// or that of an upload that it handed over.
+  /// For its turn, a time, a gate, a pace, a budget, the network, what it requires, room, the end
+  /// of a pause, or that of an upload that it handed over.
   case waiting = 0
   /// A worker has it.
   case running = 1
@@ -37,8 +37,8 @@ public struct JobRecord: Hashable, Sendable, Identifiable {
   public let state: JobState
   /// When ``state`` began.
   public let since: Date
-  /// Of a waiting job: not before this time; a closed gate can make it later, and the answer to an upload
-  /// that it waits for sooner.
+  /// Of a waiting job: not before this time; a closed gate can make it later, and the answer to an
+  /// upload that it waits for sooner.
   public let readyAt: Date
   /// How often it was started, crashes and what else costs no attempt included.
   public let starts: Int
@@ -57,9 +57,12 @@ public struct JobRecord: Hashable, Sendable, Identifiable {
   public let priority: Int
   /// What has to be there before it is started.
   public let requirement: JobRequirement
-  /// Whether that was there as a worker looked last. A waiting job for which it was not waits for it,
-  /// whatever ``readyAt`` says.
+  /// Whether that was there as a worker looked last. A waiting job for which it was not waits for
+  /// it, whatever ``readyAt`` says.
   public let isRequirementMet: Bool
+  /// Whether ``JobQueue/pause(_:in:)`` holds its kind or the whole queue: it is not started, and
+  /// what runs goes on.
+  public let isPaused: Bool
   /// What it is unique by among the jobs of its kind, while it has not ended.
   public let uniqueKey: String?
   public let enqueuedAt: Date

@@ -1,16 +1,16 @@
 import TernCore
 
-/// What has to be there before a job is started. Until then it waits, and its record says so; one that
-/// runs is not stopped when that goes.
+/// What has to be there before a job is started. Until then it waits, and its record says so; one
+/// that runs is not stopped when that goes.
 public struct JobRequirement: Hashable, Sendable {
   /// Of the network. The raw values are stored.
   public enum Network: String, Hashable, Sendable, CaseIterable {
     /// None is needed: what the network lacks is found out by trying.
-    case none = ""
+    case notNeeded = ""
     /// A route to beyond this machine.
     case any
-    /// A route that is neither expensive nor constrained, as far as the system says so. Linux says that of
-    /// a modem's routes, and of nothing else: there a phone's hotspot will do.
+    /// A route that is neither expensive nor constrained, as far as the system says so. Linux says
+    /// that of a modem's routes, and of nothing else: there a phone's hotspot will do.
     case unmetered
   }
 
@@ -24,7 +24,7 @@ public struct JobRequirement: Hashable, Sendable {
   }
 
   /// Nothing: it is started as soon as it is due. The default.
-  public static let nothing = JobRequirement(.none)
+  public static let nothing = JobRequirement(.notNeeded)
   /// Any network.
   public static let network = JobRequirement(.any)
   /// A network on which nobody pays for what is sent.
@@ -37,9 +37,10 @@ public struct JobRequirement: Hashable, Sendable {
 
   func isMet(by source: any NetworkPathSource) -> Bool {
     let path = source.path
-    // What requests found out is found out to be over by requests alone: these wait for their backoff.
+    // What requests found out is found out to be over by requests alone: these wait
+    // for their backoff.
     switch network {
-    case .none: break
+    case .notNeeded: break
     case .any: if !path.mayHaveRoute { return false }
     case .unmetered:
       if !path.mayHaveRoute || path.isExpensive || path.isConstrained { return false }

@@ -34,6 +34,8 @@ public struct JobEnvironment: Sendable {
   public var executor: any SerialExecutor
   /// Where files are copied and synced.
   public var fileExecutor: any SerialExecutor
+  /// Whether ``fileExecutor`` works while the caller waits: one that somebody drives may not.
+  package var isDriven: @Sendable () -> Bool = { true }
 
   public init(
     clock: any Clock<Duration> = .continuous,

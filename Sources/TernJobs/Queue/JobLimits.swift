@@ -4,8 +4,8 @@ public struct JobLimits: Hashable, Sendable {
   public var payloadBytes = 1 << 20
   /// Jobs that have not ended: waiting, running, failed and parked.
   public var jobs = 10_000
-  /// Jobs beyond ``jobs`` that running jobs may enqueue in the commits of their steps and saved values:
-  /// an app whose jobs end by enqueueing others would be stuck at its limit otherwise.
+  /// Jobs beyond ``jobs`` that running jobs may enqueue in the commits of their steps and saved
+  /// values: an app whose jobs end by enqueueing others would be stuck at its limit otherwise.
   public var followUps = 1000
   /// Of what a job is unique by, and of the names of its lane, its service and an endpoint that it
   /// requires, each, in UTF-8.
@@ -18,7 +18,7 @@ public struct JobLimits: Hashable, Sendable {
   public var checkpointsPerJob = 1000
   /// Of one step's result, or one value, as JSON.
   public var checkpointBytes = 1 << 20
-  /// Characters of messages and reasons; longer ones are cut.
+  /// Of messages and reasons, in Unicode scalars; longer ones are cut.
   public var messageLength = 500
   /// How many jobs that are done or cancelled are kept, the newest, for who looks.
   public var keptDone = 100

@@ -3,8 +3,8 @@ import GRDB
 import TernDatabase
 
 extension JobQueue {
-  /// Tells who follows ``announcements()``, in this process and in others, once the caller's transaction
-  /// is committed: that the result of a job is there, say. Enqueueing tells by itself.
+  /// Tells who follows ``announcements()``, in this process and in others, once the caller's
+  /// transaction is committed: that the result of a job is there, say. Enqueueing tells by itself.
   ///
   /// - Throws: ``JobQueueError`` `.notInstalled`, `DatabaseError`.
   public func announce(in db: Database) throws {
@@ -16,9 +16,9 @@ extension JobQueue {
     }
   }
 
-  /// One element for all that was enqueued, or announced by ``announce(in:)``, since the last one was
-  /// taken, whichever process did it, until the reader's task is cancelled. An element is a hint, and
-  /// may come without a change.
+  /// One element for all that was enqueued, or announced by ``announce(in:)``, since the last one
+  /// was taken, whichever process did it, until the reader's task is cancelled. An element is a
+  /// hint, and may come without a change.
   ///
   /// For a program that shows what another one works on. `ValueObservation` and ``updates`` tell of
   /// this process's own commits only. Where the system does not tell of others, there is an element

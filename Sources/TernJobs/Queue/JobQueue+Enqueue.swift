@@ -11,13 +11,15 @@ extension JobQueue {
   ///   - priority: of the jobs that are due the greatest goes first, however long others wait.
   ///   - delay: not before that much time has passed.
   ///   - unique: what becomes of it when there is such a job already.
-  ///   - lane: whose ``Job/lanePace`` it shares with others of its kind: an account, say, or a host.
-  ///   - service: whose gate it passes, where jobs of a kind go to several services; by default that of
-  ///     ``Job/service``.
+  ///   - lane: whose ``Job/lanePace`` it shares with others of its kind: an account, say,
+  ///     or a host.
+  ///   - service: whose gate it passes, where jobs of a kind go to several services; by default
+  ///     that of ``Job/service``.
   ///   - requirement: what has to be there before it is started; by default what its type says.
   ///   - files: what ``attach(copyOf:as:)`` made; the job's from the commit on. What a job that is
   ///     skipped was given stays the caller's.
-  /// - Returns: the new job's id, or that of the one that stands for it.
+  /// - Returns: the new job's id, or that of the one that stands for it;
+  ///   ``standing(_:uniqueBy:in:)``, asked before, tells which.
   /// - Throws: ``JobQueueError`` `.payloadTooLarge`, `.keyTooLong`, `.invalidName`, `.tooManyJobs`,
   ///   `.tooManyFiles`, `.duplicateFile`, `.fileInUse`, `.notInstalled`; `EncodingError`;
   ///   `DatabaseError`. Nothing of the job is written then, and the transaction can go on.
@@ -34,20 +36,20 @@ extension JobQueue {
         "a \(J.kind) has \(payload.count) bytes, and the limit is \(limits.payloadBytes); put "
           + "large content into a file")
     }
-    try JobQueueError.refuseNull(in: J.kind, "a kind of jobs")
-    for (key, what) in [
-      (unique?.key, "is unique by"), (lane, "goes in a lane of"), (service, "names a service of"),
-      (requirement.endpoint, "requires an endpoint of"),
+    try JobQueueError.refuseNull(in: J.kind, "the kind of a job")
+    for (key, noun) in [
+      (unique?.key, "unique key"), (lane, "lane"), (service, "service"),
+      (requirement.endpoint, "endpoint"),
     ] {
       guard let key else { continue }
-      let count = key.utf8.count
-      if count > limits.keyBytes {
+      let what = "the \(noun) of a \(J.kind)"
+      guard key.utf8.count <= limits.keyBytes else {
         throw JobQueueError(
           .keyTooLong,
-          "a \(J.kind) \(what) \(count) bytes, and the limit is \(limits.keyBytes); take a "
-            + "shorter key")
+          "\(what) has \(key.utf8.count) bytes, and the limit is \(limits.keyBytes); take a "
+            + "shorter one")
       }
-      try JobQueueError.refuseNull(in: key, "what a \(J.kind) \(what) \(count) bytes")
+      try JobQueueError.refuseNull(in: key, what)
     }
     let now = environment.now
     let new = NewJob(
@@ -158,9 +160,10 @@ extension JobQueue {
   private func attach(
     as name: String, _ write: @Sendable (DurableFile, String, Int) throws -> Bool
   ) async throws -> JobFile {
-    try JobQueueError.refuseNull(in: name, "a file")
+    try JobQueueError.refuseNull(in: name, "the name of a file")
     let path = folder.newPath()
-    let isWhole = try await copying.run {
+    let work = environment.isDriven() ? copying : BlockingWork.shared
+    let isWhole = try await work.run {
       try reportingFile(name) {
         try write(durableFile, folder.absolute(path), limits.fileBytes)
       }

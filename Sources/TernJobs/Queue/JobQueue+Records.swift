@@ -21,8 +21,21 @@ extension JobQueue {
     ).map(JobRecord.init)
   }
 
-  /// How a job's attempts failed, the oldest first, at most ``JobLimits/failedAttemptsPerJob``. Those of one
-  /// that is done or cancelled are gone.
+  /// The job on account of which
+  /// ``enqueue(_:priority:after:unique:lane:service:requires:files:in:)`` skips another of its kind
+  /// and key: it waits, runs or is parked. Asked in the same transaction before that, it tells
+  /// whether a job is added, and its files taken.
+  ///
+  /// - Throws: as ``records(in:)``.
+  public func standing<J: Job>(_ type: J.Type, uniqueBy key: String, in db: Database) throws
+    -> JobID?
+  {
+    try JobRows(db, limits: limits)
+      .underWay(J.kind, key: key, in: [.waiting, .running, .parked]).first
+  }
+
+  /// How a job's attempts failed, the oldest first, at most ``JobLimits/failedAttemptsPerJob``.
+  /// Those of one that is done or cancelled are gone.
   ///
   /// - Throws: as ``records(in:)``.
   public func failedAttempts(of id: JobID, in db: Database) throws -> [FailedAttempt] {
@@ -103,8 +116,8 @@ extension JobQueue {
   /// Ends a job that has not ended, waiting or running; it stays as `.cancelled`, without its
   /// payload and files. The caller's transaction decides. A handler that runs is cancelled once the
   /// worker sees it, and nothing that it stores from the commit on is taken: its checkpoints throw
-  /// ``JobQueueError`` `.notRunning`. In a step's own `commit` it ends that job with the step, whose
-  /// rows are written and whose files are not.
+  /// ``JobQueueError`` `.notRunning`. In a step's own `commit` it ends that job with the step,
+  /// whose rows are written and whose files are not.
   ///
   /// - Returns: whether there was such a job.
   /// - Throws: as ``records(in:)``.
@@ -137,7 +150,7 @@ extension JobQueue {
   private func holding(
     _ kind: String?, in db: Database, _ body: (JobRows, String) throws -> Void
   ) throws {
-    try JobQueueError.refuseNull(in: kind ?? "", "a kind of jobs")
+    try JobQueueError.refuseNull(in: kind ?? "", "the kind of a job")
     precondition(kind != "", "a kind has a name; without one the whole queue is meant")
     // Outside of a transaction the commit is that of the savepoint, and tells of the change.
     try db.inSavepoint {
@@ -198,10 +211,11 @@ extension JobQueue {
       starts, failures, progress, message, reason, priority, unique_key, enqueued_ms
       """
     let isMet = "NOT EXISTS (SELECT 1 FROM \(JobTables.unmet) AS u WHERE u.needs = j.needs)"
+    let isPaused = "EXISTS (SELECT 1 FROM \(JobTables.pause) AS p WHERE p.kind IN ('', j.kind))"
     // What has ended waits for no network.
     return [
-      ("\(JobTables.job) AS j", "unreached, needs, \(isMet) AS is_met"),
-      (JobTables.history, "0 AS unreached, '' AS needs, 1 AS is_met"),
+      ("\(JobTables.job) AS j", "unreached, needs, \(isMet) AS is_met, \(isPaused) AS is_paused"),
+      (JobTables.history, "0 AS unreached, '' AS needs, 1 AS is_met, 0 AS is_paused"),
     ].map {
       "SELECT \(columns), \($1) FROM \($0) \(condition)"
     }.joined(separator: " UNION ALL ")
@@ -219,6 +233,7 @@ extension JobRecord {
       unreached: row["unreached"], progress: row["progress"], message: row["message"],
       reason: row["reason"], priority: row["priority"],
       requirement: JobRequirement(stored: row["needs"]), isRequirementMet: row["is_met"],
+      isPaused: row["is_paused"],
       uniqueKey: row["unique_key"],
       enqueuedAt: date("enqueued_ms"))
   }

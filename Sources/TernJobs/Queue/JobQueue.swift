@@ -29,7 +29,11 @@ public final class JobQueue: Sendable {
   let arrivals: LocalWrites
   /// Starts of jobs whose end could not be written in this process, which lives.
   let leftBehind = Mutex<[JobID: Int]>([:])
+  /// Which jobs wait for room, and how many had not ended as they were refused: as a run of a
+  /// worker knows it.
+  let roomless = Mutex<[JobID: Int]>([:])
   let copying: BlockingWork
+  let unsynced = UnsyncedLog()
   /// `nil` where nobody observes.
   let events: PendingEvents?
   /// Why some of what dead processes left could not be removed as this was opened. Nothing depends
@@ -123,6 +127,7 @@ public final class JobQueue: Sendable {
     arrivals = LocalWrites(tables: [JobTables.job]) { FileWatch.touch(lockPath) }
     copying = BlockingWork(executor: environment.fileExecutor)
     database.add(transactionObserver: arrivals, extent: .observerLifetime)
+    database.add(transactionObserver: unsynced, extent: .observerLifetime)
     events = PendingEvents(environment.observers, of: database)
   }
 
@@ -130,6 +135,9 @@ public final class JobQueue: Sendable {
 
   /// What a process knew is gone with it: a test lets one die whose queue stays.
   package func forgetLife() { leftBehind.withLock { $0 = [:] } }
+
+  /// Whether a job that waits has to wait until others have ended, because of what it enqueues.
+  package func awaitsRoom(_ job: JobID) -> Bool { roomless.withLock { $0[job] != nil } }
 
   /// Of the lock file: touched by queues that committed, closed by a worker's end or its process's.
   ///

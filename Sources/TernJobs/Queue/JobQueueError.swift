@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why a queue did not do what was asked. Nothing of it was done.
@@ -26,8 +27,9 @@ public struct JobQueueError: Error, Sendable {
     public static let keyTooLong = Code(reason: .keyTooLong)
     /// A name or a key holds U+0000, behind which SQLite's functions do not read on.
     public static let invalidName = Code(reason: .invalidName)
-    /// ``JobLimits/jobs`` that have not ended are there already, or with ``JobLimits/followUps`` for what a running
-    /// job's commit enqueues. A job that fails of it waits for room, at no cost in attempts.
+    /// ``JobLimits/jobs`` that have not ended are there already, or with ``JobLimits/followUps``
+    /// for what a running job's commit enqueues. A job that fails of it waits until others have
+    /// ended, at no cost in attempts.
     public static let tooManyJobs = Code(reason: .tooManyJobs)
     /// Over ``JobLimits/fileBytes``.
     public static let fileTooLarge = Code(reason: .fileTooLarge)
@@ -61,6 +63,17 @@ public struct JobQueueError: Error, Sendable {
   /// What happened to what, and the way out.
   public let message: String
   public let underlyingError: (any Error)?
+  /// Of `.tooManyJobs`.
+  var full: Full?
+
+  /// How many jobs of which queue had not ended.
+  struct Full: Sendable {
+    /// Its random id.
+    let queue: String
+    let count: Int
+    /// Whether the transaction that was refused had added none of them.
+    var isBefore = false
+  }
 
   package init(_ code: Code, _ message: String, underlyingError: (any Error)? = nil) {
     self.code = code
@@ -78,7 +91,7 @@ extension JobQueueError {
   /// Two names that are the same up to there would be found as one.
   static func refuseNull(in name: String, _ what: String) throws {
     guard name.utf8.contains(0) else { return }
-    throw JobQueueError(.invalidName, "\(what) has a name that holds U+0000; take it out")
+    throw JobQueueError(.invalidName, "\(what) holds U+0000; take it out")
   }
 }
 
@@ -92,9 +105,17 @@ extension JobQueueError: AdvisingError {
   public var advice: FailureAdvice {
     switch code.reason {
     case .diskFull, .fileFailed: .failed
-    // Room comes as others end, be it after hours.
+    // Room comes as others end, be it after hours: in its own queue a job waits for that.
     case .tooManyJobs: .unreachable
     default: .permanent
     }
   }
+}
+
+extension JobQueueError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension JobQueueError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

@@ -1,5 +1,5 @@
-/// A name as SQLite's keys take it: by its bytes. To Swift a composed and a decomposed “é” are equal, and
-/// rows of both names are two.
+/// A name as SQLite's keys take it: by its bytes. To Swift a composed and a decomposed “é” are
+/// equal, and rows of both names are two.
 package struct ExactText: Hashable, Sendable, ExpressibleByStringLiteral {
   package let text: String
 

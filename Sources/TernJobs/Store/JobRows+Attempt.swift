@@ -37,7 +37,7 @@ extension JobRows {
   // MARK: - Checkpoints
 
   func checkpoint(_ kind: CheckpointKind, _ name: String, of claim: Claim) throws -> Data? {
-    try JobQueueError.refuseNull(in: name, "what job \(claim.id) stores")
+    try JobQueueError.refuseNull(in: name, "the name of what job \(claim.id) stores")
     return try row(
       "SELECT content FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ? AND name = ?",
       [claim.id.rawValue, kind.rawValue, name]
@@ -48,7 +48,7 @@ extension JobRows {
     _ kind: CheckpointKind, _ name: String, _ content: Data, of claim: Claim
   ) throws {
     _ = try running(claim)
-    try JobQueueError.refuseNull(in: name, "what job \(claim.id) stores")
+    try JobQueueError.refuseNull(in: name, "the name of what job \(claim.id) stores")
     guard content.count <= limits.checkpointBytes else {
       throw JobQueueError(
         .checkpointTooLarge,
@@ -71,8 +71,8 @@ extension JobRows {
     }
   }
 
-  /// The job got on: its failures are forgotten, and the gate that it tried is open. Of its service's
-  /// budget nothing comes back: a step may have been done here alone.
+  /// The job got on: its failures are forgotten, and the gate that it tried is open. Of its
+  /// service's budget nothing comes back: a step may have been done here alone.
   ///
   /// - Returns: whether others may go now that might not before.
   func progress(_ claim: Claim) throws -> Bool {
@@ -91,7 +91,7 @@ extension JobRows {
     _ = try running(claim)
     try run(
       "UPDATE \(JobTables.job) SET progress = ?, message = ? WHERE id = ?",
-      [progress, message?.cut(to: limits.messageLength), claim.id.rawValue])
+      [progress, message.map(limits.cut), claim.id.rawValue])
   }
 
   /// - Returns: the path of the file that the job does not have any more.
@@ -132,6 +132,8 @@ extension JobRows {
     case .failed, .unusable: try endTransfers(spent: end.spent, of: claim.id)
     default: break
     }
+    // Where there is more room than it found, it may have found too little for all that it wants.
+    if let full = end.full, try full.isBefore || unfinished() >= full.count { event = .crowdedOut }
     let action = life.handle(event)
     if let service, let budget = environment.retryBudget {
       if end.event == .succeeded {
@@ -172,13 +174,16 @@ struct AttemptEnd: Sendable {
   var entrusted: Set<String> = []
   /// Of the transfers that came to their ends: what no other attempt is given.
   var spent: Set<SpentTransfer> = []
+  /// What refused it room in its own queue.
+  var full: JobQueueError.Full?
   /// What was thrown, and for how long the handler ran: for observers alone.
   var error: String?
   var ran: Duration?
 
-  /// Whether a handler that was told to end ended so because of that, whatever it says, and also where it says
-  /// nothing: a loop over a stream ends then as if no more would come. What its steps stored is not done again.
-  /// But what its service asks for holds, and what it handed over goes on.
+  /// Whether a handler that was told to end ended so because of that, whatever it says, and also
+  /// where it says nothing: a loop over a stream ends then as if no more would come. What its steps
+  /// stored is not done again. But what its service asks for holds, and what it handed
+  /// over goes on.
   var isOfStop: Bool {
     switch event {
     case .failed(.limited, _): false

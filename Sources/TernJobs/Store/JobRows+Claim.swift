@@ -15,6 +15,7 @@ struct ClaimQuery {
   let outset: JobRows.Outset
   /// Whether there is what jobs require.
   let isMet: (String) -> Bool
+  var room = JobRoom()
 }
 
 /// What there is to do now.
@@ -66,6 +67,7 @@ extension JobRows {
     let unmet = try lookForUnmet(lines, query)
     var found = Claimed()
     while found.claims.count < query.count {
+      try skip(&lines, reading: query.count - found.claims.count, past: query.room)
       let decision = try ClaimChoice.decide(
         lines.map(\.first), gates: gates, pauses: pauses, next: next, now: now
       ) { head in
@@ -84,6 +86,7 @@ extension JobRows {
         }
         try takeTokens(head.lane, query.handlers, at: now)
         query.running.add(head.lane, head.service)
+        if query.room.refusedAt[head.job] != nil { query.room.count += 1 }
         if events != nil {
           let waited = max(now.duration - claim.awaited.duration, .zero)
           observe(.started(waited: waited, isProbe: isProbe), of: claim)
@@ -92,7 +95,9 @@ extension JobRows {
       }
       let index = lines.firstIndex { $0.first == head }!
       let left = query.count - found.claims.count
-      if try !advance(&lines[index], reading: max(left, 1)) { lines.remove(at: index) }
+      if try !advance(&lines[index], reading: max(left, 1), past: query.room) {
+        lines.remove(at: index)
+      }
     }
     if events != nil { found.held = try holds(lines, query, gates, pauses, unmet: unmet) }
     return found

@@ -9,18 +9,8 @@ extension JobRows {
   ///
   /// - Returns: paths of files to unlink.
   func conclude(_ job: JobID, _ state: JobState, at now: WallTime) throws -> [String] {
-    let values = [
-      state.rawValue as any BindableValue, now.milliseconds, now.milliseconds, job.rawValue,
-    ]
-    do {
-      try run(Self.move, values)
-    } catch let error as DatabaseError
-      where error.extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY
-    {
-      // The app has numbers begin anew (`sqlite_sequence`), and an older job ended under this one.
-      guard try removeEnded(job) else { throw error }
-      try run(Self.move, values)
-    }
+    try run(
+      Self.move, [state.rawValue, now.milliseconds, now.milliseconds, job.rawValue])
     try run(Self.removal, [job.rawValue])
     let parts = try FastStatement(db, Self.parts)
     parts.bindAll(job.rawValue)

@@ -23,22 +23,37 @@ extension JobRows {
     return lines
   }
 
-  /// Leaves the first behind, which is not due any more.
+  /// Leaves the first behind, which is not due any more or waits for room, and those who
+  /// wait for that.
   ///
   /// - Parameter count: how many to read where none is read ahead.
   /// - Returns: `false` where none is left.
-  func advance(_ line: inout JobLine, reading count: Int) throws -> Bool {
-    if line.ahead.isEmpty, line.hasMore {
+  func advance(_ line: inout JobLine, reading count: Int, past room: JobRoom) throws -> Bool {
+    while true {
+      while let next = line.ahead.popFirst() {
+        if room.holds(next.job) { continue }
+        line.first = next
+        return true
+      }
+      guard line.hasMore else { return false }
       let statement = try FastStatement(db, Self.following)
-      let head = line.first
-      statement.bindAll(head.service ?? "", head.lane.kind, head.lane.name, head.needs, count)
+      // Who waits for room is due, and is found each time.
+      let (head, most) = (line.first, count + room.refusedAt.count)
+      statement.bindAll(head.service ?? "", head.lane.kind, head.lane.name, head.needs, most)
       var found: [ClaimChoice.Head] = []
       try statement.each { found.append(self.head(statement)) }
-      (line.ahead, line.hasMore) = (found[...], found.count == count)
+      (line.ahead, line.hasMore) = (found[...], found.count == most)
     }
-    guard let next = line.ahead.popFirst() else { return false }
-    line.first = next
-    return true
+  }
+
+  /// Those behind one that waits for room go on, and may make it some.
+  func skip(_ lines: inout [JobLine], reading count: Int, past room: JobRoom) throws {
+    if room.refusedAt.isEmpty { return }
+    lines = try lines.compactMap { line in
+      var line = line
+      if room.holds(line.first.job), try !advance(&line, reading: count, past: room) { return nil }
+      return line
+    }
   }
 
   private static let columns =

@@ -3,8 +3,8 @@ import TernCore
 
 /// What stands in the way of jobs that are due: what runs, and tokens that are spent.
 extension JobRows {
-  /// Writes what it mends: a bucket of another rate would move on with each look, and be empty until
-  /// the old rate's time.
+  /// Writes what it mends: a bucket of another rate would move on with each look, and be empty
+  /// until the old rate's time.
   private func bucket(
     _ scope: BucketScope, _ name: String, _ lane: String, _ rate: JobRate, at now: WallTime
   ) throws -> TokenBucket? {

@@ -54,7 +54,8 @@ extension JobRows {
     return try worker()
   }
 
-  /// A gate that has reopened is kept for the probe of those who wait. Services can be as many as accounts.
+  /// A gate that has reopened is kept for the probe of those who wait. Services can be as
+  /// many as accounts.
   private func dropUnusedGates(at now: WallTime) throws {
     let running = "state = \(JobState.running.rawValue)"
     try run(
@@ -161,8 +162,8 @@ extension JobRows {
     return (found?[0] as Int64?).map(WallTime.init(milliseconds:))
   }
 
-  /// When the first job can run that waits for a time or a gate, and neither for the network, nor for
-  /// a pace, nor to be resumed.
+  /// When the first job can run that waits for a time or a gate, and neither for the network, nor
+  /// for a pace, nor to be resumed.
   ///
   /// - Parameter now: when jobs were looked for; a gate that let its probe pass then holds nobody.
   func nextReached(at now: WallTime, _ isMet: (String) -> Bool) throws -> WallTime? {

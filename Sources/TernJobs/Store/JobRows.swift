@@ -49,7 +49,10 @@ struct JobRows {
         now.milliseconds, job.ready.milliseconds, job.ready <= now, job.priority, job.key,
         now.milliseconds, job.requirement.stored,
       ])
-    return JobID(rawValue: db.lastInsertedRowID)
+    let id = JobID(rawValue: db.lastInsertedRowID)
+    // The app has numbers begin anew (`sqlite_sequence`), and an older job ended under this one.
+    _ = try removeEnded(id)
+    return id
   }
 
   // What is run for each job is put together once.
@@ -81,8 +84,8 @@ struct JobRows {
     return try dropFiles(of: id)
   }
 
-  /// The jobs of a kind and key in one of some states, in the order in which they were enqueued. More than one
-  /// waits where one was replaced while it ran, and then has to be tried again.
+  /// The jobs of a kind and key in one of some states, in the order in which they were enqueued.
+  /// More than one waits where one was replaced while it ran, and then has to be tried again.
   func underWay(_ kind: String, key: String, in states: [JobState]) throws -> [JobID] {
     let found = try rows(
       """
@@ -102,9 +105,13 @@ struct JobRows {
     let statement = try FastStatement(db, Self.addition)
     statement.bindAll(Planted.isActive(.limitIgnored) ? Int.max : limit)
     if try !statement.runCounting() {
-      throw JobQueueError(
+      var error = JobQueueError(
         .tooManyJobs,
         "the queue holds \(limit) jobs that have not ended; let them run or remove some")
+      if let queue = try row("SELECT id FROM \(JobTables.queue)") {
+        error.full = .init(queue: queue[0], count: try unfinished())
+      }
+      throw error
     }
   }
 
@@ -152,7 +159,7 @@ struct JobRows {
       [
         life.state.rawValue, life.failures, life.unreached, life.deaths, since.milliseconds,
         ready?.milliseconds, since.milliseconds, ready.map { $0 <= since } ?? true,
-        reason?.cut(to: limits.messageLength), job.rawValue,
+        reason.map(limits.cut), job.rawValue,
       ])
   }
 
@@ -235,7 +242,7 @@ struct JobRows {
   func note(_ reason: String, start: Int, of job: JobID, at now: WallTime) throws {
     try run(
       "INSERT INTO \(JobTables.error) (job, start, at_ms, reason) VALUES (?, ?, ?, ?)",
-      [job.rawValue, start, now.milliseconds, reason.cut(to: limits.messageLength)])
+      [job.rawValue, start, now.milliseconds, limits.cut(reason)])
     try run(
       """
       DELETE FROM \(JobTables.error) WHERE id IN (
@@ -266,7 +273,7 @@ struct JobRows {
   }
 
   func addFile(_ path: String, as name: String, to job: JobID) throws {
-    try JobQueueError.refuseNull(in: name, "a file of job \(job)")
+    try JobQueueError.refuseNull(in: name, "the name of a file of job \(job)")
     let names = try rows("SELECT name FROM \(JobTables.file) WHERE job = ?", [job.rawValue])
       .map { $0[0] as String }
     guard !names.contains(name) else {
@@ -283,8 +290,8 @@ struct JobRows {
 
 /// Whose commit the app's own code is called in.
 enum AttemptCommit {
-  /// The connection on which a running job stores a checkpoint. What it enqueues there takes, sooner or
-  /// later, its own place.
+  /// The connection on which a running job stores a checkpoint. What it enqueues there takes,
+  /// sooner or later, its own place.
   @TaskLocal static var database: ObjectIdentifier?
 }
 
@@ -311,8 +318,6 @@ extension GateLife {
   }
 }
 
-extension String {
-  func cut(to length: Int) -> String {
-    count > length ? prefix(max(length - 1, 0)) + "…" : self
-  }
+extension JobLimits {
+  func cut(_ text: String) -> String { text.cut(to: messageLength, mark: "…") }
 }

@@ -28,16 +28,16 @@ enum JobTables {
   /// For the app to look at; everything else is the queue's own.
   static let view = "grdb_tern_jobs"
 
-  /// The payload is last, so that who looks at the rest of a row reads no more of it; in a file that was
-  /// made in format 3 `needs` is behind it.
+  /// The payload is last, so that who looks at the rest of a row reads no more of it; in a file
+  /// that was made in format 3 `needs` is behind it.
   /// `job.service` is empty for no service, and `job.lane` for no lane; `job.needs` is a
   /// `JobRequirement`. A waiting job is `due` once its time has come. The order of claiming is
-  /// (priority, ready_ms, id) among those of one service, kind, lane and need, so that retried and new
-  /// jobs take turns. What has ended is in `history` alone.
+  /// (priority, ready_ms, id) among those of one service, kind, lane and need, so that retried and
+  /// new jobs take turns. What has ended is in `history` alone.
   /// `queue.unfinished` counts the jobs, `queue.ended` the history; `queue.worker` is drawn by each
   /// run of a worker, so that one that was taken over from notices. `pause.kind` is empty for the
-  /// whole queue. A `bucket`, as it was at `since_ms`, is full again at `full_us`, microseconds; one
-  /// that was empty has a token again at `free_ms`, which is for who looks.
+  /// whole queue. A `bucket`, as it was at `since_ms`, is full again at `full_us`, microseconds;
+  /// one that was empty has a token again at `free_ms`, which is for who looks.
   static let creation = [
     """
     CREATE TABLE IF NOT EXISTS \(queue) (
@@ -122,7 +122,8 @@ enum JobTables {
     \(time("j.enqueued_ms")) AS enqueued_at, \(time("j.since_ms")) AS since
     """
 
-  /// When there is a token again in the bucket that a job `j` takes from, of those of a lane the last.
+  /// When there is a token again in the bucket that a job `j` takes from, of those of a
+  /// lane the last.
   static func freeAt(_ scope: BucketScope) -> String {
     let (name, lanes) =
       switch scope {
@@ -175,8 +176,8 @@ enum JobTables {
     return try String.fetchOne(db, sql: "SELECT id FROM \(queue)")!
   }
 
-  /// Leaves what is made anew to the statements of ``creation``. An older Tern's worker that runs takes it
-  /// for another one's takeover, and ends.
+  /// Leaves what is made anew to the statements of ``creation``. An older Tern's worker that runs
+  /// takes it for another one's takeover, and ends.
   ///
   /// - Returns: `false` where that is not known.
   private static func upgrade(_ db: Database, from format: Int) throws -> Bool {

@@ -1,13 +1,14 @@
 import TernCore
 
 extension JobContext {
-  /// A step that something outside of this process does, in a life of the process or over several. Notes
-  /// it in the job's row, hands it over, and lets the job wait for its end.
+  /// A step that something outside of this process does, in a life of the process or over several.
+  /// Notes it in the job's row, hands it over, and lets the job wait for its end.
   ///
   /// - Parameter begin: hands it over by its id; does nothing where the system has it already.
   /// - Returns: its end, in an attempt after it came.
-  /// - Throws: `CancellationError` as long as there is none, which ends the attempt; what `begin` throws;
-  ///   ``JobQueueError`` `.duplicateStep`, `.tooManyCheckpoints`, `.notRunning`; `DatabaseError`.
+  /// - Throws: `CancellationError` as long as there is none, which ends the attempt; what `begin`
+  ///   throws; ``JobQueueError`` `.duplicateStep`, `.tooManyCheckpoints`, `.notRunning`;
+  ///   `DatabaseError`.
   package func transfer<S: TransferSystem>(
     _ name: String, by system: S.Type, within limit: Duration,
     _ begin: (_ id: String, S) async throws -> Void
@@ -37,8 +38,8 @@ extension JobContext {
     }
   }
 
-  /// Of what a transfer came to the handler can make nothing: as its attempt fails, that is no step's
-  /// result any more, and the next one begins a new transfer.
+  /// Of what a transfer came to the handler can make nothing: as its attempt fails, that is no
+  /// step's result any more, and the next one begins a new transfer.
   package func reject(transfer name: String) { attempted.spend(.step, name) }
 
   private func end(_ refused: RefusedTransfer, _ name: String) -> TransferEnd {

@@ -93,8 +93,8 @@ extension JobRows {
         id.job.rawValue, (news.isDone ? CheckpointKind.step : .refusal).rawValue, id.name,
         news.isDone ? news.content : try JobCoding.encode(refused),
       ])
-    // Failures are forgotten as the handler makes something of it: what it can do nothing with must not
-    // be sent for ever.
+    // Failures are forgotten as the handler makes something of it: what it can do nothing with must
+    // not be sent for ever.
     if news.isDone { try observe(.stepped(id.name), of: id.job, service) }
     let isAwaited = begun.isAwaited || Planted.isActive(.retryHurriedByAnswer)
     if isAwaited, !Planted.isActive(.answerStoredApart) { try free(id.job, at: now) }

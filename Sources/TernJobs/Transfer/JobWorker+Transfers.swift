@@ -12,7 +12,8 @@ extension JobWorker {
       try $0.transfer(name, length, of: claim, environment, isSteady: isSteady)
     }
     switch standing {
-    case .begun(let id): (handedOver[id], beginning[id]) = (handedOver[id] ?? path.path, false)
+    case .begun(let id):
+      (ofRun.handedOver[id], ofRun.beginning[id]) = (ofRun.handedOver[id] ?? path.path, false)
     case .late(let id, _): await forget(id)
     case .done, .refused: break
     }
@@ -21,17 +22,18 @@ extension JobWorker {
 
   /// Lets go of a transfer that was not handed over.
   func keep(_ id: String) async {
-    handedOver[id] = nil
+    ofRun.handedOver[id] = nil
     await confirm(id)
   }
 
-  /// It is handed over, or was not: what came of it meanwhile can be forgotten, and is not begun again.
+  /// It is handed over, or was not: what came of it meanwhile can be forgotten, and is
+  /// not begun again.
   func confirm(_ id: String) async {
-    if beginning.removeValue(forKey: id) ?? false { await forget(id) }
+    if ofRun.beginning.removeValue(forKey: id) ?? false { await forget(id) }
   }
 
-  /// As a run begins, compares what the system has with what rows want: what it lost is for its job to begin
-  /// again, and what nobody wants is cancelled.
+  /// As a run begins, compares what the system has with what rows want: what it lost is for its job
+  /// to begin again, and what nobody wants is cancelled.
   func compareTransfers() async throws {
     guard let transfers else { return }
     let held = await transfers.ids()
@@ -44,22 +46,23 @@ extension JobWorker {
       return Set(wanted.map(\.id))
     }
     // Of one from an earlier run nobody saw through which networks it went.
-    for id in held { handedOver[id] = handedOver[id] ?? .unseen(as: path.path) }
+    for id in held { ofRun.handedOver[id] = ofRun.handedOver[id] ?? .unseen(as: path.path) }
     for id in held.subtracting(wanted).sorted() { await forget(id) }
   }
 
   /// Cancels what was handed over and no row wants any more.
   func cancelUnwanted() async throws {
-    if handedOver.isEmpty || Planted.isActive(.uploadNotWithdrawn) { return }
-    let ids = Set(handedOver.keys)
+    if ofRun.handedOver.isEmpty || Planted.isActive(.uploadNotWithdrawn) { return }
+    let ids = Set(ofRun.handedOver.keys)
     let wanted = Set(try await read { try $0.wantedTransfers(of: ids) }.map(\.id))
     for id in ids.subtracting(wanted).sorted() {
       await forget(id)
-      news?.yield()
+      ofRun.news?.yield()
     }
   }
 
-  /// - Parameter commits: of any queue of the database, in this process: a job may have been cancelled.
+  /// - Parameter commits: of any queue of the database, in this process: a job may
+  ///   have been cancelled.
   func followWithdrawals(_ commits: AsyncStream<Void>) async {
     for await _ in commits {
       do {
@@ -87,12 +90,12 @@ extension JobWorker {
         } catch let refusal as OfApp {
           // What an observer of the app's refuses today it may take tomorrow; the system keeps it.
           if !isFirst {
-            refusedAnswers[news.id] = refusal.error
+            ofRun.refusedAnswers[news.id] = refusal.error
             // Who drains waits for it no more.
-            if transfers?.endsWithProcess ?? false { self.news?.yield() }
+            if transfers?.endsWithProcess ?? false { ofRun.news?.yield() }
           }
           isFirst = false
-          try await environment.clock.sleep(for: backoff.next(jitter: environment.jitter()))
+          try await environment.sleep(for: backoff.next(jitter: environment.jitter()))
         }
       }
       try CrashPoint.reach(.uploadAfterStore)
@@ -103,21 +106,21 @@ extension JobWorker {
     } catch {
       if !Task.isCancelled { fail(error) }
     }
-    self.news?.yield()
+    ofRun.news?.yield()
   }
 
   private func forget(_ id: String) async {
     // Forgotten before, it would be new to the system.
-    if beginning[id] != nil {
-      beginning[id] = true
+    if ofRun.beginning[id] != nil {
+      ofRun.beginning[id] = true
       return
     }
     await transfers?.forget(id)
-    (handedOver[id], refusedAnswers[id]) = (nil, nil)
+    (ofRun.handedOver[id], ofRun.refusedAnswers[id]) = (nil, nil)
   }
 
   private func isSteady(_ id: String) -> Bool {
-    handedOver[id].map { $0.hasRoute && $0 == path.path } ?? false
+    ofRun.handedOver[id].map { $0.hasRoute && $0 == path.path } ?? false
   }
 }
 

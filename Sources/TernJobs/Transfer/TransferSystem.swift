@@ -1,6 +1,7 @@
 import Foundation
 
-/// What carries on transfers for jobs outside of their attempts, as the queue sees it: names and bytes.
+/// What carries on transfers for jobs outside of their attempts, as the queue sees it:
+/// names and bytes.
 package protocol TransferSystem: Sendable {
   /// Whether a transfer goes on in this process alone, so that who drains waits for it.
   var endsWithProcess: Bool { get }
@@ -66,9 +67,11 @@ struct SpentTransfer: Hashable {
   let name: String
 }
 
-/// What is stored of one that did not come to what its job wanted, until an attempt has failed of it.
+/// What is stored of one that did not come to what its job wanted, until an attempt has
+/// failed of it.
 struct RefusedTransfer: Codable {
-  /// Whether there was one and the same network from its beginning to its end, and this process saw it.
+  /// Whether there was one and the same network from its beginning to its end, and this
+  /// process saw it.
   let isSteady: Bool
   /// `nil` where nobody answered in time.
   let answer: Data?

@@ -6,7 +6,7 @@ final class AttemptState: Sendable {
   private let files: Mutex<[String: String]>
   private let steps = Mutex<Set<String>>([])
   private let transfers = Mutex(Transfers())
-  private let refusal = Mutex(false)
+  private let refusal = Mutex<(any Error)?>(nil)
 
   struct Transfers {
     /// The names of those that go on without the attempt.
@@ -29,10 +29,14 @@ final class AttemptState: Sendable {
 
   func end(step name: String) { steps.withLock { _ = $0.remove(name) } }
 
-  /// Whether the app's database refused what the attempt did last: to commit a checkpoint.
-  var isRefused: Bool { refusal.withLock { $0 } }
+  /// What the app's database said to the last checkpoint; `nil` as the next one begins.
+  func note(refusal error: (any Error)?) { refusal.withLock { $0 = error } }
 
-  func note(isRefused: Bool) { refusal.withLock { $0 = isRefused } }
+  /// Whether an error is that, and not what a service said after it.
+  func isRefusal(_ error: any Error) -> Bool {
+    guard let refusal = refusal.withLock({ $0 }) else { return false }
+    return type(of: refusal) == type(of: error) && FailureText.of(refusal) == FailureText.of(error)
+  }
 
   var transferred: Transfers { transfers.withLock { $0 } }
 

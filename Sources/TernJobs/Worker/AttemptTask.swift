@@ -2,8 +2,8 @@ import Synchronization
 
 /// The task in which a handler runs, so that others can cancel it, and nobody has to wait for that.
 final class AttemptTask: Sendable {
-  // Sendable: it is touched under the lock alone, and only while its closure runs; cancelling is what
-  // any task may do to another.
+  // Sendable: it is touched under the lock alone, and only while its closure runs; cancelling is
+  // what any task may do to another.
   private struct Running: @unchecked Sendable {
     let task: UnsafeCurrentTask
   }

@@ -33,40 +33,41 @@ extension JobContext {
   ///
   /// - Parameter limit: by the clock of the queue's environment; work that does not heed its
   ///   cancellation is waited for all the same.
-  /// - Throws: as the other, and ``JobFailure`` when the time is over.
+  /// - Throws: as the first, and ``JobFailure`` when the time is over.
   public func step<R: Codable & Sendable>(
     _ name: String, within limit: Duration, isolation: isolated (any Actor)? = #isolation,
     _ work: @escaping @Sendable () async throws -> R,
     commit: @Sendable (Database, R) throws -> Void = { _, _ in }
   ) async throws -> R {
-    let environment = worker.queue.environment
-    return try await step(
-      name, isolation: isolation,
-      { _ in
-        try await withThrowingTaskGroup(of: R.self) { group in
-          group.addTask { try await work() }
-          group.addTask {
-            try await AttemptPoint.$isTimer.withValue(true) {
-              try await environment.sleep(for: limit)
-            }
-            throw JobFailure(
-              .interrupted(isLocal: false), "the step “\(name)” took longer than \(limit)")
-          }
-          defer { group.cancelAll() }
-          return try await group.next()!
-        }
-      }, commit: commit)
+    try await step(
+      name, within: limit, isolation: isolation, { _ in try await work() }, commit: commit)
   }
 
   /// A step whose only result is that it was done.
   ///
-  /// - Throws: as the others.
+  /// - Throws: as the first.
   public func step(
     _ name: String, isolation: isolated (any Actor)? = #isolation, _ work: () async throws -> Void,
     commit: @Sendable (Database) throws -> Void = { _ in }
   ) async throws {
     _ = try await step(
       name, isolation: isolation,
+      { _ in
+        try await work()
+        return true
+      }, commit: { db, _ in try commit(db) })
+  }
+
+  /// The same with a limit on its time.
+  ///
+  /// - Throws: as the first with a limit.
+  public func step(
+    _ name: String, within limit: Duration, isolation: isolated (any Actor)? = #isolation,
+    _ work: @escaping @Sendable () async throws -> Void,
+    commit: @Sendable (Database) throws -> Void = { _ in }
+  ) async throws {
+    _ = try await step(
+      name, within: limit, isolation: isolation,
       { _ in
         try await work()
         return true
@@ -86,7 +87,7 @@ extension JobContext {
   /// What stands at a created file's place when `work` returns is synced and is the job's from the
   /// commit on; what is released is removed after it.
   ///
-  /// - Throws: as the other, and ``JobQueueError`` `.noSuchFile` when nothing stands at a created
+  /// - Throws: as the first, and ``JobQueueError`` `.noSuchFile` when nothing stands at a created
   ///   file's place or one is released that the job does not have, `.fileTooLarge`,
   ///   `.tooManyFiles`, `.diskFull`, `.fileFailed`.
   public func step<R: Codable & Sendable>(
@@ -100,7 +101,7 @@ extension JobContext {
       return try JobCoding.decode(R.self, stored, of: name)
     }
     let made = StepFiles(folder: worker.queue.folder)
-    attempted.note(isRefused: false)
+    attempted.note(refusal: nil)
     try AttemptPoint.reach(.work(name))
     let result: R
     do {
@@ -116,5 +117,32 @@ extension JobContext {
       try commit(db, result)
     }
     return result
+  }
+
+  /// The same with a limit on its time.
+  ///
+  /// - Throws: as the first with files, and ``JobFailure`` when the time is over.
+  public func step<R: Codable & Sendable>(
+    _ name: String, within limit: Duration, isolation: isolated (any Actor)? = #isolation,
+    _ work: @escaping @Sendable (StepFiles) async throws -> R,
+    commit: @Sendable (Database, R) throws -> Void = { _, _ in }
+  ) async throws -> R {
+    let environment = worker.queue.environment
+    return try await step(
+      name, isolation: isolation,
+      { files in
+        try await withThrowingTaskGroup(of: R.self) { group in
+          group.addTask { try await work(files) }
+          group.addTask {
+            try await AttemptPoint.$isTimer.withValue(true) {
+              try await environment.sleep(for: limit)
+            }
+            throw JobFailure(
+              .interrupted(isLocal: false), "the step “\(name)” took longer than \(limit)")
+          }
+          defer { group.cancelAll() }
+          return try await group.next()!
+        }
+      }, commit: commit)
   }
 }

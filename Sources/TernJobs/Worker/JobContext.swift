@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import TernCore
 
-/// What a handler has to do with its job's row: checkpoints, files, deadlines and progress.
+/// What a handler has to do with its job's row: checkpoints, files, times and progress.
 ///
 /// After its attempt has ended, and after its job was removed, everything here that writes throws
 /// ``JobQueueError`` `.notRunning`.
@@ -18,10 +18,15 @@ public struct JobContext: Sendable {
   }
 
   public var id: JobID { claim.id }
-  package var kind: String { claim.lane.kind }
-  package var service: String? { claim.service }
-  /// From 1: which start of the job this is.
-  package var start: Int { claim.start }
+  /// The job's ``Job/kind``.
+  public var kind: String { claim.lane.kind }
+  /// The lane that it was enqueued in.
+  public var lane: String? { claim.lane.name.isEmpty ? nil : claim.lane.name }
+  /// The service whose gate holds the job back, and is closed where its attempt is limited.
+  public var service: String? { claim.service }
+  /// Which start of the job this is, from 1, in any life of the process: every attempt is one,
+  /// counted or not.
+  public var start: Int { claim.start }
   package var observers: [any JobObserver] { worker.queue.environment.observers }
   /// Which of its attempts this is, from 1, since the last checkpoint of an earlier one. An attempt
   /// that does not count, because the process died for example, is repeated under its number.
@@ -35,7 +40,7 @@ public struct JobContext: Sendable {
 
   // MARK: - Values
 
-  /// What ``save(_:_:and:)`` stored last, in this attempt or an earlier one.
+  /// What ``save(_:_:commit:)`` stored last, in this attempt or an earlier one.
   ///
   /// - Throws: ``JobQueueError`` `.unreadable` when it is of another type; `DatabaseError`.
   public func value<V: Decodable & Sendable>(
@@ -46,28 +51,28 @@ public struct JobContext: Sendable {
     }
   }
 
-  /// Stores a value in place of the one before, in one transaction with what `body` writes: how
+  /// Stores a value in place of the one before, in one transaction with what `commit` writes: how
   /// far a stream was read, say, with the rows that were read. A checkpoint, as a step is.
   ///
-  /// - Parameter body: runs in that transaction; again, if another process was in its way.
-  /// - Throws: what `body` throws, with nothing written; ``JobQueueError`` `.checkpointTooLarge`,
+  /// - Parameter commit: runs in that transaction; again, if another process was in its way.
+  /// - Throws: what `commit` throws, with nothing written; ``JobQueueError`` `.checkpointTooLarge`,
   ///   `.tooManyCheckpoints`, `.notRunning`; `DatabaseError`.
   public func save<V: Encodable & Sendable>(
-    _ name: String, _ value: V, and body: @Sendable (Database) throws -> Void = { _ in }
+    _ name: String, _ value: V, commit: @Sendable (Database) throws -> Void = { _ in }
   ) async throws {
     let content = try JobCoding.encode(value)
-    try await worker.commit(claim, .value, name, content, files: StepFiles(), of: attempted, body)
+    try await worker.commit(claim, .value, name, content, files: StepFiles(), of: attempted, commit)
   }
 
-  // MARK: - Deadlines
+  // MARK: - Time
 
-  /// How much is left until a moment that is `duration` after the first call with this name, also
-  /// when that was in another attempt or another life of the process. Zero when it has passed. When
-  /// the wall clock was set back to before that first call, it counts from now.
+  /// What remains of `duration`, which began with the first call with this name, also when that was
+  /// in another attempt or another life of the process. Zero when it is over. When the wall clock
+  /// was set back to before that first call, it begins now.
   ///
   /// - Throws: ``JobQueueError`` `.tooManyCheckpoints`, `.notRunning`, and `.unreadable` when what
   ///   the first call stored is damaged; `DatabaseError`.
-  public func deadline(_ name: String, _ duration: Duration) async throws -> Duration {
+  public func remaining(_ name: String, of duration: Duration) async throws -> Duration {
     let left =
       try await worker.deadline(name, duration, of: claim)
       - worker.queue.environment.wallClock()

@@ -21,7 +21,8 @@ public struct JobHandlers: Sendable {
   ///
   /// The closure can run again for the same job: after it threw, and after the process died. What
   /// it does outside of ``JobContext``'s steps then happens again. It is cancelled when the worker
-  /// is, which costs the job no attempt, and begins again with the next run, even where it returns after that.
+  /// is, which costs the job no attempt, and begins again with the next run, even where it
+  /// returns after that.
   public mutating func handle<J: Job>(
     _ type: J.Type, _ body: @escaping @Sendable (J, JobContext) async throws -> Void
   ) {
@@ -71,8 +72,8 @@ public struct JobHandlers: Sendable {
     return paces
   }
 
-  /// The payload is read as the work begins: that is the app's code too, which may end the process, and holds
-  /// no transaction open.
+  /// The payload is read as the work begins: that is the app's code too, which may end the process,
+  /// and holds no transaction open.
   ///
   /// - Throws: where no handler here can read it. The work itself throws ``Unusable`` too.
   package func prepare(_ kind: String, _ payload: Data, version: Int) throws(Unusable) -> (

@@ -16,7 +16,8 @@ struct EndedAttempt: Sendable {
   /// How an attempt ended that was cancelled, if nobody but its handler did that.
   var own: AttemptEnd?
 
-  /// As it counts while the worker goes on: a job that is no longer the attempt's has no end to store.
+  /// As it counts while the worker goes on: a job that is no longer the attempt's has no
+  /// end to store.
   var unstopped: EndedAttempt {
     EndedAttempt(claim: claim, end: own ?? end, pathBefore: pathBefore)
   }
@@ -41,7 +42,7 @@ extension JobWorker {
       end = self.end(
         of: claim, error,
         pathBefore: context.attempted.transferred.isUnsteady ? .unseen(as: path.path) : before,
-        isOfService: !context.attempted.isRefused)
+        isOfService: !context.attempted.isRefusal(error))
       hasFailed = !(error is CancellationError)
     }
     let transferred = context.attempted.transferred
@@ -81,10 +82,13 @@ extension JobWorker {
       pathBefore: pathBefore, pathAfter: path.path, retry: claim.retry,
       backoff: environment.unreached, jitter: environment.jitter(),
       gateDelay: environment.gateDelay, longestGate: environment.longestGate)
-    return AttemptEnd(
+    var end = AttemptEnd(
       event: .failed(advice, around), reason: FailureText.of(error),
       isOfService: isOfService && !(error is DatabaseError || error is JobQueueError),
       error: queue.events == nil ? nil : FailureText.name(of: error))
+    // Another queue's room is no matter of this one's.
+    if let full = (error as? JobQueueError)?.full, full.queue == claim.queue { end.full = full }
+    return end
   }
 
   // MARK: - Storing ends
@@ -105,8 +109,19 @@ extension JobWorker {
   /// After they were committed.
   func stored(_ ends: [EndedAttempt]) async throws {
     if ends.isEmpty { return }
-    for end in ends { forget(end) }
+    for end in ends {
+      forget(end)
+      queue.roomless.withLock { $0[end.claim.id] = end.end.full?.count }
+    }
     try CrashPoint.reach(.jobAfterFinishCommit)
+    do {
+      try await tell(of: ends)
+    } catch is CancellationError where Task.isCancelled {
+      // The next run does as much as it begins. What was claimed with them ends as all that runs.
+    }
+  }
+
+  private func tell(of ends: [EndedAttempt]) async throws {
     // Who is done may have begun a transfer, in an earlier attempt, and not asked for it again.
     if ends.contains(where: { $0.end.event == .succeeded }) { try await cancelUnwanted() }
     // Who waited to be stored while the network changed was not there to be woken.
@@ -119,29 +134,29 @@ extension JobWorker {
   }
 
   private func forget(_ end: EndedAttempt) {
-    (refused[end.claim.id], attempts[end.claim.id]) = (nil, nil)
+    (ofRun.refused[end.claim.id], ofRun.attempts[end.claim.id]) = (nil, nil)
   }
 
   /// Ends that cannot be stored leave their jobs to the next run.
   func leave(_ ends: [EndedAttempt]) {
-    for end in ends where attempts[end.claim.id]?.claim.start == end.claim.start {
+    for end in ends where ofRun.attempts[end.claim.id]?.claim.start == end.claim.start {
       forget(end)
       queue.leftBehind.withLock { $0[end.claim.id] = end.claim.start }
     }
   }
 
-  /// Stores one end in a transaction of its own, also when the worker was told to end: then as long as
-  /// ``transactionWaiting(_:)`` waits.
+  /// Stores one end in a transaction of its own, also when the worker was told to end: then as long
+  /// as ``transactionWaiting(_:)`` waits.
   ///
   /// - Parameter refusal: what the app has said to it before.
   func finish(_ end: EndedAttempt, refusal: OfApp? = nil) async {
     do {
       try await stored([try await storePersistently(end, refusal)])
     } catch {
-      failure = failure ?? error
+      ofRun.failure = ofRun.failure ?? error
       leave([end])
     }
-    news?.yield()
+    ofRun.news?.yield()
   }
 
   /// - Returns: what was stored as the attempt's end.
@@ -161,8 +176,8 @@ extension JobWorker {
         end = self.refused(end, refusal)
         if !isFirst {
           // It refuses that too. The job keeps its place, and all others go on.
-          refused[end.claim.id] = refusal.error
-          news?.yield()
+          ofRun.refused[end.claim.id] = refusal.error
+          ofRun.news?.yield()
           try await environment.sleep(for: backoff.next(jitter: environment.jitter()))
         }
         isFirst = false
@@ -173,7 +188,7 @@ extension JobWorker {
   private func transactionToTheEnd(_ body: (JobRows) throws -> Void) async throws {
     do {
       try await transaction(body)
-    } catch let cancellation as CancellationError where failure == nil {
+    } catch let cancellation as CancellationError where ofRun.failure == nil {
       do {
         try transactionWaiting(body)
       } catch let error as DatabaseError where error.passes {
@@ -198,6 +213,6 @@ extension JobWorker {
       try rows.db.notifyChanges(in: Table(JobTables.job))
       try rows.wakeUnreached(at: queue.environment.now)
     }
-    news?.yield()
+    ofRun.news?.yield()
   }
 }

@@ -58,13 +58,15 @@ extension JobWorker {
     let folder = queue.folder
     // What the app's own code throws may be about its service's answer.
     var isOfCode = false
-    attempt.note(isRefused: false)
+    var unfinished = 0
+    attempt.note(refusal: nil)
     do {
       if Planted.isActive(.stepResultApart) {
         try await write { try body($0.db) }
         try CrashPoint.reach(.jobBeforeStepCommit)
       }
       let kept: Kept? = try await transaction { rows in
+        unfinished = try rows.unfinished()
         try rows.storeCheckpoint(kind, name, content, of: claim)
         if !Planted.isActive(.stepResultApart) {
           do {
@@ -80,7 +82,8 @@ extension JobWorker {
             throw OfApp(error: error)
           }
         }
-        // The step itself ended its job: that holds, with what the step wrote, and is the last of it.
+        // The step itself ended its job: that holds, with what the step wrote, and is the
+        // last of it.
         guard try rows.isRunning(claim) else { return nil }
         let created = files.created.map(\.name)
         var gone = try created.compactMap { try rows.dropFile($0, of: claim) }
@@ -104,16 +107,21 @@ extension JobWorker {
         }
         return kept
       }
-      // Those behind the gate need not wait for the probe's end; and a handler whose job has ended is
-      // to be told.
-      if kept?.othersMayGo ?? true { news?.yield() }
+      queue.roomless.withLock { $0[claim.id] = nil }
+      // Those behind the gate need not wait for the probe's end; and a handler whose job has ended
+      // is to be told.
+      if kept?.othersMayGo ?? true { ofRun.news?.yield() }
       if kept == nil { return }
       for name in files.released { attempt.set(name, nil) }
       for file in files.created { attempt.set(file.name, file.path) }
       try CrashPoint.reach(.jobAfterStepCommit)
     } catch let error as OfApp {
-      attempt.note(isRefused: !isOfCode)
-      throw error.error
+      if !isOfCode { attempt.note(refusal: error.error) }
+      guard var refusal = error.error as? JobQueueError, refusal.full?.queue == claim.queue else {
+        throw error.error
+      }
+      refusal.full = .init(queue: claim.queue, count: unfinished, isBefore: true)
+      throw refusal
     } catch let error as JobQueueError {
       throw error
     } catch {

@@ -4,7 +4,8 @@ import TernDatabase
 
 extension DatabaseError {
   /// Whether the database itself said it, and no statement of the app's: it passes, or nothing more
-  /// can be written here. Of the rest, an observer or a trigger of the app's is as likely the author.
+  /// can be written here. Of the rest, an observer or a trigger of the app's is as
+  /// likely the author.
   fileprivate var isOfDatabase: Bool {
     switch resultCode {
     case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_READONLY,
@@ -36,7 +37,7 @@ extension JobWorker {
     }
   }
 
-  /// ``write(_:)`` that tells what the app refuses from what the database does.
+  /// ``write(isDurable:_:)`` that tells what the app refuses from what the database does.
   ///
   /// - Throws: ``OfApp`` when an observer of the app's, or a constraint that is looked at as late,
   ///   refused the commit, or a constraint or a trigger a statement before it.
@@ -56,7 +57,7 @@ extension JobWorker {
   func persistently<T>(_ body: () throws -> T) async throws -> T {
     var backoff = Backoff(base: .milliseconds(10), limit: .seconds(1))
     while true {
-      if let failure { throw failure }
+      if let failure = ofRun.failure { throw failure }
       do {
         return try body()
       } catch let error as DatabaseError where error.passes {
@@ -73,8 +74,8 @@ extension JobWorker {
     }
   }
 
-  /// One try, in which SQLite waits five seconds for whoever writes, unless the app has it wait already: no task
-  /// sleeps that is cancelled.
+  /// One try, in which SQLite waits five seconds for whoever writes, unless the app has it wait
+  /// already: no task sleeps that is cancelled.
   func transactionWaiting<T>(_ body: (JobRows) throws -> T) throws -> T {
     let queue = queue
     return try queue.database.writeWithoutTransaction { db in
@@ -104,9 +105,14 @@ extension JobQueue {
       return result
     }
     do {
+      try unsynced.mend(db)
       if isDurable { return try Durability.transact(db, written) }
-      return try durability.transactUnsynced(db, written)
+      let changes = db.totalChangesCount
+      let result = try durability.transactUnsynced(db, written)
+      if durability == .powerLoss, db.totalChangesCount != changes { unsynced.noteUnsynced() }
+      return result
     } catch {
+      unsynced.noteFailure()
       // Of a commit that failed too, and before anybody else has the connection.
       events?.drop(db)
       let error = error

@@ -22,8 +22,8 @@ extension JobWorker {
       await lookForCommits()
       // The wall clock can have been set, ahead or back, while the other slept.
       let now = environment.now
-      if nextAt.map({ $0 <= now }) ?? false || now < latest {
-        news?.yield()
+      if ofRun.nextAt.map({ $0 <= now }) ?? false || now < latest {
+        ofRun.news?.yield()
       } else {
         // Also while all slots are busy and nobody looks for jobs.
         latest = now
@@ -34,12 +34,12 @@ extension JobWorker {
   private func lookForCommits() async {
     do {
       let now = try await dataVersion()
-      guard now != seen else { return }
-      seen = now
+      guard now != ofRun.seen else { return }
+      ofRun.seen = now
       try await tellObservers()
       // A job may have been cancelled.
       try await cancelUnwanted()
-      news?.yield()
+      ofRun.news?.yield()
     } catch {
       if !Task.isCancelled { fail(error) }
     }
@@ -66,7 +66,7 @@ extension JobWorker {
       generation = path.generation
       guard path.hasRoute else {
         // Who requires a network waits for it from now on, and it is seen.
-        news?.yield()
+        ofRun.news?.yield()
         continue
       }
       do {

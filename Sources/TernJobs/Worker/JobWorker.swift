@@ -9,6 +9,7 @@ import TernDatabase
 ///   $0.handle(ScanShelf.self) { job, context in try await scanner.scan(job, context) }
 /// }
 /// async let working: Void = worker.run()
+/// try await working  // without it the run is cancelled at the end of this scope
 /// ```
 ///
 /// One worker works on a database at a time, whatever the process; a kernel lock sees to it, so a
@@ -21,52 +22,21 @@ public actor JobWorker {
   let path: any NetworkPathSource
   /// `nil` where no job hands anything over.
   let transfers: (any TransferSystem)?
-  /// The transfers that this run handed over and has no answer to, and the network at that time.
-  var handedOver: [String: NetworkPath] = [:]
-  /// Those of them that are being handed over, and whether the system is to forget them after that.
-  var beginning: [String: Bool] = [:]
-  /// The attempts that go on, until their ends are stored.
-  var attempts: [JobID: Attempt] = [:]
+  var ofRun = RunState()
   /// What the loop is to store.
   let ends = AttemptEnds()
-  /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count as
-  /// running until it does.
-  var refused: [JobID: any Error] = [:]
-  /// Why the app refuses to have the answers to transfers stored, which the system keeps.
-  var refusedAnswers: [String: any Error] = [:]
-  /// What the database refused; nothing further is written then.
-  var failure: (any Error)?
-  private(set) var news: AsyncStream<Void>.Continuation?
-  /// The latest time seen, to notice a clock that is set back.
+  /// The latest time seen, in any run, to notice a clock that is set back.
   var latest = WallTime(milliseconds: .min)
-  private(set) var nextAt: WallTime?
-  /// When the worker looked for jobs last.
-  private var lookedAt = WallTime(milliseconds: .min)
-  /// When the first job may go that only a pace holds back.
-  private var pacedAt: WallTime?
-  /// What observers were told that jobs wait for.
-  private var held: [JobID: JobEvent.Hold] = [:]
-  /// Says that no other worker has taken over.
-  private var fence: Int64 = 0
-  /// The database's version as the worker looked last.
-  var seen: Int64?
-  /// The network's, as it looked for jobs last.
-  private var seenPath: UInt64 = 0
-  /// When buckets that are full are dropped next, if the worker is not idle before.
+  /// When buckets that are full are dropped next, in whichever run, if the worker is
+  /// not idle before.
   private var sweepAt = WallTime(milliseconds: .min)
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     queue.environment.executor.asUnownedSerialExecutor()
   }
 
-  /// Module `Tern` has a worker that takes what the system knows of the network, and uploads.
-  ///
-  /// - Parameters:
-  ///   - concurrency: how many jobs run at the same time; 4 unless told.
-  ///   - path: what is known of the network: whether a broken exchange counts, when to try again, and
-  ///     whether what a job requires is there. ``UnknownPathSource`` where nothing is.
-  ///   - register: names the handlers.
-  public init(
+  /// A worker without uploads, for which module `Tern`, which apps import, adds an initialiser.
+  package init(
     _ queue: JobQueue, concurrency: Int = 4, path: any NetworkPathSource,
     _ register: (inout JobHandlers) -> Void
   ) {
@@ -93,11 +63,11 @@ public actor JobWorker {
   ///
   /// - Parameter standby: waits while another worker works on the database, and takes over, within
   ///   milliseconds on Linux, when that ends or its process dies.
-  /// - Throws: ``JobQueueError`` `.workerRunning`, also while a run of this worker that was cancelled
-  ///   still waits for its handlers, unless it stands by; `.notInstalled`, and `.fileFailed` where the
-  ///   lock file cannot be used; the `DatabaseError` that ended the work, and what an observer or a
-  ///   trigger of the app's threw where no job was to end. Nothing is lost then: the next run frees
-  ///   what this one had.
+  /// - Throws: ``JobQueueError`` `.workerRunning`, also while a run of this worker that was
+  ///   cancelled still waits for its handlers, unless it stands by; `.notInstalled`, and
+  ///   `.fileFailed` where the lock file cannot be used; the `DatabaseError` that ended the work,
+  ///   and what an observer or a trigger of the app's threw where no job was to end. Nothing is
+  ///   lost then: the next run frees what this one had.
   public func run(standby: Bool = false) async throws {
     let lock: FileLock
     if standby {
@@ -109,15 +79,19 @@ public actor JobWorker {
     try await work(lock, patience: nil)
   }
 
-  /// Works until nothing can run: every job is done, cancelled, failed, parked, or waits for a time, a
-  /// gate, the network, the end of a pause or a transfer that outlives the process. For commands and tests.
+  /// Works until nothing can run: every job is done, cancelled, failed, parked, or waits for a
+  /// time, a gate, the network, room, the end of a pause or a transfer that outlives the process.
+  /// For commands and tests.
   ///
   /// - Parameter patience: waits for retries and gates whose time comes within this, counted from
   ///   the call, as often as that may be; never for the network. By default for none.
-  /// - Throws: as ``run()``; `CancellationError`.
-  public func drain(waiting patience: Duration = .zero) async throws {
+  /// - Returns: the jobs that wait, each with what it waits for: none of what failed or is parked.
+  /// - Throws: as ``run(standby:)``; `CancellationError`.
+  @discardableResult
+  public func drain(waiting patience: Duration = .zero) async throws -> [JobWait] {
     try await work(takeLock(), patience: queue.environment.countdown(patience))
     try Task.checkCancellation()
+    return try await persistently { try queue.waits(path.path) }
   }
 
   /// - Parameter patience: what is left of it; what becomes ready later is not waited for. `nil` to
@@ -125,8 +99,8 @@ public actor JobWorker {
   private func work(_ lock: FileLock, patience: (@Sendable () -> Duration)?) async throws {
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    (self.news, failure, nextAt) = (news, nil, nil)
-    (held, handedOver, beginning, refusedAnswers) = ([:], [:], [:], [:])
+    ofRun = RunState(news: news)
+    queue.roomless.withLock { $0 = [:] }
     let arrivals = queue.arrivals.stream()
     // Before the first look: what changes behind it is news.
     let generation = path.path.generation
@@ -134,13 +108,13 @@ public actor JobWorker {
       do {
         // Waits, as all that follows does, while the app has suspended the database.
         let events = queue.events(.touched)
-        seen = try await dataVersion()
+        ofRun.seen = try await dataVersion()
         group.addTask { for await _ in arrivals { news.yield() } }
         if let events { group.addTask { await self.followOtherProcesses(by: events) } }
         group.addTask { await self.lookNowAndThen(isTold: events != nil) }
         group.addTask { await self.followPath(from: generation) }
         let left = queue.leftBehind.withLock { $0 }
-        fence = try await write {
+        ofRun.fence = try await write {
           try $0.recover(kinds: handlers.kinds, leftBehind: left, at: queue.environment.now)
         }
         queue.leftBehind.withLock { $0 = [:] }
@@ -151,13 +125,17 @@ public actor JobWorker {
           group.addTask { await transfers.run { await self.take($0) } }
         }
         try await loop(&group, stream, patience)
+      } catch is CancellationError where Task.isCancelled {
+        // No failure, of which those that end now would not be stored.
       } catch {
-        failure = failure ?? error
+        ofRun.failure = ofRun.failure ?? error
       }
       group.cancelAll()
     }
-    self.news = nil
-    if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
+    ofRun.news = nil
+    if let failure = ofRun.failure, !(failure is CancellationError && Task.isCancelled) {
+      throw failure
+    }
   }
 
   private func takeLock() throws -> FileLock {
@@ -209,8 +187,8 @@ public actor JobWorker {
 
   /// Ends the run with an error that is not a handler's.
   func fail(_ error: any Error) {
-    failure = failure ?? error
-    news?.yield()
+    ofRun.failure = ofRun.failure ?? error
+    ofRun.news?.yield()
   }
 
   // MARK: - The loop
@@ -219,23 +197,25 @@ public actor JobWorker {
     _ group: inout DiscardingTaskGroup, _ stream: AsyncStream<Void>,
     _ patience: (@Sendable () -> Duration)?
   ) async throws {
-    ends.open(news)
-    defer { storeApart(&group) }
+    ends.open(ofRun.news)
+    defer { storeApart(ends.close(), &group) }
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
-      if let failure { throw failure }
+      if let failure = ofRun.failure { throw failure }
       // As it is before the look for jobs: an answer that comes during it makes one ready.
       let isCarrying =
         transfers?.endsWithProcess ?? false
-        && handedOver.keys.contains { refusedAnswers[$0] == nil }
+        && ofRun.handedOver.keys.contains { ofRun.refusedAnswers[$0] == nil }
       for claim in try await turn(&group) {
         let task = AttemptTask()
-        attempts[claim.id] = Attempt(claim: claim, task: task)
+        ofRun.attempts[claim.id] = Attempt(claim: claim, task: task)
         group.addTask { await self.attempt(claim, task) }
       }
-      if let patience, !isCarrying, attempts.count == refused.count, try await isIdle(patience) {
-        if let refusal = refused.min(by: { $0.key < $1.key }) { throw refusal.value }
-        if let refusal = refusedAnswers.min(by: { $0.key < $1.key }) { throw refusal.value }
+      if let patience, !isCarrying, ofRun.attempts.count == ofRun.refused.count,
+        try await isIdle(patience)
+      {
+        if let refusal = ofRun.refused.min(by: { $0.key < $1.key }) { throw refusal.value }
+        if let refusal = ofRun.refusedAnswers.min(by: { $0.key < $1.key }) { throw refusal.value }
         return
       }
       await wait(&iterator)
@@ -243,8 +223,20 @@ public actor JobWorker {
   }
 
   /// Each end in a transaction of its own, beside the loop.
-  private func storeApart(_ group: inout DiscardingTaskGroup) {
-    for end in ends.close() { group.addTask { await self.finish(end) } }
+  private func storeApart(_ ended: [EndedAttempt], _ group: inout DiscardingTaskGroup) {
+    for end in ended { group.addTask { await self.finish(end) } }
+  }
+
+  /// What is left of ends when the loop ends by an error. Where it was told to end as it waited for
+  /// the database, they are stored as those are that come later.
+  private func handOn(
+    _ ended: [EndedAttempt], after error: any Error, _ group: inout DiscardingTaskGroup
+  ) {
+    if error is CancellationError, ofRun.failure == nil {
+      storeApart(ended, &group)
+    } else {
+      leave(ended)
+    }
   }
 
   /// Each end in a transaction of its own, without claims: what the app refuses to one is no other
@@ -258,13 +250,13 @@ public actor JobWorker {
         group.addTask { await self.finish(end, refusal: refusal) }
         continue
       } catch {
-        leave(Array(ended[index...]))
+        handOn(Array(ended[index...]), after: error, &group)
         throw error
       }
       do {
         try await stored([end])
       } catch {
-        leave(Array(ended[(index + 1)...]))
+        handOn(Array(ended[(index + 1)...]), after: error, &group)
         throw error
       }
     }
@@ -273,8 +265,8 @@ public actor JobWorker {
   private func isIdle(_ patience: @Sendable () -> Duration) async throws -> Bool {
     let environment = queue.environment
     // What may run since then has been looked for: only a pace or a budget holds it.
-    let reached = try await read { try $0.nextReached(at: lookedAt, isMet) }
-    guard let next = [reached, pacedAt].compactMap(\.self).min() else { return true }
+    let reached = try await read { try $0.nextReached(at: ofRun.lookedAt, isMet) }
+    guard let next = [reached, ofRun.pacedAt].compactMap(\.self).min() else { return true }
     return next.duration - environment.wallClock() > patience()
   }
 
@@ -288,13 +280,13 @@ public actor JobWorker {
     let environment = queue.environment
     let isStopping = Task.isCancelled
     let ended = ends.take().map { isStopping ? $0 : $0.unstopped }
-    let free = concurrency - attempts.count + ended.count
+    let free = concurrency - ofRun.attempts.count + ended.count
     let now = environment.now
-    (nextAt, pacedAt, lookedAt) = (nil, nil, now)
+    (ofRun.nextAt, ofRun.pacedAt, ofRun.lookedAt) = (nil, nil, now)
     let isSetBack = now < latest
     if isSetBack { sweepAt = now }
     let generation = path.path.generation
-    if free == 0, !isSetBack, generation == seenPath {
+    if free == 0, !isSetBack, generation == ofRun.seenPath {
       latest = now
       recall(try await read { try $0.running() })
       return []
@@ -312,15 +304,16 @@ public actor JobWorker {
       if ended.isEmpty { throw refusal.error }
       try await storeSingly(ended, &group)
       // What could not be claimed with them is claimed alone.
-      news?.yield()
+      ofRun.news?.yield()
       return []
     } catch {
-      leave(ended)
+      handOn(ended, after: error, &group)
       throw error
     }
     // Not before the times are mended.
-    (latest, seenPath, lookedAt) = (now, generation, look.at)
+    (latest, ofRun.seenPath, ofRun.lookedAt) = (now, generation, look.at)
     note(look.claimed, at: now)
+    queue.roomless.withLock { $0 = look.roomless }
     do {
       try await stored(ended)
       if !look.claimed.claims.isEmpty { try CrashPoint.reach(.jobAfterClaim) }
@@ -335,50 +328,55 @@ public actor JobWorker {
     return look.claimed.claims
   }
 
-  private typealias Look = (claimed: Claimed, standing: [JobID: Int], at: WallTime)
+  private typealias Look = (
+    claimed: Claimed, roomless: [JobID: Int], standing: [JobID: Int], at: WallTime
+  )
 
   private func look(
     _ rows: JobRows, _ free: Int, without ended: [EndedAttempt], at now: WallTime
   ) throws -> Look {
-    let outset = try rows.outset(fence)
-    var going = attempts
+    let outset = try rows.outset(ofRun.fence)
+    var going = ofRun.attempts
     for end in ended { going[end.claim.id] = nil }
     var running = JobsRunning()
     for attempt in going.values { running.add(attempt.claim.lane, attempt.claim.service) }
     let standing = going.isEmpty ? [:] : try rows.running()
+    var roomless = queue.roomless.withLock { $0 }
+    for end in ended { roomless[end.claim.id] = end.end.full?.count }
+    let room = try rows.room(roomless, going: Set(going.keys))
     let query = ClaimQuery(
       handlers: handlers, running: running, count: free, budget: queue.environment.retryBudget,
-      now: now, outset: outset, isMet: isMet)
+      now: now, outset: outset, isMet: isMet, room: room)
     let claimed = try rows.claim(query)
-    for held in claimed.held where self.held[held.head.job] != held.hold { rows.observe(held) }
+    for held in claimed.held where ofRun.held[held.head.job] != held.hold { rows.observe(held) }
     // A lane that is used once leaves a row behind. Not with each look: there may be many.
     let isIdle = going.isEmpty && claimed.claims.isEmpty
     if isIdle || now >= sweepAt { try rows.dropFullBuckets(at: now) }
-    return (claimed, standing, now)
+    return (claimed, room.refusedAt, standing, now)
   }
 
   /// After the look's commit.
   private func note(_ claimed: Claimed, at now: WallTime) {
-    (nextAt, pacedAt) = (claimed.until, claimed.paced)
+    (ofRun.nextAt, ofRun.pacedAt) = (claimed.until, claimed.paced)
     // What observers were told is not told again, until something else is true.
-    held = Dictionary(uniqueKeysWithValues: claimed.held.map { ($0.head.job, $0.hold) })
+    ofRun.held = Dictionary(uniqueKeysWithValues: claimed.held.map { ($0.head.job, $0.hold) })
     if now >= sweepAt { sweepAt = WallTime(notBefore: now.duration + .seconds(60)) }
   }
 
   /// Cancels the attempts whose job was removed, cancelled, or is somebody else's.
   private func recall(_ standing: [JobID: Int]) {
-    for (job, attempt) in attempts where standing[job] != attempt.claim.start {
+    for (job, attempt) in ofRun.attempts where standing[job] != attempt.claim.start {
       attempt.task.cancel()
     }
   }
 
   /// Until something happened, or the next job's time has come.
   private func wait(_ iterator: inout AsyncStream<Void>.Iterator) async {
-    guard let nextAt else {
+    guard let nextAt = ofRun.nextAt else {
       _ = await iterator.next(isolation: self)
       return
     }
-    let (environment, news) = (queue.environment, news)
+    let (environment, news) = (queue.environment, ofRun.news)
     await withDiscardingTaskGroup { group in
       let delay = nextAt.duration - environment.wallClock()
       group.addTask {

@@ -1,24 +1,25 @@
 import Synchronization
 import TernCore
 
-/// A transport that tells the network's source what became of its requests, so that a wrong word of the
-/// system's about the network doesn't last.
+/// A transport that tells the network's source what became of its requests, so that a wrong word of
+/// the system's about the network doesn't last.
 ///
 /// ```swift
 /// let path = SystemPath.shared
 /// let transport = CheckingTransport(
-///   over: SystemTransport.shared, correcting: path, probe: ServerProbe("https://sync.example.org/health"))
+///   over: SystemTransport.shared, correcting: path,
+///   probe: ServerProbe("https://sync.example.org/health"))
 /// ```
 ///
-/// - An answer while there is said to be no route corrects that. Over plain HTTP, where a portal could have
-///   given it, the probe has to say the same.
-/// - A failure on the way, while there is said to be a route, has the app's own server asked. When nobody
-///   answers, there is no route until the system says otherwise or a request gets through; when somebody else
-///   does, it is a portal's: ``TernCore/NetworkPath/isCaptive``. The failed request is thrown after that, so
-///   that whoever looks at the path then knows.
-/// - The server is asked for nothing else, once for all that fail at the same time, and again at the earliest
-///   30 seconds after it, or anybody over TLS, answered. Nothing happens while all goes well, nor without a
-///   probe.
+/// - An answer while there is said to be no route corrects that. Over plain HTTP, where a portal
+///   could have given it, the probe has to say the same.
+/// - A failure on the way, while there is said to be a route, has the app's own server asked. When
+///   nobody answers, there is no route until the system says otherwise or a request gets through;
+///   when somebody else does, it is a portal's: ``NetworkPath/isCaptive``. The failed request is
+///   thrown after that, so that whoever looks at the path then knows.
+/// - The server is asked for nothing else, once for all that fail at the same time, and again at
+///   the earliest 30 seconds after it, or anybody over TLS, answered. Nothing happens while all
+///   goes well, nor without a probe.
 /// - Requests to this machine say nothing of the network.
 public final class CheckingTransport: HTTPTransport {
   private let base: any HTTPTransport
@@ -29,7 +30,8 @@ public final class CheckingTransport: HTTPTransport {
   /// When somebody last answered over TLS: one server that nobody reaches is not the network.
   private let provenAt = Mutex<ContinuousClock.Instant?>(nil)
 
-  /// - Parameter probe: what is asked when a request fails; without one only answers correct the path.
+  /// - Parameter probe: what is asked when a request fails; without one only answers
+  ///   correct the path.
   public convenience init(
     over base: any HTTPTransport, correcting source: any CorrectablePathSource,
     probe: ServerProbe?
@@ -126,7 +128,7 @@ extension HTTPError {
   fileprivate var isOnTheWay: Bool {
     switch code {
     case .unresolvedHost, .unreachable, .connectTimeout, .connectionLost, .idleTimeout,
-      .deadlineExceeded, .tls, .invalidAnswer:
+      .timedOut, .tls, .invalidAnswer:
       true
     default: false
     }

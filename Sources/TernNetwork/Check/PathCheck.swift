@@ -26,8 +26,8 @@ final class PathCheck: Sendable {
   }
 
   /// - Parameter isCurrent: whether the path is still the one that is doubted.
-  /// - Returns: Whether the caller is to ask, and then to call ``end(_:isSettled:)``. `false` when somebody
-  ///   has just asked, or has done so when this returns.
+  /// - Returns: Whether the caller is to ask, and then to call ``end(_:isSettled:)``. `false` when
+  ///   somebody has just asked, or has done so when this returns.
   func begin(_ generation: UInt64, while isCurrent: () -> Bool) async -> Bool {
     while !Task.isCancelled, isCurrent() {
       let now = now()

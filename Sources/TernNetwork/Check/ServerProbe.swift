@@ -1,3 +1,5 @@
+import Foundation
+
 /// A question to the app's own server, which nobody else on the way can answer right.
 ///
 /// ```swift
@@ -5,20 +7,24 @@
 /// ```
 public struct ServerProbe: Sendable {
   public var request: HTTPRequest
-  /// What the server answers, or `nil` for anything but a redirect. It matters over plain HTTP alone: over TLS
-  /// no other can answer at all.
+  /// What the server answers, or `nil` for anything but a redirect. It matters over plain HTTP
+  /// alone: over TLS no other can answer at all.
   public var status: Int?
 
   /// - Parameters:
   ///   - url: of something small; the body is not read.
-  ///   - status: over plain HTTP, what no portal says; without it one that shows its page itself is taken for
-  ///     the server.
-  ///   - deadline: how long an answer may take, until nothing is taken to get through.
-  public init(_ url: String, status: Int? = nil, deadline: Duration = .seconds(5)) {
-    request = HTTPRequest(.get, url, deadline: deadline)
+  ///   - status: over plain HTTP, what no portal says; without it one that shows its page itself is
+  ///     taken for the server.
+  ///   - timeout: how long an answer may take, until nothing is taken to get through.
+  public init(_ url: String, status: Int? = nil, timeout: Duration = .seconds(5)) {
+    request = HTTPRequest(.get, url, timeout: timeout)
     // A connection that was kept may be one of a network that is gone.
     request.needsNewConnection = true
     self.status = status
+  }
+
+  public init(_ url: URL, status: Int? = nil, timeout: Duration = .seconds(5)) {
+    self.init(url.absoluteString, status: status, timeout: timeout)
   }
 }
 
@@ -56,7 +62,7 @@ extension ServerProbe {
   private static func verdict(_ error: HTTPError) -> Verdict {
     switch error.code {
     case .tls: .captive
-    case .unresolvedHost, .unreachable, .connectTimeout, .deadlineExceeded, .idleTimeout: .silent
+    case .unresolvedHost, .unreachable, .connectTimeout, .timedOut, .idleTimeout: .silent
     default: .unknown
     }
   }

@@ -21,8 +21,8 @@ struct CurlLoop {
       transfer.noteResumed()
       noteTimeout(of: transfer)
       let code = curl_easy_pause(easy, CURLPAUSE_CONT)
-      // The latter has no connection any more: its end is about to be told. After anything else libcurl has
-      // dropped what it held, and what came next would look like its continuation.
+      // The latter has no connection any more: its end is about to be told. After anything else
+      // libcurl has dropped what it held, and what came next would look like its continuation.
       if code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT { end(transfer, code) }
     case .cancel(let transfer): remove(transfer)
     }

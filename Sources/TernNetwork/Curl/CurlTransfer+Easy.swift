@@ -36,8 +36,8 @@ extension CurlTransfer {
     _ = tern_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
     _ = tern_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
     _ = tern_curl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
-    // A body libcurl rewinds before it sends a request again, and can be told not to. One without a body
-    // it sends again unasked, where a kept connection turns out to be closed.
+    // A body libcurl rewinds before it sends a request again, and can be told not to. One without a
+    // body it sends again unasked, where a kept connection turns out to be closed.
     let isEmpty = (source?.byteCount ?? 0) == 0
     if request.needsNewConnection || isEmpty && !request.isRepeatable {
       _ = tern_curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1)
@@ -86,7 +86,8 @@ extension CurlTransfer {
   }
 
   /// Who asks for a coding of its own gets the answer in it.
-  /// A part of a coded body can't be decoded, and the length of one without a body is all there is to know.
+  /// A part of a coded body can't be decoded, and the length of one without a body is all there
+  /// is to know.
   var decodes: Bool {
     request.headers["Accept-Encoding"] == nil && request.headers["Range"] == nil
       && request.method != .head

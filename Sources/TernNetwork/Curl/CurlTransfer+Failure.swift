@@ -20,8 +20,8 @@ extension CurlTransfer {
     // libcurl's general sentence for the code; its detailed one can name paths.
     let detail = "\(String(cString: curl_easy_strerror(code))) (libcurl \(code.rawValue))"
     let meaning = errorCode(for: code)
-    // libcurl connects anew where a kept connection ended without an answer. That nobody is there any more
-    // does not say what became of the request.
+    // libcurl connects anew where a kept connection ended without an answer. That nobody is there
+    // any more does not say what became of the request.
     guard wasSent, Self.withoutConnection.contains(meaning) else {
       return HTTPError(meaning, origin: origin, detail)
     }
@@ -32,8 +32,8 @@ extension CurlTransfer {
     .unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .tls,
   ]
 
-  /// Whether a part of the request went over some connection. libcurl counts over all its attempts, and
-  /// what it says to a proxy before there is a connection, too.
+  /// Whether a part of the request went over some connection. libcurl counts over all its attempts,
+  /// and what it says to a proxy before there is a connection, too.
   private var wasSent: Bool { hadConnection && info(CURLINFO_REQUEST_SIZE) > 0 }
 
   private func errorCode(for code: CURLcode) -> HTTPError.Code {

@@ -45,7 +45,7 @@ final class CurlTransfer: @unchecked Sendable {
     self.origin = origin
     pipe = BodyPipe(limitBytes: configuration.bodyBufferBytes)
     self.configuration = configuration
-    deadline = request.deadline.map { lastActivity + $0 }
+    deadline = request.timeout.map { lastActivity + $0 }
   }
 
   var isAbandoned: Bool { abandoned.load(ordering: .acquiring) }
@@ -74,7 +74,8 @@ extension CurlTransfer {
     lastActivity = .now
   }
 
-  /// libcurl asks for the next bytes of a body only when nearly all of 64 KiB are sent; this moves before.
+  /// libcurl asks for the next bytes of a body only when nearly all of 64 KiB are sent;
+  /// this moves before.
   func noteSent(_ byteCount: Int) {
     guard byteCount != acceptedByteCount else { return }
     acceptedByteCount = byteCount
@@ -95,8 +96,8 @@ extension CurlTransfer {
     // Silence that the reader asked for is not the other side's.
     let silence = isPaused ? nil : request.idleTimeout.map { lastActivity + $0 }
     if let deadline, silence.map({ deadline <= $0 }) ?? true {
-      let limit = request.deadline ?? .zero
-      return (deadline, HTTPError(.deadlineExceeded, origin: origin, "not done within \(limit)"))
+      let limit = request.timeout ?? .zero
+      return (deadline, HTTPError(.timedOut, origin: origin, "not done within \(limit)"))
     }
     guard let silence, let limit = request.idleTimeout else { return nil }
     return (silence, HTTPError(.idleTimeout, origin: origin, "no byte moved for \(limit)"))

@@ -2,22 +2,23 @@
 /// HTTP/1.1 through libcurl: one thread for any number of exchanges, connections kept for reuse.
 ///
 /// - A body is buffered up to ``Configuration/bodyBufferBytes`` a response; beyond, the connection
-///   is not read until the reader catches up. With gzip, what was read last can be up to 16 MiB more.
+///   is not read until the reader catches up. With gzip, what was read last can be up to
+///   16 MiB more.
 /// - Certificates and host names are always checked.
-/// - Bodies are asked for with gzip and read without it, but for a request with an `Accept-Encoding` of its
-///   own, whose answer is given as it came. A body in any other coding, or in several, ends with
-///   ``HTTPError/Code/invalidAnswer`` after its head: a few hundred bytes can keep the one thread busy
-///   for many seconds with them.
+/// - Bodies are asked for with gzip and read without it, but for a request with an
+///   `Accept-Encoding` of its own, whose answer is given as it came. A body in any other coding, or
+///   in several, ends with ``HTTPError/Code/invalidAnswer`` after its head: a few hundred bytes can
+///   keep the one thread busy for many seconds with them.
 /// - `http_proxy` and its relatives in the environment are followed, except for this machine
 ///   itself.
 /// - libcurl repeats a request on its own only when a kept connection turns out to be closed and
-///   ``HTTPRequest/isRepeatable`` allows it, or no byte of its body was sent. One without a body that
-///   may not be repeated goes over a new connection.
+///   ``HTTPRequest/isRepeatable`` allows it, or no byte of its body was sent. One without a body
+///   that may not be repeated goes over a new connection.
 public final class CurlTransport: HTTPTransport {
   public struct Configuration: Hashable, Sendable {
-    /// Bytes of a body that may wait for its reader, plus one chunk of up to 16 KiB. With gzip it is what such a
-    /// chunk unpacks to instead, about 1,000 times as much at the most: libcurl can't stop within it, and
-    /// keeps what there is no room for.
+    /// Bytes of a body that may wait for its reader, plus one chunk of up to 16 KiB. With gzip it
+    /// is what such a chunk unpacks to instead, about 1,000 times as much at the most: libcurl
+    /// can't stop within it, and keeps what there is no room for.
     public var bodyBufferBytes = 256 << 10
     /// Connections that are kept open without an exchange.
     public var idleConnections = 128

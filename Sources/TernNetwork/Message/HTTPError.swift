@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why an exchange came to no answer, or its body to no end.
@@ -8,7 +9,7 @@ public struct HTTPError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
       case invalidURL, otherOrigin, invalidHeader, unresolvedHost, connectionRefused, unreachable
-      case connectTimeout, tls, deadlineExceeded, idleTimeout, connectionLost
+      case connectTimeout, tls, timedOut, idleTimeout, connectionLost
       case invalidAnswer, unexpectedBody, bodyTooLarge, bodyInUse, shutDown
       case fileMissing, fileUnreadable, fileChanged
     }
@@ -34,8 +35,8 @@ public struct HTTPError: Error, Hashable, Sendable {
     public static let connectTimeout = Code(reason: .connectTimeout)
     /// No TLS connection that can be trusted.
     public static let tls = Code(reason: .tls)
-    /// The exchange took longer than ``HTTPRequest/deadline``.
-    public static let deadlineExceeded = Code(reason: .deadlineExceeded)
+    /// The exchange took longer than ``HTTPRequest/timeout``.
+    public static let timedOut = Code(reason: .timedOut)
     /// Nothing moved for ``HTTPRequest/idleTimeout``.
     public static let idleTimeout = Code(reason: .idleTimeout)
     /// The connection ended before the answer did.
@@ -81,7 +82,7 @@ extension HTTPError: AdvisingError {
     case .tls, .unexpectedBody: .failed
     // Too many open files, a device that is locked, a writer that has not finished.
     case .fileUnreadable, .fileChanged: .failed
-    case .deadlineExceeded, .idleTimeout, .connectionLost, .invalidAnswer:
+    case .timedOut, .idleTimeout, .connectionLost, .invalidAnswer:
       .interrupted(isLocal: origin?.isLoopback ?? false)
     case .invalidURL, .otherOrigin, .invalidHeader, .bodyTooLarge, .bodyInUse, .fileMissing:
       .permanent
@@ -97,7 +98,7 @@ extension HTTPError {
     case .invalidURL, .otherOrigin, .invalidHeader, .unresolvedHost, .connectionRefused,
       .unreachable, .connectTimeout, .tls, .fileMissing, .fileUnreadable, .fileChanged:
       false
-    case .deadlineExceeded, .idleTimeout, .connectionLost, .invalidAnswer, .unexpectedBody,
+    case .timedOut, .idleTimeout, .connectionLost, .invalidAnswer, .unexpectedBody,
       .bodyTooLarge, .bodyInUse, .shutDown:
       true
     }
@@ -120,7 +121,7 @@ extension HTTPError: CustomStringConvertible {
     case .unreachable: "the host can't be reached"
     case .connectTimeout: "no connection in time"
     case .tls: "no trusted TLS connection"
-    case .deadlineExceeded: "the deadline passed"
+    case .timedOut: "the exchange took too long"
     case .idleTimeout: "the connection fell silent"
     case .connectionLost: "the connection was lost"
     case .invalidAnswer: "the answer is not HTTP"
@@ -133,4 +134,12 @@ extension HTTPError: CustomStringConvertible {
     case .fileChanged: "a file of the request has changed"
     }
   }
+}
+
+extension HTTPError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension HTTPError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

@@ -60,7 +60,7 @@ extension HTTPRequest.Body {
   /// `nil` for a request that has no body, which is not the same as an empty one.
   var segments: [BodySegment]? {
     switch self {
-    case .none: nil
+    case .empty: nil
     case .bytes(let bytes): [.bytes(bytes)]
     case .segments(let segments): segments
     case .form(let form): form.segments

@@ -1,3 +1,5 @@
+import Foundation
+
 /// One request and how long its exchange may take.
 ///
 /// Its description shows the method and the origin only: paths, queries, values of header fields
@@ -28,7 +30,7 @@ public struct HTTPRequest: Sendable {
 
   /// What follows the head, always sent with its `Content-Length`.
   public enum Body: Hashable, Sendable {
-    case none
+    case empty
     case bytes([UInt8])
     /// Pieces one after the other. Files are read while they are sent, 64 KiB at a time, so that a
     /// body of any length takes no more memory.
@@ -45,31 +47,40 @@ public struct HTTPRequest: Sendable {
   public var body: Body
 
   /// From ``HTTPTransport/send(_:)`` to the body's last byte; `nil` for no limit.
-  public var deadline: Duration?
+  public var timeout: Duration?
   /// The longest silence, from the beginning, in which no byte moves in either direction; `nil`
-  /// for no limit. Time in which the reader of the body lets it wait is not counted. A byte that is sent moves
-  /// when the system takes it: how it goes on from there is not seen.
+  /// for no limit. Time in which the reader of the body lets it wait is not counted. A byte that is
+  /// sent moves when the system takes it: how it goes on from there is not seen.
   public var idleTimeout: Duration?
   /// For the name look-up, the connection and TLS together.
   public var connectTimeout: Duration = .seconds(15)
   /// Whether the request may be sent again on a new connection when a kept one turns out to be
-  /// closed after a part of the body was sent, or after all of a request without one. By default what the
-  /// method says.
+  /// closed after a part of the body was sent, or after all of a request without one. By default
+  /// what the method says.
   public var isRepeatable: Bool
   /// libcurl's alone: URLSession has no word for it.
   package var needsNewConnection = false
 
   public init(
-    _ method: Method, _ url: String, headers: HTTPHeaders = [:], body: Body = .none,
-    deadline: Duration? = nil, idleTimeout: Duration? = nil
+    _ method: Method, _ url: String, headers: HTTPHeaders = [:], body: Body = .empty,
+    timeout: Duration? = nil, idleTimeout: Duration? = nil
   ) {
     self.method = method
     self.url = url
     self.headers = headers
     self.body = body
-    self.deadline = deadline
+    self.timeout = timeout
     self.idleTimeout = idleTimeout
     isRepeatable = method.isIdempotent
+  }
+
+  public init(
+    _ method: Method, _ url: URL, headers: HTTPHeaders = [:], body: Body = .empty,
+    timeout: Duration? = nil, idleTimeout: Duration? = nil
+  ) {
+    self.init(
+      method, url.absoluteString, headers: headers, body: body, timeout: timeout,
+      idleTimeout: idleTimeout)
   }
 }
 

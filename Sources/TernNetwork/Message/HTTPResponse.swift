@@ -26,15 +26,17 @@ public struct HTTPResponse: Sendable {
 
   /// The whole body as a value, whatever its media type says.
   ///
-  /// - Parameter limit: of the body, in bytes.
+  /// - Parameters:
+  ///   - limit: of the body, in bytes.
+  ///   - decoder: where the service's dates or names need another than the plain one.
   /// - Throws: ``HTTPError`` with ``HTTPError/Code/unexpectedBody`` where it is no JSON of that
   ///   form, without what it holds; as ``collect(limit:)``.
   public func json<Value: Decodable>(
-    _ type: Value.Type = Value.self, limit: Int = 4 << 20
+    _ type: Value.Type = Value.self, limit: Int = 4 << 20, decoder: JSONDecoder = JSONDecoder()
   ) async throws -> Value {
     let bytes = try await collect(limit: limit)
     do {
-      return try JSONDecoder().decode(type, from: Data(bytes))
+      return try decoder.decode(type, from: Data(bytes))
     } catch {
       throw HTTPError(.unexpectedBody, origin: nil, "it is no \(type) in JSON")
     }

@@ -24,8 +24,9 @@ package struct ResponseHead: Hashable, Sendable {
     isComplete = true
   }
 
-  /// The transport takes codings off the body: neither the coding nor the length on the wire is the body's.
-  /// A server may use another one than it was asked for, and transports take off all that they know.
+  /// The transport takes codings off the body: neither the coding nor the length on the wire is the
+  /// body's. A server may use another one than it was asked for, and transports take off all
+  /// that they know.
   package mutating func forgetCoding() {
     guard let coding = headers["Content-Encoding"]?.lowercased(), coding != "identity" else {
       return
@@ -34,8 +35,8 @@ package struct ResponseHead: Hashable, Sendable {
     headers["Content-Length"] = nil
   }
 
-  /// Whether its body has no codings but one that the transport takes off: chunks, and within them gzip where it
-  /// `decodes`. An answer without a body can name any.
+  /// Whether its body has no codings but one that the transport takes off: chunks, and within them
+  /// gzip where it `decodes`. An answer without a body can name any.
   package func isReadable(decodes: Bool) -> Bool {
     guard status != 204, status != 304 else { return true }
     let framing = codings("Transfer-Encoding")
@@ -54,8 +55,8 @@ package struct ResponseHead: Hashable, Sendable {
 
   /// Takes one line, with or without its line break; `false` when it can't be part of an answer.
   ///
-  /// Which line is a status and which one the end is decided as libcurl does: what it reads after that is the
-  /// body, and decoded as the head before it says.
+  /// Which line is a status and which one the end is decided as libcurl does: what it reads after
+  /// that is the body, and decoded as the head before it says.
   package mutating func consume(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
     guard !isComplete else { return true }
     byteCount += bytes.count

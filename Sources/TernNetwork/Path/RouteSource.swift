@@ -9,11 +9,12 @@ import TernCore
 ///
 /// - One command of an administrator's makes several messages. They are one change: it is told when
 ///   the kernel has been silent for 150 ms, or after a second of unrest.
-/// - A route that goes and comes back at once is a change. So is waking up after the machine slept for a
-///   second or more: connections from before are dead.
+/// - A route that goes and comes back at once is a change. So is waking up after the machine slept
+///   for a second or more: connections from before are dead.
 /// - Where rtnetlink can't be asked, now or later, there may be a route.
-/// - It holds a socket, a timer that is never due, and no thread, costs nothing while nothing changes, and a reading of all
-///   routes after each change. It ends when it and its streams are released.
+/// - It holds a socket, a timer that is never due, and no thread, costs nothing while nothing
+///   changes, and a reading of all routes after each change. It ends when it and its
+///   streams are released.
 public final class RouteSource: CorrectablePathSource {
   /// For everything in this process.
   public static let shared = RouteSource()

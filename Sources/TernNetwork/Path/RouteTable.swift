@@ -25,8 +25,8 @@ struct RouteTable: Hashable, Sendable {
 
   private let ways: Set<Way>
 
-  /// Packets to most of the world go over a mobile network: of the default routes of a family the one
-  /// with the lowest metric counts, and all ways where there is no default route.
+  /// Packets to most of the world go over a mobile network: of the default routes of a family the
+  /// one with the lowest metric counts, and all ways where there is no default route.
   ///
   /// It is as much as the kernel says of money. That a cable or Wi-Fi is metered, such as a phone's
   /// hotspot, is known to programs above it alone.

@@ -2,9 +2,9 @@
 import CNetlink
 import Foundation
 
-/// Notices that the machine slept, without asking again and again: a timer of the kernel's is cancelled when
-/// the wall clock jumps, as it does on waking, and one clock that goes on in sleep is held against one that
-/// doesn't.
+/// Notices that the machine slept, without asking again and again: a timer of the kernel's is
+/// cancelled when the wall clock jumps, as it does on waking, and one clock that goes on in sleep
+/// is held against one that doesn't.
 ///
 /// Connections from before are dead then, and nobody has said so.
 ///

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// A failure that a server tells of in an event stream, as data of the form
@@ -34,4 +35,8 @@ extension EventProblem: CustomStringConvertible {
     let name = code.map { " \($0)" } ?? ""
     return "the server reported a failure\(name): \(message ?? "it gave no reason")"
   }
+}
+
+extension EventProblem: LocalizedError {
+  public var errorDescription: String? { description }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// A server's answer that it did not do what was asked, with the reason that it gave.
@@ -44,8 +45,8 @@ extension HTTPProblem: AdvisingError {
 }
 
 extension HTTPProblem {
-  /// Whether the server may have done what was asked, as for ``HTTPError/mayHaveArrived``: after 502
-  /// and 504, in which a proxy says that it got no answer that it could hand on.
+  /// Whether the server may have done what was asked, as for ``HTTPError/mayHaveArrived``: after
+  /// 502 and 504, in which a proxy says that it got no answer that it could hand on.
   ///
   /// - Source: RFC 9110, sections 15.6.3 and 15.6.5.
   public var mayHaveArrived: Bool { status == 502 || status == 504 }
@@ -57,4 +58,8 @@ extension HTTPProblem: CustomStringConvertible {
     let reason = [title, detail].compactMap { $0 }.joined(separator: ": ")
     return "the server answered \(status)\(name)\(reason.isEmpty ? "" : ": " + reason)"
   }
+}
+
+extension HTTPProblem: LocalizedError {
+  public var errorDescription: String? { description }
 }

@@ -2,8 +2,8 @@ import Foundation
 
 extension HTTPRequest {
   /// Words of the request that may be credentials, the longest first: those in header fields, but
-  /// for the well-known ones that never hold any, the values in the URL's query, and what stands before
-  /// an “@” in it: a password that is not escaped, maybe, of which a “/” makes a path.
+  /// for the well-known ones that never hold any, the values in the URL's query, and what stands
+  /// before an “@” in it: a password that is not escaped, maybe, of which a “/” makes a path.
   ///
   /// Words of less than 8 bytes are left out; hiding them would take ordinary text apart.
   var secrets: [String] {

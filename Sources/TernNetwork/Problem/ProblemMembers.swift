@@ -1,4 +1,5 @@
 import Foundation
+import TernCore
 
 /// The members of a JSON object from a server. One of another type than its reader wants counts as
 /// missing: RFC 9457, section 3.1.
@@ -60,7 +61,7 @@ struct ProblemMembers {
     let shown = secrets.reduce(String(scalars)) { text, secret in
       text.replacingOccurrences(of: secret, with: "(hidden)", options: .literal)
     }
-    return shown.isEmpty ? nil : String(shown.unicodeScalars.prefix(500))
+    return shown.isEmpty ? nil : shown.cut(to: 500)
   }
 
   func flag(_ name: String) -> Bool? {

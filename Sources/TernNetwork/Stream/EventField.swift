@@ -1,5 +1,5 @@
-/// What a field holds until its event ends: where it lies in the piece of the stream that is being read, so
-/// that most are never copied, or a copy.
+/// What a field holds until its event ends: where it lies in the piece of the stream that is being
+/// read, so that most are never copied, or a copy.
 struct EventField: Sendable {
   typealias Bytes = UnsafeBufferPointer<UInt8>
 

@@ -1,7 +1,7 @@
 /// Server-sent events of one exchange, in their order, each once.
 ///
 /// ```swift
-/// let request = HTTPRequest(.get, url, deadline: .seconds(300), idleTimeout: .seconds(45))
+/// let request = HTTPRequest(.get, url, timeout: .seconds(300), idleTimeout: .seconds(45))
 /// guard let stream = try await EventStream.open(request, after: lastEventID) else { return }
 /// for try await event in stream {
 ///   try await store(event, lastEventID: event.id)
@@ -15,7 +15,7 @@
 ///
 /// ``HTTPRequest/idleTimeout`` ends a stream that fell silent; every byte is a sign of life,
 /// comments and events that the caller does not care about included.
-/// ``HTTPRequest/deadline`` ends it however lively it is. The exchange ends when its reader is
+/// ``HTTPRequest/timeout`` ends it however lively it is. The exchange ends when its reader is
 /// cancelled, or when nobody holds the stream any more.
 ///
 /// - Source: WHATWG HTML, section 9.2, "Server-sent events".

@@ -1,3 +1,4 @@
+import Foundation
 import TernCore
 
 /// Why an event stream could not be read on.
@@ -39,4 +40,12 @@ extension EventStreamError: CustomStringConvertible {
     case .eventTooLarge: "an event of the stream is over its limit of \(limitBytes) bytes"
     }
   }
+}
+
+extension EventStreamError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension EventStreamError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

@@ -30,11 +30,12 @@ extension UnsafeBufferPointer<UInt8> {
     return highest & mask == 0 ? word : nil
   }
 
-  /// Where the line ends that `start` stands in, the index of its CR or LF, and where the next one begins;
-  /// `nil` where no end has come yet.
+  /// Where the line ends that `start` stands in, the index of its CR or LF, and where the next one
+  /// begins; `nil` where no end has come yet.
   ///
-  /// Eight bytes at a time: subtracting 14 from each borrows from the highest bit of those below 14, of which
-  /// a text has hardly others than CR and LF. Only what stands above the first hit can be a wrong one.
+  /// Eight bytes at a time: subtracting 14 from each borrows from the highest bit of those below
+  /// 14, of which a text has hardly others than CR and LF. Only what stands above the first hit can
+  /// be a wrong one.
   @inline(__always)
   func lineEnd(from start: Int) -> (end: Int, next: Int)? {
     var index = start
@@ -79,7 +80,8 @@ extension UnsafeBufferPointer<UInt8> {
     return (colon + (hasSpace ? 2 : 1))..<line.upperBound
   }
 
-  /// The digits as a number; `nil` where there is none, something else, or more than an `Int32` holds.
+  /// The digits as a number; `nil` where there is none, something else, or more than
+  /// an `Int32` holds.
   var number: Int32? {
     var number: Int32 = 0
     for byte in self {

@@ -100,8 +100,8 @@ public struct EventStreamParser: Sendable {
 extension EventStreamParser {
   private typealias Bytes = UnsafeBufferPointer<UInt8>
 
-  /// Reads on until a line completes something. What is seldom is left to functions of its own, so that this
-  /// one stays small.
+  /// Reads on until a line completes something. What is seldom is left to functions of its own, so
+  /// that this one stays small.
   @inline(__always)
   private mutating func read(_ bytes: Bytes) -> Item? {
     if position == 0 {
@@ -158,7 +158,8 @@ extension EventStreamParser {
     return nil
   }
 
-  /// The first line of a piece can have begun in another, and that of the stream with a byte order mark.
+  /// The first line of a piece can have begun in another, and that of the stream with a
+  /// byte order mark.
   @inline(never)
   private mutating func begin(_ bytes: Bytes) -> Item? {
     if isAfterCarriageReturn {

@@ -27,8 +27,12 @@ public struct ServerEvent: Hashable, Sendable {
 
   /// The data as a value; `nil` where they are no JSON of that form, which for an event is often no
   /// failure: the caller knows whether anything depends on it.
-  public func json<Value: Decodable>(_ type: Value.Type = Value.self) -> Value? {
+  ///
+  /// - Parameter decoder: where the service's dates or names need another than the plain one.
+  public func json<Value: Decodable>(
+    _ type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
+  ) -> Value? {
     // To try is the only way to ask.
-    try? JSONDecoder().decode(type, from: Data(data.utf8))
+    try? decoder.decode(type, from: Data(data.utf8))
   }
 }

@@ -1,5 +1,5 @@
-/// Text of up to 15 ASCII characters without NUL, kept as numbers: a `String` takes as long to make as the
-/// lines of a short event to read.
+/// Text of up to 15 ASCII characters without NUL, kept as numbers: a `String` takes as long to make
+/// as the lines of a short event to read.
 struct ShortText: Hashable, Sendable {
   /// The first character lowest.
   private let low: UInt64

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What carries on uploads of files, beyond the request's own task and as far as it can beyond the process:
-/// the system on Apple platforms (``URLSessionTransfers``), or a transport in this process
+/// What carries on uploads of files, beyond the request's own task and as far as it can beyond the
+/// process: the system on Apple platforms (``URLSessionTransfers``), or a transport in this process
 /// (``TransportTransfers``).
 ///
-/// It may lose any of them, tell an answer twice, and have some that nobody knows of: who hands over keeps in
-/// a database what is to be sent, as `JobContext.upload` does, and takes what is said here for a hint.
-/// An instance belongs to one queue: what that does not want is cancelled.
+/// It may lose any of them, tell an answer twice, and have some that nobody knows of: who hands
+/// over keeps in a database what is to be sent, as `JobContext.upload` does, and takes what is said
+/// here for a hint. An instance belongs to one queue: what that does not want is cancelled.
 public protocol BackgroundTransfers: Sendable {
   /// Whether all of it ends with this process, for which who drains a queue waits.
   var endsWithProcess: Bool { get }
@@ -26,10 +26,11 @@ public protocol BackgroundTransfers: Sendable {
   /// Cancels an upload that goes on, and drops an answer.
   func forget(_ id: String) async
 
-  /// Tells every answer that is not forgotten, those from before included, until the task is cancelled.
+  /// Tells every answer that is not forgotten, those from before included, until the
+  /// task is cancelled.
   ///
-  /// - Parameter take: returns when the answer is stored, or can't be, which can take long: no other answer
-  ///   waits for it. What is stored is forgotten by call.
+  /// - Parameter take: returns when the answer is stored, or can't be, which can take long: no
+  ///   other answer waits for it. What is stored is forgotten by call.
   func run(_ take: @escaping @Sendable (_ id: String, TransferAnswer) async -> Void) async
 }
 

@@ -1,11 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Uploads that a transport of this process carries, so that code for background uploads runs anywhere. What
-/// had no answer when its run ended, or its process, is lost here, and its queue begins it again.
+/// Uploads that a transport of this process carries, so that code for background uploads runs
+/// anywhere. What had no answer when its run ended, or its process, is lost here, and its queue
+/// begins it again.
 ///
-/// A request that names no ``HTTPRequest/idleTimeout`` has one of five minutes: a few services that say nothing
-/// would hold up all other uploads.
+/// A request that names no ``HTTPRequest/idleTimeout`` has one of five minutes: a few services that
+/// say nothing would hold up all other uploads.
 public final class TransportTransfers: BackgroundTransfers {
   private struct Transfer {
     let request: HTTPRequest
@@ -32,8 +33,8 @@ public final class TransportTransfers: BackgroundTransfers {
 
   /// - Parameters:
   ///   - concurrency: how many are sent at the same time.
-  ///   - answerLimit: of an answer's body, in bytes; a longer one is ``HTTPError/Code/bodyTooLarge``, and left
-  ///     out where the status is none of 200 to 299.
+  ///   - answerLimit: of an answer's body, in bytes; a longer one is
+  ///     ``HTTPError/Code/bodyTooLarge``, and left out where the status is none of 200 to 299.
   public init(
     over transport: any HTTPTransport = SystemTransport.shared, concurrency: Int = 4,
     answerLimit: Int = 256 << 10

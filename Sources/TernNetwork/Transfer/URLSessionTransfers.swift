@@ -6,16 +6,19 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// Uploads by a background session of URLSession, for Apple platforms: they go on while the app is suspended or
-/// was ended by the system, which launches it again for their answers. Make it at each launch of the app, once
-/// for each identifier, and keep it for the life of the process: the system knows one session by it.
+/// Uploads by a background session of URLSession, for Apple platforms: they go on while the app is
+/// suspended or was ended by the system, which launches it again for their answers. Make it at each
+/// launch of the app, once for each identifier, and keep it for the life of the process: the system
+/// knows one session by it.
 ///
-/// - Important: Not verified: no Apple machine has run it yet. With the trait `Rehearsal` it is compiled on Linux
-///   too, where tests run it over an ordinary session, which ends with its process.
+/// - Important: Not verified: no Apple machine has run it yet. With the trait `Rehearsal` it is
+///   compiled on Linux too, where tests run it over an ordinary session, which ends
+///   with its process.
 ///
-/// The system follows redirects of such an upload by itself. An answer from another origin than the request's is
-/// ``HTTPError/Code/otherOrigin``; what the request carried has been there. ``HTTPRequest/deadline``,
-/// ``HTTPRequest/connectTimeout`` and ``HTTPRequest/isRepeatable`` have no counterpart here.
+/// The system follows redirects of such an upload by itself. An answer from another origin than the
+/// request's is ``HTTPError/Code/otherOrigin``; what the request carried has been there.
+/// ``HTTPRequest/timeout``, ``HTTPRequest/connectTimeout`` and ``HTTPRequest/isRepeatable`` have no
+/// counterpart here.
 public final class URLSessionTransfers: BackgroundTransfers {
   private let session: URLSession
   private let events: URLSessionTransferEvents
@@ -25,8 +28,8 @@ public final class URLSessionTransfers: BackgroundTransfers {
   /// - Parameters:
   ///   - identifier: the session's, the same at each launch, and another one for each queue.
   ///   - isDiscretionary: whether the system may wait for a good moment: for power and Wi-Fi.
-  ///   - answerLimit: of an answer's body, in bytes; a longer one is ``HTTPError/Code/bodyTooLarge``, and left
-  ///     out where the status is none of 200 to 299.
+  ///   - answerLimit: of an answer's body, in bytes; a longer one is
+  ///     ``HTTPError/Code/bodyTooLarge``, and left out where the status is none of 200 to 299.
   public init(
     _ identifier: String, isDiscretionary: Bool = false, answerLimit: Int = 256 << 10
   ) {
@@ -105,10 +108,11 @@ public final class URLSessionTransfers: BackgroundTransfers {
   /// For what the app's delegate is given by
   /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)`.
   ///
-  /// Answers are stored by a worker that runs, in a database that is not suspended: see to both in that launch.
+  /// Answers are stored by a worker that runs, in a database that is not suspended: see to both
+  /// in that launch.
   ///
-  /// - Parameter completion: is called when the system has told all answers and they are stored. After it the
-  ///   system may suspend the app.
+  /// - Parameter completion: is called when the system has told all answers and they are stored.
+  ///   After it the system may suspend the app.
   @MainActor public func finishEvents(_ completion: @escaping @MainActor () -> Void) {
     events.finish(completion)
   }

@@ -31,14 +31,14 @@ final class URLSessionExchange: Sendable {
     pipe = BodyPipe(limitBytes: bodyBufferBytes)
   }
 
-  func begin(_ task: URLSessionDataTask, deadline: Duration?) {
+  func begin(_ task: URLSessionDataTask, timeout: Duration?) {
     flow.withLock { flow in
       flow.task = task
-      guard let deadline else { return }
-      let error = HTTPError(.deadlineExceeded, origin: origin, "not done within \(deadline)")
+      guard let timeout else { return }
+      let error = HTTPError(.timedOut, origin: origin, "not done within \(timeout)")
       let work = DispatchWorkItem { [weak self] in self?.abandon(error) }
       flow.deadline = work
-      DispatchQueue.global().asyncAfter(deadline: .now() + deadline / .seconds(1), execute: work)
+      DispatchQueue.global().asyncAfter(deadline: .now() + timeout / .seconds(1), execute: work)
     }
   }
 

@@ -7,9 +7,10 @@ import FoundationNetworking
 
 /// HTTP through URLSession, for Apple platforms.
 ///
-/// - Important: Not verified: no Apple machine has run it yet. With the trait `Rehearsal` it is compiled on
-///   Linux too, where the conformance suite of all transports runs it over that system's URLSession. What
-///   that one can't do is skipped there by name: `SessionGap` in the tests.
+/// - Important: Not verified: no Apple machine has run it yet. With the trait `Rehearsal` it is
+///   compiled on Linux too, where the conformance suite of all transports runs it over that
+///   system's URLSession. What that one can't do is skipped there by name: `SessionGap`
+///   in the tests.
 ///
 /// ``HTTPRequest/connectTimeout`` and ``HTTPRequest/isRepeatable`` have no counterpart here: the
 /// system decides on both, as it does on which codings of a body it takes off, and how many.
@@ -66,7 +67,7 @@ public final class URLSessionTransport: HTTPTransport {
     guard let task = added else {
       throw HTTPError(.shutDown, origin: origin, "it takes no more requests")
     }
-    exchange.begin(task, deadline: request.deadline)
+    exchange.begin(task, timeout: request.timeout)
     let head = try await withTaskCancellationHandler {
       try await exchange.head.wait { task.resume() }
     } onCancel: {
@@ -114,7 +115,7 @@ extension HTTPRequest {
   /// `nil` for what the system sends from memory.
   fileprivate func upload(_ origin: Origin) throws(HTTPError) -> URLSessionUpload? {
     switch body {
-    case .none, .bytes: nil
+    case .empty, .bytes: nil
     case .segments, .form:
       try URLSessionUpload(BodySource(body.segments ?? [], origin: origin), origin: origin)
     }
@@ -127,8 +128,8 @@ extension HTTPRequest {
       request.addValue(field.value, forHTTPHeaderField: field.name)
     }
     if case .bytes(let bytes) = body { request.httpBody = Data(bytes) }
-    // The system's timer starts again with every byte, as an idle timeout does. Linux' cuts off what
-    // is less than a second: half of one would be over at once.
+    // The system's timer starts again with every byte, as an idle timeout does. Linux' cuts off
+    // what is less than a second: half of one would be over at once.
     let limit = idleTimeout.map { $0 / .seconds(1) } ?? 7 * 24 * 3600
     #if canImport(Darwin)
     request.timeoutInterval = limit

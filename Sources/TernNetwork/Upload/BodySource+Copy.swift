@@ -28,11 +28,11 @@ extension BodySource {
 }
 
 extension MultipartForm {
-  /// Writes the form as it is sent, in place of a file that is there: for what sends files alone, as
-  /// ``BackgroundTransfers`` do. The request's `Content-Type` is ``contentType``.
+  /// Writes the form as it is sent, in place of a file that is there: for what sends files alone,
+  /// as ``BackgroundTransfers`` do. The request's `Content-Type` is ``contentType``.
   ///
-  /// - Throws: ``HTTPError`` when the form can't be sent as it stands, a file of it is missing or can't be
-  ///   read, or the copy can't be written; what was written until then stays.
+  /// - Throws: ``HTTPError`` when the form can't be sent as it stands, a file of it is missing or
+  ///   can't be read, or the copy can't be written; what was written until then stays.
   public func write(to file: URL) throws(HTTPError) {
     try validate(nil)
     let source = try BodySource(segments, origin: nil)

@@ -30,7 +30,8 @@ struct OperationDoctor {
   private var chain: ChainDigest?
   /// Whether ``chain`` is known: it is not behind a hole.
   private var hasChain = true
-  /// The newest position that a base took or that is not there: behind it authors may go on further up.
+  /// The newest position that a base took or that is not there: behind it authors may go
+  /// on further up.
   private var restart: Int64 = -1
   private var isSound = true
 
@@ -85,7 +86,7 @@ struct OperationDoctor {
     let (position, sequence): (Int64, Int64) = (row[0], row[2])
     let author = ReplicaID(bytes: row[1] as Data)
     let place = DatabaseFinding.Place(
-      author: author?.description, sequence: UInt64(exactly: sequence),
+      author: author, sequence: UInt64(exactly: sequence),
       name: "position \(position)")
     if position < 1 || position > space.position {
       try add(.positionBeyond, "the space ends at \(space.position)", at: place)
@@ -189,7 +190,7 @@ struct OperationDoctor {
 
   private mutating func end(_ author: ReplicaID, _ trail: Trail) throws {
     let head = trail.head
-    let place = DatabaseFinding.Place(author: author.description, sequence: head.sequence)
+    let place = DatabaseFinding.Place(author: author, sequence: head.sequence)
     if isFree(trail) ? head.sequence < trail.sequence : head.sequence != trail.sequence {
       return try add(
         .head, "the author's last operation is \(trail.sequence), and its head another", at: place)

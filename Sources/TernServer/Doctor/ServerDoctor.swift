@@ -143,8 +143,8 @@ struct SpacePlaces {
     self.epoch = epoch
   }
 
-  /// Whether a cursor is that of a position. Of one that is not there, or under an epoch that is not
-  /// known, it can be; that is told elsewhere.
+  /// Whether a cursor is that of a position. Of one that is not there, or under an epoch that is
+  /// not known, it can be; that is told elsewhere.
   func owns(_ cursor: RemoteCursor, at position: Int64, _ db: Database) throws -> Bool {
     guard (0...self.position).contains(position) else { return false }
     let place = UInt64(position)

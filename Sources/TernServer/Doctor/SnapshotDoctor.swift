@@ -133,7 +133,7 @@ struct SnapshotDoctor {
       try findings.add(
         .snapshotHeads, what,
         at: .init(
-          author: author.description, sequence: sequence, name: "snapshot \(snapshot.name)"))
+          author: author, sequence: sequence, name: "snapshot \(snapshot.name)"))
     }
     for (author, head) in heads.sorted(by: { $0.key < $1.key }) {
       let last = offered[author]

@@ -2,8 +2,8 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Knows what of the answers on a connection is still to leave, and closes one that takes nothing of
-/// it, or whose request does not come to its end: nobody else looks at these two.
+/// Knows what of the answers on a connection is still to leave, and closes one that takes nothing
+/// of it, or whose request does not come to its end: nobody else looks at these two.
 ///
 /// It looks once in `writeTime` while there is something to look at, and so closes within twice of
 /// it; a timer for every write would have to be found again among those of all connections.

@@ -1,4 +1,5 @@
 #if Server
+import Foundation
 
 /// Why a server could not begin to listen.
 public struct ListenError: Error, Hashable, Sendable {
@@ -12,5 +13,9 @@ extension ListenError: CustomStringConvertible {
   public var description: String {
     "can't listen on \(host):\(port): \(reason); choose another --host or --port"
   }
+}
+
+extension ListenError: LocalizedError {
+  public var errorDescription: String? { description }
 }
 #endif

@@ -62,11 +62,4 @@ enum SpaceRoute: Hashable {
     }
   }
 }
-
-extension RemoteError.Code {
-  static let notFound = Self(rawValue: "not-found")
-  static let methodNotAllowed = Self(rawValue: "method-not-allowed")
-  static let unsupportedVersion = Self(rawValue: "unsupported-version")
-  static let unsupportedMediaType = Self(rawValue: "unsupported-media-type")
-}
 #endif

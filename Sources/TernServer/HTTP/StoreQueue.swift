@@ -9,8 +9,9 @@ struct StoreQueue: Sendable {
   /// One at a time, since the store's lock lets no more through; so memory holds one decoded batch.
   private let writes = DispatchQueue(label: "tern.server.writes")
   private let reads = DispatchQueue(label: "tern.server.reads", attributes: .concurrent)
-  /// After so long in the queue a write is not tried: another process has the file's lock, for which
-  /// the ones before have waited, and this one's client would leave before its own wait is over.
+  /// After so long in the queue a write is not tried: another process has the file's lock, for
+  /// which the ones before have waited, and this one's client would leave before its own
+  /// wait is over.
   private static let patience = Duration.seconds(10)
   private let now: @Sendable () -> ContinuousClock.Instant
 

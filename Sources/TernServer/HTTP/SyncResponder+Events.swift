@@ -55,9 +55,9 @@ extension SyncResponder {
           continue
         }
         written = position
+        let data = String(buffer: ByteBuffer(json: PositionDocument(position: position)))
         try await writer.write(
-          ByteBuffer(
-            string: "event: position\nid: \(position)\ndata: {\"position\":\(position)}\n\n"))
+          ByteBuffer(string: "event: position\nid: \(position)\ndata: \(data)\n\n"))
       }
       group.cancelAll()
     }

@@ -18,8 +18,8 @@ extension SyncResponder {
     return Response(json: ReceiptDocument(receipt))
   }
 
-  /// Reads a body under its own limit and under that of all bodies, for which it counts as far as it
-  /// has arrived, until `use` is done with it.
+  /// Reads a body under its own limit and under that of all bodies, for which it counts as far as
+  /// it has arrived, until `use` is done with it.
   ///
   /// - Parameter what: the limit's name, and what it limits.
   func receiving<Value: Sendable>(

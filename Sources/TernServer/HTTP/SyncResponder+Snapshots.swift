@@ -67,6 +67,6 @@ extension SyncResponder {
       body: ResponseBody(ByteBuffer(bytes: bytes), counting: share, to: channel))
   }
 
-  func now() -> Response { Response(json: ["now": service.clock.nowMilliseconds]) }
+  func now() -> Response { Response(json: DoneDocument(now: service.clock.nowMilliseconds)) }
 }
 #endif

@@ -4,29 +4,74 @@ import Glibc
 #else
 import Darwin
 #endif
+import Synchronization
 
 /// The wall clock that a server goes by; a simulation has its own.
 public struct ServerClock: Sendable {
   private let read: @Sendable () -> Int64
+  private let readUptime: @Sendable () -> Int64
 
-  public init(_ nowMilliseconds: @escaping @Sendable () -> Int64) {
+  /// - Parameters:
+  ///   - nowMilliseconds: since 1970.
+  ///   - uptimeMilliseconds: since any moment, of a clock that nobody sets; `nil` where the other
+  ///     is never set either.
+  public init(
+    _ nowMilliseconds: @escaping @Sendable () -> Int64,
+    uptimeMilliseconds: (@Sendable () -> Int64)? = nil
+  ) {
     read = nowMilliseconds
+    readUptime = uptimeMilliseconds ?? nowMilliseconds
   }
 
   /// Milliseconds since 1970.
   public var nowMilliseconds: Int64 { read() }
 
-  /// Whether a time was written down by this clock while it was ahead. Nothing is that time's: what
-  /// was done then counts as done now.
-  func wasAhead(at milliseconds: Int64) -> Bool {
+  fileprivate var uptimeMilliseconds: Int64 { readUptime() }
+
+  /// Whether a time is later than this clock can have written it down: it was ahead then, or
+  /// is behind now.
+  func isAhead(_ milliseconds: Int64) -> Bool {
     milliseconds - nowMilliseconds > Admission.toleranceMilliseconds
   }
 
   /// The machine's clock.
   public static let system = ServerClock {
+    milliseconds(of: CLOCK_REALTIME)
+  } uptimeMilliseconds: {
+    milliseconds(of: CLOCK_MONOTONIC)
+  }
+
+  private static func milliseconds(of clock: clockid_t) -> Int64 {
     var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
+    clock_gettime(clock, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+}
+
+/// Tells a clock that was ahead from one that is behind: a machine that begins with a wrong time is
+/// put right within the day.
+final class ClockWatch: Sendable {
+  private static let dayMilliseconds: Int64 = 86_400_000
+
+  /// How far the wall clock was from the other, and since when that is so.
+  private let pace = Mutex<(offset: Int64, since: Int64)?>(nil)
+
+  /// Whether nobody has set the clock for a day, as far as this was asked. What it says is ahead
+  /// was written down while it was ahead then, and counts as done now: nothing is that time's.
+  func isSteady(_ clock: ServerClock) -> Bool {
+    let uptime = clock.uptimeMilliseconds
+    let offset = clock.nowMilliseconds - uptime
+    return pace.withLock { pace in
+      guard let (known, since) = pace, since <= uptime,
+        abs(offset - known) <= Admission.toleranceMilliseconds
+      else {
+        pace = (offset, uptime)
+        return false
+      }
+      // It may drift.
+      pace = (offset, since)
+      return uptime - since >= Self.dayMilliseconds
+    }
   }
 }
 #endif

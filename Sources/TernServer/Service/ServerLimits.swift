@@ -30,8 +30,8 @@ public struct ServerLimits: Hashable, Sendable {
   public var spaceNameBytes = 64
   /// The spaces in one store.
   public var spaces = 100_000
-  /// The replicas that have ever written into one space. A greeting names them all, and an operation
-  /// has room for as many that its author had seen.
+  /// The replicas that have ever written into one space. A greeting names them all, and an
+  /// operation has room for as many that its author had seen.
   public var replicasPerSpace = SyncOperation.Limit.seen
   /// The connections of one server process.
   public var connections = 10_000
@@ -73,12 +73,5 @@ public struct ServerLimits: Hashable, Sendable {
   public var trimmedBytes = 8 << 20
 
   public init() {}
-}
-
-extension RemoteError.Code {
-  /// The store has as many spaces as it may: use one that is there, or another server.
-  public static let tooManySpaces = Self(rawValue: "too-many-spaces")
-  /// As many replicas have written into the space as may: new ones need another.
-  public static let tooManyReplicas = Self(rawValue: "too-many-replicas")
 }
 #endif

@@ -7,11 +7,13 @@ extension SpaceService {
   func renew(_ replica: ReplicaID, at position: UInt64, in space: SpaceName) throws -> LeaseRenewal?
   {
     let written = try store.lease(of: replica, in: space)
+    let known = [written, leases[space, replica]].compactMap(\.self)
     // Back behind what may be written at any moment: the device's database was put back.
-    let isForward = position >= max(written?.position ?? 0, leases[space, replica]?.position ?? 0)
+    let isForward = known.allSatisfy { position >= $0.position }
+    // Not back to the time of a clock that may be behind.
+    let time = known.reduce(clock.nowMilliseconds) { max($0, $1.milliseconds) }
     let renewal = LeaseRenewal(
-      replica: replica, space: space,
-      lease: Lease(position: position, milliseconds: clock.nowMilliseconds),
+      replica: replica, space: space, lease: Lease(position: position, milliseconds: time),
       canWait: written != nil && isForward)
     guard let written, isForward,
       renewal.lease.milliseconds - written.milliseconds < LeaseBook.lateness.milliseconds,
@@ -61,8 +63,8 @@ extension SpaceService {
     }
   }
 
-  /// Writes down what was noted, as ``write(_:)`` does, and removes what has run out. Returns what is alive: the least
-  /// position is the horizon.
+  /// Writes down what was noted, as ``write(_:)`` does, and removes what has run out. Returns what
+  /// is alive: the least position is the horizon.
   func settleLeases(
     _ noted: [ReplicaID: Lease], in transaction: any SpaceTransaction
   ) throws -> [Lease] {
@@ -71,14 +73,14 @@ extension SpaceService {
       try transaction.set(lease, of: replica)
     }
     let age = (limits.lease + LeaseBook.lateness).milliseconds
-    let now = clock.nowMilliseconds
+    let (now, isSteady) = (clock.nowMilliseconds, clockWatch.isSteady(clock))
     var alive: [Lease] = []
     for (replica, var lease) in try transaction.leases().sorted(by: { $0.key < $1.key }) {
       guard lease.milliseconds >= now - age else {
         try transaction.set(nil, of: replica)
         continue
       }
-      if clock.wasAhead(at: lease.milliseconds) {
+      if isSteady, clock.isAhead(lease.milliseconds) {
         lease.milliseconds = now
         try transaction.set(lease, of: replica)
       }

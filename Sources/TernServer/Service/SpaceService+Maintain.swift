@@ -51,15 +51,16 @@ extension SpaceService {
     return old.position
   }
 
-  /// The marks, of which one stands in place of those that were made while the clock was ahead.
-  /// Those would keep the space from being marked, and trimmed, until their date.
+  /// The marks, of which one stands in place of those that were surely made while the clock was
+  /// ahead. Those would keep the space from being marked, and trimmed, until their date.
   private func correctedMarks(_ transaction: any SpaceTransaction, _ now: Int64) throws
     -> [PositionMark]
   {
     var marks = try transaction.marks()
-    guard let last = marks.last, marks.contains(where: { clock.wasAhead(at: $0.milliseconds) })
+    guard clockWatch.isSteady(clock), let last = marks.last,
+      marks.contains(where: { clock.isAhead($0.milliseconds) })
     else { return marks }
-    marks.removeAll { clock.wasAhead(at: $0.milliseconds) }
+    marks.removeAll { clock.isAhead($0.milliseconds) }
     let time = max(now, marks.last?.milliseconds ?? now)
     marks.append(PositionMark(position: last.position, milliseconds: time))
     try transaction.removeMarks(before: last.position + 1)
@@ -73,7 +74,7 @@ extension SpaceService {
     where !upload.isComplete {
       if upload.touchedMilliseconds < oldest {
         try transaction.drop(upload.id)
-      } else if clock.wasAhead(at: upload.touchedMilliseconds) {
+      } else if clockWatch.isSteady(clock), clock.isAhead(upload.touchedMilliseconds) {
         var touched = upload
         touched.touchedMilliseconds = clock.nowMilliseconds
         try transaction.update(touched)

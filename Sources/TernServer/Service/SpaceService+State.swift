@@ -53,7 +53,7 @@ extension SpaceService {
     guard let state = summary.state else { return true }
     guard state.position != summary.position else { return false }
     return clock.nowMilliseconds - state.milliseconds >= limits.stateInterval.milliseconds
-      || clock.wasAhead(at: state.milliseconds)
+      || clock.isAhead(state.milliseconds)
   }
 }
 #endif

@@ -19,6 +19,14 @@ extension SpaceService {
     return token
   }
 
+  /// Makes a token open nothing any more; event streams that it opened end within 15 seconds.
+  ///
+  /// - Returns: whether there was such a token.
+  @discardableResult
+  public func revoke(_ token: String) throws -> Bool {
+    try store.removeToken(TokenDigest(token: token))
+  }
+
   /// Returns when `token` opens `space`.
   ///
   /// - Throws: ``RemoteError`` with `unauthorized` or `forbidden`.

@@ -13,6 +13,7 @@ public struct SpaceService: Sendable {
   public let limits: ServerLimits
   let board = PositionBoard()
   let leases = LeaseBook()
+  let clockWatch = ClockWatch()
   /// Whether writing makes a space that doesn't exist. Not over HTTP, where a space without a token
   /// can only be one that was removed while the request was on its way.
   var makesSpaces = true
@@ -38,7 +39,7 @@ public struct SpaceService: Sendable {
       state: summary.state.flatMap { $0.position == summary.position ? $0.report : nil },
       wantsState: wantsState(summary))
     let newest = summary.newestTime.milliseconds
-    if clock.wasAhead(at: newest) { greeting.newestMilliseconds = newest }
+    if clock.isAhead(newest) { greeting.newestMilliseconds = newest }
     return greeting
   }
 

@@ -35,8 +35,8 @@ public protocol HorizonRows: AnyObject {
   func trim(through position: UInt64) throws
 
   /// Takes the bytes from operations up to ``trimmed``: of so many at most, of about `contentBytes`
-  /// and at least of one, so that no transaction is long. Their places, numbers and digests stay for
-  /// ever. Returns whether there are more.
+  /// and at least of one, so that no transaction is long. Their places, numbers and digests stay
+  /// for ever. Returns whether there are more.
   func removeTrimmed(operations: Int, contentBytes: Int) throws -> Bool
 
   func leases() throws -> [ReplicaID: Lease]

@@ -1,12 +1,13 @@
 #if Server
+import Foundation
 
 /// Why a data file could not be opened. The file was not changed.
 public struct StoreError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
-    private enum Reason {
+    fileprivate enum Reason: String {
       case notServerFile, newerFormat, olderFormat, inaccessible, damaged, inUse
     }
-    private let reason: Reason
+    fileprivate let reason: Reason
 
     /// The file is something else than a Tern server's data.
     public static let notServerFile = Code(reason: .notServerFile)
@@ -34,5 +35,13 @@ public struct StoreError: Error, Hashable, Sendable {
 
 extension StoreError: CustomStringConvertible {
   public var description: String { message }
+}
+
+extension StoreError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension StoreError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }
 #endif

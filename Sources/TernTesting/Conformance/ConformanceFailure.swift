@@ -1,3 +1,6 @@
+import Foundation
+import TernCore
+
 /// What an implementation did that its protocol rules out.
 public struct ConformanceFailure: Error, Hashable, Sendable {
   public let invariant: Invariant
@@ -14,13 +17,17 @@ extension ConformanceFailure: CustomStringConvertible {
   public var description: String { "\(invariant): \(message)" }
 }
 
-func require(
+extension ConformanceFailure: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+package func require(
   _ invariant: Invariant, _ condition: Bool, _ message: @autoclosure () -> String
 ) throws {
   if !condition { throw ConformanceFailure(invariant, message()) }
 }
 
-func requireEqual<T: Equatable>(
+package func requireEqual<T: Equatable>(
   _ invariant: Invariant, _ value: T, _ expected: T, _ message: @autoclosure () -> String
 ) throws {
   if value != expected {

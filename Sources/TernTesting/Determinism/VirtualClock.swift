@@ -66,10 +66,11 @@ public final class VirtualClock: Clock {
     try await Activity.asleep(body)
   }
 
-  /// This clock for what ends something else when it takes too long, as a timeout of an app's own does.
+  /// This clock for what ends something else when it takes too long, as a timeout of an
+  /// app's own does.
   ///
-  /// Who sleeps by it is not taken to be asleep by a ``JobHarness``: as long as what it surrounds waits for
-  /// something outside, time stands still.
+  /// Who sleeps by it is not taken to be asleep by a ``JobHarness``: as long as what it surrounds
+  /// waits for something outside, time stands still.
   public var asTimer: any Clock<Duration> { TimerClock(clock: self) }
 
   private func wait(until deadline: Instant?) async throws {

@@ -30,7 +30,8 @@ final class AttemptWatch: Sendable {
     do {
       try await attempt(kind, context, work)
     } catch let error as any AdvisingError {
-      // It waits for a while then, and so for no longer than time may pass; but not when the network is another.
+      // It waits for a while then, and so for no longer than time may pass; but not when the
+      // network is another.
       let path = network.path
       if error.advice.isOfNetwork(path), path.generation == generation {
         state.withLock { $0.begun -= 1 }

@@ -35,9 +35,10 @@ extension JobHarness {
   ///
   /// - Parameters:
   ///   - time: how much virtual time may pass.
-  ///   - limit: how many attempts may begin, beside those that reach nobody: these wait for up to a minute each.
-  /// - Throws: ``JobHarnessError`` `.stillWaiting`, which names the jobs that are paused or wait for a
-  ///   network; else as ``settle(within:attempts:)``.
+  ///   - limit: how many attempts may begin, beside those that reach nobody: these wait for up to
+  ///     a minute each.
+  /// - Throws: ``JobHarnessError`` `.stillWaiting`, which names the jobs that are paused or wait
+  ///   for a network; else as ``settle(within:attempts:)``.
   public func drain(within time: Duration = .seconds(30 * 86_400), attempts limit: Int = 1000)
     throws
   {
@@ -53,8 +54,8 @@ extension JobHarness {
   /// ``drain(within:attempts:)`` that takes jobs as they are that wait for what no time brings.
   ///
   /// - Returns: these jobs, and what they wait for.
-  /// - Throws: ``JobHarnessError`` `.tooLong`, `.tooManyAttempts` and `.waitsOutside`; what ended the
-  ///   worker, a `DatabaseError` for example.
+  /// - Throws: ``JobHarnessError`` `.tooLong`, `.tooManyAttempts` and `.waitsOutside`; what ended
+  ///   the worker, a `DatabaseError` for example.
   @discardableResult
   public func settle(
     within time: Duration = .seconds(30 * 86_400), attempts limit: Int = 1000
@@ -87,7 +88,7 @@ extension JobHarness {
   }
 
   /// Runs something of the test's own in the harness's time, beside the worker: what sleeps on
-  /// ``clock``, or copies a file for a job.
+  /// ``clock``, or drains another worker.
   ///
   /// - Throws: what `body` throws, and as ``settle(within:attempts:)``.
   public func perform<T: Sendable>(

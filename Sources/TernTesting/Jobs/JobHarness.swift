@@ -4,36 +4,37 @@ import Synchronization
 import Tern
 import TernJobs
 
-/// Runs an app's own handlers over the app's own database in virtual time, on the thread that calls:
-/// days of retries pass in milliseconds, and a seed always makes the same run.
+/// Runs an app's own handlers over the app's own database in virtual time, on the thread that
+/// calls: days of retries pass in milliseconds, and a seed always makes the same run.
 ///
 /// ```swift
 /// let harness = JobHarness()
 /// let jobs = try await JobQueue.open(database, environment: harness.environment)
 /// harness.start(jobs) { $0.handle(ScanShelf.self, scanner.scan) }
-/// try await database.write { db in try jobs.enqueue(ScanShelf(shelf: "1"), in: db) }
+/// try await database.write { db in _ = try jobs.enqueue(ScanShelf(shelf: "1"), in: db) }
 /// harness.fail(ScanShelf.self, at: .work("recognise"), with: JobFailure(.failed, "busy"))
 /// try harness.drain()
 /// ```
 ///
 /// Nothing happens but within ``drain(within:attempts:)``, ``settle(within:attempts:)``,
-/// ``advance(by:)`` and ``perform(_:)``. A handler sleeps on ``clock``. What it awaits beside that, GRDB's
-/// asynchronous `write` or another actor for example, is waited for in real time, while virtual
-/// time stands still; what comes first of several such is chance. A timeout that surrounds such a wait sleeps on
-/// ``VirtualClock/asTimer``. The thread that drains is not free meanwhile, which is the main actor's in a
-/// test on the main actor.
+/// ``advance(by:attempts:)`` and ``perform(within:attempts:_:)``,
+/// but for what the test itself writes, and attaches. A handler sleeps on ``clock``.
+/// What it awaits beside that, GRDB's asynchronous `write` or another actor for example, is waited
+/// for in real time, while virtual time stands still; what comes first of several such is chance. A
+/// timeout that surrounds such a wait sleeps on ``VirtualClock/asTimer``. The thread that drains is
+/// not free meanwhile, which is the main actor's in a test on the main actor.
 ///
-/// It is to be used by one task at a time. A handler that refers to it keeps it, and the worker's lock
-/// with it, until ``stop()``: let handlers have ``clock`` and ``network``.
+/// It is to be used by one task at a time. A handler that refers to it keeps it, and the worker's
+/// lock with it, until ``stop()``: let handlers have ``clock`` and ``network``.
 public final class JobHarness: Sendable {
   /// By which handlers and fake services sleep; one that never answers awaits its
   /// ``VirtualClock/silence()``.
   public let clock: VirtualClock
-  /// What the worker knows of the network. Handlers' requests take no notice of it unless their fake
-  /// service does.
+  /// What the worker knows of the network. Handlers' requests take no notice of it unless their
+  /// fake service does.
   public let network = ScriptedPathSource()
-  /// For ``JobQueue/open(_:files:limits:durability:environment:)``. A copy may be changed beside its
-  /// clocks and executors.
+  /// For ``JobQueue/open(_:files:limits:durability:environment:)``. A copy may be changed beside
+  /// its clocks and executors.
   public let environment: JobEnvironment
   let executor: SeededExecutor
   let attempts: AttemptWatch
@@ -54,7 +55,8 @@ public final class JobHarness: Sendable {
   /// - Parameters:
   ///   - seed: picks which of several tasks that are ready goes on, and what chance draws.
   ///   - start: what the wall clock shows at first, since 1970.
-  ///   - outsideSeconds: how long a handler may wait for what the harness does not own, in real time.
+  ///   - outsideSeconds: how long a handler may wait for what the harness does not own,
+  ///     in real time.
   public init(
     seed: UInt64 = 1, start: Duration = .seconds(1_767_225_600), outsideSeconds: Int = 10
   ) {
@@ -68,6 +70,8 @@ public final class JobHarness: Sendable {
       // Nobody else is told of; a day's look is for what another connection wrote.
       pollInterval: .seconds(86_400), executor: executor, fileExecutor: executor)
     environment.watchesFiles = false
+    // Within a handler or `perform`. What the test attaches by itself nobody would copy.
+    environment.isDriven = { Activity.current != nil }
     self.environment = environment
     (self.clock, self.skew) = (clock, skew)
     (self.executor, self.outsideSeconds) = (executor, outsideSeconds)
@@ -94,7 +98,8 @@ public final class JobHarness: Sendable {
 
   // MARK: - The app's worker
 
-  /// Starts a worker as an app does at its launch. Nothing happens before the harness is told to go on.
+  /// Starts a worker as an app does at its launch. Nothing happens before the harness is told
+  /// to go on.
   ///
   /// - Parameters:
   ///   - jobs: opened with this harness's ``environment``.
@@ -126,7 +131,8 @@ public final class JobHarness: Sendable {
 
   /// Ends the worker as an app does that quits: what runs is cancelled, at no cost in attempts.
   ///
-  /// - Throws: ``JobHarnessError`` `.waitsOutside` for a handler that does not heed its cancellation.
+  /// - Throws: ``JobHarnessError`` `.waitsOutside` for a handler that does not
+  ///   heed its cancellation.
   public func stop() throws {
     guard let life = life.withLock({ $0.take() }) else { return }
     try unwind(life.run)
@@ -136,7 +142,8 @@ public final class JobHarness: Sendable {
 
   /// The process dies here and now, and the app is launched again: what is not committed is lost.
   ///
-  /// - Throws: ``JobHarnessError`` `.waitsOutside` for a handler that does not heed its cancellation.
+  /// - Throws: ``JobHarnessError`` `.waitsOutside` for a handler that does not
+  ///   heed its cancellation.
   public func crash() throws {
     attempts.die()
     try launchAgain()
@@ -154,9 +161,9 @@ public final class JobHarness: Sendable {
     attempts.plan(JobPlan(kind: J.kind, point: point, event: .failure(error), count: count))
   }
 
-  /// Lets the process die where the next attempts of a kind reach a point, and the app be launched again:
-  /// no transaction that is open there is committed, and none after it. What the handler does outside
-  /// of the database as it is unwound, in a `defer` for example, still happens.
+  /// Lets the process die where the next attempts of a kind reach a point, and the app be launched
+  /// again: no transaction that is open there is committed, and none after it. What the handler
+  /// does outside of the database as it is unwound, in a `defer` for example, still happens.
   ///
   /// - Parameter count: how often.
   public func crash<J: Job>(_ type: J.Type, at point: JobPoint = .start, times count: Int = 1) {
@@ -164,8 +171,8 @@ public final class JobHarness: Sendable {
     attempts.plan(JobPlan(kind: J.kind, point: point, event: .death, count: count))
   }
 
-  /// What was planned by ``fail(_:at:with:times:)`` and ``crash(_:at:times:)`` and has not happened, in
-  /// words: a step's name may be wrong.
+  /// What was planned by ``fail(_:at:with:times:)`` and ``crash(_:at:times:)`` and has not
+  /// happened, in words: a step's name may be wrong.
   public var planned: [String] { attempts.plans.map(\.description) }
 }
 

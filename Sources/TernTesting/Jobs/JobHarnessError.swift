@@ -1,3 +1,6 @@
+import Foundation
+import TernJobs
+
 /// Why a ``JobHarness`` could not do what was asked.
 public struct JobHarnessError: Error, Sendable {
   public struct Code: Hashable, Sendable {
@@ -29,4 +32,12 @@ extension JobHarnessError: CustomStringConvertible {
     let more = waits.count > 20 ? "\n  and \(waits.count - 20) more" : ""
     return "\(message) (\(code.reason.rawValue))\(shown)\(more)"
   }
+}
+
+extension JobHarnessError: LocalizedError {
+  public var errorDescription: String? { description }
+}
+
+extension JobHarnessError.Code: CustomStringConvertible {
+  public var description: String { reason.rawValue }
 }

@@ -9,8 +9,8 @@ public enum JobPoint: Hashable, Sendable {
   /// A step's work has returned: another service may have done what was asked, and nothing of it is
   /// stored.
   case answer(_ step: String)
-  /// A step, or a value by its name, is written with its rows, and nothing is committed: what is thrown
-  /// here is as if the app's own constraint refused the rows.
+  /// A step, or a value by its name, is written with its rows, and nothing is committed: what is
+  /// thrown here is as if the app's own constraint refused the rows.
   case commit(_ step: String)
   /// It is committed, and nothing after it has begun.
   case committed(_ step: String)

@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import TernNetwork
 
-/// Uploads as a test wants them, over all lives of a queue: answered by a closure or by the test, twice, or
-/// lost.
+/// Uploads as a test wants them, over all lives of a queue: answered by a closure or by the test,
+/// twice, or lost.
 ///
 /// ```swift
 /// let transfers = ScriptedTransfers { upload in
@@ -34,8 +34,8 @@ public final class ScriptedTransfers: BackgroundTransfers {
 
   public var endsWithProcess: Bool { false }
 
-  /// - Parameter respond: what the server answers to each upload that is begun, at once; by default nothing
-  ///   before ``answer(_:with:)``.
+  /// - Parameter respond: what the server answers to each upload that is begun, at once; by default
+  ///   nothing before ``answer(_:with:)``.
   public init(_ respond: @escaping @Sendable (Upload) -> TransferAnswer? = { _ in nil }) {
     self.respond = respond
   }

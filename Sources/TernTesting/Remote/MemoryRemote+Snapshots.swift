@@ -132,7 +132,7 @@ extension MemoryRemoteState {
       throw RemoteError(.snapshotSuperseded, "the space has all that the base stands for")
     }
     for (author, head) in ahead {
-      if let now, head.time.milliseconds > now + MemoryReplicaStore.toleratedMilliseconds {
+      if let now, head.time.milliseconds > now + MemoryRemote.toleratedMilliseconds {
         throw RemoteError(.timeAhead, "a time is ahead", replica: author, nowMilliseconds: now)
       }
       guard head.time >= heads[author]?.time ?? .zero else {

@@ -18,6 +18,9 @@ public final class MemoryRemote: Remote {
   let operationsPerReport: Int
   let state: Mutex<MemoryRemoteState>
 
+  /// How far a time may be ahead of its clock.
+  static let toleratedMilliseconds: Int64 = 5 * 60 * 1000
+
   /// - Parameters:
   ///   - epoch: another one says that the space is a new one.
   ///   - pageOperations: the most that a page holds.
@@ -115,13 +118,5 @@ public final class MemoryRemote: Remote {
 
   func tell(_ position: UInt64) {
     for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(position) }
-  }
-
-  /// Ends every stream of positions, as a lost connection does.
-  public func disconnect() {
-    let listeners = state.withLock { Array($0.listeners.values) }
-    for listener in listeners {
-      listener.finish(throwing: RemoteError(.unreachable, "the connection was cut"))
-    }
   }
 }

@@ -78,7 +78,7 @@ struct MemoryRemoteState {
     guard envelope.sequence == (head?.sequence ?? 0) + 1 else {
       throw refusal(.sequenceGap, "came before the one that it follows")
     }
-    if let now, envelope.time.milliseconds > now + MemoryReplicaStore.toleratedMilliseconds {
+    if let now, envelope.time.milliseconds > now + MemoryRemote.toleratedMilliseconds {
       throw refusal(.timeAhead, "is more than five minutes ahead")
     }
     if let head {

@@ -99,7 +99,7 @@ extension RemoteConformance {
     var a = RemoteAuthor(1)
     let remote = try await space(a)
     _ = try await remote.push(a.next(2))
-    let watching = try await space.open(Peer.id(99))
+    let watching = try await space.open(.numbered(99))
     let greeting = try await watching.greet()
     var positions = watching.positions().makeAsyncIterator()
     guard let first = try await positions.next() else {

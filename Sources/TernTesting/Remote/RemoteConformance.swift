@@ -75,7 +75,7 @@ struct RemoteAuthor {
   private var isInGroup = false
 
   init(_ number: UInt64) {
-    id = Peer.id(number)
+    id = .numbered(number)
   }
 
   mutating func next(_ text: String = "", bytes: Int = 0, continues: Bool = false) -> SyncOperation
@@ -109,7 +109,7 @@ struct RemoteSpace: Sendable {
   }
 
   /// Everything that a stranger is given, page by page.
-  func all(for reader: ReplicaID = Peer.id(99), after cursor: RemoteCursor? = nil) async throws
+  func all(for reader: ReplicaID = .numbered(99), after cursor: RemoteCursor? = nil) async throws
     -> (operations: [SyncOperation], cursor: RemoteCursor, pages: Int)
   {
     let remote = try await open(reader)

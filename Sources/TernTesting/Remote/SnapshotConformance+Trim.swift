@@ -32,7 +32,7 @@ extension SnapshotConformance {
     let greeting = try await remote.greet()
     try requireEqual(.compactionIsUnseen, greeting.trimmed, 6, "up to where is trimmed")
     try requireEqual(.compactionIsUnseen, greeting.heads[a.id], 6, "a head after trimming")
-    let stranger = Peer.id(98)
+    let stranger = ReplicaID.numbered(98)
     try await space.refuses(.snapshotNeeded, "pulling from the beginning") {
       _ = try await space.open(stranger).pull(after: nil, excluding: stranger)
     }
@@ -55,7 +55,7 @@ extension SnapshotConformance {
 
   func checkHorizon(_ space: RemoteSpace) async throws {
     var a = RemoteAuthor(1)
-    let reader = Peer.id(97)
+    let reader = ReplicaID.numbered(97)
     _ = try await space(a).push(a.next(2))
     let place = try await space.end(for: reader)
     _ = try await space.open(reader).pull(after: place, excluding: reader)

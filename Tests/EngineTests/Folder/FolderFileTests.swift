@@ -1,5 +1,6 @@
 #if Server
 import Foundation
+import Synchronization
 import Tern
 import Testing
 
@@ -92,6 +93,43 @@ import Testing
       #expect(try share.read(name) == bytes)
       #expect(try share.names().count == 2)
       #expect(try await share.fresh().operations == operations)
+    }
+  }
+
+  @Test func `a damaged file that seems as it was is read again now and then, or when asked`()
+    async throws
+  {
+    try await Share.run { share in
+      var a = Author(1)
+      let operations = a.next(2)
+      _ = try await share.remote(a.id).push(operations)
+      // A disk that gives other bytes than it has.
+      let isBad = Mutex(true)
+      let reads = Mutex(0)
+      var files = DurableFile(isSynced: false)
+      files.read = { descriptor, buffer, offset in
+        let count = DurableFile.fromDisk(descriptor, buffer, offset)
+        reads.withLock { $0 += 1 }
+        if isBad.withLock({ $0 }) { buffer[0] ^= 0xFF }
+        return count
+      }
+      func reader() async throws -> DirectoryRemote {
+        isBad.withLock { $0 = true }
+        let reader = share.remote(Author.id(99), files: files)
+        #expect(try await reader.greet().heads[a.id] == 0)
+        reads.withLock { $0 = 0 }
+        for _ in 1...5 {
+          let page = try await reader.pull(after: nil, excluding: Author.id(99))
+          #expect(page.operations.isEmpty)
+        }
+        #expect(reads.withLock { $0 } == 0)
+        isBad.withLock { $0 = false }
+        return reader
+      }
+      #expect(try await reader().greet().heads[a.id] == 2)
+      #expect(try await reader().ignoredFiles().isEmpty)
+      // By who looks again and again.
+      for try await position in try await reader().positions() where position > 0 { break }
     }
   }
 

@@ -173,7 +173,7 @@ private struct Attacker {
         let counts = try phone.replica.store.counts()
         #expect(counts.deferredOperations == 3)
         #expect(counts.groupsPutAside == 3)
-        #expect(counts.firstPutAside?.replica == Attacker.id.description)
+        #expect(counts.firstPutAside?.replica == Attacker.id)
         let row = try phone.replica.store.canonicalState().first { $0.key == ["forged 6"] }
         // What SQLite makes of it in a column that holds text.
         #expect(row?.cells["text"]?.value == "0.0")

@@ -47,6 +47,9 @@ import Testing
           #expect(error?.code == .schemaMismatch)
         }
         #expect(counter.value == parts)
+        try await Phone.run([old]) {
+          await old.waitForStatus { $0.lastError?.code == .snapshotUnloadable }
+        }
       }
       let updated = try await phone(2)
       try await updated.syncOnce()

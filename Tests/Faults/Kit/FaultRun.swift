@@ -62,9 +62,11 @@ struct FaultRun<Subject: Program> {
       }
     }
     disk.disarm()
-    if done < scenario.steps.count, scenario.steps[done].isAtomic {
-      let left = try disk.picture(of: Subject.fileName)
-      guard left == pictures[done] else {
+    if done < scenario.steps.count, scenario.steps[done].isAtomic || scenario.holds != nil {
+      let (step, left) = (scenario.steps[done], try look(disk))
+      let isNothingLeft =
+        left == pictures[done] || step.canFailDone && left == pictures[done + 1]
+      guard isNothingLeft || !step.isAtomic else {
         throw Violation(
           .operationsAreAtomic, "\(stepName(done)) failed and left: \(difference(left, done))")
       }
@@ -99,9 +101,10 @@ struct FaultRun<Subject: Program> {
     let restarted = scenario.makeSubject(disk)
     defer { restarted.abandon() }
     var next = done
+    if scenario.holds != nil { _ = try look(disk) }
     if !scenario.looksBeforeOpening { try reopen(restarted) }
     if done == scenario.steps.count || scenario.steps[done].isAtomic {
-      next = try look(disk, done)
+      next = try reached(from: done, disk)
     }
     if scenario.looksBeforeOpening, scenario.startsOpen { try reopen(restarted) }
     let (all, failure) = advance(restarted, from: next)
@@ -116,8 +119,8 @@ struct FaultRun<Subject: Program> {
   }
 
   /// What the crash left: everything acknowledged, and of the step after it all or nothing.
-  private func look(_ disk: Disk, _ done: Int) throws -> Int {
-    let left = try disk.picture(of: Subject.fileName)
+  private func reached(from done: Int, _ disk: Disk) throws -> Int {
+    let left = try look(disk)
     if left == pictures[done] { return done }
     if done + 1 < pictures.count, left == pictures[done + 1] { return done + 1 }
     let isEarlier = pictures[..<done].contains(left)
@@ -129,8 +132,12 @@ struct FaultRun<Subject: Program> {
 
   // MARK: - Saying so
 
+  private func look(_ disk: Disk) throws -> Picture {
+    try scenario.look(at: disk, hasDied: fault.kept != nil)
+  }
+
   private func expect(_ disk: Disk, _ done: Int, _ what: String) throws {
-    let picture = try disk.picture(of: Subject.fileName)
+    let picture = try look(disk)
     guard picture != pictures[done] else { return }
     throw Violation(.convergence, "\(what): \(difference(picture, done))")
   }

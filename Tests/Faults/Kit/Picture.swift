@@ -5,8 +5,9 @@ struct Picture: Equatable, Sendable {
   /// One line a row, by table; the schema's under the empty name.
   private var tables: [String: String] = [:]
 
+  /// - Parameter ignored: columns that are left out, as `table.column`.
   /// - Throws: ``Damaged`` when SQLite's own check finds something.
-  init(_ db: Database) throws {
+  init(_ db: Database, without ignored: Set<String> = []) throws {
     let check = try String.fetchAll(db, sql: "PRAGMA integrity_check")
     guard check == ["ok"] else { throw Damaged(findings: check) }
     let columns = try Row.fetchAll(
@@ -14,8 +15,9 @@ struct Picture: Equatable, Sendable {
       sql: """
         SELECT t.name AS tbl, group_concat('quote("' || c.name || '")', '||'' | ''||') AS line
         FROM main.sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'
+          AND instr(?, ' ' || t.name || '.' || c.name || ' ') = 0
         GROUP BY t.name
-        """)
+        """, arguments: [" \(ignored.joined(separator: " ")) "])
     for row in columns {
       let (table, line): (String, String) = (row["tbl"], row["line"])
       tables[table] = try Self.lines(db, "SELECT \(line) AS line FROM main.\"\(table)\"")

@@ -21,6 +21,9 @@ struct Scenario<Subject: Program>: Sendable {
     let name: String
     /// Whether it is one transaction: a crash leaves all of it or nothing.
     var isAtomic = true
+    /// Whether it reads on behind its commit, so that it can fail with everything done, and is to bear
+    /// being repeated then.
+    var canFailDone = false
     let run: @Sendable (Subject) throws -> Void
   }
 
@@ -34,6 +37,11 @@ struct Scenario<Subject: Program>: Sendable {
   let prepare: @Sendable (Disk) throws -> Void
   let makeSubject: @Sendable (Disk) -> Subject
   let steps: [Step]
+  /// Columns, as `table.column`, that count lives and attempts: another number after a fault.
+  var counting: Set<String> = []
+  /// What must be true of the file whenever no transaction is open, also in the middle of a step that
+  /// is several; asked before the program opens it again.
+  var holds: (@Sendable (Database, _ hasDied: Bool) throws -> Void)?
   /// Looks at what the untouched run ends with.
   var check: @Sendable (Subject) throws -> Void = { _ in }
 }
@@ -57,21 +65,24 @@ struct Untouched<Subject: Program>: Sendable {
     // Looking at a file makes it, so a program that is to make it itself has another disk.
     let first = scenario.startsOpen ? copy : try Disk(copying: disk)
     if scenario.startsOpen { try subject.open() }
-    var pictures = [try first.picture(of: Subject.fileName)]
+    var pictures = [try scenario.look(at: first)]
     for step in scenario.steps {
       try step.run(subject)
-      pictures.append(try copy.picture(of: Subject.fileName))
+      pictures.append(try scenario.look(at: copy))
     }
     try scenario.check(subject)
     self.pictures = pictures
   }
 }
 
-extension Disk {
-  /// A file's content, through a connection of its own.
-  func picture(of name: String) throws -> Picture {
-    let queue = try DatabaseQueue(path: path(name))
+extension Scenario {
+  /// The file's content, through a connection of its own.
+  func look(at disk: Disk, hasDied: Bool = false) throws -> Picture {
+    let queue = try DatabaseQueue(path: disk.path(Subject.fileName))
     defer { try? queue.close() }
-    return try queue.read { try Picture($0) }
+    return try queue.read { db in
+      try holds?(db, hasDied)
+      return try Picture(db, without: counting)
+    }
   }
 }

@@ -14,8 +14,13 @@ final class App: Program {
     var usesJournal = false
     /// Pages after which a commit moves the log into the file.
     var checkpointPages = 1000
+    /// Pages that a connection keeps in memory; with few, a transaction writes before its commit.
+    var cachePages: Int?
     var durability = Durability.powerLoss
+    var logRetention = Replica.defaultLogRetention
     var id: UInt64 = 1
+    /// Where further ids come from: the same in every life.
+    var random: UInt64 = 7
   }
 
   let disk: Disk
@@ -38,17 +43,19 @@ final class App: Program {
     for migration in setup.migrations {
       migrator.registerMigration(migration) { try $0.execute(sql: migration) }
     }
-    let id = setup.id
+    let (id, random) = (setup.id, setup.random)
     replica = try Replica.openBlocking(
       database, schema: setup.schema, migrator: migrator, durability: setup.durability,
+      logRetention: setup.logRetention, random: { random },
       makeID: { ReplicaID(high: 0, low: id) })
   }
 
   private func openDatabase() throws -> any DatabaseWriter {
     var configuration = Configuration()
-    let pages = setup.checkpointPages
+    let setup = setup
     configuration.prepareDatabase { db in
-      try db.execute(sql: "PRAGMA wal_autocheckpoint = \(pages)")
+      try db.execute(sql: "PRAGMA wal_autocheckpoint = \(setup.checkpointPages)")
+      if let pages = setup.cachePages { try db.execute(sql: "PRAGMA cache_size = \(pages)") }
     }
     let path = disk.path(Self.fileName)
     if setup.usesJournal { return try DatabaseQueue(path: path, configuration: configuration) }

@@ -30,7 +30,7 @@ extension Scenario<App> {
   }
 
   /// INV-01, of the untouched run: every other run has the same rows.
-  private static func expectConverged(_ app: App, with peer: Peer) throws {
+  static func expectConverged(_ app: App, with peer: Peer) throws {
     let store = try app.store
     try store.seal()
     let operations = try store.operations(lackedBy: peer.heads(), maximumBytes: .max)

@@ -2,9 +2,10 @@ import GRDB
 import Tern
 
 extension Scenario<App> {
-  private static func app(
+  static func app(
     _ name: String, _ setup: App.Setup = App.Setup(),
-    prepare: @escaping @Sendable (App) throws -> Void = { _ in }, steps: [Step]
+    prepare: @escaping @Sendable (App) throws -> Void = { _ in }, steps: [Step],
+    check: @escaping @Sendable (App) throws -> Void = { _ in }
   ) -> Scenario<App> {
     Scenario(
       name: name,
@@ -14,10 +15,10 @@ extension Scenario<App> {
         try prepare(app)
         app.abandon()
       },
-      makeSubject: { App($0, setup) }, steps: steps)
+      makeSubject: { App($0, setup) }, steps: steps, check: check)
   }
 
-  private static func sql(_ sql: String) -> Step {
+  static func sql(_ sql: String) -> Step {
     Step(name: String(sql.prefix(40))) { try $0.execute(sql) }
   }
 

@@ -39,14 +39,15 @@ enum WireSamples {
     let wide = [7] + [UInt8](repeating: 0xFF, count: 15) + [0x7F]
     return [
       [],
-      block(item, [(.insert, 1, packed(["1", "Dune", nil, 3, 0.5, "low"]))]),
+      block(item, [(.insert, 1, packed(["1", "Dune", .null, 3, 0.5, "low"]))]),
       block(item, [(.update, 1, packed(["1"]) + [0b00101] + packed(["Dune II", -4]))]),
       block(item, [(.update, 1, packed(["2"]) + [0b11100] + wide + packed([9, -0.0]))]),
       block(
-        item, [(.delete, 2, packed(["1"])), (.insert, 3, packed(["1", "", "", 0, nil, nil]))]),
+        item, [(.delete, 2, packed(["1"])), (.insert, 3, packed(["1", "", "", 0, .null, .null]))]),
       block(part, [(.insert, 1, packed(["1", 7, 2.5, 1])), (.delete, 2, packed(["1", 8]))]),
       block(part, [(.insert, 1, packed(["nobody", .integer(.min), .real(.infinity), 2]))])
-        + block(item, [(.insert, 1, packed([.blob([0]), .text([0xFF]), .blob([]), 1, nil, nil]))]),
+        + block(
+          item, [(.insert, 1, packed([.blob([0]), .text([0xFF]), .blob([]), 1, .null, .null]))]),
       block(
         BodyBlock(table: "later", keyColumns: ["k"], columns: [.init(name: "c", rule: 6)]),
         [(.insert, 1, packed(["1", "text"]))]),
@@ -75,7 +76,7 @@ enum WireSamples {
         .init(
           replica: ReplicaID(high: 1, low: 2), sequence: number,
           time: HybridTime(rawValue: 1_700_000_000_000 << 16 + number)),
-        body: block(item, [(.insert, 1, packed([.string(key), "", "", 1, nil, nil]))]))
+        body: block(item, [(.insert, 1, packed([.string(key), "", "", 1, .null, .null]))]))
     }
     return [
       Batch([]).encoded(), Batch([all[1]]).encoded(), Batch(all).encoded(), Batch(known).encoded(),

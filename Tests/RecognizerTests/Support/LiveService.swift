@@ -60,10 +60,10 @@ struct LiveService {
 
   func send(
     _ method: HTTPRequest.Method, _ path: String, headers: HTTPHeaders = [:],
-    body: HTTPRequest.Body = .none
+    body: HTTPRequest.Body = .empty
   ) async throws -> Answer {
     let response = try await SystemTransport.shared.send(
-      HTTPRequest(method, root + path, headers: headers, body: body, deadline: .seconds(60)))
+      HTTPRequest(method, root + path, headers: headers, body: body, timeout: .seconds(60)))
     return Answer(
       status: response.status, headers: response.headers,
       bytes: try await response.collect(limit: 1 << 20))
@@ -140,7 +140,7 @@ struct Job {
     var headers = headers
     headers["Last-Event-ID"] = lastEventID
     let response = try await SystemTransport.shared.send(
-      HTTPRequest(.get, service.root + streamPath, headers: headers, deadline: .seconds(60)))
+      HTTPRequest(.get, service.root + streamPath, headers: headers, timeout: .seconds(60)))
     guard response.status == 200 else {
       throw Answer(
         status: response.status, headers: response.headers,

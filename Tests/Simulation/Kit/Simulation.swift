@@ -1,4 +1,5 @@
 #if Server && Rehearsal
+import Foundation
 import GRDB
 import Tern
 import TernTesting
@@ -12,11 +13,18 @@ public final class Simulation: @unchecked Sendable {
     public var events: Int
     public var digest: UInt64
     public var operations: Int
+    /// Of what seldom happens.
+    package var tally = Tally()
   }
 
   let script: SimulationScript
   let servers: [SimulatedServer]
   let devices: [SimulatedDevice]
+  /// Of the devices that share one.
+  let folders: [SimulatedFolder]
+  private let carrier: FolderCarrier
+  /// Where the folders are; removed at the end.
+  private let base: String
   private let clock = VirtualClock()
   private let executor: SeededExecutor
   private let trace: SimulationTrace
@@ -45,12 +53,23 @@ public final class Simulation: @unchecked Sendable {
     let servers = try script.servers.map {
       try SimulatedServer($0, script: script, clock: clock, trace: trace)
     }
-    devices = try script.devices.map {
+    let base = FileManager.default.temporaryDirectory.appending(
+      component: "tern-sim-\(UUID().uuidString)"
+    ).path(percentEncoded: false)
+    let folders = try script.devices.filter(\.hasFolder).map {
+      try SimulatedFolder($0, script, in: base, clock: clock, trace: trace)
+    }
+    (self.base, self.folders) = (base, folders)
+    carrier = FolderCarrier(folders, script, clock: clock, trace: trace)
+    devices = try script.devices.map { device in
       try SimulatedDevice(
-        $0, script, servers: servers, clock: clock, executor: executor, trace: trace)
+        device, script, servers: servers,
+        folder: folders.first { $0.device == device.index }, clock: clock, executor: executor,
+        trace: trace)
     }
     generators = [script.generator(2), script.generator(3)]
     (self.executor, self.trace, self.servers) = (executor, trace, servers)
+    for device in devices { device.folder?.kill = { [unowned device] in device.kill() } }
     for server in servers {
       server.logged = { [devices] index in
         try devices.first { $0.index == index }?.logged() ?? []
@@ -66,11 +85,23 @@ public final class Simulation: @unchecked Sendable {
   }
 
   private func reach(_ point: CrashPoint) throws {
+    try crash(at: point)
+    switch point {
+    case .serverBeforeTrim: trace.saw(.spaceTrimmed)
+    case .snapshotBeforeCommit: trace.saw(.snapshotLoaded)
+    default: break
+    }
+  }
+
+  private func crash(at point: CrashPoint) throws {
     guard isFaulty else { return }
     let isServer = point.rawValue.hasPrefix("server")
-    let rate = script.rates[isServer ? .serverCrash : .deviceCrash] ?? 0
+    // Those are reached seldom.
+    let weight = CrashPoint.ofSnapshots.contains(point) ? 5.0 : 1
+    let rate = (script.rates[isServer ? .serverCrash : .deviceCrash] ?? 0) * weight
     if generators[isServer ? 1 : 0].happens(rate) {
       trace.note("crash at \(point.rawValue)")
+      trace.tally.add(Tally.crash(point))
       throw CancellationError()
     }
   }
@@ -83,6 +114,8 @@ public final class Simulation: @unchecked Sendable {
     defer {
       // Servers and devices know each other, and many worlds are run in one process.
       for server in servers { (server.logged, server.networkChanged) = ({ _ in [] }, { _ in }) }
+      // What stays behind harms nobody.
+      if !folders.isEmpty { try? FileManager.default.removeItem(atPath: base) }
     }
     let violation: String?
     if let failure {
@@ -93,7 +126,8 @@ public final class Simulation: @unchecked Sendable {
     return Outcome(
       violation: violation,
       events: trace.count, digest: trace.digest,
-      operations: try script.spaces.reduce(0) { try $0 + operations(in: $1).count })
+      operations: try script.spaces.reduce(0) { try $0 + operations(in: $1).count },
+      tally: trace.tally)
   }
 
   private func live() async {
@@ -101,6 +135,7 @@ public final class Simulation: @unchecked Sendable {
     do {
       try await withThrowingDiscardingTaskGroup { group in
         for device in devices { group.addTask { try await device.run() } }
+        if !folders.isEmpty { group.addTask { await self.carrier.run() } }
         try await withThrowingDiscardingTaskGroup { users in
           for device in devices {
             users.addTask {
@@ -124,6 +159,7 @@ public final class Simulation: @unchecked Sendable {
     trace.note("faults end")
     isFaulty = false
     for server in servers { server.heal() }
+    for folder in folders { folder.heal() }
     var seconds = 0
     let deadline = clock.milliseconds + SimulationScript.quietSeconds * 1000
     while clock.milliseconds < deadline, try !isAgreed() {
@@ -153,11 +189,12 @@ public final class Simulation: @unchecked Sendable {
       for server in servers where device.place.servers.contains(server.index) {
         guard try server.held(in: device.place.space) == merged else { return false }
       }
+      if let folder = device.folder, folder.heads != merged { return false }
     }
-    return true
+    return carrier.isDone
   }
 
-  /// Everything that the servers hold of a space or have a snapshot for, each author's in its order.
+  /// Everything that servers and folders hold of a space, or servers have a snapshot for, each author's in its order.
   func operations(in space: Int) throws -> [SyncOperation] {
     var operations: [ReplicaID: [UInt64: SyncOperation]] = [:]
     var held = VersionVector()
@@ -168,6 +205,12 @@ public final class Simulation: @unchecked Sendable {
       for (author, head) in try server.held(in: space).sequences {
         held[author] = max(held[author], head)
       }
+    }
+    for folder in folders where folder.space == space {
+      for (author, known) in folder.operations {
+        operations[author, default: [:]].merge(known) { $1 }
+      }
+      for (author, head) in folder.heads.sequences { held[author] = max(held[author], head) }
     }
     return operations.keys.sorted().flatMap { author in
       operations[author]!.filter { $0.key <= held[author] }.sorted { $0.key < $1.key }.map(\.value)

@@ -19,7 +19,11 @@ import TernCore
     let operations = outcomes.reduce(0) { $0 + $1.operations }
     // The worlds are not empty ones.
     #expect(operations > 10 * outcomes.count)
-    print("\(outcomes.count) seeds, \(operations) operations")
+    let tally = Tally(outcomes.map(\.tally))
+    print("\(outcomes.count) seeds, \(operations) operations; of what seldom happens:")
+    print(tally.table)
+    // What never happens is not tested.
+    #expect(tally.missing.isEmpty)
   }
 
   private static let failed = [

@@ -40,6 +40,7 @@ func replay(_ seeds: [UInt64], _ bug: Planted?) throws -> Int32 {
       if let violation = outcome.violation { show("seed \(seed): \(violation)") }
       return outcome
     })
+  if bug == nil, outcomes.count > 1 { print(Tally(outcomes.map(\.tally)).table) }
   return report(
     outcomes.map(\.violation), bug,
     "\(outcomes.reduce(0) { $0 + $1.operations }) operations")

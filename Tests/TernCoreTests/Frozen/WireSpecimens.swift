@@ -31,7 +31,7 @@ enum WireSpecimens {
           .init(name: "first", rule: 3), .init(name: "place", rule: 6),
         ]))
     body.append(row: .insert, life: 1)
-    for value: Value in ["1", 7, "Dune", 300, 2.5, nil, "V.k3XbQ0"] { body.append(value) }
+    for value: Value in ["1", 7, "Dune", 300, 2.5, .null, "V.k3XbQ0"] { body.append(value) }
     body.append(row: .insert, life: 3)
     for value: Value in [.blob([0, 255]), -1, .text([0xFF]), .integer(.min), .real(-0.0)] {
       body.append(value)

@@ -34,10 +34,102 @@ import Testing
     }
   }
 
-  private static func read(_ bytes: [UInt8]) throws(WireError) -> TextSequence {
+  private static func read(_ bytes: [UInt8], isTrusted: Bool = false) throws(WireError)
+    -> TextSequence
+  {
     try bytes.withUnsafeBytes { buffer in
-      Result { () throws(WireError) in try TextSequence(stored: buffer, isTrusted: false) }
+      Result { () throws(WireError) in try TextSequence(stored: buffer, isTrusted: isTrusted) }
     }.get()
+  }
+
+  /// A state of one author, in the numbers that `TextSequence+Stored.swift` writes.
+  private func state(
+    operations: [UInt64], pieces: [[UInt64]], waiting: [(sequence: UInt64, edit: [UInt8])] = [],
+    text: String
+  ) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.append(varint: 1)
+    writer.append(replica: RowReplica.id(1))
+    for number in operations { writer.append(varint: number) }
+    writer.append(varint: UInt64(pieces.count))
+    for number in pieces.joined() { writer.append(varint: number) }
+    writer.append(varint: UInt64(waiting.count))
+    for entry in waiting {
+      writer.append(replica: RowReplica.id(2))
+      writer.append(varint: entry.sequence)
+      writer.append(varint: UInt64(entry.edit.count))
+      writer.append(raw: entry.edit)
+    }
+    writer.append(raw: Array(text.utf8))
+    return writer.bytes
+  }
+
+  private func refusal(ofState bytes: [UInt8]) -> WireError? {
+    do throws(WireError) {
+      _ = try Self.read(bytes)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func `a piece beyond all numbers is refused`() {
+    // Behind the beginning, by author 0, so far from where the author's last piece ended.
+    func piece(_ distance: UInt64) -> [UInt8] {
+      state(operations: [1, 1, 1 << 1], pieces: [[1 << 4 | 1, 0, distance]], text: "a")
+    }
+    #expect(refusal(ofState: piece(0)) == nil)
+    for distance: UInt64 in [1, 2, .max - 1, .max] {
+      #expect(refusal(ofState: piece(distance)) == WireError(.malformed, "text piece"))
+    }
+  }
+
+  @Test func `what waits has a number that operations have, and waits for something`() {
+    let a = RowReplica.id(1)
+    // Behind the author's second letter, which is not here, and behind the first, which is.
+    let (behindNext, behind) = (
+      edit(replicas: [a], parent: [2, 1, 1], text: [66]),
+      edit(replicas: [a], parent: [2, 1, 0], text: [66])
+    )
+    func waiting(_ entries: (sequence: UInt64, edit: [UInt8])...) -> WireError? {
+      refusal(
+        ofState: state(
+          operations: [1, 1, 1 << 1], pieces: [[1 << 4 | 1, 0, 0]], waiting: entries, text: "a"))
+    }
+    let last = VersionVector.maximumSequence
+    #expect(waiting((1, behindNext), (1, behind), (last, behindNext)) == nil)
+    for sequence in [0, last + 1, .max] {
+      #expect(waiting((sequence, behindNext)) == WireError(.malformed, "text waiting"))
+    }
+    #expect(waiting((1, behind)) == WireError(.malformed, "text waiting"))
+    #expect(waiting((1, edit(text: [66]))) == WireError(.malformed, "text waiting"))
+  }
+
+  /// Each costs what is before it where they are sorted one by one: hours.
+  @Test(.timeLimit(.minutes(1)))
+  func `a million letters at one place in the wrong order are refused at once`() {
+    let count: UInt64 = 1_000_000
+    let descending = (0..<count).map { place -> [UInt64] in
+      let head: UInt64 = 1 << 4 | 8 | 3
+      return place == 0 ? [head, 0, 2 * (count - 1), 0] : [head | 4, 3, 0]
+    }
+    let state = state(operations: [1, 1, count << 1], pieces: descending, text: "")
+    #expect(refusal(ofState: state) == WireError(.malformed, "text order"))
+  }
+
+  @Test func `an author whose letters have no number left inserts no more`() throws {
+    let a = RowReplica.id(1)
+    let limit = UInt64(TextChange.Limit.bytes)
+    let full = UInt64(UInt32.max) - 1
+    let state = state(
+      operations: [2, 1, limit << 1 | 1, full / limit, 0, (full % limit) << 1],
+      pieces: [[full << 4 | 8 | 1, 0, 0]], text: "")
+    var read = try Self.read(state, isTrusted: true)
+    let change = try edit(text: [66]).withUnsafeBytes { try TextChange($0) }
+    _ = read.apply(change, by: a, 1000)
+    #expect(read.text == [])
+    _ = read.apply(change, by: RowReplica.id(2), 1)
+    #expect(read.text == [66])
   }
 
   /// An edit's bytes: `parent` is (replica, sequence, offset).

@@ -131,7 +131,7 @@ import Testing
       _ = try rig.enqueue(queue, Tidy(name: ""))
       let worker = JobWorker(queue) {
         $0.handle(Tidy.self) { _, context in
-          let left = try await context.deadline("stream", .seconds(300))
+          let left = try await context.remaining("stream", of: .seconds(300))
           rig.note("\(Int(left / .seconds(1)))")
           try await rig.clock.sleep(for: left)
         }
@@ -168,7 +168,7 @@ import Testing
       let id = try rig.enqueue(queue, Endless())
       let worker = JobWorker(queue) {
         $0.handle(Endless.self) { _, context in
-          let left = try await context.deadline("ever", .seconds(Int64.max))
+          let left = try await context.remaining("ever", of: .seconds(Int64.max))
           #expect(left > .seconds(200_000_000_000))
           throw Failure(.failed)
         }

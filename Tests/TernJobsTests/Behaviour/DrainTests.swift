@@ -46,6 +46,26 @@ private struct Rare: Job {
     #expect(states == [.waiting])
   }
 
+  @Test func `what waits is returned, with what it waits for`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let scan = try rig.enqueue(queue, Scan(shelf: "1"))
+      let tidy = try rig.enqueue(queue, Tidy(name: "a"))
+      try rig.write { try queue.pause(Tidy.kind, in: $0) }
+      let worker = JobWorker(queue) {
+        $0.handle(Scan.self) { _, _ in throw Failure(.failed) }
+        $0.handle(Tidy.self) { _, _ in }
+      }
+      let waits = try rig.perform { try await worker.drain() }
+      #expect(waits.map(\.job) == [scan, tidy])
+      #expect(waits.map(\.reason) == [.time(try rig.record(queue, scan).readyAt), .pause])
+      #expect(waits.first?.failure == "the service would not")
+      try rig.write { try queue.resume(Tidy.kind, in: $0) }
+      // What has failed waits for nothing.
+      #expect(try rig.perform { try await worker.drain(waiting: .seconds(60)) } == [])
+    }
+  }
+
   @Test func `retries are waited for, until the job has failed for good`() throws {
     let (notes, end, states) = try notes(waiting: .seconds(60)) { _, _ in throw Failure(.failed) }
     #expect(notes == ["0 try", "1 try", "3 try", "7 try"])

@@ -53,6 +53,25 @@ import Testing
     }
   }
 
+  @Test func `what is asked of a number that two jobs had is asked of the one that has not ended`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let worker = JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } }
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      try rig.drain(worker)
+      try rig.write { try $0.execute(sql: "DELETE FROM sqlite_sequence") }
+      #expect(try rig.enqueue(queue, Tidy(name: "b")) == id)
+      #expect(try rig.database.read { try queue.records(in: $0) }.map(\.state) == [.waiting])
+      #expect(try rig.database.read { try DatabaseDiagnosis($0).findings }.isEmpty)
+      #expect(try rig.write { try queue.remove(id, in: $0) })
+      #expect(try rig.database.read { try queue.records(in: $0) }.isEmpty)
+      try rig.drain(worker)
+      #expect(rig.notes() == ["0 a"])
+    }
+  }
+
   @Test func `INV-10: only the newest errors of a job are kept`() throws {
     try Rig.run { rig in
       rig.limits.failedAttemptsPerJob = 3

@@ -97,27 +97,6 @@ import Testing
     }
   }
 
-  @Test func `a job that finds no room for another waits for it, and loses no attempt`() throws {
-    try Rig.run { rig in
-      rig.limits.jobs = 2
-      rig.retryBudget = JobRate(1, per: .seconds(1000), burst: 1)
-      let queue = try rig.open()
-      let id = try rig.enqueue(queue, Scan(shelf: ""))
-      _ = try rig.enqueue(queue, Patient())
-      let worker = JobWorker(queue) {
-        $0.handle(Patient.self) { _, _ in try await rig.sleep(20) }
-        $0.handle(Scan.self) { _, context in
-          rig.note("\(context.attempt)")
-          _ = try rig.enqueue(queue, Tidy(name: ""))
-        }
-        $0.handle(Tidy.self) { _, _ in }
-      }
-      try rig.live(worker, until: 100)
-      #expect(rig.notes() == ["0 1", "1 1", "3 1", "7 1", "15 1", "31 1"])
-      #expect(try rig.record(queue, id).state == .done)
-    }
-  }
-
   @Test func `files have a size, a number and a name each`() throws {
     try Rig.run { rig in
       rig.limits.fileBytes = 10
@@ -189,6 +168,28 @@ import Testing
       try rig.drain(
         JobWorker(queue) { $0.handle(Tidy.self) { _, _ in throw Failure(.permanent) } })
       #expect(try rig.record(queue, id).reason == "the service…")
+    }
+  }
+
+  /// A letter can have any number of marks above it.
+  @Test func `INV-10: a letter of a mebibyte is no short reason, nor a short message`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: ""))
+      let long = "e" + String(repeating: "\u{301}", count: 1 << 19)
+      try rig.drain(
+        JobWorker(queue) {
+          $0.handle(Tidy.self) { _, context in
+            try await context.report(progress: 0.5, message: long)
+            throw Failure(.permanent, long)
+          }
+        })
+      let record = try rig.record(queue, id)
+      let story = try rig.database.read { try queue.failedAttempts(of: id, in: $0) }
+      for text in [record.message, record.reason, story.first?.reason] {
+        #expect(text?.unicodeScalars.count == queue.limits.messageLength)
+        #expect(text?.hasPrefix("e") == false && text?.unicodeScalars.last == "…")
+      }
     }
   }
 }

@@ -210,14 +210,14 @@ import Testing
       database, environment: JobEnvironment(observers: [blocking]))
     let id = try await database.write { try queue.enqueue(Tidy(name: "a"), in: $0) }
     let worker = JobWorker(queue) { $0.handle(Tidy.self) { _, _ in } }
-    async let drained: Void = worker.drain()
+    async let drained = worker.drain()
     var told = blocking.starts.makeAsyncIterator()
     _ = await told.next()
     // It is stored, though the observer has not returned.
     let running = try await database.read { try queue.record(id, in: $0) }
     #expect(running?.state == .running)
     blocking.letGo.signal()
-    try await drained
+    _ = try await drained
     let done = try await database.read { try queue.record(id, in: $0) }
     #expect(done?.state == .done && done?.starts == 1)
   }

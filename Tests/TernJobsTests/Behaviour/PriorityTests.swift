@@ -143,6 +143,8 @@ import Testing
       try rig.drain(tidying(queue, rig), waiting: .seconds(100))
       #expect(rig.notes() == ["0 scan s"])
       #expect(try rig.database.read(queue.pauses) == JobPauses(kinds: ["tidy"]))
+      // The scan is done.
+      #expect(try rig.database.read(queue.records).map(\.isPaused) == [true, true, false])
       try rig.write { db in
         try queue.pause(in: db)
         try queue.resume("tidy", in: db)

@@ -83,7 +83,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [("constraint", true), ("observer", true), ("caught", false), ("code", false)])
+  @Test(
+    arguments: [
+      ("constraint", true), ("observer", true), ("caught", false), ("outside", false),
+      ("code", false),
+    ])
   func `what the database refuses in a step costs nothing of its service's budget`(
     _ author: String, _ isFree: Bool
   ) throws {
@@ -108,6 +112,8 @@ import Testing
             }
           } catch  where author == "caught" {
             try await context.step("ask again") { throw Failure(.failed) }
+          } catch  where author == "outside" {
+            throw JobFailure(.failed, "it failed outside of a step")
           }
         }
       }
@@ -142,7 +148,7 @@ import Testing
 }
 
 /// An app's observer that refuses commits.
-private final class Refusal: TransactionObserver, Sendable {
+final class Refusal: TransactionObserver, Sendable {
   private let due = Mutex<(error: (any Error)?, times: Int)>((nil, 0))
 
   func refuses(_ error: any Error, times: Int = 1) { due.withLock { $0 = (error, times) } }

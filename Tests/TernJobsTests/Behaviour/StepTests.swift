@@ -185,7 +185,7 @@ import Testing
       func worker() -> JobWorker {
         JobWorker(queue) {
           $0.handle(Tidy.self) { _, context in
-            let left = try await context.deadline("stream", .seconds(300))
+            let left = try await context.remaining("stream", of: .seconds(300))
             rig.note("\(Int(left / .seconds(1)))")
             try await rig.clock.sleep(for: left)
           }
@@ -208,7 +208,7 @@ import Testing
       let id = try rig.enqueue(queue, Tidy(name: ""))
       let worker = JobWorker(queue) {
         $0.handle(Tidy.self) { _, context in
-          _ = try await context.deadline("stream", .seconds(300))
+          _ = try await context.remaining("stream", of: .seconds(300))
           throw Failure(.failed)
         }
       }

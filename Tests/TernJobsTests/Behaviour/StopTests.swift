@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernTesting
 import Testing
 
 /// What becomes of a job whose handler is cancelled, by its worker's end or by itself.
@@ -85,10 +86,7 @@ import Testing
         while: {
           try await rig.sleep(4)
           try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
-          Thread.detachNewThread {
-            Thread.sleep(forTimeInterval: 0.3)
-            try? other.inDatabase { try $0.execute(sql: "COMMIT") }
-          }
+          other.commitsSoon()
         })
       #expect(try rig.record(queue, id).state == .waiting)
       // As another process has it.
@@ -101,5 +99,94 @@ import Testing
       #expect(
         try rig.database.write { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") } == 0)
     }
+  }
+
+  @Test func `an end that the loop waits to store as the worker stops is stored`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let ids = try ["done", "cancelled"].map { try rig.enqueue(queue, Tidy(name: $0)) }
+      let other = try DatabaseQueue.leavingTransactionsOpen(rig.database.path)
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { job, _ in
+          try await rig.sleep(job.name == "done" ? 3 : 100)
+          rig.note(job.name)
+        }
+      }
+      try rig.live(
+        worker, until: 5,
+        while: {
+          try await rig.sleep(2)
+          try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+          try await rig.sleep(2.9)
+          other.commitsSoon()
+        })
+      // As another process has it.
+      let next = try rig.open()
+      try rig.drain(JobWorker(next) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } })
+      #expect(rig.notes() == ["3 done", "5 cancelled"])
+      #expect(try ids.map { try rig.record(queue, $0).starts } == [1, 2])
+      #expect(try ids.flatMap { try rig.failures(queue, $0) } == [])
+    }
+  }
+
+  @Test func `what is claimed as the worker stops dies of nothing`() throws {
+    try Rig.run { rig in
+      let path = ScriptedPathSource()
+      let other = try DatabaseQueue.leavingTransactionsOpen(rig.database.path)
+      // The network changes once its end counts, and another process writes: the worker waits to wake others.
+      rig.observers = [
+        Meddler { event in
+          guard case .failed = event.change else { return }
+          path.set(hasRoute: true)
+          try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        }
+      ]
+      let queue = try rig.open()
+      let ids = [try rig.enqueue(queue, Patient()), try rig.enqueue(queue, Tidy(name: "a"))]
+      let worker = JobWorker(queue, concurrency: 1, path: path) {
+        $0.handle(Patient.self) { _, _ in
+          try await rig.sleep(3)
+          throw Failure(.failed)
+        }
+        $0.handle(Tidy.self) { _, _ in try await rig.sleep(100) }
+      }
+      try rig.live(
+        worker, until: 5,
+        while: {
+          try await rig.sleep(4.9)
+          other.commitsSoon()
+        })
+      #expect(try rig.record(queue, ids[1]).starts == 1)
+      // As another process has it.
+      let next = try rig.open()
+      try rig.drain(JobWorker(next) { $0.handle(Tidy.self) { _, _ in } })
+      #expect(try rig.record(queue, ids[1]).starts == 2)
+      #expect(try rig.failures(queue, ids[1]) == [])
+    }
+  }
+}
+
+/// Does something as it is told of jobs.
+private struct Meddler: JobObserver {
+  let act: @Sendable (JobEvent) throws -> Void
+
+  init(_ act: @escaping @Sendable (JobEvent) throws -> Void) { self.act = act }
+
+  func observe(_ event: JobEvent) { #expect(throws: Never.self) { try act(event) } }
+}
+
+extension DatabaseQueue {
+  /// Ends its transaction, in real time.
+  fileprivate func commitsSoon() {
+    Thread.detachNewThread {
+      Thread.sleep(forTimeInterval: 0.3)
+      try? self.inDatabase { try $0.execute(sql: "COMMIT") }
+    }
+  }
+}
+
+extension Rig {
+  fileprivate func failures(_ queue: JobQueue, _ id: JobID) throws -> [String] {
+    try database.read { try queue.failedAttempts(of: id, in: $0) }.map(\.reason)
   }
 }

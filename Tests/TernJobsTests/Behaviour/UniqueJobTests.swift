@@ -17,8 +17,13 @@ import Testing
   @Test func `a job is skipped while one of its kind and key has not ended`() throws {
     try Rig.run { rig in
       let queue = try rig.open()
+      func standing(_ key: String) throws -> JobID? {
+        try rig.database.read { try queue.standing(Tidy.self, uniqueBy: key, in: $0) }
+      }
+      #expect(try standing("k") == nil)
       let first = try enqueue(queue, rig, "a", .skip("k"))
       #expect(try enqueue(queue, rig, "b", .skip("k")) == first)
+      #expect(try standing("k") == first && standing("other") == nil)
       #expect(try enqueue(queue, rig, "c", .skip("other")) != first)
       // A key is its kind's own.
       let scan = try rig.write {
@@ -38,6 +43,7 @@ import Testing
       }
       try rig.drain(worker)
       #expect(Set(rig.notes()) == ["0 a", "0 c"])
+      #expect(try standing("k") == nil)
       let second = try enqueue(queue, rig, "e", .skip("k"))
       #expect(second > first)
       #expect(try rig.record(queue, second).uniqueKey == "k")
@@ -156,6 +162,18 @@ import Testing
             Tidy(name: "c"), unique: .skip(String(repeating: "ü", count: 501)), in: db)
         }
         #expect(error?.code == .keyTooLong)
+        #expect(
+          error?.message
+            == "the unique key of a tidy has 1002 bytes, and the limit is 1000; take a shorter one")
+        for (noun, enqueue) in [
+          ("unique key", { try queue.enqueue(Tidy(name: "d"), unique: .skip("a\0b"), in: db) }),
+          ("lane", { try queue.enqueue(Tidy(name: "d"), lane: "a\0b", in: db) }),
+          ("service", { try queue.enqueue(Tidy(name: "d"), service: "a\0b", in: db) }),
+        ] {
+          let error = #expect(throws: JobQueueError.self) { _ = try enqueue() }
+          #expect(error?.code == .invalidName)
+          #expect(error?.message == "the \(noun) of a tidy holds U+0000; take it out")
+        }
       }
       try rig.drain(JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } })
       #expect(rig.notes() == ["0 a"])

@@ -191,4 +191,27 @@ import Testing
     #expect(app.harness.planned.count == 1)
     #expect(app.harness.planned.first?.contains("misspelt") == true)
   }
+
+  @Test func `a job that waits for room is named, and no time is spent on it`() async throws {
+    let harness = JobHarness()
+    let database = try DatabaseQueue()
+    var limits = JobLimits()
+    (limits.jobs, limits.followUps) = (1, 0)
+    let jobs = try await JobQueue.open(
+      database, limits: limits, environment: harness.environment)
+    harness.start(jobs) {
+      $0.handle(Tidy.self) { job, context in
+        try await context.step("end") {
+        } commit: { db in
+          try jobs.enqueue(Tidy(name: "next"), in: db)
+        }
+      }
+    }
+    _ = try await database.write { try jobs.enqueue(Tidy(name: "a"), in: $0) }
+    let waits = try harness.settle()
+    #expect(waits.map { $0.description.contains("job 1 (tidy) waits for room") } == [true])
+    #expect(waits.first?.failure?.contains("holds 1 jobs") == true)
+    #expect(harness.clock.now.offset == .zero)
+    #expect(failure { try harness.drain() }?.code == .stillWaiting)
+  }
 }

@@ -144,6 +144,26 @@ private func silent(_ clock: VirtualClock) async throws -> String { try await cl
     #expect(app.taken() == ["3 page"])
   }
 
+  @Test func `the test attaches a file by itself, and a handler in the harness's time`()
+    async throws
+  {
+    let app = try await App()
+    let jobs = app.jobs
+    app.harness.start(jobs) { [unowned app] in
+      $0.handle(Scan.self) { _, context in
+        try await app.clock.sleep(for: .seconds(2))
+        let copy = try await jobs.attach(copyOf: context.file("photo"), as: "copy")
+        app.note(copy.name)
+      }
+    }
+    let photo = try await jobs.attach(Data("page".utf8), as: "photo")
+    try await app.database.write { db in
+      _ = try jobs.enqueue(Scan(shelf: "1"), files: [photo], in: db)
+    }
+    try app.harness.drain()
+    #expect(app.taken() == ["2 copy"])
+  }
+
   // MARK: - What goes wrong
 
   @Test func `a failure happens where and as often as it is planned`() async throws {

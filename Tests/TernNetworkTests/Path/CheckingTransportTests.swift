@@ -31,7 +31,7 @@ struct CheckingTransportTests {
     "an error while there is a route: nobody answers, a portal does, or the server does",
     arguments: [
       (Result<Int, HTTPError>.failure(fail(.unresolvedHost)), false, false),
-      (.failure(fail(.deadlineExceeded)), false, false),
+      (.failure(fail(.timedOut)), false, false),
       (.failure(fail(.connectTimeout)), false, false),
       (.success(302), false, true), (.success(200), false, true), (.success(511), false, true),
       (.failure(fail(.tls)), false, true), (.success(204), true, false),

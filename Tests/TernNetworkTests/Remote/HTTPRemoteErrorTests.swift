@@ -1,4 +1,5 @@
 import Foundation
+import TernTesting
 import Testing
 
 @testable import Tern
@@ -15,7 +16,7 @@ struct HTTPRemoteErrorTests {
   ) async -> RemoteError? {
     let url = URL(string: "https://sync.example.org")!
     let remote = HTTPRemote(
-      url, space: "home", token: token, transport: ScriptedTransport(answer))
+      url, space: "home", token: token, over: ScriptedTransport(answer))
     let error = await failure(RemoteError.self) { _ = try await remote.greet() }
     #expect(error.map { "\($0) \(String(reflecting: $0))".contains(Self.token) } != true)
     return error
@@ -87,7 +88,7 @@ struct HTTPRemoteErrorTests {
         HTTPResponse(status: 200, headers: headers, body: HTTPBody(body))
       }
       let url = URL(string: "https://sync.example.org")!
-      let remote = HTTPRemote(url, space: "home", token: { "t" }, transport: transport)
+      let remote = HTTPRemote(url, space: "home", token: { "t" }, over: transport)
       let error = await failure(RemoteError.self) {
         _ = try await remote.pull(after: nil, excluding: ReplicaID(high: 0, low: 1))
       }
@@ -99,7 +100,7 @@ struct HTTPRemoteErrorTests {
     "an exchange without an answer means that the remote is unreachable, and can be repeated",
     arguments: [
       HTTPError.Code.unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .tls,
-      .deadlineExceeded, .idleTimeout, .connectionLost, .invalidAnswer, .shutDown,
+      .timedOut, .idleTimeout, .connectionLost, .invalidAnswer, .shutDown,
     ])
   func unreachable(code: HTTPError.Code) async {
     let error = await error { _ in throw HTTPError(code, origin: nil, "for a test") }
@@ -127,6 +128,17 @@ struct HTTPRemoteErrorTests {
     #expect(error?.code == .unauthorized)
   }
 
+  @Test("a reason is short, whatever its letters are made of")
+  func longReason() async {
+    let error = await error { _ in
+      let reason = "e" + String(repeating: "\u{301}", count: 10_000)
+      let problem = #"{"type":"urn:tern:problem:unauthorized","detail":"\#(reason)"}"#
+      return .json(problem, status: 401)
+    }
+    #expect(error?.message.unicodeScalars.count == 500)
+    #expect(error?.code == .unauthorized)
+  }
+
   @Test("a token that can't be had, or that would break out of its header field, is unauthorized")
   func badToken() async throws {
     struct Leaky: Error, CustomStringConvertible {
@@ -147,7 +159,7 @@ struct HTTPRemoteErrorTests {
   func cancellation() async {
     let url = URL(string: "https://sync.example.org")!
     let transport = ScriptedTransport { _ in throw CancellationError() }
-    let remote = HTTPRemote(url, space: "home", token: { "t" }, transport: transport)
+    let remote = HTTPRemote(url, space: "home", token: { "t" }, over: transport)
     #expect(await failure(CancellationError.self) { _ = try await remote.greet() } != nil)
     let stream = await failure(CancellationError.self) {
       for try await _ in remote.positions() {}
@@ -155,7 +167,7 @@ struct HTTPRemoteErrorTests {
     #expect(stream != nil)
     // The engine takes a cancellation for its own and would end.
     let foreign = HTTPRemote(
-      url, space: "home", token: { throw CancellationError() }, transport: transport)
+      url, space: "home", token: { throw CancellationError() }, over: transport)
     let error = await failure(RemoteError.self) { _ = try await foreign.greet() }
     #expect(error?.code == .unauthorized)
   }

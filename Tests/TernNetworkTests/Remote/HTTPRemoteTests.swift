@@ -1,4 +1,5 @@
 import Foundation
+import TernTesting
 import Testing
 
 @testable import Tern
@@ -14,7 +15,7 @@ struct HTTPRemoteTests {
     let transport = ScriptedTransport(answer)
     let url = URL(string: "https://user:secret@sync.example.org/base/?key=secret")!
     return (
-      HTTPRemote(url, space: space, token: { "the-token" }, transport: transport), transport
+      HTTPRemote(url, space: space, token: { "the-token" }, over: transport), transport
     )
   }
 
@@ -98,7 +99,7 @@ struct HTTPRemoteTests {
     for try await position in remote.positions() { positions.append(position) }
     #expect(positions == [3, 5])
     let request = try #require(transport.requests.first)
-    #expect(request.deadline == nil)
+    #expect(request.timeout == nil)
     #expect(request.idleTimeout == .seconds(45))
     #expect(request.headers["Accept"] == "text/event-stream")
     #expect(request.headers["Accept-Encoding"] == "identity")
@@ -119,7 +120,7 @@ struct HTTPRemoteTests {
       }
       defer { server.stop() }
       let remote = HTTPRemote(
-        URL(string: server.url)!, space: "home", token: { "t" }, transport: CurlTransport())
+        URL(string: server.url)!, space: "home", token: { "t" }, over: CurlTransport())
       let isConnected = Signal()
       let task = Task {
         for try await position in remote.positions() {

@@ -1,5 +1,6 @@
 import Foundation
 import TernCore
+import TernTesting
 import Testing
 
 @testable import TernNetwork
@@ -141,22 +142,22 @@ struct EventStreamTests {
   }
 
   @Test(
-    "signs of life keep a stream open, silence and its deadline end it", arguments: [true, false])
+    "signs of life keep a stream open, silence and its timeout end it", arguments: [true, false])
   func silence(isLively: Bool) async throws {
     let server = try LocalServer { connection in
       _ = connection.readRequest()
       connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
-      // Until the client has gone, which a lively stream's client does at its deadline.
+      // Until the client has gone, which a lively stream's client does at its timeout.
       if isLively { while connection.write(":\n\n") { usleep(20_000) } }
       connection.waitForEnd()
     }
     defer { server.stop() }
     let request = HTTPRequest(
-      .get, server.url, deadline: .milliseconds(isLively ? 1500 : 60_000),
+      .get, server.url, timeout: .milliseconds(isLively ? 1500 : 60_000),
       idleTimeout: .milliseconds(500))
     let stream = try #require(try await EventStream.open(request, over: CurlTransport()))
     let error = await failure(HTTPError.self) { _ = try await stream.next() }
-    #expect(error?.code == (isLively ? .deadlineExceeded : .idleTimeout))
+    #expect(error?.code == (isLively ? .timedOut : .idleTimeout))
   }
 
   @Test(

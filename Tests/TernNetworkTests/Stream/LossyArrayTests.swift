@@ -29,4 +29,15 @@ struct LossyArrayTests {
       #expect(ServerEvent(data: data).json(Book.self) == nil)
     }
   }
+
+  @Test("a service's own way to write dates is read by its decoder")
+  func decoder() async throws {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .secondsSince1970
+    let (text, date) = ("[60]", Date(timeIntervalSince1970: 60))
+    #expect(ServerEvent(data: text).json([Date].self, decoder: decoder) == [date])
+    #expect(ServerEvent(data: text).json([Date].self) != [date])
+    let answer = HTTPResponse(status: 200, body: HTTPBody(Array(text.utf8)))
+    #expect(try await answer.json([Date].self, decoder: decoder) == [date])
+  }
 }

@@ -2,6 +2,7 @@
 import Foundation
 import Synchronization
 import TernNetwork
+import TernTesting
 import Testing
 
 /// What carries uploads for a queue. `URLSessionTransfers` runs over an ordinary session of Linux' own URLSession

@@ -92,7 +92,7 @@ struct ContentCodingTests {
   func isRefused(_ answer: Answer) async throws {
     let server = try serving(answer)
     defer { server.stop() }
-    let request = HTTPRequest(.get, server.url, deadline: .seconds(20))
+    let request = HTTPRequest(.get, server.url, timeout: .seconds(20))
     let response = try await CurlTransport().send(request)
     #expect(response.status == 200)
     let error = await failure(HTTPError.self) { _ = try await response.collect(limit: 1000) }
@@ -145,7 +145,7 @@ struct ContentCodingTests {
     }
     defer { server.stop() }
     let error = await CurlTransport().error(
-      of: HTTPRequest(.get, server.url, deadline: .seconds(5)))
+      of: HTTPRequest(.get, server.url, timeout: .seconds(5)))
     #expect(error?.code == .invalidAnswer)
   }
 }

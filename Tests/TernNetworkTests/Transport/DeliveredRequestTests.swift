@@ -36,7 +36,7 @@ struct DeliveredRequestTests {
     "counts as lost when nobody is there for the second attempt",
     arguments: [
       (HTTPRequest.Method.post, HTTPRequest.Body.bytes([1, 2, 3]), false),
-      (.post, .bytes([1, 2, 3]), true), (.delete, .none, true), (.put, .bytes([]), true),
+      (.post, .bytes([1, 2, 3]), true), (.delete, .empty, true), (.put, .bytes([]), true),
     ])
   func gone(method: HTTPRequest.Method, body: HTTPRequest.Body, isRepeatable: Bool) async throws {
     let running = Mutex<LocalServer?>(nil)
@@ -62,7 +62,7 @@ struct DeliveredRequestTests {
     }
     defer { server.stop() }
     let request = HTTPRequest(
-      .put, server.url, body: .segments([.file(FileSegment(file.path))]), deadline: .seconds(20))
+      .put, server.url, body: .segments([.file(FileSegment(file.path))]), timeout: .seconds(20))
     let error = try await errorOfSecond(request)
     #expect(error?.code == .connectionLost)
     #expect(error?.mayHaveArrived == true)
@@ -90,7 +90,7 @@ struct DeliveredRequestTests {
     }
     defer { server.stop() }
     let request = HTTPRequest(
-      .put, server.url, body: .segments([.file(FileSegment(file.path))]), deadline: .seconds(20))
+      .put, server.url, body: .segments([.file(FileSegment(file.path))]), timeout: .seconds(20))
     let error = try await errorOfSecond(request)
     #expect(error?.code == .fileChanged)
     #expect(error?.mayHaveArrived == false)

@@ -1,5 +1,6 @@
 import Foundation
 import TernCore
+import TernTesting
 import Testing
 
 @testable import TernNetwork
@@ -23,13 +24,23 @@ struct HTTPServiceTests {
     ])
   func own(reference: String, url: String) throws {
     let request = try service().request(
-      .get, reference, bearer: "secret", deadline: .seconds(1), idleTimeout: .seconds(2))
+      .get, reference, bearer: "secret", timeout: .seconds(1), idleTimeout: .seconds(2))
     #expect(request.url == url)
     #expect(request.headers["X-Device-ID"] == "d")
     #expect(request.headers["Authorization"] == "Bearer secret")
-    #expect(request.deadline == .seconds(1))
+    #expect(request.timeout == .seconds(1))
     #expect(request.idleTimeout == .seconds(2))
     #expect(try service().request(.get, reference).headers["Authorization"] == nil)
+  }
+
+  @Test("a request's own header fields take the place of the service's of their name")
+  func ownHeaders() throws {
+    let request = try service().request(
+      .get, "/v3", headers: ["x-device-id": "e", "Accept": "text/plain", "Accept": "text/html"],
+      bearer: "secret")
+    #expect(request.headers.values("X-Device-ID") == ["e"])
+    #expect(request.headers.values("Accept") == ["text/plain", "text/html"])
+    #expect(request.headers["Authorization"] == "Bearer secret")
   }
 
   @Test(
@@ -119,7 +130,7 @@ struct HTTPServiceTests {
     arguments: [
       (HTTPError.Code.connectionRefused, false), (.connectTimeout, false), (.tls, false),
       (.fileChanged, false), (.fileUnreadable, false), (.connectionLost, true),
-      (.idleTimeout, true), (.deadlineExceeded, true), (.invalidAnswer, true), (.shutDown, true),
+      (.idleTimeout, true), (.timedOut, true), (.invalidAnswer, true), (.shutDown, true),
     ])
   func arrival(code: HTTPError.Code, mayHaveArrived: Bool) {
     #expect(HTTPError(code, origin: nil, "").mayHaveArrived == mayHaveArrived)

@@ -1,5 +1,6 @@
 #if os(Linux)
 import Synchronization
+import TernTesting
 import Testing
 
 @testable import TernNetwork
@@ -185,8 +186,8 @@ struct RedirectTests {
     #expect(base.requests.last?.headers["Authorization"] == nil)
   }
 
-  @Test("one deadline is for all requests together")
-  func deadline() async throws {
+  @Test("one timeout is for all requests together")
+  func timeout() async throws {
     let now = Mutex(ContinuousClock.now)
     let base = ScriptedTransport { _ in
       now.withLock { $0 += .seconds(2) }
@@ -194,12 +195,12 @@ struct RedirectTests {
     }
     let transport = RedirectingTransport(over: base, limit: 10) { now.withLock { $0 } }
     let error = await transport.error(
-      of: HTTPRequest(.put, "http://a/", body: .bytes([1]), deadline: .seconds(5)))
-    #expect(error?.code == .deadlineExceeded)
-    #expect(base.requests.map(\.deadline) == [.seconds(5), .seconds(3), .seconds(1)])
+      of: HTTPRequest(.put, "http://a/", body: .bytes([1]), timeout: .seconds(5)))
+    #expect(error?.code == .timedOut)
+    #expect(base.requests.map(\.timeout) == [.seconds(5), .seconds(3), .seconds(1)])
   }
 
-  @Test("a body that is being read keeps to what is left of the deadline")
+  @Test("a body that is being read keeps to what is left of the timeout")
   func deadlineOfBody() async throws {
     let server = try LocalServer { connection in
       while let request = connection.readRequest() {
@@ -214,8 +215,8 @@ struct RedirectTests {
     defer { server.stop() }
     let transport = RedirectingTransport(over: CurlTransport())
     let error = await transport.error(
-      of: HTTPRequest(.get, server.url + "/", deadline: .milliseconds(300)), reading: 10)
-    #expect(error?.code == .deadlineExceeded)
+      of: HTTPRequest(.get, server.url + "/", timeout: .milliseconds(300)), reading: 10)
+    #expect(error?.code == .timedOut)
   }
 
   /// As LaunchDarkly's contract tests and the web platform's have it.
@@ -233,7 +234,7 @@ struct RedirectTests {
       }
     }
     defer { server.stop() }
-    let request = HTTPRequest(.get, server.url + "/old", deadline: .seconds(20))
+    let request = HTTPRequest(.get, server.url + "/old", timeout: .seconds(20))
     let transport = CurlTransport()
     let stream = try #require(
       try await EventStream.open(

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import TernNetwork
@@ -8,6 +9,15 @@ struct RequestValidationTests {
     "URLs", arguments: ["", "/path", "ftp://a/", "file:///etc/passwd", "http://", "http://u:p@a/"])
   func urls(url: String) {
     #expect(throws: HTTPError.self) { _ = try HTTPRequest(.get, url).validated() }
+  }
+
+  @Test("a URL is asked for as its text is")
+  func url() throws {
+    let url = try #require(URL(string: "https://example.org/a?b=c"))
+    #expect(HTTPRequest(.get, url).url == HTTPRequest(.get, "https://example.org/a?b=c").url)
+    let probe = ServerProbe(url, status: 204, timeout: .seconds(1)).request
+    #expect(probe.url == url.absoluteString && probe.timeout == .seconds(1))
+    #expect(probe.needsNewConnection)
   }
 
   @Test(

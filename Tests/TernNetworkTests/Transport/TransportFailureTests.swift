@@ -26,9 +26,9 @@ struct TransportFailureTests {
   }
 
   @Test(
-    "a deadline ends an exchange that got no answer, and one in the middle of its body",
+    "a timeout ends an exchange that got no answer, and one in the middle of its body",
     arguments: TransportKind.allCases)
-  func deadline(_ kind: TransportKind) async throws {
+  func timeout(_ kind: TransportKind) async throws {
     let transport = try kind.make()
     let server = try LocalServer { connection in
       guard let request = connection.readRequest() else { return }
@@ -39,11 +39,11 @@ struct TransportFailureTests {
     }
     defer { server.stop() }
     let limit = Duration.milliseconds(80)
-    let silent = await transport.error(of: HTTPRequest(.get, server.url, deadline: limit))
-    #expect(silent?.code == .deadlineExceeded)
-    let body = HTTPRequest(.get, server.url + "/body", deadline: limit)
+    let silent = await transport.error(of: HTTPRequest(.get, server.url, timeout: limit))
+    #expect(silent?.code == .timedOut)
+    let body = HTTPRequest(.get, server.url + "/body", timeout: limit)
     let cut = await transport.error(of: body, reading: 10)
-    #expect(cut?.code == .deadlineExceeded)
+    #expect(cut?.code == .timedOut)
   }
 
   @Test(
@@ -94,11 +94,11 @@ struct TransportFailureTests {
     try file.truncate(to: 64 << 20)
     let body = HTTPRequest.Body.segments([.file(FileSegment(file.path))])
     let upload = HTTPRequest(
-      .put, server.url, body: body, deadline: .seconds(30), idleTimeout: .seconds(1))
+      .put, server.url, body: body, timeout: .seconds(30), idleTimeout: .seconds(1))
     let unread = await transport.error(of: upload)
     #expect(unread?.code == .idleTimeout)
     let download = HTTPRequest(
-      .get, server.url, deadline: .seconds(30), idleTimeout: .seconds(1))
+      .get, server.url, timeout: .seconds(30), idleTimeout: .seconds(1))
     let response = try await transport.send(download)
     let cut = await failure(HTTPError.self) { _ = try await response.collect(limit: 10) }
     #expect(cut?.code == .idleTimeout)
@@ -125,7 +125,7 @@ struct TransportFailureTests {
     let transport = CurlTransport()
     _ = try await transport.send(HTTPRequest(.get, server.url)).collect(limit: 0)
     let upload = HTTPRequest(
-      .put, server.url, body: .bytes(noise(128 << 10)), deadline: .seconds(50),
+      .put, server.url, body: .bytes(noise(128 << 10)), timeout: .seconds(50),
       idleTimeout: .seconds(1))
     let error = await transport.error(of: upload, reading: 1)
     #expect(error == nil)
@@ -150,7 +150,7 @@ struct TransportFailureTests {
     // Another exchange that runs into its own, longer limit is the clock here.
     let silent = try LocalServer { $0.waitForEnd() }
     defer { silent.stop() }
-    let clock = HTTPRequest(.get, silent.url, deadline: .seconds(3))
+    let clock = HTTPRequest(.get, silent.url, timeout: .seconds(3))
     #expect(await transport.error(of: clock) != nil)
     #expect(try await response.collect(limit: bytes.count) == bytes)
   }
@@ -183,7 +183,7 @@ struct TransportFailureTests {
     arguments: TransportKind.allCases, [true, false])
   func staleConnection(_ kind: TransportKind, isRepeatable: Bool) async throws {
     try kind.skip(.repetition)
-    for body in [HTTPRequest.Body.bytes([1, 2, 3]), .bytes([]), .none] {
+    for body in [HTTPRequest.Body.bytes([1, 2, 3]), .bytes([]), .empty] {
       try await send(over: kind, body, isRepeatable: isRepeatable)
     }
   }

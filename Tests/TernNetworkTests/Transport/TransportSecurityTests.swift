@@ -8,7 +8,7 @@ struct TransportSecurityTests {
   private func get(_ url: String, over transport: any HTTPTransport) async -> Result<Int, HTTPError>
   {
     do {
-      let response = try await transport.send(HTTPRequest(.get, url, deadline: .seconds(20)))
+      let response = try await transport.send(HTTPRequest(.get, url, timeout: .seconds(20)))
       return .success(response.status)
     } catch let error as HTTPError {
       return .failure(error)

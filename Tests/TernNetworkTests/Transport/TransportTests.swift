@@ -122,7 +122,7 @@ struct TransportTests {
       for number in 0..<200 {
         group.addTask {
           let bytes = Array("request \(number)".utf8)
-          let request = HTTPRequest(.post, server.url, body: .bytes(bytes), deadline: .seconds(30))
+          let request = HTTPRequest(.post, server.url, body: .bytes(bytes), timeout: .seconds(30))
           let answer = try await transport.send(request).collect(limit: 100)
           #expect(answer == bytes)
         }

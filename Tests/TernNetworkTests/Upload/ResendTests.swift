@@ -35,7 +35,7 @@ struct ResendTests {
       "photo", file: FileSegment(try context.file("photo").path), named: "sh\"elf\r\n é.jpg",
       type: "image/jpeg")
     let request = HTTPRequest(
-      .post, job.url, headers: ["Idempotency-Key": key], body: .form(form), deadline: .seconds(20))
+      .post, job.url, headers: ["Idempotency-Key": key], body: .form(form), timeout: .seconds(20))
     let answer = try await transport.send(request)
     guard answer.status == 201 else { throw try await HTTPProblem(answer, to: request) }
   }

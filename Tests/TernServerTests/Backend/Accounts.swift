@@ -26,7 +26,7 @@ struct Accounts {
 
   /// When a device signs out, or is lost.
   func revoke(_ token: String) throws {
-    _ = try service.store.removeToken(TokenDigest(token: token))
+    try service.revoke(token)
   }
 
   func delete(_ account: UUID) throws {

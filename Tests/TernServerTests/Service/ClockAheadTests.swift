@@ -5,7 +5,15 @@ import Testing
 
 @Suite("A server's clock that was ahead, on every store")
 struct ClockAheadTests {
-  private static let days: Int64 = 400 * 86_400_000
+  private static let day: Int64 = 86_400_000
+  private static let days = 400 * day
+
+  /// A day in which nobody sets the clock.
+  private func passDay(_ test: StoreUnderTest, _ service: SpaceService) throws {
+    try maintain(service)
+    test.clock.now += Self.day
+    try maintain(service)
+  }
 
   @Test(
     "the space goes on from the times that it took, and no further", arguments: StoreKind.allCases)
@@ -56,6 +64,7 @@ struct ClockAheadTests {
     test.clock.now += Self.days
     try service.upload(SnapshotOffer(at: service.end(), of: [ada]))
     test.clock.now -= Self.days
+    try passDay(test, service)
     for _ in 0..<2 {
       try maintain(service)
       #expect(try service.greet(.home).trimmed == 0)
@@ -75,7 +84,7 @@ struct ClockAheadTests {
     _ = try service.pull(from: .home, after: nil, excluding: Author(2).replica)
     try service.upload(SnapshotOffer(at: service.end(), of: [ada]))
     test.clock.now -= Self.days
-    try maintain(service)
+    try passDay(test, service)
     // A day more, by which it may be written down late.
     test.clock.now += 100_000 + 86_400_000
     try maintain(service)
@@ -96,9 +105,42 @@ struct ClockAheadTests {
     let id = try service.beginSnapshot(offer, in: .home).id
     try service.putSnapshotPart([1], index: 0, of: id, in: .home)
     test.clock.now -= Self.days
-    try maintain(service)
+    try passDay(test, service)
     test.clock.now += 100_001
     #expect(try service.beginSnapshot(offer, in: .home).missing == [0, 1])
+  }
+
+  @Test(
+    "a clock that is behind for hours ends no lease and no retention", arguments: StoreKind.allCases
+  )
+  func behind(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service { ($0.retention, $0.lease) = (.seconds(200), .seconds(100)) }
+    let bob = Author(2).replica
+    var ada = Author(1)
+    test.clock.now += Self.days
+    _ = try service.push(ada.write(count: 2), to: .home)
+    _ = try service.pull(from: .home, after: nil, excluding: bob)
+    try service.upload(SnapshotOffer(at: service.end(), of: [ada]))
+    try maintain(service)
+    // The machine boots without knowing the time, and is put right 20 hours later.
+    let restarted = test.service { ($0.retention, $0.lease) = (.seconds(200), .seconds(100)) }
+    test.clock.now -= Self.days
+    for _ in 0..<20 {
+      try maintain(restarted)
+      _ = try restarted.pull(from: .home, after: nil, excluding: bob)
+      test.clock.now += 3_600_000
+    }
+    test.clock.now += Self.days - 20 * 3_600_000
+    try maintain(restarted)
+    #expect(try restarted.greet(.home).trimmed == 0)
+    test.clock.now += 200_000
+    try maintain(restarted)
+    // The lease lasts, by the day that it may be written down late.
+    #expect(try restarted.greet(.home).trimmed == 0)
+    test.clock.now += Self.day
+    try maintain(restarted)
+    #expect(try restarted.greet(.home).trimmed == 2)
   }
 
   @Test("a state report of then is as old as it may be", arguments: StoreKind.allCases)

@@ -32,8 +32,8 @@ struct TokenTests {
     let service = test.service()
     var generator = SeededGenerator(state: 3)
     let token = try service.createToken(for: .home, using: &generator)
-    #expect(try test.store.removeToken(TokenDigest(token: token)))
-    #expect(try !test.store.removeToken(TokenDigest(token: token)))
+    #expect(try service.revoke(token))
+    #expect(try !service.revoke(token))
     #expect(refusal { try service.authorize(token, for: .home) }?.code == .unauthorized)
   }
 }

@@ -28,6 +28,26 @@ struct DoctorFileTests {
     #expect(try patient.remarks().contains("notes"))
   }
 
+  @Test func `through a symbolic link the file is seen with its log`() throws {
+    let patient = try Patient()
+    try patient.device.database.writeWithoutTransaction {
+      try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+    }
+    try patient.fill()
+    try patient.device.execute("UPDATE shelf SET name = 'in the log'")
+    let links = patient.folder + "/links"
+    try FileManager.default.createDirectory(atPath: links, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      atPath: links + "/link.sqlite", withDestinationPath: patient.path)
+    let diagnosis = try DatabaseDiagnosis(path: links + "/link.sqlite")
+    #expect(diagnosis.findings == [])
+    #expect(diagnosis.remarks.contains { $0.check == "notes" })
+    let inspection = try DatabaseFileInspection(path: links + "/link.sqlite")
+    #expect(inspection.replicas[0].unsealedNotes > 0)
+    #expect(inspection.sizes.writeAheadLog > 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: links) == ["link.sqlite"])
+  }
+
   /// As a process leaves it that is killed, and as a copy is taken from one that runs.
   @Test func `a log without its index is read, and nothing is made beside it`() throws {
     let patient = try Patient()

@@ -57,12 +57,12 @@ import Testing
           "notes", "held", "deferred", "aside", "job-stuck", "gate-closed",
         ])
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
-      #expect(replica.id == StoredSpecimen.own.description && replica.schemaVersion == 2)
+      #expect(replica.id == StoredSpecimen.own && replica.schemaVersion == 2)
       #expect(replica.remotes.map(\.id) == ["folder", "https://example.org/spaces/home", "peer"])
       #expect(replica.heldAside == ["constraint": 1, "orphaned": 1, "unique": 1])
-      #expect(replica.deferredOperations == 1 && replica.putAside.count == 1)
-      #expect(replica.waitingNotes == 1)
-      #expect(Int64(replica.log.operations) < replica.authors.reduce(0) { $0 + $1.stored })
+      #expect(replica.deferredOperations == 1 && replica.groupsPutAside.count == 1)
+      #expect(replica.unsealedNotes == 1)
+      #expect(UInt64(replica.log.operations) < replica.authors.reduce(0) { $0 + $1.stored })
       let row = try DatabaseFileRow(path: path, table: "tag", key: ["x"])
       #expect(try row.explanation().standing == .shown)
     }

@@ -165,7 +165,7 @@ enum StoredSpecimen {
   private static func edit(_ device: Device) throws {
     try device.database.write { db in
       var draft = try #require(
-        try device.replica.draft(of: "body", in: "book", key: ["2"], from: db))
+        try device.replica.draft("book", key: ["2"], column: "body", in: db))
       draft.insert("Emma Woodhouse", at: 0)
       try device.replica.save(&draft, in: db)
     }
@@ -177,7 +177,7 @@ enum StoredSpecimen {
     var less = heads
     less[own] -= 2
     for (remote, heads) in [("https://example.org/spaces/home", heads), ("folder", less)] {
-      _ = try device.store.offer(lackedBy: heads, maximumBytes: .max, to: remote)
+      _ = try device.store.offer(lackedBy: heads, repeating: [], maximumBytes: .max, to: remote)
       try device.store.noteAccepted(of: heads[own], by: remote)
       try device.store.resetPlace(
         RemotePlace(

@@ -1,5 +1,5 @@
+import ReplicaStoreKit
 import Tern
-import TernTesting
 import Testing
 
 /// What a remote's lies about itself do: a typed error, no trap, no storm of requests.
@@ -16,6 +16,43 @@ import Testing
     let log = try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
     let refused = await #expect(throws: RemoteError.self) { try await victim.sync(with: refusing) }
     #expect(refused?.code == .unexpectedAnswer)
+    #expect(try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == log)
+    try await victim.checkIntact()
+  }
+
+  /// A push that asks which operations the remote has answers for itself.
+  @Test(arguments: [.min, -1, 1 << 46 + 1, .max] as [Int64])
+  func `a clock that can't be stamps nothing again, whatever it answers`(_ now: Int64) async throws
+  {
+    let victim = try await Victim(.sqlite)
+    let log = try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+    let (greetings, greeter) = AsyncStream.makeStream(of: Void.self)
+    let remote = ScriptedRemote("hostile") {
+      $0.onGreet = { state in
+        greeter.yield()
+        state.pushes = 0
+        return RemoteGreeting(
+          epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 1,
+          heads: VersionVector([Victim.id: 1]))
+      }
+      $0.onPush = { state, _ in
+        if state.greetings % 2 == 0 { throw RemoteError(.timeAhead, "no", nowMilliseconds: now) }
+        throw RemoteError(.sequenceConflict, "no", replica: Victim.id, sequence: 1)
+      }
+    }
+    let engine = SyncEngine(
+      store: victim.store, remote: remote,
+      environment: SyncEnvironment(
+        backoff: Backoff(base: .milliseconds(10), limit: .milliseconds(10)), jitter: { 0 }))
+    await withDiscardingTaskGroup { group in
+      group.addTask { await engine.run() }
+      var count = 0
+      for await _ in greetings {
+        count += 1
+        if count == 4 { break }
+      }
+      group.cancelAll()
+    }
     #expect(try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == log)
     try await victim.checkIntact()
   }
@@ -38,6 +75,24 @@ import Testing
     } else {
       let error = await #expect(throws: MergeError.self) { try await victim.sync(with: own) }
       #expect(error?.code == .foreignOwn)
+    }
+    try await victim.checkIntact()
+  }
+
+  @Test func `a run tells by its code that the remote holds what was never made here`() async throws
+  {
+    let victim = try await Victim(.memory)
+    let own = ScriptedRemote("another") { $0.heads = VersionVector([Victim.id: 1 << 40]) }
+    let engine = SyncEngine(
+      store: victim.store, remote: own, environment: SyncEnvironment(jitter: { 0 }))
+    await withDiscardingTaskGroup { group in
+      group.addTask { await engine.run() }
+      for await moment in engine.status.updates {
+        guard let error = moment.lastError else { continue }
+        #expect(error.code == .foreignOwn && error.replica == Victim.id && error.sequence ?? 0 > 0)
+        break
+      }
+      group.cancelAll()
     }
     try await victim.checkIntact()
   }

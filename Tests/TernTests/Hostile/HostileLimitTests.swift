@@ -1,5 +1,5 @@
+import ReplicaStoreKit
 import Tern
-import TernTesting
 import Testing
 
 /// Of what one operation may hold: as much as its limit says is merged, and one more puts it aside by

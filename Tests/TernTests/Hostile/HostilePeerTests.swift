@@ -1,5 +1,5 @@
+import ReplicaStoreKit
 import Tern
-import TernTesting
 import Testing
 
 /// What an operation that no honest replica writes does to a device that pulls it: it is put aside,
@@ -68,7 +68,7 @@ import Testing
     try await victim.sync(with: ScriptedRemote(giving: [bad, good]))
     let counts = try victim.store.counts()
     #expect(counts.groupsPutAside == 1)
-    #expect(counts.firstPutAside?.replica == Forger.id.description)
+    #expect(counts.firstPutAside?.replica == Forger.id)
     #expect(counts.firstPutAside?.sequence == 1)
     #expect(counts.firstPutAside?.reason.contains(attack.field) == true)
     #expect(try victim.store.canonicalState().contains { $0.key == ["forged"] })

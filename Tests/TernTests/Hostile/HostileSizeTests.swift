@@ -1,7 +1,7 @@
 import Foundation
+import ReplicaStoreKit
 import Synchronization
 import Tern
-import TernTesting
 import TestProcesses
 import Testing
 

@@ -31,7 +31,7 @@ struct HostileTransport: HTTPTransport {
 
   var remote: HTTPRemote {
     HTTPRemote(
-      URL(string: "http://hostile.example")!, space: "home", token: { "t" }, transport: self)
+      URL(string: "http://hostile.example")!, space: "home", token: { "t" }, over: self)
   }
 
   /// A frame that says of itself what it is told to; where no length is given, the content's.

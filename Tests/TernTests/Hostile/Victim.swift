@@ -1,5 +1,5 @@
+import ReplicaStoreKit
 import Tern
-import TernTesting
 import Testing
 
 /// A device that meets a hostile remote, and another that shares an honest one with it.

@@ -56,7 +56,8 @@ import Testing
     let a = try device(1)
     try fill(a)
     let (id, all) = (try a.store.replicaID(), try a.store.versionVector())
-    _ = try a.store.offer(lackedBy: VersionVector(), maximumBytes: .max, to: "folder")
+    _ = try a.store.offer(
+      lackedBy: VersionVector(), repeating: [], maximumBytes: .max, to: "folder")
     try a.store.trim(heldBy: all, at: "home")
     #expect(try a.store.counts().operations == 4)
     try a.store.trim(heldBy: VersionVector([id: 3]), at: "folder")
@@ -69,7 +70,8 @@ import Testing
     let a = try device(1)
     try fill(a)
     let id = try a.store.replicaID()
-    _ = try a.store.offer(lackedBy: VersionVector(), maximumBytes: .max, to: "folder")
+    _ = try a.store.offer(
+      lackedBy: VersionVector(), repeating: [], maximumBytes: .max, to: "folder")
     try a.store.trim(heldBy: VersionVector([id: head]), at: "liar")
     #expect(try a.store.counts().operations == 4)
     try a.store.trim(heldBy: VersionVector([id: 3]), at: "folder")
@@ -82,7 +84,8 @@ import Testing
     let a = try device(1)
     try fill(a)
     let (id, all) = (try a.store.replicaID(), try a.store.versionVector())
-    _ = try a.store.offer(lackedBy: VersionVector(), maximumBytes: .max, to: "former")
+    _ = try a.store.offer(
+      lackedBy: VersionVector(), repeating: [], maximumBytes: .max, to: "former")
     try a.store.noteAccepted(of: 2, by: "former")
     try a.store.resetPlace(
       RemotePlace(remoteID: "former", epoch: "e", cursor: RemoteCursor(rawValue: "1")))
@@ -101,7 +104,8 @@ import Testing
     try fill(a, 0)
     try a.execute("INSERT INTO shelf VALUES ('5', ''), ('6', '')")
     try a.store.seal()
-    _ = try a.store.offer(lackedBy: all, maximumBytes: .max, to: "former")
+    _ = try a.store.offer(
+      lackedBy: all, repeating: [], maximumBytes: .max, to: "former")
     try a.execute("INSERT INTO shelf VALUES ('7', '')")
     try a.store.seal()
     try a.store.trim(heldBy: a.store.versionVector(), at: "home")

@@ -44,7 +44,7 @@ import Testing
     #expect(try device.store.counts().forks == [fork])
     // Nothing of that author goes where the other copy is, and nothing is compared with it.
     let offered = try device.store.offer(
-      lackedBy: VersionVector(), maximumBytes: .max, to: "r")
+      lackedBy: VersionVector(), repeating: [], maximumBytes: .max, to: "r")
     #expect(!offered.contains { $0.envelope.replica == ReplicaID(high: 0, low: 1) })
     #expect(try device.store.stateReport(at: "r", merged: device.store.versionVector()) == nil)
   }

@@ -288,6 +288,26 @@ import Testing
     try check(WireError(.tooLarge, "text operations"), over: parts(limit + 1), full: parts(limit))
   }
 
+  @Test func `pieces of a text`() throws {
+    // Letters of one operation, of which every other one was taken out.
+    func parts(_ count: Int) throws -> [[UInt8]] {
+      var writer = ByteWriter()
+      writer.append(varint: 1)
+      writer.append(replica: Self.author.id)
+      for field in [1, 1, count << 1, count] { writer.append(varint: UInt64(field)) }
+      for number in 0..<count {
+        writer.append(varint: 1 << 4 | (number == 0 ? 1 : 4) | (number % 2 == 0 ? 0 : 8))
+        for _ in 0...(number == 0 ? 1 : 0) { writer.append(varint: 0) }
+      }
+      writer.append(varint: 0)
+      let shown = (count + 1) / 2
+      writer.append(raw: [UInt8](repeating: 65, count: shown))
+      return try Self.parts(text: writer.bytes, of: shown)
+    }
+    let limit = TextChange.Limit.foreignPieces
+    try check(WireError(.tooLarge, "text pieces"), over: parts(limit + 1), full: parts(limit))
+  }
+
   @Test func `bytes of a text`() throws {
     let limit = TextChange.Limit.foreignBytes
     func parts(_ byteCount: Int) throws -> [[UInt8]] {

@@ -155,6 +155,21 @@ import Testing
     #expect(error?.code == .largeRows && error?.message.contains("shelf") == true)
   }
 
+  @Test func `a row that several writes made too long keeps from cutting, by its table's name`()
+    throws
+  {
+    let a = try Device(SyncSchema(version: 1, tables: [SyncTable("film")]), id: 1) {
+      try $0.execute(sql: "CREATE TABLE film (id TEXT NOT NULL PRIMARY KEY, a, b, c)")
+    }
+    try a.commit("INSERT INTO film (id) VALUES ('1')")
+    for column in ["a", "b", "c"] { try a.commit("UPDATE film SET \(column) = zeroblob(12000000)") }
+    #expect(try a.store.counts().largeRows.isEmpty)
+    let error = #expect(throws: SnapshotError.self) { try Parts(of: a) }
+    #expect(error?.code == .largeRows && error?.message.contains("film") == true)
+    try a.commit("UPDATE film SET c = NULL")
+    #expect(try Parts(of: a).summary?.rows == 1)
+  }
+
   @Test func `rows that a tool took away keep from cutting, until they are back`() throws {
     let (a, _) = try filled()
     let triggers = try a.database.read {

@@ -3,8 +3,8 @@ import TernCore
 import TernDatabase
 
 /// A space in a folder that devices share by any means: a synchronised folder, a network share, a
-/// stick that is carried. See "Sync without a server" in the guide, and `Docs/WireFormat.md` for
-/// the files.
+/// stick that is carried. See "Sync without a server" in `Docs/Remotes.md`, and
+/// `Docs/WireFormat.md` for the files.
 ///
 /// Every replica appends to files of its own, named by its id, and reads all others. Nothing in a
 /// folder authorises: who can read it can read the space, and who can write to it can write.

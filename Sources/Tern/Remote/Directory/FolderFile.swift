@@ -46,6 +46,17 @@ struct FolderFile: Sendable {
     }
   }
 
+  /// Whether there is nothing to be read again where its identity is the same: what could not be
+  /// read, or not to its end, can be another day.
+  func isRead(_ isThorough: Bool) -> Bool {
+    switch rest {
+    case .nothing: true
+    // A disk may have given what it does not have.
+    case .damaged: !isThorough
+    case .torn, .unreadable: false
+    }
+  }
+
   mutating func refuse(_ rest: Rest) {
     self.rest = rest
   }

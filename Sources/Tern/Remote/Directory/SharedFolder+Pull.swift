@@ -6,6 +6,7 @@ extension SharedFolder {
     guard var place = cursor.map(FolderCursor.init) ?? FolderCursor() else {
       throw RemoteError(.cursorUnknown, "the cursor is none of a folder's; pull without one")
     }
+    try check(&place)
     var page = PulledPage(
       operations: [], cursor: place.cursor, hasMore: false, nowMilliseconds: nil,
       withheld: withheld)
@@ -22,14 +23,33 @@ extension SharedFolder {
           if page.hasMore { break }
           page.operations.append(operation)
           place.given[replica] += 1
+          place.times[replica] = operation.envelope.time
         }
       } catch let failure as UnreadableFile {
         // Those that sort behind it are given all the same.
         page.withheld = page.withheld ?? unreadable(failure.name, failure.reason)
+        if Planted.isActive(.unreadPassed) { place.given[replica] = end }
       }
     }
     page.cursor = place.cursor
     return page
+  }
+
+  /// Files of one copy of a database may have taken the place of another's: what comes next would
+  /// be merged behind what it does not follow.
+  ///
+  /// - Throws: ``RemoteError`` with `cursor-unknown`: from the beginning on, repeats are compared.
+  private func check(_ place: inout FolderCursor) throws {
+    for (replica, sequence) in place.given.sorted {
+      guard let time = index.time(replica, sequence) else { continue }
+      guard place.times[replica] ?? time == time else {
+        throw RemoteError(
+          .cursorUnknown,
+          "the folder has another operation \(sequence) of replica \(replica) than it gave; pull without "
+            + "a cursor")
+      }
+      place.times[replica] = time
+    }
   }
 
   /// What is not given, and is there; the first by name.

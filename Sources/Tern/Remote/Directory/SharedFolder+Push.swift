@@ -39,7 +39,8 @@ extension SharedFolder {
         check = FolderFormat.check(endOf: bytes)
       }
       bytes += FolderFormat.frame(operations, after: check)
-      try file.append(bytes, after: known?.end ?? 0, isNamed: settled[name] != nil)
+      let end = Planted.isActive(.tornTailKept) ? file.identity.byteCount : known?.end ?? 0
+      try file.append(bytes, after: end, isNamed: settled[name] != nil)
       settled[name] = (known?.end ?? 0) + bytes.count
       guard file.isInPlace else {
         throw RemoteError(
@@ -58,7 +59,7 @@ extension SharedFolder {
         numbers.insert(Int(place.file))
       }
     }
-    for file in numbers.map({ files[$0] }) where settled[file.name] ?? 0 < file.end {
+    for file in numbers.sorted().map({ files[$0] }) where settled[file.name] ?? 0 < file.end {
       try naming("syncing “\(file.name)”") {
         guard try durable.settle("\(path)/\(file.name)") != nil else {
           throw RemoteError(.unavailable, "“\(file.name)” went while it was pushed to")

@@ -19,6 +19,9 @@ actor SharedFolder {
     static let number = 1_000_000
     /// Of the space's own folder.
     static let nameBytes = 200
+    /// After how many looks a damaged file that seems to be as it was is read again: a minute,
+    /// as a rule.
+    static let looks = 30
   }
 
   /// What can be known of a folder at once.
@@ -42,6 +45,8 @@ actor SharedFolder {
   private(set) var files: [FolderFile] = []
   private(set) var numbers: [String: Int] = [:]
   private(set) var moment = Moment()
+  /// Since damaged files were read.
+  private var looks = 0
   /// The names of files with operations of more replicas than a folder can have.
   private(set) var crowded: Set<String> = []
   /// By a file's name up to where it is on the disk as durably as a push promises.
@@ -79,19 +84,19 @@ actor SharedFolder {
   // MARK: - What is here
 
   func greet() throws -> RemoteGreeting {
-    try scan()
+    try scan(isThorough: true)
     moment.lossesGreeted = moment.losses
     return RemoteGreeting(
       epoch: "folder", nowMilliseconds: nil, position: moment.position, heads: index.heads)
   }
 
   func look() throws -> Moment {
-    try scan()
+    try scan(isThorough: looks >= Limit.looks)
     return moment
   }
 
   func ignoredFiles() throws -> [DirectoryRemote.IgnoredFile] {
-    try scan()
+    try scan(isThorough: true)
     let ignored = files.filter { numbers[$0.name] != nil }.compactMap(\.ignored)
     let over = crowded.map {
       DirectoryRemote.IgnoredFile(name: $0, offset: 0, reason: crowding)
@@ -101,9 +106,12 @@ actor SharedFolder {
 
   /// Reads what is new in the folder.
   ///
+  /// - Parameter isThorough: whether what was damaged is read again though nothing says
+  ///   that it changed.
   /// - Throws: ``RemoteError``.
-  func scan() throws {
+  func scan(isThorough: Bool = false) throws {
     try checkNames()
+    looks = isThorough ? 0 : looks + 1
     try naming("looking at the folder") {
       let names = try list()
       if try isLost(names) { forget() }
@@ -111,7 +119,14 @@ actor SharedFolder {
         (numbers[name], settled[name]) = (nil, nil)
         crowded.remove(name)
       }
-      for name in names.keys.sorted() { try readOn(name, names[name]!) }
+      for name in names.keys.sorted() {
+        if let number = numbers[name], files[number].identity == names[name],
+          files[number].isRead(isThorough)
+        {
+          continue
+        }
+        try readOn(name, names[name]!)
+      }
     }
   }
 
@@ -180,12 +195,6 @@ actor SharedFolder {
   }
 
   private func readOn(_ name: String, _ identity: FileIdentity) throws {
-    // What could not be read, or not to its end, can be another day, and look the same.
-    if let number = numbers[name], files[number].identity == identity,
-      files[number].rest == .nothing
-    {
-      return
-    }
     let number = numbers[name] ?? files.count
     if number == files.count {
       numbers[name] = number
@@ -201,7 +210,8 @@ actor SharedFolder {
       guard let file = try open(name) else { return files[number].refuse(.torn) }
       var reading = files[number]
       if try !reading.continues(in: file) {
-        // Replaced since the folder was read; the next look tells, where there is something to lose.
+        // Replaced since the folder was read; the next look tells, where there is
+        // something to lose.
         guard reading.frames.isEmpty else { return }
         reading = FolderFile(name: name, identity: identity)
       }

@@ -86,7 +86,7 @@ extension JobQueueConformance {
         $0.handle(Errand.self) { _, _ in stage.note("second") }
       }
       do {
-        try stage.harness.perform { try await second.drain() }
+        _ = try stage.harness.perform { try await second.drain() }
         throw ConformanceFailure(.effectsHappenOnce, "a second worker began beside the first")
       } catch let error as JobQueueError {
         try require(
@@ -97,7 +97,7 @@ extension JobQueueConformance {
       try stage.requireNotes(.drains, ["0 first"], "what ran after another worker was refused")
       try stage.harness.stop()
       try stage.enqueue(Errand(name: "later"))
-      try stage.harness.perform { try await second.drain() }
+      _ = try stage.harness.perform { try await second.drain() }
       try stage.requireNotes(.drains, ["0 second"], "what ran after the first worker ended")
     }
   }

@@ -71,7 +71,7 @@ extension JobQueueConformance {
     try stage { stage in
       stage.start {
         $0.handle(Errand.self) { _, context in
-          let left = try await context.deadline("all", .seconds(100))
+          let left = try await context.remaining("all", of: .seconds(100))
           stage.note("left \(left / .seconds(1))")
           var last = try await context.value("last", as: Int.self) ?? 0
           while last < 3 {

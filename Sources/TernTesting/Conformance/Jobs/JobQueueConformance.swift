@@ -1,11 +1,11 @@
 import GRDB
 import Tern
 
-/// Checks that the job queue keeps its promises over a database as an app opens it: a pool or a queue,
-/// on a file or in memory, with the app's configuration.
+/// Checks that the job queue keeps its promises over a database as an app opens it: a pool or a
+/// queue, on a file or in memory, with the app's configuration.
 ///
-/// There is no other store to implement: a job is enqueued in the app's own transaction, and a step's
-/// result is one with the rows that it writes, so the store is the app's database.
+/// There is no other store to implement: a job is enqueued in the app's own transaction, and a
+/// step's result is one with the rows that it writes, so the store is the app's database.
 ///
 /// ```swift
 /// let conformance = JobQueueConformance { .init(database: try DatabaseQueue()) }

@@ -41,7 +41,7 @@ struct ScanService: Sendable {
     let response = try await SystemTransport.shared.send(
       HTTPRequest(
         .post, url + "/control/misbehave", body: .bytes(Array(what.rawValue.utf8)),
-        deadline: .seconds(30)))
+        timeout: .seconds(30)))
     guard response.status == 204 else {
       throw FleetFailure("the recognizer answered \(response.status) to “\(what.rawValue)”")
     }
@@ -49,7 +49,7 @@ struct ScanService: Sendable {
 
   func counts() async throws -> Counts {
     let response = try await SystemTransport.shared.send(
-      HTTPRequest(.get, url + "/control/counts", deadline: .seconds(30)))
+      HTTPRequest(.get, url + "/control/counts", timeout: .seconds(30)))
     return try JSONDecoder().decode(
       Counts.self, from: Data(await response.collect(limit: 1 << 20)))
   }

@@ -29,7 +29,10 @@ extension Planted {
     case .noteLost, .copyForgets:
       PlantedChecker("INV-02", "which no operation carries")
     case .editBeaten: PlantedChecker("INV-02", "added letter", "took letter")
-    case .acknowledgeBeforeCommit: PlantedChecker("INV-03", "was acknowledged")
+    case .acknowledgeBeforeCommit: PlantedChecker("INV-03", "was acknowledged that the server")
+    case .appendUnsynced, .tornTailKept:
+      PlantedChecker("INV-03", "was acknowledged that the folder")
+    case .unreadPassed: PlantedChecker("INV-05", "at its folder has passed")
     case .cursorEarly, .copyKeepsCursor, .snapshotTailLost:
       PlantedChecker("INV-05", "the cursor of device")
     case .rowLeftOut: PlantedChecker("INV-06", "half of a transaction")

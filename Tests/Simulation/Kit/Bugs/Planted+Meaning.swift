@@ -42,6 +42,10 @@ extension Planted {
     case .editBeaten: "an edit of a text that another replica changed last counts as lost"
     case .syncRetryAtOnce: "a failed exchange is followed by the next without a wait"
     case .snapshotForgetsInbox: "a loaded snapshot takes what lost before out of the inbox"
+    case .appendUnsynced: "what is appended to a shared folder is acknowledged before it is synced"
+    case .tornTailKept:
+      "what is appended stands behind what a dead writer left, and not in its place"
+    case .unreadPassed: "a cursor passes what a folder has and can't be read"
     case .stepResultApart: "a step's rows are committed apart from its result"
     case .fileUnlinkedBeforeCommit: "a file goes before the commit that gives it up"
     case .sweepForgotten: "what a dead process left in the folder of files stays"

@@ -11,10 +11,12 @@ extension Simulation {
       device.checkInbox()
       device.checkRepairs()
       device.noteIDChanges()
+      try device.noteTrimming()
     }
-    if let violation = servers.firstNonNil(\.violation) ?? devices.firstNonNil(\.violation) {
-      return violation
-    }
+    let found =
+      servers.firstNonNil(\.violation) ?? devices.firstNonNil(\.violation)
+      ?? folders.firstNonNil(\.violation)
+    if let found { return found }
     if let undrained {
       if let passed = try passedOver() { return passed }
       return "INV-09: after \(SimulationScript.quietSeconds) quiet seconds not all is drained: "
@@ -32,11 +34,7 @@ extension Simulation {
       let merged = try device.replica.store.versionVector()
       for server in servers where device.place.servers.contains(server.index) {
         let space = device.place.space
-        let cursor = try device.database.unsafeRead {
-          try String.fetchOne(
-            $0, sql: "SELECT cursor FROM grdb_tern_main_remote WHERE id = ?",
-            arguments: ["server-\(server.index)"])
-        }
+        let cursor = try device.cursor(at: "server-\(server.index)")
         // Where a snapshot has to be loaded, a cursor says nothing.
         guard let cursor, let coming = try? server.numbers(in: space, after: cursor)
         else { continue }
@@ -46,6 +44,16 @@ extension Simulation {
             return "INV-05: the cursor of device \(device.index) at server \(server.index) has "
               + "passed operation \(next) of \(author), which it lacks"
           }
+        }
+      }
+      if let folder = device.folder,
+        let cursor = try device.cursor(at: SimulatedFolderRemote.id),
+        let given = FolderCursor(RemoteCursor(rawValue: cursor))?.given
+      {
+        for (author, head) in folder.heads.sorted
+        where merged[author] < min(head, given[author]) {
+          return "INV-05: the cursor of device \(device.index) at its folder has passed operation "
+            + "\(merged[author] + 1) of \(author), which it lacks"
         }
       }
     }
@@ -139,8 +147,9 @@ extension Simulation {
       }
       if entries > limit { return "INV-10: device \(device.index) keeps \(entries) lost values" }
     }
-    for (device, count) in servers.flatMap(\.quietRequests) where count > Self.requestLimit {
-      return "INV-09: device \(device) sent \(count) requests while all was quiet"
+    let paces = servers.flatMap(\.paces) + folders.map { ($0.device, $0.pace) }
+    for (device, pace) in paces where pace.quiet > Self.requestLimit {
+      return "INV-09: device \(device) sent \(pace.quiet) requests while all was quiet"
     }
     return nil
   }
@@ -161,6 +170,13 @@ private func difference(of left: [CanonicalRow], _ right: [CanonicalRow]) -> Str
 }
 
 extension SimulatedDevice {
+  fileprivate func cursor(at remote: String) throws -> String? {
+    try database.unsafeRead {
+      try String.fetchOne(
+        $0, sql: "SELECT cursor FROM grdb_tern_main_remote WHERE id = ?", arguments: [remote])
+    }
+  }
+
   /// Every row of every synced table.
   fileprivate func tables() throws -> [String: [Row]] {
     let names = file.version == 1 ? ["item", "pair"] : ["item", "pair", "tally"]

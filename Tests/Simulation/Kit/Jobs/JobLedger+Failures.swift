@@ -11,9 +11,11 @@ extension JobLedger {
     if case .limited(let delay) = advice { return checkLimited(old, new, delay, commit) }
     let isShutDown = new.state == .waiting && keepsPlace(old, new)
     if end.wasCancelled || (commit.process.isCancelled && isShutDown) {
+      entries[old.id]?.full = nil
       return isShutDown && new.failures == old.failures && new.unreached == old.unreached
         ? () : fail(.drains, "cancellation changed job \(old.id) to \(new)")
     }
+    if advice == .unreachable, entries[old.id]?.full != nil { return checkCrowded(old, new) }
     checkBudget(old, advice, attempt, end)
     switch advice {
     case .permanent:
@@ -30,6 +32,15 @@ extension JobLedger {
       let isCounted = counts.count == 1 ? counts.contains(true) : new.unreached == 0
       if isCounted { checkCounted(old, new) } else { checkUncounted(old, new, attempt, end) }
     case .limited: break
+    }
+  }
+
+  /// It waits for room alone, in its place.
+  private func checkCrowded(_ old: JobRow, _ new: JobRow) {
+    if new.state != .waiting || new.failures != old.failures || new.unreached != 0
+      || new.deaths != 0 || !keepsPlace(old, new)
+    {
+      fail(.drains, "job \(old.id) found no room, which costs nothing, and is \(new)")
     }
   }
 

@@ -74,7 +74,7 @@ extension JobLedger {
     let claimed = commit.after.values.filter { commit.isClaimed($0.id) }
     guard let last = claimed.max(by: { $0.place < $1.place }) else { return }
     for row in commit.after.values.sorted(by: { $0.id < $1.id })
-    where row.state == .waiting && row.isDue && !isPaced(row)
+    where row.state == .waiting && row.isDue && !isPaced(row) && entries[row.id]?.full == nil
       && commit.gatesBefore[row.service] == nil
       && commit.gatesAfter[row.service] == nil && !commit.pauses.holds(row.kind)
       && commit.before[row.id] == row && row.place < last.place

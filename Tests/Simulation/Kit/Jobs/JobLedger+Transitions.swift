@@ -115,7 +115,15 @@ extension JobLedger {
       fail(.drains, "job \(id) was started, and requires “\(new.needs)”")
     }
     checkGate(new, commit)
-    if !isPaced(old), let late = timing.lateness(of: old, now: clock.milliseconds), late > 5 {
+    let full = entries[id]?.full
+    entries[id]?.full = nil
+    let count = commit.after.values.count { !$0.hasEnded }
+    if let full, full.run == commit.process.run, count >= full.count {
+      fail(.drains, "job \(id) was started again, and there is no more room than it found")
+    }
+    if !isPaced(old), full == nil, let late = timing.lateness(of: old, now: clock.milliseconds),
+      late > 5
+    {
       fail(.drains, "job \(id) was started \(late) ms too late")
     }
   }

@@ -52,13 +52,16 @@ final class JobLedger: @unchecked Sendable {
     rows.values.filter { row in
       switch row.state {
       case .done, .failed, .cancelled: false
-      case .waiting, .running: true
+      case .waiting: entries[row.id]?.full.map { unfinishedCount < $0.count } ?? true
+      case .running: true
       case .parked:
         entries[row.id]?.work.isReadable == true && row.deaths < plan.limits.deaths
           && entries[row.id]?.storedAsText.values.contains(true) != true
       }
     }.sorted { $0.id < $1.id }
   }
+
+  private var unfinishedCount: Int { rows.values.count { !$0.hasEnded } }
 
   /// Milliseconds since 1970, as the queue rounds them.
   var now: Int64 { wall.now.wholeMilliseconds }
@@ -165,6 +168,11 @@ final class JobLedger: @unchecked Sendable {
     }
     trace.note("job \(id) begins")
     entries[id]?.attempt?.before.append(path.path)
+  }
+
+  /// A handler's commit, which is rolled back now, found no room for another job.
+  func foundNoRoom(_ id: Int64, _ process: JobProcess) {
+    entries[id]?.full = (unfinishedCount, process.run)
   }
 
   /// A handler is about to end.

@@ -126,7 +126,7 @@ extension JobProcess {
   }
 
   private func waitAtMost(_ seconds: Int, _ name: String, _ context: JobContext) async throws {
-    let left = try await context.deadline(name, .seconds(seconds))
+    let left = try await context.remaining(name, of: .seconds(seconds))
     try checkAlive()
     world.ledger.deadline(context.id.rawValue, name, seconds, left: left)
   }
@@ -167,6 +167,7 @@ extension JobProcess {
     case .tooManyCheckpoints, .tooManyFiles: break
     case .noSuchFile where releasesUnknown(work, id): break
     case .notRunning where isGone(id): break
+    case .tooManyJobs where world.ledger.entries[id]?.full != nil: break
     default:
       if !isDead { world.ledger.fail(.limitsHold, "job \(id) was refused: \(error)") }
     }

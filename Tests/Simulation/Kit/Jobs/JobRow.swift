@@ -109,6 +109,8 @@ struct JobEntry {
   var wokenAt: UInt64 = 0
   /// The last worker's run that began with it or started it.
   var triedIn = 0
+  /// How many jobs had not ended as its last commit found no room for another, and in which run.
+  var full: (count: Int, run: Int)?
   /// The handler returned and that was committed.
   var isDone = false
   /// By name.

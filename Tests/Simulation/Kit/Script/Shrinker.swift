@@ -111,15 +111,22 @@ package struct Shrinker {
     }
   }
 
-  /// Clocks that are right, the first server alone.
+  /// Clocks that are right, no folder, the first server alone.
   private mutating func straightenDevices() {
     for index in script.devices.indices {
       var smaller = script
       smaller.devices[index].clock = 0
       _ = take(smaller)
     }
+    for index in script.devices.indices {
+      var smaller = script
+      smaller.devices[index].hasFolder = false
+      _ = take(smaller)
+    }
     var smaller = script
-    for index in smaller.devices.indices { smaller.devices[index].servers = [0] }
+    for index in smaller.devices.indices where !smaller.devices[index].servers.isEmpty {
+      smaller.devices[index].servers = [0]
+    }
     smaller.steps.removeAll {
       if case .server(let server) = $0.actor { server != 0 } else { false }
     }

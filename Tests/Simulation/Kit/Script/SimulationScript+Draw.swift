@@ -28,7 +28,10 @@ private struct ScriptDraw {
     script.keys = Int.random(in: 2...10, using: &generator)
     script.deletes = [.deleteWins, .updateWins, .lastWriter].randomElement(using: &generator)!
     drawDevices()
-    for rate in SimulationScript.Rate.allCases where generator.happens(0.5) {
+    let rates = SimulationScript.Rate.allCases.filter {
+      !SimulationScript.Rate.ofFolders.contains($0)
+    }
+    for rate in rates where generator.happens(0.5) {
       script.rates[rate] = Double.random(in: 0...limit(of: rate), using: &generator)
     }
     let odds: [(SimulationScript.Condition, Double)] = [
@@ -40,6 +43,7 @@ private struct ScriptDraw {
     drawWrites()
     drawDeviceFaults()
     drawServerFaults()
+    script.drawFolder()
     script.steps = script.steps.enumerated().sorted {
       ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
     }.map(\.element)

@@ -12,7 +12,8 @@ extension SimulationScript {
   package var text: String {
     var lines = ["simulation \(seed)", "keys \(keys)", "deletes \(deletes)"]
     for device in devices {
-      let servers = device.servers.map(String.init).joined(separator: ",")
+      let servers = (device.servers.map(String.init) + (device.hasFolder ? ["folder"] : []))
+        .joined(separator: ",")
       lines.append(
         "device \(device.index) space \(device.space) servers \(servers) version "
           + "\(device.version) clock \(device.clock)")
@@ -57,11 +58,11 @@ extension SimulationScript {
       guard words.count == 10, let index = numbers[1], let space = numbers[3],
         let version = numbers[7], let clock = numbers[9], 1...2 ~= version
       else { return false }
+      let remotes = words[5].split(separator: ",")
       devices.append(
         Device(
-          index: Int(index), space: Int(space),
-          servers: words[5].split(separator: ",").compactMap { Int($0) }, version: Int(version),
-          clock: clock))
+          index: Int(index), space: Int(space), servers: remotes.compactMap { Int($0) },
+          hasFolder: remotes.contains("folder"), version: Int(version), clock: clock))
     case "rate":
       guard words.count == 3, let rate = Rate(rawValue: words[1]), let value = Double(words[2])
       else { return false }
@@ -94,7 +95,8 @@ extension SimulationScript.Kind {
   /// Those that take no number.
   private static let plain: [String: Self] = [
     "write": .write, "kill": .kill, "backUp": .backUp, "restore": .restore, "upgrade": .upgrade,
-    "trespass": .trespass, "maintain": .maintain, "crash": .crash, "wipe": .wipe,
+    "trespass": .trespass, "unplug": .unplug, "hide": .hide, "losePower": .losePower,
+    "maintain": .maintain, "crash": .crash, "wipe": .wipe,
   ]
 
   fileprivate var text: String {

@@ -29,6 +29,8 @@ package struct SimulationScript: Hashable, Sendable {
     var space = 0
     /// It syncs with each of these.
     var servers: [Int] = [0]
+    /// And with a folder that it shares with others of its space.
+    var hasFolder = false
     /// Of the app's schema, 1 or 2, before an upgrade.
     var version = 1
     /// Milliseconds that its clock is ahead.
@@ -40,6 +42,14 @@ package struct SimulationScript: Hashable, Sendable {
     case deviceCrash, serverCrash
     /// A message, or its answer, never comes; or a message comes again later.
     case requestLost, answerLost, requestRepeated
+    /// A device dies as it writes to its folder, or before that is synced.
+    case folderDeath
+    /// A file in a folder can't be read now.
+    case readFailed
+    /// What others wrote to a folder comes later, first in part, or under another name as well.
+    case fileLate, filePartial, fileTwice
+
+    static let ofFolders: [Rate] = [.folderDeath, .readFailed, .fileLate, .filePartial, .fileTwice]
   }
 
   enum Condition: String, CaseIterable, Sendable {
@@ -51,6 +61,8 @@ package struct SimulationScript: Hashable, Sendable {
     case smallBatches
     /// Devices keep few of the values that lost.
     case smallInbox
+    /// A device begins the next file in its folder soon.
+    case smallFiles
   }
 
   enum Actor: Hashable, Sendable {
@@ -84,6 +96,12 @@ package struct SimulationScript: Hashable, Sendable {
     case upgrade
     /// It asks for the other space with its own token, and with none.
     case trespass
+    /// The device's folder is not there any more, or is again.
+    case unplug
+    /// A file of its folder goes, or all that went come back.
+    case hide
+    /// It dies, and of what is not synced in its folder a part is gone.
+    case losePower
     /// Of a server: a device can't reach it any more, or can again.
     case cut(Int)
     case maintain
@@ -105,7 +123,9 @@ package struct SimulationScript: Hashable, Sendable {
   /// Whether every device of a space can hear of every other.
   var isConnected: Bool {
     spaces.allSatisfy { space in
-      let ways = devices.filter { $0.space == space }.map { Set($0.servers) }
+      let ways = devices.filter { $0.space == space }.map {
+        Set($0.servers).union($0.hasFolder ? [-1] : [])
+      }
       var reached = ways.first ?? []
       for _ in ways {
         for way in ways where !way.isDisjoint(with: reached) { reached.formUnion(way) }

@@ -165,7 +165,7 @@ struct RandomWriter {
   /// Types at one place and takes something away at another.
   private mutating func editDraft(_ db: Database, _ key: String, _ token: String) throws {
     let replica = device.replica
-    guard var text = try replica.draft(of: "body", in: "item", key: [.string(key)], from: db)
+    guard var text = try replica.draft("item", key: [.string(key)], column: "body", in: db)
     else { return }
     let place = Int.random(in: 0...text.count, using: &generator)
     for (index, letter) in token.enumerated() { text.insert(String(letter), at: place + index) }

@@ -14,13 +14,18 @@ extension SimulatedDevice {
       case .write:
         var generator = SeededGenerator(seed: UInt64(step.seed))
         try write(&generator)
-      case .clock(let milliseconds): wall.jump(milliseconds)
+      case .clock(let milliseconds):
+        wall.jump(milliseconds)
+        trace.saw(.clockSet)
       case .kill: kill()
       case .backUp: try backUp()
       case .restore: restore()
       case .clone(let other): if let other = device(other) { clone(other) }
       case .upgrade: upgrade()
       case .trespass: try await trespass()
+      case .unplug: folder?.connect()
+      case .hide: folder?.hide()
+      case .losePower: folder?.losePower()
       default: preconditionFailure("no step of a device: \(step.kind)")
       }
     }
@@ -82,6 +87,8 @@ extension SimulatedDevice {
         )
       }
       file.inboxEntries = entries
+      if entries > 0 { trace.saw(.inboxEntry) }
+      if entries == SimulatedFile.inboxLimits(script).entries { trace.saw(.inboxFull) }
     } catch {
       note("failed: \(error)")
     }

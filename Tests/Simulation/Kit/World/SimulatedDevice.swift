@@ -17,6 +17,7 @@ final class SimulatedDevice: @unchecked Sendable {
   /// Has a route to one server or another at all times.
   let network = ScriptedPathSource()
   private let servers: [SimulatedServer]
+  let folder: SimulatedFolder?
   private let executor: SeededExecutor
   /// What its engines and its next starts draw from.
   private var generator: SeededGenerator
@@ -46,11 +47,12 @@ final class SimulatedDevice: @unchecked Sendable {
 
   init(
     _ place: SimulationScript.Device, _ script: SimulationScript, servers: [SimulatedServer],
-    clock: VirtualClock, executor: SeededExecutor, trace: SimulationTrace
+    folder: SimulatedFolder?, clock: VirtualClock, executor: SeededExecutor, trace: SimulationTrace
   ) throws {
     self.place = place
     self.script = script
     self.servers = servers.filter { place.servers.contains($0.index) }
+    self.folder = folder
     self.clock = clock
     self.executor = executor
     self.trace = trace
@@ -66,6 +68,8 @@ final class SimulatedDevice: @unchecked Sendable {
     servers.map { SimulatedRemote(server: $0, device: index, space: place.space) }
   }
 
+  private var remoteCount: Int { servers.count + (folder == nil ? 0 : 1) }
+
   // MARK: - The app
 
   /// Runs the app until the simulation is over; whenever it dies, it starts anew.
@@ -74,6 +78,7 @@ final class SimulatedDevice: @unchecked Sendable {
       await runProcess()
       if Task.isCancelled { return }
       trace.note("device \(index) killed")
+      trace.saw(.deviceKilled)
       checkPair()
       checkInbox()
       try await reopen()
@@ -85,6 +90,7 @@ final class SimulatedDevice: @unchecked Sendable {
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     ending = end
     engines = remotes.map(engine)
+    if let folder { engines.append(engine(SimulatedFolderRemote(folder, replica, executor))) }
     await withDiscardingTaskGroup { group in
       for engine in engines {
         group.addTask {
@@ -96,21 +102,22 @@ final class SimulatedDevice: @unchecked Sendable {
       group.cancelAll()
     }
     checkRepairs()
+    noteWaiting()
     noteIDChanges()
     engines = []
   }
 
-  private func engine(_ remote: SimulatedRemote) -> SyncEngine {
+  private func engine(_ remote: any Remote) -> SyncEngine {
     let replica = replica
     let jitter = SharedGenerator(SeededGenerator(seed: generator.next()))
-    let isAlone = servers.count == 1
-    return SyncEngine(
-      store: replica.store, remote: remote,
-      environment: SyncEnvironment(
-        clock: clock, jitter: { jitter.fraction() }, path: network,
-        localWrites: { replica.localWrites.stream() },
-        didMerge: { if !isAlone { replica.localWrites.tell() } }, pollInterval: .seconds(5),
-        executor: executor))
+    let isAlone = remoteCount == 1
+    var environment = SyncEnvironment(
+      clock: clock, jitter: { jitter.fraction() }, network: network,
+      localWrites: { replica.localWrites.stream() },
+      didMerge: { if !isAlone { replica.localWrites.tell() } }, pollInterval: .seconds(5),
+      executor: executor)
+    environment.wallClock = { [clock] in clock.now.offset }
+    return SyncEngine(store: replica.store, remote: remote, environment: environment)
   }
 
   /// Where its database was a copy.
@@ -118,6 +125,7 @@ final class SimulatedDevice: @unchecked Sendable {
     for change in engines.compactMap(\.status.current.idChange)
     where ids.insert(change.current).inserted {
       trace.note("device \(index) has a new id, after \(change.last)")
+      trace.saw(.newID)
       file.formerIDs[change.former] = change.last
     }
   }
@@ -129,6 +137,20 @@ final class SimulatedDevice: @unchecked Sendable {
       violation =
         violation
         ?? "INV-01: device \(index) found its state to differ: \(status.differingTables)"
+    }
+  }
+
+  func noteTrimming() throws {
+    let isTrimmed = try database.unsafeRead { db in
+      try db.integer("SELECT EXISTS (SELECT 1 FROM grdb_tern_main_author WHERE trimmed > 0)")
+    }
+    if isTrimmed == 1 { trace.saw(.logTrimmed) }
+  }
+
+  private func noteWaiting() {
+    for status in engines.map(\.status.current) {
+      if status.heldAside > 0 { trace.saw(.heldAside) }
+      if status.deferredOperations > 0 { trace.saw(.deferred) }
     }
   }
 
@@ -168,6 +190,7 @@ final class SimulatedDevice: @unchecked Sendable {
   }
 
   func upgrade() {
+    if release < 2 { trace.saw(.upgraded) }
     release = 2
     kill()
   }
@@ -183,14 +206,17 @@ final class SimulatedDevice: @unchecked Sendable {
     switch pending {
     case .restored?:
       file = try backup!.copied(to: wall)
+      trace.saw(.fileRestored)
       isCopied = true
     case .cloned(let other)?:
       other.noteIDChanges()
       file = try other.file.copied(to: wall)
       release = max(release, file.version)
+      trace.saw(.fileCloned)
       isCopied = true
       other.isCopied = true
     case .emptied?:
+      trace.saw(.fileEmptied)
       file = try SimulatedFile(wall)
       isCopied = false
     case nil: return
@@ -201,7 +227,7 @@ final class SimulatedDevice: @unchecked Sendable {
   // MARK: - How it stands
 
   var isUpToDate: Bool {
-    engines.count == servers.count
+    engines.count == remoteCount
       && engines.allSatisfy {
         let now = $0.status.current
         return now.phase == .upToDate && now.unpushed == 0
@@ -213,8 +239,7 @@ final class SimulatedDevice: @unchecked Sendable {
     guard isCopied, pending == nil, let own = try? replica.store.replicaID() else { return false }
     return engines.contains {
       guard let error = $0.status.current.lastError else { return false }
-      return error.code == .sequenceConflict && error.replica == own
-        || error.code == .local && error.message.contains("this database never made")
+      return [.sequenceConflict, .foreignOwn].contains(error.code) && error.replica == own
     }
   }
 

@@ -15,46 +15,41 @@ extension SimulatedServer {
       try server.service.authorize(token, for: Self.name(of: space))
       return try body(server)
     }
-    if !isFaulty { quietRequests[device, default: 0] += 1 }
+    if !isFaulty { paces[device, default: RequestPace()].quiet += 1 }
     try await travel(device)
     if isCut(device) || happens(.requestLost, device) {
       trace.note("device \(device) \(name): request lost")
+      trace.saw(isCut(device) ? .cutOff : .requestLost)
       throw RemoteError(.unreachable, "request lost")
     }
     if happens(.requestRepeated, device) {
       // Carried again later, after whatever else happens until then.
       let delay = Int64.random(in: 10...4000, using: &network[device]!)
+      trace.saw(.requestRepeated)
       late.append((clock.milliseconds + delay, { _ = try? request($0) }))
     }
     let result = Result { try perform(request) }
-    let answered = (try? result.get()) != nil
-    trace.note("device \(device) \(name) at \(index): \(answered ? "done" : "refused")")
+    var answer = "done"
+    if case .failure(let error) = result {
+      answer = "refused"
+      if let error = error as? RemoteError {
+        trace.tally.add(Tally.refusal(error.code, by: .server))
+      }
+    }
+    trace.note("device \(device) \(name) at \(index): \(answer)")
     try await travel(device)
     if isCut(device) || happens(.answerLost, device) {
       trace.note("device \(device) \(name): answer lost")
+      trace.saw(isCut(device) ? .cutOff : .answerLost)
       throw RemoteError(.unreachable, "answer lost")
     }
     return try result.get()
   }
 
-  /// Whatever fails, nobody asks for it again and again: between two attempts there is a wait, which grows.
   func noteFailure(of device: Int) {
-    let now = clock.milliseconds
-    failureTimes[device, default: []].removeAll { $0 <= now - Self.stormMilliseconds }
-    failureTimes[device]!.append(now)
-    let count = failureTimes[device]!.count
-    if count > Self.failureLimit {
-      violation =
-        violation
-        ?? "INV-09: \(count) requests of device \(device) failed within "
-        + "\(Self.stormMilliseconds / 1000) seconds"
-    }
+    let storm = paces[device, default: RequestPace()].failed(of: device, at: clock.milliseconds)
+    violation = violation ?? storm
   }
-
-  private static let stormMilliseconds: Int64 = 5000
-  /// Twice what the worst of many worlds needs, where the app dies and the network comes and goes meanwhile;
-  /// without a wait there are more than a hundred.
-  private static let failureLimit = 60
 
   private func travel(_ device: Int) async throws {
     let time = Int.random(in: 1...80, using: &network[device]!)
@@ -91,7 +86,8 @@ extension SimulatedServer {
     let known = store.summary(of: name).heads
     let new = operations.filter { $0.envelope.sequence > known[$0.envelope.replica] }
     if operations.count <= limits.batchOperations { record(new, in: space) }
-    checkTimes(operations)
+    violation = violation ?? Self.timesNotIncreasing(in: operations)
+    noteTimes(operations)
     let receipt = try service.push(operations, to: name)
     if operations.count > limits.batchOperations {
       violation = violation ?? "INV-10: a push of \(operations.count) operations was taken"
@@ -105,14 +101,26 @@ extension SimulatedServer {
     return receipt
   }
 
-  /// Before the service refuses it: what it accepts increases whatever is offered.
-  private func checkTimes(_ operations: [SyncOperation]) {
+  /// Before anybody refuses it: what is accepted increases whatever is offered.
+  ///
+  /// - Returns: the violation, if there is one.
+  static func timesNotIncreasing(in operations: [SyncOperation]) -> String? {
     for (last, next) in zip(operations, operations.dropFirst()).map({ ($0.envelope, $1.envelope) })
     where last.replica == next.replica && last.sequence + 1 == next.sequence {
       if last.continues ? last.time != next.time : last.time >= next.time {
-        violation =
-          violation ?? "INV-11: the times of \(next.replica) do not increase, in what is pushed"
+        return "INV-11: the times of \(next.replica) do not increase, in what is pushed"
       }
+    }
+    return nil
+  }
+
+  private func noteTimes(_ operations: [SyncOperation]) {
+    // Two copies of a file may give one number to two operations.
+    if script.steps.contains(where: \.kind.copiesFile) { return }
+    for envelope in operations.map(\.envelope) {
+      let last = offered[envelope.replica, default: [:]].updateValue(
+        envelope.time, forKey: envelope.sequence)
+      if let last, last != envelope.time { trace.saw(.restamped) }
     }
   }
 
@@ -139,6 +147,8 @@ extension SimulatedServer {
 
   func report(_ state: StateReport, in space: Int) throws {
     let name = Self.name(of: space)
+    trace.saw(.stateReported)
+    if store.summary(of: name).state != nil { trace.saw(.stateCompared) }
     if let known = store.summary(of: name).state?.report,
       case let tables = state.differingTables(from: known), !tables.isEmpty
     {
@@ -159,6 +169,7 @@ extension SimulatedServer {
   {
     let upload = try service.beginSnapshot(offer, in: Self.name(of: space))
     if offer.isBase {
+      trace.saw(.baseOffered)
       hasBase = true
       record(try logged(device), in: space)
     }
@@ -173,6 +184,7 @@ extension SimulatedServer {
     let name = Self.name(of: space)
     _ = try service.completeSnapshot(id, in: name)
     trace.note("snapshot complete")
+    trace.saw(.snapshotCompleted)
     publish(store.summary(of: name).position, in: space)
   }
 }

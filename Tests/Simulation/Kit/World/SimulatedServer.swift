@@ -28,10 +28,10 @@ final class SimulatedServer: @unchecked Sendable {
   private var cutOff: Set<Int> = []
   var isFaulty = true
   var violation: String?
-  /// Requests of each device since all faults ended.
-  var quietRequests: [Int: Int] = [:]
-  /// When each device's last requests failed.
-  var failureTimes: [Int: [Int64]] = [:]
+  /// Of each device.
+  var paces: [Int: RequestPace] = [:]
+  /// When what was pushed was made, whether it was accepted or not.
+  var offered: [ReplicaID: [UInt64: HybridTime]] = [:]
   /// Everything that was ever accepted, by space, where the server itself forgets.
   private var accepted: [Int: [ReplicaID: [UInt64: SyncOperation]]] = [:]
   /// What a device's log holds: a base stands for operations that were never pushed.
@@ -118,10 +118,12 @@ final class SimulatedServer: @unchecked Sendable {
     case .restore:
       guard let old = backup else { return }
       trace.note("server \(index) restored from a backup")
+      trace.saw(.serverRestored)
       store = MemorySpaceStore(copying: old)
       crash()
     case .wipe:
       trace.note("server \(index) wiped")
+      trace.saw(.serverWiped)
       backup = nil
       store = MemorySpaceStore(using: &generator)
       crash()
@@ -143,6 +145,7 @@ final class SimulatedServer: @unchecked Sendable {
   /// The process dies: what it did not commit is gone, and so is every connection.
   func crash() {
     trace.note("server \(index) crashed")
+    trace.saw(.serverCrashed)
     service = Self.service(store, clock, limits)
     endStreams { _ in true }
   }

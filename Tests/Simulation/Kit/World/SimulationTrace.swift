@@ -6,6 +6,7 @@ final class SimulationTrace {
   private let clock: VirtualClock
   private let isPrinting: Bool
   private(set) var count = 0
+  var tally = Tally()
   /// FNV-1a over every line.
   private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
 

@@ -27,7 +27,7 @@ extension JobProcess {
     } commit: { (db, answer: Int) in
       try db.execute(
         sql: "INSERT INTO effect VALUES (?, ?, ?)", arguments: [id, step.name, answer])
-      if upload.isFollowed { try self.follow(db) }
+      if upload.isFollowed { try self.follow(id, db) }
       if self.world.happens(self.world.plan.refusedCommits) { throw RefusedCommit() }
       var checkpoint = JobDraft.Checkpoint(name: step.name, answer: answer)
       if let name = step.releases { checkpoint.released = [name] }
@@ -69,8 +69,9 @@ extension JobProcess {
     }
   }
 
-  /// In the step that reads an answer, another job is enqueued: both or neither.
-  private func follow(_ db: Database) throws {
+  /// In the step that reads an answer, another job is enqueued: both or neither, and for every second
+  /// job not without.
+  private func follow(_ id: Int64, _ db: Database) throws {
     let work = JobWork(
       token: world.nextToken(), steps: [StepWork(name: "s0", service: SimulatedServices.local)])
     do {
@@ -80,6 +81,10 @@ extension JobProcess {
       draft.ready[id] = world.ledger.now
     } catch let error as JobQueueError where error.code == .tooManyJobs {
       world.trace.note("nothing follows: \(error)")
+      if id.isMultiple(of: 2) {
+        world.ledger.foundNoRoom(id, self)
+        throw error
+      }
     }
   }
 }

@@ -1,0 +1,150 @@
+import TernCore
+
+extension SyncEngine {
+  /// What the engine remembers from one push to the next.
+  struct PushState {
+    /// Halved while the remote finds a push too large.
+    var bytes: Int
+    /// Up to where the remote of that epoch is known to hold each author's operations as this
+    /// replica does, and not others under the same numbers.
+    var confirmed = (epoch: "", id: ReplicaID?.none, heads: VersionVector())
+    /// What there was when the pushes in a row began.
+    var stored = VersionVector()
+    /// Authors of whom the remote refused something, which another replica brought: until the next
+    /// greeting.
+    var notCarried: [ReplicaID: RemoteError] = [:]
+  }
+
+  func push() async throws -> SyncSession.Event {
+    while true {
+      if let event = try await pushOnce() { return event }
+    }
+  }
+
+  /// - Returns: `nil` where the remote refused what another push may spare it.
+  private func pushOnce() async throws -> SyncSession.Event? {
+    try store.seal()
+    var heads = try headsToConfirm()
+    for replica in pushes.notCarried.keys { heads[replica] = VersionVector.maximumSequence }
+    let wanted = session.hasPushedMany ? try withoutNew(heads) : heads
+    let own = try store.replicaID()
+    let unconfirmed = session.heads.sequences.filter {
+      $0.key != own && $0.value > pushes.confirmed.heads[$0.key]
+    }
+    let operations = try store.offer(
+      lackedBy: wanted, repeating: Set(unconfirmed.keys), maximumBytes: pushes.bytes,
+      to: remote.id)
+    if operations.isEmpty { return try nothingToPush(heads, hasLeftSome: wanted != heads) }
+    if session.pushesInARow == 0 { pushes.stored = try store.storedVersionVector() }
+    try report(.syncing)
+    let id = try store.replicaID()
+    try CrashPoint.reach(.pushBeforeSend)
+    do {
+      let receipt = try await remote.push(operations)
+      try CrashPoint.reach(.pushAfterSend)
+      // Another engine may have changed it, and the numbers with it.
+      if try store.replicaID() == id {
+        try store.noteAccepted(of: operations.heads[id], by: remote.id)
+        noteConfirmed(operations.heads)
+      }
+      status.update {
+        $0.pushed += min(max(receipt.accepted, 0), operations.count)
+        $0.lastError = session.refusal?.error
+      }
+      pushes.bytes = min(pushes.bytes * 2, environment.pushBytes)
+      return .pushed(operations.heads, receipt)
+    } catch let error as RemoteError {
+      return try await refused(operations, of: id, error)
+    }
+  }
+
+  private func nothingToPush(
+    _ heads: VersionVector, hasLeftSome: Bool
+  ) throws -> SyncSession.Event {
+    var refusal = pushes.notCarried.min(by: { $0.key < $1.key })?.value
+    if hasLeftSome { return .leftSome(refused: refusal, jitter: environment.jitter()) }
+    let lacksTrimmed = try store.hasTrimmed(lackedBy: heads)
+    if refusal == nil, lacksTrimmed, !remote.keepsSnapshots {
+      refusal = RemoteError(
+        .snapshotsUnsupported,
+        "the remote lacks operations that this device's log no longer has, and keeps no snapshots; "
+          + "a device that has them can bring them, otherwise begin another space")
+    }
+    guard let refusal else {
+      return .hadNothingToPush(
+        needsBase: lacksTrimmed, jitter: lacksTrimmed ? environment.jitter() : 0)
+    }
+    return .hadNothingButRefused(
+      refusal, needsBase: lacksTrimmed && remote.keepsSnapshots, jitter: environment.jitter())
+  }
+
+  /// - Returns: `nil` to push again.
+  private func refused(
+    _ operations: [SyncOperation], of id: ReplicaID, _ error: RemoteError
+  ) async throws -> SyncSession.Event? {
+    if error.code == .tooLarge, operations.count > 1 {
+      // Of what it was, which may be far less than it could have been.
+      pushes.bytes = max(min(pushes.bytes, operations.byteCount) / 2, 1)
+      return nil
+    }
+    // Of what a base stands for, the remote has no operation to compare with. Once that is known,
+    // no gap is to be expected any more.
+    if error.code == .sequenceGap, let author = error.replica, let sequence = error.sequence,
+      pushes.confirmed.heads[author] < session.heads[author], sequence <= session.heads[author]
+    {
+      pushes.confirmed.heads[author] = session.heads[author]
+      return nil
+    }
+    // What others wrote can't be mended here, and must not keep back what is written here.
+    let refused = error.replica ?? (operations.count == 1 ? operations[0].envelope.replica : nil)
+    if let refused, refused != id, operations.heads[refused] > 0,
+      !error.isTransient, error.code != .sequenceGap
+    {
+      // Not as this replica's own, which would be given another time.
+      let code = error.code == .timeAhead ? .timeNotIncreasing : error.code
+      pushes.notCarried[refused] = RemoteError(
+        code, error.message, replica: refused, sequence: error.sequence)
+      return nil
+    }
+    if error.code == .sequenceConflict, refused == id,
+      try await changeID(remote.greet(), conflict: error.sequence)
+    {
+      return .didChangeID
+    }
+    // Where it was set since the greeting, what is written from here on goes by it too.
+    if error.code == .timeAhead, let now = error.nowMilliseconds { try correctClock(now) }
+    return .failed(error, jitter: environment.jitter())
+  }
+
+  /// From the remote, or to it.
+  func noteConfirmed(_ heads: VersionVector) {
+    for (author, sequence) in heads.sequences {
+      pushes.confirmed.heads[author] = max(pushes.confirmed.heads[author], sequence)
+    }
+  }
+
+  /// What the remote holds, less its newest operation of this replica where that may be someone
+  /// else's: a copy of this database has the same id and counts on, and so can a peer that lies. It
+  /// is pushed again, and acknowledged only if it is the same. Of others that is done where there
+  /// is more to push of them: two copies of one database may have met this device by two remotes.
+  private func headsToConfirm() throws -> VersionVector {
+    var heads = session.heads
+    let id = try store.replicaID()
+    if pushes.confirmed.epoch != session.epoch || pushes.confirmed.id != id {
+      pushes.confirmed = (session.epoch, id, VersionVector())
+    }
+    if heads[id] > pushes.confirmed.heads[id] { heads[id] -= 1 }
+    return heads
+  }
+
+  /// The same, as if the remote had all of everybody of whom it has what there was when the pushes
+  /// began.
+  private func withoutNew(_ heads: VersionVector) throws -> VersionVector {
+    var wanted = heads
+    for (replica, sequence) in try store.storedVersionVector().sequences
+    where sequence > heads[replica] && heads[replica] >= pushes.stored[replica] {
+      wanted[replica] = VersionVector.maximumSequence
+    }
+    return wanted
+  }
+}

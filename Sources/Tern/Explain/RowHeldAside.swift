@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+import TernCore
+import TernDatabase
+
+/// A row that is in the state and not in its table: of ``Replica/heldAside(limit:)``.
+public struct RowHeldAside: Hashable, Sendable {
+  /// As the schema names it.
+  public let table: String
+  /// A value for each column of the primary key, in its order.
+  public let key: [Value]
+  public let reason: Reason
+  /// What it would show, by column, local columns included; of one without its insert
+  /// what has come.
+  public let values: [String: Value]
+
+  /// ``Replica/explain(_:key:limit:)`` names the rows that are missing or in the way.
+  public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
+    /// CHECK, NOT NULL or another constraint of the table refuses it.
+    case constraint
+    /// A row that it refers to is not in its table.
+    case parent
+    /// A row that it refers to is deleted: it is in the inbox.
+    case parentDeleted
+    /// A row that was created earlier holds the same in a UNIQUE index.
+    case unique
+    /// Changes of it came before its insert.
+    case incomplete
+  }
+}
+
+extension Replica {
+  /// The rows that are in the state and not in their tables, and why.
+  ///
+  /// ```swift
+  /// for row in try await replica.heldAside() {
+  ///   print(row.table, row.key, row.reason, row.values)
+  /// }
+  /// ```
+  ///
+  /// - Parameter limit: how many to give at most, by table and then by key.
+  /// - Throws: `DatabaseError`.
+  public func heldAside(limit: Int = 100) async throws -> [RowHeldAside] {
+    let store = store
+    return try await BlockingWork.shared.run {
+      try store.database.read { try store.heldAside(limit: limit, in: $0) }
+    }
+  }
+
+  /// ``heldAside(limit:)`` in a transaction of the app's, also for a `ValueObservation`.
+  ///
+  /// - Throws: `DatabaseError`.
+  public func heldAside(limit: Int = 100, in db: Database) throws -> [RowHeldAside] {
+    try store.heldAside(limit: limit, in: db)
+  }
+}
+
+extension SQLiteReplicaStore {
+  /// Through GRDB, so that observations know what they look at.
+  fileprivate func heldAside(limit: Int, in db: Database) throws -> [RowHeldAside] {
+    let shapes = Dictionary(uniqueKeysWithValues: sql.map { ($0.shape.id, $0.shape) })
+    // What was held aside of tables that do not sync any more has no name here.
+    let ids = shapes.keys.map { "\($0)" }.joined(separator: ", ")
+    return try Row.fetchAll(
+      db,
+      sql: """
+        SELECT tbl, key, content, reason FROM \(tables.held) WHERE tbl IN (\(ids))
+        ORDER BY tbl, key LIMIT ?
+        """, arguments: [max(0, limit)]
+    ).compactMap { row in
+      guard let shape = shapes[row["tbl"]], let reason = HeldReason(rawValue: row["reason"])
+      else { return nil }
+      let key = try Array(row["key"] as Data).withUnsafeBytes { try PackedKey.values($0) }
+      let content = try Array(row["content"] as Data).withUnsafeBytes {
+        try StoreTransaction.readContent($0)
+      }
+      return reason.shown.map {
+        RowHeldAside(table: shape.name, key: key, reason: $0, values: shape.present(content))
+      }
+    }
+  }
+}
+
+extension HeldReason {
+  fileprivate var shown: RowHeldAside.Reason? {
+    switch self {
+    case .constraint: .constraint
+    case .parent: .parent
+    case .orphaned: .parentDeleted
+    case .unique: .unique
+    case .incomplete: .incomplete
+    case .deleted: nil
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import GRDB
+import TernCore
+
+/// A job that has not ended, and what it waits for.
+public struct JobWait: Hashable, Sendable {
+  public enum Reason: Hashable, Sendable {
+    /// For a delay, a retry, or its turn behind one that runs, a pace or a retry budget. Not before
+    /// this moment.
+    case time(Date)
+    /// A service asked for a pause, until this moment at least.
+    case gate(String, Date)
+    case pause
+    /// Of the network.
+    case requirement(JobRequirement)
+    /// Its last attempt reached nobody, and there is no route.
+    case network
+    /// An upload that it handed over, until this moment at most.
+    case transfer(Date)
+    /// Of its queue's ``JobLimits/jobs``, for what it enqueues.
+    case room
+    /// A handler runs, or its end cannot be stored.
+    case attempt
+  }
+
+  public let job: JobID
+  public let kind: String
+  public let reason: Reason
+  /// Why its last attempt failed, in a sentence.
+  public let failure: String?
+
+  /// Whether no more than time has to pass.
+  public var endsWithTime: Bool {
+    switch reason {
+    case .time, .gate, .transfer: true
+    case .pause, .requirement, .network, .room, .attempt: false
+    }
+  }
+}
+
+extension JobWait: CustomStringConvertible {
+  public var description: String {
+    let reason =
+      switch reason {
+      case .time(let date): "waits for its turn, from \(date.ISO8601Format()) on"
+      case .gate(let service, let date):
+        "waits for the gate of “\(service)” until \(date.ISO8601Format())"
+      case .pause: "is paused"
+      case .requirement(let requirement):
+        requirement.endpoint.map { "requires the endpoint “\($0)”" }
+          ?? "requires a network (\(requirement.network))"
+      case .network: "reached nobody, and there is no route"
+      case .transfer(let date):
+        "waits for an upload that it handed over, until \(date.ISO8601Format()) at most"
+      case .room: "waits for room in the queue"
+      case .attempt: "is running"
+      }
+    return "job \(job) (\(kind)) \(reason)" + (failure.map { "; last failure: \($0)" } ?? "")
+  }
+}
+
+extension JobQueue {
+  /// What has not ended, beside what failed or is parked.
+  package func waits(_ network: NetworkPath) throws -> [JobWait] {
+    let (records, gates, handedOver) = try database.read { db in
+      (try self.records(in: db), try self.gates(in: db), try self.handedOver(in: db))
+    }
+    return records.filter { $0.state == .waiting || $0.state == .running }.map { record in
+      let gate = gates.first { $0.service == record.service }
+      let reason: JobWait.Reason =
+        if record.state == .running {
+          .attempt
+        } else if handedOver.contains(record.id) {
+          .transfer(record.readyAt)
+        } else if record.isPaused {
+          .pause
+        } else if !record.isRequirementMet {
+          .requirement(record.requirement)
+        } else if record.unreached > 0, !network.hasRoute {
+          .network
+        } else if awaitsRoom(record.id), record.unreached == 0 {
+          .room
+        } else if let gate, gate.reopensAt > record.readyAt {
+          .gate(gate.service, gate.reopensAt)
+        } else {
+          .time(record.readyAt)
+        }
+      return JobWait(
+        job: record.id, kind: record.kind, reason: reason,
+        failure: handedOver.contains(record.id) ? nil : record.reason)
+    }
+  }
+}

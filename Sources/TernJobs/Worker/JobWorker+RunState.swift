@@ -1,0 +1,38 @@
+import TernCore
+import TernDatabase
+
+extension JobWorker {
+  /// What a worker knows in one run. The next begins without it.
+  struct RunState {
+    /// `nil` while nothing runs.
+    var news: AsyncStream<Void>.Continuation?
+    /// The attempts that go on, until their ends are stored.
+    var attempts: [JobID: Attempt] = [:]
+    /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count
+    /// as running until it does.
+    var refused: [JobID: any Error] = [:]
+    /// What the database refused; nothing further is written then.
+    var failure: (any Error)?
+    /// The transfers that this run handed over and has no answer to, and the network at that time.
+    var handedOver: [String: NetworkPath] = [:]
+    /// Those of them that are being handed over, and whether the system is to forget
+    /// them after that.
+    var beginning: [String: Bool] = [:]
+    /// Why the app refuses to have the answers to transfers stored, which the system keeps.
+    var refusedAnswers: [String: any Error] = [:]
+    /// When a job's time comes.
+    var nextAt: WallTime?
+    /// When the first job may go that only a pace holds back.
+    var pacedAt: WallTime?
+    /// When the worker looked for jobs last.
+    var lookedAt = WallTime(milliseconds: .min)
+    /// What observers were told that jobs wait for.
+    var held: [JobID: JobEvent.Hold] = [:]
+    /// Says that no other worker has taken over.
+    var fence: Int64 = 0
+    /// The database's version as the worker looked last.
+    var seen: Int64?
+    /// The network's, as it looked for jobs last.
+    var seenPath: UInt64 = 0
+  }
+}

@@ -1,0 +1,46 @@
+#if Server
+import Hummingbird
+import TernCore
+
+extension Response {
+  /// The answer that refuses a request.
+  init(_ error: RemoteError, expected: UInt64? = nil) {
+    let (status, title) = error.code.answer
+    let problem = ProblemDocument(error, title: title, status: status.code, expected: expected)
+    self.init(json: problem, status: .init(code: status.code), type: "application/problem+json")
+    if error.code == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
+    if let retryAfter = error.retryAfter {
+      headers[.retryAfter] = String(retryAfter.components.seconds)
+    }
+  }
+}
+
+extension RemoteError.Code {
+  fileprivate var answer: (status: HTTPResponse.Status, title: String) {
+    switch self {
+    case .malformed: (.badRequest, "The request can't be read")
+    case .unsupportedVersion: (.badRequest, "The format is newer than the server")
+    case .unauthorized: (.unauthorized, "No valid token")
+    case .forbidden: (.forbidden, "Another space's token")
+    case .notFound: (.notFound, "Nothing here")
+    case .methodNotAllowed: (.methodNotAllowed, "Another method is needed")
+    case .sequenceGap: (.conflict, "A sequence number was skipped")
+    case .sequenceConflict: (.conflict, "Another operation has this number")
+    case .cursorUnknown: (.gone, "The cursor is of another history")
+    case .snapshotNeeded: (.gone, "A snapshot stands for these operations")
+    case .snapshotUnknown: (.notFound, "No such snapshot or part")
+    case .snapshotSuperseded: (.conflict, "The snapshot is not needed any more")
+    case .snapshotIncomplete: (.conflict, "The snapshot lacks something")
+    case .snapshotConflict: (.conflict, "Another part or operation has this number")
+    case .stateSuperseded: (.conflict, "The report is not of the newest position")
+    case .tooLarge: (.contentTooLarge, "Over a limit")
+    case .unsupportedMediaType: (.unsupportedMediaType, "Another content type is needed")
+    case .timeAhead: (.unprocessableContent, "The time is ahead of the server's")
+    case .timeNotIncreasing: (.unprocessableContent, "The time does not increase")
+    case .tooManySpaces: (.tooManyRequests, "Too many spaces")
+    case .tooManyReplicas: (.tooManyRequests, "Too many replicas")
+    default: (.serviceUnavailable, "Not at the moment")
+    }
+  }
+}
+#endif

@@ -1,0 +1,40 @@
+import Tern
+import TernTesting
+
+extension ReplicaStoreConformance {
+  func checkSets() throws {
+    let peers = try (1...3).map { try Peer(self, $0) }
+    let (a, b, c) = (peers[0], peers[1], peers[2])
+    try a.commit(.insert(["id": "1", "tags": #"["new","old"]"#]))
+    try meet(a, b)
+    try meet(a, c)
+    // Each adds and takes out; one takes out what another, who has seen it, adds to.
+    try a.commit(.update(["id": "1", "tags": #"["a","new"]"#]))
+    try b.commit(.update(["id": "1", "tags": #"["b","new","old"]"#]))
+    try c.commit(.update(["id": "1", "tags": "[]"]))
+    try requireSet(peers, #"["a","b"]"#, "three changes at once")
+    // An addition that a removal had not seen stays, though the element is the same.
+    try a.commit(.update(["id": "1", "tags": #"["b"]"#]))
+    try a.commit(.update(["id": "1", "tags": #"["a","b"]"#]))
+    try b.commit(.update(["id": "1", "tags": #"["b"]"#]))
+    try requireSet(peers, #"["a","b"]"#, "an element taken out and added again")
+    try c.commit(.update(["id": "1", "tags": #"["b",1]"#]))
+    try requireSet(peers, #"[1,"b"]"#, "an element that everybody had seen, taken out")
+    try a.commit(.update(["id": "1", "tags": #"[ "\u00e4", 1.0, 2.5, 1, "q\"\\\n", "b" ]"#]))
+    try requireSet(
+      peers, #"[1,2.5,"b","q\"\\\u000a","ä"]"#, "texts and numbers in their one form")
+    try b.commit(.delete(id: "1"))
+    try requireEqual(.convergence, try b.row("1")?.cells, [:], "the cells of a deleted row")
+    try b.commit(.insert(["id": "1", "tags": #"["again"]"#]))
+    try requireSet(peers, #"["again"]"#, "a set in a new life")
+  }
+
+  /// A removal can come before what it removes: authors are only ordered each by itself.
+  private func requireSet(_ peers: [Peer], _ text: Value, _ what: String) throws {
+    try gather(peers)
+    for peer in peers {
+      try requireEqual(.intentSurvives, try peer.value("1", "tags"), text, what)
+      try peer.requireState(of: peers[0], what)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+#if Server && Rehearsal
+import Tern
+import TernCore
+
+/// How often what seldom happens did, in one world or in many: a fault that never happens tests nothing.
+package struct Tally: Hashable, Sendable {
+  private var counts: [String: Int] = [:]
+
+  package init() {}
+
+  mutating func add(_ event: String) { counts[event, default: 0] += 1 }
+
+  /// - Parameter tallies: each of one world.
+  package init(_ tallies: [Tally]) {
+    for tally in tallies { counts.merge(tally.counts, uniquingKeysWith: +) }
+  }
+
+  package subscript(event: String) -> Int { counts[event, default: 0] }
+
+  /// What is drawn, or follows from it, and never happened.
+  package var missing: [String] { Self.drawn.filter { self[$0] == 0 } }
+
+  /// A line an event; those that nobody expects follow the others.
+  package var table: String {
+    let others = counts.keys.filter { !Self.drawn.contains($0) }.sorted()
+    return (Self.drawn + others).map { event in
+      let count = "\(self[event])"
+      return String(repeating: " ", count: max(0, 9 - count.count)) + count + "  " + event
+    }.joined(separator: "\n")
+  }
+
+  /// What has to happen in some world of many. A copy that stays refused is too rare for that: it needs a
+  /// trimmed log, and somebody who had seen what another copy wrote.
+  static let drawn: [String] =
+    Happening.allCases.filter { $0 != .fileEmptied }.map(\.rawValue) + crashes.map(Self.crash)
+    + refusals.map { Self.refusal($0, by: .server) }
+    + folderRefusals.map { Self.refusal($0, by: .folder) }
+
+  enum Refuser: String {
+    case server = "the server"
+    case folder = "the folder"
+  }
+
+  static func crash(_ point: CrashPoint) -> String { "crash at \(point.rawValue)" }
+
+  static func refusal(_ code: RemoteError.Code, by refuser: Refuser) -> String {
+    "\(refuser.rawValue) says \(code.rawValue)"
+  }
+
+  /// Few devices die just as they load a snapshot: three times in 1,000 worlds. That is counted too.
+  private static let crashes = CrashPoint.ofSync + CrashPoint.ofServerKeeping
+
+  /// Others, such as `snapshot-conflict`, take a device that is not Tern's.
+  private static let refusals: [RemoteError.Code] = [
+    .unauthorized, .forbidden, .sequenceGap, .sequenceConflict, .timeAhead, .cursorUnknown,
+    .snapshotNeeded, .snapshotUnknown, .snapshotSuperseded, .stateSuperseded, .tooLarge,
+    .unreachable,
+  ]
+  private static let folderRefusals: [RemoteError.Code] = [
+    .unreachable, .unavailable, .sequenceGap,
+  ]
+}
+
+/// What is counted beside deaths at named points and refusals.
+enum Happening: String, CaseIterable {
+  case requestLost = "a request is lost"
+  case answerLost = "an answer is lost"
+  case requestRepeated = "a request comes again later"
+  case cutOff = "a request of a device that is cut off"
+  case serverCrashed = "a server dies"
+  case serverWiped = "a server is wiped"
+  case serverRestored = "a server is put back to a backup"
+  case deviceKilled = "a device dies"
+  case clockSet = "a device's clock is set"
+  case upgraded = "a device gets the app's next release"
+  case fileRestored = "a device's file is put back to a copy"
+  case fileCloned = "a device's file is replaced by another's"
+  case fileEmptied = "a refused copy is emptied"
+  case newID = "a copy takes a new id"
+  case restamped = "an operation is given a new time"
+  case snapshotCompleted = "a snapshot is completed"
+  case baseOffered = "a base is offered"
+  case snapshotLoaded = "a snapshot is loaded"
+  case spaceTrimmed = "a server trims a space"
+  case logTrimmed = "a device's log is trimmed"
+  case stateReported = "a state is reported"
+  case stateCompared = "a reported state is compared with another"
+  case inboxEntry = "a value lost, and is in the inbox"
+  case inboxFull = "an inbox has as many as it may"
+  case heldAside = "a row is held aside"
+  case deferred = "an operation waits for an upgrade"
+  case folderGone = "a shared folder is gone"
+  case fileGone = "a file that another device wrote is gone"
+  case ownFileGone = "a device's own file is gone"
+  case fileBack = "a file is back"
+  case fileBackBesideNew = "a file is back where there is another one now"
+  case fileLate = "a file comes late"
+  case filePartial = "a file comes in part"
+  case fileTwice = "a file comes twice"
+  case diedInWrite = "a device dies while it writes to its folder"
+  case diedBeforeSync = "a device dies before what it wrote to its folder is synced"
+  case powerTookTail = "a file in a folder loses what was not synced"
+  case powerTookName = "a file in a folder was not synced, and is no more"
+  case readFailed = "a file in a folder can't be read"
+  case folderWithheld = "a folder gives all but what can't be read"
+  case folderFileEnded = "a device begins another file in its folder"
+}
+
+extension SimulationTrace {
+  func saw(_ event: Happening) { tally.add(event.rawValue) }
+}
+#endif
