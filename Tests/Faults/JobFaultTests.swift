@@ -45,4 +45,31 @@ struct JobFaultTests {
     try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
     #expect(witness.notes == ["1 enqueued", "1 started", "2 enqueued"])
   }
+
+  @Test("a job ends for good although the app's commit behind its claim failed")
+  func failedAppCommit() async throws {
+    let disk = try Disk()
+    let database = try DatabasePool(path: disk.path("app.sqlite"))
+    try await database.write { try $0.execute(sql: "CREATE TABLE page (id INTEGER PRIMARY KEY)") }
+    let queue = try await JobQueue.open(database)
+    try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
+    let worker = JobWorker(queue) {
+      $0.handle(Tidy.self) { _, _ in
+        // Linux takes for written what a sync could not write, the claim before it too.
+        disk.arm(Fault.syncForgets.armed(at: 1, seed: 0))
+        await #expect(throws: DatabaseError.self) {
+          try await database.write { try $0.execute(sql: "INSERT INTO page VALUES (1)") }
+        }
+        #expect(disk.wasHit)
+        disk.disarm()
+      }
+    }
+    try await worker.drain()
+    try disk.cyclePower(keeping: .none)
+    // It has lost its disk, and says so.
+    try? database.close()
+    let later = try DatabasePool(path: disk.path("app.sqlite"))
+    let queueLater = try await JobQueue.open(later)
+    #expect(try await later.read { try queueLater.records(in: $0) }.map(\.state) == [.done])
+  }
 }
