@@ -85,7 +85,10 @@ extension HTTPRequest {
     guard isReading, body == .empty, from.scheme == "http" || to.scheme == "https"
     else { return nil }
     next.headers = HTTPHeaders(
-      headers.fields.filter { Self.harmless.contains($0.name.lowercased()) })
+      headers.fields.filter { Self.portable.contains($0.name.lowercased()) })
     return next
   }
+
+  /// With those that say which part of what is asked for is wanted.
+  private static let portable = harmless.union(["last-event-id", "range"])
 }

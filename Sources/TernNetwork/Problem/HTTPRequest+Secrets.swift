@@ -23,7 +23,6 @@ extension HTTPRequest {
 
   /// Fields that never hold credentials, in lower case.
   static let harmless: Set = [
-    "accept", "accept-encoding", "accept-language", "cache-control", "content-type",
-    "last-event-id", "range", "user-agent",
+    "accept", "accept-encoding", "accept-language", "cache-control", "content-type", "user-agent",
   ]
 }

@@ -32,17 +32,22 @@ import Testing
     }
   }
 
+  /// "a" is done, and "b" waits under the same number: of an app that began all of its numbers anew.
+  private func twice(_ rig: Rig) throws -> (JobQueue, JobWorker, JobID) {
+    let queue = try rig.open()
+    let worker = JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } }
+    let id = try rig.enqueue(queue, Tidy(name: "a"))
+    try rig.drain(worker)
+    try rig.write { try $0.execute(sql: "DELETE FROM sqlite_sequence") }
+    #expect(try rig.enqueue(queue, Tidy(name: "b")) == id)
+    return (queue, worker, id)
+  }
+
   @Test func `a job that gets the number of one that is done takes its place in the history`()
     throws
   {
     try Rig.run { rig in
-      let queue = try rig.open()
-      let worker = JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } }
-      let id = try rig.enqueue(queue, Tidy(name: "a"))
-      try rig.drain(worker)
-      // An app that begins all of its numbers anew.
-      try rig.write { try $0.execute(sql: "DELETE FROM sqlite_sequence") }
-      #expect(try rig.enqueue(queue, Tidy(name: "b")) == id)
+      let (queue, worker, _) = try twice(rig)
       try rig.drain(worker, waiting: .seconds(60))
       #expect(rig.notes() == ["0 a", "0 b"])
       #expect(try rig.database.read { try queue.records(in: $0) }.map(\.state) == [.done])
@@ -57,12 +62,7 @@ import Testing
     throws
   {
     try Rig.run { rig in
-      let queue = try rig.open()
-      let worker = JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } }
-      let id = try rig.enqueue(queue, Tidy(name: "a"))
-      try rig.drain(worker)
-      try rig.write { try $0.execute(sql: "DELETE FROM sqlite_sequence") }
-      #expect(try rig.enqueue(queue, Tidy(name: "b")) == id)
+      let (queue, worker, id) = try twice(rig)
       #expect(try rig.database.read { try queue.records(in: $0) }.map(\.state) == [.waiting])
       #expect(try rig.database.read { try DatabaseDiagnosis($0).findings }.isEmpty)
       #expect(try rig.write { try queue.remove(id, in: $0) })

@@ -40,19 +40,7 @@ import Testing
         throw RemoteError(.sequenceConflict, "no", replica: Victim.id, sequence: 1)
       }
     }
-    let engine = SyncEngine(
-      store: victim.store, remote: remote,
-      environment: SyncEnvironment(
-        backoff: Backoff(base: .milliseconds(10), limit: .milliseconds(10)), jitter: { 0 }))
-    await withDiscardingTaskGroup { group in
-      group.addTask { await engine.run() }
-      var count = 0
-      for await _ in greetings {
-        count += 1
-        if count == 4 { break }
-      }
-      group.cancelAll()
-    }
+    await victim.run(with: remote, untilFourth: greetings)
     #expect(try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == log)
     try await victim.checkIntact()
   }
@@ -148,19 +136,7 @@ import Testing
           heads: state.heads)
       }
     }
-    let engine = SyncEngine(
-      store: victim.store, remote: remote,
-      environment: SyncEnvironment(
-        backoff: Backoff(base: .milliseconds(10), limit: .milliseconds(10)), jitter: { 0 }))
-    await withDiscardingTaskGroup { group in
-      group.addTask { await engine.run() }
-      var count = 0
-      for await _ in greetings {
-        count += 1
-        if count == 4 { break }
-      }
-      group.cancelAll()
-    }
+    await victim.run(with: remote, untilFourth: greetings)
     try await victim.checkIntact()
   }
 
@@ -262,6 +238,25 @@ import Testing
     guard case .mayAskAgain(2) = signals.take() else {
       Issue.record("the newest refusal's wait is over")
       return
+    }
+  }
+}
+
+extension Victim {
+  /// Runs an engine that waits for next to nothing.
+  fileprivate func run(with remote: any Remote, untilFourth greetings: AsyncStream<Void>) async {
+    let engine = SyncEngine(
+      store: store, remote: remote,
+      environment: SyncEnvironment(
+        backoff: Backoff(base: .milliseconds(10), limit: .milliseconds(10)), jitter: { 0 }))
+    await withDiscardingTaskGroup { group in
+      group.addTask { await engine.run() }
+      var count = 0
+      for await _ in greetings {
+        count += 1
+        if count == 4 { break }
+      }
+      group.cancelAll()
     }
   }
 }
