@@ -246,7 +246,10 @@ let package = Package(
       dependencies: ["CrashKit", "CrashDevice", "TernTool", "scan", "recognizer"],
       path: "Tests/Crash/Tests", swiftSettings: testing),
     .target(
-      name: "SimulationKit", dependencies: ["Tern", "TernServer", "TernTesting"],
+      name: "CMemory", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
+      path: "Tests/Simulation/CMemory"),
+    .target(
+      name: "SimulationKit", dependencies: ["Tern", "TernServer", "TernTesting", "CMemory"],
       path: "Tests/Simulation/Kit", swiftSettings: strict),
     .executableTarget(
       name: "tern-sim", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tool",
