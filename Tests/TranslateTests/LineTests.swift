@@ -24,7 +24,7 @@ struct LineTests {
 
   @Test(.enabled(if: TestService.isInstalled, "Apertium is not installed"))
   func `one wants a pause, is counted down alone, and the other goes on`() async throws {
-    try await withTwo("limit-seconds=20:1") { limited, other, folder in
+    try await withTwo("limit-seconds=10:1") { limited, other, folder in
       let asking = try folder.start(["The house.", "--from", "en"])
       try await asking.read(until: "wants no requests for")
       // Its own process works, and asks the other at once.

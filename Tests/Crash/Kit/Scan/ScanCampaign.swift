@@ -7,7 +7,7 @@ import TestProcesses
 
 /// Many rounds, some at a time: they wait for the service more than they work.
 package struct ScanCampaign: Sendable {
-  static let lanes = 3
+  static let lanes = 6
   static let killsPerRound = 8
   /// The books in the photo.
   static let catalogue = """
