@@ -197,6 +197,7 @@ private func device(_ id: UInt64, _ schema: SyncSchema, _ steps: String...) thro
     let renamed = SyncSchema(version: 2, tables: [SyncTable("volume", merge: ["scans": .counter])])
     let error = #expect(throws: SchemaError.self) { try a.upgraded(renamed, creation, rename) }
     #expect(error?.code == .renamedTable && error?.table == "volume")
+    #expect(error?.message.contains(#"renamedFrom: ["book"]"#) ?? false)
     #expect(try a.column("SELECT scans FROM volume") == ["10"])
     let back = try a.upgraded(v1, creation, rename, "ALTER TABLE volume RENAME TO book")
     #expect(try back.store.counts().operations == 1)
@@ -210,6 +211,27 @@ private func device(_ id: UInt64, _ schema: SyncSchema, _ steps: String...) thro
     let none = SyncSchema(version: 4, tables: [])
     _ = try back.upgraded(none, "DROP TABLE book; DROP TABLE volume")
     #expect(try back.upgraded(renamed, copy + " ").store.counts().operations == 2)
+  }
+
+  /// As where a device skips the version of the app that has neither.
+  @Test func `a table with the shape of one that is gone is another where it has other rows`()
+    throws
+  {
+    for (rows, isRefused) in [("", false), ("('9', 'other', 1)", false), ("('1', 'x', 1)", true)] {
+      let a = try device(1, v1, creation)
+      try a.commit("INSERT INTO book VALUES ('1', 'Dune', 10)")
+      let steps = [
+        "DROP TABLE book", creation.replacing("book", with: "volume"),
+        rows.isEmpty ? "SELECT 1" : "INSERT INTO volume VALUES \(rows)",
+      ]
+      let v3 = SyncSchema(version: 3, tables: [SyncTable("volume", merge: ["scans": .counter])])
+      let open = { try a.upgraded(v3, creation, steps[0], steps[1], steps[2]) }
+      if isRefused {
+        #expect(throws: SchemaError.self) { try open() }
+      } else {
+        #expect(try open().column("SELECT count(*) FROM volume") == [rows.isEmpty ? "0" : "1"])
+      }
+    }
   }
 
   @Test func `a reference from one replica's table to another's is refused either way`() throws {

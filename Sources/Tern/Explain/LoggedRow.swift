@@ -51,11 +51,8 @@ struct LoggedRow {
     var row = BodyRow()
     while let block = try reader.nextBlock() {
       let isTable =
-        block.table.folded == shape.name.folded
-        && block.keyColumns.count == shape.keyColumns.count
-      let isMerged =
-        block.deletes == shape.deletes.kind.rawValue
-        && block.keyColumns.map(\.folded) == shape.keyColumns.map(\.folded)
+        shape.isNamed(block.table) && block.keyColumns.count == shape.keyColumns.count
+      let isMerged = shape.holdsRows(of: block)
       let targets = isTable && isMerged ? shape.mapping(of: block).targets : []
       while try reader.nextRow(&row, of: block) {
         guard isTable, row.packedKey.count == packedKey.count,

@@ -288,7 +288,7 @@ final class MergePass {
 extension TableShape {
   /// Whether a block's rows are this table's: under its key and its delete rule.
   func holdsRows(of block: BodyBlock) -> Bool {
-    name.folded == block.table.folded && deletes.kind.rawValue == block.deletes
+    isNamed(block.table) && deletes.kind.rawValue == block.deletes
       && keyColumns.map(\.folded) == block.keyColumns.map(\.folded)
   }
 

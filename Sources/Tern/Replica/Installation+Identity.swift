@@ -17,6 +17,15 @@ extension Installation {
           .notATable, table: table.name, "it is one of Tern's own; sync the app's tables")
       }
     }
+    var former = seen
+    for table in schema.tables {
+      for name in table.renamedFrom where !former.insert(name.folded).inserted {
+        throw SchemaError(
+          .duplicateTable, table: table.name,
+          "it was renamed from “\(name)”, as the schema says, and that is there too, or is what another "
+            + "was renamed from; what older peers send of “\(name)” can be of one table alone")
+      }
+    }
     let others = try String.fetchAll(
       db,
       sql: "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name GLOB ? AND name <> ?",

@@ -116,17 +116,16 @@ struct Installation {
     let isThere = try db.tableExists(tables.replica, in: "main")
     if isThere { try checkFormat(db) }
     try create(tables.creation, db)
+    let catalogue = Catalogue(db: db, tables: tables)
+    // Notes are of the same numbers, whatever a migration renamed.
+    for table in schema.tables { try catalogue.takeRenames(of: table) }
     // Writes between the migration and now are noted under the triggers that stand.
     if isThere, try hasNotes(db) {
-      // A migration that ran before this renamed columns, whose notes are of the same numbers.
-      let catalogue = Catalogue(db: db, tables: tables)
-      for table in schema.tables { try catalogue.takeRenames(of: table) }
       let known = try installedSQL(db)
       try createGoneTables(db, known, isSealed: false)
       _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
     }
     try createReplica(db)
-    let catalogue = Catalogue(db: db, tables: tables)
     let changes = try schema.tables.map { declared in
       try catalogue.register(
         TableInspection(db: db, declared: declared).shape())

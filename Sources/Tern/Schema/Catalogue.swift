@@ -58,8 +58,9 @@ struct Catalogue {
       if let former = try formerName(of: shape) {
         throw SchemaError(
           .renamedTable, table: shape.name,
-          "it looks like “\(former)”, which was synced and is gone; rename it back, and show the new name "
-            + "by a view. If it is another table, open the replica once with neither in the schema")
+          "it has rows of “\(former)”, which was synced and is gone; if it was renamed, say so: "
+            + "renamedFrom: [\"\(former)\"]. If it is another table, give its rows other keys, or open "
+            + "the replica once with neither in the schema")
       }
       try db.execute(
         sql: "INSERT INTO \(tables.table) (name, key, deletes, is_synced) VALUES (?, ?, ?, 1)",
@@ -71,7 +72,8 @@ struct Catalogue {
     return Change(shape: shape, isNewTable: !wasSynced, newTexts: texts)
   }
 
-  /// The synced table that is not in the database any more and whose key and columns this one has.
+  /// The synced table that is not in the database any more, and whose key, columns and rows this
+  /// one has.
   private func formerName(of shape: TableShape) throws -> String? {
     let gone = try Row.fetchAll(
       db,
@@ -83,12 +85,26 @@ struct Catalogue {
       let columns = try String.fetchAll(
         db, sql: "SELECT name FROM \(tables.column) WHERE tbl = ? AND is_present",
         arguments: [table["id"] as Int64])
-      return !columns.isEmpty && columns.allSatisfy(shape.has)
+      return try !columns.isEmpty && columns.allSatisfy(shape.has)
+        && hasRows(of: table["id"], shape)
     }?["name"]
   }
 
-  /// Gives columns the names that they have in the table by now, before that is looked at.
+  private func hasRows(of table: Int64, _ shape: TableShape) throws -> Bool {
+    // As they are stored: a column's affinity would keep the states' index from being used.
+    let matches = shape.keyColumns.enumerated().map { "r.k\($0) = +t.\($1.quoted)" }
+    return try Bool.fetchOne(
+      db,
+      sql: """
+        SELECT EXISTS (SELECT 1 FROM \(shape.qualifiedName) AS t WHERE EXISTS (
+          SELECT 1 FROM \(tables.rows(of: table)) AS r
+          WHERE \(matches.joined(separator: " AND "))))
+        """)!
+  }
+
+  /// Gives a table and its columns the names that they have by now, before they are looked at.
   func takeRenames(of declared: SyncTable) throws {
+    for former in declared.renamedFrom { try renameTable(former, to: declared) }
     if declared.renamed.isEmpty { return }
     let known = try Int64.fetchOne(
       db, sql: "SELECT id FROM \(tables.table) WHERE name = ?", arguments: [declared.name])
@@ -101,6 +117,27 @@ struct Catalogue {
         try rename(former, to: name, of: known)
       }
     }
+  }
+
+  private func renameTable(_ former: String, to declared: SyncTable) throws {
+    let name = declared.name
+    let known = Set(try String.fetchAll(db, sql: "SELECT name FROM \(tables.table)").map(\.folded))
+    // It never was here, or was renamed before.
+    guard known.contains(former.folded) else { return }
+    guard try !db.tableExists(former, in: "main") else {
+      throw SchemaError(
+        .renamedTable, table: name,
+        "“\(former)”, which it was renamed from as the schema says, is there and syncs; rename that in "
+          + "a migration, or take it out of renamedFrom")
+    }
+    guard !known.contains(name.folded) else {
+      throw SchemaError(
+        .renamedTable, table: name,
+        "“\(former)” can't become it, as another table of this name was synced before; rename it to "
+          + "what no table was called")
+    }
+    try db.execute(
+      sql: "UPDATE \(tables.table) SET name = ? WHERE name = ?", arguments: [name, former])
   }
 
   private func rename(_ former: String, to name: String, of table: Int64) throws {

@@ -15,7 +15,7 @@ public struct SchemaError: Error, Hashable, Sendable {
     public static let missingTable = Code(reason: .missingTable)
     /// Views, virtual and temporary tables cannot sync.
     public static let notATable = Code(reason: .notATable)
-    /// The schema names the table twice.
+    /// The schema names the table twice, or as what two tables were renamed from.
     public static let duplicateTable = Code(reason: .duplicateTable)
     /// Rows have no identity that every device agrees on.
     public static let noPrimaryKey = Code(reason: .noPrimaryKey)
@@ -41,9 +41,9 @@ public struct SchemaError: Error, Hashable, Sendable {
     /// Values or deletes were merged by another rule. A new column for the new one begins empty:
     /// what a migration fills into a counter, every device counts as its own.
     public static let changedRule = Code(reason: .changedRule)
-    /// A synced table is gone, and this one has its key and its columns. Every device would adopt
-    /// the rows of a table that was renamed as its own: counters would be added up, old
-    /// values written anew.
+    /// A synced table is gone, and this one has its key, its columns and rows of it, or
+    /// ``SyncTable/renamedFrom`` says what isn't so. Every device would adopt the rows of a table
+    /// that was renamed as its own: counters would be added up, old values written anew.
     public static let renamedTable = Code(reason: .renamedTable)
     /// Another replica in the same database already syncs the table, or one that it refers to by a
     /// foreign key, or one that refers to it.

@@ -34,16 +34,22 @@ public struct SyncTable: Hashable, Sendable {
   /// Keep an entry for as long as peers may be on the older schema, and for a column that was
   /// renamed twice keep both. Without an entry a renamed column is a dropped one and a new one.
   public var renamed: [String: String]
+  /// Names that migrations took from the table.
+  ///
+  /// Keep each for as long as peers may be on a schema that has it. Without them a renamed table is
+  /// refused as ``SchemaError/Code/renamedTable``.
+  public var renamedFrom: [String]
 
   public init(
     _ name: String, merge: [String: MergeRule] = [:], deletes: DeleteRule = .deleteWins,
-    local: Set<String> = [], renamed: [String: String] = [:]
+    local: Set<String> = [], renamed: [String: String] = [:], renamedFrom: [String] = []
   ) {
     self.name = name
     self.merge = merge
     self.deletes = deletes
     self.local = local
     self.renamed = renamed
+    self.renamedFrom = renamedFrom
   }
 
   /// The names that a column had before, the latest first.

@@ -48,7 +48,8 @@ struct TableInspection {
         formerNames: declared.formerNames(of: column.name))
     }
     var shape = TableShape(
-      id: -1, name: declared.name, deletes: declared.deletes, keyColumns: key.map(\.name),
+      id: -1, name: declared.name, formerNames: declared.renamedFrom, deletes: declared.deletes,
+      keyColumns: key.map(\.name),
       keyAffinities: key.map { Affinity($0.type) }, columns: synced,
       localColumns: rest.map(\.name).filter { local.contains($0.folded) }, rules: [],
       foreignKeys: try foreignKeys(

@@ -291,7 +291,7 @@ final class SnapshotLoad {
     reader = body.rest
     let found = try pass.merger(for: block)
     if found == nil,
-      transaction.sql.contains(where: { $0.shape.name.folded == block.table.folded })
+      transaction.sql.contains(where: { $0.shape.isNamed(block.table) })
     {
       throw SnapshotError(
         .schemaMismatch,

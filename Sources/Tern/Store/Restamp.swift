@@ -83,7 +83,7 @@ struct Restamp {
     var row = BodyRow()
     let (old, new) = (Stamp(time: old, author: 0), Stamp(time: new, author: 0))
     try operation.forEachBlock { block, reader in
-      let sql = transaction.sql.first { $0.shape.name.folded == block.table.folded }
+      let sql = transaction.sql.first { $0.shape.isNamed(block.table) }
       while try reader.nextRow(&row, of: block) {
         guard let sql else { continue }
         let read = try transaction.statement(sql.readState)

@@ -38,11 +38,7 @@ extension StoreTransaction {
     var reader = BodyReader(body)
     var row = BodyRow()
     while let block = try reader.nextBlock() {
-      let shape = sql.first {
-        $0.shape.name.folded == block.table.folded
-          && $0.shape.deletes.kind.rawValue == block.deletes
-          && $0.shape.keyColumns.map(\.folded) == block.keyColumns.map(\.folded)
-      }?.shape
+      let shape = sql.first { $0.shape.holdsRows(of: block) }?.shape
       let targets = shape?.mapping(of: block).targets ?? []
       while try reader.nextRow(&row, of: block) {
         guard let shape else { continue }

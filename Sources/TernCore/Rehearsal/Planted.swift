@@ -46,6 +46,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case rowLeftOut
   /// What this schema version does not have is forgotten.
   case deferredForgotten
+  /// What peers write to a table under its former name is another table's.
+  case formerNameForgotten
   /// A page of a pull has as many operations as there are.
   case pageUnlimited
   /// An operation's time is the clock's, whatever the time of the one before.
@@ -121,9 +123,9 @@ package enum Planted: String, CaseIterable, Sendable {
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
     .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
-    .rowLeftOut, .deferredForgotten, .pageUnlimited, .timeFromClockAlone, .leaseIgnored,
-    .coversUnseen, .removalClaimsUnseen, .editBeaten, .syncRetryAtOnce, .snapshotForgetsInbox,
-    .appendUnsynced, .tornTailKept, .unreadPassed,
+    .rowLeftOut, .deferredForgotten, .formerNameForgotten, .pageUnlimited,
+    .timeFromClockAlone, .leaseIgnored, .coversUnseen, .removalClaimsUnseen, .editBeaten,
+    .syncRetryAtOnce, .snapshotForgetsInbox, .appendUnsynced, .tornTailKept, .unreadPassed,
   ]
   package static let ofJobs: [Planted] =
     [

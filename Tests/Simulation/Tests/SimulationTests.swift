@@ -6,6 +6,8 @@ import TernCore
 @Suite(.serialized) struct SimulationTests {
   /// Of these failed once, each by what a comment at its mending says: 21, 60, 430, 589.
   @Test func `2000 seeds keep every invariant, and every twentieth repeats`() throws {
+    let clock = ContinuousClock()
+    let start = clock.now
     let outcomes = try SeedSweep.run(
       1...2000, until: { $0.violation != nil },
       { seed in
@@ -20,7 +22,8 @@ import TernCore
     // The worlds are not empty ones.
     #expect(operations > 10 * outcomes.count)
     let tally = Tally(outcomes.map(\.tally))
-    print("\(outcomes.count) seeds, \(operations) operations; of what seldom happens:")
+    let seconds = (clock.now - start).components.seconds
+    print("\(outcomes.count) seeds, \(operations) operations, \(seconds) s; what seldom happens:")
     print(tally.table)
     // What never happens is not tested.
     #expect(tally.missing.isEmpty)

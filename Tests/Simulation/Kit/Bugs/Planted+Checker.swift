@@ -22,7 +22,8 @@ extension Planted {
   package var checker: PlantedChecker {
     switch self {
     case .unstableTieBreak, .counterCountedTwice, .removalCoversUnseen, .textByArrival,
-      .deleteForgotten, .uniqueByArrival, .snapshotKeepsOld, .copyTakesStates, .deferredForgotten:
+      .deleteForgotten, .uniqueByArrival, .snapshotKeepsOld, .copyTakesStates, .deferredForgotten,
+      .formerNameForgotten:
       PlantedChecker("INV-01", "states of", "report different states")
     case .digestByNumber: PlantedChecker("INV-01", "report different states", "its state to differ")
     case .replaceUnnoted: PlantedChecker("INV-02", "deleted item/")

@@ -32,6 +32,7 @@ extension Planted {
     case .tokenOpensAll: "a token opens every space"
     case .rowLeftOut: "of the rows of an operation the second is not merged"
     case .deferredForgotten: "what this schema version does not have is forgotten"
+    case .formerNameForgotten: "what peers write under a table's former name is another table's"
     case .pageUnlimited: "a page of a pull has as many operations as there are"
     case .timeFromClockAlone:
       "an operation's time is the clock's, whatever the time of the one before"

@@ -71,7 +71,8 @@ struct Model {
     var row = BodyRow()
     try operation.forEachBlock { block, reader in
       while try reader.nextRow(&row, of: block) {
-        let key = "\(block.table)/\(row.key[0].value?.string ?? "")"
+        let table = SimulatedFile.firstName(of: block.table)
+        let key = "\(table)/\(row.key[0].value?.string ?? "")"
         let isDelete = row.kind == .delete
         check(row.covered, in: key, by: envelope)
         changes[key, default: []].append(

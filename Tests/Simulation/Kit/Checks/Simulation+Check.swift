@@ -111,7 +111,8 @@ extension Simulation {
     _ state: [CanonicalRow], _ tables: [String: [Row]], _ expected: [String: Model.Row]
   ) -> String? {
     let actual = state.reduce(into: [String: Model.Row]()) { rows, row in
-      rows["\(row.table)/\(row.key[0].string ?? "")"] = Model.Row(
+      let table = SimulatedFile.firstName(of: row.table)
+      rows["\(table)/\(row.key[0].string ?? "")"] = Model.Row(
         life: row.life, isShown: row.isShown, cells: row.cells.mapValues(\.value))
     }
     for key in Set(expected.keys).union(actual.keys).sorted() where expected[key] != actual[key] {
@@ -177,12 +178,13 @@ extension SimulatedDevice {
     }
   }
 
-  /// Every row of every synced table.
+  /// Every row of every synced table, by the table's name in the first release.
   fileprivate func tables() throws -> [String: [Row]] {
-    let names = file.version == 1 ? ["item", "pair"] : ["item", "pair", "tally"]
+    let names = ["item", SimulatedFile.pair(in: file.version)]
     return try database.unsafeRead { db in
-      try names.reduce(into: [:]) {
-        $0[$1] = try Row.fetchAll(db, sql: "SELECT * FROM \($1) ORDER BY id")
+      try (file.version == 1 ? names : names + ["tally"]).reduce(into: [:]) {
+        $0[SimulatedFile.firstName(of: $1)] = try Row.fetchAll(
+          db, sql: "SELECT * FROM \($1) ORDER BY id")
       }
     }
   }

@@ -136,7 +136,7 @@ struct RandomWriter {
   private mutating func writePair(_ db: Database, _ token: String) throws {
     try db.run(
       """
-      INSERT INTO pair VALUES ('left', ?1), ('right', ?1)
+      INSERT INTO \(SimulatedFile.pair(in: version)) VALUES ('left', ?1), ('right', ?1)
       ON CONFLICT DO UPDATE SET x = excluded.x
       """, arguments: [token])
     draft.wrote("pair/left", ["x": token])

@@ -295,7 +295,8 @@ final class SimulatedDevice: @unchecked Sendable {
       let isTorn = try database.unsafeRead { db in
         try db.integer(
           """
-          SELECT count(*) NOT IN (0, 2) OR max(x) IS NOT min(x) FROM pair
+          SELECT count(*) NOT IN (0, 2) OR max(x) IS NOT min(x)
+          FROM \(SimulatedFile.pair(in: file.version))
           """)
       }
       if isTorn != 0 { note("INV-06: device \(index) shows half of a transaction") }

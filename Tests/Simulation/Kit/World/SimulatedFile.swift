@@ -83,6 +83,7 @@ struct SimulatedFile {
       try db.execute(
         sql: """
           ALTER TABLE item ADD COLUMN c TEXT;
+          ALTER TABLE pair RENAME TO couple;
           CREATE TABLE tally (id TEXT NOT NULL PRIMARY KEY, m INTEGER NOT NULL DEFAULT 0)
           """)
     }
@@ -97,10 +98,16 @@ struct SimulatedFile {
           "n": .counter, "hi": .max, "lo": .min, "tags": .set, "pos": .order, "body": .text,
         ],
         deletes: script.deletes),
-      SyncTable("pair"),
+      version == 1 ? SyncTable("pair") : SyncTable("couple", renamedFrom: ["pair"]),
       SyncTable("tally", merge: ["m": .counter]),
     ]
     return SyncSchema(version: UInt32(version), tables: version == 1 ? Array(tables[..<2]) : tables)
   }
+
+  /// The name of the pair's table in a release.
+  static func pair(in version: Int) -> String { version == 1 ? "pair" : "couple" }
+
+  /// A table's name in the first release, by which the model knows its rows.
+  static func firstName(of table: String) -> String { table == "couple" ? "pair" : table }
 }
 #endif
