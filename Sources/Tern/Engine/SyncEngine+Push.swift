@@ -8,11 +8,22 @@ extension SyncEngine {
     /// Up to where the remote of that epoch is known to hold each author's operations as this
     /// replica does, and not others under the same numbers.
     var confirmed = (epoch: "", id: ReplicaID?.none, heads: VersionVector())
+    /// The remote's at the last greeting.
+    var position: UInt64 = 0
     /// What there was when the pushes in a row began.
     var stored = VersionVector()
     /// Authors of whom the remote refused something, which another replica brought: until the next
     /// greeting.
     var notCarried: [ReplicaID: RemoteError] = [:]
+
+    /// What a remote lost or put back, be it under its old epoch, may come again from another copy.
+    mutating func note(_ greeting: RemoteGreeting) {
+      if greeting.position < position || !greeting.heads.covers(confirmed.heads) {
+        confirmed.heads = VersionVector()
+      }
+      position = greeting.position
+      notCarried = [:]
+    }
   }
 
   func push() async throws -> SyncSession.Event {
@@ -63,19 +74,35 @@ extension SyncEngine {
   ) throws -> SyncSession.Event {
     var refusal = pushes.notCarried.min(by: { $0.key < $1.key })?.value
     if hasLeftSome { return .leftSome(refused: refusal, jitter: environment.jitter()) }
+    var heads = heads
+    let forks = try store.counts().forks.filter { $0.remote == remote.id }
+    for fork in forks { heads[fork.replica] = VersionVector.maximumSequence }
     let lacksTrimmed = try store.hasTrimmed(lackedBy: heads)
-    if refusal == nil, lacksTrimmed, !remote.keepsSnapshots {
-      refusal = RemoteError(
-        .snapshotsUnsupported,
-        "the remote lacks operations that this device's log no longer has, and keeps no snapshots; "
-          + "a device that has them can bring them, otherwise begin another space")
-    }
+    // It would stand for what the remote has otherwise, too.
+    let isForked =
+      !forks.isEmpty || pushes.notCarried.values.contains { $0.code == .sequenceConflict }
+    let canHaveBase = remote.keepsSnapshots && !isForked
+    if refusal == nil, lacksTrimmed, !canHaveBase { refusal = Self.noBase(forks.first) }
     guard let refusal else {
       return .hadNothingToPush(
         needsBase: lacksTrimmed, jitter: lacksTrimmed ? environment.jitter() : 0)
     }
     return .hadNothingButRefused(
-      refusal, needsBase: lacksTrimmed && remote.keepsSnapshots, jitter: environment.jitter())
+      refusal, needsBase: lacksTrimmed && canHaveBase, jitter: environment.jitter())
+  }
+
+  private static func noBase(_ fork: ReplicaFork?) -> RemoteError {
+    let lack = "the remote lacks operations that this device's log no longer has"
+    if let fork {
+      return RemoteError(
+        .sequenceConflict,
+        "\(lack), and can't be given a snapshot, since \(fork); or begin another space",
+        replica: fork.replica, sequence: fork.sequence)
+    }
+    return RemoteError(
+      .snapshotsUnsupported,
+      "\(lack), and keeps no snapshots; a device that has them can bring them, otherwise begin "
+        + "another space")
   }
 
   /// - Returns: `nil` to push again.

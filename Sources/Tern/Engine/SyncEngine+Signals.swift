@@ -148,7 +148,7 @@ extension SyncEngine {
       return RemoteError(
         .foreignOwn, error.description, replica: error.replica, sequence: error.sequence)
     }
-    if case .loadSnapshot = action, SnapshotExchange.isLasting(error) {
+    if case .loadSnapshot = action, SnapshotExchange.isUnloadable(error) {
       return RemoteError(.snapshotUnloadable, "\(error)")
     }
     let isPassing = (error as? DatabaseError)?.passes ?? false

@@ -118,31 +118,27 @@ public actor SyncEngine {
   }
 
   private func syncAlone() async throws {
+    begin()
+    var action = session.firstAction
     do {
-      try await syncToTheEnd()
+      while action != .listen {
+        try Task.checkCancellation()
+        let event = try await perform(action)
+        action = session.handle(event)
+        if case .wait = action, case .failed(let error, _) = event { throw error }
+      }
+      try trim()
+      try reportListening(leavingSome: .stopped)
+      // Only after everything else went well.
+      if let refusal = session.refusal { throw refusal.error }
     } catch is CancellationError {
       status.update { $0.phase = .stopped }
       throw CancellationError()
     } catch {
-      let failure = remoteError(error)
+      let failure = remoteError(error, of: action)
       status.update { ($0.phase, $0.lastError) = (.waiting, failure) }
       throw error
     }
-  }
-
-  private func syncToTheEnd() async throws {
-    begin()
-    var action = session.firstAction
-    while action != .listen {
-      try Task.checkCancellation()
-      let event = try await perform(action)
-      action = session.handle(event)
-      if case .wait = action, case .failed(let error, _) = event { throw error }
-    }
-    try trim()
-    try reportListening(leavingSome: .stopped)
-    // Only after everything else went well.
-    if let refusal = session.refusal { throw refusal.error }
   }
 
   /// With a session of its own.
@@ -236,12 +232,15 @@ public actor SyncEngine {
       if let now = greeting.nowMilliseconds { try correctClock(now) }
       newestMilliseconds = greeting.newestMilliseconds
       greetedMilliseconds = greeting.nowMilliseconds
-      pushes.notCarried = [:]
+      pushes.note(greeting)
+      // Another device gave it.
+      if !greeting.wantsSnapshot { status.update { $0.snapshotError = nil } }
       return .greeted(
         greeting, knownEpoch: try store.place(at: remote.id)?.epoch,
         comparison: try store.comparison(at: remote.id))
     case .resetCursor(let epoch):
       try store.resetPlace(RemotePlace(remoteID: remote.id, epoch: epoch, cursor: nil))
+      pushes.confirmed.heads = VersionVector()
       return .didReset
     case .push: return try await push()
     case .restamp(let now):

@@ -68,9 +68,14 @@ struct SnapshotExchange {
     error is WireError || (error as? SnapshotError)?.code == .incomplete
   }
 
-  /// Whether loading the same snapshot again would throw the same again.
-  static func isLasting(_ error: any Error) -> Bool {
+  /// Whether it is the snapshot that can't be loaded.
+  static func isUnloadable(_ error: any Error) -> Bool {
     error is WireError || error is SnapshotError || error is MergeError
+  }
+
+  /// Whether loading the same snapshot again would throw the same again: clocks go on.
+  static func isLasting(_ error: any Error) -> Bool {
+    isUnloadable(error) && (error as? SnapshotError)?.code != .timeAhead
   }
 
   // MARK: - To the remote

@@ -242,5 +242,34 @@ import Testing
       #expect(try c.replica.store.versionVector()[id] == 10)
     }
   }
+
+  /// The one that stays may be the shorter one.
+  @Test(arguments: [false, true])
+  func `nothing goes on top of another copy's shorter file`(_ isOwn: Bool) async throws {
+    try await Share.run { share in
+      let (c, d) = (try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] })
+      let author = isOwn ? c : d
+      for number in 1...5 {
+        try await author.execute("INSERT INTO item VALUES ('\(number)', 'x', 1)")
+        try author.replica.store.seal()
+      }
+      for phone in [author, c] { try await phone.syncOnce() }
+      let id = try author.replica.store.replicaID()
+      let log = try author.replica.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+      var envelope = log[3].envelope
+      envelope.schemaVersion += 1
+      let others = Array(log.prefix(3)) + [SyncOperation(envelope, body: [])]
+      try share.remove("\(id)-1.tern")
+      _ = try await share.remote(id).push(others)
+      // The same engine goes on, and says what it met.
+      for _ in 1...3 {
+        let error = await #expect(throws: RemoteError.self) { try await c.syncOnce() }
+        #expect(error?.code == .sequenceConflict && error?.replica == id)
+      }
+      let there = try await share.fresh().operations.filter { $0.envelope.replica == id }
+      #expect(there == others)
+      #expect(try await c.column("SELECT count(*) FROM item") == ["5"])
+    }
+  }
 }
 #endif

@@ -8,25 +8,31 @@ final class Counter: Sendable {
   @discardableResult func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }
 
-/// Counts the parts that are fetched, and may change them on their way, or refuse a push.
+/// Counts the parts that are fetched, and may change them on their way, or a greeting, or refuse a push.
 struct CountingRemote: Remote {
   let remote: any Remote
   let counter: Counter
   let change: @Sendable ([UInt8]) -> [UInt8]
   let willPush: @Sendable () throws -> Void
+  let didGreet: @Sendable (inout RemoteGreeting) -> Void
 
   init(
     _ remote: any Remote, _ counter: Counter,
     change: @escaping @Sendable ([UInt8]) -> [UInt8] = { $0 },
-    willPush: @escaping @Sendable () throws -> Void = {}
+    willPush: @escaping @Sendable () throws -> Void = {},
+    didGreet: @escaping @Sendable (inout RemoteGreeting) -> Void = { _ in }
   ) {
     (self.remote, self.counter, self.change) = (remote, counter, change)
-    self.willPush = willPush
+    (self.willPush, self.didGreet) = (willPush, didGreet)
   }
 
   var id: String { remote.id }
   var keepsSnapshots: Bool { remote.keepsSnapshots }
-  func greet() async throws -> RemoteGreeting { try await remote.greet() }
+  func greet() async throws -> RemoteGreeting {
+    var greeting = try await remote.greet()
+    didGreet(&greeting)
+    return greeting
+  }
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try willPush()
     return try await remote.push(operations)

@@ -72,6 +72,12 @@ import Testing
       let status = phone.engine.status.current
       #expect(status.phase == .upToDate && status.lastError == nil)
       #expect(status.snapshotError?.code == (code == .snapshotSuperseded ? nil : code))
+      // Another device gives it.
+      let other = try await Phone(server.port)
+      for _ in 1...2 { try await other.syncOnce() }
+      #expect(try server.service.greet(SpaceName(Server.space)).snapshot != nil)
+      try await phone.syncOnce()
+      #expect(phone.engine.status.current.snapshotError == nil)
     }
   }
 }

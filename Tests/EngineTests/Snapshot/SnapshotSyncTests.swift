@@ -216,6 +216,53 @@ private var limits: ServerLimits {
     }
   }
 
+  /// It would stand for the operations of the other copy, which who loads it would lose.
+  @Test func `INV-03: a base is not given to a server that has another copy's operations`()
+    async throws
+  {
+    let copied = ReplicaID(high: 7, low: 7)
+    let start = Int64(Date().timeIntervalSince1970 * 1000) - 100_000
+    func wrote(_ count: Int, schema: UInt32) -> [SyncOperation] {
+      (1...count).map { number in
+        let time = HybridTime(milliseconds: start + Int64(number))
+        return SyncOperation(
+          .init(
+            replica: copied, sequence: UInt64(number), time: time, schemaVersion: schema), body: [])
+      }
+    }
+    var port = 0
+    var phone: Phone!
+    try await Server.run(Server.memoryStore(seed: 3), limits: limits) { server in
+      port = server.port
+      phone = try await Phone(logRetention: .seconds(-60)) { _ in
+        [MemoryRemote(id: "other"), try Server.remote(port: port)]
+      }
+      try await write(phone, ["1", "2", "3", "4"])
+      for _ in 1...2 { try await phone.syncOnce() }
+      #expect(try phone.replica.store.counts().operations == 1)
+      // The other remote lacks these, so that the log keeps them.
+      _ = try await Server.remote(port: port).push(wrote(5, schema: 1))
+      try await phone.engines[1].syncOnce()
+      #expect(try phone.replica.store.counts().operations == 6)
+    }
+    try await Server.run(Server.memoryStore(seed: 4), port: port, limits: limits) { server in
+      let others = wrote(2, schema: 2)
+      _ = try await Server.remote(port: port).push(others)
+      try await write(phone, ["5"])
+      for _ in 1...3 {
+        let error = await #expect(throws: RemoteError.self) {
+          try await phone.engines[1].syncOnce()
+        }
+        #expect(error?.code == .sequenceConflict && error?.replica == copied)
+        let greeting = try greeting(server)
+        #expect(greeting.heads[copied] == 2 && greeting.snapshot == nil)
+      }
+      let remote = try Server.remote(port: port)
+      let page = try await remote.pull(after: nil, excluding: ReplicaID(high: 0, low: 1))
+      #expect(page.operations.filter { $0.envelope.replica == copied } == others)
+    }
+  }
+
   @Test(arguments: [CrashPoint.snapshotPartStored, .snapshotBeforeCommit])
   func `a fetch that was cut short goes on with the part behind the last`(_ point: CrashPoint)
     async throws

@@ -45,6 +45,7 @@ import Testing
         for _ in 1...3 {
           let error = await #expect(throws: SnapshotError.self) { try await old.syncOnce() }
           #expect(error?.code == .schemaMismatch)
+          #expect(old.engine.status.current.lastError?.code == .snapshotUnloadable)
         }
         #expect(counter.value == parts)
         try await Phone.run([old]) {
@@ -69,6 +70,36 @@ import Testing
       }
       for _ in 1...3 { await #expect(throws: WireError.self) { try await b.syncOnce() } }
       #expect(counter.value == 1)
+    }
+  }
+
+  @Test func `one that is ahead of all clocks is loaded once they are right, and fetched once`()
+    async throws
+  {
+    try await withServer { server, parts, path in
+      let (counter, greetings) = (Counter(), Counter())
+      let hour: Int64 = 3_600_000
+      let b = try await Phone(path: path, clockOffset: -hour) { _ in
+        let remote = try Server.remote(port: server.port)
+        return [
+          CountingRemote(
+            remote, counter,
+            didGreet: {
+              // The server's clock, too, is put right before the third.
+              guard greetings.next() <= 2 else { return }
+              $0.nowMilliseconds! -= hour
+              $0.newestMilliseconds = nil
+            })
+        ]
+      }
+      for _ in 1...2 {
+        let error = await #expect(throws: SnapshotError.self) { try await b.syncOnce() }
+        #expect(error?.code == .timeAhead)
+        #expect(b.engine.status.current.lastError?.code == .snapshotUnloadable)
+      }
+      try await b.syncOnce()
+      #expect(counter.value == parts)
+      #expect(try await b.column("SELECT count(*) FROM item") == ["5"])
     }
   }
 
