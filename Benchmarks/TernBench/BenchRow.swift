@@ -46,6 +46,8 @@ struct BenchRow {
     statement.bind(5, d)
   }
 
+  func bindKey(to statement: FastStatement) { statement.bind(1, id) }
+
   /// The key, and a number that differs from ``b``.
   func bindChange(to statement: FastStatement) {
     statement.bind(1, id)

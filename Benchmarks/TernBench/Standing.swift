@@ -9,7 +9,11 @@ struct Standing {
     case open
     case insertSealed = "insert-sealed"
     case updateSealed = "update-sealed"
+    case deleteSealed = "delete-sealed"
+    case singleWrite = "single-write"
     case mergeNew = "merge-new"
+    case mergeChanged = "merge-changed"
+    case mergeRepeated = "merge-repeated"
   }
 
   /// Makes the file, which what is measured then runs on a copy of.
@@ -35,10 +39,15 @@ struct Standing {
     case .insertSealed:
       let subject = try Subject(isSynced: true, path: path, rows: rows)
       return { try subject.insert(sealing: true) }
-    case .updateSealed:
-      var subject = try Subject(isSynced: true, path: path, rows: [])
-      subject.rows = try some(count, subject.database)
-      return { [subject] in try subject.update(sealing: true) }
+    case .singleWrite:
+      let subject = try Subject(isSynced: true, path: path, rows: rows)
+      return { try subject.insertOneByOneSealedInside() }
+    case .updateSealed, .deleteSealed:
+      let subject = try standing(count)
+      return {
+        bench == .updateSealed
+          ? try subject.update(sealing: true) : try subject.delete(sealing: true)
+      }
     case .mergeNew:
       let author = try Subject(isSynced: true, path: nil, rows: rows, replicaID: 2)
       try author.insert(sealing: true)
@@ -46,14 +55,26 @@ struct Standing {
         try Subject(isSynced: true, path: path, rows: []), try author.pages()
       )
       return { try subject.merge(pages) }
+    case .mergeChanged, .mergeRepeated:
+      let subject = try standing(count)
+      let author = try Subject(isSynced: true, path: nil, rows: subject.rows, replicaID: 2)
+      try author.insert(sealing: true)
+      let new = try author.pages()
+      try subject.merge(new)
+      if bench == .mergeRepeated { return { try subject.merge(new) } }
+      try author.update(sealing: true)
+      let changed = try author.pages(after: new.count)
+      return { try subject.merge(changed) }
     }
   }
 
-  /// Rows from all over the table.
-  private func some(_ count: Int, _ database: any DatabaseWriter) throws -> [BenchRow] {
-    try database.read { db in
+  /// With rows from all over the table.
+  private func standing(_ count: Int) throws -> Subject {
+    var subject = try Subject(isSynced: true, path: path, rows: [])
+    subject.rows = try subject.database.read { db in
       let all = try Int.fetchOne(db, sql: "SELECT max(rowid) FROM item")!
       return Array(try BenchRow.fetch(db, every: all / count).prefix(count))
     }
+    return subject
   }
 }

@@ -45,6 +45,10 @@ struct Subject {
     try write(Self.updateSQL, sealing: sealing) { $0.bindChange(to: $1) }
   }
 
+  func delete(sealing: Bool = false) throws {
+    try write("DELETE FROM item WHERE id = ?1", sealing: sealing) { $0.bindKey(to: $1) }
+  }
+
   func upsert() throws {
     try write(Self.upsertSQL, sealing: false) { $0.bindAll(to: $1) }
   }

@@ -29,10 +29,12 @@ struct JobsInC {
     let replay = try Replay(path, durability, recording.statements)
     let clock = ContinuousClock()
     let enqueueing = clock.measure {
-      replay.run(enqueued, together: size, counting: "INSERT INTO grdb_tern_job (")
+      measure { replay.run(enqueued, together: size, counting: "INSERT INTO grdb_tern_job (") }
     }
     let working = clock.measure {
-      replay.run(worked, together: concurrency, counting: "INSERT INTO grdb_tern_jobhistory")
+      measure {
+        replay.run(worked, together: concurrency, counting: "INSERT INTO grdb_tern_jobhistory")
+      }
     }
     try check(path, recorded.path)
     return (enqueueing / .seconds(1), working / .seconds(1))
