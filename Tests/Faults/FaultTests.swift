@@ -13,7 +13,7 @@ struct FaultTests {
         try Scenario.triggers(), Scenario.checkpoints, Scenario.journal, try Scenario.snapshot(),
         try Scenario.trimming(), try Scenario.copy(isTrimmed: false),
         try Scenario.copy(isTrimmed: true), try Scenario.clockAhead(), Scenario.jobs,
-        Scenario.deaths,
+        Scenario.readJobs, Scenario.deaths,
       ]
       #if Server
       scenarios += [

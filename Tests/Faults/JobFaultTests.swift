@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 import Synchronization
 import Tern
 import Testing
@@ -46,22 +47,41 @@ struct JobFaultTests {
     #expect(witness.notes == ["1 enqueued", "1 started", "2 enqueued"])
   }
 
-  @Test("a job ends for good although the app's commit behind its claim failed")
-  func failedAppCommit() async throws {
+  // MARK: - A sync that fails and forgets
+
+  /// What goes on after a commit of the app's has failed.
+  enum Meanwhile: CaseIterable {
+    case nothing
+    case secondCommit
+    case reader
+    case checkpoint
+  }
+
+  @Test(
+    "a job ends for good although the app's commit behind its claim failed",
+    arguments: Meanwhile.allCases)
+  func failedAppCommit(_ meanwhile: Meanwhile) async throws {
     let disk = try Disk()
-    let database = try DatabasePool(path: disk.path("app.sqlite"))
-    try await database.write { try $0.execute(sql: "CREATE TABLE page (id INTEGER PRIMARY KEY)") }
+    let database = try await Self.filled(disk)
     let queue = try await JobQueue.open(database)
     try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
+    let other = try DatabaseQueue(path: disk.path("app.sqlite"))
+    let reader = Mutex<DatabaseSnapshot?>(nil)
     let worker = JobWorker(queue) {
       $0.handle(Tidy.self) { _, _ in
         // Linux takes for written what a sync could not write, the claim before it too.
         disk.arm(Fault.syncForgets.armed(at: 1, seed: 0))
         await #expect(throws: DatabaseError.self) {
-          try await database.write { try $0.execute(sql: "INSERT INTO page VALUES (1)") }
+          try await database.write { try Self.fill($0, 100..<200) }
         }
         #expect(disk.wasHit)
         disk.disarm()
+        switch meanwhile {
+        case .nothing: break
+        case .secondCommit: try await database.write { try Self.fill($0, 100..<200) }
+        case .reader: try reader.withLock { $0 = try database.makeSnapshot() }
+        case .checkpoint: try await other.write { try $0.holdCheckpointLock() }
+        }
       }
     }
     try await worker.drain()
@@ -69,7 +89,102 @@ struct JobFaultTests {
     // It has lost its disk, and says so.
     try? database.close()
     let later = try DatabasePool(path: disk.path("app.sqlite"))
+    #expect(try await later.read(Self.count) == (meanwhile == .secondCommit ? 200 : 100))
     let queueLater = try await JobQueue.open(later)
     #expect(try await later.read { try queueLater.records(in: $0) }.map(\.state) == [.done])
+  }
+
+  @Test(
+    "power that goes once a commit was forgotten damages nothing, whoever reads",
+    arguments: [Fault.powerLoss, .powerLossInWrite], [false, true])
+  func powerLossAfterFailure(_ fault: Fault, isReadBefore: Bool) async throws {
+    var number = 1
+    while try await lose(fault, at: number, isReadBefore: isReadBefore) { number += 1 }
+    #expect(number > 10)
+  }
+
+  /// - Parameter isReadBefore: whether the reader's snapshot is older than the first commit that
+  ///   succeeds.
+  /// - Returns: whether the fault hit anything.
+  private func lose(_ fault: Fault, at number: Int, isReadBefore: Bool) async throws -> Bool {
+    let disk = try Disk()
+    let database = try await Self.filled(disk)
+    let queue = try await JobQueue.open(database)
+    try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
+    let isForgetting = Mutex(true)
+    let worker = JobWorker(queue) {
+      $0.handle(Tidy.self) { _, context in
+        let isFirst = isForgetting.withLock { isForgetting in
+          defer { isForgetting = false }
+          return isForgetting
+        }
+        if isFirst { disk.arm(Fault.syncForgets.armed(at: 1, seed: 0)) }
+        try await context.step("fill", {}) { try Self.fill($0, 200..<300) }
+      }
+    }
+    await #expect(throws: DatabaseError.self) { try await worker.drain() }
+    #expect(disk.wasHit)
+    disk.disarm()
+    var acknowledged = 100
+    do {
+      disk.arm(fault.armed(at: number, seed: UInt64(number)))
+      let early = isReadBefore ? try database.makeSnapshot() : nil
+      try await database.write { try Self.fill($0, 100..<200) }
+      acknowledged = 200
+      let late = try database.makeSnapshot()
+      try await worker.drain()
+      acknowledged = 300
+      try await database.write { try Self.fill($0, 300..<400) }
+      acknowledged = 400
+      withExtendedLifetime((early, late)) {}
+    } catch is DatabaseError where disk.isCrashed {}
+    let wasHit = disk.wasHit
+    try disk.cyclePower(keeping: fault.kept ?? .none, seed: UInt64(number))
+    // It has lost its disk, and says so.
+    try? database.close()
+    let later = try DatabaseQueue(path: disk.path("app.sqlite"))
+    try await later.read { [acknowledged] db in
+      let check = try String.fetchAll(db, sql: "PRAGMA integrity_check(3)")
+      #expect(check == ["ok"], "at \(number)")
+      let count = try Self.count(db)
+      #expect(count >= acknowledged && count % 100 == 0, "at \(number)")
+    }
+    return wasHit
+  }
+
+  /// A database with a hundred rows.
+  private static func filled(_ disk: Disk) async throws -> DatabasePool {
+    let database = try DatabasePool(path: disk.path("app.sqlite"))
+    try await database.write { db in
+      try db.execute(sql: "CREATE TABLE page (id INTEGER PRIMARY KEY, name TEXT)")
+      try db.execute(sql: "CREATE INDEX page_name ON page (name)")
+      try fill(db, 0..<100)
+    }
+    return database
+  }
+
+  /// Rows that lie all over the index.
+  private static func fill(_ db: Database, _ ids: Range<Int>) throws {
+    for id in ids {
+      try db.execute(
+        sql: "INSERT INTO page VALUES (?, ?)",
+        arguments: [id, "\(id * 7919 % 1000)" + String(repeating: " page", count: 40)])
+    }
+  }
+
+  private static func count(_ db: Database) throws -> Int {
+    try Int.fetchOne(db, sql: "SELECT count(*) FROM page") ?? 0
+  }
+}
+
+extension Database {
+  /// Holds what a connection does that checkpoints, until it is closed.
+  fileprivate func holdCheckpointLock() throws {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    let code = sqlite3_file_control(sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+    try #require(code == SQLITE_OK)
+    let pointer = try #require(file)
+    let (slot, flags) = (Int32(1), SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE)
+    #expect(pointer.pointee.pMethods.pointee.xShmLock(pointer, slot, 1, flags) == SQLITE_OK)
   }
 }

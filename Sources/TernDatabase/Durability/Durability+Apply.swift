@@ -40,7 +40,7 @@ extension Durability {
     try set("fullfsync", to: self == .powerLoss ? 1 : 0, in: db)
     try set("checkpoint_fullfsync", to: 1, in: db)
     if self == .powerLoss {
-      if journal == "wal" { _ = try Self.moveLog(db) }
+      if journal == "wal" { try Self.moveLog(db) }
       PowerLossPromises.give(for: db)
     }
   }
@@ -48,13 +48,10 @@ extension Durability {
   /// Commits made before are in the log without a sync; opening a `DatabasePool` makes some. A sync
   /// that fails can leave them there for good, as what the system takes for written, and without
   /// them power loss would end the log before all later commits. In the file itself they are safe.
-  /// Where a reader or another checkpoint is in the way, that remains possible.
-  ///
-  /// - Returns: whether all that was committed is in the file now.
-  package static func moveLog(_ db: Database) throws -> Bool {
-    let row = try Row.fetchOne(db, sql: "PRAGMA main.wal_checkpoint(PASSIVE)")
-    guard let row, let pages: Int = row[1], let moved: Int = row[2] else { return false }
-    return moved == pages
+  /// Where a reader or another checkpoint is in the way, that remains possible. No log that a sync
+  /// has failed for already is mended so: see ``rewriteLog(_:)``.
+  private static func moveLog(_ db: Database) throws {
+    _ = try Row.fetchOne(db, sql: "PRAGMA main.wal_checkpoint(PASSIVE)")
   }
 
   /// A transaction on the writing connection of which no more is promised than that it survives the

@@ -7,50 +7,73 @@ import TernDatabase
 ///
 /// A sync that fails can leave the system taking for written what it did not write. All later
 /// commits then stand in the log behind something that is not there, however well they are synced,
-/// and losing power would end the log before them. In the file itself they are safe: the worker's
-/// next transaction moves them there first. What the app commits before that is not.
+/// and losing power would end the log before them. So the next commit of this connection, be it the
+/// app's, writes the log once more before its own part of it.
+///
+/// It hears of no sync that fails in a checkpoint, whose error SQLite tells to nobody where it
+/// makes that by itself, nor of one that fails in another process. And what moves a log that is
+/// not whole into the file before that next commit, another's checkpoint or the end of
+/// the last connection, it does not prevent.
 final class UnsyncedLog: TransactionObserver, Sendable {
-  private enum Log {
-    case synced
-    /// Since the last time that something was moved, commits were made without a sync.
-    case unsynced
-    /// And a transaction has failed after them.
-    case doubtful
+  private struct State {
+    var log = Log.synced
+    /// Of a COMMIT that fails GRDB tells nobody the end.
+    var isCommitting = false
+    /// The one that commits, `nil` before the first commit without a sync.
+    var connection: Connection?
 
-    mutating func noteFailure() { if self == .unsynced { self = .doubtful } }
+    /// What a transaction has synced before it comes to its commit is a log that begins anew, before
+    /// which there is nothing to lose.
+    mutating func noteEnd(failed: Bool) {
+      if failed, isCommitting, log == .unsynced { log = .doubtful }
+      isCommitting = false
+    }
   }
 
-  /// Of a COMMIT that fails GRDB tells nobody the end.
-  private let state = Mutex((log: Log.synced, isCommitting: false))
+  private enum Log {
+    case synced
+    /// Since the log was written last as a whole, commits were made without a sync.
+    case unsynced
+    /// And a commit has failed after them.
+    case doubtful
+  }
 
-  func noteUnsynced() { state.withLock { if $0.log == .synced { $0.log = .unsynced } } }
+  /// Unchecked, since only what that connection itself calls uses it.
+  private struct Connection: @unchecked Sendable {
+    let pointer: OpaquePointer
+  }
 
-  func noteFailure() { state.withLock { $0.log.noteFailure() } }
+  private let state = Mutex(State())
 
-  /// Moves what is doubtful into the file; outside of transactions.
-  ///
-  /// - Throws: `DatabaseError`; what is doubtful is so until this succeeds, which a
-  ///   reader can prevent.
-  func mend(_ db: Database) throws {
-    let isDoubtful = state.withLock { state in
-      if state.isCommitting { state.log.noteFailure() }
-      state.isCommitting = false
-      return state.log == .doubtful
+  /// After a commit on the writing connection.
+  func noteUnsynced(_ db: Database) {
+    let connection = db.sqliteConnection.map(Connection.init)
+    state.withLock { state in
+      state.connection = connection
+      if state.log == .synced { state.log = .unsynced }
     }
-    guard isDoubtful, try Durability.moveLog(db) else { return }
-    state.withLock { $0.log = .synced }
   }
 
   func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
   func databaseDidChange(with event: DatabaseEvent) {}
-  func databaseWillCommit() { state.withLock { $0.isCommitting = true } }
-  func databaseDidCommit(_ db: Database) { state.withLock { $0.isCommitting = false } }
 
-  /// Also of a transaction that the app took back: nobody says why it ended.
-  func databaseDidRollback(_ db: Database) {
-    state.withLock {
-      $0.isCommitting = false
-      $0.log.noteFailure()
+  /// Before the commit adds to the log.
+  ///
+  /// - Throws: `DatabaseError`, which takes the transaction back: behind a log that
+  ///   is not whole it would not last.
+  func databaseWillCommit() throws {
+    let doubtful = state.withLock { state in
+      state.noteEnd(failed: true)
+      state.isCommitting = true
+      return state.log == .doubtful ? state.connection : nil
     }
+    // A transaction that writes nothing has no lock, and nothing to lose.
+    guard let doubtful, try Durability.rewriteLog(doubtful.pointer) else { return }
+    state.withLock { $0.log = .synced }
   }
+
+  func databaseDidCommit(_ db: Database) { state.withLock { $0.noteEnd(failed: false) } }
+
+  /// Of one that comes to its commit, an observer of the app's may have said no, or SQLite.
+  func databaseDidRollback(_ db: Database) { state.withLock { $0.noteEnd(failed: true) } }
 }

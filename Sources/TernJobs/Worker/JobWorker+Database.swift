@@ -105,14 +105,12 @@ extension JobQueue {
       return result
     }
     do {
-      try unsynced.mend(db)
       if isDurable { return try Durability.transact(db, written) }
       let changes = db.totalChangesCount
       let result = try durability.transactUnsynced(db, written)
-      if durability == .powerLoss, db.totalChangesCount != changes { unsynced.noteUnsynced() }
+      if durability == .powerLoss, db.totalChangesCount != changes { unsynced.noteUnsynced(db) }
       return result
     } catch {
-      unsynced.noteFailure()
       // Of a commit that failed too, and before anybody else has the connection.
       events?.drop(db)
       let error = error

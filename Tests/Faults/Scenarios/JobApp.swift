@@ -27,18 +27,29 @@ final class JobApp: Program {
 
   private let disk: Disk
   private let concurrency: Int
+  /// What somebody reads, from when a handler begins to the end of the program; `nil` where nobody does.
+  private let readers: Readers?
   /// Called as a handler begins.
   private let begins: @Sendable () throws -> Void
   private let executor = SeededExecutor(seed: 1)
   private var database: DatabasePool?
   private var opened: JobQueue?
 
-  required convenience init(_ disk: Disk) { self.init(disk, concurrency: 1) }
+  required convenience init(_ disk: Disk) { self.init(disk, isRead: false) }
 
   init(
-    _ disk: Disk, concurrency: Int, begins: @escaping @Sendable () throws -> Void = {}
+    _ disk: Disk, concurrency: Int = 1, isRead: Bool = false,
+    begins: @escaping @Sendable () throws -> Void = {}
   ) {
     (self.disk, self.concurrency, self.begins) = (disk, concurrency, begins)
+    readers = isRead ? Readers() : nil
+  }
+
+  private final class Readers: Sendable {
+    private let open = Mutex<[DatabaseSnapshot]>([])
+
+    func add(_ reader: DatabaseSnapshot) { open.withLock { $0.append(reader) } }
+    func close() { open.withLock { $0 = [] } }
   }
 
   var queue: JobQueue {
@@ -80,6 +91,7 @@ final class JobApp: Program {
 
   func abandon() {
     opened = nil
+    readers?.close()
     // On a disk that no longer answers, closing says so.
     try? database?.close()
     database = nil
@@ -94,7 +106,11 @@ final class JobApp: Program {
 
   /// Works until nothing can run.
   func work() throws {
-    let (queue, begins) = (try queue, begins)
+    let (queue, database, readers) = (try queue, self.database, self.readers)
+    let begins = { @Sendable [begins] in
+      try begins()
+      if let database, let readers { try readers.add(database.makeSnapshot()) }
+    }
     let worker = JobWorker(queue, concurrency: concurrency, path: UnknownPathSource()) {
       $0.handle(Scan.self) { _, context in
         try begins()

@@ -43,6 +43,11 @@ extension Scenario<JobApp> {
       }
     })
 
+  /// The same while somebody reads what was there as each job began: the log is not begun anew.
+  static let readJobs = Scenario(
+    name: "jobs-with-readers", prepare: jobs.prepare, makeSubject: { JobApp($0, isRead: true) },
+    steps: jobs.steps, counting: jobs.counting, holds: jobs.holds, check: jobs.check)
+
   /// The next opening after several processes have died: what they ran is free again, or parked after
   /// too many deaths, and each death is counted once however often the opening is cut short.
   static let deaths = Scenario(
