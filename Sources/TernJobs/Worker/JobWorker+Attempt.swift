@@ -146,12 +146,15 @@ extension JobWorker {
   }
 
   /// Stores one end in a transaction of its own, also when the worker was told to end: then as long
-  /// as ``transactionWaiting(_:)`` waits.
+  /// as ``transactionWaiting(_:)`` waits, once for all of them.
   ///
   /// - Parameter refusal: what the app has said to it before.
   func finish(_ end: EndedAttempt, refusal: OfApp? = nil) async {
     do {
       try await stored([try await storePersistently(end, refusal)])
+    } catch is CancellationError where Task.isCancelled {
+      // This one alone could not be stored before the worker is to have ended.
+      leave([end])
     } catch {
       ofRun.failure = ofRun.failure ?? error
       leave([end])
@@ -188,10 +191,14 @@ extension JobWorker {
   private func transactionToTheEnd(_ body: (JobRows) throws -> Void) async throws {
     do {
       try await transaction(body)
-    } catch let cancellation as CancellationError where ofRun.failure == nil {
+    } catch let cancellation as CancellationError
+      where ofRun.failure == nil && !ofRun.hasWaitedToTheEnd
+    {
       do {
         try transactionWaiting(body)
       } catch let error as DatabaseError where error.passes {
+        // Each end behind this one is tried once, without such a wait.
+        ofRun.hasWaitedToTheEnd = true
         throw cancellation
       }
     }

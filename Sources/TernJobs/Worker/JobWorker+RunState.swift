@@ -13,6 +13,8 @@ extension JobWorker {
     var refused: [JobID: any Error] = [:]
     /// What the database refused; nothing further is written then.
     var failure: (any Error)?
+    /// Whether the database was waited for in vain after the worker was told to end.
+    var hasWaitedToTheEnd = false
     /// The transfers that this run handed over and has no answer to, and the network at that time.
     var handedOver: [String: NetworkPath] = [:]
     /// Those of them that are being handed over, and whether the system is to forget

@@ -145,6 +145,37 @@ import Testing
       #expect(try rig.record(queue, ids[0]).state == .done)
     }
   }
+
+  @Test func `an end that the app refuses keeps no other from being stored as the worker stops`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let ids = try ["bad", "good"].map { try rig.enqueue(queue, Tidy(name: $0)) }
+      try rig.write { db in
+        try db.execute(
+          sql: """
+            CREATE TRIGGER refusal BEFORE UPDATE OF state ON grdb_tern_job
+            WHEN OLD.id = \(ids[0]) AND OLD.state = \(JobState.running.rawValue)
+            BEGIN SELECT raise(ABORT, 'it is not to end'); END
+            """)
+      }
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { job, _ in
+          if job.name == "bad" { throw Failure(.failed) }
+          do {
+            try await rig.sleep(100)
+          } catch {
+            // Its end comes after the other one's has been given up.
+            for _ in 1...100 { await Task.yield() }
+            throw error
+          }
+        }
+      }
+      try rig.live(worker, until: 5)
+      #expect(try ids.map { try rig.record(queue, $0).state } == [.running, .waiting])
+    }
+  }
 }
 
 /// An app's observer that refuses commits.

@@ -1,7 +1,9 @@
 import Foundation
 import GRDB
+import Synchronization
 import Tern
 import TernTesting
+import TestProcesses
 import Testing
 
 /// What becomes of a job whose handler is cancelled, by its worker's end or by itself.
@@ -98,6 +100,38 @@ import Testing
       // The app's connection waits for nobody, as it wants to have it.
       #expect(
         try rig.database.write { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") } == 0)
+    }
+  }
+
+  @Test func `a database that somebody keeps to the end is waited for once, whatever runs`()
+    throws
+  {
+    try withTemporaryFolder { folder in
+      // How often a transaction finds it so.
+      let tries = Mutex(0)
+      var configuration = Configuration()
+      configuration.busyMode = .callback { count in
+        if count == 0 { tries.withLock { $0 += 1 } }
+        return false
+      }
+      let database = try DatabaseQueue(path: "\(folder)/app.sqlite", configuration: configuration)
+      let rig = try Rig(seed: 1, database: database, folder: folder)
+      let queue = try rig.open()
+      let ids = try ["a", "b", "c"].map { try rig.enqueue(queue, Tidy(name: $0)) }
+      let other = try DatabaseQueue.leavingTransactionsOpen(database.path)
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, _ in try await rig.sleep(100) }
+      }
+      try rig.live(
+        worker, until: 5,
+        while: {
+          try await rig.sleep(4)
+          try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        })
+      // Each is tried, and one of them waits.
+      #expect(tries.withLock { $0 } == 4)
+      try other.inDatabase { try $0.execute(sql: "ROLLBACK") }
+      #expect(try ids.map { try rig.record(queue, $0).state } == [.running, .running, .running])
     }
   }
 
