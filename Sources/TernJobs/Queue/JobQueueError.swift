@@ -29,7 +29,7 @@ public struct JobQueueError: Error, Sendable {
     public static let invalidName = Code(reason: .invalidName)
     /// ``JobLimits/jobs`` that have not ended are there already, or with ``JobLimits/followUps``
     /// for what a running job's commit enqueues. A job that fails of it waits until others have
-    /// ended, at no cost in attempts.
+    /// ended, at no cost in attempts; one whose commit would not fit even then fails for good.
     public static let tooManyJobs = Code(reason: .tooManyJobs)
     /// Over ``JobLimits/fileBytes``.
     public static let fileTooLarge = Code(reason: .fileTooLarge)
@@ -63,7 +63,7 @@ public struct JobQueueError: Error, Sendable {
   /// What happened to what, and the way out.
   public let message: String
   public let underlyingError: (any Error)?
-  /// Of `.tooManyJobs`.
+  /// Of `.tooManyJobs`; `nil` where nobody's end would make enough room.
   var full: Full?
 
   /// How many jobs of which queue had not ended.
@@ -82,7 +82,23 @@ public struct JobQueueError: Error, Sendable {
   }
 }
 
+extension JobLimits {
+  /// How many jobs may be there that have not ended, with what a running job's commit enqueues.
+  var jobsAndFollowUps: Int {
+    // No limit may be the greatest number.
+    jobs + min(followUps, Int.max - jobs)
+  }
+}
+
 extension JobQueueError {
+  static func neverFits(in limits: JobLimits, of job: JobID) -> JobQueueError {
+    JobQueueError(
+      .tooManyJobs,
+      "job \(job) enqueues so many in one commit that there would be more than "
+        + "\(limits.jobsAndFollowUps) jobs that have not ended, even if all others had; enqueue "
+        + "fewer at once")
+  }
+
   static func duplicateStep(_ name: String, of job: JobID) -> JobQueueError {
     JobQueueError(
       .duplicateStep, "job \(job) does two steps “\(name)” at once; give each its own name")
@@ -106,7 +122,7 @@ extension JobQueueError: AdvisingError {
     switch code.reason {
     case .diskFull, .fileFailed: .failed
     // Room comes as others end, be it after hours: in its own queue a job waits for that.
-    case .tooManyJobs: .unreachable
+    case .tooManyJobs: full == nil ? .permanent : .unreachable
     default: .permanent
     }
   }

@@ -99,9 +99,7 @@ struct JobRows {
 
   private func addUnfinished() throws {
     let isFollowUp = AttemptCommit.database == ObjectIdentifier(db)
-    // No limit may be the greatest number.
-    let reserve = isFollowUp ? min(limits.followUps, Int.max - limits.jobs) : 0
-    let limit = limits.jobs + reserve
+    let limit = isFollowUp ? limits.jobsAndFollowUps : limits.jobs
     let statement = try FastStatement(db, Self.addition)
     statement.bindAll(Planted.isActive(.limitIgnored) ? Int.max : limit)
     if try !statement.runCounting() {

@@ -120,6 +120,8 @@ extension JobWorker {
       guard var refusal = error.error as? JobQueueError, refusal.full?.queue == claim.queue else {
         throw error.error
       }
+      // With nobody there but the job itself there will never be more room.
+      if unfinished <= 1 { throw JobQueueError.neverFits(in: queue.limits, of: claim.id) }
       refusal.full = .init(queue: claim.queue, count: unfinished, isBefore: true)
       throw refusal
     } catch let error as JobQueueError {

@@ -196,6 +196,22 @@ import Testing
     }
   }
 
+  @Test func `a job that wants more in one commit than the queue can hold fails, and says so`()
+    throws
+  {
+    try Rig.run { rig in
+      let queue = try full(rig, 3)
+      let id = try rig.enqueue(queue, Scan(shelf: ""))
+      _ = try rig.enqueue(queue, Tidy(name: "20"))
+      try rig.drain(worker(rig, queue, following: 3), waiting: .seconds(3600))
+      // Once beside another, and once alone.
+      #expect(rig.notes() == ["0 asks, attempt 1", "20 asks, attempt 1"])
+      let record = try rig.record(queue, id)
+      #expect(record.state == .failed && record.unreached == 0)
+      #expect(record.reason?.contains("more than 3 jobs") == true)
+    }
+  }
+
   @Test func `what another queue refuses is no matter of this one's room`() throws {
     try Rig.run { rig in
       let queue = try full(rig, 10)

@@ -196,7 +196,7 @@ import Testing
     let harness = JobHarness()
     let database = try DatabaseQueue()
     var limits = JobLimits()
-    (limits.jobs, limits.followUps) = (1, 0)
+    (limits.jobs, limits.followUps) = (2, 0)
     let jobs = try await JobQueue.open(
       database, limits: limits, environment: harness.environment)
     harness.start(jobs) {
@@ -207,10 +207,14 @@ import Testing
         }
       }
     }
-    _ = try await database.write { try jobs.enqueue(Tidy(name: "a"), in: $0) }
+    try await database.write { db in
+      _ = try jobs.enqueue(Tidy(name: "a"), in: db)
+      // Nobody has a handler for it: it is parked, and has not ended.
+      _ = try jobs.enqueue(Scan(shelf: "1"), in: db)
+    }
     let waits = try harness.settle()
     #expect(waits.map { $0.description.contains("job 1 (tidy) waits for room") } == [true])
-    #expect(waits.first?.failure?.contains("holds 1 jobs") == true)
+    #expect(waits.first?.failure?.contains("holds 2 jobs") == true)
     #expect(harness.clock.now.offset == .zero)
     #expect(failure { try harness.drain() }?.code == .stillWaiting)
   }
