@@ -65,6 +65,7 @@ extension JobQueue {
     let (records, gates, handedOver) = try database.read { db in
       (try self.records(in: db), try self.gates(in: db), try self.handedOver(in: db))
     }
+    let now = environment.now.date
     return records.filter { $0.state == .waiting || $0.state == .running }.map { record in
       let gate = gates.first { $0.service == record.service }
       let reason: JobWait.Reason =
@@ -78,7 +79,7 @@ extension JobQueue {
           .requirement(record.requirement)
         } else if record.unreached > 0, !network.hasRoute {
           .network
-        } else if awaitsRoom(record.id), record.unreached == 0 {
+        } else if awaitsRoom(record.id), record.unreached == 0 || record.readyAt <= now {
           .room
         } else if let gate, gate.reopensAt > record.readyAt {
           .gate(gate.service, gate.reopensAt)

@@ -212,6 +212,37 @@ import Testing
     }
   }
 
+  @Test func `a job that is held for room after its wait is said to wait for room`() throws {
+    try Rig.run { rig in
+      let queue = try full(rig, 3)
+      let id = try rig.enqueue(queue, Scan(shelf: ""))
+      try rig.write { try queue.pause(Patient.kind, in: $0) }
+      let other = try rig.enqueue(queue, Patient())
+      let worker = JobWorker(queue, path: rig.path) {
+        $0.handle(Scan.self) { _, _ in
+          rig.note("asks")
+          try rig.write { db in
+            for name in ["a", "b"] { try queue.enqueue(Tidy(name: name), in: db) }
+          }
+        }
+        $0.handle(Patient.self) { _, _ in }
+        $0.handle(Tidy.self) { _, _ in }
+      }
+      try rig.live(worker, until: 10) {
+        try await rig.sleep(0.5)
+        let wait = try #require(queue.waits(rig.path.path).first { $0.job == id })
+        #expect(wait.endsWithTime)
+        // Now there is as little as it found.
+        let third = try rig.enqueue(queue, Patient())
+        try await rig.sleep(5)
+        let waits = try queue.waits(rig.path.path).map { ($0.job, $0.reason) }
+        #expect(
+          Dictionary(uniqueKeysWithValues: waits) == [id: .room, other: .pause, third: .pause])
+      }
+      #expect(rig.notes() == ["0 asks"])
+    }
+  }
+
   @Test func `what another queue refuses is no matter of this one's room`() throws {
     try Rig.run { rig in
       let queue = try full(rig, 10)
