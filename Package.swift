@@ -104,7 +104,8 @@ let package = Package(
       exclude: ["Fixtures"],
       swiftSettings: testing),
     .target(
-      name: "FuzzKit", dependencies: ["Tern", .product(name: "GRDB", package: "GRDB.swift")],
+      name: "FuzzKit",
+      dependencies: ["Tern", "TernTesting", .product(name: "GRDB", package: "GRDB.swift")],
       path: "Tests/Fuzz/Kit", swiftSettings: strict),
     .testTarget(name: "FuzzCorpusTests", dependencies: ["FuzzKit"], swiftSettings: testing),
     .executableTarget(

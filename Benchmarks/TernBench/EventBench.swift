@@ -44,13 +44,30 @@ struct EventBench {
     self.init(bytes, readsIDs: stream == .storedPositions)
   }
 
-  /// So many events of one line of data each, and so many lines more in each that bring nothing new.
+  /// So many events, and in each so many lines more, of ten kinds in turn and no two the same.
   init(events: Int, lines: Int) {
-    let more = String(
-      repeating:
-        "event: a-name-of-more-than-15-bytes\nid: 1700000000000-progress\nretry: 5000\nother: x\n",
-      count: lines / 4)
-    self.init(Array(String(repeating: more + "data: x\n\n", count: events).utf8))
+    var bytes: [UInt8] = []
+    for event in 0..<events {
+      for line in 0..<lines { bytes += Self.line(line % 10, event * lines + line).utf8 }
+      bytes += "data: x\n\n".utf8
+    }
+    self.init(bytes)
+  }
+
+  private static func line(_ kind: Int, _ number: Int) -> String {
+    switch kind {
+    case 0: "event: n\(number)\n"
+    case 1: "event: a-name-of-more-than-15-bytes-\(number)\n"
+    case 2: "id: \(number)\n"
+    case 3: "id: 1700000000000-progress-\(number)\n"
+    case 4: "retry: \(number)\n"
+    case 5: ": still here after \(number)\n"
+    case 6: "data: {\"title\":\"Émile \(number)\"}\n"
+    case 7: "other: \(number)\n"
+    // As other servers write it, without the space.
+    case 8: "data:\(number)\n"
+    default: "event:position-\(number)\n"
+    }
   }
 
   private init(_ bytes: [UInt8], readsIDs: Bool = false) {

@@ -15,7 +15,7 @@ enum Main {
            tern-bench stand FILE ROWS                   makes a file with so many rows
            tern-bench among FILE CASE ROWS              runs one case on such a file, once
            tern-bench events STREAM BYTES parse|lines   an event stream, or its line ends alone
-           tern-bench event-lines EVENTS LINES          events with so many lines more in each
+           tern-bench event-lines EVENTS LINES parse|lines  events with so many lines more in each
            tern-bench jobs FOLDER tern|c JOBS TOGETHER AT-ONCE normal|full
                                                seconds to enqueue, claim and complete
            tern-bench job-latency FOLDER JOBS   milliseconds from enqueueing to the start
@@ -74,10 +74,10 @@ enum Main {
       let bench = EventBench(stream, byteCount: bytes)
       print(bench.byteCount)
       measure { if arguments[3] == "parse" { try bench.parse() } else { bench.findLineEnds() } }
-    case "event-lines" where arguments.count == 3:
+    case "event-lines" where arguments.count == 4:
       guard let events = Int(arguments[1]), let lines = Int(arguments[2]) else { return fail() }
       let bench = EventBench(events: events, lines: lines)
-      measure { try bench.parse() }
+      measure { if arguments[3] == "parse" { try bench.parse() } else { bench.findLineEnds() } }
     case "snapshot" where arguments.count == 4:
       guard let rows = Int(arguments[2]), let step = Snapshots.Step(rawValue: arguments[3]) else {
         return fail()

@@ -18,7 +18,10 @@ let package = Package(
   dependencies: [.package(name: "tern", path: "../..")],
   targets: [
     .target(
-      name: "FuzzTargets", dependencies: [.product(name: "Tern", package: "tern")], path: "Kit",
+      name: "FuzzTargets",
+      dependencies: [
+        .product(name: "Tern", package: "tern"), .product(name: "TernTesting", package: "tern"),
+      ], path: "Kit",
       packageAccess: false,
       swiftSettings: [
         .enableUpcomingFeature("ExistentialAny"), .unsafeFlags(["-package-name", name]),

@@ -24,7 +24,8 @@ public struct JobLimits: Hashable, Sendable {
   public var keptDone = 100
   /// How long those are kept at most; looked at when a job ends. By default for ever.
   public var keptFor: Duration?
-  /// Of those that failed, counted or not: the newest are kept.
+  /// Of those that failed: the newest that counted are kept, and where these leave room the newest
+  /// of the others.
   public var failedAttemptsPerJob = 50
   /// How many processes in a row may die of a job before it is parked.
   public var deaths = 5

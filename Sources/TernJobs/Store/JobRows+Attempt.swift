@@ -159,7 +159,10 @@ extension JobRows {
     let names = end.entrusted.sorted().map { "“\($0)”" }.joined(separator: ", ")
     let waits = ready == nil || names.isEmpty ? nil : "what it handed over goes on: \(names)"
     try store(life, of: claim.id, since: now, ready: ready, reason: end.reason ?? waits)
-    if let reason = end.reason { try note(reason, start: claim.start, of: claim.id, at: now) }
+    if let reason = end.reason {
+      let counts = life.failures > found.failures || life.state != .waiting
+      try note(reason, start: claim.start, of: claim.id, counts: counts, at: now)
+    }
     return nil
   }
 }

@@ -150,7 +150,7 @@ extension JobRows {
     } catch let unusable as Unusable {
       _ = life.handle(.unusable)
       try store(life, of: head.job, since: now, reason: unusable.reason)
-      try note(unusable.reason, start: starts, of: head.job, at: now)
+      try note(unusable.reason, start: starts, of: head.job, counts: true, at: now)
       try observe(
         .parked(unusable.cause, reason: unusable.reason, ran: nil), of: head.job, head.service)
       return nil

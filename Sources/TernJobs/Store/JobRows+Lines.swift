@@ -17,8 +17,13 @@ extension JobRows {
     var statement = try FastStatement(db, Self.foremost)
     while let head = try statement.first({ head(statement) }) {
       lines.append(JobLine(first: head))
-      statement = try FastStatement(db, Self.further)
-      statement.bindAll(head.service ?? "", head.lane.kind, head.lane.name, head.needs)
+      if head.mayReadOtherwise {
+        statement = try FastStatement(db, Self.furtherThanRow)
+        statement.bindAll(head.job.rawValue)
+      } else {
+        statement = try FastStatement(db, Self.further)
+        statement.bindAll(head.service ?? "", head.lane.kind, head.lane.name, head.needs)
+      }
     }
     return lines
   }
@@ -61,13 +66,23 @@ extension JobRows {
   private static let order =
     "ORDER BY service, kind, lane, needs, priority DESC, ready_ms, id LIMIT 1"
   private static let foremost = "\(columns) WHERE \(JobTables.isDue) \(order)"
+  private static let further = further(than: ["?1", "?2", "?3", "?4"])
+  private static let furtherThanRow = further(
+    than: ["service", "kind", "lane", "needs"].map {
+      "(SELECT \($0) FROM \(JobTables.job) WHERE id = ?1)"
+    })
+
   // Of a comparison of rows SQLite takes the index for “not less”, and looks at each that is equal.
-  private static let further =
-    [
-      "service = ?1 AND kind = ?2 AND lane = ?3 AND needs > ?4",
-      "service = ?1 AND kind = ?2 AND lane > ?3", "service = ?1 AND kind > ?2", "service > ?1",
+  private static func further(than line: [String]) -> String {
+    let (service, kind, lane, needs) = (line[0], line[1], line[2], line[3])
+    return [
+      "service = \(service) AND kind = \(kind) AND lane = \(lane) AND needs > \(needs)",
+      "service = \(service) AND kind = \(kind) AND lane > \(lane)",
+      "service = \(service) AND kind > \(kind)", "service > \(service)",
     ].map { "SELECT * FROM (\(columns) WHERE \(JobTables.isDue) AND \($0) \(order))" }
-    .joined(separator: " UNION ALL ") + " LIMIT 1"
+      .joined(separator: " UNION ALL ") + " LIMIT 1"
+  }
+
   private static let following = """
     \(columns) WHERE \(JobTables.isDue) AND service = ? AND kind = ? AND lane = ?
       AND needs = ?
@@ -80,5 +95,15 @@ extension JobRows {
       job: JobID(rawValue: row.int64(6)), lane: JobLane(kind: row.text(1), name: row.text(2)),
       service: service.isEmpty ? nil : service, needs: row.text(3), priority: row.int(4),
       ready: WallTime(milliseconds: row.int64(5)))
+  }
+}
+
+extension ClaimChoice.Head {
+  /// Whether its texts can be others than its row's: of a database that was damaged, what is no
+  /// UTF-8 reads as U+FFFD, behind which the same row may come again.
+  fileprivate var mayReadOtherwise: Bool {
+    func isRepaired(_ text: String) -> Bool { text.unicodeScalars.contains("\u{FFFD}") }
+    return isRepaired(service ?? "") || isRepaired(lane.kind) || isRepaired(lane.name)
+      || isRepaired(needs)
   }
 }

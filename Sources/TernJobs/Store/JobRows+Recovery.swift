@@ -36,7 +36,7 @@ extension JobRows {
       try observe(
         isParked ? .parked(.deaths, reason: reason, ran: nil) : .died(deaths: life.deaths),
         of: job, service, attempt: attempt)
-      try note("the process died", start: start, of: job, at: now)
+      try note("the process died", start: start, of: job, counts: isParked, at: now)
     }
     try run("UPDATE \(JobTables.gate) SET probe = NULL WHERE probe IS NOT NULL")
     for job in try ids(state: .parked) {

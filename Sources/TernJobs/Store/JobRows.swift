@@ -236,15 +236,21 @@ struct JobRows {
 
   // MARK: - What belongs to a job
 
-  /// Keeps the newest of a job's failures.
-  func note(_ reason: String, start: Int, of job: JobID, at now: WallTime) throws {
+  /// Keeps the newest of a job's failures, and before those that cost nothing the ones that
+  /// counted: an hour without a network has more of the others than there is room for.
+  ///
+  /// - Parameter counts: whether it was one attempt less for the job, or the last.
+  func note(
+    _ reason: String, start: Int, of job: JobID, counts: Bool, at now: WallTime
+  ) throws {
     try run(
-      "INSERT INTO \(JobTables.error) (job, start, at_ms, reason) VALUES (?, ?, ?, ?)",
-      [job.rawValue, start, now.milliseconds, limits.cut(reason)])
+      "INSERT INTO \(JobTables.error) (job, start, at_ms, reason, counts) VALUES (?, ?, ?, ?, ?)",
+      [job.rawValue, start, now.milliseconds, limits.cut(reason), counts])
     try run(
       """
       DELETE FROM \(JobTables.error) WHERE id IN (
-        SELECT id FROM \(JobTables.error) WHERE job = ? ORDER BY id DESC LIMIT -1 OFFSET ?)
+        SELECT id FROM \(JobTables.error) WHERE job = ?
+        ORDER BY counts DESC, id DESC LIMIT -1 OFFSET ?)
       """, [job.rawValue, limits.failedAttemptsPerJob])
   }
 

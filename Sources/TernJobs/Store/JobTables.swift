@@ -37,7 +37,8 @@ enum JobTables {
   /// `queue.unfinished` counts the jobs, `queue.ended` the history; `queue.worker` is drawn by each
   /// run of a worker, so that one that was taken over from notices. `pause.kind` is empty for the
   /// whole queue. A `bucket`, as it was at `since_ms`, is full again at `full_us`, microseconds;
-  /// one that was empty has a token again at `free_ms`, which is for who looks.
+  /// one that was empty has a token again at `free_ms`, which is for who looks. An `error` that
+  /// `counts` was one attempt less for its job, or the last; see ``addCounts(_:)``.
   static let creation = [
     """
     CREATE TABLE IF NOT EXISTS \(queue) (
@@ -73,7 +74,7 @@ enum JobTables {
     """
     CREATE TABLE IF NOT EXISTS \(error) (
       id INTEGER PRIMARY KEY, job INTEGER NOT NULL, start INTEGER NOT NULL, at_ms INTEGER NOT NULL,
-      reason TEXT NOT NULL)
+      reason TEXT NOT NULL, counts INTEGER NOT NULL DEFAULT 1)
     """,
     "CREATE INDEX IF NOT EXISTS grdb_tern_joberrors ON \(error) (job, id)",
     "CREATE TABLE IF NOT EXISTS \(pause) (kind TEXT NOT NULL PRIMARY KEY, since_ms INTEGER NOT NULL)",
@@ -170,10 +171,18 @@ enum JobTables {
             + "jobs with that, or drop the tables that begin with grdb_tern_job")
     }
     for statement in creation { try db.execute(sql: statement) }
+    try addCounts(db)
     try db.execute(
       sql: "INSERT INTO \(queue) VALUES (1, ?, ?, 0, 0, 0) ON CONFLICT DO NOTHING",
       arguments: [format, makeID()])
     return try String.fetchOne(db, sql: "SELECT id FROM \(queue)")!
+  }
+
+  /// The first files of the format do not have the column. It changes no number: a Tern that knows
+  /// nothing of it reads and writes the table as before, and what it writes counts.
+  private static func addCounts(_ db: Database) throws {
+    if try db.columns(in: error).contains(where: { $0.name == "counts" }) { return }
+    try db.execute(sql: "ALTER TABLE \(error) ADD COLUMN counts INTEGER NOT NULL DEFAULT 1")
   }
 
   /// Leaves what is made anew to the statements of ``creation``. An older Tern's worker that runs

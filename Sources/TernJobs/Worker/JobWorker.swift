@@ -61,8 +61,8 @@ public actor JobWorker {
   /// Works until the task is cancelled, and returns then, with what ran free for the next run at no
   /// cost in attempts. It can be called again.
   ///
-  /// - Parameter standby: waits while another worker works on the database, and takes over, within
-  ///   milliseconds on Linux, when that ends or its process dies.
+  /// - Parameter standby: waits while another worker works on the database, and takes over when
+  ///   that ends or its process dies: within milliseconds on Linux, within a second elsewhere.
   /// - Throws: ``JobQueueError`` `.workerRunning`, also while a run of this worker that was
   ///   cancelled still waits for its handlers, unless it stands by; `.notInstalled`, and
   ///   `.fileFailed` where the lock file cannot be used; the `DatabaseError` that ended the work,

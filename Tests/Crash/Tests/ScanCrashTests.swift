@@ -11,6 +11,8 @@ struct ScanCrashTests {
     let tally = await ScanCampaign.matrix().run()
     print(tally.table)
     #expect(tally.violations == [])
+    // No misbehaviour keeps a scan from its boundaries.
+    #expect(tally.unreached == [])
     for point in CrashPoint.ofJobs + CrashPoint.ofScan {
       #expect(tally.killed[point, default: 0] > 0, "nobody died at \(point.rawValue)")
     }

@@ -10,7 +10,8 @@ private struct SampleJob: Job, Hashable {
 }
 
 extension FuzzTarget {
-  /// A job's payload, as a database that was damaged or comes from another version holds it.
+  /// What a queue reads back from its tables, as a database that was damaged or comes from another
+  /// version holds it: a payload or, behind the number of a ``StoredPart``, anything else.
   static let job = FuzzTarget(
     name: "job",
     samples: {
@@ -19,19 +20,26 @@ extension FuzzTarget {
         SampleJob(shelf: "é\u{0}\"", photos: [:], position: nil, nested: []),
       ]
       return try jobs.map { Array(try JSONEncoder().encode($0)) }
+        + StoredArena.samples.map { [$0.part.rawValue] + $0.content.utf8 }
     },
     run: { bytes in
-      let payload = Data(bytes)
-      let job: SampleJob
-      do throws(Unusable) {
-        job = try JobHandlers.job(SampleJob.self, payload, version: 1)
-      } catch {
-        try require(error.reason.utf8.count < 4096, "a reason is as long as a payload")
-        return .refused
+      // No JSON begins with these.
+      if let part = bytes.first.flatMap(StoredPart.init) {
+        return try StoredArena().run(part, Array(bytes.dropFirst()))
       }
-      let again = try JSONEncoder().encode(job)
-      try require(
-        try JSONDecoder().decode(SampleJob.self, from: again) == job, "a payload changes")
-      return .taken
+      return try payload(Data(bytes))
     })
+
+  private static func payload(_ payload: Data) throws -> Outcome {
+    let job: SampleJob
+    do throws(Unusable) {
+      job = try JobHandlers.job(SampleJob.self, payload, version: 1)
+    } catch {
+      try require(error.reason.utf8.count < 4096, "a reason is as long as a payload")
+      return .refused
+    }
+    let again = try JSONEncoder().encode(job)
+    try require(try JSONDecoder().decode(SampleJob.self, from: again) == job, "a payload changes")
+    return .taken
+  }
 }

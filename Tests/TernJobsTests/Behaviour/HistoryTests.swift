@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Tern
 import TernTesting
 import Testing
@@ -87,6 +88,31 @@ import Testing
       #expect(try rig.database.read { try queue.failedAttempts(of: b, in: $0) }.map(\.start) == [1])
       try rig.write { _ = try queue.remove(a, in: $0) }
       #expect(try rig.database.read { try queue.failedAttempts(of: a, in: $0) } == [])
+    }
+  }
+
+  @Test func `INV-10: attempts that cost nothing make room for the errors that count`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let id = try rig.enqueue(queue, Tidy(name: "a"))
+      let starts = Mutex(0)
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, _ in
+          let start = starts.withLock { starts in
+            starts += 1
+            return starts
+          }
+          // An hour without a network comes between the third failure and the last.
+          throw 4..<64 ~= start
+            ? JobFailure(.unreachable, "nobody") : JobFailure(.failed, "failure \(start)")
+        }
+      }
+      try rig.live(worker, until: 5000)
+      #expect(try rig.record(queue, id).state == .failed)
+      let story = try rig.database.read { try queue.failedAttempts(of: id, in: $0) }
+      let counted = story.filter { $0.reason != "nobody" }
+      #expect(counted.map(\.reason) == [1, 2, 3, 64].map { "failure \($0)" })
+      #expect(story.map(\.start) == [1, 2, 3] + Array(18...64))
     }
   }
 

@@ -171,6 +171,23 @@ import Testing
     }
   }
 
+  /// Read as a text it is another one, behind which its own row stands.
+  @Test func `a requirement that a damaged file made no UTF-8 holds nobody up`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      for name in ["a", "b", "c"] { _ = try enqueue(rig, queue, name, .endpoint(name)) }
+      try rig.write { db in
+        try db.execute(
+          sql: """
+            UPDATE grdb_tern_job SET needs = CAST(x'616E7920FF' AS TEXT) WHERE id = 1;
+            UPDATE grdb_tern_job SET needs = CAST(x'616E7920FE' AS TEXT) WHERE id = 2
+            """)
+      }
+      try rig.drain(worker(rig, queue))
+      #expect(rig.notes().sorted() == ["0 a", "0 b", "0 c"])
+    }
+  }
+
   @Test func `one that a gate holds too is not waited for after the gate's time`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

@@ -121,27 +121,28 @@ import Testing
     }
   }
 
-  @Test func `the tables and their indices are those of a new queue`() throws {
-    func shape(_ database: any DatabaseWriter) throws -> [String] {
-      try database.read { db in
-        let names = try String.fetchAll(
-          db, sql: "SELECT name FROM sqlite_master WHERE name LIKE 'grdb_tern_job%' ORDER BY name")
-        let others = try String.fetchAll(
-          db,
-          sql: """
-            SELECT sql FROM sqlite_master
-            WHERE name LIKE 'grdb_tern_job%' AND type <> 'table' AND sql IS NOT NULL ORDER BY name
-            """
-        ).map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
-        let columns = try names.flatMap { name in
-          try Row.fetchAll(
-            db, sql: "SELECT name, type, [notnull], pk FROM pragma_table_info(?)",
-            arguments: [name]
-          ).map { "\(name) \($0[0] as String) \($0[1] as String) \($0[2] as Int) \($0[3] as Int)" }
-        }
-        return names + others + columns.sorted()
+  private func shape(_ database: any DatabaseWriter) throws -> [String] {
+    try database.read { db in
+      let names = try String.fetchAll(
+        db, sql: "SELECT name FROM sqlite_master WHERE name LIKE 'grdb_tern_job%' ORDER BY name")
+      let others = try String.fetchAll(
+        db,
+        sql: """
+          SELECT sql FROM sqlite_master
+          WHERE name LIKE 'grdb_tern_job%' AND type <> 'table' AND sql IS NOT NULL ORDER BY name
+          """
+      ).map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+      let columns = try names.flatMap { name in
+        try Row.fetchAll(
+          db, sql: "SELECT name, type, [notnull], pk FROM pragma_table_info(?)",
+          arguments: [name]
+        ).map { "\(name) \($0[0] as String) \($0[1] as String) \($0[2] as Int) \($0[3] as Int)" }
       }
+      return names + others + columns.sorted()
     }
+  }
+
+  @Test func `the tables and their indices are those of a new queue`() throws {
     try Rig.run { rig in
       _ = try rig.open()
       let new = try shape(rig.database)
@@ -149,6 +150,45 @@ import Testing
         let upgraded = try shape(old.database)
         #expect(upgraded == new)
       }
+    }
+  }
+
+  @Test func `a queue that does not tell which errors counted goes on, and all of those count`()
+    throws
+  {
+    try Rig.run { rig in
+      rig.limits.failedAttemptsPerJob = 4
+      let before = try rig.open()
+      let new = try shape(rig.database)
+      let id = try rig.enqueue(before, Tidy(name: "a"))
+      try rig.write { db in
+        // As 0.1 had it first; it stays as it is.
+        try db.execute(
+          sql: """
+            DROP TABLE grdb_tern_joberror;
+            CREATE TABLE grdb_tern_joberror (
+              id INTEGER PRIMARY KEY, job INTEGER NOT NULL, start INTEGER NOT NULL,
+              at_ms INTEGER NOT NULL, reason TEXT NOT NULL);
+            CREATE INDEX grdb_tern_joberrors ON grdb_tern_joberror (job, id);
+            INSERT INTO grdb_tern_joberror VALUES (1, 1, 1, 1000000000, 'old')
+            """)
+      }
+      let queue = try rig.open()
+      #expect(try shape(rig.database) == new)
+      // Who knows nothing of it writes on.
+      try rig.write { db in
+        try db.execute(
+          sql: """
+            INSERT INTO grdb_tern_joberror (job, start, at_ms, reason)
+            VALUES (1, 2, 1000000001, 'older')
+            """)
+      }
+      let worker = JobWorker(queue) {
+        $0.handle(Tidy.self) { _, _ in throw JobFailure(.unreachable, "nobody") }
+      }
+      try rig.live(worker, until: 100)
+      let story = try rig.database.read { try queue.failedAttempts(of: id, in: $0) }
+      #expect(story.map(\.reason) == ["old", "older", "nobody", "nobody"])
     }
   }
 

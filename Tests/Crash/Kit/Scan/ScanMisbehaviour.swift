@@ -21,10 +21,33 @@ package enum ScanMisbehaviour: String, CaseIterable, Sendable {
 
   var name: String { self == .none ? "none" : rawValue }
 
-  /// For which a stream is listened to. One with nothing but pings is given up soon.
-  var streamSeconds: Int { self == .pingsOnly ? 1 : 30 }
+  /// For which a stream is listened to. One with nothing but pings, of which four come within a
+  /// second, is given up soon.
+  var streamSeconds: Int { self == .pingsOnly ? 2 : 30 }
 
   /// Whether one job of the round is of no use, so that another one is asked for.
   var spoilsJob: Bool { self == .expiredToken || self == .streamError }
+
+  /// Whether a process of a round comes to where it is to die; `nil` where moments decide.
+  ///
+  /// An undisturbed scan stores seven checkpoints: the photo is prepared, it is sent, three books
+  /// are found, the stream has ended, the results are read. It unlinks two files: the photo as it
+  /// was taken, and as it was sent.
+  func reaches(_ kill: ScanKill) -> Bool? {
+    guard case .at(let point, let count, .run) = kill else { return true }
+    let isCommit = point == .jobBeforeStepCommit || point == .jobAfterStepCommit
+    return switch self {
+    // No book is told of.
+    case .pingsOnly where isCommit: count <= 4
+    // The process that prepares the photo ends, and another one sends it when it is midnight.
+    case .dailyQuota where isCommit: count <= 6
+    case .dailyQuota where point == .jobBeforeUnlink: count == 1
+    // The cut takes what was found by then, before any event's number was stored: a quick
+    // service has found all books.
+    case .cutStream where isCommit && count > 4: nil
+    case .cutStream where point == .scanAfterEvent && count > 1: nil
+    default: true
+    }
+  }
 }
 #endif

@@ -36,6 +36,12 @@ package struct ScanTally: Sendable {
     unknownJobs += check.unknownJobs(result.facts)
     lostAnswers += result.facts.scans.reduce(0) { $0 + $1.timesLost }
     if result.finishedFirst { unreached.append(plan.name) }
+    if plan.misbehaviour.reaches(plan.kill) == result.finishedFirst {
+      violations.append(
+        result.finishedFirst
+          ? "\(plan.name): it ended before it came to the point"
+          : "\(plan.name): it came to a point that it is said not to come to")
+    }
     violations += check.violations(result.facts).map { "\(plan.name): \($0)" }
   }
 
