@@ -116,6 +116,14 @@ package enum Planted: String, CaseIterable, Sendable {
   case retryHurriedByAnswer
   /// The next attempt fails of the same refusal again.
   case refusalKept
+  /// A date in Retry-After is not read.
+  case retryDateUnread
+  /// A request that is sent again where a redirect leads has no idempotency key.
+  case redirectDropsKey
+  /// A stream of events that broke off is asked for from its beginning.
+  case streamResumedAnew
+  /// An answer does not correct a path without a route.
+  case answerNotBelieved
 
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
@@ -133,10 +141,15 @@ package enum Planted: String, CaseIterable, Sendable {
       .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
       .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
       .requirementIgnored, .workRepeated,
-    ] + ofUploads
+    ] + ofUploads + ofRequests
   package static let ofUploads: [Planted] = [
     .answerStoredApart, .lateAnswerTaken, .lostUploadAwaited, .uploadNotWithdrawn,
     .answerForgottenEarly, .retryHurriedByAnswer, .refusalKept,
+  ]
+
+  /// Of what a job's requests go through, and not of its queue.
+  package static let ofRequests: [Planted] = [
+    .retryDateUnread, .redirectDropsKey, .streamResumedAnew, .answerNotBelieved,
   ]
 
   #if Rehearsal

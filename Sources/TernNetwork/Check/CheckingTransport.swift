@@ -82,6 +82,7 @@ public final class CheckingTransport: HTTPTransport {
   }
 
   private func believe(_ origin: Origin) async {
+    if Planted.isActive(.answerNotBelieved) { return }
     let path = source.path
     if origin.scheme == "https" {
       provenAt.withLock { $0 = now() }

@@ -78,11 +78,12 @@ extension HTTPError: AdvisingError {
     switch code.reason {
     // The program ends the transport when it ends itself, and goes on another time.
     case .unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .shutDown: .unreachable
-    // What a captive portal shows, too.
-    case .tls, .unexpectedBody: .failed
+    // What a captive portal shows over plain HTTP, too, where nobody can tell.
+    case .unexpectedBody: .failed
     // Too many open files, a device that is locked, a writer that has not finished.
     case .fileUnreadable, .fileChanged: .failed
-    case .timedOut, .idleTimeout, .connectionLost, .invalidAnswer:
+    // Of TLS a portal is the reason, if the path was found captive meanwhile.
+    case .tls, .timedOut, .idleTimeout, .connectionLost, .invalidAnswer:
       .interrupted(isLocal: origin?.isLoopback ?? false)
     case .invalidURL, .otherOrigin, .invalidHeader, .bodyTooLarge, .bodyInUse, .fileMissing:
       .permanent

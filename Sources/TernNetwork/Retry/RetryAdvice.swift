@@ -1,3 +1,5 @@
+import TernCore
+
 /// When a server wants to be asked again. Without jitter: spreading clients is the caller's part.
 public struct RetryAdvice: Hashable, Sendable {
   /// From the arrival of the answer; never negative.
@@ -21,7 +23,7 @@ public struct RetryAdvice: Hashable, Sendable {
     if let seconds = Self.seconds(value) {
       self.init(delay: .seconds(seconds))
     } else if let now = headers["Date"].flatMap({ HTTPDate($0) }),
-      let then = HTTPDate(value, now: now)
+      let then = HTTPDate(value, now: now), !Planted.isActive(.retryDateUnread)
     {
       self.init(delay: .seconds(then.secondsSince1970 - now.secondsSince1970))
     } else {

@@ -1,3 +1,5 @@
+import TernCore
+
 /// Server-sent events of one exchange, in their order, each once.
 ///
 /// ```swift
@@ -52,7 +54,9 @@ public actor EventStream: AsyncSequence {
   ) async throws -> EventStream? {
     var request = request
     setFields(of: &request)
-    let isSendable = !lastEventID.isEmpty && HTTPRequest.isFieldValue(lastEventID)
+    let isSendable =
+      !lastEventID.isEmpty && HTTPRequest.isFieldValue(lastEventID)
+      && !Planted.isActive(.streamResumedAnew)
     request.headers["Last-Event-ID"] = isSendable ? lastEventID : nil
     let response = try await transport.send(request)
     switch response.status {

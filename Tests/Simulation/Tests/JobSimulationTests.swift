@@ -5,18 +5,21 @@ import TernCore
 
 @Suite(.serialized) struct JobSimulationTests {
   @Test func `500 seeds of jobs keep every invariant, and every twentieth repeats`() throws {
-    var (jobs, sends, crashes) = (0, 0, 0)
+    var (jobs, sends, crashes, corrections) = (0, 0, 0, 0)
     for seed in UInt64(1)...500 {
       let outcome = try JobSimulation.run(seed: seed)
       try #require(outcome.violation == nil, "script/sim jobs \(seed)")
       jobs += outcome.jobs
       sends += outcome.sends
       crashes += outcome.crashes
+      corrections += outcome.corrections
       if seed % 20 == 0 { #expect(try JobSimulation.run(seed: seed) == outcome) }
     }
     // The worlds are not empty ones.
-    #expect(jobs > 1000 && sends > 1000 && crashes > 100)
-    print("500 seeds, \(jobs) jobs, \(sends) requests, \(crashes) crashes, no violation")
+    #expect(jobs > 1000 && sends > 1000 && crashes > 100 && corrections > 20)
+    print(
+      "500 seeds, \(jobs) jobs, \(sends) requests, \(crashes) crashes, "
+        + "\(corrections) corrections of the path, no violation")
   }
 
   /// 7 and 36: a gate that a checkpoint opened was not noticed. 163 and 198: a job that ran while the

@@ -1,5 +1,6 @@
 import Synchronization
 import TernCore
+import TernJobs
 import TernTesting
 import Testing
 
@@ -61,6 +62,18 @@ struct CheckingTransportTests {
     }
     _ = await transport.error(of: HTTPRequest(.get, service))
     #expect(source.path.hasRoute)
+  }
+
+  @Test("a portal that can't show the server's certificate costs a job no attempt")
+  func portal() async throws {
+    let (transport, _) = transport { _ in throw Self.fail(.tls) }
+    let before = source.path
+    let error = try #require(await transport.error(of: HTTPRequest(.get, service)))
+    #expect(source.path.isCaptive)
+    var life = JobLife(state: .running)
+    _ = life.handle(
+      .failed(error.advice, JobLife.Circumstances(pathBefore: before, pathAfter: source.path)))
+    #expect(life.state == .waiting && life.failures == 0)
   }
 
   @Test("an answer while there is no route brings it back, and a portal's over HTTP doesn't")

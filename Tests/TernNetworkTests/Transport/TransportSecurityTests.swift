@@ -56,7 +56,7 @@ struct TransportSecurityTests {
     }
     try kind.skip(.causes)
     #expect(error.code == .tls)
-    #expect(error.advice == .failed)
+    #expect(error.advice == .interrupted(isLocal: true))
   }
 
   @Test("a certificate for another name is refused", arguments: TransportKind.allCases)

@@ -76,6 +76,10 @@ extension Planted {
     case .uploadNotWithdrawn: PlantedChecker("INV-09", "unwanted")
     case .retryHurriedByAnswer: PlantedChecker("INV-09", "the wait of job")
     case .refusalKept: PlantedChecker("INV-09", "refused twice for one refusal")
+    case .retryDateUnread: PlantedChecker("INV-09", "was told to wait until")
+    case .redirectDropsKey: PlantedChecker("INV-04", "without its key")
+    case .streamResumedAnew: PlantedChecker("INV-04", "asks for what follows event")
+    case .answerNotBelieved: PlantedChecker("INV-09", "still said to be no route")
     case .limitIgnored: PlantedChecker("INV-10", "was taken over a limit")
     default: preconditionFailure("nobody says which checker is for \(rawValue)")
     }

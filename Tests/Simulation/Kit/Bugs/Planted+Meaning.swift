@@ -71,6 +71,10 @@ extension Planted {
     case .answerForgottenEarly: "the system forgets an answer before it is stored"
     case .retryHurriedByAnswer: "an answer to an upload ends whatever its job waits for"
     case .refusalKept: "the next attempt fails of the same refusal again"
+    case .retryDateUnread: "a date in Retry-After is not read"
+    case .redirectDropsKey: "a request that a redirect leads elsewhere loses its idempotency key"
+    case .streamResumedAnew: "a stream of events that broke off is asked for from its beginning"
+    case .answerNotBelieved: "an answer does not correct a path without a route"
     }
   }
 }

@@ -47,14 +47,7 @@ final class JobDirector: @unchecked Sendable {
       world.trace.note("the wall clock is set by \(jump) ms")
       world.wall.jump(jump)
       world.ledger.wallJumped()
-    case .network:
-      let hasRoute = generator.oneIn(2)
-      let isExpensive = world.plan.requirements && generator.oneIn(2)
-      world.trace.note(
-        "the network changes, \(hasRoute ? "with" : "without") a route\(isExpensive ? ", expensive" : "")"
-      )
-      world.path.change(hasRoute: hasRoute, isExpensive: isExpensive)
-      world.ledger.book.networkChangedAt = world.clock.milliseconds
+    case .network: changeNetwork()
     case .forcedEnd:
       for process in world.processes { try process.die("by force") }
       world.transfers?.loseEverything()
@@ -66,6 +59,19 @@ final class JobDirector: @unchecked Sendable {
         service, for: Int64.random(in: 1...20_000, using: &generator),
         saysWhen: !generator.oneIn(3))
     }
+  }
+
+  private func changeNetwork() {
+    let isWrong = world.plan.wrongPaths && generator.oneIn(2)
+    if isWrong, generator.oneIn(4) {
+      let way = [SimulatedPath.Way.open, .none, .captive].randomElement(using: &generator)!
+      return world.path.changeUnnoticed(way)
+    }
+    let hasRoute = generator.oneIn(2)
+    let blocked: SimulatedPath.Way = generator.oneIn(2) && hasRoute ? .captive : .none
+    world.path.change(
+      hasRoute: hasRoute, isExpensive: world.plan.requirements && generator.oneIn(2),
+      way: hasRoute != isWrong ? .open : blocked)
   }
 
   /// Another tool holds a transaction open.

@@ -97,11 +97,11 @@ extension JobLedger {
     _ old: JobRow, _ new: JobRow, _ delay: Duration?, _ commit: JobCommit
   ) {
     let id = old.id
-    limited.insert(old.service)
+    let until = reopening(after: delay)
+    limited[old.service] = max(limited[old.service] ?? 0, until)
     if new.state != .waiting || new.failures != old.failures || new.unreached != 0 {
       return fail(.drains, "job \(id) was told to come later and is \(new)")
     }
-    let until = now + (delay ?? JobWorld.gateDelay).wholeMilliseconds
     let told = old.service.isEmpty ? new.ready : commit.gatesAfter[old.service]?.reopens ?? 0
     if !old.service.isEmpty, !keepsPlace(old, new) {
       fail(.drains, "job \(id) was told to come later and lost its place: \(new)")

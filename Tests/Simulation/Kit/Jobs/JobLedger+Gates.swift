@@ -51,7 +51,11 @@ extension JobLedger {
       }
       return
     }
-    let isLimited = limited.contains(service)
+    let told = limited[service]
+    let isLimited = told != nil
+    if let told, case let late = new.reopens - max(told, old?.reopens ?? 0), late > 1 {
+      fail(.drains, "the gate of \(service) reopens \(late) ms later than anybody said")
+    }
     guard let old else {
       if !isLimited { fail(.drains, "the gate of \(service) closed by itself") }
       return

@@ -194,7 +194,7 @@ extension JobLedger {
       new.ready == old.ready || new.ready <= now
     {
       let generation = path.path.generation
-      if entries[id]?.wokenAt == generation || generation == 1 {
+      if entries[id]?.wokenAt == generation {
         fail(.drains, "job \(id) tries again at once, and the network did not change")
       }
       entries[id]?.wokenAt = generation

@@ -29,8 +29,8 @@ final class JobLedger: @unchecked Sendable {
   private var troubled: Set<String> = []
   /// How often the wall clock was set.
   private var jumps = 0
-  /// Services that said later to a job whose end is in the commit that is looked at.
-  var limited: Set<String> = []
+  /// Services that said later to a job whose end is in the commit that is looked at, and until when.
+  var limited: [String: Int64] = [:]
 
   init(
     plan: JobPlan, clock: VirtualClock, wall: SimulatedWall, path: SimulatedPath,
@@ -120,14 +120,20 @@ final class JobLedger: @unchecked Sendable {
 
   /// Services that said later to a job that is gone, or was cancelled, before its handler had
   /// returned: what they said holds for the others.
-  private func toldInVain(_ after: [Int64: JobRow]) -> Set<String> {
-    let services = entries.compactMap { id, entry -> String? in
+  private func toldInVain(_ after: [Int64: JobRow]) -> [String: Int64] {
+    let told = entries.compactMap { id, entry -> (String, Int64)? in
       guard let attempt = entry.attempt, after[id]?.hasEnded ?? true,
-        case .failed(.limited) = attempt.end?.kind
+        case .failed(.limited(let delay)) = attempt.end?.kind
       else { return nil }
-      return attempt.service
+      return (attempt.service, reopening(after: delay))
     }
-    return Set(services)
+    return Dictionary(told) { max($0, $1) }
+  }
+
+  /// When a gate reopens that closes now.
+  func reopening(after delay: Duration?) -> Int64 {
+    let longest = JobWorld.longestGate.wholeMilliseconds
+    return now + min(max((delay ?? JobWorld.gateDelay).wholeMilliseconds, 1000), longest)
   }
 
   private func store(

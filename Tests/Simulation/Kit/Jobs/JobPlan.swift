@@ -21,6 +21,8 @@ struct JobPlan {
   let cancels: Bool
   let wallJumps: Bool
   let networkChanges: Bool
+  /// What the system says of the network need not be so.
+  let wrongPaths: Bool
   let locks: Bool
   let outages: Bool
   let pauses: Bool
@@ -28,6 +30,7 @@ struct JobPlan {
   let permanentFailures: Double
   let lostAnswers: Double
   let silences: Double
+  let redirects: Double
   let refusedCommits: Double
   let vanishingHandlers: Bool
   let changingTypes: Bool
@@ -62,7 +65,7 @@ struct JobPlan {
     limits.fileBytes = 64
     limits.checkpointsPerJob = 14
     // What is stored of an upload has a name, two times and an answer.
-    limits.checkpointBytes = uploads == nil ? 200 : 400
+    limits.checkpointBytes = uploads == nil ? 200 : 800
     limits.payloadBytes = 1500
     limits.messageLength = 20
     limits.deaths = Int.random(in: 2...5, using: &generator)
@@ -110,6 +113,8 @@ struct JobPlan {
     self.paces = paces
     budget = rate(2...6, seconds: 2...5)
     requirements = generator.happens(0.3)
+    redirects = generator.rate(to: 0.3)
+    wrongPaths = generator.happens(0.7)
   }
 }
 

@@ -31,6 +31,7 @@ extension JobProcess {
         if step.reports {
           try await context.report(progress: 0.5, message: "working on step \(step.name)")
         }
+        ledger.entries[id]?.attempt?.isUploading = step.upload != nil
         if let upload = step.upload {
           try await perform(step, upload, context)
         } else if step.events > 0 {
@@ -67,10 +68,7 @@ extension JobProcess {
     let isText = storesText
     let result = try await context.step(step.name) { files in
       ledger.work(id, step.name)
-      try checkAlive()
-      ledger.send(id, step.name, self)
-      let answer = try await world.services.call(
-        step.service, "job \(id) \(step.name)", while: checkAlive)
+      let answer = try await ask(step, context)
       try checkFiles(context)
       if let name = step.creates {
         let content = "\(id) \(name) \(answer)"
@@ -97,32 +95,57 @@ extension JobProcess {
     }
   }
 
+  /// What the service does once, however often it is asked with the same key.
+  private func ask(_ step: StepWork, _ context: JobContext) async throws -> Int {
+    let id = context.id.rawValue
+    let service = try service(step)
+    let request = try service.request(
+      .post, "/jobs/\(id)/\(step.name)",
+      headers: ["Idempotency-Key": context.idempotencyKey(step.name)],
+      body: .bytes(Array("\(id) \(step.name)".utf8)), timeout: .seconds(25),
+      idleTimeout: .seconds(10))
+    try checkAlive()
+    defer { world.ledger.checkBelieved(id, self) }
+    let number = try await service.answer(to: request).json(Int.self, limit: 100)
+    try checkAlive()
+    return number
+  }
+
+  private func service(_ step: StepWork) throws -> HTTPService {
+    HTTPService(URL(string: SimulatedServices.url(step.service))!, over: network)
+  }
+
   private func stream(_ step: StepWork, _ context: JobContext) async throws {
     let (ledger, id) = (world.ledger, context.id.rawValue)
     let position = "\(step.name).position"
-    var last = try await context.value(position, as: Int.self) ?? 0
+    let last = try await context.value(position, as: String.self) ?? ""
     try checkAlive()
-    if let entry = ledger.entries[id], entry.position(step) != last {
+    if let entry = ledger.entries[id], entry.position(step) != Int(last) ?? 0 {
       ledger.fail(
         .effectsHappenOnce,
         "job \(id) resumes \(step.name) at \(last), and \(entry.position(step)) are committed")
     }
-    while last < step.events {
-      last += 1
-      let name = "\(step.name).\(last)"
-      ledger.work(id, name)
+    if Int(last) == step.events { return }
+    let request = try service(step).request(
+      .get, "/events/\(id)/\(step.name)", timeout: .seconds(120), idleTimeout: .seconds(10))
+    let events = try await EventStream.open(request, after: last, over: network)
+    ledger.checkBelieved(id, self)
+    for try await event in events! {
       try checkAlive()
-      ledger.send(id, name, self)
-      let answer = try await world.services.call(
-        step.service, "job \(id) \(name)", while: checkAlive)
-      try await context.save(position, last) { db in
+      let name = "\(step.name).\(event.id)"
+      ledger.work(id, name)
+      try await context.save(position, event.id) { db in
+        let answer = Int(event.data) ?? 0
         try db.execute(sql: "INSERT INTO effect VALUES (?, ?, ?)", arguments: [id, name, answer])
         if self.world.happens(self.world.plan.refusedCommits) { throw RefusedCommit() }
         var checkpoint = JobDraft.Checkpoint(name: name, answer: answer)
         checkpoint.stored = position
         self.draft.checkpoints[id] = checkpoint
       }
+      if Int(event.id) == step.events { return }
     }
+    let isLocal = step.service == SimulatedServices.local
+    throw JobFailure(.interrupted(isLocal: isLocal), "the stream ended early")
   }
 
   private func waitAtMost(_ seconds: Int, _ name: String, _ context: JobContext) async throws {
@@ -154,7 +177,7 @@ extension JobProcess {
 
   private func kind(of error: any Error, _ work: JobWork, _ id: Int64) -> JobEntry.End.Kind {
     guard let error = error as? JobQueueError else {
-      return .failed((error as? any AdvisingError)?.advice ?? .failed)
+      return .failed(world.ledger.advice(of: error, id, self))
     }
     switch error.code {
     case .unreadable:

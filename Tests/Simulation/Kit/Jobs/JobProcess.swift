@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Tern
 import TernDatabase
+import TernNetwork
 import TernTesting
 
 /// One life of a process: a connection of its own, a queue, users that enqueue, and a worker. After
@@ -15,6 +16,8 @@ final class JobProcess: @unchecked Sendable {
   let number: Int
   let database: DatabaseQueue
   let queue: JobQueue
+  /// As an app makes it.
+  let network: any HTTPTransport
   /// What this version of the app has handlers for.
   let kinds: Set<String>
   /// Whether this version of the app stores results as text.
@@ -54,7 +57,7 @@ final class JobProcess: @unchecked Sendable {
     let shared = SharedGenerator(SeededGenerator(seed: generator.next()))
     var environment = JobEnvironment(
       clock: world.clock, wallClock: { world.wall.now }, jitter: { shared.fraction() },
-      makeID: { shared.next() }, gateDelay: JobWorld.gateDelay, longestGate: .seconds(60),
+      makeID: { shared.next() }, gateDelay: JobWorld.gateDelay, longestGate: JobWorld.longestGate,
       retryBudget: world.plan.budget,
       executor: world.executor, fileExecutor: world.executor)
     environment.watchesFiles = false
@@ -67,6 +70,11 @@ final class JobProcess: @unchecked Sendable {
     let vanishes = world.plan.vanishingHandlers && world.isFaulty
     kinds = Set(all.filter { _ in !(vanishes && generator.oneIn(3)) })
     storesText = world.plan.changingTypes && world.isFaulty && generator.oneIn(3)
+    let (began, clock) = (ContinuousClock.now, world.clock)
+    let now: @Sendable () -> ContinuousClock.Instant = { began + clock.now.offset }
+    network = CheckingTransport(
+      over: RedirectingTransport(over: world.network, limit: 10, now: now),
+      correcting: world.path, probe: ServerProbe("https://own.example/health"), now: now)
     watch = CommitWatch(world.ledger)
     self.generator = generator
     watch.process = self

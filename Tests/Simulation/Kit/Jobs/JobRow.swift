@@ -134,6 +134,12 @@ struct JobEntry {
     var entrusted: Set<String> = []
     var refused: Set<String> = []
     var misread: Set<String> = []
+    /// What the last request came to that was no upload, `nil` where that is what was wanted, and
+    /// the path's generation in which somebody answered who can't be anybody else.
+    var told: FailureAdvice?
+    var answeredIn: UInt64?
+    /// What the handler does now is an upload.
+    var isUploading = false
     /// One of those that are refused was over a network that did not stay.
     var isUnsteady = false
   }
@@ -157,6 +163,8 @@ struct JobEntry {
   /// The ids of the uploads that were answered, by name, and what a handler has read.
   var answered: [String: String] = [:]
   var numbers: [String: Int] = [:]
+  /// What the last refusal of each may mean.
+  var refusals: [String: [FailureAdvice]] = [:]
 
   /// How many events of a stream were committed.
   func position(_ step: StepWork) -> Int {

@@ -16,6 +16,7 @@ public final class JobSimulation: @unchecked Sendable {
     public var jobs: Int
     public var sends: Int
     public var crashes: Int
+    public var corrections: Int
   }
 
   private let world: JobWorld
@@ -39,7 +40,8 @@ public final class JobSimulation: @unchecked Sendable {
     try CrashPoint.with({ try world.reach($0) }, runWithCrashes)
     return Outcome(
       violation: world.ledger.violation, events: world.trace.count, digest: world.trace.digest,
-      jobs: world.ledger.entries.count, sends: world.services.sends, crashes: world.crashes)
+      jobs: world.ledger.entries.count, sends: world.network.sends, crashes: world.crashes,
+      corrections: world.path.corrections)
   }
 
   private func runWithCrashes() throws {

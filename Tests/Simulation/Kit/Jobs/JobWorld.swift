@@ -9,14 +9,17 @@ import TernTesting
 final class JobWorld: @unchecked Sendable {
   // Sendable, because only the seeded executor's one thread ever touches it.
   static let gateDelay = Duration.seconds(5)
+  static let longestGate = Duration.seconds(60)
 
   let plan: JobPlan
   let clock = VirtualClock()
   let executor: SeededExecutor
   let trace: SimulationTrace
   let wall: SimulatedWall
-  let path = SimulatedPath()
+  let path: SimulatedPath
   let services: SimulatedServices
+  /// Between handlers and services.
+  let network: SimulatedTransport
   let ledger: JobLedger
   /// `nil` in a world without uploads.
   let transfers: SimulatedTransfers?
@@ -36,13 +39,16 @@ final class JobWorld: @unchecked Sendable {
     executor = SeededExecutor(seed: generator.next())
     trace = SimulationTrace(clock: clock, isPrinting: isPrinting)
     wall = SimulatedWall(clock: clock, offset: 0)
-    services = SimulatedServices(
-      plan: plan, clock: clock, path: path, trace: trace, seed: generator.next())
+    path = SimulatedPath(clock, trace)
+    services = SimulatedServices(plan: plan, clock: clock, trace: trace, seed: generator.next())
     ledger = JobLedger(plan: plan, clock: clock, wall: wall, path: path, trace: trace)
-    transfers = plan.uploads.map { [services, ledger, clock, trace] uploads in
+    network = SimulatedTransport(
+      plan: plan, services: services, ledger: ledger, clock: clock, path: path, trace: trace,
+      seed: generator.next())
+    transfers = plan.uploads.map { [network, services, ledger, clock, trace] uploads in
       SimulatedTransfers(
-        plan: uploads, services: services, ledger: ledger, clock: clock, trace: trace,
-        seed: seed ^ 0x7379_7374_656D)
+        plan: uploads, network: network, services: services, ledger: ledger, clock: clock,
+        trace: trace, seed: seed ^ 0x7379_7374_656D)
     }
     ledger.transfers = transfers
     self.generator = generator
@@ -92,8 +98,7 @@ final class JobWorld: @unchecked Sendable {
     trace.note("faults end")
     isFaulty = false
     services.heal()
-    path.change(hasRoute: true)
-    ledger.book.networkChangedAt = clock.milliseconds
+    path.change(hasRoute: true, way: .open)
   }
 }
 #endif

@@ -119,7 +119,7 @@ extension JobWork {
       }
       if generator.oneIn(5) { step.deadline = Int.random(in: 1...60, using: &generator) }
       step.reports = generator.oneIn(4)
-      if plan.oversized, generator.oneIn(20) { step.padding = 500 }
+      if plan.oversized, generator.oneIn(20) { step.padding = 1000 }
       steps.append(step)
     }
     var work = JobWork(token: token, steps: steps)

@@ -15,7 +15,7 @@ extension JobLedger {
       fail(.effectsHappenOnce, "job \(job) begins \(name) as \(id), and its row says \(wanted)")
     }
     if book.handed[id]?.run != run {
-      let isChanging = book.networkChangedAt == clock.milliseconds
+      let isChanging = path.changedAt == clock.milliseconds
       book.handed[id] = (run, [path.path] + (isChanging ? [.unseen] : []))
     }
     if book.id(job, name) != id, book.unwanted[id] == nil { book.unwanted[id] = clock.milliseconds }
@@ -65,11 +65,7 @@ extension JobLedger {
     if expected.map({ Data($0.utf8) }) != content {
       fail(.effectsHappenOnce, "job \(job) sends something else than its file as \(name)")
     }
-    let purpose = "\(entry.work.token) \(name)"
-    if book.keys[purpose, default: key] != key || book.purposes[key, default: purpose] != purpose {
-      fail(.effectsHappenOnce, "job \(job) sends \(name) with the key \(key), and not its own")
-    }
-    (book.keys[purpose], book.purposes[key]) = (key, purpose)
+    checkKey(key, Array(content), of: job, name)
   }
 
   /// The file stays as long as it may be sent.
@@ -101,13 +97,20 @@ extension JobLedger {
   }
 
   /// An upload ends an attempt.
-  func refused(_ id: Int64, _ name: String, isMisread: Bool, _ process: JobProcess) {
+  func refused(_ id: Int64, _ name: String, by error: any Error, _ process: JobProcess) {
     guard entries[id]?.attempt?.run == process.run else { return }
-    if isMisread {
+    if error is Misread {
       entries[id]?.attempt?.misread.insert(name)
     } else if case .refused(let isSteady)? = book.rows[id]?[name]?.standing {
       entries[id]?.attempt?.refused.insert(name)
       if !isSteady { entries[id]?.attempt?.isUnsteady = true }
+      let isOfAnswer = error is HTTPProblem || error is HTTPError || error is JobFailure
+      let said = (error as? any AdvisingError)?.advice
+      if isOfAnswer, let meanings = entries[id]?.refusals[name],
+        !meanings.contains(where: { $0 == said })
+      {
+        fail(.drains, "\(name) of job \(id) was refused as \(meanings), and fails of: \(error)")
+      }
     }
   }
 

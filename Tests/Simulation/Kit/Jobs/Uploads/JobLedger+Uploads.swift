@@ -169,6 +169,9 @@ extension JobLedger {
   ) {
     let isLate = commit.after[id]?.state == .running && begun.until <= now
     let isTold = answers(of: begun.id).contains { Self.number(of: $0) == nil }
+    entries[id]?.refusals[name] =
+      answers(of: begun.id).compactMap { book.meanings[$0] }
+      + (isLate ? [.interrupted(isLocal: false)] : [])
     if !isLate, !isTold {
       fail(.effectsHappenOnce, "\(name) of job \(id) was refused, and nobody refused \(begun.id)")
     }

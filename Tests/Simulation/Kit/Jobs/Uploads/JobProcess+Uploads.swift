@@ -46,8 +46,8 @@ extension JobProcess {
   ) async throws -> Int {
     let id = context.id.rawValue
     // Made anew by each attempt.
-    let request = HTTPRequest(
-      .post, "https://\(step.service).example/", headers: ["Service": step.service])
+    let url = SimulatedServices.url(step.service, isSecure: true)
+    let request = HTTPRequest(.post, "\(url)/uploads")
     do {
       return try await context.upload(
         name, request, file: upload.file, within: .seconds(upload.seconds)
@@ -64,7 +64,7 @@ extension JobProcess {
       throw CancellationError()
     } catch {
       try checkAlive()
-      world.ledger.refused(id, name, isMisread: error is Misread, self)
+      world.ledger.refused(id, name, by: error, self)
       throw error
     }
   }
@@ -93,5 +93,5 @@ extension JobProcess {
 struct Careless: Error {}
 
 /// An answer that is not what the handler can make something of.
-private struct Misread: Error {}
+struct Misread: Error {}
 #endif

@@ -13,12 +13,13 @@ final class SimulatedTransfers: @unchecked Sendable {
     let serial: Int
     let file: URL
     let content: Data
-    let service: String
+    let request: HTTPRequest
     /// With the time at which it came.
     var answer: (TransferAnswer, at: Int64)?
   }
 
   private let plan: UploadPlan
+  private let network: SimulatedTransport
   private let services: SimulatedServices
   private let ledger: JobLedger
   private let clock: VirtualClock
@@ -36,10 +37,10 @@ final class SimulatedTransfers: @unchecked Sendable {
   private let (stream, begun) = AsyncStream.makeStream(of: (id: String, Upload).self)
 
   init(
-    plan: UploadPlan, services: SimulatedServices, ledger: JobLedger, clock: VirtualClock,
-    trace: SimulationTrace, seed: UInt64
+    plan: UploadPlan, network: SimulatedTransport, services: SimulatedServices, ledger: JobLedger,
+    clock: VirtualClock, trace: SimulationTrace, seed: UInt64
   ) {
-    (self.plan, self.services, self.ledger) = (plan, services, ledger)
+    (self.plan, self.network, self.services, self.ledger) = (plan, network, services, ledger)
     (self.clock, self.trace) = (clock, trace)
     generator = SeededGenerator(seed: seed)
   }
@@ -74,13 +75,14 @@ final class SimulatedTransfers: @unchecked Sendable {
       ledger.fail(.drains, "the upload \(id) was begun again, and the system had not lost it")
     }
     serials += 1
-    let upload = Upload(
-      serial: serials, file: file, content: content, service: request.headers["Service"] ?? "")
+    var request = request
+    request.body = .bytes(Array(content))
+    let upload = Upload(serial: serials, file: file, content: content, request: request)
     held[id] = upload
     if happens(plan.losses / 2) { return lose(id) }
     if happens(plan.silences) { return trace.note("upload \(id) will never be answered") }
     if happens(plan.atOnce) {
-      answer(id, upload, with: Self.answerAtOnce { try services.callAtOnce(upload.service, id) })
+      answer(id, upload, with: try network.answerAtOnce(to: request))
     } else {
       begun.yield((id, upload))
     }
@@ -133,9 +135,9 @@ final class SimulatedTransfers: @unchecked Sendable {
         try await clock.sleep(for: .milliseconds(Int.random(in: 400...40_000, using: &generator)))
       }
       if happens(plan.losses), held[id]?.serial == upload.serial { return lose(id) }
-      let given = try await Self.answer {
-        try await services.call(upload.service, "upload \(id)", while: checkWanted)
-      }
+      try checkWanted()
+      let given = try await answer(to: upload.request)
+      try checkWanted()
       answer(id, upload, with: given)
       if happens(plan.repetitions) {
         try await clock.sleep(for: .milliseconds(Int.random(in: 1...8000, using: &generator)))
@@ -163,42 +165,14 @@ final class SimulatedTransfers: @unchecked Sendable {
     }
   }
 
-  // MARK: - Answers
-
-  private static func answerAtOnce(_ call: () throws -> Int) -> TransferAnswer {
+  /// As the system reads it, which knows nothing of Tern.
+  private func answer(to request: HTTPRequest) async throws -> TransferAnswer {
     do {
-      return number(try call())
-    } catch {
-      return refusal((error as? ServiceFailure)?.advice ?? .failed)
-    }
-  }
-
-  private static func answer(_ call: () async throws -> Int) async throws -> TransferAnswer {
-    do {
-      return number(try await call())
-    } catch let failure as ServiceFailure {
-      return refusal(failure.advice)
-    }
-  }
-
-  private static func number(_ number: Int) -> TransferAnswer {
-    .response(status: 200, headers: [:], body: Array("\(number)".utf8))
-  }
-
-  private static func refusal(_ advice: FailureAdvice) -> TransferAnswer {
-    func status(_ status: Int, _ headers: HTTPHeaders = [:]) -> TransferAnswer {
-      .response(status: status, headers: headers, body: [])
-    }
-    switch advice {
-    case .limited(let delay?):
-      return status(429, ["Retry-After": "\(delay.components.seconds)"])
-    case .limited: return status(429)
-    case .permanent: return status(422)
-    case .failed: return status(500)
-    case .unreachable: return .failure(HTTPError(.unreachable, origin: nil, "no way"))
-    case .interrupted(let isLocal):
-      let origin = isLocal ? try? Origin(of: "http://127.0.0.1") : nil
-      return .failure(HTTPError(.connectionLost, origin: origin, "broken off"))
+      let response = try await network.send(request)
+      let body = try await response.collect(limit: 1000)
+      return .response(status: response.status, headers: response.headers, body: body)
+    } catch let error as HTTPError {
+      return .failure(error)
     }
   }
 }

@@ -96,7 +96,7 @@ private struct StoredRefusal: Decodable {
   let isSteady: Bool
 }
 
-/// What is known of uploads beside the queue.
+/// What is known of uploads, and of what else is sent, beside the queue.
 struct UploadBook {
   var rows: [Int64: [String: UploadRow]] = [:]
   /// The ids under which uploads were begun: none is used for another one.
@@ -107,10 +107,13 @@ struct UploadBook {
   var handed: [String: (run: Int, paths: [NetworkPath])] = [:]
   /// What the system had as a worker's run compared it with the rows.
   var listed: (run: Int, ids: Set<String>)?
-  var networkChangedAt: Int64 = -1
   /// The idempotency keys, by what they are for, and that by them.
   var keys: [String: String] = [:]
   var purposes: [String: String] = [:]
+  /// What was sent with them.
+  var bodies: [String: [UInt8]] = [:]
+  /// What refusals mean to whoever sent an upload, as they were drawn.
+  var meanings: [TransferAnswer: FailureAdvice] = [:]
 
   func id(_ job: Int64, _ name: String) -> String? { rows[job]?[name]?.begun?.id }
 
