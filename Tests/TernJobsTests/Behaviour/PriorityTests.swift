@@ -65,7 +65,9 @@ import Testing
     func steps(among count: Int, without index: String? = nil) throws -> Int {
       try stepsTaken { queue, db in
         for number in 0..<count {
-          try queue.enqueue(Tidy(name: "\(number)"), after: .seconds(1000), in: db)
+          // They would stand before the others.
+          try queue.enqueue(
+            Tidy(name: "\(number)"), priority: 1, after: .seconds(1000), in: db)
         }
         if let index { try db.execute(sql: "DROP INDEX grdb_tern_job\(index)") }
       }
