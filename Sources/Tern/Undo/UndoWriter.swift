@@ -3,27 +3,47 @@ import TernCore
 import TernDatabase
 
 /// Writes what an undo has decided, in an order in which nothing that a foreign key or a trigger
-/// makes of one row takes along another.
+/// makes of one row takes along, or moves, another.
 struct UndoWriter {
   typealias Write = (write: UndoRow.Write, row: UndoRow)
 
   private let transaction: StoreTransaction
   /// Inserts and updates that are not taken yet.
   private var waiting: [Write]
+  /// Those of rows that refer to columns of others which are written too: they come behind these.
+  private let followers: [Write]
   private var deletes: [Write]
   /// All rows that are to be deleted.
   private let going: [StrayWatch.RowID: UndoRow]
+  /// By table, columns that a foreign key of any table names.
+  private var named: [Int64: Set<String>] = [:]
 
   init(_ transaction: StoreTransaction, _ writes: [Write]) {
     self.transaction = transaction
     deletes = writes.filter { $0.write.isDelete }
     going = Dictionary(uniqueKeysWithValues: deletes.map { ($0.row.id, $0.row) })
-    waiting = writes.filter { !$0.write.isDelete }
+    let others = writes.filter { !$0.write.isDelete }
+    var written: [String: Set<String>] = [:]
+    for case (.update(let content), let row) in others {
+      written[row.sql.shape.name.folded, default: []].formUnion(content.keys.map(\.folded))
+    }
+    func follows(_ write: Write) -> Bool {
+      write.row.sql.shape.foreignKeys.contains { foreignKey in
+        let columns = written[foreignKey.parent.folded] ?? []
+        return foreignKey.parentColumns.contains { columns.contains($0.folded) }
+      }
+    }
+    followers = others.filter(follows)
+    waiting = followers.isEmpty ? others : others.filter { !follows($0) }
   }
 
   /// - Returns: rows that cannot go, because others that stay refer to them by now. What was written
   ///   is then to be rolled back.
   mutating func run() throws -> [UndoRow] {
+    if !followers.isEmpty {
+      try advance()
+      waiting += followers
+    }
     try advance()
     for write in waiting { try insist(write) }
     var kept: [UndoRow] = []
@@ -34,6 +54,8 @@ struct UndoWriter {
         try insist(delete)
       }
     }
+    // An action may have moved one that had its values already.
+    if kept.isEmpty { for write in followers { try insist(write) } }
     return kept
   }
 
@@ -90,18 +112,37 @@ struct UndoWriter {
   /// Puts something else into the columns of UNIQUE indexes that a row is about to get a value in,
   /// if the table takes any of it. What it is to refer to, it refers to at once: it may be what
   /// keeps another row.
-  private func letGo(_ write: Write, _ index: Int) throws {
+  private mutating func letGo(_ write: Write, _ index: Int) throws {
     guard case .update(let content) = write.write else { return }
     let shape = write.row.sql.shape
     let unique = Set(shape.uniques.flatMap(\.columns).map(\.name.folded))
     let references = Set(shape.foreignKeys.flatMap(\.columns).map(\.folded))
     let names = content.keys.filter { unique.contains($0.folded) }
     if names.isEmpty { return }
+    var fillers: [Value] = [
+      .null, .integer(.min + Int64(index)), .blob(write.row.id.key),
+    ]
+    // From NULL no action leads the children of other tables back.
+    let named = try namedColumns(of: shape)
+    if names.contains(where: { named.contains($0.folded) }) { fillers.removeFirst() }
     let others = content.filter { references.contains($0.key.folded) }
-    for value in [.null, .integer(.min + Int64(index)), .blob(write.row.id.key)] as [Value] {
+    for value in fillers {
       let filled = others.merging(names.map { ($0, value) }) { $1 }
       if try isTaken((.update(filled), write.row)) { return }
     }
+  }
+
+  private mutating func namedColumns(of shape: TableShape) throws -> Set<String> {
+    if let columns = named[shape.id] { return columns }
+    let names = try String.fetchAll(
+      transaction.db,
+      sql: """
+        SELECT f."to" FROM main.sqlite_master AS t, pragma_foreign_key_list(t.name, 'main') AS f
+        WHERE t.type = 'table' AND f."table" = ? COLLATE NOCASE AND f."to" IS NOT NULL
+        """, arguments: [shape.name])
+    let columns = Set(names.map(\.folded))
+    named[shape.id] = columns
+    return columns
   }
 
   // MARK: - One row
