@@ -1,4 +1,5 @@
 import GRDB
+import Synchronization
 import Tern
 import Testing
 
@@ -14,6 +15,17 @@ private let swapping = """
   UPDATE p SET code = 'x' WHERE id = '1'; UPDATE p SET code = 'A' WHERE id = '2';
   UPDATE p SET code = 'B' WHERE id = '1';
   """
+
+/// How many a connection ran.
+private final class Updates: Sendable {
+  private let number = Mutex(0)
+
+  var count: Int { number.withLock { $0 } }
+
+  func note(_ sql: String) {
+    if sql.hasPrefix("UPDATE OR ABORT") { number.withLock { $0 += 1 } }
+  }
+}
 
 /// Rows that others refer to by a column of a UNIQUE index, not by their key.
 @Suite struct UndoCodeTests {
@@ -140,5 +152,42 @@ private let swapping = """
     #expect(try a.column("SELECT code || name FROM line ORDER BY code") == ["Aone", "Btwo"])
     try meet(a, b)
     try expectEqual(a, b, "p", "line")
+  }
+
+  @Test(arguments: ["", "STRICT"], ["", "CHECK (pos >= 0)"])
+  func `places that each row took from the next go back in few statements`(
+    _ kind: String, _ check: String
+  ) throws {
+    func statements(_ count: Int) throws -> Int {
+      let a = try Device(SyncSchema(version: 1, tables: [SyncTable("t")]), id: 1) { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, pos INTEGER NOT NULL UNIQUE \(check)) \(kind)
+            """)
+      }
+      let away = 1_000_000
+      try a.commit(
+        """
+        WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < \(count) - 1)
+        INSERT INTO t SELECT printf('%05d', i), i FROM n
+        """)
+      try a.store.write { db in
+        try db.execute(
+          sql: """
+            UPDATE t SET pos = pos + \(away); UPDATE t SET pos = pos - \(away) + 1;
+            INSERT INTO t VALUES ('top', 0);
+            """)
+      }
+      let updates = Updates()
+      a.database.writeWithoutTransaction { db in db.trace { updates.note("\($0)") } }
+      #expect(try a.store.undo() != nil)
+      #expect(
+        try a.column("SELECT id FROM t WHERE id <> printf('%05d', pos)") == [])
+      #expect(try a.column("SELECT count(*) FROM t") == ["\(count)"])
+      return updates.count
+    }
+    let few = try statements(20)
+    let many = try statements(80)
+    #expect(few >= 20 && many <= 80 * 10, "\(few), \(many)")
   }
 }

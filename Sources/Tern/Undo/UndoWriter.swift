@@ -62,7 +62,7 @@ struct UndoWriter {
   /// A table may take a row only when another one has made room: what is refused is tried again
   /// behind the rest.
   private mutating func advance() throws {
-    var hasMadeRoom = false
+    var (passes, hasMadeRoom) = (0, false)
     while !waiting.isEmpty || !deletes.isEmpty {
       let refused = try waiting.filter { try !isTaken($0) }
       var hasTaken = refused.count < waiting.count
@@ -73,7 +73,9 @@ struct UndoWriter {
         hasTaken = hasTaken || left.count < deletes.count
         deletes = left
       }
-      if hasTaken { continue }
+      passes += 1
+      // Where each row waits for the next one, a pass takes one.
+      if hasTaken, hasMadeRoom || passes < 2 { continue }
       if hasMadeRoom { return }
       // Two that swapped what a UNIQUE index holds: both let go of it first.
       hasMadeRoom = true
@@ -120,7 +122,7 @@ struct UndoWriter {
     let names = content.keys.filter { unique.contains($0.folded) }
     if names.isEmpty { return }
     var fillers: [Value] = [
-      .null, .integer(.min + Int64(index)), .blob(write.row.id.key),
+      .null, .integer(.min + Int64(index)), .integer(.max - Int64(index)), .blob(write.row.id.key),
     ]
     // From NULL no action leads the children of other tables back.
     let named = try namedColumns(of: shape)
