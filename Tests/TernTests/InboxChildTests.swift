@@ -227,6 +227,37 @@ private func orphaned(_ action: ChildAction, _ deletes: DeleteRule = .deleteWins
     }
   }
 
+  @Test(
+    arguments: ["SELECT RAISE(ABORT, 'at most 10 notes')", "INSERT INTO few VALUES (9)"],
+    [false, true])
+  func `a parent that its table refuses is named with what SQLite says of it`(
+    _ refusal: String, _ hasRival: Bool
+  ) async throws {
+    let schema = SyncSchema(
+      version: 1, tables: [SyncTable("note", deletes: .updateWins), SyncTable("comment")])
+    let (a, b) = try Device.pair(
+      schema,
+      """
+      CREATE TABLE few (n CHECK (n < 9));
+      CREATE TABLE note (id TEXT NOT NULL PRIMARY KEY, slug TEXT UNIQUE);
+      CREATE TABLE comment (id TEXT NOT NULL PRIMARY KEY, note TEXT NOT NULL REFERENCES note);
+      """)
+    try a.commit("INSERT INTO note VALUES ('one', 'same')")
+    try meet(a, b)
+    try a.commit("DELETE FROM note")
+    if hasRival { try a.commit("INSERT INTO note VALUES ('two', 'same')") }
+    try b.commit("INSERT INTO comment VALUES ('c', 'one')")
+    try meet(a, b)
+    try a.execute("CREATE TRIGGER refusing BEFORE INSERT ON note BEGIN \(refusal); END")
+    let says = refusal.contains("few") ? "CHECK constraint failed: n < 9" : "at most 10 notes"
+    let entry = try #require(try a.entries.first)
+    let error = await #expect(throws: InboxError.self) { try await a.replica.restore(entry) }
+    #expect(error?.code == .parentRefused)
+    #expect(error?.message.contains(": \(says); ") == true)
+    #expect(error?.message.contains("two") == false)
+    #expect(try a.entries == [entry])
+  }
+
   @Test func `an entry follows its row: edited, moved to another parent, deleted`() throws {
     let (a, b) = try orphaned(.cascade)
     let c = try device(3, .cascade)

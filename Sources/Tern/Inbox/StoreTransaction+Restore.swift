@@ -123,7 +123,7 @@ extension StoreTransaction {
     do {
       try write(sql.upsert(names), key + names.map { content[$0]! }, sql)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-      throw try refusal(of: reference, key, content, settlement.writer(sql))
+      throw try refusal(of: reference, key, content, settlement.writer(sql), error)
     }
     guard try !settlement.lacksParent(reference.key, settlement.writer(sql)) else {
       throw InboxError(
@@ -138,16 +138,19 @@ extension StoreTransaction {
   /// Why the table does not take a deleted parent back.
   private func refusal(
     of reference: Settlement.MissingReference, _ key: [Value], _ content: [String: Value],
-    _ writer: TableWriter
+    _ writer: TableWriter, _ error: DatabaseError
   ) throws -> InboxError {
-    let rivals = try writer.rivals(of: reference.key, content: content).map { rival in
+    // Where something else refused it too, it would be no use to make room.
+    let isUnique = error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
+    let keys = isUnique ? try writer.rivals(of: reference.key, content: content) : []
+    let rivals = try keys.map { rival in
       "\(try rival.withUnsafeBytes { try PackedKey.values($0) })"
     }
     let parent = "the row \(key) in “\(writer.sql.shape.name)” that it refers to is deleted"
     let message =
       rivals.isEmpty
-      ? "\(parent), and a constraint of the table refuses what is kept of it; insert one with that key "
-        + "that it takes, and this one is shown by itself"
+      ? "\(parent), and the table refuses what is kept of it: \(error.message ?? "a constraint"); "
+        + "insert one with that key that it takes, and this one is shown by itself"
       : "\(parent), and has lost its place in a UNIQUE index to \(rivals.joined(separator: ", ")); delete what is there, or change "
         + "its value, and restore the entry then"
     return InboxError(.parentRefused, message)

@@ -15,6 +15,8 @@ final class TableWriter {
   private(set) var hasHeld: Bool
   /// Off while a snapshot is loaded, whose orphans are looked for afterwards, all at once.
   var recordsKeys = true
+  /// While what a log has is merged on top of a snapshot.
+  var locals: LocalColumns?
   let isReferring: Bool
   let isReferredTo: Bool
   private let hasSets: Bool
@@ -81,21 +83,32 @@ final class TableWriter {
 
   /// Writes every column that travels, values in the table's order.
   func writeAll(_ row: BodyRow, order: [Int]) throws {
+    func content() -> [String: Value] {
+      var content: [String: Value] = [:]
+      for (column, source) in zip(sql.shape.columns, order) {
+        content[column.name] = row.values[source].value
+      }
+      return content
+    }
+    if let locals, locals.wait(for: row.packedKey, sql.shape) {
+      try write(row.packedKey, content: content())
+      return
+    }
     for (index, key) in row.key.enumerated() { upsertAll.bind(Int32(index + 1), key) }
     for (index, source) in order.enumerated() {
       upsertAll.bind(Int32(row.key.count + index + 1), row.values[source])
     }
     noteWritten(row.packedKey)
     guard let reason = try run(upsertAll, row.packedKey) else { return }
-    var content: [String: Value] = [:]
-    for (column, source) in zip(sql.shape.columns, order) {
-      content[column.name] = row.values[source].value
-    }
-    try hold(row.packedKey, reason, adding: content)
+    try hold(row.packedKey, reason, adding: content())
   }
 
   /// The same for ``TableSQL/batchRows`` rows at once, or for each where the table refuses one.
   func writeAll(_ rows: ArraySlice<BodyRow>, order: [Int]) throws {
+    if locals != nil {
+      for row in rows { try writeAll(row, order: order) }
+      return
+    }
     let statement = try upsertAllRows ?? transaction.statement(sql.upsertAllRows)
     upsertAllRows = statement
     var parameter: Int32 = 1
@@ -122,7 +135,9 @@ final class TableWriter {
   /// - Returns: why the row is held aside instead, if it is.
   @discardableResult
   func write(_ key: some ContiguousBytesLike, content: [String: Value]) throws -> HeldReason? {
-    try write(key, content, sql.upsert)
+    let local = locals?.giveBack(to: key, sql.shape) ?? [:]
+    return try write(
+      key, local.isEmpty ? content : local.merging(content) { $1 }, sql.upsert)
   }
 
   /// Changes the given columns of a row that is shown. An UPSERT would be refused where the others
@@ -199,6 +214,7 @@ final class TableWriter {
     (hasChanged, hasBeenTouched) = (true, true)
     transaction.recorder?.note(sql.shape.id, key, isLocal: false)
     if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
+    locals?.noteRemoved(key, sql.shape)
     _ = try bind(key, to: deleteRow)
     _ = try run(deleteRow, key)
   }
@@ -229,8 +245,8 @@ final class TableWriter {
     let shown = try read(key)
     if shown != nil { try remove(key) }
     if reason != .deleted { hasHeld = true }
-    try transaction.hold(
-      sql.shape.id, key, reason, content: (shown ?? [:]).merging(content) { $1 })
+    let before = shown ?? locals?.giveBack(to: key, sql.shape) ?? [:]
+    try transaction.hold(sql.shape.id, key, reason, content: before.merging(content) { $1 })
   }
 
   /// The row as it stands in the table, local columns included.

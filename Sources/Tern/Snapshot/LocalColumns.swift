@@ -1,30 +1,46 @@
 import TernCore
 import TernDatabase
 
-/// What stood in columns that do not travel, of rows that a snapshot does not have: what is merged
-/// on top of it may bring them again. In memory are those rows' keys and such columns.
+/// What stood in columns that do not travel, of rows that a snapshot takes out of their tables: what
+/// is merged on top of it may bring them again, and then they come with it, so that the app's
+/// triggers see rows go and come as they are. In memory are those rows' keys and such columns.
 final class LocalColumns {
-  private var content: [Int64: [[UInt8]: [String: Value]]] = [:]
+  private struct Row {
+    let content: [String: Value]
+    /// It stands again, or is held aside.
+    var isBack = false
+  }
+
+  private var rows: [Int64: [[UInt8]: Row]] = [:]
 
   /// Takes a row out of its table, and out of what is held aside.
   func remove(_ key: some ContiguousBytesLike, _ writer: TableWriter) throws {
     let shape = writer.sql.shape
-    if !shape.localColumns.isEmpty, let row = try writer.read(key) {
-      let names = Set(shape.localColumns)
+    let names = Set(shape.localColumns)
+    if !names.isEmpty, let row = try writer.read(key) ?? writer.aside(key) {
       let packed = key.withBytes { Array($0) }
-      content[shape.id, default: [:]][packed] = row.filter { names.contains($0.key) }
+      rows[shape.id, default: [:]][packed] = Row(content: row.filter { names.contains($0.key) })
     }
     try writer.removeAndForget(key)
   }
 
-  /// Writes it into the rows of one table that stand there again, as if nothing had been taken: no
-  /// trigger hears of it.
-  func putBack(_ writer: TableWriter) throws {
-    guard let rows = content.removeValue(forKey: writer.sql.shape.id) else { return }
-    try writer.transaction.db.withoutTriggers {
-      for (key, columns) in rows where try writer.read(key) != nil {
-        try writer.change(key, content: columns)
-      }
-    }
+  /// Whether a row that comes now has some.
+  func wait(for key: some ContiguousBytesLike, _ shape: TableShape) -> Bool {
+    guard let rows = rows[shape.id] else { return false }
+    return rows[key.withBytes { Array($0) }].map { !$0.isBack } ?? false
+  }
+
+  /// Gives them to a row that comes, once.
+  func giveBack(to key: some ContiguousBytesLike, _ shape: TableShape) -> [String: Value] {
+    guard wait(for: key, shape) else { return [:] }
+    let packed = key.withBytes { Array($0) }
+    rows[shape.id]![packed]!.isBack = true
+    return rows[shape.id]![packed]!.content
+  }
+
+  /// The row went again, and may come once more.
+  func noteRemoved(_ key: some ContiguousBytesLike, _ shape: TableShape) {
+    if rows[shape.id] == nil { return }
+    rows[shape.id]![key.withBytes { Array($0) }]?.isBack = false
   }
 }

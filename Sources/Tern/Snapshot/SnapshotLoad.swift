@@ -65,7 +65,11 @@ final class SnapshotLoad {
       heading, beginnings: beginnings, rows: rows, parts: nextPart, mergedAgain: tailCount)
     try check(summary)
     try sweep()
-    for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = true }
+    for sql in transaction.sql {
+      let writer = try pass.writer(for: sql)
+      writer.recordsKeys = true
+      if !sql.shape.localColumns.isEmpty { writer.locals = locals }
+    }
     try noteOrphans()
     try transaction.replayDeferred(pass)
     for id in tail.sorted(by: { $0.rawValue < $1.rawValue })
@@ -78,7 +82,6 @@ final class SnapshotLoad {
     if Planted.isActive(.snapshotForgetsInbox) {
       try transaction.statement("DELETE FROM \(transaction.tables.inbox)").run()
     }
-    for sql in transaction.sql { try locals.putBack(pass.writer(for: sql)) }
     return summary
   }
 

@@ -28,7 +28,8 @@ extension Replica {
   ///
   /// - Returns: what was taken back; `nil` when the log has no further operation of this device.
   /// - Throws: `DatabaseError` for what the tables refuse, e.g. a row that rows of a table refer to
-  ///   which is not synced, with nothing taken back; ``ReplicaError``.
+  ///   which is not synced, and for one that a trigger takes away while it is to get its values,
+  ///   with nothing taken back; ``ReplicaError``.
   public func undo() async throws -> UndoneOperation? {
     let store = store
     let undone = try await BlockingWork.shared.run { try store.undo() }

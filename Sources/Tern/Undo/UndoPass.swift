@@ -37,10 +37,25 @@ final class UndoPass {
     // A cascade must not look like somebody else's delete, so all is decided before anything goes.
     let rows = try order.map(row)
     var plans = rows.map { $0.plan() }
-    try keepParents(rows, &plans)
-    try write(zip(rows, plans).reversed().compactMap { row, plan in plan.write.map { ($0, row) } })
+    while try !isWritten(rows, &plans) {}
     return UndoneOperation(
       sequence: target.sequence, time: target.stamp.time, rows: plans.map(\.report))
+  }
+
+  /// Writes what is planned, or nothing, and plans anew.
+  private func isWritten(_ rows: [UndoRow], _ plans: inout [UndoRow.Plan]) throws -> Bool {
+    try keepParents(rows, &plans)
+    let writes = zip(rows, plans).reversed().compactMap { row, plan in
+      plan.write.map { (write: $0, row: row) }
+    }
+    var kept: Set<StrayWatch.RowID> = []
+    try transaction.db.inSavepoint {
+      var writer = UndoWriter(transaction, writes)
+      kept = Set(try writer.run().map(\.id))
+      return kept.isEmpty ? .commit : .rollback
+    }
+    for (index, row) in rows.enumerated() where kept.contains(row.id) { plans[index] = row.left }
+    return kept.isEmpty
   }
 
   // MARK: - The log

@@ -1,0 +1,74 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+extension UndoPass {
+  /// Leaves rows that others, which stay, refer to: deleting one would take those along,
+  /// or be refused.
+  func keepParents(_ rows: [UndoRow], _ plans: inout [UndoRow.Plan]) throws {
+    var hasKept: Bool
+    repeat {
+      hasKept = false
+      let writes = Dictionary(
+        uniqueKeysWithValues: zip(rows, plans).compactMap { row, plan in
+          plan.write.map { (row.id, $0) }
+        })
+      for (index, row) in rows.enumerated() {
+        guard case .delete? = plans[index].write, try hasChild(row, beside: writes)
+        else { continue }
+        plans[index] = row.left
+        hasKept = true
+      }
+    } while hasKept
+  }
+
+  /// Whether a row of a synced table refers to this one, and none of the writes changes that.
+  private func hasChild(_ row: UndoRow, beside writes: [StrayWatch.RowID: UndoRow.Write]) throws
+    -> Bool
+  {
+    try transaction.hasChild(of: row) { child, foreignKey in
+      switch writes[child] {
+      case .delete: false
+      case .update(let content):
+        !foreignKey.columns.contains { column in
+          content.keys.contains { $0.folded == column.folded }
+        }
+      default: true
+      }
+    }
+  }
+}
+
+extension StoreTransaction {
+  /// Whether a row of a synced table that refers to this one meets a condition.
+  func hasChild(
+    of row: UndoRow, where isMet: (StrayWatch.RowID, TableShape.ForeignKey) throws -> Bool
+  ) throws -> Bool {
+    for sql in self.sql {
+      for foreignKey in sql.shape.foreignKeys
+      where foreignKey.parent.folded == row.sql.shape.name.folded {
+        let children = try statement(sql.children(foreignKey, of: row.sql.shape))
+        for (index, value) in row.key.enumerated() { children.bind(Int32(index + 1), copy: value) }
+        defer { children.reset() }
+        while try children.step() {
+          let child = StrayWatch.RowID(table: sql.shape.id, key: children.packedKey(sql.shape))
+          if try isMet(child, foreignKey) { return true }
+        }
+      }
+    }
+    return false
+  }
+}
+
+extension TableSQL {
+  /// Yields the keys of the rows that refer to the parent with the bound key.
+  fileprivate func children(_ foreignKey: TableShape.ForeignKey, of parent: TableShape) -> String {
+    let match =
+      zip(foreignKey.parentColumns, foreignKey.columns)
+      .map { "p.\($0.quoted) = c.\($1.quoted)" }
+      + parent.keyColumns.enumerated().map { "p.\($1.quoted) = ?\($0 + 1)" }
+    return "SELECT \(shape.keyColumns.map { "c.\($0.quoted)" }.joined(separator: ", ")) "
+      + "FROM \(parent.qualifiedName) AS p, \(shape.qualifiedName) AS c "
+      + "WHERE \(match.joined(separator: " AND "))"
+  }
+}
