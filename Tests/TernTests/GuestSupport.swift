@@ -34,8 +34,9 @@ extension Device {
       }
       let exact = columns.map { "typeof(\($0)) || ' ' || hex(CAST(\($0) AS BLOB)) || quote(\($0))" }
       let name = table.replacing("\"", with: "\"\"")
+      let order = exact.count > 1 ? "1, 2" : "1"
       return try Row.fetchAll(
-        db, sql: "SELECT \(exact.joined(separator: ", ")) FROM \"\(name)\" ORDER BY 1, 2"
+        db, sql: "SELECT \(exact.joined(separator: ", ")) FROM \"\(name)\" ORDER BY \(order)"
       ).map { row in (0..<row.count).map { row[$0] as String? ?? "nothing" } }
     }
   }

@@ -1,8 +1,8 @@
 import TernCore
 import TernDatabase
 
-/// What stood in columns that do not travel, of rows that a snapshot takes out of their tables: what
-/// is merged on top of it may bring them again, and then they come with it, so that the app's
+/// What stood in columns that do not travel, of rows that a snapshot takes out of their tables:
+/// what is merged on top of it may bring them again, and then they come with it, so that the app's
 /// triggers see rows go and come as they are. In memory are those rows' keys and such columns.
 final class LocalColumns {
   private struct Row {

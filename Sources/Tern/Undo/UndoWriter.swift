@@ -37,8 +37,8 @@ struct UndoWriter {
     waiting = followers.isEmpty ? others : others.filter { !follows($0) }
   }
 
-  /// - Returns: rows that cannot go, because others that stay refer to them by now. What was written
-  ///   is then to be rolled back.
+  /// - Returns: rows that cannot go, because others that stay refer to them by now. What was
+  ///   written is then to be rolled back.
   mutating func run() throws -> [UndoRow] {
     if !followers.isEmpty {
       try advance()

@@ -17,13 +17,17 @@ package struct TableForms {
     let keyIndex: Int
   }
 
+  /// - Parameter added: by table, columns that a file which was not opened since lacks.
   /// - Returns: whether all is as it should be.
-  package func check(_ creation: [String], in db: Database) throws -> Bool {
+  package func check(
+    _ creation: [String], added: [String: Set<String>] = [:], in db: Database
+  ) throws -> Bool {
     var isWhole = true
     let all = try Self.columns(db)
     for (table, columns) in try Self.columns(creation).sorted(by: { $0.key < $1.key }) {
       let present = all[table] ?? []
-      if present != columns {
+      let before = columns.filter { !(added[table]?.contains($0.name) ?? false) }
+      if present != columns, present != before {
         isWhole = false
         try findings.add(
           .storeTable,
@@ -31,7 +35,7 @@ package struct TableForms {
           at: .init(table: table))
         continue
       }
-      let typed = columns.filter { ["INTEGER", "TEXT", "BLOB"].contains($0.type) }
+      let typed = present.filter { ["INTEGER", "TEXT", "BLOB"].contains($0.type) }
       // One look at the table where nothing is wrong.
       guard try holdsOther(typed, table, db) else { continue }
       isWhole = false

@@ -2,18 +2,18 @@ import GRDB
 import GRDBSQLite
 
 extension Durability {
-  /// Writes the log of a connection in WAL mode once more, byte by byte as programs see it, and waits
-  /// for the disk.
+  /// Writes the log of a connection in WAL mode once more, byte by byte as programs see it, and
+  /// waits for the disk.
   ///
   /// A sync that fails can leave the system taking for written what it did not write: no later sync
-  /// makes that last, and losing power ends the log before it. A checkpoint is no way out. As soon as it
-  /// has moved a page, a log that ends early puts older pages beside newer ones, and the file
+  /// makes that last, and losing power ends the log before it. A checkpoint is no way out. As soon
+  /// as it has moved a page, a log that ends early puts older pages beside newer ones, and the file
   /// is malformed; and a log that a reader keeps is not begun anew. Here nothing changes that is
   /// there, and only what is missing comes back: power may go at any moment, and
   /// neither readers nor checkpoints are in the way.
   ///
-  /// - Returns: `false`, with nothing done, where the connection does not have the lock for writing:
-  ///   others may append to the log, or begin it anew.
+  /// - Returns: `false`, with nothing done, where the connection does not have the lock for
+  ///   writing: others may append to the log, or begin it anew.
   /// - Throws: `DatabaseError`.
   package static func rewriteLog(_ connection: OpaquePointer) throws -> Bool {
     guard sqlite3_txn_state(connection, "main") == SQLITE_TXN_WRITE else { return false }

@@ -28,7 +28,9 @@ package struct JobDiagnosis {
     }
     // Opening it says what to do.
     if format < JobTables.format { return false }
-    guard try TableForms(findings).check(JobTables.creation, in: db) else { return true }
+    let added = [JobTables.error: JobTables.addedToErrors]
+    guard try TableForms(findings).check(JobTables.creation, added: added, in: db)
+    else { return true }
     try checkJobs(isWorking)
     try checkParts()
     try checkGates(isWorking)

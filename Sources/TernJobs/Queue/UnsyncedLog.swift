@@ -22,8 +22,8 @@ final class UnsyncedLog: TransactionObserver, Sendable {
     /// The one that commits, `nil` before the first commit without a sync.
     var connection: Connection?
 
-    /// What a transaction has synced before it comes to its commit is a log that begins anew, before
-    /// which there is nothing to lose.
+    /// What a transaction has synced before it comes to its commit is a log that begins anew,
+    /// before which there is nothing to lose.
     mutating func noteEnd(failed: Bool) {
       if failed, isCommitting, log == .unsynced { log = .doubtful }
       isCommitting = false

@@ -180,6 +180,8 @@ enum JobTables {
 
   /// The first files of the format do not have the column. It changes no number: a Tern that knows
   /// nothing of it reads and writes the table as before, and what it writes counts.
+  static let addedToErrors: Set = ["counts"]
+
   private static func addCounts(_ db: Database) throws {
     if try db.columns(in: error).contains(where: { $0.name == "counts" }) { return }
     try db.execute(sql: "ALTER TABLE \(error) ADD COLUMN counts INTEGER NOT NULL DEFAULT 1")

@@ -164,7 +164,9 @@ import Testing
       try b.commit("DELETE FROM n WHERE id = '2'")
       try b.execute("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)")
       try meet(a, b)
-      try expectEqual(a, b, "n")
+      // Its local column is each device's own.
+      #expect(try a.column("SELECT title FROM n") == b.column("SELECT title FROM n"))
+      try expectEqual(a, b)
     }
   }
 
