@@ -92,7 +92,7 @@ extension JobLedger {
   private func checkClaim(_ old: JobRow, _ new: JobRow, _ commit: JobCommit) {
     let id = new.id
     entries[id]?.attempt = JobEntry.Attempt(
-      run: commit.process.run, process: ObjectIdentifier(commit.process), service: new.service,
+      run: commit.process.run, life: commit.process.life, service: new.service,
       before: [path.path])
     entries[id]?.triedIn = commit.process.run
     if new.starts != old.starts + 1 || new.failures != old.failures {
@@ -244,7 +244,7 @@ extension JobLedger {
     defer { explain(attempt, old, new) }
     if attempt.run != commit.process.run {
       // Its worker is dead or was cancelled, and the next one frees it.
-      let isAlive = attempt.process == ObjectIdentifier(commit.process)
+      let isAlive = attempt.life == commit.process.life
       return isAlive ? checkLeft(old, new) : checkFreed(old, new, "death")
     }
     guard let end = attempt.end else {

@@ -14,6 +14,8 @@ final class JobProcess: @unchecked Sendable {
 
   let world: JobWorld
   let number: Int
+  /// Of which no other of its world has the number.
+  let life: Int
   let database: DatabaseQueue
   let queue: JobQueue
   /// As an app makes it.
@@ -42,6 +44,8 @@ final class JobProcess: @unchecked Sendable {
   init(_ world: JobWorld, _ number: Int) throws {
     self.world = world
     self.number = number
+    world.lives += 1
+    life = world.lives
     var generator = SeededGenerator(seed: world.nextSeed())
     var configuration = Configuration()
     configuration.journalMode = .wal

@@ -122,7 +122,7 @@ struct JobEntry {
     /// Which worker's run has it.
     let run: Int
     /// The life of a process in which that runs.
-    let process: ObjectIdentifier
+    let life: Int
     let service: String
     /// The network as it began, as far as that can be told.
     var before: [NetworkPath]

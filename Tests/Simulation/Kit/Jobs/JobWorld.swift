@@ -32,6 +32,8 @@ final class JobWorld: @unchecked Sendable {
   private(set) var isFaulty = true
   var isOver = false
   var processes: [JobProcess] = []
+  /// How many lives of processes there were.
+  var lives = 0
 
   init(seed: UInt64, isPrinting: Bool) throws {
     var generator = SeededGenerator(seed: seed)
