@@ -120,6 +120,21 @@ import Testing
     try expectEqual(a, b, "node")
   }
 
+  /// Of two items the first is moved to a new list, and the second takes its place.
+  private func moveFirst(_ a: Device, _ change: String) throws {
+    try a.commit("INSERT INTO list VALUES ('0')")
+    try a.commit("INSERT INTO item VALUES ('i', '0', 1, ''), ('j', '0', 2, '')")
+    try a.store.write { db in
+      try db.execute(
+        sql: """
+          UPDATE item SET name = 'first' WHERE id = 'j';
+          INSERT INTO list VALUES ('1');
+          UPDATE item SET \(change) WHERE id = 'i';
+          UPDATE item SET pos = 1 WHERE id = 'j';
+          """)
+    }
+  }
+
   @Test func `a row that a UNIQUE index keeps waiting is not taken along meanwhile`() throws {
     try inBothOrders(
       ["item", "list"],
@@ -130,17 +145,7 @@ import Testing
         pos INTEGER NOT NULL, name TEXT, UNIQUE (list, pos));
       """
     ) { a, b in
-      try a.commit("INSERT INTO list VALUES ('0')")
-      try a.commit("INSERT INTO item VALUES ('i', '0', 1, ''), ('j', '0', 2, '')")
-      try a.store.write { db in
-        try db.execute(
-          sql: """
-            UPDATE item SET name = 'first' WHERE id = 'j';
-            INSERT INTO list VALUES ('1');
-            UPDATE item SET list = '1' WHERE id = 'i';
-            UPDATE item SET pos = 1 WHERE id = 'j';
-            """)
-      }
+      try moveFirst(a, "list = '1'")
       try meet(a, b)
       #expect(try a.store.undo()?.rows.count == 3)
       #expect(try a.column("SELECT id || list || pos || name FROM item") == ["i01", "j02"])
@@ -183,17 +188,7 @@ import Testing
       END;
       """
     ) { a, b in
-      try a.commit("INSERT INTO list VALUES ('0')")
-      try a.commit("INSERT INTO item VALUES ('i', '0', 1, ''), ('j', '0', 2, '')")
-      try a.store.write { db in
-        try db.execute(
-          sql: """
-            UPDATE item SET name = 'first' WHERE id = 'j';
-            INSERT INTO list VALUES ('1');
-            UPDATE item SET list = '1', pos = 3 WHERE id = 'i';
-            UPDATE item SET pos = 1 WHERE id = 'j';
-            """)
-      }
+      try moveFirst(a, "list = '1', pos = 3")
       try meet(a, b)
       #expect(try a.store.undo()?.rows.count == 3)
       #expect(try a.column("SELECT id || list || pos || name FROM item") == ["i01", "j02"])

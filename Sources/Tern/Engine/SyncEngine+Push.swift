@@ -74,21 +74,30 @@ extension SyncEngine {
   ) throws -> SyncSession.Event {
     var refusal = pushes.notCarried.min(by: { $0.key < $1.key })?.value
     if hasLeftSome { return .leftSome(refused: refusal, jitter: environment.jitter()) }
-    var heads = heads
-    let forks = try store.counts().forks.filter { $0.remote == remote.id }
-    for fork in forks { heads[fork.replica] = VersionVector.maximumSequence }
-    let lacksTrimmed = try store.hasTrimmed(lackedBy: heads)
+    let (lacksTrimmed, fork) = try self.lacksTrimmed(heads)
     // It would stand for what the remote has otherwise, too.
     let isForked =
-      !forks.isEmpty || pushes.notCarried.values.contains { $0.code == .sequenceConflict }
+      fork != nil || pushes.notCarried.values.contains { $0.code == .sequenceConflict }
     let canHaveBase = remote.keepsSnapshots && !isForked
-    if refusal == nil, lacksTrimmed, !canHaveBase { refusal = Self.noBase(forks.first) }
+    if refusal == nil, lacksTrimmed, !canHaveBase { refusal = Self.noBase(fork) }
     guard let refusal else {
       return .hadNothingToPush(
         needsBase: lacksTrimmed, jitter: lacksTrimmed ? environment.jitter() : 0)
     }
     return .hadNothingButRefused(
       refusal, needsBase: lacksTrimmed && canHaveBase, jitter: environment.jitter())
+  }
+
+  /// Whether the remote lacks what the log no longer has, and an author of whom it has something
+  /// else, who does not count.
+  private func lacksTrimmed(_ heads: VersionVector) throws -> (Bool, fork: ReplicaFork?) {
+    // Mostly it lacks nothing; who is forked is counted with much else.
+    guard try store.hasTrimmed(lackedBy: heads) else { return (false, nil) }
+    let forks = try store.counts().forks.filter { $0.remote == remote.id }
+    if forks.isEmpty { return (true, nil) }
+    var heads = heads
+    for fork in forks { heads[fork.replica] = VersionVector.maximumSequence }
+    return (try store.hasTrimmed(lackedBy: heads), forks[0])
   }
 
   private static func noBase(_ fork: ReplicaFork?) -> RemoteError {

@@ -90,7 +90,7 @@ final class TableWriter {
       }
       return content
     }
-    if let locals, locals.wait(for: row.packedKey, sql.shape) {
+    if let locals, locals.hasSome(for: row.packedKey, sql.shape) {
       try write(row.packedKey, content: content())
       return
     }

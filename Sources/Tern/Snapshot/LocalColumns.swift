@@ -25,14 +25,14 @@ final class LocalColumns {
   }
 
   /// Whether a row that comes now has some.
-  func wait(for key: some ContiguousBytesLike, _ shape: TableShape) -> Bool {
+  func hasSome(for key: some ContiguousBytesLike, _ shape: TableShape) -> Bool {
     guard let rows = rows[shape.id] else { return false }
     return rows[key.withBytes { Array($0) }].map { !$0.isBack } ?? false
   }
 
   /// Gives them to a row that comes, once.
   func giveBack(to key: some ContiguousBytesLike, _ shape: TableShape) -> [String: Value] {
-    guard wait(for: key, shape) else { return [:] }
+    guard hasSome(for: key, shape) else { return [:] }
     let packed = key.withBytes { Array($0) }
     rows[shape.id]![packed]!.isBack = true
     return rows[shape.id]![packed]!.content

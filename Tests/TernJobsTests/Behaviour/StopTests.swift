@@ -74,22 +74,30 @@ import Testing
     }
   }
 
+  /// Stops a worker whose jobs run, a second after another process has begun to write.
+  private func stop(
+    _ rig: Rig, _ queue: JobQueue, while other: DatabaseQueue,
+    then: @escaping @Sendable () -> Void = {}
+  ) throws {
+    let worker = JobWorker(queue) {
+      $0.handle(Tidy.self) { _, _ in try await rig.sleep(100) }
+    }
+    try rig.live(
+      worker, until: 5,
+      while: {
+        try await rig.sleep(4)
+        try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        then()
+      })
+  }
+
   /// A task that is cancelled sleeps no more; SQLite waits in its place.
   @Test func `an end is stored although another process writes as the worker stops`() throws {
     try Rig.run { rig in
       let queue = try rig.open()
       let id = try rig.enqueue(queue, Tidy(name: "a"))
       let other = try DatabaseQueue.leavingTransactionsOpen(rig.database.path)
-      let worker = JobWorker(queue) {
-        $0.handle(Tidy.self) { _, _ in try await rig.sleep(100) }
-      }
-      try rig.live(
-        worker, until: 5,
-        while: {
-          try await rig.sleep(4)
-          try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
-          other.commitsSoon()
-        })
+      try stop(rig, queue, while: other) { other.commitsSoon() }
       #expect(try rig.record(queue, id).state == .waiting)
       // As another process has it.
       let next = try rig.open()
@@ -119,15 +127,7 @@ import Testing
       let queue = try rig.open()
       let ids = try ["a", "b", "c"].map { try rig.enqueue(queue, Tidy(name: $0)) }
       let other = try DatabaseQueue.leavingTransactionsOpen(database.path)
-      let worker = JobWorker(queue) {
-        $0.handle(Tidy.self) { _, _ in try await rig.sleep(100) }
-      }
-      try rig.live(
-        worker, until: 5,
-        while: {
-          try await rig.sleep(4)
-          try other.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
-        })
+      try stop(rig, queue, while: other)
       // Each is tried, and one of them waits.
       #expect(tries.withLock { $0 } == 4)
       try other.inDatabase { try $0.execute(sql: "ROLLBACK") }
