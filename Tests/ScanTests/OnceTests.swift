@@ -66,7 +66,7 @@ struct OnceTests {
     try await Service.run("pings-only", pings: .milliseconds(50)) { service in
       try await withScanFolder { folder in
         _ = try await folder("add", folder.photo("shelf.png"))
-        let run = try ScanRun(folder, "--service", service.url, "--stream-seconds", "1")
+        let run = try ScanRun(folder, "--service", service.url, "--stream-seconds", "5")
         _ = try await run.said("analysing\tshelf.png")
         try folder.write("DROP TABLE device")
         _ = try await run.said("no such table: device")

@@ -110,7 +110,7 @@ struct RunTests {
   }
 
   @Test func `a refusal stays one where its upload's mark can't be taken back`() async throws {
-    try await Service.run("limit-seconds=1:1") { service in
+    try await Service.run("limit-seconds=4:1") { service in
       try await withScanFolder { folder in
         _ = try await folder("add", folder.photo("shelf.png"))
         try folder.write(
@@ -143,14 +143,14 @@ struct RunTests {
   }
 
   @Test func `every state is told, and a pause counts down`() async throws {
-    try await Service.run("delay=300,limit-seconds=2:1") { service in
+    try await Service.run("delay=300,limit-seconds=4:1") { service in
       try await withScanFolder { folder in
         _ = try await folder("add", folder.photo("shelf.png"))
         #expect(try await folder("status").text == "waiting\tshelf.png\t0 books\n")
         let run = try ScanRun(folder, "--service", service.url)
         _ = try await run.said("uploading\tshelf.png")
         let said = try await run.said("the scan service wants no requests for")
-        #expect(said.contains("no requests for 2 s"))
+        #expect((2...4).contains { said.contains("no requests for \($0) s") })
         _ = try await run.said("analysing\tshelf.png")
         _ = try await run.said("done\tshelf.png\t3 books")
         let lines = try await run.end().lines

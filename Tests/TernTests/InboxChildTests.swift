@@ -165,6 +165,74 @@ private func orphaned(_ action: ChildAction, _ deletes: DeleteRule = .deleteWins
     #expect(try a.store.canonicalState() == b.store.canonicalState())
   }
 
+  @Test(arguments: [ChildAction.cascade, .setNull])
+  func `a child comes back under the app's triggers, which write no row that syncs`(
+    _ action: ChildAction
+  ) async throws {
+    let (a, b) = try orphaned(action, .updateWins)
+    try a.execute(
+      """
+      CREATE VIRTUAL TABLE search USING fts5 (name, content = 'child');
+      INSERT INTO search (search) VALUES ('rebuild');
+      CREATE TRIGGER searched AFTER INSERT ON child BEGIN
+        INSERT INTO search (rowid, name) VALUES (new.rowid, new.name);
+      END;
+      CREATE TRIGGER changed AFTER UPDATE ON child BEGIN
+        INSERT INTO search (search, rowid, name) VALUES ('delete', old.rowid, old.name);
+        INSERT INTO search (rowid, name) VALUES (new.rowid, new.name);
+      END;
+      CREATE TRIGGER checked BEFORE INSERT ON child WHEN new.parent IS NOT NULL BEGIN
+        SELECT RAISE(ABORT, 'no parent')
+        WHERE NOT EXISTS (SELECT 1 FROM parent WHERE id = new.parent);
+      END;
+      CREATE TRIGGER counting AFTER INSERT ON child BEGIN
+        UPDATE parent SET name = name || '+' WHERE id IN ('home', new.parent);
+        UPDATE child SET n = n + 1 WHERE id = new.id;
+      END;
+      """)
+    try await a.replica.restore(try a.entries[0])
+    let found = "SELECT c.n FROM search s JOIN child c ON c.rowid = s.rowid WHERE search MATCH 'C'"
+    #expect(try a.column(found) == ["5"])
+    try a.execute("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)")
+    #expect(try a.column("SELECT name FROM parent WHERE id = 'home'") == ["Home"])
+    try meet(a, b)
+    try meet(a, b)
+    try expectEqual(a, b, "parent")
+    let child = "SELECT quote(parent) || name || n FROM child WHERE id = 'c'"
+    #expect(try a.column(child) == b.column(child))
+  }
+
+  @Test func `a child keeps a reference to a row that is only held aside`() async throws {
+    let schema = SyncSchema(
+      version: 1, tables: [SyncTable("list"), SyncTable("tag"), SyncTable("item")])
+    let (a, b) = try Device.pair(
+      schema,
+      """
+      CREATE TABLE list (id TEXT NOT NULL PRIMARY KEY);
+      CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY, name TEXT UNIQUE);
+      CREATE TABLE item (
+        id TEXT NOT NULL PRIMARY KEY, list TEXT REFERENCES list ON DELETE SET NULL,
+        tag TEXT REFERENCES tag ON DELETE SET NULL);
+      """)
+    try a.commit("INSERT INTO list VALUES ('L')")
+    try meet(a, b)
+    try a.commit("INSERT INTO tag VALUES ('1', 'x')")
+    try b.commit("INSERT INTO tag VALUES ('2', 'x'); INSERT INTO item VALUES ('i', 'L', '2')")
+    try a.commit("DELETE FROM list")
+    try meet(a, b)
+    let entry = try #require(try a.entries.first { $0.kind == .parentDeleted })
+    let error = await #expect(throws: InboxError.self) { try await a.replica.restore(entry) }
+    #expect(error?.code == .parentDeleted)
+    #expect(try a.entries.contains(entry))
+    try a.commit("UPDATE tag SET name = 'y' WHERE id = '1'")
+    try await a.replica.restore(entry)
+    try meet(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT quote(list) || tag FROM item") == ["NULL2"])
+    }
+    try expectEqual(a, b, "list", "tag", "item")
+  }
+
   @Test(arguments: [ChildAction.cascade, .restrict, .nothing])
   func `where nothing is kept the call says what to insert, and the entry stays until then`(
     _ action: ChildAction

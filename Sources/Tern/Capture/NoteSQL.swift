@@ -124,6 +124,13 @@ struct NoteSQL {
   /// Of a row that went: NULL, since an update that changes nothing has a mask without a bit too.
   var noColumns: [String] { maskNames.map { _ in "NULL" } }
 
+  func masks(of columns: [TableShape.Column]) -> [String] {
+    maskNames.indices.map { word in
+      let columns = columns.filter { $0.id / TableShape.maskBits == word }
+      return "\(columns.reduce(0) { $0 | 1 << ($1.id % TableShape.maskBits) })"
+    }
+  }
+
   private var changedColumns: [String] {
     maskNames.indices.map { word in
       let columns = shape.columns.filter { $0.id / TableShape.maskBits == word }

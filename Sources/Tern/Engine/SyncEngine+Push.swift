@@ -18,7 +18,9 @@ extension SyncEngine {
 
     /// What a remote lost or put back, be it under its old epoch, may come again from another copy.
     mutating func note(_ greeting: RemoteGreeting) {
-      if greeting.position < position || !greeting.heads.covers(confirmed.heads) {
+      if greeting.hasLost || greeting.position < position
+        || !greeting.heads.covers(confirmed.heads)
+      {
         confirmed.heads = VersionVector()
       }
       position = greeting.position
@@ -91,9 +93,8 @@ extension SyncEngine {
   /// Whether the remote lacks what the log no longer has, and an author of whom it has something
   /// else, who does not count.
   private func lacksTrimmed(_ heads: VersionVector) throws -> (Bool, fork: ReplicaFork?) {
-    // Mostly it lacks nothing; who is forked is counted with much else.
     guard try store.hasTrimmed(lackedBy: heads) else { return (false, nil) }
-    let forks = try store.counts().forks.filter { $0.remote == remote.id }
+    let forks = try store.forks(at: remote.id)
     if forks.isEmpty { return (true, nil) }
     var heads = heads
     for fork in forks { heads[fork.replica] = VersionVector.maximumSequence }

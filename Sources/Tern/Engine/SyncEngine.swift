@@ -239,6 +239,7 @@ public actor SyncEngine {
         greeting, knownEpoch: try store.place(at: remote.id)?.epoch,
         comparison: try store.comparison(at: remote.id))
     case .resetCursor(let epoch):
+      try store.dropForks(at: remote.id, beyond: session.heads)
       try store.resetPlace(RemotePlace(remoteID: remote.id, epoch: epoch, cursor: nil))
       pushes.confirmed.heads = VersionVector()
       return .didReset

@@ -52,6 +52,8 @@ extension StoreTransaction {
   /// Shows a child of a deleted parent again: as its foreign key declares, without the parent, or
   /// with the parent where something is kept of that. Foreign keys are off.
   func restoreChild(_ entry: InboxEntry) throws {
+    // What was written before is not told from what triggers write below.
+    _ = try Seal.run(in: self)
     let sql = try restorable(entry)
     let key = PackedKey.bytes(of: entry.key)
     guard try heldReason(StrayWatch.RowID(table: sql.shape.id, key: key)) == .orphaned,
@@ -60,58 +62,77 @@ extension StoreTransaction {
       throw InboxError(
         .missingEntry, "the row does not wait for a deleted parent any more; dismiss the entry")
     }
-    let content = sql.shape.present(held)
+    var content = sql.shape.present(held)
+    var released: Set<String> = []
     let settlement = try Settlement(self, writers: [:], losses: Losses(self), hadHeld: true)
     let missing = try settlement.missingReferences(of: key, content, sql.shape)
-    for reference in missing where !reference.foreignKey.isReleased {
-      try bringBack(reference, settlement)
-    }
-    let writer = try settlement.writer(sql)
-    try dropContent(in: .held, sql.shape.id, key)
-    // As a merge would: what stands in the state is no write of anybody's.
-    try db.withoutTriggers {
-      guard try writer.write(key, content: content) == nil else {
-        throw InboxError(
-          .heldAside,
-          "a constraint of the table refuses the row, or another row has its place; see to that "
-            + "first: Replica.explain says what it is")
+    for reference in missing where reference.deletion != nil {
+      if sql.shape.isReleased(reference.foreignKey) {
+        for column in sql.shape.columns(of: reference.foreignKey) {
+          content[column] = try releasedValue(column, reference.foreignKey, sql)
+          released.insert(column)
+        }
+      } else {
+        try bringBack(reference, settlement)
       }
     }
-    for reference in missing where reference.foreignKey.isReleased {
-      try release(reference.foreignKey, entry.key, sql)
-    }
+    // It is not told from what triggers write below.
+    _ = try Seal.run(in: self)
+    try withoutStrays { try $0.showChild(key, content, sql) }
+    if !released.isEmpty { try noteWrite(of: released, entry.key, sql) }
     try notifyChanges(in: sql.shape)
-    guard try !settlement.lacksParent(key, writer) else {
+    guard try !settlement.lacksParent(key, settlement.writer(sql)) else {
       throw InboxError(
         .parentDeleted, "the row refers to more rows that are not there; insert those first")
     }
   }
 
-  /// Does what ON DELETE SET NULL or SET DEFAULT says, as a write of this device.
-  private func release(
-    _ foreignKey: TableShape.ForeignKey, _ key: [Value], _ sql: TableSQL
-  ) throws {
-    let assignments = try foreignKey.columns.map { column in
-      let declared =
-        foreignKey.onDelete == "SET DEFAULT"
-        ? try String.fetchOne(
-          db, sql: "SELECT dflt_value FROM pragma_table_xinfo(?, 'main') WHERE name = ?",
-          arguments: [sql.shape.name, column]) : nil
-      return "\(column.quoted) = \(declared.map { "(\($0))" } ?? "NULL")"
+  /// As a merge would: what stands in the state is no write of anybody's. The app's triggers see
+  /// the row once, as it stands at the end.
+  private func showChild(_ key: [UInt8], _ content: [String: Value], _ sql: TableSQL) throws {
+    let writer = try TableWriter(self, sql, hasHeld: true)
+    try strays?.beforeSettlement(self)
+    try dropContent(in: .held, sql.shape.id, key)
+    guard try writer.write(key, content: content) == nil else {
+      throw InboxError(
+        .heldAside,
+        "the table refuses the row: by a constraint, by a trigger, or for another row that has its "
+          + "place; see to that first")
     }
+    try strays?.afterSettlement(self)
+    for sql in self.sql { try forgetNotes(sql) }
+  }
+
+  /// What ON DELETE SET NULL or SET DEFAULT puts into a column.
+  private func releasedValue(
+    _ column: String, _ foreignKey: TableShape.ForeignKey, _ sql: TableSQL
+  ) throws -> Value {
+    guard foreignKey.onDelete == "SET DEFAULT",
+      let declared = try String.fetchOne(
+        db, sql: "SELECT dflt_value FROM pragma_table_xinfo(?, 'main') WHERE name = ?",
+        arguments: [sql.shape.name, column])
+    else { return .null }
+    let value = try statement("SELECT (\(declared))")
+    return try value.first { value.value(0).value ?? .null } ?? .null
+  }
+
+  /// Has the seal find some columns of a row written by this device.
+  private func noteWrite(of columns: Set<String>, _ key: [Value], _ sql: TableSQL) throws {
+    let columns = sql.shape.columns.filter { columns.contains($0.name) }
     let match = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
-    try write(
-      "UPDATE \(sql.shape.qualifiedName) SET \(assignments.joined(separator: ", ")) "
-        + "WHERE \(match.joined(separator: " AND "))", key, sql)
+    let note = try statement(
+      sql.note.noteEach(
+        masks: sql.note.masks(of: columns), keys: sql.shape.keyColumns.map(\.quoted),
+        "FROM \(sql.shape.qualifiedName) WHERE \(match.joined(separator: " AND "))"))
+    for (index, value) in key.enumerated() { note.bind(Int32(index + 1), copy: value) }
+    try note.run()
   }
 
   /// Inserts a deleted parent with what is kept of it.
   private func bringBack(_ reference: Settlement.MissingReference, _ settlement: Settlement) throws
   {
     let sql = reference.parent
-    guard reference.deletion != nil,
-      let kept = try storedContent(in: .kept, sql.shape.id, reference.key)
-    else {
+    guard let kept = try storedContent(in: .kept, sql.shape.id, reference.key) else {
       throw InboxError(
         .parentDeleted,
         "the row in “\(sql.shape.name)” that it refers to is deleted, and nothing is kept of it; "
@@ -157,7 +178,17 @@ extension StoreTransaction {
   }
 }
 
-extension TableShape.ForeignKey {
-  /// Whether a child stays without its parent, as it was declared.
-  fileprivate var isReleased: Bool { ["SET NULL", "SET DEFAULT"].contains(onDelete) }
+extension TableShape {
+  /// Whether a child stays without its parent, as it was declared: not where its key says which.
+  fileprivate func isReleased(_ foreignKey: ForeignKey) -> Bool {
+    let keys = Set(keyColumns.map(\.folded))
+    return ["SET NULL", "SET DEFAULT"].contains(foreignKey.onDelete)
+      && keys.isDisjoint(with: foreignKey.columns.map(\.folded))
+  }
+
+  /// As the table spells them.
+  fileprivate func columns(of foreignKey: ForeignKey) -> [String] {
+    let names = Set(foreignKey.columns.map(\.folded))
+    return (columns.map(\.name) + localColumns).filter { names.contains($0.folded) }
+  }
 }

@@ -70,8 +70,10 @@ final class MergePass {
       throw MergeError(.timeNotIncreasing, envelope.replica, envelope.sequence)
     }
     if author.stored == 0 { try transaction.save(author, of: index) }
-    for replica in envelope.seen.sequences.keys where transaction.authors.index(of: replica) == nil
-    {
+    // In an order of their own: others are sent what is here by these numbers.
+    for replica in envelope.seen.sequences.keys.filter({
+      transaction.authors.index(of: $0) == nil
+    }).sorted() {
       // Names alone, of which a peer can make up any number, and which only counting needs.
       if transaction.authors.ids.count >= SyncOperation.Limit.seen { break }
       let seen = transaction.authors.add(replica)

@@ -62,6 +62,19 @@ extension StoreTransaction {
     try delete.run()
   }
 
+  func replicaForks(at remoteID: String) throws -> [ReplicaFork] {
+    try forks(at: remoteID).map {
+      ReplicaFork(remote: remoteID, replica: authors.ids[Int($0)], sequence: $1)
+    }.sorted { $0.replica < $1.replica }
+  }
+
+  func dropForks(at remoteID: String, beyond heads: VersionVector) throws {
+    for (author, sequence) in try forks(at: remoteID)
+    where heads[authors.ids[Int(author)]] < sequence {
+      try dropFork(author, at: remoteID)
+    }
+  }
+
   /// The first hundred, over all remotes.
   func forks() throws -> [ReplicaFork] {
     let select = try statement(

@@ -243,13 +243,10 @@ struct Installation {
   private func adopt(_ db: Database, _ texts: [TableShape.Column], of sql: TableSQL) throws {
     let note = sql.note
     for column in texts {
-      let masks = note.maskNames.indices.map { word in
-        column.id / TableShape.maskBits == word ? "\(1 << (column.id % TableShape.maskBits))" : "0"
-      }
       let keys = sql.shape.keyColumns.map(\.quoted)
       try db.execute(
         sql: note.noteEach(
-          masks: masks, keys: keys,
+          masks: note.masks(of: [column]), keys: keys,
           "FROM \(sql.shape.qualifiedName) WHERE \(column.name.quoted) <> ''"))
     }
   }

@@ -45,6 +45,12 @@ package protocol ReplicaStore: Sendable {
   /// Forgets the cursor, because the remote was wiped or restored.
   func resetPlace(_ place: RemotePlace) throws
 
+  /// Of whom that remote has other operations, in the order of their ids.
+  func forks(at remoteID: String) throws -> [ReplicaFork]
+
+  /// Forgets those of whom a remote that was wiped does not hold so many operations any more.
+  func dropForks(at remoteID: String, beyond heads: VersionVector) throws
+
   /// ``operations(lackedBy:maximumBytes:)`` for a push to one remote, without those of a replica in
   /// ``ReplicaCounts/forks`` there. From now on that remote may hold
   /// what is returned, whatever becomes of the push, so no other remote's clock gives this

@@ -318,6 +318,14 @@ package final class SQLiteReplicaStore: ReplicaStore {
     try transaction { try $0.save(place) }
   }
 
+  package func forks(at remoteID: String) throws -> [ReplicaFork] {
+    try read { try $0.replicaForks(at: remoteID) }
+  }
+
+  package func dropForks(at remoteID: String, beyond heads: VersionVector) throws {
+    try transaction { try $0.dropForks(at: remoteID, beyond: heads) }
+  }
+
   package func offer(
     lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
     to remoteID: String

@@ -13,6 +13,9 @@ public struct RemoteGreeting: Hashable, Sendable {
   public var heads: VersionVector
   /// The newest whole snapshot, where there is one.
   public var snapshot: RemoteSnapshot?
+  /// Whether the remote found since the last greeting that it had lost operations, which may come
+  /// again from another copy: as files of a folder that are replaced.
+  public var hasLost = false
   /// Operations up to this position are served no more: a snapshot stands for them.
   public var trimmed: UInt64
   /// Whether the remote would like a newer snapshot to be cut.

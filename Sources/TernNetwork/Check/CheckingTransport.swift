@@ -18,8 +18,9 @@ import TernCore
 ///   when somebody else does, it is a portal's: ``NetworkPath/isCaptive``. The failed request is
 ///   thrown after that, so that whoever looks at the path then knows.
 /// - The server is asked for nothing else, once for all that fail at the same time, and again at
-///   the earliest 30 seconds after it, or anybody over TLS, answered. Nothing happens while all
-///   goes well, nor without a probe.
+///   the earliest 30 seconds later in the same network. It is not asked while anybody has answered
+///   over TLS there in the last 30 seconds, unless a certificate could not be trusted: a portal may
+///   have begun to stand in the way. Nothing happens while all goes well, nor without a probe.
 /// - Requests to this machine say nothing of the network.
 public final class CheckingTransport: HTTPTransport {
   private let base: any HTTPTransport
@@ -27,8 +28,9 @@ public final class CheckingTransport: HTTPTransport {
   private let probe: ServerProbe?
   private let check: PathCheck
   private let now: @Sendable () -> ContinuousClock.Instant
-  /// When somebody last answered over TLS: one server that nobody reaches is not the network.
-  private let provenAt = Mutex<ContinuousClock.Instant?>(nil)
+  /// Where and when somebody last answered over TLS: one server that nobody reaches is not the
+  /// network.
+  private let proof = Mutex<(generation: UInt64, at: ContinuousClock.Instant)?>(nil)
 
   /// - Parameter probe: what is asked when a request fails; without one only answers
   ///   correct the path.
@@ -58,7 +60,7 @@ public final class CheckingTransport: HTTPTransport {
       return HTTPResponse(
         status: answer.status, headers: answer.headers, body: watched(answer.body))
     } catch let error as HTTPError where before.hasRoute && error.isOnTheWay {
-      await doubt(before)
+      await doubt(before, after: error)
       throw error
     }
   }
@@ -75,7 +77,7 @@ public final class CheckingTransport: HTTPTransport {
         return try await chunks.next()
       } catch let error as HTTPError where error.isOnTheWay {
         let path = source.path
-        if path.hasRoute { await doubt(path) }
+        if path.hasRoute { await doubt(path, after: error) }
         throw error
       }
     }
@@ -85,7 +87,7 @@ public final class CheckingTransport: HTTPTransport {
     if Planted.isActive(.answerNotBelieved) { return }
     let path = source.path
     if origin.scheme == "https" {
-      provenAt.withLock { $0 = now() }
+      proof.withLock { $0 = (path.generation, now()) }
       if !path.hasRoute { source.correct(path.generation, hasRoute: true, isCaptive: false) }
     } else if !path.hasRoute {
       if let probe {
@@ -101,9 +103,8 @@ public final class CheckingTransport: HTTPTransport {
     }
   }
 
-  private func doubt(_ path: NetworkPath) async {
-    let isProven = provenAt.withLock { $0 }.map { now() - $0 < PathCheck.pause } ?? false
-    guard let probe, !isProven, await begin(path) else { return }
+  private func doubt(_ path: NetworkPath, after error: HTTPError) async {
+    guard let probe, error.code == .tls || !isProven(path), await begin(path) else { return }
     let verdict = await probe.ask(over: base)
     switch verdict {
     case .captive: source.correct(path.generation, hasRoute: false, isCaptive: true)
@@ -111,6 +112,11 @@ public final class CheckingTransport: HTTPTransport {
     case .reached, .unknown: break
     }
     end(path, verdict)
+  }
+
+  private func isProven(_ path: NetworkPath) -> Bool {
+    guard let proof = proof.withLock({ $0 }) else { return false }
+    return proof.generation == path.generation && now() - proof.at < PathCheck.pause
   }
 
   private func begin(_ path: NetworkPath) async -> Bool {

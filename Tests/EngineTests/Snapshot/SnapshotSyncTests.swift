@@ -261,6 +261,12 @@ private var limits: ServerLimits {
       let page = try await remote.pull(after: nil, excluding: ReplicaID(high: 0, low: 1))
       #expect(page.operations.filter { $0.envelope.replica == copied } == others)
     }
+    // One that has nothing is forked from nobody.
+    try await Server.run(Server.memoryStore(seed: 5), port: port, limits: limits) { server in
+      for _ in 1...2 { try await phone.engines[1].syncOnce() }
+      #expect(phone.engines[1].status.current.forks == [])
+      #expect(try greeting(server).snapshot != nil && greeting(server).heads[copied] == 5)
+    }
   }
 
   @Test(arguments: [CrashPoint.snapshotPartStored, .snapshotBeforeCommit])

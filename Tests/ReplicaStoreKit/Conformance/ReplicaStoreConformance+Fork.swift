@@ -39,6 +39,15 @@ extension ReplicaStoreConformance {
     try requireEqual(
       .acknowledgedIsStored, Set(elsewhere), Set(mine + others), "what is offered elsewhere")
 
+    // It is known of that remote, for as long as that holds what it says.
+    try b.store.dropForks(at: "another", beyond: heads)
+    try requireEqual(.cursorFollowsState, try b.store.forks(at: "another"), [fork], "a fork there")
+    try requireEqual(.cursorFollowsState, try b.store.forks(at: "a third"), [], "forks elsewhere")
+    try b.store.dropForks(at: "another", beyond: VersionVector())
+    try requireEqual(.cursorFollowsState, try b.store.forks(at: "another"), [], "a wiped one's")
+    _ = try merge(copy.all(), into: b, from: "another")
+    try requireEqual(.cursorFollowsState, try b.store.forks(at: "another"), [fork], "a fork again")
+
     // The first to arrive goes on, by its own way.
     let next = try a.commit(.update(["id": "1", "name": "a again"]))
     try b.merge(next)

@@ -139,6 +139,18 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.withLock { $0.places[place.remoteID] = place }
   }
 
+  package func forks(at remoteID: String) throws -> [ReplicaFork] {
+    state.withLock { $0.replicaForks.filter { $0.remote == remoteID } }
+      .sorted { $0.replica < $1.replica }
+  }
+
+  package func dropForks(at remoteID: String, beyond heads: VersionVector) throws {
+    state.withLock { state in
+      let ids = state.authors.ids
+      state.forks[remoteID] = state.forks[remoteID]?.filter { heads[ids[$0.key]] >= $0.value }
+    }
+  }
+
   package func offer(
     lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
     to remoteID: String

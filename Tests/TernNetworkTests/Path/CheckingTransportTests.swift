@@ -140,6 +140,29 @@ struct CheckingTransportTests {
     #expect(!source.path.hasRoute)
   }
 
+  @Test("an answer says nothing of a certificate, nor of the next network")
+  func behind() async throws {
+    let isPortal = Mutex(false)
+    let (transport, base) = transport { request in
+      if isPortal.withLock({ $0 }) { throw Self.fail(.tls) }
+      if request.url == own { throw Self.fail(.unresolvedHost) }
+      if request.url != service { throw Self.fail(.connectionLost) }
+      return HTTPResponse(status: 200)
+    }
+    let lost = HTTPRequest(.get, "https://lost.example.org/")
+    _ = try await transport.send(HTTPRequest(.get, service))
+    _ = await transport.error(of: lost)
+    #expect(source.path.hasRoute && !base.requests.contains { $0.url == own })
+    source.set(hasRoute: true)
+    _ = await transport.error(of: lost)
+    #expect(!source.path.hasRoute)
+    source.set(hasRoute: true)
+    _ = try await transport.send(HTTPRequest(.get, service))
+    isPortal.withLock { $0 = true }
+    _ = await transport.error(of: HTTPRequest(.get, service))
+    #expect(source.path.isCaptive)
+  }
+
   @Test("nobody is asked while all goes well, where it doesn't matter, and for this machine")
   func quiet() async throws {
     let (transport, base) = transport { request in

@@ -17,11 +17,7 @@ actor FolderWatch {
   func next() async throws -> UInt64? {
     while true {
       let now = try await folder.look()
-      if now.losses != now.lossesGreeted || now.losses != last?.losses ?? now.losses {
-        // Who pushed them has to ask again for what is here.
-        throw RemoteError(
-          .unavailable, "files of the folder were taken away or replaced by older copies")
-      }
+      if now.hasLost || now.losses != last?.losses ?? now.losses { throw SharedFolder.lost }
       if last == nil || now.position > last!.position {
         last = now
         return now.position

@@ -6,6 +6,7 @@ extension SharedFolder {
     // Once more where another process of this device appended in between.
     for _ in 0..<3 {
       try scan()
+      if moment.hasLost { throw Self.lost }
       let new = try index.new(of: operations)
       guard new.count <= Batch.Limit.operations,
         new.byteCount <= Batch.Limit.bytes - (64 << 10)

@@ -31,7 +31,13 @@ actor SharedFolder {
     /// How often the folder lost some, and how often when it was greeted last.
     var losses = 0
     var lossesGreeted = 0
+
+    var hasLost: Bool { losses != lossesGreeted }
   }
+
+  /// Who was greeted relies on what is gone, and has to ask again for what is here.
+  static let lost = RemoteError(
+    .unavailable, "files of the folder were taken away or replaced by other copies")
 
   let root: String
   let space: String
@@ -85,9 +91,11 @@ actor SharedFolder {
 
   func greet() throws -> RemoteGreeting {
     try scan(isThorough: true)
-    moment.lossesGreeted = moment.losses
-    return RemoteGreeting(
+    var greeting = RemoteGreeting(
       epoch: "folder", nowMilliseconds: nil, position: moment.position, heads: index.heads)
+    greeting.hasLost = moment.hasLost
+    moment.lossesGreeted = moment.losses
+    return greeting
   }
 
   func look() throws -> Moment {
