@@ -3,7 +3,7 @@ import GRDBSQLite
 
 extension Durability {
   /// Writes the log of a connection in WAL mode once more, byte by byte as programs see it, and
-  /// waits for the disk.
+  /// waits for the disk. The connection has the lock for writing.
   ///
   /// A sync that fails can leave the system taking for written what it did not write: no later sync
   /// makes that last, and losing power ends the log before it. A checkpoint is no way out. As soon
@@ -12,16 +12,13 @@ extension Durability {
   /// there, and only what is missing comes back: power may go at any moment, and
   /// neither readers nor checkpoints are in the way.
   ///
-  /// - Returns: `false`, with nothing done, where the connection does not have the lock for
-  ///   writing: others may append to the log, or begin it anew.
   /// - Throws: `DatabaseError`.
-  package static func rewriteLog(_ connection: OpaquePointer) throws -> Bool {
-    guard sqlite3_txn_state(connection, "main") == SQLITE_TXN_WRITE else { return false }
+  static func rewriteLog(_ connection: OpaquePointer) throws {
     var file: UnsafeMutablePointer<sqlite3_file>?
     try check(
       sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file),
       "the log cannot be found")
-    guard let file, let methods = file.pointee.pMethods?.pointee else { return true }
+    guard let file, let methods = file.pointee.pMethods?.pointee else { return }
     var size: Int64 = 0
     try check(methods.xFileSize(file, &size), "the log's size cannot be read")
     // No power of two: there are VFSs that take a piece of such a length for a page.
@@ -31,12 +28,11 @@ extension Durability {
       let count = Int32(min(Int64(piece.count), size - offset))
       try check(methods.xRead(file, &piece, count, offset), "the log cannot be read")
       // The app may have another journal by now, with which nothing is left unsynced.
-      if offset == 0, !piece.starts(with: logHead) { return true }
+      if offset == 0, !piece.starts(with: logHead) { return }
       try check(methods.xWrite(file, &piece, count, offset), "the log cannot be written")
       offset += Int64(count)
     }
     try check(methods.xSync(file, SQLITE_SYNC_FULL), "the log cannot be synced")
-    return true
   }
 
   /// What a log begins with, whatever the order of bytes in its checksums.

@@ -105,11 +105,8 @@ extension JobQueue {
       return result
     }
     do {
-      if isDurable { return try Durability.transact(db, written) }
-      let changes = db.totalChangesCount
-      let result = try durability.transactUnsynced(db, written)
-      if durability == .powerLoss, db.totalChangesCount != changes { unsynced.noteUnsynced(db) }
-      return result
+      return isDurable
+        ? try Durability.transact(db, written) : try durability.transactUnsynced(db, written)
     } catch {
       // Of a commit that failed too, and before anybody else has the connection.
       events?.drop(db)
