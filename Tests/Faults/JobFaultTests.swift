@@ -204,6 +204,35 @@ struct JobFaultTests {
     #expect(try await later.read(Self.count) == 200)
   }
 
+  @Test("of a log whose file is longer, only what it holds is written again")
+  func longFile() async throws {
+    let disk = try Disk()
+    let database = try await Self.filled(disk)
+    let queue = try await JobQueue.open(database)
+    // Is moved into the database at once, and the log begins anew in a file of this length.
+    try await database.write { try Self.fill($0, 10_000..<30_000) }
+    try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
+    let worker = JobWorker(queue) {
+      $0.handle(Tidy.self) { _, _ in
+        disk.arm(Fault.syncForgets.armed(at: 1, seed: 0))
+        await #expect(throws: DatabaseError.self) {
+          try await database.write { try Self.fill($0, 100..<101) }
+        }
+        #expect(disk.wasHit)
+        disk.arm(Fault.writeError.armed(at: .max, seed: 0))
+        try await database.write { try Self.fill($0, 100..<101) }
+        #expect(disk.count < 100)
+        disk.disarm()
+      }
+    }
+    try await worker.drain()
+    try disk.cyclePower(keeping: .none)
+    // It has lost its disk, and says so.
+    try? database.close()
+    let later = try DatabaseQueue(path: disk.path("app.sqlite"))
+    #expect(try await later.read(Self.count) == 20_101)
+  }
+
   /// Refuses every commit.
   private final class Refusal: TransactionObserver {
     struct Refused: Error {}
