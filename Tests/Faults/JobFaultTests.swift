@@ -2,6 +2,7 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 import Tern
+import TernDatabase
 import Testing
 
 /// What is told of a queue's transactions where the disk fails.
@@ -53,6 +54,7 @@ struct JobFaultTests {
   enum Meanwhile: CaseIterable {
     case nothing
     case secondCommit
+    case rollback
     case reader
     case checkpoint
   }
@@ -79,6 +81,10 @@ struct JobFaultTests {
         switch meanwhile {
         case .nothing: break
         case .secondCommit: try await database.write { try Self.fill($0, 100..<200) }
+        case .rollback:
+          await #expect(throws: CancellationError.self) {
+            try await database.write { _ in throw CancellationError() }
+          }
         case .reader: try reader.withLock { $0 = try database.makeSnapshot() }
         case .checkpoint: try await other.write { try $0.holdCheckpointLock() }
         }
@@ -94,50 +100,62 @@ struct JobFaultTests {
     #expect(try await later.read { try queueLater.records(in: $0) }.map(\.state) == [.done])
   }
 
+  /// What is done with the log once a commit was forgotten.
+  enum Course: CaseIterable {
+    case readAfter
+    /// The reader's snapshot is older than the first commit that succeeds.
+    case readBefore
+    /// Nobody has the queue meanwhile who had it as the commit failed.
+    case openedAgain
+  }
+
   @Test(
     "power that goes once a commit was forgotten damages nothing, whoever reads",
-    arguments: [Fault.powerLoss, .powerLossInWrite], [false, true])
-  func powerLossAfterFailure(_ fault: Fault, isReadBefore: Bool) async throws {
+    arguments: [Fault.powerLoss, .powerLossInWrite], Course.allCases)
+  func powerLossAfterFailure(_ fault: Fault, _ course: Course) async throws {
     var number = 1
-    while try await lose(fault, at: number, isReadBefore: isReadBefore) { number += 1 }
+    while try await lose(fault, at: number, course) { number += 1 }
     #expect(number > 10)
   }
 
-  /// - Parameter isReadBefore: whether the reader's snapshot is older than the first commit that
-  ///   succeeds.
-  /// - Returns: whether the fault hit anything.
-  private func lose(_ fault: Fault, at number: Int, isReadBefore: Bool) async throws -> Bool {
-    let disk = try Disk()
-    let database = try await Self.filled(disk)
+  /// With a job whose first step's commit fails and is forgotten.
+  private static func open(_ database: DatabasePool, on disk: Disk) async throws -> JobWorker {
     let queue = try await JobQueue.open(database)
-    try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
-    let isForgetting = Mutex(true)
-    let worker = JobWorker(queue) {
+    try await database.write { _ = try queue.enqueue(Tidy(), unique: .skip("one"), in: $0) }
+    return JobWorker(queue) {
       $0.handle(Tidy.self) { _, context in
-        let isFirst = isForgetting.withLock { isForgetting in
-          defer { isForgetting = false }
-          return isForgetting
-        }
-        if isFirst { disk.arm(Fault.syncForgets.armed(at: 1, seed: 0)) }
+        if context.start == 1 { disk.arm(Fault.syncForgets.armed(at: 1, seed: 0)) }
         try await context.step("fill", {}) { try Self.fill($0, 200..<300) }
       }
     }
-    await #expect(throws: DatabaseError.self) { try await worker.drain() }
+  }
+
+  /// - Returns: whether the fault hit anything.
+  private func lose(_ fault: Fault, at number: Int, _ course: Course) async throws -> Bool {
+    let disk = try Disk()
+    let database = try await Self.filled(disk)
+    var kept: JobWorker?
+    do {
+      let worker = try await Self.open(database, on: disk)
+      await #expect(throws: DatabaseError.self) { try await worker.drain() }
+      if course != .openedAgain { kept = worker }
+    }
     #expect(disk.wasHit)
     disk.disarm()
     var acknowledged = 100
     do {
       disk.arm(fault.armed(at: number, seed: UInt64(number)))
-      let early = isReadBefore ? try database.makeSnapshot() : nil
+      let early = course == .readAfter ? nil : try database.makeSnapshot()
+      if kept == nil { kept = try await Self.open(database, on: disk) }
       try await database.write { try Self.fill($0, 100..<200) }
       acknowledged = 200
       let late = try database.makeSnapshot()
-      try await worker.drain()
+      try await kept?.drain()
       acknowledged = 300
       try await database.write { try Self.fill($0, 300..<400) }
       acknowledged = 400
       withExtendedLifetime((early, late)) {}
-    } catch is DatabaseError where disk.isCrashed {}
+    } catch  where disk.isCrashed {}
     let wasHit = disk.wasHit
     try disk.cyclePower(keeping: fault.kept ?? .none, seed: UInt64(number))
     // It has lost its disk, and says so.
@@ -150,6 +168,103 @@ struct JobFaultTests {
       #expect(count >= acknowledged && count % 100 == 0, "at \(number)")
     }
     return wasHit
+  }
+
+  @Test(
+    "what another process had not synced is written again where a commit failed",
+    arguments: [false, true])
+  func failedCommitBesideAnother(hasQueue: Bool) async throws {
+    let disk = try Disk()
+    let database = try await Self.filled(disk)
+    // A replica's opening does no more.
+    let queue = hasQueue ? try await JobQueue.open(database) : nil
+    try Durability.powerLoss.apply(to: database)
+    try await database.write { try $0.execute(sql: "CREATE TABLE synced (id INTEGER)") }
+    let other = try DatabasePool(path: disk.path("app.sqlite"))
+    let otherQueue = try await JobQueue.open(other)
+    try await other.write { _ = try otherQueue.enqueue(Tidy(), in: $0) }
+    let worker = JobWorker(otherQueue) {
+      $0.handle(Tidy.self) { _, _ in
+        disk.arm(Fault.syncForgets.armed(at: 1, seed: 0))
+        await #expect(throws: DatabaseError.self) {
+          try await database.write { try Self.fill($0, 100..<200) }
+        }
+        #expect(disk.wasHit)
+        disk.disarm()
+        try await database.write { try Self.fill($0, 100..<200) }
+        try disk.cyclePower(keeping: .none)
+      }
+    }
+    // Both have lost their disk, and say so.
+    await #expect(throws: DatabaseError.self) { try await worker.drain() }
+    withExtendedLifetime(queue) {}
+    try? other.close()
+    try? database.close()
+    let later = try DatabaseQueue(path: disk.path("app.sqlite"))
+    #expect(try await later.read(Self.count) == 200)
+  }
+
+  @Test("of a log whose file is longer, only what it holds is written again")
+  func longFile() async throws {
+    let disk = try Disk()
+    let database = try await Self.filled(disk)
+    let queue = try await JobQueue.open(database)
+    // Is moved into the database at once, and the log begins anew in a file of this length.
+    try await database.write { try Self.fill($0, 10_000..<30_000) }
+    try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
+    let worker = JobWorker(queue) {
+      $0.handle(Tidy.self) { _, _ in
+        disk.arm(Fault.syncForgets.armed(at: 1, seed: 0))
+        await #expect(throws: DatabaseError.self) {
+          try await database.write { try Self.fill($0, 100..<101) }
+        }
+        #expect(disk.wasHit)
+        disk.arm(Fault.writeError.armed(at: .max, seed: 0))
+        try await database.write { try Self.fill($0, 100..<101) }
+        #expect(disk.count < 100)
+        disk.disarm()
+      }
+    }
+    try await worker.drain()
+    try disk.cyclePower(keeping: .none)
+    // It has lost its disk, and says so.
+    try? database.close()
+    let later = try DatabaseQueue(path: disk.path("app.sqlite"))
+    #expect(try await later.read(Self.count) == 20_101)
+  }
+
+  /// Refuses every commit.
+  private final class Refusal: TransactionObserver {
+    struct Refused: Error {}
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseWillCommit() throws { throw Refused() }
+    func databaseDidCommit(_ db: Database) {}
+    func databaseDidRollback(_ db: Database) {}
+  }
+
+  @Test("of a commit that an observer refuses nothing has to be written again")
+  func refusedCommit() async throws {
+    let disk = try Disk()
+    let database = try await Self.filled(disk)
+    let queue = try await JobQueue.open(database)
+    try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
+    let worker = JobWorker(queue) {
+      $0.handle(Tidy.self) { _, _ in
+        await #expect(throws: Refusal.Refused.self) {
+          try await database.write { db in
+            db.add(transactionObserver: Refusal(), extent: .nextTransaction)
+            try Self.fill(db, 100..<200)
+          }
+        }
+        disk.arm(Fault.syncError.armed(at: .max, seed: 0))
+        try await database.write { try Self.fill($0, 100..<200) }
+        #expect(disk.count == 1)
+        disk.disarm()
+      }
+    }
+    try await worker.drain()
   }
 
   /// A database with a hundred rows.

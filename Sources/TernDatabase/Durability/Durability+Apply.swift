@@ -27,7 +27,8 @@ extension Durability {
   private func apply(to db: Database) throws {
     if db.filename.isEmpty { return }
     if db.isReadOnly { throw DatabaseSetupError(.readOnly, database: db.filename) }
-    if self != .powerLoss, PowerLossPromises.hold(for: db) {
+    let isPromised = PowerLossPromises.hold(for: db)
+    if self != .powerLoss, isPromised {
       throw DatabaseSetupError(.lowerDurability, database: db.filename)
     }
     let journal = try String.fetchOne(db, sql: "PRAGMA main.journal_mode") ?? ""
@@ -39,19 +40,10 @@ extension Durability {
     // `.processCrash` needs the full kind around a checkpoint, or the file could be torn.
     try set("fullfsync", to: self == .powerLoss ? 1 : 0, in: db)
     try set("checkpoint_fullfsync", to: 1, in: db)
-    if self == .powerLoss {
-      if journal == "wal" { try Self.moveLog(db) }
+    if self == .powerLoss, !isPromised {
       PowerLossPromises.give(for: db)
+      db.add(transactionObserver: DoubtfulLog(of: db), extent: .databaseLifetime)
     }
-  }
-
-  /// Commits made before are in the log without a sync; opening a `DatabasePool` makes some. A sync
-  /// that fails can leave them there for good, as what the system takes for written, and without
-  /// them power loss would end the log before all later commits. In the file itself they are safe.
-  /// Where a reader or another checkpoint is in the way, that remains possible. No log that a sync
-  /// has failed for already is mended so: see ``rewriteLog(_:)``.
-  private static func moveLog(_ db: Database) throws {
-    _ = try Row.fetchOne(db, sql: "PRAGMA main.wal_checkpoint(PASSIVE)")
   }
 
   /// A transaction on the writing connection of which no more is promised than that it survives the

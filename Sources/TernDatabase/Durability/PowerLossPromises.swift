@@ -14,7 +14,7 @@ enum PowerLossPromises {
   static func give(for db: Database) {
     let connection = Connection(database: db)
     connections.withLock { connections in
-      connections.removeAll { $0.id == nil || $0.id == connection.id }
+      connections.removeAll { $0.id == nil }
       connections.append(connection)
     }
   }

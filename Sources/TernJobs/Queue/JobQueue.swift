@@ -33,7 +33,6 @@ public final class JobQueue: Sendable {
   /// worker knows it.
   let roomless = Mutex<[JobID: Int]>([:])
   let copying: BlockingWork
-  let unsynced = UnsyncedLog()
   /// `nil` where nobody observes.
   let events: PendingEvents?
   /// Why some of what dead processes left could not be removed as this was opened. Nothing depends
@@ -127,7 +126,6 @@ public final class JobQueue: Sendable {
     arrivals = LocalWrites(tables: [JobTables.job]) { FileWatch.touch(lockPath) }
     copying = BlockingWork(executor: environment.fileExecutor)
     database.add(transactionObserver: arrivals, extent: .observerLifetime)
-    database.add(transactionObserver: unsynced, extent: .observerLifetime)
     events = PendingEvents(environment.observers, of: database)
   }
 

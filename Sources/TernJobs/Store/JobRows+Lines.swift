@@ -17,15 +17,23 @@ extension JobRows {
     var statement = try FastStatement(db, Self.foremost)
     while let head = try statement.first({ head(statement) }) {
       lines.append(JobLine(first: head))
-      if head.mayReadOtherwise {
-        statement = try FastStatement(db, Self.furtherThanRow)
-        statement.bindAll(head.job.rawValue)
-      } else {
-        statement = try FastStatement(db, Self.further)
-        statement.bindAll(head.service ?? "", head.lane.kind, head.lane.name, head.needs)
-      }
+      statement = try self.statement(Self.further, of: head, limit: 1)
     }
     return lines
+  }
+
+  /// A statement about the line of a job.
+  private func statement(
+    _ sql: (ofTexts: String, ofRow: String), of head: ClaimChoice.Head, limit: Int
+  ) throws -> FastStatement {
+    let isOfRow = head.mayReadOtherwise
+    let statement = try FastStatement(db, isOfRow ? sql.ofRow : sql.ofTexts)
+    if isOfRow {
+      statement.bindAll(limit, head.job.rawValue)
+    } else {
+      statement.bindAll(limit, head.service ?? "", head.lane.kind, head.lane.name, head.needs)
+    }
+    return statement
   }
 
   /// Leaves the first behind, which is not due any more or waits for room, and those who
@@ -41,10 +49,9 @@ extension JobRows {
         return true
       }
       guard line.hasMore else { return false }
-      let statement = try FastStatement(db, Self.following)
       // Who waits for room is due, and is found each time.
-      let (head, most) = (line.first, count + room.refusedAt.count)
-      statement.bindAll(head.service ?? "", head.lane.kind, head.lane.name, head.needs, most)
+      let most = count + room.refusedAt.count
+      let statement = try statement(Self.following, of: line.first, limit: most)
       var found: [ClaimChoice.Head] = []
       try statement.each { found.append(self.head(statement)) }
       (line.ahead, line.hasMore) = (found[...], found.count == most)
@@ -66,28 +73,36 @@ extension JobRows {
   private static let order =
     "ORDER BY service, kind, lane, needs, priority DESC, ready_ms, id LIMIT 1"
   private static let foremost = "\(columns) WHERE \(JobTables.isDue) \(order)"
-  private static let further = further(than: ["?1", "?2", "?3", "?4"])
-  private static let furtherThanRow = further(
-    than: ["service", "kind", "lane", "needs"].map {
-      "(SELECT \($0) FROM \(JobTables.job) WHERE id = ?1)"
-    })
-
-  // Of a comparison of rows SQLite takes the index for “not less”, and looks at each that is equal.
-  private static func further(than line: [String]) -> String {
-    let (service, kind, lane, needs) = (line[0], line[1], line[2], line[3])
-    return [
+  private static let further = ofLine { service, kind, lane, needs in
+    // Of a comparison of rows SQLite takes the index for “not less”, and looks at each that is
+    // equal.
+    [
       "service = \(service) AND kind = \(kind) AND lane = \(lane) AND needs > \(needs)",
       "service = \(service) AND kind = \(kind) AND lane > \(lane)",
       "service = \(service) AND kind > \(kind)", "service > \(service)",
     ].map { "SELECT * FROM (\(columns) WHERE \(JobTables.isDue) AND \($0) \(order))" }
-      .joined(separator: " UNION ALL ") + " LIMIT 1"
+      .joined(separator: " UNION ALL ") + " LIMIT ?1"
+  }
+  private static let following = ofLine { service, kind, lane, needs in
+    """
+    \(columns) WHERE \(JobTables.isDue) AND service = \(service) AND kind = \(kind)
+      AND lane = \(lane) AND needs = \(needs)
+    ORDER BY priority DESC, ready_ms, id LIMIT ?1
+    """
   }
 
-  private static let following = """
-    \(columns) WHERE \(JobTables.isDue) AND service = ? AND kind = ? AND lane = ?
-      AND needs = ?
-    ORDER BY priority DESC, ready_ms, id LIMIT ?
-    """
+  /// With a line's texts bound, and with those of a job's row.
+  private static func ofLine(
+    _ sql: (String, String, String, String) -> String
+  ) -> (ofTexts: String, ofRow: String) {
+    func ofRow(_ column: String) -> String {
+      "(SELECT \(column) FROM \(JobTables.job) WHERE id = ?2)"
+    }
+    return (
+      sql("?2", "?3", "?4", "?5"),
+      sql(ofRow("service"), ofRow("kind"), ofRow("lane"), ofRow("needs"))
+    )
+  }
 
   private func head(_ row: FastStatement) -> ClaimChoice.Head {
     let service = row.text(0)

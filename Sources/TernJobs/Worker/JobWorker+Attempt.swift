@@ -190,17 +190,17 @@ extension JobWorker {
 
   private func transactionToTheEnd(_ body: (JobRows) throws -> Void) async throws {
     do {
-      try await transaction(body)
-    } catch let cancellation as CancellationError
-      where ofRun.failure == nil && !ofRun.hasWaitedToTheEnd
-    {
-      do {
-        try transactionWaiting(body)
-      } catch let error as DatabaseError where error.passes {
-        // Each end behind this one is tried once, without such a wait.
-        ofRun.hasWaitedToTheEnd = true
-        throw cancellation
-      }
+      // Told to end, it would wait twice as long as the app has SQLite wait.
+      if !Task.isCancelled { return try await transaction(body) }
+    } catch is CancellationError where Task.isCancelled {
+      // In its sleep.
+    }
+    if let failure = ofRun.failure { throw failure }
+    do {
+      try transactionWaiting(body)
+    } catch let error as DatabaseError where error.passes {
+      ofRun.hasWaitedToTheEnd = true
+      throw CancellationError()
     }
   }
 

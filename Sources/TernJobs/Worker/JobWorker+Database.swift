@@ -75,16 +75,14 @@ extension JobWorker {
   }
 
   /// One try, in which SQLite waits five seconds for whoever writes, unless the app has it wait
-  /// already: no task sleeps that is cancelled.
+  /// already: no task sleeps that is cancelled. Once that was in vain, it waits no more.
   func transactionWaiting<T>(_ body: (JobRows) throws -> T) throws -> T {
-    let queue = queue
+    let (queue, isInVain) = (queue, ofRun.hasWaitedToTheEnd)
     return try queue.database.writeWithoutTransaction { db in
-      guard case .immediateError = db.configuration.busyMode else {
-        return try queue.transact(db, isDurable: true, body)
-      }
-      _ = try Int.fetchOne(db, sql: "PRAGMA busy_timeout = 5000")
-      defer { _ = try? Int.fetchOne(db, sql: "PRAGMA busy_timeout = 0") }  // nothing of the file
-      return try queue.transact(db, isDurable: true, body)
+      func transact() throws -> T { try queue.transact(db, isDurable: true, body) }
+      if isInVain { return try db.waiting(milliseconds: 0, transact) }
+      guard case .immediateError = db.configuration.busyMode else { return try transact() }
+      return try db.waiting(milliseconds: 5000, transact)
     }
   }
 
@@ -105,11 +103,8 @@ extension JobQueue {
       return result
     }
     do {
-      if isDurable { return try Durability.transact(db, written) }
-      let changes = db.totalChangesCount
-      let result = try durability.transactUnsynced(db, written)
-      if durability == .powerLoss, db.totalChangesCount != changes { unsynced.noteUnsynced(db) }
-      return result
+      return isDurable
+        ? try Durability.transact(db, written) : try durability.transactUnsynced(db, written)
     } catch {
       // Of a commit that failed too, and before anybody else has the connection.
       events?.drop(db)

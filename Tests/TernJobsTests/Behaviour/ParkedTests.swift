@@ -43,6 +43,20 @@ private struct Watched: Job {
     }
   }
 
+  /// Read as a text their kind is another one than their rows'.
+  @Test func `jobs of a kind that a damaged file made no UTF-8 are all parked`() throws {
+    try Rig.run { rig in
+      let queue = try rig.open()
+      let ids = try ["a", "b", "c"].map { try rig.enqueue(queue, Tidy(name: $0)) }
+      try rig.write {
+        try $0.execute(sql: "UPDATE grdb_tern_job SET kind = CAST(x'74696479FF' AS TEXT)")
+      }
+      try rig.drain(JobWorker(queue) { $0.handle(Tidy.self) { job, _ in rig.note(job.name) } })
+      #expect(try ids.map { try rig.record(queue, $0).state } == [.parked, .parked, .parked])
+      #expect(rig.notes() == [])
+    }
+  }
+
   @Test func `a payload that cannot be read is parked, and its content stays its own`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

@@ -115,12 +115,12 @@ import Testing
     throws
   {
     try withTemporaryFolder { folder in
-      // How often a transaction finds it so.
-      let tries = Mutex(0)
+      // How often SQLite asks whether to wait on: three times where it waits.
+      let waits = Mutex(0)
       var configuration = Configuration()
       configuration.busyMode = .callback { count in
-        if count == 0 { tries.withLock { $0 += 1 } }
-        return false
+        waits.withLock { $0 += 1 }
+        return count < 2
       }
       let database = try DatabaseQueue(path: "\(folder)/app.sqlite", configuration: configuration)
       let rig = try Rig(seed: 1, database: database, folder: folder)
@@ -128,8 +128,10 @@ import Testing
       let ids = try ["a", "b", "c"].map { try rig.enqueue(queue, Tidy(name: $0)) }
       let other = try DatabaseQueue.leavingTransactionsOpen(database.path)
       try stop(rig, queue, while: other)
-      // Each is tried, and one of them waits.
-      #expect(tries.withLock { $0 } == 4)
+      #expect(waits.withLock { $0 } == 3)
+      // The app's connection waits as before.
+      #expect(throws: DatabaseError.self) { try rig.write { _ in } }
+      #expect(waits.withLock { $0 } == 6)
       try other.inDatabase { try $0.execute(sql: "ROLLBACK") }
       #expect(try ids.map { try rig.record(queue, $0).state } == [.running, .running, .running])
     }
