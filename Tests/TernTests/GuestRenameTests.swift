@@ -217,6 +217,38 @@ private func pair() throws -> (Device, Device) {
     #expect(error?.code == .renamedTable && error?.table == "copy")
   }
 
+  @Test(arguments: [
+    ("volume", ["book"], [rename]),
+    ("work", ["book", "volume"], [rename, "ALTER TABLE volume RENAME TO work"]),
+  ])
+  func `a rename that was said too late is taken where the table was empty`(
+    _ name: String, _ former: [String], _ steps: [String]
+  ) throws {
+    var (a, b) = try Device.pair(v1, creation)
+    let silent = schema(2, "volume")
+    b = try b.upgraded(silent, rename)
+    try a.commit("INSERT INTO book VALUES ('1', 'Dune', 2, '[]')")
+    try b.commit("INSERT INTO volume VALUES ('2', 'Emma', 1, '[]')")
+    try b.pull(from: a)
+    #expect(try b.store.counts().deferredOperations == 1)
+    let error = #expect(throws: SchemaError.self) { try a.upgraded(silent, rename) }
+    #expect(error?.code == .renamedTable)
+
+    let said = schema(3, name, from: former)
+    for _ in 1...2 {
+      a = try Device(a.database, said, id: 9, migrator: .steps(steps))
+      b = try Device(b.database, said, id: 9, migrator: .steps(steps))
+    }
+    #expect(try b.store.counts().deferredOperations == 0)
+    try meet(a, b)
+    for device in [a, b] { try device.commit("UPDATE \(name) SET scans = scans + 1") }
+    try meet(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT isbn || scans FROM \(name) ORDER BY 1") == ["14", "23"])
+    }
+    try expectEqual(a, b, name, "copy")
+  }
+
   @Test func `a name that no table of this device had is of peers alone`() throws {
     let (a, b) = (
       try Device(v2, id: 1) { try $0.execute(sql: creation + ";" + rename) },

@@ -104,7 +104,7 @@ struct Catalogue {
 
   /// Gives a table and its columns the names that they have by now, before they are looked at.
   func takeRenames(of declared: SyncTable) throws {
-    for former in declared.renamedFrom { try renameTable(former, to: declared) }
+    for former in try formerNames(of: declared) { try renameTable(former, to: declared) }
     if declared.renamed.isEmpty { return }
     let known = try Int64.fetchOne(
       db, sql: "SELECT id FROM \(tables.table) WHERE name = ?", arguments: [declared.name])
@@ -117,6 +117,17 @@ struct Catalogue {
         try rename(former, to: name, of: known)
       }
     }
+  }
+
+  /// Those from which it may get its number. A schema that did not say so gave it one of its own
+  /// where the table was empty, and there it goes on with that.
+  private func formerNames(of declared: SyncTable) throws -> [String] {
+    if declared.renamedFrom.isEmpty { return [] }
+    let synced = Set(
+      try String.fetchAll(db, sql: "SELECT name FROM \(tables.table) WHERE is_synced")
+        .map(\.folded))
+    let isSynced = ([declared.name] + declared.renamedFrom).contains { synced.contains($0.folded) }
+    return declared.renamedFrom.filter { !isSynced || synced.contains($0.folded) }
   }
 
   private func renameTable(_ former: String, to declared: SyncTable) throws {
