@@ -132,16 +132,17 @@ struct Catalogue {
 
   private func renameTable(_ former: String, to declared: SyncTable) throws {
     let name = declared.name
-    let known = Set(try String.fetchAll(db, sql: "SELECT name FROM \(tables.table)").map(\.folded))
+    let known = try InstalledTable.all(db, tables)
     // It never was here, or was renamed before.
-    guard known.contains(former.folded) else { return }
-    guard try !db.tableExists(former, in: "main") else {
+    guard let table = known.first(where: { $0.name.folded == former.folded }) else { return }
+    guard try !table.stands(db) else {
       throw SchemaError(
         .renamedTable, table: name,
-        "“\(former)”, which it was renamed from as the schema says, is there and syncs; rename that in "
-          + "a migration, or take it out of renamedFrom")
+        "“\(former)”, which it was renamed from as the schema says, is there with its key and columns; "
+          + "rename it in a migration, or, if that is another table by now, give that one another "
+          + "name. Take it out of renamedFrom only if this table has none of its rows")
     }
-    guard !known.contains(name.folded) else {
+    guard !known.contains(where: { $0.name.folded == name.folded }) else {
       throw SchemaError(
         .renamedTable, table: name,
         "“\(former)” can't become it, as another table of this name was synced before; rename it to "
