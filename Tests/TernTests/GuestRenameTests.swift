@@ -217,6 +217,67 @@ private func pair() throws -> (Device, Device) {
     #expect(error?.code == .renamedTable && error?.table == "copy")
   }
 
+  @Test(arguments: [
+    ("volume", ["book"], [rename]),
+    ("work", ["book", "volume"], [rename, "ALTER TABLE volume RENAME TO work"]),
+  ])
+  func `a rename that was said too late is taken where the table was empty`(
+    _ name: String, _ former: [String], _ steps: [String]
+  ) throws {
+    var (a, b) = try Device.pair(v1, creation)
+    let silent = schema(2, "volume")
+    b = try b.upgraded(silent, rename)
+    try a.commit("INSERT INTO book VALUES ('1', 'Dune', 2, '[]')")
+    try b.commit("INSERT INTO volume VALUES ('2', 'Emma', 1, '[]')")
+    try b.pull(from: a)
+    #expect(try b.store.counts().deferredOperations == 1)
+    let error = #expect(throws: SchemaError.self) { try a.upgraded(silent, rename) }
+    #expect(error?.code == .renamedTable)
+
+    let said = schema(3, name, from: former)
+    for _ in 1...2 {
+      a = try Device(a.database, said, id: 9, migrator: .steps(steps))
+      b = try Device(b.database, said, id: 9, migrator: .steps(steps))
+    }
+    #expect(try b.store.counts().deferredOperations == 0)
+    try meet(a, b)
+    for device in [a, b] { try device.commit("UPDATE \(name) SET scans = scans + 1") }
+    try meet(a, b)
+    for device in [a, b] {
+      #expect(try device.column("SELECT isbn || scans FROM \(name) ORDER BY 1") == ["14", "23"])
+    }
+    try expectEqual(a, b, name, "copy")
+  }
+
+  @Test(arguments: [
+    "CREATE TABLE book (isbn TEXT NOT NULL PRIMARY KEY, title TEXT)",
+    "CREATE TABLE book (id TEXT NOT NULL PRIMARY KEY, isbn, title, scans, tags)",
+    "CREATE VIEW book AS SELECT * FROM volume",
+  ])
+  func `a table is renamed although its former name is another's by now`(_ another: String) throws {
+    var (a, b) = try pair()
+    let v3 = schema(3, "volume", from: ["book"])
+    a = try a.upgraded(v2, rename)
+    a = try a.upgraded(v3, rename, another)
+    b = try b.upgraded(v3, rename, another)
+    for device in [a, b] {
+      #expect(try device.store.counts().operations == 1)
+      try device.commit("UPDATE volume SET scans = scans + 1")
+    }
+    try meet(a, b)
+    #expect(try b.column("SELECT scans FROM volume ORDER BY isbn") == ["4", "2"])
+    try expectEqual(a, b, "volume", "copy")
+  }
+
+  @Test func `a former name is not taken from a table that may be the one that synced`() throws {
+    let (a, _) = try pair()
+    let again = try #require(creation.split(separator: ";").first.map(String.init))
+    let error = #expect(throws: SchemaError.self) { try a.upgraded(v2, rename, again) }
+    #expect(error?.code == .renamedTable && error?.table == "volume")
+    // Its rows would be adopted anew.
+    #expect(error?.message.contains("only if this table has none of its rows") ?? false)
+  }
+
   @Test func `a name that no table of this device had is of peers alone`() throws {
     let (a, b) = (
       try Device(v2, id: 1) { try $0.execute(sql: creation + ";" + rename) },

@@ -129,6 +129,19 @@ private func orphaned(_ action: ChildAction, _ deletes: DeleteRule = .deleteWins
     }
   }
 
+  @Test(arguments: ChildAction.allCases.filter(\.isReleasing))
+  func `what is declared is not undone, as the parent is gone, and what came before is`(
+    _ action: ChildAction
+  ) async throws {
+    let (a, b) = try orphaned(action)
+    try await b.replica.restore(try b.entries[0])
+    #expect(try b.store.undo()?.rows.map(\.left) == [["parent": .changedSince]])
+    #expect(try b.store.undo()?.rows.map(\.action) == [.left, .removed])
+    #expect(try b.column("SELECT id FROM child") == ["c"])
+    try meet(a, b)
+    try expectEqual(a, b, "parent")
+  }
+
   @Test func `two devices that restore one child at once have it once, and count once`()
     async throws
   {

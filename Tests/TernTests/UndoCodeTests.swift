@@ -16,14 +16,16 @@ private let swapping = """
   UPDATE p SET code = 'B' WHERE id = '1';
   """
 
-/// How many a connection ran.
-private final class Updates: Sendable {
+/// How many of a kind a connection ran.
+final class StatementCount: Sendable {
   private let number = Mutex(0)
 
-  var count: Int { number.withLock { $0 } }
+  var value: Int { number.withLock { $0 } }
 
-  func note(_ sql: String) {
-    if sql.hasPrefix("UPDATE OR ABORT") { number.withLock { $0 += 1 } }
+  init(_ kind: String, of device: Device) {
+    device.database.writeWithoutTransaction { db in
+      db.trace { if "\($0)".hasPrefix(kind) { self.number.withLock { $0 += 1 } } }
+    }
   }
 }
 
@@ -178,13 +180,12 @@ private final class Updates: Sendable {
             INSERT INTO t VALUES ('top', 0);
             """)
       }
-      let updates = Updates()
-      a.database.writeWithoutTransaction { db in db.trace { updates.note("\($0)") } }
+      let updates = StatementCount("UPDATE OR ABORT", of: a)
       #expect(try a.store.undo() != nil)
       #expect(
         try a.column("SELECT id FROM t WHERE id <> printf('%05d', pos)") == [])
       #expect(try a.column("SELECT count(*) FROM t") == ["\(count)"])
-      return updates.count
+      return updates.value
     }
     let few = try statements(20)
     let many = try statements(80)

@@ -9,6 +9,9 @@ import TernDatabase
 /// print(try row.explanation())
 /// ```
 ///
+/// What was written under a former name of the table is passed over, and a column is known by its
+/// last name alone: only the schema has the others.
+///
 /// The file may be in use, and is not changed. The initialiser, ``explanation(limit:)`` and
 /// ``history(after:limit:)`` read it, and block: not on the main actor. `tern explain` and
 /// `tern history` print the same.

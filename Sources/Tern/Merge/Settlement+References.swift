@@ -236,7 +236,7 @@ extension TableShape {
 
 extension TableSQL {
   /// Yields a row when the row with the bound key lacks its parent.
-  fileprivate func orphan(_ foreignKey: TableShape.ForeignKey) -> String {
+  func orphan(_ foreignKey: TableShape.ForeignKey) -> String {
     let key = shape.keyColumns.enumerated().map { "c.\($1.quoted) = ?\($0 + 1)" }
     return orphans(foreignKey) + " AND \(key.joined(separator: " AND "))"
   }

@@ -214,7 +214,7 @@ final class TableWriter {
     (hasChanged, hasBeenTouched) = (true, true)
     transaction.recorder?.note(sql.shape.id, key, isLocal: false)
     if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
-    locals?.noteRemoved(key, sql.shape)
+    try locals?.noteRemoved(key, self)
     _ = try bind(key, to: deleteRow)
     _ = try run(deleteRow, key)
   }

@@ -104,7 +104,7 @@ struct Catalogue {
 
   /// Gives a table and its columns the names that they have by now, before they are looked at.
   func takeRenames(of declared: SyncTable) throws {
-    for former in declared.renamedFrom { try renameTable(former, to: declared) }
+    for former in try formerNames(of: declared) { try renameTable(former, to: declared) }
     if declared.renamed.isEmpty { return }
     let known = try Int64.fetchOne(
       db, sql: "SELECT id FROM \(tables.table) WHERE name = ?", arguments: [declared.name])
@@ -119,18 +119,30 @@ struct Catalogue {
     }
   }
 
+  /// Those from which it may get its number. A schema that did not say so gave it one of its own
+  /// where the table was empty, and there it goes on with that.
+  private func formerNames(of declared: SyncTable) throws -> [String] {
+    if declared.renamedFrom.isEmpty { return [] }
+    let synced = Set(
+      try String.fetchAll(db, sql: "SELECT name FROM \(tables.table) WHERE is_synced")
+        .map(\.folded))
+    let isSynced = ([declared.name] + declared.renamedFrom).contains { synced.contains($0.folded) }
+    return declared.renamedFrom.filter { !isSynced || synced.contains($0.folded) }
+  }
+
   private func renameTable(_ former: String, to declared: SyncTable) throws {
     let name = declared.name
-    let known = Set(try String.fetchAll(db, sql: "SELECT name FROM \(tables.table)").map(\.folded))
+    let known = try InstalledTable.all(db, tables)
     // It never was here, or was renamed before.
-    guard known.contains(former.folded) else { return }
-    guard try !db.tableExists(former, in: "main") else {
+    guard let table = known.first(where: { $0.name.folded == former.folded }) else { return }
+    guard try !table.stands(db) else {
       throw SchemaError(
         .renamedTable, table: name,
-        "“\(former)”, which it was renamed from as the schema says, is there and syncs; rename that in "
-          + "a migration, or take it out of renamedFrom")
+        "“\(former)”, which it was renamed from as the schema says, is there with its key and columns; "
+          + "rename it in a migration, or, if that is another table by now, give that one another "
+          + "name. Take it out of renamedFrom only if this table has none of its rows")
     }
-    guard !known.contains(name.folded) else {
+    guard !known.contains(where: { $0.name.folded == name.folded }) else {
       throw SchemaError(
         .renamedTable, table: name,
         "“\(former)” can't become it, as another table of this name was synced before; rename it to "

@@ -37,6 +37,16 @@ struct InstalledTable {
     }
   }
 
+  /// Whether a table of its name has the key and the columns that it synced with.
+  func stands(_ db: Database) throws -> Bool {
+    let all = try Row.fetchAll(
+      db, sql: "SELECT name, pk FROM pragma_table_xinfo(?, 'main') ORDER BY pk", arguments: [name])
+    let present = Set(all.map { ($0["name"] as String).folded })
+    let keyColumns = all.filter { ($0["pk"] as Int) > 0 }.map { $0["name"] as String }
+    return TableShape.catalogueKey(keyColumns) == key
+      && columns.allSatisfy { !$0.isPresent || present.contains($0.name.folded) }
+  }
+
   /// The statements of the table as it stands now, as far as it still fits; `nil` where its key is
   /// another, or a column is in no catalogue.
   ///

@@ -73,8 +73,10 @@ package struct TableShape: Hashable, Sendable {
   package var qualifiedName: String { "main." + name.quoted }
 
   /// The key as the catalogue compares it.
-  package var catalogueKey: String {
-    keyColumns.map(\.folded).joined(separator: "\u{1F}")
+  package var catalogueKey: String { Self.catalogueKey(keyColumns) }
+
+  static func catalogueKey(_ columns: [String]) -> String {
+    columns.map(\.folded).joined(separator: "\u{1F}")
   }
 
   /// Whether an operation that names a table so means this one.

@@ -1,9 +1,10 @@
 import TernCore
 import TernDatabase
 
-/// What stood in columns that do not travel, of rows that a snapshot takes out of their tables:
-/// what is merged on top of it may bring them again, and then they come with it, so that the app's
-/// triggers see rows go and come as they are. In memory are those rows' keys and such columns.
+/// What stood in columns that do not travel, of rows that a snapshot, or what is merged on top of
+/// it, takes out of their tables: the latter may bring them again, and then they come with it, so
+/// that the app's triggers see rows go and come as they are. In memory are those rows' keys and
+/// such columns.
 final class LocalColumns {
   private struct Row {
     let content: [String: Value]
@@ -15,12 +16,7 @@ final class LocalColumns {
 
   /// Takes a row out of its table, and out of what is held aside.
   func remove(_ key: some ContiguousBytesLike, _ writer: TableWriter) throws {
-    let shape = writer.sql.shape
-    let names = Set(shape.localColumns)
-    if !names.isEmpty, let row = try writer.read(key) ?? writer.aside(key) {
-      let packed = key.withBytes { Array($0) }
-      rows[shape.id, default: [:]][packed] = Row(content: row.filter { names.contains($0.key) })
-    }
+    try noteRemoved(key, writer)
     try writer.removeAndForget(key)
   }
 
@@ -38,9 +34,16 @@ final class LocalColumns {
     return rows[shape.id]![packed]!.content
   }
 
-  /// The row went again, and may come once more.
-  func noteRemoved(_ key: some ContiguousBytesLike, _ shape: TableShape) {
-    if rows[shape.id] == nil { return }
-    rows[shape.id]![key.withBytes { Array($0) }]?.isBack = false
+  /// The row goes, perhaps again, and may come once more.
+  func noteRemoved(_ key: some ContiguousBytesLike, _ writer: TableWriter) throws {
+    let shape = writer.sql.shape
+    let packed = key.withBytes { Array($0) }
+    if rows[shape.id]?[packed] != nil {
+      rows[shape.id]![packed]!.isBack = false
+      return
+    }
+    let names = Set(shape.localColumns)
+    guard !names.isEmpty, let row = try writer.read(key) ?? writer.aside(key) else { return }
+    rows[shape.id, default: [:]][packed] = Row(content: row.filter { names.contains($0.key) })
   }
 }

@@ -13,11 +13,12 @@ extension Replica {
   /// ```
   ///
   /// Each column gets the value that it had before, where what the operation wrote still stands; a
-  /// column that was written since, by whomever, is left alone and reported. Counters get the
-  /// opposite difference, and sets the opposite changes. What was inserted is deleted, unless it
-  /// was changed since, or rows that stay refer to it; what was deleted comes back with all columns
-  /// that travel, as far as they are known. Extremes stay. Another call takes back the operation
-  /// before; undoing is not itself undone.
+  /// column that was written since, by whomever, is left alone and reported, and so is one, or a
+  /// row, that would refer to a row which is gone. Counters get the opposite difference, and sets
+  /// the opposite changes. What was inserted is deleted, unless it was changed since, or rows that
+  /// stay refer to it; what was deleted comes back with all columns that travel, as far as they are
+  /// known. Extremes stay. Another call takes back the operation before; undoing is not itself
+  /// undone.
   ///
   /// Seals what was written first. An operation is what one ``write(_:)`` did, or everything
   /// between two seals. Rows that were there before their table began to sync are never taken away,

@@ -37,9 +37,51 @@ extension UndoPass {
       }
     }
   }
+
+  /// Leaves what was written and refers to rows that are not there: the columns that went back to
+  /// them, and rows that came back, with what refers to those.
+  ///
+  /// - Returns: whether there was any. What was written is then to be rolled back.
+  func leaveOrphans(_ rows: [UndoRow], _ plans: inout [UndoRow.Plan]) throws -> Bool {
+    let places = Dictionary(uniqueKeysWithValues: rows.indices.map { (rows[$0].id, $0) })
+    var hasLeft = false
+    var absent: [UndoRow] = []
+    func take(_ plan: UndoRow.Plan, _ index: Int) {
+      if case .insert? = plans[index].write { absent.append(rows[index]) }
+      plans[index] = plan
+      hasLeft = true
+    }
+    for (index, row) in rows.enumerated() {
+      for foreignKey in row.sql.shape.foreignKeys {
+        if let plan = row.leaving(foreignKey, of: plans[index]),
+          try transaction.lacksParent(row, foreignKey)
+        {
+          take(plan, index)
+        }
+      }
+    }
+    while let parent = absent.popLast() {
+      _ = try transaction.hasChild(of: parent) { child, foreignKey in
+        if let index = places[child],
+          let plan = rows[index].leaving(foreignKey, of: plans[index])
+        {
+          take(plan, index)
+        }
+        return false
+      }
+    }
+    return hasLeft
+  }
 }
 
 extension StoreTransaction {
+  fileprivate func lacksParent(_ row: UndoRow, _ foreignKey: TableShape.ForeignKey) throws -> Bool {
+    let orphan = try statement(row.sql.orphan(foreignKey))
+    for (index, value) in row.key.enumerated() { orphan.bind(Int32(index + 1), copy: value) }
+    defer { orphan.reset() }
+    return try orphan.step()
+  }
+
   /// Whether a row of a synced table that refers to this one meets a condition.
   func hasChild(
     of row: UndoRow, where isMet: (StrayWatch.RowID, TableShape.ForeignKey) throws -> Bool

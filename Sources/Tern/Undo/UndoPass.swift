@@ -48,14 +48,15 @@ final class UndoPass {
     let writes = zip(rows, plans).reversed().compactMap { row, plan in
       plan.write.map { (write: $0, row: row) }
     }
-    var kept: Set<StrayWatch.RowID> = []
+    var isWhole = false
     try transaction.db.inSavepoint {
       var writer = UndoWriter(transaction, writes)
-      kept = Set(try writer.run().map(\.id))
-      return kept.isEmpty ? .commit : .rollback
+      let kept = Set(try writer.run().map(\.id))
+      for (index, row) in rows.enumerated() where kept.contains(row.id) { plans[index] = row.left }
+      isWhole = try kept.isEmpty && !leaveOrphans(rows, &plans)
+      return isWhole ? .commit : .rollback
     }
-    for (index, row) in rows.enumerated() where kept.contains(row.id) { plans[index] = row.left }
-    return kept.isEmpty
+    return isWhole
   }
 
   // MARK: - The log

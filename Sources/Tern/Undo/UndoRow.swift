@@ -28,14 +28,36 @@ struct UndoRow {
 
   private var shape: TableShape { sql.shape }
   private var isTrimmed: Bool { trimmedTime > .zero }
+  private var isDelete: Bool { changes.last?.kind == .delete }
+  private var allColumns: [(target: Int, content: LoggedChange.Content)] {
+    shape.columns.indices.map { ($0, .value(.null)) }
+  }
 
   typealias Plan = (write: Write?, report: UndoneOperation.Row)
 
   /// To leave it as it is, because of what came since.
-  var left: Plan { leave(changes.flatMap(\.columns), .changedSince) }
+  var left: Plan {
+    leave(isDelete ? allColumns : changes.flatMap(\.columns), .changedSince)
+  }
+
+  /// A plan without what refers to a row that is not there: of a row that comes back nothing is
+  /// left. `nil` where it writes nothing of that foreign key.
+  func leaving(_ foreignKey: TableShape.ForeignKey, of plan: Plan) -> Plan? {
+    switch plan.write {
+    case .insert: return left
+    case .update(var content):
+      let columns = Set(foreignKey.columns.map(\.folded))
+      let names = content.keys.filter { columns.contains($0.folded) }
+      if names.isEmpty { return nil }
+      var left = plan.report.left
+      for name in names { (content[name], left[name]) = (nil, .changedSince) }
+      return restored(content, left)
+    case .delete, nil: return nil
+    }
+  }
 
   func plan() -> Plan {
-    if changes.last?.kind == .delete { return bringBack() }
+    if isDelete { return bringBack() }
     let written = changes.flatMap(\.columns)
     guard let state, let shown, state.isPresent, isSameRow(state) else {
       return leave(written, isHeld ? .heldAside : .changedSince)
@@ -108,6 +130,12 @@ struct UndoRow {
         }
       }
     }
+    return restored(content, left)
+  }
+
+  private func restored(_ content: [String: Value], _ left: [String: UndoneOperation.Reason])
+    -> Plan
+  {
     let action = content.isEmpty ? UndoneOperation.Row.Action.left : .restored
     return (
       content.isEmpty ? nil : .update(content),
@@ -139,16 +167,11 @@ struct UndoRow {
   // MARK: - Whole rows
 
   private func bringBack() -> Plan {
-    let all = shape.columns.indices
-    guard let state, isDeleted(state) else {
-      return leave(all.map { ($0, .value(.null)) }, .changedSince)
-    }
-    guard kept != nil || before.isKnown && !isTrimmed else {
-      return leave(all.map { ($0, .value(.null)) }, .forgotten)
-    }
+    guard let state, isDeleted(state) else { return self.left }
+    guard kept != nil || before.isKnown && !isTrimmed else { return leave(allColumns, .forgotten) }
     var content = kept.map(shape.present) ?? [:]
     var left: [String: UndoneOperation.Reason] = [:]
-    for column in all {
+    for column in shape.columns.indices {
       // Of what adds up the log may have the end alone, and what is kept is the whole.
       if isTrimmed {
         if !takeBack(column, in: &content, state) { left[name(column)] = .forgotten }

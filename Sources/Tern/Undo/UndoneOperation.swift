@@ -32,7 +32,8 @@ public struct UndoneOperation: Hashable, Sendable {
 
   /// Why a column was left alone.
   public enum Reason: String, Hashable, Sendable {
-    /// Somebody wrote it, or the row, since, or a row that refers to it.
+    /// Somebody wrote it, or the row, since, or a row that refers to it; or the row is gone that it
+    /// would refer to.
     case changedSince
     /// A greater or lesser value stays by its rule, whatever is written now.
     case extreme
