@@ -7,8 +7,8 @@ import GRDBSQLite
 /// A sync that fails can leave the system taking for written what it did not write, whichever
 /// process wrote it. All later commits then stand in the log behind something that is not there,
 /// however well they are synced, and losing power would end the log before them. So the log is in
-/// doubt once a commit has failed, and at first: what a `DatabasePool` commits as it is opened waits
-/// for no sync, nor may what others did.
+/// doubt once a commit has failed, and at first: what a `DatabasePool` commits as it is opened
+/// waits for no sync, nor may what others did.
 ///
 /// It hears of no sync that fails in a checkpoint, whose error SQLite tells to nobody where it
 /// makes that by itself, nor of one that fails in another process. And what moves a log that is
