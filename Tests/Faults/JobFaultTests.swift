@@ -107,6 +107,8 @@ struct JobFaultTests {
     case readBefore
     /// Nobody has the queue meanwhile who had it as the commit failed.
     case openedAgain
+    /// By a connection that has not heard of the failure, as after the process's death.
+    case openedByAnother
   }
 
   @Test(
@@ -133,18 +135,20 @@ struct JobFaultTests {
   /// - Returns: whether the fault hit anything.
   private func lose(_ fault: Fault, at number: Int, _ course: Course) async throws -> Bool {
     let disk = try Disk()
-    let database = try await Self.filled(disk)
+    let first = try await Self.filled(disk)
+    var database = first
     var kept: JobWorker?
     do {
       let worker = try await Self.open(database, on: disk)
       await #expect(throws: DatabaseError.self) { try await worker.drain() }
-      if course != .openedAgain { kept = worker }
+      if course == .readAfter || course == .readBefore { kept = worker }
     }
     #expect(disk.wasHit)
     disk.disarm()
     var acknowledged = 100
     do {
       disk.arm(fault.armed(at: number, seed: UInt64(number)))
+      if course == .openedByAnother { database = try DatabasePool(path: disk.path("app.sqlite")) }
       let early = course == .readAfter ? nil : try database.makeSnapshot()
       if kept == nil { kept = try await Self.open(database, on: disk) }
       try await database.write { try Self.fill($0, 100..<200) }
@@ -155,11 +159,12 @@ struct JobFaultTests {
       try await database.write { try Self.fill($0, 300..<400) }
       acknowledged = 400
       withExtendedLifetime((early, late)) {}
-    } catch  where disk.isCrashed {}
+    } catch _ where disk.isCrashed {}
     let wasHit = disk.wasHit
     try disk.cyclePower(keeping: fault.kept ?? .none, seed: UInt64(number))
     // It has lost its disk, and says so.
     try? database.close()
+    try? first.close()
     let later = try DatabaseQueue(path: disk.path("app.sqlite"))
     try await later.read { [acknowledged] db in
       let check = try String.fetchAll(db, sql: "PRAGMA integrity_check(3)")
