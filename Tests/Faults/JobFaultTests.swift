@@ -55,6 +55,8 @@ struct JobFaultTests {
     case nothing
     case secondCommit
     case rollback
+    /// By an observer that is asked before whoever knows of the failure.
+    case refusal
     case reader
     case checkpoint
   }
@@ -65,6 +67,8 @@ struct JobFaultTests {
   func failedAppCommit(_ meanwhile: Meanwhile) async throws {
     let disk = try Disk()
     let database = try await Self.filled(disk)
+    let refusal = Refusal(isActive: false)
+    database.add(transactionObserver: refusal)
     let queue = try await JobQueue.open(database)
     try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
     let other = try DatabaseQueue(path: disk.path("app.sqlite"))
@@ -85,6 +89,12 @@ struct JobFaultTests {
           await #expect(throws: CancellationError.self) {
             try await database.write { _ in throw CancellationError() }
           }
+        case .refusal:
+          refusal.isActive.withLock { $0 = true }
+          await #expect(throws: Refusal.Refused.self) {
+            try await database.write { try Self.fill($0, 100..<200) }
+          }
+          refusal.isActive.withLock { $0 = false }
         case .reader: try reader.withLock { $0 = try database.makeSnapshot() }
         case .checkpoint: try await other.write { try $0.holdCheckpointLock() }
         }
@@ -238,13 +248,17 @@ struct JobFaultTests {
     #expect(try await later.read(Self.count) == 20_101)
   }
 
-  /// Refuses every commit.
-  private final class Refusal: TransactionObserver {
+  /// Refuses every commit while it is active.
+  private final class Refusal: TransactionObserver, Sendable {
     struct Refused: Error {}
+
+    let isActive: Mutex<Bool>
+
+    init(isActive: Bool) { self.isActive = Mutex(isActive) }
 
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
     func databaseDidChange(with event: DatabaseEvent) {}
-    func databaseWillCommit() throws { throw Refused() }
+    func databaseWillCommit() throws { if isActive.withLock({ $0 }) { throw Refused() } }
     func databaseDidCommit(_ db: Database) {}
     func databaseDidRollback(_ db: Database) {}
   }
@@ -259,7 +273,7 @@ struct JobFaultTests {
       $0.handle(Tidy.self) { _, _ in
         await #expect(throws: Refusal.Refused.self) {
           try await database.write { db in
-            db.add(transactionObserver: Refusal(), extent: .nextTransaction)
+            db.add(transactionObserver: Refusal(isActive: true), extent: .nextTransaction)
             try Self.fill(db, 100..<200)
           }
         }

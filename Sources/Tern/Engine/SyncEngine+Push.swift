@@ -10,6 +10,7 @@ extension SyncEngine {
     var confirmed = (epoch: "", id: ReplicaID?.none, heads: VersionVector())
     /// The remote's at the last greeting.
     var position: UInt64 = 0
+    var losses = 0
     /// What there was when the pushes in a row began.
     var stored = VersionVector()
     /// Authors of whom the remote refused something, which another replica brought: until the next
@@ -18,12 +19,12 @@ extension SyncEngine {
 
     /// What a remote lost or put back, be it under its old epoch, may come again from another copy.
     mutating func note(_ greeting: RemoteGreeting) {
-      if greeting.hasLost || greeting.position < position
+      if greeting.losses != losses || greeting.position < position
         || !greeting.heads.covers(confirmed.heads)
       {
         confirmed.heads = VersionVector()
       }
-      position = greeting.position
+      (position, losses) = (greeting.position, greeting.losses)
       notCarried = [:]
     }
   }

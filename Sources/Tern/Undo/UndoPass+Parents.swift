@@ -44,6 +44,9 @@ extension UndoPass {
   /// - Returns: whether there was any. What was written is then to be rolled back.
   func leaveOrphans(_ rows: [UndoRow], _ plans: inout [UndoRow.Plan]) throws -> Bool {
     let places = Dictionary(uniqueKeysWithValues: rows.indices.map { (rows[$0].id, $0) })
+    // Elsewhere nothing can be left.
+    let tables = Set(
+      zip(rows, plans).compactMap { $1.write == nil ? nil : $0.sql.shape.id })
     var hasLeft = false
     var absent: [UndoRow] = []
     func take(_ plan: UndoRow.Plan, _ index: Int) {
@@ -61,7 +64,7 @@ extension UndoPass {
       }
     }
     while let parent = absent.popLast() {
-      _ = try transaction.hasChild(of: parent) { child, foreignKey in
+      _ = try transaction.hasChild(of: parent, in: tables) { child, foreignKey in
         if let index = places[child],
           let plan = rows[index].leaving(foreignKey, of: plans[index])
         {
@@ -82,11 +85,12 @@ extension StoreTransaction {
     return try orphan.step()
   }
 
-  /// Whether a row of a synced table that refers to this one meets a condition.
+  /// Whether a row of a synced table, or of one of some, that refers to this one meets a condition.
   func hasChild(
-    of row: UndoRow, where isMet: (StrayWatch.RowID, TableShape.ForeignKey) throws -> Bool
+    of row: UndoRow, in tables: Set<Int64>? = nil,
+    where isMet: (StrayWatch.RowID, TableShape.ForeignKey) throws -> Bool
   ) throws -> Bool {
-    for sql in self.sql {
+    for sql in self.sql where tables?.contains(sql.shape.id) ?? true {
       for foreignKey in sql.shape.foreignKeys
       where foreignKey.parent.folded == row.sql.shape.name.folded {
         let children = try statement(sql.children(foreignKey, of: row.sql.shape))

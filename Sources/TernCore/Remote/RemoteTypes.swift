@@ -13,9 +13,9 @@ public struct RemoteGreeting: Hashable, Sendable {
   public var heads: VersionVector
   /// The newest whole snapshot, where there is one.
   public var snapshot: RemoteSnapshot?
-  /// Whether the remote found since the last greeting that it had lost operations, which may come
-  /// again from another copy: as files of a folder that are replaced.
-  public var hasLost = false
+  /// How often the remote has found that it lost operations, which may come again from another
+  /// copy: as files of a folder that are replaced. Another number than before says that it has.
+  public var losses = 0
   /// Operations up to this position are served no more: a snapshot stands for them.
   public var trimmed: UInt64
   /// Whether the remote would like a newer snapshot to be cut.

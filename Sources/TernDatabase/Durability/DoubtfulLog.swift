@@ -20,6 +20,9 @@ final class DoubtfulLog: TransactionObserver {
   private var isDoubtful = true
   /// Of a COMMIT that fails GRDB tells nobody the end.
   private var isCommitting = false
+  /// What the connection had changed in all as it began the last commit: tells that transaction
+  /// from later ones.
+  private var changes: Int32 = 0
 
   init(of db: Database) { connection = db.sqliteConnection }
 
@@ -35,15 +38,19 @@ final class DoubtfulLog: TransactionObserver {
     guard let connection, sqlite3_txn_state(connection, "main") == SQLITE_TXN_WRITE else { return }
     if isDoubtful { try Durability.rewriteLog(connection) }
     (isDoubtful, isCommitting) = (false, true)
+    changes = sqlite3_total_changes(connection)
   }
 
   func databaseDidCommit(_ db: Database) { noteEnd(failed: false) }
 
   /// Of a commit that an observer of the app's refuses nothing is written. Another end is that of a
-  /// later transaction, after a commit that failed.
+  /// later transaction, after a commit that failed; so is a refusal by an observer that is asked
+  /// before this one.
   func databaseDidRollback(_ db: Database) {
     let code = ResultCode(rawValue: sqlite3_extended_errcode(connection))
-    noteEnd(failed: code != .SQLITE_CONSTRAINT_COMMITHOOK)
+    let isRefusal =
+      code == .SQLITE_CONSTRAINT_COMMITHOOK && sqlite3_total_changes(connection) == changes
+    noteEnd(failed: !isRefusal)
   }
 
   /// What a transaction has synced before it comes to its commit is a log that begins anew,

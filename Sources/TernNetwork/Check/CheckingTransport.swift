@@ -56,7 +56,7 @@ public final class CheckingTransport: HTTPTransport {
     let before = source.path
     do {
       let answer = try await base.send(request)
-      await believe(origin)
+      await believe(origin, askedOn: before)
       return HTTPResponse(
         status: answer.status, headers: answer.headers, body: watched(answer.body))
     } catch let error as HTTPError where before.hasRoute && error.isOnTheWay {
@@ -83,11 +83,12 @@ public final class CheckingTransport: HTTPTransport {
     }
   }
 
-  private func believe(_ origin: Origin) async {
+  private func believe(_ origin: Origin, askedOn before: NetworkPath) async {
     if Planted.isActive(.answerNotBelieved) { return }
     let path = source.path
     if origin.scheme == "https" {
-      proof.withLock { $0 = (path.generation, now()) }
+      // A connection can outlive its network, and answer in the next one.
+      proof.withLock { $0 = (before.generation, now()) }
       if !path.hasRoute { source.correct(path.generation, hasRoute: true, isCaptive: false) }
     } else if !path.hasRoute {
       if let probe {

@@ -163,6 +163,18 @@ struct CheckingTransportTests {
     #expect(source.path.isCaptive)
   }
 
+  @Test("a connection that outlives its network says nothing of the next one")
+  func outlived() async throws {
+    let transport = transport { [source] request in
+      guard request.url == service else { throw Self.fail(.unresolvedHost) }
+      source.set(hasRoute: true)
+      return HTTPResponse(status: 200)
+    }.0
+    _ = try await transport.send(HTTPRequest(.get, service))
+    _ = await transport.error(of: HTTPRequest(.get, "https://lost.example.org/"))
+    #expect(!source.path.hasRoute)
+  }
+
   @Test("nobody is asked while all goes well, where it doesn't matter, and for this machine")
   func quiet() async throws {
     let (transport, base) = transport { request in

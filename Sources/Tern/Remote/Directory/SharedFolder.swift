@@ -93,7 +93,7 @@ actor SharedFolder {
     try scan(isThorough: true)
     var greeting = RemoteGreeting(
       epoch: "folder", nowMilliseconds: nil, position: moment.position, heads: index.heads)
-    greeting.hasLost = moment.hasLost
+    greeting.losses = moment.losses
     moment.lossesGreeted = moment.losses
     return greeting
   }
