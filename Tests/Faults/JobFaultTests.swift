@@ -75,13 +75,8 @@ struct JobFaultTests {
     let reader = Mutex<DatabaseSnapshot?>(nil)
     let worker = JobWorker(queue) {
       $0.handle(Tidy.self) { _, _ in
-        // Linux takes for written what a sync could not write, the claim before it too.
-        disk.arm(Fault.syncForgets.armed(at: 1, seed: 0))
-        await #expect(throws: DatabaseError.self) {
-          try await database.write { try Self.fill($0, 100..<200) }
-        }
-        #expect(disk.wasHit)
-        disk.disarm()
+        // The claim before it too.
+        await Self.forget(100..<200, in: database, on: disk)
         switch meanwhile {
         case .nothing: break
         case .secondCommit: try await database.write { try Self.fill($0, 100..<200) }
@@ -102,9 +97,7 @@ struct JobFaultTests {
     }
     try await worker.drain()
     try disk.cyclePower(keeping: .none)
-    // It has lost its disk, and says so.
-    try? database.close()
-    let later = try DatabasePool(path: disk.path("app.sqlite"))
+    let later = try Self.reopened(disk, after: database)
     #expect(try await later.read(Self.count) == (meanwhile == .secondCommit ? 200 : 100))
     let queueLater = try await JobQueue.open(later)
     #expect(try await later.read { try queueLater.records(in: $0) }.map(\.state) == [.done])
@@ -172,10 +165,7 @@ struct JobFaultTests {
     } catch _ where disk.isCrashed {}
     let wasHit = disk.wasHit
     try disk.cyclePower(keeping: fault.kept ?? .none, seed: UInt64(number))
-    // It has lost its disk, and says so.
-    try? database.close()
-    try? first.close()
-    let later = try DatabaseQueue(path: disk.path("app.sqlite"))
+    let later = try Self.reopened(disk, after: database, first)
     try await later.read { [acknowledged] db in
       let check = try String.fetchAll(db, sql: "PRAGMA integrity_check(3)")
       #expect(check == ["ok"], "at \(number)")
@@ -200,12 +190,7 @@ struct JobFaultTests {
     try await other.write { _ = try otherQueue.enqueue(Tidy(), in: $0) }
     let worker = JobWorker(otherQueue) {
       $0.handle(Tidy.self) { _, _ in
-        disk.arm(Fault.syncForgets.armed(at: 1, seed: 0))
-        await #expect(throws: DatabaseError.self) {
-          try await database.write { try Self.fill($0, 100..<200) }
-        }
-        #expect(disk.wasHit)
-        disk.disarm()
+        await Self.forget(100..<200, in: database, on: disk)
         try await database.write { try Self.fill($0, 100..<200) }
         try disk.cyclePower(keeping: .none)
       }
@@ -213,9 +198,7 @@ struct JobFaultTests {
     // Both have lost their disk, and say so.
     await #expect(throws: DatabaseError.self) { try await worker.drain() }
     withExtendedLifetime(queue) {}
-    try? other.close()
-    try? database.close()
-    let later = try DatabaseQueue(path: disk.path("app.sqlite"))
+    let later = try Self.reopened(disk, after: other, database)
     #expect(try await later.read(Self.count) == 200)
   }
 
@@ -229,11 +212,7 @@ struct JobFaultTests {
     try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
     let worker = JobWorker(queue) {
       $0.handle(Tidy.self) { _, _ in
-        disk.arm(Fault.syncForgets.armed(at: 1, seed: 0))
-        await #expect(throws: DatabaseError.self) {
-          try await database.write { try Self.fill($0, 100..<101) }
-        }
-        #expect(disk.wasHit)
+        await Self.forget(100..<101, in: database, on: disk)
         disk.arm(Fault.writeError.armed(at: .max, seed: 0))
         try await database.write { try Self.fill($0, 100..<101) }
         #expect(disk.count < 100)
@@ -242,9 +221,7 @@ struct JobFaultTests {
     }
     try await worker.drain()
     try disk.cyclePower(keeping: .none)
-    // It has lost its disk, and says so.
-    try? database.close()
-    let later = try DatabaseQueue(path: disk.path("app.sqlite"))
+    let later = try Self.reopened(disk, after: database)
     #expect(try await later.read(Self.count) == 20_101)
   }
 
@@ -284,6 +261,22 @@ struct JobFaultTests {
       }
     }
     try await worker.drain()
+  }
+
+  /// A commit that fails, and of which Linux takes for written what its sync could not write.
+  private static func forget(_ ids: Range<Int>, in database: DatabasePool, on disk: Disk) async {
+    disk.arm(Fault.syncForgets.armed(at: 1, seed: 0))
+    await #expect(throws: DatabaseError.self) { try await database.write { try fill($0, ids) } }
+    #expect(disk.wasHit)
+    disk.disarm()
+  }
+
+  /// What there is once power is back.
+  private static func reopened(_ disk: Disk, after others: DatabasePool...) throws -> DatabaseQueue
+  {
+    // They have lost their disk, and say so.
+    for other in others { try? other.close() }
+    return try DatabaseQueue(path: disk.path("app.sqlite"))
   }
 
   /// A database with a hundred rows.

@@ -76,7 +76,7 @@ extension StoreTransaction {
         try bringBack(reference, settlement)
       }
     }
-    // It is not told from what triggers write below.
+    // Nor is what was brought back.
     _ = try Seal.run(in: self)
     try withoutStrays { try $0.showChild(key, content, sql) }
     if !released.isEmpty { try noteWrite(of: released, entry.key, sql) }
