@@ -7,7 +7,8 @@ import Logging
 import TernTelemetry
 #endif
 
-// A process of its own for the tests of the queue: `JobProcess DATABASE enqueue|work|drain|log|reach|upload`.
+// A process of its own for the tests of the queue: `JobProcess DATABASE MODE`.
+// `cancel`, `retry`, `remove` and `resume` do so with all jobs, and go on; `die` works until a job ends the process.
 // `upload` uploads one file to the URL that follows, and tells the answer's status. `log` is `work` that writes its log where the
 // others only speak. `reach` has a job that requires a network, and a worker as an app makes it.
 
@@ -25,17 +26,20 @@ func say(_ text: String) {
   FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
 
+let modes = [
+  "enqueue", "cancel", "retry", "remove", "resume", "work", "drain", "die", "log", "reach",
+  "upload",
+]
+
 func endWithUsage() -> Never {
   FileHandle.standardError.write(
-    Data("usage: JobProcess DATABASE enqueue|work|drain|log|reach|upload URL\n".utf8))
+    Data("usage: JobProcess DATABASE \(modes.joined(separator: "|")) URL\n".utf8))
   exit(2)
 }
 
 let arguments = CommandLine.arguments
 guard arguments.count == (arguments.contains("upload") ? 4 : 3) else { endWithUsage() }
-guard ["enqueue", "work", "drain", "log", "reach", "upload"].contains(arguments[2]) else {
-  endWithUsage()
-}
+guard modes.contains(arguments[2]) else { endWithUsage() }
 
 var configuration = Configuration()
 configuration.busyMode = .timeout(10)
@@ -59,6 +63,28 @@ case "enqueue":
   say("enqueued")
   // A process that goes on: its end would be an event as well.
   _ = FileHandle.standardInput.readDataToEndOfFile()
+case let mode where ["cancel", "retry", "remove", "resume"].contains(mode):
+  try database.write { db in
+    if mode == "resume" { try queue.resume(in: db) }
+    for id in try queue.records(in: db).map(\.id) {
+      switch mode {
+      case "cancel": try queue.cancel(id, in: db)
+      case "retry": try queue.retry(id, in: db)
+      case "remove": try queue.remove(id, in: db)
+      default: break
+      }
+    }
+  }
+  say("done")
+  _ = FileHandle.standardInput.readDataToEndOfFile()
+case "die":
+  let worker = JobWorker(queue, concurrency: 1, path: UnknownPathSource()) {
+    $0.handle(Errand.self) { errand, _ in
+      say(errand.name)
+      if errand.name == "deadly" { kill(getpid(), SIGKILL) }
+    }
+  }
+  try await worker.drain()
 case let mode where mode == "work" || mode == "drain" || mode == "log":
   let worker = JobWorker(queue, path: UnknownPathSource()) {
     $0.handle(Errand.self) { _, _ in

@@ -14,8 +14,17 @@ import Testing
     let path = folder.appending(path: "app.sqlite").path
     var configuration = Configuration()
     configuration.busyMode = .timeout(30)
-    let first = try await JobQueue.open(DatabasePool(path: path, configuration: configuration))
-    let second = try await JobQueue.open(DatabasePool(path: path, configuration: configuration))
+    #if os(Linux)
+    // What is found, the system told.
+    let environment = JobEnvironment(
+      pollInterval: .seconds(3600), clockInterval: .seconds(3600))
+    #else
+    let environment = JobEnvironment()
+    #endif
+    let first = try await JobQueue.open(
+      DatabasePool(path: path, configuration: configuration), environment: environment)
+    let second = try await JobQueue.open(
+      DatabasePool(path: path, configuration: configuration), environment: environment)
     try await body(first, second)
   }
 

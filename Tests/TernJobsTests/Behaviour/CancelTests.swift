@@ -68,7 +68,9 @@ import Testing
     }
   }
 
-  @Test func `another process cancels a running job`() throws {
+  @Test func `a running job that another connection cancels ends, at a look where no system tells`()
+    throws
+  {
     try Rig.run(.pool) { rig in
       rig.pollInterval = .seconds(10)
       let queue = try rig.open()

@@ -12,6 +12,22 @@ private struct Errand: Job {
   var name: String
 }
 
+/// The system's, which tells of each sleep that has ended.
+private struct NapClock: Clock {
+  let ended: AsyncStream<Void>.Continuation
+  private let clock = ContinuousClock()
+
+  init(ended: AsyncStream<Void>.Continuation) { self.ended = ended }
+
+  var now: ContinuousClock.Instant { clock.now }
+  var minimumResolution: Duration { clock.minimumResolution }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    try await clock.sleep(until: deadline, tolerance: tolerance)
+    ended.yield()
+  }
+}
+
 /// Two processes on one database, in real time.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ProcessTests {
   private struct App {
@@ -19,14 +35,14 @@ private struct Errand: Job {
     let database: DatabasePool
     let queue: JobQueue
 
-    init(_ folder: String) async throws {
+    init(_ folder: String, clock: any Clock<Duration>) async throws {
       path = folder + "/app.sqlite"
       var configuration = Configuration()
       configuration.busyMode = .timeout(10)
       database = try DatabasePool(path: path, configuration: configuration)
       // What is found, the system told.
       let environment = JobEnvironment(
-        pollInterval: .seconds(3600), clockInterval: .seconds(3600))
+        clock: clock, pollInterval: .seconds(3600), clockInterval: .seconds(3600))
       queue = try await JobQueue.open(database, environment: environment)
     }
 
@@ -43,6 +59,12 @@ private struct Errand: Job {
       }
     }
 
+    /// Returns when a job is in a state, as an observer of this process sees it.
+    func waitFor(_ state: JobState) async throws {
+      for try await now in queue.updates
+      where now.records.contains(where: { $0.state == state }) { return }
+    }
+
     /// Returns when a job is done, as an observer of this process sees it.
     func waitForDone() async throws -> JobRecord? {
       for try await now in queue.updates {
@@ -52,12 +74,14 @@ private struct Errand: Job {
     }
   }
 
-  private func inFolder(_ body: (App) async throws -> Void) async throws {
+  private func inFolder(
+    clock: any Clock<Duration> = .continuous, _ body: (App) async throws -> Void
+  ) async throws {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "tern-jobs-\(ProcessInfo.processInfo.globallyUniqueString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    try await body(App(folder.path(percentEncoded: false).trimmingSuffix("/")))
+    try await body(App(folder.path(percentEncoded: false).trimmingSuffix("/"), clock: clock))
   }
 
   /// A line that the child says.
@@ -87,6 +111,69 @@ private struct Errand: Job {
         child.endInput()
         #expect(child.wait() == 0)
       }
+    }
+  }
+
+  private static let words = ["cancel", "remove", "retry", "resume"]
+
+  @Test(arguments: words)
+  func `a worker hears at once what another process says of jobs`(_ word: String) async throws {
+    try await inFolder { app in
+      let (told, tell) = AsyncStream.makeStream(of: String.self)
+      let runs = Mutex(0)
+      let worker = JobWorker(app.queue) {
+        $0.handle(Errand.self) { _, _ in
+          let isFirst = runs.withLock { count in
+            defer { count += 1 }
+            return count == 0
+          }
+          if word == "retry", isFirst {
+            throw JobFailure(.permanent, "until it is told to try again")
+          }
+          tell.yield("began")
+          if word == "resume" || word == "retry" { return }
+          do { try await Task.sleep(for: .seconds(3600)) } catch { tell.yield("ended") }
+        }
+      }
+      if word == "resume" { try await app.database.write { try app.queue.pause(in: $0) } }
+      _ = try await app.database.write { try app.queue.enqueue(Errand(name: "parent"), in: $0) }
+      try await worker.run {
+        var news = told.makeAsyncIterator()
+        if word == "cancel" || word == "remove" { #expect(await news.next() == "began") }
+        if word == "retry" { try await app.waitFor(.failed) }
+        let child = try app.start(word)
+        #expect(line(of: child) == "done\n")
+        // While the child lives on, and closes nothing.
+        #expect(await news.next() == (word == "cancel" || word == "remove" ? "ended" : "began"))
+        child.endInput()
+        #expect(child.wait() == 0)
+      }
+    }
+  }
+
+  @Test func `INV-09: a job that kills its process five times is parked, and others are done`()
+    async throws
+  {
+    try await inFolder { app in
+      let ids = try await app.database.write { db in
+        try ["deadly", "harmless"].map { try app.queue.enqueue(Errand(name: $0), in: db) }
+      }
+      for _ in 1...5 {
+        let child = try app.start("die")
+        #expect(line(of: child) == "deadly\n")
+        child.endInput()
+        #expect(child.wait() == SIGKILL)
+      }
+      let child = try app.start("die")
+      #expect(line(of: child) == "harmless\n")
+      child.endInput()
+      #expect(child.wait() == 0)
+      let records = try await app.database.read { db in
+        try ids.map { try app.queue.record($0, in: db) }
+      }
+      #expect(records.map { $0?.state } == [.parked, .done])
+      #expect(records.map { $0?.starts } == [5, 1])
+      #expect(records.map { $0?.failures } == [0, 0])
     }
   }
 
@@ -143,11 +230,12 @@ private struct Errand: Job {
     }
   }
 
-  /// From the death of a process, as its parent hears of it, to the beginning of what it ran.
+  /// From the signal that ends a process to the beginning of what it ran.
   @Test func `who stands by takes over within 50 ms of the other's death`() async throws {
     var times: [Duration] = []
     for _ in 0..<5 {
-      try await inFolder { app in
+      let (slept, sleeping) = AsyncStream.makeStream(of: Void.self)
+      try await inFolder(clock: NapClock(ended: sleeping)) { app in
         _ = try await app.database.write { db in
           try app.queue.enqueue(Errand(name: "parent"), in: db)
         }
@@ -160,17 +248,17 @@ private struct Errand: Job {
         }
         try await withThrowingDiscardingTaskGroup { group in
           group.addTask { try await worker.run(standby: true) }
-          // Stands by as soon as it has the lock's file open; a while is enough for that, and too
-          // little shows as a late takeover at worst.
-          for _ in 0..<1000 { await Task.yield() }
-          child.kill()
-          child.endInput()
-          #expect(child.wait() == SIGKILL)
+          // It stands by, and has tried all that it tries of itself.
+          var naps = slept.makeAsyncIterator()
+          for _ in 1...4 { await naps.next() }
           let death = clock.now
+          child.kill()
           for await begin in begins {
             times.append(death.duration(to: begin))
             break
           }
+          child.endInput()
+          #expect(child.wait() == SIGKILL)
           group.cancelAll()
         }
       }
@@ -178,6 +266,8 @@ private struct Errand: Job {
     // The median: the machine may have other work.
     print("took over after \(times.sorted().map { $0 / .milliseconds(1) }) ms")
     #expect(times.sorted()[2] < .milliseconds(50))
+    // Nobody looked by the clock, which would take an hour here.
+    #expect(times.max()! < .seconds(5))
   }
 
   @Test func `a lock file that is removed leaves one worker, the one that took over`() async throws
