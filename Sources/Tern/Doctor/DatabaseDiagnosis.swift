@@ -32,7 +32,7 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
   /// - Parameters:
   ///   - files: the folder of the jobs' files, where the queue was opened with another
   ///     than its own.
-  ///   - limit: how many of each check to name; the others are counted.
+  ///   - limit: how many of each check to name, at least one; the others are counted.
   /// - Throws: ``InspectionError``.
   public init(path: String, files: URL? = nil, limit: Int = 100) throws {
     try self.init(path: path, files: files, limit: limit) { _ in nil }

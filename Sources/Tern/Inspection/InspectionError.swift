@@ -11,6 +11,7 @@ public struct InspectionError: Error, Sendable {
       case notADatabase = "not-a-database"
       case noReplica = "no-replica"
       case newerFormat = "newer-format"
+      case writtenMeanwhile = "written-meanwhile"
     }
     package let reason: Reason
 
@@ -23,6 +24,9 @@ public struct InspectionError: Error, Sendable {
     public static let noReplica = Code(reason: .noReplica)
     /// A newer Tern made it.
     public static let newerFormat = Code(reason: .newerFormat)
+    /// Nobody had the file open when the look began, and then somebody wrote to it: what was seen
+    /// may be of two moments. Another look tells.
+    public static let writtenMeanwhile = Code(reason: .writtenMeanwhile)
   }
 
   public let code: Code
@@ -39,7 +43,8 @@ public struct InspectionError: Error, Sendable {
 extension InspectionError: AdvisingError {
   /// The file has to change first, unless another connection was in the way.
   public var advice: FailureAdvice {
-    (underlyingError as? DatabaseError)?.passes ?? false ? .unreachable : .permanent
+    let passes = (underlyingError as? DatabaseError)?.passes ?? false
+    return passes || code == .writtenMeanwhile ? .unreachable : .permanent
   }
 }
 
@@ -52,6 +57,8 @@ extension InspectionError: CustomStringConvertible {
       case .notADatabase: "\(path) is no SQLite database"
       case .noReplica: "\(path) holds no replica: it was never opened with Replica.open"
       case .newerFormat: "\(path) was made by a newer Tern; inspect it with that one"
+      case .writtenMeanwhile:
+        "\(path) was opened and written to during the look, which saw parts of two states; look again"
       }
     return text + (underlyingError.map { " (\($0))" } ?? "")
   }

@@ -24,7 +24,10 @@ package struct ReadOnlyFile {
       if isWAL ? exists("-wal") && !exists("-shm") : try isCutOff() {
         return try readCopy(body)
       }
-      return try read(isWAL && !exists("-wal") ? immutable : path, isReadOnly: true, body)
+      if isWAL, !exists("-wal") {
+        return try unwritten([""]) { try read(immutable, isReadOnly: true, body) }
+      }
+      return try read(path, isReadOnly: true, body)
     } catch let error as InspectionError {
       throw error
     } catch {
@@ -42,6 +45,22 @@ package struct ReadOnlyFile {
     let value = try queue.read(body)
     try queue.close()
     return value
+  }
+
+  /// A look at files that no writer is kept from.
+  private func unwritten<Value>(_ suffixes: [String], _ body: () throws -> Value) throws -> Value {
+    // What differs after a write; of a file that is not there, nothing.
+    func versions() -> [NSDictionary] {
+      suffixes.map { suffix in
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
+        let told: Set<FileAttributeKey> = [.size, .modificationDate, .systemFileNumber]
+        return NSDictionary(dictionary: (attributes ?? [:]).filter { told.contains($0.key) })
+      }
+    }
+    let before = versions()
+    let result = Result(catching: body)
+    if versions() != before { throw InspectionError(.writtenMeanwhile, path: name) }
+    return try result.get()
   }
 
   private func exists(_ suffix: String) -> Bool {
@@ -77,9 +96,12 @@ package struct ReadOnlyFile {
     let files = FileManager.default
     let folder = try TemporaryCopy()
     let copy = "\(folder.path)/\(URL(fileURLWithPath: path).lastPathComponent)"
-    for suffix in ["", "-wal", "-journal"] where exists(suffix) {
-      try files.copyItem(atPath: path + suffix, toPath: copy + suffix)
-      try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy + suffix)
+    let suffixes = ["", "-wal", "-journal"]
+    try unwritten(suffixes) {
+      for suffix in suffixes where exists(suffix) {
+        try files.copyItem(atPath: path + suffix, toPath: copy + suffix)
+        try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy + suffix)
+      }
     }
     return try read(copy, isReadOnly: false, body)
   }

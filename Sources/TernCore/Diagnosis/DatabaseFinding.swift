@@ -82,9 +82,10 @@ package final class Findings {
   /// Likewise.
   package var space: String?
 
-  /// - Parameter limit: how many of one check are told.
+  /// - Parameter limit: how many of one check are told, at least one.
   package init(limit: Int, _ tell: @escaping (DatabaseFinding) throws -> Void) {
-    self.limit = limit
+    // Who is told of none would hold the file for sound.
+    self.limit = max(limit, 1)
     self.tell = tell
   }
 

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tern
 import TernDatabase
+import TestProcesses
 import Testing
 
 /// The look changes nothing, whatever state the file is in.
@@ -92,6 +93,46 @@ struct DoctorFileTests {
     let before = try content(copies)
     #expect(try DatabaseDiagnosis(path: copies + "/copy.sqlite").findings == [])
     #expect(try content(copies) == before)
+  }
+
+  @Test func `a file that is written to during the look is not called broken`() throws {
+    try withTemporaryFolder { folder in
+      let path = folder + "/app.sqlite"
+      let first = try DatabasePool(path: path)
+      try first.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES (1)") }
+      try first.close()
+      #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
+      let file = ReadOnlyFile(path: path)
+      let error = #expect(throws: InspectionError.self) {
+        try file.read { db in
+          _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM t")
+          // Its closing brings what it wrote into the file.
+          let app = try DatabasePool(path: path)
+          try app.write { try $0.execute(sql: "INSERT INTO t VALUES (zeroblob(100000))") }
+          try app.close()
+          // As SQLite finds pages of two moments.
+          throw DatabaseError(resultCode: .SQLITE_CORRUPT)
+        }
+      }
+      #expect(error?.code == .writtenMeanwhile && error?.advice == .unreachable)
+      // Who opens it and does not write is no matter.
+      try file.read { _ in
+        let app = try DatabasePool(path: path)
+        #expect(try app.read { try $0.tableExists("t") })
+        try app.close()
+      }
+      #expect(try file.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 2)
+    }
+  }
+
+  @Test func `where none is to be named one of each check is`() throws {
+    let patient = try Patient()
+    try patient.fill()
+    try patient.harm("DELETE FROM book; INSERT INTO tag VALUES ('new', 'unseen')")
+    let findings = try DatabaseDiagnosis(path: patient.path).findings
+    let none = try DatabaseDiagnosis(path: patient.path, limit: 0)
+    #expect(!none.isHealthy)
+    #expect(Set(none.findings.map(\.check)) == Set(findings.map(\.check)))
   }
 
   @Test func `what is no database of Tern's is refused by name`() throws {
