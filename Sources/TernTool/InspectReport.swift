@@ -90,7 +90,7 @@ struct InspectReport {
     let widths = header.indices.map { column in table.map { $0[column].count }.max() ?? 0 }
     lines += ["", title]
     for row in table {
-      let cells = zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }
+      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
       let line = "  " + cells.joined(separator: "  ")
       lines.append(String(line.reversed().drop { $0 == " " }.reversed()))
     }

@@ -50,14 +50,20 @@ struct InspectCommandTests {
       let path = folder + "/library.sqlite"
       let database = try DatabasePool(path: path)
       try await database.write { db in
-        try db.execute(sql: "CREATE TABLE book (isbn TEXT NOT NULL PRIMARY KEY)")
+        try db.execute(
+          sql: """
+            CREATE TABLE book (isbn TEXT NOT NULL PRIMARY KEY);
+            CREATE TABLE "📚📚📚📚shelf" (id TEXT NOT NULL PRIMARY KEY)
+            """)
       }
       _ = try await Replica.open(
-        database, schema: SyncSchema(version: 1, tables: [SyncTable("book")]))
+        database,
+        schema: SyncSchema(version: 1, tables: [SyncTable("book"), SyncTable("📚📚📚📚shelf")]))
       try await database.write { try $0.execute(sql: "INSERT INTO book VALUES ('1')") }
       let table = try await inspect(path)
       #expect(table.code == 0)
       #expect(table.output.contains("1 waiting for a seal"))
+      #expect(table.output.contains(" 📚📚📚📚shelf "))
       let json = try await inspect(path, "--json")
       let file = try JSONDecoder().decode(
         DatabaseFileInspection.self, from: Data(json.output.utf8))

@@ -85,6 +85,23 @@ struct RowCommandTests {
     }
   }
 
+  @Test func `another table that a migration took away is no matter of this one`() async throws {
+    try await withLibrary { path, replica in
+      try await replica.database.write { db in
+        try db.execute(sql: "CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY)")
+      }
+      let tables = [SyncTable("book", merge: ["scans": .counter]), SyncTable("tag")]
+      let wider = try await Replica.open(
+        replica.database, schema: SyncSchema(version: 2, tables: tables))
+      let expected = try await wider.explain("book", key: [7, .blob([0x00, 0xFF])])
+      try await replica.database.write { try $0.execute(sql: "DROP TABLE tag") }
+      let book = try await tern("explain", path, "book", "7", "x'00FF'")
+      #expect(book.output == "\(expected)\n" && book.code == 0)
+      let tag = try await tern("explain", path, "tag", "7")
+      #expect(tag.output.contains("the database has no such table") && tag.code != 0)
+    }
+  }
+
   private func tern(_ arguments: String...) async throws -> (output: String, code: CInt) {
     try await run([try BuiltExecutable.path("tern")] + arguments)
   }
