@@ -90,7 +90,7 @@ struct RekeyMap {
     var parts = [number]
     if let derivation {
       try check(derivation)
-      parts.append(derivation.condition.map { "(\($0))" } ?? "1")
+      parts.append(derivation.condition.map { "(\($0)) IS TRUE" } ?? "1")
       parts += derivation.columns.map(\.quoted)
     }
     return "SELECT \(parts.joined(separator: ", ")) FROM main.\(plan.root.name.quoted)"

@@ -161,6 +161,21 @@ import Testing
     #expect(try Set(devices[0].lines(own) + devices[1].lines(own)).count == 4)
   }
 
+  @Test func `a condition is true where SQL holds it true`() throws {
+    let devices = try (0..<2).map { _ in
+      try queue(
+        "CREATE TABLE word (id INTEGER PRIMARY KEY, score); "
+          + "INSERT INTO word VALUES (1, 0.5), (2, 1), (3, 0), (4, NULL), (5, 'none')")
+    }
+    for device in devices {
+      try device.write {
+        _ = try $0.rekeyForSync("word", identifiers: .derived(from: ["score"], where: "score"))
+      }
+    }
+    let ids = try devices.map { try Set($0.lines("SELECT id FROM word")) }
+    #expect(ids[0].intersection(ids[1]).count == 2)
+  }
+
   @Test func `a table without a key gets one at its end`() throws {
     let database = try queue(
       """
