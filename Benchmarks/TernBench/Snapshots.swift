@@ -75,8 +75,16 @@ struct Snapshots {
       return try file.part(index)
     }
     precondition(summary.rows == rows, "the snapshot lacks rows")
-    let count = try replica.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") }
-    precondition(count == rows, "the table lacks rows")
+    let equal = try replica.database.writeWithoutTransaction { db in
+      try db.execute(sql: "ATTACH ? AS origin", arguments: ["\(folder)/from.sqlite"])
+      return try Int.fetchOne(
+        db,
+        sql: """
+          SELECT count(*) FROM main.item AS i JOIN origin.item AS o ON o.id = i.id
+          WHERE i.a IS o.a AND i.b IS o.b AND i.c IS o.c AND i.d IS o.d
+          """)
+    }
+    precondition(equal == rows, "the table lacks rows, or has others")
   }
 
   private func partsSize() throws -> Int {

@@ -13,6 +13,7 @@ struct Standing {
     case singleWrite = "single-write"
     case mergeNew = "merge-new"
     case mergeChanged = "merge-changed"
+    case mergeDeleted = "merge-deleted"
     case mergeRepeated = "merge-repeated"
   }
 
@@ -55,14 +56,14 @@ struct Standing {
         try Subject(isSynced: true, path: path, rows: []), try author.pages()
       )
       return { try subject.merge(pages) }
-    case .mergeChanged, .mergeRepeated:
+    case .mergeChanged, .mergeDeleted, .mergeRepeated:
       let subject = try standing(count)
       let author = try Subject(isSynced: true, path: nil, rows: subject.rows, replicaID: 2)
       try author.insert(sealing: true)
       let new = try author.pages()
       try subject.merge(new)
       if bench == .mergeRepeated { return { try subject.merge(new) } }
-      try author.update(sealing: true)
+      try bench == .mergeDeleted ? author.delete(sealing: true) : author.update(sealing: true)
       let changed = try author.pages(after: new.count)
       return { try subject.merge(changed) }
     }
