@@ -244,7 +244,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CrashTests",
-      dependencies: ["CrashKit", "CrashDevice", "TernTool", "scan", "recognizer"],
+      dependencies: [
+        "CrashKit", "CrashDevice", "TernTool", "scan", "recognizer", "RecognizerKit",
+      ],
       path: "Tests/Crash/Tests", swiftSettings: testing),
     .target(
       name: "CMemory", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],

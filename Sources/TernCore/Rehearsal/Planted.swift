@@ -102,6 +102,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case requirementIgnored
   /// A step whose work fails does it again at once, in the same attempt.
   case workRepeated
+  /// A wait that is over wakes nobody: what is ready then waits for the worker's next look.
+  case wakeLost
   /// An answer to an upload is stored, and its job let go by another transaction.
   case answerStoredApart
   /// An upload's answer is taken for that of the one after it.
@@ -140,7 +142,7 @@ package enum Planted: String, CaseIterable, Sendable {
       .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
       .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
       .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
-      .requirementIgnored, .workRepeated,
+      .requirementIgnored, .workRepeated, .wakeLost,
     ] + ofUploads + ofRequests
   package static let ofUploads: [Planted] = [
     .answerStoredApart, .lateAnswerTaken, .lostUploadAwaited, .uploadNotWithdrawn,

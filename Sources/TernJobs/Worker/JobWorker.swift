@@ -383,7 +383,7 @@ public actor JobWorker {
         // Cancelled when something else happened first. A clock may not know a wait of centuries.
         let nap = min(max(delay, .zero), .seconds(86_400))
         guard (try? await environment.clock.sleep(for: nap)) != nil else { return }
-        news?.yield()
+        if !Planted.isActive(.wakeLost) { news?.yield() }
       }
       _ = await iterator.next(isolation: self)
       group.cancelAll()

@@ -48,6 +48,24 @@ final class CurlDriver: Sendable {
     if isClosed, case .start(let transfer) = command { transfer.end(transfer.shutDown) }
   }
 
+  /// Starts a transfer, and gives its answer's head. Cancelled, it ends the exchange.
+  func head(of transfer: CurlTransfer) async throws -> ResponseHead {
+    try await withTaskCancellationHandler {
+      try await transfer.head.wait { submit(.start(transfer)) }
+    } onCancel: {
+      cancel(transfer)
+    }
+  }
+
+  /// The next chunk of its body, `nil` at the end. Cancelled, it ends the exchange.
+  func next(of transfer: CurlTransfer) async throws -> [UInt8]? {
+    try await withTaskCancellationHandler {
+      try await transfer.pipe.read { submit(.resume(transfer)) }
+    } onCancel: {
+      cancel(transfer)
+    }
+  }
+
   /// Tells the waiting task at once; libcurl hears of it on its own thread.
   func cancel(_ transfer: CurlTransfer) {
     transfer.abandon()
@@ -74,6 +92,14 @@ final class CurlDriver: Sendable {
     }
   }
 
+  /// What was submitted since the last call, in order, and whether nothing more comes.
+  func take() -> (commands: [Command], isClosed: Bool) {
+    inbox.withLock { inbox in
+      defer { inbox.commands = [] }
+      return (inbox.commands, inbox.isClosed)
+    }
+  }
+
   private func run() {
     // With CURLOPT_NOSIGNAL libcurl leaves SIGPIPE alone, and OpenSSL can raise it on this thread.
     var signals = sigset_t()
@@ -83,10 +109,7 @@ final class CurlDriver: Sendable {
 
     var loop = CurlLoop(multi)
     while true {
-      let (commands, isClosed) = inbox.withLock { inbox in
-        defer { inbox.commands = [] }
-        return (inbox.commands, inbox.isClosed)
-      }
+      let (commands, isClosed) = take()
       for command in commands { loop.perform(command) }
       if isClosed { break }
       loop.turn()

@@ -58,7 +58,8 @@ struct CurlLoop {
     noteTimeout(of: transfer)
   }
 
-  private mutating func end(_ transfer: CurlTransfer, _ code: CURLcode) {
+  /// libcurl says that a transfer is over.
+  mutating func end(_ transfer: CurlTransfer, _ code: CURLcode) {
     let failure = transfer.failure(for: code)
     remove(transfer)
     transfer.end(failure)

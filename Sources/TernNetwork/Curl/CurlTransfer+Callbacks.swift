@@ -43,7 +43,7 @@ extension CurlTransfer {
     return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
   }
 
-  private func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
+  func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
     noteActivity()
     guard !answer.isComplete else { return line.count }
     guard answer.consume(line) else {
@@ -63,7 +63,7 @@ extension CurlTransfer {
     return line.count
   }
 
-  private func receiveBody(_ chunk: UnsafeRawBufferPointer) -> Int {
+  func receiveBody(_ chunk: UnsafeRawBufferPointer) -> Int {
     noteActivity()
     guard answer.isComplete else {
       // Another protocol's, to which the server switched by itself.

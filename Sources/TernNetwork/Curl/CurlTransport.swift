@@ -50,11 +50,7 @@ public final class CurlTransport: HTTPTransport {
     let origin = try request.validated()
     try Task.checkCancellation()
     let transfer = try CurlTransfer(request, origin: origin, configuration: configuration)
-    let head = try await withTaskCancellationHandler {
-      try await transfer.head.wait { driver.submit(.start(transfer)) }
-    } onCancel: {
-      driver.cancel(transfer)
-    }
+    let head = try await driver.head(of: transfer)
     let body = CurlBody(transfer, transport: self)
     return HTTPResponse(
       status: head.status, headers: head.headers, body: HTTPBody { try await body.next() })
@@ -65,11 +61,7 @@ public final class CurlTransport: HTTPTransport {
   }
 
   fileprivate func next(of transfer: CurlTransfer) async throws -> [UInt8]? {
-    try await withTaskCancellationHandler {
-      try await transfer.pipe.read { driver.submit(.resume(transfer)) }
-    } onCancel: {
-      driver.cancel(transfer)
-    }
+    try await driver.next(of: transfer)
   }
 
   fileprivate func release(_ transfer: CurlTransfer) {

@@ -1,5 +1,6 @@
 #if Server && Rehearsal && (os(Linux) || os(macOS))
 import CrashKit
+import RecognizerKit
 import Tern
 import Testing
 
@@ -16,6 +17,13 @@ struct ScanCrashTests {
     for point in CrashPoint.ofJobs + CrashPoint.ofScan {
       #expect(tally.killed[point, default: 0] > 0, "nobody died at \(point.rawValue)")
     }
+  }
+
+  @Test("each misbehaviour that the service knows is one of the rounds'")
+  func misbehaviours() throws {
+    let asked = try ScanMisbehaviour.allCases.flatMap { try Misbehaviour.list($0.rawValue) }
+    // Who leaves one out says here why.
+    #expect(Set(asked.map(\.kind)) == Set(MisbehaviourKind.allCases))
   }
 
   @Test("300 kills of scans at random moments lose nothing and repeat nothing")

@@ -35,7 +35,7 @@ import Testing
     .limitIgnored: .limits, .sweepForgotten: .sweep, .pauseIgnored: .pause,
     .priorityIgnored: .order, .replacedInPart: .replace, .laneOverfilled: .lanes,
     .tokenUntaken: .rate, .budgetIgnored: .budget, .requirementIgnored: .requirement,
-    .workRepeated: .retry,
+    .workRepeated: .retry, .wakeLost: .delay,
   ]
 
   // The conformance is a database's, in which uploads are rows like others, and no requests.

@@ -39,6 +39,8 @@ package struct ScanCampaign: Sendable {
     ScanCampaign(plans: plans.filter { $0.name.contains(text) })
   }
 
+  /// Under any misbehaviour but the day's quota: with that nothing runs until midnight, and nobody
+  /// could be killed.
   package static func atRandom(_ count: Int, seed: UInt64 = 1) -> ScanCampaign {
     let kinds = ScanMisbehaviour.allCases.filter { $0 != .dailyQuota }
     return ScanCampaign(

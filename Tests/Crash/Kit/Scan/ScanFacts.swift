@@ -17,6 +17,7 @@ struct ScanFacts: Sendable {
 
   struct Scan: FetchableRecord, Decodable, Sendable {
     var timesLost: Int
+    var warnings: Int
     var job: String?
     var reason: String?
   }
@@ -38,7 +39,7 @@ struct ScanFacts: Sendable {
         scans: Scan.fetchAll(
           db,
           sql: """
-            SELECT timesLost, state AS job, reason
+            SELECT timesLost, warnings, state AS job, reason
             FROM scan LEFT JOIN grdb_tern_jobs AS jobs ON jobs.id = scan.id ORDER BY scan.id
             """),
         books: Book.fetchAll(db, sql: "SELECT * FROM book ORDER BY isbn"),

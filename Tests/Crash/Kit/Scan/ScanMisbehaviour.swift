@@ -4,6 +4,9 @@ package enum ScanMisbehaviour: String, CaseIterable, Sendable {
   case none = ""
   case delay = "delay=100"
   case dropAccepted = "drop-accepted:1"
+  case gatewayTimeout = "gateway-timeout:1"
+  case foreignStream = "foreign-stream:1"
+  case unreadableBook = "unreadable-book:1"
   case cutStream = "cut-stream:1"
   case limitSeconds = "limit-seconds=1:1"
   case limitDate = "limit-date=1:1"
@@ -17,6 +20,7 @@ package enum ScanMisbehaviour: String, CaseIterable, Sendable {
   case expiredToken = "expired-token:1"
   case dailyQuota = "daily-quota:1"
   case failResults = "strip-books,fail-results:1"
+  case failCleanUp = "fail-clean-up:1"
   case streamError = "stream-error:1"
 
   var name: String { self == .none ? "none" : rawValue }
@@ -26,7 +30,10 @@ package enum ScanMisbehaviour: String, CaseIterable, Sendable {
   var streamSeconds: Int { self == .pingsOnly ? 2 : 30 }
 
   /// Whether one job of the round is of no use, so that another one is asked for.
-  var spoilsJob: Bool { self == .expiredToken || self == .streamError }
+  var spoilsJob: Bool { [.expiredToken, .foreignStream, .streamError].contains(self) }
+
+  /// Whether the service takes one photo of the round and its answer does not come.
+  var losesAnswer: Bool { self == .dropAccepted || self == .gatewayTimeout }
 
   /// Whether a process of a round comes to where it is to die; `nil` where moments decide.
   ///
@@ -39,6 +46,8 @@ package enum ScanMisbehaviour: String, CaseIterable, Sendable {
     return switch self {
     // No book is told of.
     case .pingsOnly where isCommit: count <= 4
+    // One that can't be read is no find, and counted with the results.
+    case .unreadableBook where isCommit: count <= 6
     // The process that prepares the photo ends, and another one sends it when it is midnight.
     case .dailyQuota where isCommit: count <= 6
     case .dailyQuota where point == .jobBeforeUnlink: count == 1

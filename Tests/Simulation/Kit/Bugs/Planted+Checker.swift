@@ -71,6 +71,7 @@ extension Planted {
     case .budgetIgnored: PlantedChecker("INV-09", "attempts failed at")
     case .requirementIgnored: PlantedChecker("INV-09", "was started, and requires")
     case .workRepeated: PlantedChecker("INV-09", "twice in one attempt")
+    case .wakeLost: PlantedChecker("INV-09", "ms too late")
     case .answerStoredApart: PlantedChecker("INV-09", "its job waits on")
     case .lostUploadAwaited: PlantedChecker("INV-09", "which the system has lost")
     case .uploadNotWithdrawn: PlantedChecker("INV-09", "unwanted")

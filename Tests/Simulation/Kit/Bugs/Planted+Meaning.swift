@@ -63,6 +63,8 @@ extension Planted {
     case .budgetIgnored: "what fails at a service is tried again whatever failed there before"
     case .requirementIgnored: "jobs start although what they require is not there"
     case .workRepeated: "a step whose work fails does it again at once, in the same attempt"
+    case .wakeLost:
+      "a wait that is over wakes nobody, and what is ready waits for the worker's next look"
     case .answerStoredApart:
       "an answer to an upload is stored, and its job let go by another transaction"
     case .lateAnswerTaken: "an upload's answer is taken for that of the one after it"
