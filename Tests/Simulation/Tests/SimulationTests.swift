@@ -11,12 +11,12 @@ import TernCore
     let outcomes = try SeedSweep.run(
       1...2000, until: { $0.violation != nil },
       { seed in
-        let outcome = try Simulation.run(seed: seed)
-        if seed % 20 == 0 { #expect(try Simulation.run(seed: seed) == outcome, "seed \(seed)") }
+        let outcome = Simulation.run(seed: seed)
+        if seed % 20 == 0 { #expect(Simulation.run(seed: seed) == outcome, "seed \(seed)") }
         return outcome
       })
     if outcomes.last?.violation != nil {
-      Issue.record("\(try FailingSeed.describe(UInt64(outcomes.count)))")
+      Issue.record("\(FailingSeed.describe(UInt64(outcomes.count)))")
     }
     let operations = outcomes.reduce(0) { $0 + $1.operations }
     // The worlds are not empty ones.

@@ -15,7 +15,7 @@ import Testing
         12000 device 1 hide 4
         14000 server 0 wipe 5
         """)
-    let outcome = try Simulation.run(script)
+    let outcome = Simulation.run(script)
     #expect(outcome.violation == nil)
     let tally = Tally([outcome.tally, outcome.tally])
     #expect(tally["a server is wiped"] == 2 && tally["a file is back"] == 2)
