@@ -27,7 +27,7 @@ public final class Simulation: @unchecked Sendable {
   private let base: String
   private let clock = VirtualClock()
   private let executor: SeededExecutor
-  private let trace: SimulationTrace
+  let trace: SimulationTrace
   /// What decides where processes die.
   private var generators: [SeededGenerator]
   private var isFaulty = true
@@ -84,6 +84,7 @@ public final class Simulation: @unchecked Sendable {
     }
     generators = [script.generator(2), script.generator(3)]
     (self.executor, self.trace, self.servers) = (executor, trace, servers)
+    trace.saw(script)
     for device in devices { device.folder?.kill = { [unowned device] in device.kill() } }
     for server in servers {
       server.logged = { [devices] index in

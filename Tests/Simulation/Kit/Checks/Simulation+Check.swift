@@ -77,6 +77,7 @@ extension Simulation {
 
   private func check(_ space: Int) throws -> String? {
     let devices = devices.filter { $0.place.space == space }
+    if Set(devices.map(\.file.version)).count > 1 { trace.saw(.bothVersions) }
     let operations = try operations(in: space)
     let ids = devices.reduce(into: Set()) { $0.formUnion($1.ids) }
     if let stranger = operations.first(where: { !ids.contains($0.envelope.replica) }) {
