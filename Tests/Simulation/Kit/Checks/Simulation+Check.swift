@@ -86,8 +86,8 @@ extension Simulation {
     }
     let model = try Model(operations, deletes: script.deletes, hasCopies: hasCopies)
     if let violation = model.violation { return violation }
-    let newest = devices.map(\.file.version).max() ?? 1
-    for version in 1...2 {
+    var contents: [(version: Int, state: [CanonicalRow], tables: [String: [Row]])] = []
+    for version in 1...SimulatedFile.newestVersion {
       let equals = devices.filter { $0.file.version == version }
       guard let first = equals.first else { continue }
       let state = try first.replica.store.canonicalState()
@@ -101,11 +101,15 @@ extension Simulation {
           return "INV-01: tables of \(first.index) and \(other.index) differ"
         }
       }
-      if version == newest, let violation = check(state, tables, model.rows()) {
-        return violation
-      }
+      contents.append((version, state, tables))
     }
-    return checkIntents(devices, model)
+    // Of each release one device is compared, to which all others of it are equal.
+    let differences = contents.map { version, state, tables in
+      check(state, tables, model.rows(in: version)).map { "\($0), in version \(version)" }
+    }
+    // Of older ones last: a write that no operation carries should be told as that.
+    return (differences.last ?? nil) ?? checkIntents(devices, model)
+      ?? differences.firstNonNil(\.self)
   }
 
   private func check(
