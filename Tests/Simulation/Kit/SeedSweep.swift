@@ -6,7 +6,14 @@ import TernCore
 private struct SweepState<T: Sendable> {
   var next: UInt64
   var last: UInt64
-  var results: [UInt64: Result<T, any Error>] = [:]
+  var results: [UInt64: Result<T, SeedError>] = [:]
+}
+
+/// What one seed's run threw.
+package struct SeedError: Error, CustomStringConvertible {
+  package let seed: UInt64
+  package let underlying: any Error
+  package var description: String { "seed \(seed) failed: \(underlying)" }
 }
 
 /// Many seeds, on as many threads as there are processors: worlds share nothing.
@@ -16,7 +23,7 @@ package enum SeedSweep {
   /// - Parameter bug: is in the code of every run.
   /// - Returns: what `run` returned, in the order of the seeds; up to the first that `isLast`, which
   ///   is the same however threads take turns.
-  /// - Throws: what the least seed threw that threw.
+  /// - Throws: ``SeedError`` of the least seed that threw.
   package static func run<T: Sendable>(
     _ seeds: ClosedRange<UInt64>, bug: Planted? = nil,
     until isLast: @escaping @Sendable (T) -> Bool = { _ in false },
@@ -30,7 +37,7 @@ package enum SeedSweep {
           state.next += 1
           return state.next - 1
         }) {
-          let result = Result { try run(seed) }
+          let result = Result { try run(seed) }.mapError { SeedError(seed: seed, underlying: $0) }
           state.withLock { state in
             state.results[seed] = result
             // Seeds before it were all begun.

@@ -27,7 +27,7 @@ public final class Simulation: @unchecked Sendable {
   private let base: String
   private let clock = VirtualClock()
   private let executor: SeededExecutor
-  private let trace: SimulationTrace
+  let trace: SimulationTrace
   /// What decides where processes die.
   private var generators: [SeededGenerator]
   private var isFaulty = true
@@ -35,19 +35,34 @@ public final class Simulation: @unchecked Sendable {
   /// How every device stood when the quiet time was over, if that was too short.
   private(set) var undrained: String?
   private var failure: (any Error)?
+  private let furtherCheck: () throws -> String?
 
   /// Runs one seed on the calling thread.
-  public static func run(seed: UInt64, isPrinting: Bool = false) throws -> Outcome {
-    try run(SimulationScript(seed: seed), isPrinting: isPrinting)
+  public static func run(seed: UInt64, isPrinting: Bool = false) -> Outcome {
+    run(SimulationScript(seed: seed), isPrinting: isPrinting)
   }
 
-  /// Runs a script on the calling thread.
-  package static func run(_ script: SimulationScript, isPrinting: Bool = false) throws -> Outcome {
-    try Simulation(script, isPrinting: isPrinting).run()
+  /// Runs a script on the calling thread. An error is a violation as well, wherever it comes from, so that
+  /// its seed is named and its script shrunken.
+  ///
+  /// - Parameter check: looks for a violation when nothing else found one.
+  package static func run(
+    _ script: SimulationScript, isPrinting: Bool = false,
+    alsoChecking check: @escaping () throws -> String? = { nil }
+  ) -> Outcome {
+    do {
+      return try Simulation(script, isPrinting: isPrinting, alsoChecking: check).run()
+    } catch {
+      return Outcome(violation: Self.violation(by: error), events: 0, digest: 0, operations: 0)
+    }
   }
 
-  private init(_ script: SimulationScript, isPrinting: Bool) throws {
-    self.script = script
+  private static func violation(by error: any Error) -> String { "failed: \(error)" }
+
+  private init(
+    _ script: SimulationScript, isPrinting: Bool, alsoChecking check: @escaping () throws -> String?
+  ) throws {
+    (self.script, furtherCheck) = (script, check)
     let (clock, executor) = (clock, SeededExecutor(seed: script.seed))
     let trace = SimulationTrace(clock: clock, isPrinting: isPrinting)
     let servers = try script.servers.map {
@@ -69,6 +84,7 @@ public final class Simulation: @unchecked Sendable {
     }
     generators = [script.generator(2), script.generator(3)]
     (self.executor, self.trace, self.servers) = (executor, trace, servers)
+    trace.saw(script)
     for device in devices { device.folder?.kill = { [unowned device] in device.kill() } }
     for server in servers {
       server.logged = { [devices] index in
@@ -106,7 +122,7 @@ public final class Simulation: @unchecked Sendable {
     }
   }
 
-  private func runWithCrashes() throws -> Outcome {
+  private func runWithCrashes() -> Outcome {
     let task = Task(executorPreference: executor) { await self.live() }
     // To the very end of every task: one that stays behind keeps the whole world alive.
     let isFinished = executor.run(clock) { hasEnded }
@@ -117,16 +133,17 @@ public final class Simulation: @unchecked Sendable {
       // What stays behind harms nobody.
       if !folders.isEmpty { try? FileManager.default.removeItem(atPath: base) }
     }
-    let violation: String?
-    if let failure {
-      violation = "failed: \(failure)"
-    } else {
-      violation = isFinished ? try check() : "INV-09: nothing can happen any more"
+    var (violation, count): (String?, Int) = (nil, 0)
+    do {
+      if let failure { throw failure }
+      violation =
+        isFinished ? try check() ?? furtherCheck() : "INV-09: nothing can happen any more"
+      count = try script.spaces.reduce(0) { try $0 + operations(in: $1).count }
+    } catch {
+      violation = violation ?? Self.violation(by: error)
     }
     return Outcome(
-      violation: violation,
-      events: trace.count, digest: trace.digest,
-      operations: try script.spaces.reduce(0) { try $0 + operations(in: $1).count },
+      violation: violation, events: trace.count, digest: trace.digest, operations: count,
       tally: trace.tally)
   }
 

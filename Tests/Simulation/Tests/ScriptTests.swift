@@ -31,23 +31,67 @@ import TernCore
     let caught = try #require(try PlantedTable.firstCatch(of: bug))
     try Planted.with(bug) {
       let whole = SimulationScript(seed: caught.seed)
-      let found = try #require(try Shrinker.shrink(whole, within: .seconds(60)))
+      let found = try #require(Shrinker.shrink(whole, within: .seconds(60)))
       let text = found.script.text
       print("\(bug.rawValue): \(whole.lineCount) lines to \(found.script.lineCount)\n\(text)")
       #expect(found.script.lineCount * 5 < whole.lineCount)
-      let again = try Simulation.run(try SimulationScript(text: text))
+      let again = Simulation.run(try SimulationScript(text: text))
       // What differs is told in no order.
       #expect(found.violation.hasPrefix(caught.invariant))
       #expect(again.violation?.hasPrefix(caught.invariant) == true)
     }
     // It is the bug that makes it fail.
     let without = try #require(
-      try Planted.with(bug) { try Shrinker.shrink(.init(seed: caught.seed), within: .zero) })
-    #expect(try Simulation.run(without.script).violation == nil)
+      Planted.with(bug) { Shrinker.shrink(.init(seed: caught.seed), within: .zero) })
+    #expect(Simulation.run(without.script).violation == nil)
   }
 
-  @Test func `a script that keeps every invariant does not shrink`() throws {
-    #expect(try Shrinker.shrink(SimulationScript(seed: 1), within: .seconds(60)) == nil)
+  @Test func `what is printed of a failing seed names it, and is a script that fails again`() throws
+  {
+    let bug = Planted.counterCountedTwice
+    let caught = try #require(try PlantedTable.firstCatch(of: bug))
+    try Planted.with(bug) {
+      let text = FailingSeed.describe(caught.seed, within: .seconds(10))
+      #expect(text.hasPrefix("# seed \(caught.seed), from "))
+      let again = Simulation.run(try SimulationScript(text: text))
+      #expect(again.violation?.hasPrefix("\(caught.invariant):") == true)
+    }
+    #expect(FailingSeed.describe(caught.seed) == "seed \(caught.seed) keeps every invariant")
+  }
+
+  @Test func `an error out of a check is printed with its seed, and its script shrinks`() throws {
+    struct Unreadable: Error {}
+    let run: (SimulationScript) -> String? = {
+      Simulation.run($0, alsoChecking: { throw Unreadable() }).violation
+    }
+    let text = FailingSeed.describe(3, within: .seconds(20), run)
+    #expect(text.hasPrefix("# seed 3, from "))
+    #expect(text.contains("\n# failed: Unreadable()\n"))
+    let script = try SimulationScript(text: text)
+    #expect(script.lineCount * 5 < SimulationScript(seed: 3).lineCount)
+    #expect(run(script) == "failed: Unreadable()")
+  }
+
+  @Test func `an error of several lines leaves a script that can be read`() throws {
+    let script = SimulationScript(seed: 7)
+    let text = FailingSeed.describe(7, within: .zero) { _ in
+      "failed: SQLite error 1 - while executing `SELECT *\nFROM nowhere`"
+    }
+    #expect(text.contains("\n# failed: SQLite error 1 - while executing `SELECT * FROM nowhere`\n"))
+    #expect(try SimulationScript(text: text) == script)
+  }
+
+  @Test func `of seeds that throw the least is named`() throws {
+    struct Thrown: Error {}
+    let error = #expect(throws: SeedError.self) {
+      try SeedSweep.run(1...40) { if $0 % 7 == 5 { throw Thrown() } }
+    }
+    #expect(error?.seed == 5)
+    #expect(error?.description.hasPrefix("seed 5 failed: Thrown") == true)
+  }
+
+  @Test func `a script that keeps every invariant does not shrink`() {
+    #expect(Shrinker.shrink(SimulationScript(seed: 1), within: .seconds(60)) == nil)
   }
 }
 

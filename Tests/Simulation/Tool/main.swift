@@ -15,7 +15,7 @@ case "bugs": try PlantedTable.rewrite(words.dropFirst().first ?? "Docs/Testing.m
 case "shrink": exit(try shrink(words.dropFirst().compactMap(UInt64.init), bug))
 case let path? where UInt64(path) == nil:
   let script = try SimulationScript(text: String(contentsOfFile: path, encoding: .utf8))
-  let outcome = try Planted.with(bug) { try Simulation.run(script, isPrinting: true) }
+  let outcome = Planted.with(bug) { Simulation.run(script, isPrinting: true) }
   print(outcome.violation ?? "no violation")
   exit((outcome.violation == nil) == (bug == nil) ? 0 : 1)
 default: exit(try replay(words.compactMap(UInt64.init), bug))
@@ -36,7 +36,7 @@ func replay(_ seeds: [UInt64], _ bug: Planted?) throws -> Int32 {
   let outcomes = try SeedSweep.run(
     seeds, bug: bug, until: { isCaught($0.violation, bug) },
     { seed in
-      let outcome = try Simulation.run(seed: seed, isPrinting: seeds.count == 1)
+      let outcome = Simulation.run(seed: seed, isPrinting: seeds.count == 1)
       if let violation = outcome.violation { show("seed \(seed): \(violation)") }
       return outcome
     })
@@ -79,13 +79,13 @@ func report(_ violations: [String?], _ bug: Planted?, _ count: String) -> Int32 
 func shrink(_ seeds: [UInt64], _ bug: Planted?) throws -> Int32 {
   let seeds = range(seeds)
   let outcomes = try SeedSweep.run(
-    seeds, bug: bug, until: { $0 != nil }, { try Simulation.run(seed: $0).violation })
+    seeds, bug: bug, until: { $0 != nil }, { Simulation.run(seed: $0).violation })
   guard let violation = outcomes.last, violation != nil else {
     print("\(outcomes.count) seeds, no violation")
     return 1
   }
   let seed = seeds.lowerBound + UInt64(outcomes.count - 1)
-  print(try Planted.with(bug) { try FailingSeed.describe(seed) })
+  print(Planted.with(bug) { FailingSeed.describe(seed) })
   return 0
 }
 #else

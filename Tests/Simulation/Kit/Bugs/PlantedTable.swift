@@ -22,10 +22,9 @@ package enum PlantedTable {
     let violations = try SeedSweep.run(
       seeds, bug: bug, until: { $0.map(bug.checker.says) ?? false },
       { seed in
+        guard Planted.ofJobs.contains(bug) else { return Simulation.run(seed: seed).violation }
         do {
-          return Planted.ofJobs.contains(bug)
-            ? try JobSimulation.run(seed: seed).violation
-            : try Simulation.run(seed: seed).violation
+          return try JobSimulation.run(seed: seed).violation
         } catch {
           // With a bug in it a world may end by an error that no checker speaks of.
           return "failed: \(error)"

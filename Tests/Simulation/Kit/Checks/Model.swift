@@ -12,6 +12,8 @@ struct Model {
   }
 
   private struct Write {
+    /// The first release that has its column.
+    let version: Int
     let life: UInt32
     let time: HybridTime
     let replica: ReplicaID
@@ -23,6 +25,8 @@ struct Model {
 
   /// An insert, an update or a delete of a row; a delete is of the life that it ends.
   private struct Change {
+    /// The first release that has its table.
+    let version: Int
     let isDelete: Bool
     let isInsert: Bool
     let life: UInt32
@@ -77,15 +81,17 @@ struct Model {
         check(row.covered, in: key, by: envelope)
         changes[key, default: []].append(
           Change(
-            isDelete: isDelete, isInsert: row.kind == .insert,
-            life: isDelete ? row.life - 1 : row.life, time: envelope.time,
-            replica: envelope.replica, sequence: envelope.sequence, covered: row.covered))
+            version: SimulatedFile.firstVersion(ofTable: block.table), isDelete: isDelete,
+            isInsert: row.kind == .insert, life: isDelete ? row.life - 1 : row.life,
+            time: envelope.time, replica: envelope.replica, sequence: envelope.sequence,
+            covered: row.covered))
         for (index, column) in block.columns.enumerated()
         where index < row.values.count && row.isCarried[index] {
           let content = ModelContent(row.values[index].value ?? .null, rule: column.rule)
           for named in content.named { check(named, in: "\(key).\(column.name)", by: envelope) }
           writes[key, default: []].append(
             Write(
+              version: SimulatedFile.firstVersion(ofColumn: column.name, in: block.table),
               life: row.life, time: envelope.time, replica: envelope.replica,
               sequence: envelope.sequence, column: column.name, rule: column.rule,
               content: content))
@@ -164,8 +170,16 @@ struct Model {
 
   // MARK: - What is merged of them
 
-  func rows() -> [String: Row] {
-    var rows = statedRows()
+  /// What a release of the app makes of all operations. An older one leaves out the tables that it lacks, under
+  /// their names, and the columns; that a newer one changed such a column alone is a change of the row to it as
+  /// well. Nothing else is left out: both releases have the same constraints, so that none of them holds aside
+  /// what the other shows.
+  func rows(in version: Int) -> [String: Row] {
+    let changes = changes.compactMapValues { all in
+      let known = all.filter { $0.version <= version }
+      return known.isEmpty ? nil : known
+    }
+    var rows = statedRows(changes, version)
     func created(_ key: String) -> (HybridTime, ReplicaID) {
       changes[key]!.filter { $0.isInsert && $0.life == rows[key]!.life }
         .map { ($0.time, $0.replica) }.max { $0 < $1 } ?? (.zero, changes[key]![0].replica)
@@ -182,7 +196,7 @@ struct Model {
   }
 
   /// Rows without regard to whether they collide.
-  private func statedRows() -> [String: Row] {
+  private func statedRows(_ changes: [String: [Change]], _ version: Int) -> [String: Row] {
     changes.reduce(into: [:]) { rows, entry in
       let deletes = entry.key.hasPrefix("item/") ? deletes : .deleteWins
       let life = entry.value.map(\.life).max()!
@@ -191,7 +205,8 @@ struct Model {
       let isDeleted = !ends.isEmpty && written.allSatisfy { isCovered($0, by: ends, deletes) }
       // Where nothing is kept, a deleted row is in the life behind its last.
       let isGone = isDeleted && !deletes.keepsContent
-      let current = isGone ? [] : (writes[entry.key] ?? []).filter { $0.life == life }
+      let known = (writes[entry.key] ?? []).filter { $0.life == life && $0.version <= version }
+      let current = isGone ? [] : known
       let cells = Dictionary(grouping: current, by: \.column).mapValues(Self.merged)
       rows[entry.key] = Row(life: isGone ? life + 1 : life, isShown: !isDeleted, cells: cells)
     }

@@ -77,6 +77,7 @@ extension Simulation {
 
   private func check(_ space: Int) throws -> String? {
     let devices = devices.filter { $0.place.space == space }
+    if Set(devices.map(\.file.version)).count > 1 { trace.saw(.bothVersions) }
     let operations = try operations(in: space)
     let ids = devices.reduce(into: Set()) { $0.formUnion($1.ids) }
     if let stranger = operations.first(where: { !ids.contains($0.envelope.replica) }) {
@@ -85,8 +86,8 @@ extension Simulation {
     }
     let model = try Model(operations, deletes: script.deletes, hasCopies: hasCopies)
     if let violation = model.violation { return violation }
-    let newest = devices.map(\.file.version).max() ?? 1
-    for version in 1...2 {
+    var contents: [(version: Int, state: [CanonicalRow], tables: [String: [Row]])] = []
+    for version in 1...SimulatedFile.newestVersion {
       let equals = devices.filter { $0.file.version == version }
       guard let first = equals.first else { continue }
       let state = try first.replica.store.canonicalState()
@@ -100,11 +101,15 @@ extension Simulation {
           return "INV-01: tables of \(first.index) and \(other.index) differ"
         }
       }
-      if version == newest, let violation = check(state, tables, model.rows()) {
-        return violation
-      }
+      contents.append((version, state, tables))
     }
-    return checkIntents(devices, model)
+    // Of each release one device is compared, to which all others of it are equal.
+    let differences = contents.map { version, state, tables in
+      check(state, tables, model.rows(in: version)).map { "\($0), in version \(version)" }
+    }
+    // Of older ones last: a write that no operation carries should be told as that.
+    return (differences.last ?? nil) ?? checkIntents(devices, model)
+      ?? differences.firstNonNil(\.self)
   }
 
   private func check(

@@ -7,7 +7,7 @@ extension Simulation {
 
   /// Every committed write is in an operation of its device, unless the device overwrote it.
   func checkIntents(_ devices: [SimulatedDevice], _ model: Model) -> String? {
-    let rows = model.rows()
+    let rows = model.rows(in: SimulatedFile.newestVersion)
     for device in devices {
       guard let id = try? device.replica.store.replicaID() else { return "INV-02: no replica" }
       let intents = device.file.intents

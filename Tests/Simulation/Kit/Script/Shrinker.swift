@@ -12,7 +12,7 @@ package struct Shrinker {
   /// How many scripts were run.
   package private(set) var runs = 0
   private let deadline: ContinuousClock.Instant
-  private let run: (SimulationScript) throws -> String?
+  private let run: (SimulationScript) -> String?
 
   /// - Parameters:
   ///   - limit: after so long what was found is good enough.
@@ -20,11 +20,9 @@ package struct Shrinker {
   /// - Returns: `nil` where the script keeps every invariant.
   package static func shrink(
     _ script: SimulationScript, within limit: Duration,
-    _ run: @escaping (SimulationScript) throws -> String? = {
-      try Simulation.run($0).violation
-    }
-  ) throws -> Shrinker? {
-    guard let violation = try run(script) else { return nil }
+    _ run: @escaping (SimulationScript) -> String? = { Simulation.run($0).violation }
+  ) -> Shrinker? {
+    guard let violation = run(script) else { return nil }
     var shrinker = Shrinker(script, violation, .now + limit, run)
     shrinker.shrink()
     return shrinker
@@ -32,7 +30,7 @@ package struct Shrinker {
 
   private init(
     _ script: SimulationScript, _ violation: String, _ deadline: ContinuousClock.Instant,
-    _ run: @escaping (SimulationScript) throws -> String?
+    _ run: @escaping (SimulationScript) -> String?
   ) {
     (self.script, self.violation, self.deadline, self.run) = (script, violation, deadline, run)
   }
@@ -56,8 +54,8 @@ package struct Shrinker {
       return false
     }
     runs += 1
-    // One that does not run at all is no smaller form of this failure.
-    guard let found = try? run(candidate), Self.invariant(found) == Self.invariant(violation) else {
+    // Of a broken invariant, one that does not run at all is no smaller form.
+    guard let found = run(candidate), Self.invariant(found) == Self.invariant(violation) else {
       return false
     }
     (script, violation) = (candidate, found)

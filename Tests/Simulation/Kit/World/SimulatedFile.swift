@@ -57,6 +57,8 @@ struct SimulatedFile {
 
   // MARK: - The app's releases
 
+  static let newestVersion = 2
+
   /// Opens the file as a release of the app does, which brings it to its own version.
   mutating func open(
     _ release: Int, _ script: SimulationScript, _ generator: inout SeededGenerator
@@ -109,5 +111,15 @@ struct SimulatedFile {
 
   /// A table's name in the first release, by which the model knows its rows.
   static func firstName(of table: String) -> String { table == "couple" ? "pair" : table }
+
+  /// The first release that has a table by this name.
+  static func firstVersion(ofTable name: String) -> Int {
+    ["couple", "tally"].contains(name) ? 2 : 1
+  }
+
+  /// The first release that has a column of a table.
+  static func firstVersion(ofColumn column: String, in table: String) -> Int {
+    (table, column) == ("item", "c") ? 2 : firstVersion(ofTable: table)
+  }
 }
 #endif

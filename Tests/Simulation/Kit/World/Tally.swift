@@ -63,6 +63,11 @@ package struct Tally: Hashable, Sendable {
 
 /// What is counted beside deaths at named points and refusals.
 enum Happening: String, CaseIterable {
+  case twoServers = "a world with two servers"
+  case folderBesideServers = "a world with a shared folder beside servers"
+  case manyReplicas = "a world of five to eight replicas"
+  case hoursBehind = "a device's clock begins hours behind"
+  case bothVersions = "a space ends with both versions of the schema"
   case requestLost = "a request is lost"
   case answerLost = "an answer is lost"
   case requestRepeated = "a request comes again later"
@@ -108,5 +113,15 @@ enum Happening: String, CaseIterable {
 
 extension SimulationTrace {
   func saw(_ event: Happening) { tally.add(event.rawValue) }
+
+  /// Counts what a world is, beside what happens in it.
+  func saw(_ script: SimulationScript) {
+    if script.servers.count == 2 { saw(.twoServers) }
+    if !script.servers.isEmpty, script.devices.contains(where: \.hasFolder) {
+      saw(.folderBesideServers)
+    }
+    if 5...8 ~= script.devices.count { saw(.manyReplicas) }
+    for device in script.devices where device.clock <= -7_200_000 { saw(.hoursBehind) }
+  }
 }
 #endif
