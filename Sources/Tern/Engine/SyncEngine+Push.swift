@@ -65,7 +65,8 @@ extension SyncEngine {
         $0.pushed += min(max(receipt.accepted, 0), operations.count)
         $0.lastError = session.refusal?.error
       }
-      pushes.bytes = min(pushes.bytes * 2, environment.pushBytes)
+      let most = environment.pushBytes
+      pushes.bytes = pushes.bytes > most / 2 ? most : pushes.bytes * 2
       return .pushed(operations.heads, receipt)
     } catch let error as RemoteError {
       return try await refused(operations, of: id, error)

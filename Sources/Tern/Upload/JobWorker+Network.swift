@@ -21,8 +21,9 @@ extension JobWorker {
     _ queue: JobQueue, concurrency: Int = 4, path: any NetworkPathSource = SystemPath.shared,
     transfers: (any BackgroundTransfers)? = nil, _ register: (inout JobHandlers) -> Void
   ) {
-    // A refusal is stored within another document.
-    let limit = max(queue.limits.checkpointBytes * 3 / 4 - 64, 0)
+    // A refusal is stored within another document, in four characters for three bytes.
+    let bytes = queue.limits.checkpointBytes
+    let limit = max(bytes - bytes / 4 - 64, 0)
     self.init(
       queue, concurrency: concurrency, path: path,
       transferringBy: transfers.map { UploadSystem(transfers: $0, limit: limit) }, register)

@@ -6,6 +6,13 @@ package final class PathRelay: Sendable {
     var path: NetworkPath
     var nextID = 0
     var readers: [Int: AsyncStream<NetworkPath>.Continuation] = [:]
+
+    /// Inside the lock, so that no reader gets an older path after a newer one; in the order in
+    /// which they came, so that a simulation repeats.
+    mutating func set(_ path: NetworkPath) {
+      self.path = path
+      for (_, reader) in readers.sorted(by: { $0.key < $1.key }) { reader.yield(path) }
+    }
   }
 
   private let state: Mutex<State>
@@ -25,6 +32,21 @@ package final class PathRelay: Sendable {
     }
   }
 
+  /// What the system says first, where it was a guess until then that there is a route: no change
+  /// where the guess was right, and nothing has corrected it.
+  package func settle(hasRoute: Bool, isExpensive: Bool, isConstrained: Bool) {
+    state.withLock { state in
+      var path = NetworkPath(
+        hasRoute: hasRoute, generation: state.path.generation, isExpensive: isExpensive,
+        isConstrained: isConstrained)
+      if path == state.path { return }
+      var guess = state.path
+      (guess.isExpensive, guess.isConstrained) = (isExpensive, isConstrained)
+      if guess != path { path.generation += 1 }
+      state.set(path)
+    }
+  }
+
   /// As ``CorrectablePathSource`` wants it. What the system says next goes before it.
   package func correct(_ generation: UInt64, hasRoute: Bool, isCaptive: Bool) {
     change { path in
@@ -41,10 +63,7 @@ package final class PathRelay: Sendable {
     state.withLock { state in
       guard var path = next(state.path) else { return }
       path.generation = state.path.generation + 1
-      state.path = path
-      // Inside the lock, so that no reader gets an older path after a newer one; in the order in
-      // which they came, so that a simulation repeats.
-      for (_, reader) in state.readers.sorted(by: { $0.key < $1.key }) { reader.yield(state.path) }
+      state.set(path)
     }
   }
 

@@ -28,10 +28,10 @@ package enum FileWatch {
   /// - Returns: `nil` where the system can't watch the file's folder, or no more of them. On
   ///   Apple's systems that is always so, for now: who follows files there looks at intervals.
   package static func events(_ event: Event, of path: String) -> AsyncStream<Void>? {
+    #if os(Linux)
     let url = URL(filePath: path)
     let name = url.lastPathComponent
     let folder = url.deletingLastPathComponent().path(percentEncoded: false)
-    #if os(Linux)
     let descriptor = inotify_init1(CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
     let mask = UInt32(event == .touched ? IN_ATTRIB : IN_CLOSE_WRITE)

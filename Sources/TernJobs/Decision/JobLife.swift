@@ -13,6 +13,11 @@ package struct JobLife: Hashable, Sendable {
   /// A service that says no and to come back at once is not asked in a circle.
   package static let shortestGate = Duration.seconds(1)
 
+  /// A transfer that a system carries beyond its process may break so often in a row at no cost,
+  /// with nobody there to see whether the network stayed. What is too large for somebody on the way
+  /// breaks each time, and is not to be sent for ever.
+  package static let freeBreaks = 4
+
   package init(state: JobState, failures: Int = 0, unreached: Int = 0, deaths: Int = 0) {
     (self.state, self.failures, self.unreached) = (state, failures, unreached)
     self.deaths = deaths
@@ -54,6 +59,9 @@ package struct JobLife: Hashable, Sendable {
     /// Of a gate whose service did not say.
     package var gateDelay: Duration
     package var longestGate: Duration
+    /// How often in a row, before, the transfer that the attempt failed of had broken unseen; 0 where
+    /// this time somebody saw it.
+    package var unseenBreaks = 0
 
     /// The network is no excuse.
     package var isSteady: Bool { pathBefore.hasRoute && pathBefore == pathAfter }
@@ -136,7 +144,8 @@ package struct JobLife: Hashable, Sendable {
       return .none
     case .failed: return count(around)
     case .interrupted(let isLocal):
-      return isLocal || around.isSteady ? count(around) : missed(around)
+      let isFree = around.unseenBreaks < Self.freeBreaks || !around.pathAfter.hasRoute
+      return isLocal || around.isSteady || !isFree ? count(around) : missed(around)
     case .unreachable: return missed(around)
     case .limited(let delay):
       // Somebody was reached, and said when to come back, over whatever network.

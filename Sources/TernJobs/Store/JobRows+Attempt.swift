@@ -12,7 +12,7 @@ enum CheckpointKind: Int, Sendable, CaseIterable {
   case deadline = 2
   /// A ``BegunTransfer``, until its answer is a step's result or a refusal.
   case transfer = 3
-  /// A ``RefusedTransfer``, until an attempt has failed of it.
+  /// A ``RefusedTransfer``, until an attempt has failed of it, or the next transfer begins.
   case refusal = 4
 }
 
@@ -129,7 +129,10 @@ extension JobRows {
     switch event {
     case .entrusted:
       event = .entrusted(for: try wait(for: end.entrusted, of: claim, at: now))
-    case .failed, .unusable: try endTransfers(spent: end.spent, of: claim.id)
+    case .failed(let advice, var around):
+      around.unseenBreaks = try endTransfers(spent: end.spent, after: advice, of: claim.id)
+      event = .failed(advice, around)
+    case .unusable: _ = try endTransfers(spent: end.spent, after: nil, of: claim.id)
     default: break
     }
     // Where there is more room than it found, it may have found too little for all that it wants.

@@ -50,7 +50,7 @@ extension JobRows {
       }
       guard line.hasMore else { return false }
       // Who waits for room is due, and is found each time.
-      let most = count + room.refusedAt.count
+      let most = count + min(room.refusedAt.count, .max - count)
       let statement = try statement(Self.following, of: line.first, limit: most)
       var found: [ClaimChoice.Head] = []
       try statement.each { found.append(self.head(statement)) }

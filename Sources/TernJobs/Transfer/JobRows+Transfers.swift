@@ -17,12 +17,13 @@ extension JobRows {
   /// Notes that a transfer begins, where nothing is known of it.
   func transfer(
     _ name: String, _ length: Duration, of claim: Claim, _ environment: JobEnvironment,
-    isSteady: (String) -> Bool
+    sight: (String) -> TransferSight
   ) throws -> TransferStanding {
     if let done = try checkpoint(.step, name, of: claim) { return .done(done) }
-    if let refused = try checkpoint(.refusal, name, of: claim) {
-      return .refused(try JobCoding.decode(RefusedTransfer.self, refused, of: name))
+    let refused = try checkpoint(.refusal, name, of: claim).map {
+      try JobCoding.decode(RefusedTransfer.self, $0, of: name)
     }
+    if let refused, !refused.isSpent { return .refused(refused) }
     let now = environment.now
     let stored = try checkpoint(.transfer, name, of: claim).map {
       try JobCoding.decode(BegunTransfer.self, $0, of: name)
@@ -31,14 +32,16 @@ extension JobRows {
       id: stored?.id ?? TransferID(of: claim, name: name).text,
       limit: stored?.limit.asked(at: now)
         ?? DeadlineLife(since: now, until: environment.time(after: length)),
-      isAwaited: stored?.isAwaited ?? false)
+      isAwaited: stored?.isAwaited ?? false,
+      breaks: stored.map(\.breaks) ?? refused?.breaks)
     if now >= begun.limit.until {
-      let refused = RefusedTransfer(isSteady: isSteady(begun.id), answer: nil)
+      let refused = RefusedTransfer(sight(begun.id), answer: nil, after: begun.breaks)
       try drop(.transfer, name, of: claim.id)
       try storeCheckpoint(.refusal, name, try JobCoding.encode(refused), of: claim)
       return .late(begun.id, refused)
     }
     if begun != stored {
+      if refused != nil { try drop(.refusal, name, of: claim.id) }
       try storeCheckpoint(.transfer, name, try JobCoding.encode(begun), of: claim)
     }
     return .begun(begun.id)
@@ -51,16 +54,29 @@ extension JobRows {
     try names.sorted().map { name in
       guard var begun = try begun(name, of: claim.id) else { return .zero }
       begun.isAwaited = true
-      try replace(begun, name, of: claim.id)
+      try replace(.transfer, try JobCoding.encode(begun), name, of: claim.id)
       return max(begun.limit.until.duration - now.duration, .zero)
     }.min() ?? .zero
   }
 
   /// An attempt has failed: its job waits for what follows from that. What the handler was given of
   /// transfers, and is not to be given again, goes, so that the next attempt begins them anew.
-  func endTransfers(spent: Set<SpentTransfer>, of job: JobID) throws {
+  ///
+  /// - Parameter advice: what the failure means; `nil` where the job is parked.
+  /// - Returns: ``JobLife/Circumstances/unseenBreaks``.
+  func endTransfers(
+    spent: Set<SpentTransfer>, after advice: FailureAdvice?, of job: JobID
+  ) throws -> Int {
+    var breaks = 0
     for one in spent where !Planted.isActive(.refusalKept) {
-      try drop(one.kind, one.name, of: job)
+      // What cannot be read any more goes as well.
+      let refused = one.kind == .refusal ? try? refused(one.name, of: job) : nil
+      breaks = max(breaks, refused?.unseenBreaks ?? 0)
+      if let kept = refused?.afterFailure(advice) {
+        try replace(.refusal, try JobCoding.encode(kept), one.name, of: job)
+      } else {
+        try drop(one.kind, one.name, of: job)
+      }
     }
     let names = try rows(
       "SELECT name FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ?",
@@ -69,21 +85,22 @@ extension JobRows {
       // What cannot be read parks its job as that asks for it.
       guard var begun = try? begun(name, of: job), begun.isAwaited else { continue }
       begun.isAwaited = false
-      try replace(begun, name, of: job)
+      try replace(.transfer, try JobCoding.encode(begun), name, of: job)
     }
+    return breaks
   }
 
   /// Stores the answer to a transfer, once, and lets its job go on.
   ///
   /// - Returns: `false` where no row wants it.
   @discardableResult
-  func take(_ news: TransferNews, isSteady: Bool, at now: WallTime) throws -> Bool {
+  func take(_ news: TransferNews, _ sight: TransferSight, at now: WallTime) throws -> Bool {
     guard let id = TransferID(news.id), let begun = try begun(id.name, of: id.job),
       begun.id == news.id || Planted.isActive(.lateAnswerTaken),
       let (_, _, service) = try life(id.job)
     else { return false }
     try drop(.transfer, id.name, of: id.job)
-    let refused = RefusedTransfer(isSteady: isSteady, answer: news.content)
+    let refused = RefusedTransfer(sight, answer: news.content, after: begun.breaks)
     try run(
       """
       INSERT INTO \(JobTables.checkpoint) (job, kind, name, content) VALUES (?, ?, ?, ?)
@@ -162,10 +179,19 @@ extension JobRows {
     return try row.map { try JobCoding.decode(BegunTransfer.self, $0[0], of: name) }
   }
 
-  private func replace(_ begun: BegunTransfer, _ name: String, of job: JobID) throws {
+  private func refused(_ name: String, of job: JobID) throws -> RefusedTransfer? {
+    let row = try row(
+      "SELECT content FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ? AND name = ?",
+      [job.rawValue, CheckpointKind.refusal.rawValue, name])
+    return try row.map { try JobCoding.decode(RefusedTransfer.self, $0[0], of: name) }
+  }
+
+  private func replace(
+    _ kind: CheckpointKind, _ content: Data, _ name: String, of job: JobID
+  ) throws {
     try run(
       "UPDATE \(JobTables.checkpoint) SET content = ? WHERE job = ? AND kind = ? AND name = ?",
-      [try JobCoding.encode(begun), job.rawValue, CheckpointKind.transfer.rawValue, name])
+      [content, job.rawValue, kind.rawValue, name])
   }
 
   private func drop(_ kind: CheckpointKind, _ name: String, of job: JobID) throws {

@@ -9,7 +9,7 @@ extension JobWorker {
   ) async throws -> JobRows.TransferStanding {
     let environment = queue.environment
     let standing = try await write {
-      try $0.transfer(name, length, of: claim, environment, isSteady: isSteady)
+      try $0.transfer(name, length, of: claim, environment, sight: sight)
     }
     switch standing {
     case .begun(let id):
@@ -83,7 +83,7 @@ extension JobWorker {
       while true {
         do {
           try await transaction { rows in
-            try rows.take(news, isSteady: isSteady(news.id), at: environment.now)
+            try rows.take(news, sight(news.id), at: environment.now)
             try CrashPoint.reach(.uploadBeforeStore)
           }
           break
@@ -119,8 +119,9 @@ extension JobWorker {
     (ofRun.handedOver[id], ofRun.refusedAnswers[id]) = (nil, nil)
   }
 
-  private func isSteady(_ id: String) -> Bool {
-    ofRun.handedOver[id].map { $0.hasRoute && $0 == path.path } ?? false
+  private func sight(_ id: String) -> TransferSight {
+    if let begun = ofRun.handedOver[id], begun.hasRoute, begun == path.path { return .steady }
+    return transfers?.endsWithProcess ?? true ? .unsteady : .unseen
   }
 }
 

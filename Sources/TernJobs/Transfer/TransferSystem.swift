@@ -1,4 +1,5 @@
 import Foundation
+import TernCore
 
 /// What carries on transfers for jobs outside of their attempts, as the queue sees it:
 /// names and bytes.
@@ -58,6 +59,8 @@ struct BegunTransfer: Codable, Hashable {
   var limit: DeadlineLife
   /// Whether the job waits for its end, and for nothing else: for no retry of its own, say.
   var isAwaited: Bool
+  /// As of those before it; see ``RefusedTransfer``.
+  var breaks: Int?
 }
 
 /// What a handler was given of a transfer, and what goes as the attempt fails.
@@ -67,12 +70,54 @@ struct SpentTransfer: Hashable {
   let name: String
 }
 
+/// What was seen of a transfer's network.
+enum TransferSight {
+  /// It was one and the same from the transfer's beginning to its end.
+  case steady
+  /// It went or changed, and this process was the one that sent.
+  case unsteady
+  /// The process that looks at it may have been suspended or dead, and the transfer went on.
+  case unseen
+}
+
 /// What is stored of one that did not come to what its job wanted, until an attempt has
 /// failed of it.
 struct RefusedTransfer: Codable {
   /// Whether there was one and the same network from its beginning to its end, and this
   /// process saw it.
-  let isSteady: Bool
+  private(set) var isSteady: Bool
   /// `nil` where nobody answered in time.
-  let answer: Data?
+  private(set) var answer: Data?
+  private var isUnseen: Bool?
+  /// How many of the job's by its name had broken unseen before, in a row; `nil` for none.
+  private(set) var breaks: Int?
+  /// An attempt has failed of it: that number alone is left, for the next transfer.
+  private var spent: Bool?
+
+  var isSpent: Bool { spent ?? false }
+
+  /// - Parameter breaks: ``BegunTransfer/breaks``.
+  init(_ sight: TransferSight, answer: Data?, after breaks: Int?) {
+    (isSteady, self.answer, self.breaks) = (sight == .steady, answer, breaks)
+    if sight == .unseen { isUnseen = true }
+  }
+
+  /// As far as they count: whatever a database holds.
+  var unseenBreaks: Int {
+    isUnseen ?? false ? min(max(breaks ?? 0, 0), JobLife.freeBreaks) : 0
+  }
+
+  /// What is kept as an attempt fails, if anything. Who reached nobody has neither broken nor
+  /// come to an end, and what is anything else ends the row.
+  func afterFailure(_ advice: FailureAdvice?) -> RefusedTransfer? {
+    var kept = self
+    (kept.answer, kept.isUnseen, kept.spent) = (nil, nil, true)
+    switch advice {
+    case .interrupted where isUnseen ?? false:
+      kept.breaks = min(unseenBreaks + 1, JobLife.freeBreaks)
+    case .interrupted, .unreachable: break
+    case .failed, .permanent, .limited, nil: kept.breaks = nil
+    }
+    return kept.breaks == nil ? nil : kept
+  }
 }

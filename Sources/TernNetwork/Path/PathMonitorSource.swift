@@ -12,13 +12,14 @@ public final class PathMonitorSource: CorrectablePathSource {
   public static let shared = PathMonitorSource()
 
   private let monitor = NWPathMonitor()
-  // Until the system has said something there may be a route.
-  private let relay = PathRelay(hasRoute: true)
+  private let relay: PathRelay
 
   public init() {
-    monitor.pathUpdateHandler = { [relay] path in
-      relay.change(
-        hasRoute: path.status != .unsatisfied, isExpensive: path.isExpensive,
+    let reports = PathReports<NWPath>()
+    relay = reports.relay
+    monitor.pathUpdateHandler = { path in
+      reports.note(
+        path, hasRoute: path.status != .unsatisfied, isExpensive: path.isExpensive,
         isConstrained: path.isConstrained)
     }
     monitor.start(queue: DispatchQueue(label: "tern.path", qos: .utility))

@@ -16,12 +16,14 @@ import FoundationNetworking
 ///   with its process.
 ///
 /// The system follows redirects of such an upload by itself. An answer from another origin than the
-/// request's is ``HTTPError/Code/otherOrigin``; what the request carried has been there.
+/// request's is ``HTTPError/Code/otherOrigin``; what the request carried has been there. Where a
+/// redirect within the origin had the system ask for another page, without the file, the answer is
+/// ``HTTPError/Code/unexpectedBody``, whatever that page says.
 /// ``HTTPRequest/timeout``, ``HTTPRequest/connectTimeout`` and ``HTTPRequest/isRepeatable`` have no
 /// counterpart here.
 public final class URLSessionTransfers: BackgroundTransfers {
   private let session: URLSession
-  private let events: URLSessionTransferEvents
+  let events: URLSessionTransferEvents
   /// Held while a task has no name yet.
   private let naming = Mutex(())
 
@@ -44,7 +46,7 @@ public final class URLSessionTransfers: BackgroundTransfers {
     configuration.httpCookieStorage = nil
     configuration.urlCache = nil
     configuration.urlCredentialStorage = nil
-    events = URLSessionTransferEvents(answerLimit: answerLimit)
+    events = URLSessionTransferEvents(answerLimit: max(answerLimit, 0))
     session = URLSession(configuration: configuration, delegate: events, delegateQueue: nil)
   }
 
@@ -93,8 +95,9 @@ public final class URLSessionTransfers: BackgroundTransfers {
   }
 
   public func forget(_ id: String) async {
-    for task in await tasks() where task.taskDescription == id { task.cancel() }
-    events.forget(id)
+    let tasks = await tasks().filter { $0.taskDescription == id }
+    events.forget(id, cancelling: tasks.map(\.taskIdentifier))
+    for task in tasks { task.cancel() }
   }
 
   public func run(
@@ -113,8 +116,9 @@ public final class URLSessionTransfers: BackgroundTransfers {
   ///
   /// - Parameter completion: is called when the system has told all answers and they are stored.
   ///   After it the system may suspend the app.
-  @MainActor public func finishEvents(_ completion: @escaping @MainActor () -> Void) {
-    events.finish(completion)
+  @MainActor public func finishEvents(_ completion: @escaping () -> Void) {
+    // UIKit's own is not said to be for the main actor, nor to be sendable.
+    events.finish { completion() }
   }
 
   /// Those that have a name; a process died while it made any other.
@@ -127,148 +131,5 @@ public final class URLSessionTransfers: BackgroundTransfers {
       return tasks.filter { $0.taskDescription != nil }
     }
   }
-}
-
-/// What a session reports of uploads, kept until it is stored elsewhere.
-final class URLSessionTransferEvents: NSObject, URLSessionDataDelegate, Sendable {
-  private struct State {
-    var bodies: [Int: [UInt8]] = [:]
-    /// In the order in which they came.
-    var answers: [(id: String, answer: TransferAnswer)] = []
-    var listener: AsyncStream<(String, TransferAnswer)>.Continuation?
-    /// The system has told all that it has, since it launched the app for it.
-    var isToldAll = false
-    /// What the system waits for.
-    var completions: [@MainActor () -> Void] = []
-
-    mutating func takeCompletions() -> [@MainActor () -> Void] {
-      guard isToldAll, answers.isEmpty else { return [] }
-      defer { (completions, isToldAll) = ([], false) }
-      return completions
-    }
-  }
-
-  private let state = Mutex(State())
-  private let answerLimit: Int
-
-  init(answerLimit: Int) {
-    self.answerLimit = answerLimit
-  }
-
-  var answered: Set<String> { state.withLock { Set($0.answers.map(\.id)) } }
-
-  /// Those from before, and those that come.
-  func answers() -> AsyncStream<(String, TransferAnswer)> {
-    let (stream, listener) = AsyncStream.makeStream(of: (String, TransferAnswer).self)
-    state.withLock { state in
-      state.listener = listener
-      for (id, answer) in state.answers { listener.yield((id, answer)) }
-    }
-    return stream
-  }
-
-  func forget(_ id: String) {
-    call(
-      state.withLock { state in
-        state.answers.removeAll { $0.id == id }
-        return state.takeCompletions()
-      })
-  }
-
-  func finish(_ completion: @escaping @MainActor () -> Void) {
-    call(
-      state.withLock { state in
-        state.completions.append(completion)
-        return state.takeCompletions()
-      })
-  }
-
-  private func call(_ completions: [@MainActor () -> Void]) {
-    if completions.isEmpty { return }
-    DispatchQueue.main.async {
-      MainActor.assumeIsolated { for completion in completions { completion() } }
-    }
-  }
-
-  // MARK: - The session
-
-  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    let isTooLong = state.withLock { state in
-      let body = state.bodies[dataTask.taskIdentifier, default: []]
-      // One byte over the limit says that it is over.
-      let room = max(answerLimit + 1 - body.count, 0)
-      state.bodies[dataTask.taskIdentifier] = body + data.prefix(room)
-      return data.count >= room
-    }
-    if isTooLong { dataTask.cancel() }
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
-  ) {
-    let body = state.withLock { $0.bodies.removeValue(forKey: task.taskIdentifier) } ?? []
-    guard let id = task.taskDescription else { return }
-    let answer = answer(of: task, body, error)
-    state.withLock { state in
-      state.answers.append((id, answer))
-      state.listener?.yield((id, answer))
-    }
-  }
-
-  private func answer(
-    of task: URLSessionTask, _ body: [UInt8], _ error: (any Error)?
-  ) -> TransferAnswer {
-    func origin(_ url: URL?) -> Origin? {
-      // `nil` is the answer for what is no address.
-      url.flatMap { try? Origin(of: $0.absoluteString) }
-    }
-    let asked = origin(task.originalRequest?.url)
-    let isTooLong = body.count > answerLimit
-    let status = (task.response as? HTTPURLResponse)?.statusCode
-    if isTooLong, status.map(TransferAnswer.isWanted) ?? true {
-      return .failure(
-        HTTPError(.bodyTooLarge, origin: asked, "over the limit of \(answerLimit) bytes"))
-    }
-    // That of a task whose answer is too long is this one's own.
-    let error = isTooLong ? nil : error
-    if (error as? URLError)?.code == .cancelled {
-      // By a person who ended the app, say: not the service's doing, nor the connection's.
-      return .failure(HTTPError(.shutDown, origin: asked, "the system cancelled the upload"))
-    }
-    if let error {
-      let unknown = HTTPError(.connectionLost, origin: nil, "the request is not known")
-      return .failure(asked.map { URLSessionEvents.httpError(error, origin: $0) } ?? unknown)
-    }
-    guard let response = task.response as? HTTPURLResponse, origin(response.url) == asked else {
-      return .failure(HTTPError(.otherOrigin, origin: asked, "the answer is another server's"))
-    }
-    let fields = response.allHeaderFields.map { name, value in
-      HTTPHeaders.Field(name: "\(name)", value: "\(value)")
-    }
-    var head = ResponseHead(status: response.statusCode, headers: HTTPHeaders(fields))
-    head.forgetCoding()
-    // The status says more than that its reason is too long.
-    return .response(status: head.status, headers: head.headers, body: isTooLong ? [] : body)
-  }
-
-  #if canImport(Darwin)
-  func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
-    call(
-      state.withLock { state in
-        // Where nobody waits for it, who does so later waits for what is told then.
-        state.isToldAll = !state.completions.isEmpty
-        return state.takeCompletions()
-      })
-  }
-  #else
-  /// What the system does on Apple platforms is not to be had here: an answer of another status.
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask,
-    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-    completionHandler: @escaping (URLRequest?) -> Void
-  ) {
-    completionHandler(nil)
-  }
-  #endif
 }
 #endif

@@ -10,6 +10,8 @@ import FoundationNetworking
 final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
   private struct Register {
     var exchanges: [Int: URLSessionExchange] = [:]
+    /// Of those, the ones for which no connection came about.
+    var unanswered: Set<Int> = []
     var isClosed = false
     var isInvalidated = false
     var waiting: [CheckedContinuation<Void, Never>] = []
@@ -85,9 +87,29 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
-    let exchange = register.withLock { $0.exchanges.removeValue(forKey: task.taskIdentifier) }
+    let (exchange, isUnanswered) = register.withLock { register in
+      let exchange = register.exchanges.removeValue(forKey: task.taskIdentifier)
+      return (exchange, register.unanswered.remove(task.taskIdentifier) != nil)
+    }
     guard let exchange else { return }
-    exchange.end(error.map { Self.httpError($0, origin: exchange.origin) })
+    exchange.end(
+      error.map { Self.httpError($0, origin: exchange.origin, isUnanswered: isUnanswered) })
+  }
+
+  /// Comes before the end on Apple platforms (not verified), and never on Linux.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+  ) {
+    guard Self.isUnanswered(metrics) else { return }
+    register.withLock { register in
+      guard register.exchanges[task.taskIdentifier] != nil else { return }
+      register.unanswered.insert(task.taskIdentifier)
+    }
+  }
+
+  /// Whether the request was not begun to be sent.
+  static func isUnanswered(_ metrics: URLSessionTaskMetrics) -> Bool {
+    metrics.transactionMetrics.last.map { $0.requestStartDate == nil } ?? false
   }
 
   /// A redirect is an answer: what the request carries stays with its own origin.
@@ -99,24 +121,40 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler(nil)
   }
 
-  static func httpError(_ error: any Error, origin: Origin) -> HTTPError {
+  /// - Parameter isUnanswered: whether it is known that no connection came about.
+  static func httpError(
+    _ error: any Error, origin: Origin, isUnanswered: Bool = false
+  ) -> HTTPError {
     let code = (error as? URLError)?.code
     let meaning: HTTPError.Code =
       switch code {
-      case .badURL, .unsupportedURL: .invalidURL
+      case .badURL, .unsupportedURL, .appTransportSecurityRequiresSecureConnection: .invalidURL
       case .cannotFindHost, .dnsLookupFailed: .unresolvedHost
       case .cannotConnectToHost: .connectionRefused
-      case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff: .unreachable
-      case .timedOut: .idleTimeout
+      case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive:
+        .unreachable
+      // The system gives one code to a host that does not answer and to one that falls silent.
+      case .timedOut: isUnanswered ? .connectTimeout : .idleTimeout
       case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
         .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
         .clientCertificateRequired:
         .tls
-      case .badServerResponse, .cannotParseResponse: .invalidAnswer
+      case .badServerResponse, .cannotParseResponse, .cannotDecodeContentData,
+        .cannotDecodeRawData, .httpTooManyRedirects, .redirectToNonExistentLocation:
+        .invalidAnswer
+      case .dataLengthExceedsMaximum: .bodyTooLarge
+      case .fileDoesNotExist: .fileMissing
+      case .noPermissionsToReadFile, .fileIsDirectory: .fileUnreadable
+      // What carries uploads for the app was busy with another process, or ended.
+      case .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected: .shutDown
       default: .connectionLost
       }
     // The code only: the system's sentence can name the whole URL.
-    return HTTPError(meaning, origin: origin, "URLSession error \(code?.rawValue ?? 0)")
+    let number = "URLSession error \((error as NSError).code)"
+    let detail =
+      code == .appTransportSecurityRequiresSecureConnection
+      ? "App Transport Security refuses plain HTTP (\(number)); use https" : number
+    return HTTPError(meaning, origin: origin, detail)
   }
 }
 #endif

@@ -24,6 +24,12 @@ final class AttemptWatch: Sendable {
   /// How many attempts have begun so far, beside those that reached nobody.
   var begun: Int { state.withLock { $0.begun } }
 
+  /// How many they may be, where so many more may begin.
+  func bound(_ limit: Int) -> Int {
+    let begun = begun
+    return begun + min(limit, .max - begun)
+  }
+
   func surround(_ kind: String, _ context: JobContext, _ work: JobHandlers.Work) async throws {
     state.withLock { $0.begun += 1 }
     let generation = network.path.generation

@@ -62,7 +62,7 @@ extension JobHarness {
   ) throws -> [JobWait] {
     let life = started()
     let end = clock.now.advanced(by: time)
-    let bound = attempts.begun + limit
+    let bound = attempts.bound(limit)
     try lookAgain(life)
     while true {
       try runReady(attempts: bound)
@@ -81,7 +81,7 @@ extension JobHarness {
   /// - Throws: as ``settle(within:attempts:)``.
   public func advance(by time: Duration, attempts limit: Int = 1000) throws {
     let end = clock.now.advanced(by: time)
-    let bound = attempts.begun + limit
+    let bound = attempts.bound(limit)
     try lookAgain(started())
     repeat { try runReady(attempts: bound) } while clock.advance(notBeyond: end)
     clock.pass(to: end)
@@ -95,7 +95,7 @@ extension JobHarness {
     within time: Duration = .seconds(30 * 86_400), attempts limit: Int = 1000,
     _ body: @escaping @Sendable () async throws -> T
   ) throws -> T {
-    let (attempts, bound) = (attempts, attempts.begun + limit)
+    let (attempts, bound) = (attempts, attempts.bound(limit))
     let end = clock.now.advanced(by: time)
     let run = Run(executor) { try await attempts.during("what the test performs", body) }
     defer { run.cancel() }

@@ -166,6 +166,8 @@ struct StoredArena {
     ),
     (.refusal, #"{"answer":"eyJlcnJvciI6InVucmVhY2hhYmxlIn0=","isSteady":true}"#),
     (.refusal, #"{"isSteady":false}"#),
+    (.refusal, #"{"breaks":3,"isSteady":false,"isUnseen":true}"#),
+    (.refusal, #"{"breaks":4,"isSteady":false,"spent":true}"#),
     (.answer, #"{"body":"W10=","fields":["Content-Type","application/json"],"status":200}"#),
     (.requirement, ""), (.requirement, "unmetered"), (.requirement, "any https://example.org"),
   ]

@@ -243,6 +243,21 @@ import Testing
     }
   }
 
+  @Test func `a worker without a bound passes those who wait for room`() throws {
+    try Rig.run { rig in
+      let queue = try full(rig, 3)
+      let id = try rig.enqueue(queue, Scan(shelf: ""))
+      try rig.write { try queue.pause(Tidy.kind, in: $0) }
+      for _ in 1...2 { _ = try rig.enqueue(queue, Tidy(name: "1")) }
+      let worker = worker(rig, queue, concurrency: .max)
+      try rig.live(worker, until: 10)
+      #expect(try rig.record(queue, id).state == .waiting)
+      try rig.write { try queue.resume(Tidy.kind, in: $0) }
+      try rig.drain(worker)
+      #expect(try rig.record(queue, id).state == .done)
+    }
+  }
+
   @Test func `what another queue refuses is no matter of this one's room`() throws {
     try Rig.run { rig in
       let queue = try full(rig, 10)

@@ -86,6 +86,24 @@ import Testing
     #expect(life.failures == 0)
   }
 
+  @Test func `what broke unseen too often counts, where there is a route`() {
+    var around = steady
+    around.pathBefore.hasRoute = false
+    for (breaks, hasRoute) in [(3, true), (4, false)] {
+      (around.unseenBreaks, around.pathAfter.hasRoute) = (breaks, hasRoute)
+      var life = running()
+      _ = life.handle(.failed(.interrupted(isLocal: false), around))
+      #expect(life == JobLife(state: .waiting, unreached: 1))
+    }
+    (around.unseenBreaks, around.pathAfter.hasRoute) = (4, true)
+    var life = running(failures: 1, unreached: 4)
+    #expect(life.handle(.failed(.interrupted(isLocal: false), around)) == .wait(.seconds(2)))
+    #expect(life == JobLife(state: .waiting, failures: 2))
+    life = running(unreached: 4)
+    _ = life.handle(.failed(.unreachable, around))
+    #expect(life == JobLife(state: .waiting, unreached: 5))
+  }
+
   @Test func `death and shutdown cost nothing and wait for nothing`() {
     for event in [JobLife.Event.processDied(limit: 5), .shutDown] {
       var life = running(failures: 2, unreached: 1)

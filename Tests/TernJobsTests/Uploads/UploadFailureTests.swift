@@ -179,6 +179,17 @@ import Testing
     }
   }
 
+  @Test func `a queue may have no limit for what it stores of an answer`() throws {
+    try Rig.run { rig in
+      rig.limits.checkpointBytes = .max
+      let queue = try rig.open()
+      let id = try rig.enqueuePhoto(queue)
+      try rig.live(rig.photoWorker(queue, answering(.titles)), until: 10)
+      #expect(try rig.record(queue, id).state == .done)
+      #expect(try rig.titles() == ["Dune"])
+    }
+  }
+
   @Test func `a job that is retried begins anew, whatever its upload was refused`() throws {
     try Rig.run { rig in
       let queue = try rig.open()

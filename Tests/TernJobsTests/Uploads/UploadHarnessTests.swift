@@ -32,6 +32,8 @@ import Testing
     }
     harness.crash(SendPhoto.self, at: point)
     try harness.drain()
+    // Attempts have begun, and as many more as anybody can count may.
+    try harness.drain(attempts: .max)
     #expect(harness.planned.isEmpty)
     #expect(service.effects == ["shelf"])
     let titles = try await database.read { try String.fetchAll($0, sql: "SELECT title FROM book") }

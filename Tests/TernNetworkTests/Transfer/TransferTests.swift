@@ -162,6 +162,26 @@ enum TransferKind: String, CaseIterable {
   }
 
   @Test(arguments: TransferKind.allCases)
+  func `an answer may have no limit`(_ kind: TransferKind) async throws {
+    let body = [UInt8](repeating: 7, count: 300_000)
+    let server = try LocalServer { connection in
+      while connection.readRequest() != nil { connection.answer(200, body: body) }
+    }
+    defer { server.stop() }
+    let (kept, url) = try file([1])
+    let transfers = kind.make(answerLimit: .max)
+    try await running(transfers) { news in
+      try await transfers.begin("one", HTTPRequest(.post, server.url), file: url)
+      guard case .response(200, _, let answer) = await news.next()?.answer else {
+        Issue.record("no answer")
+        return
+      }
+      #expect(answer == body)
+    }
+    withExtendedLifetime(kept) {}
+  }
+
+  @Test(arguments: TransferKind.allCases)
   func `one that is under way is not begun again, whatever became of its file`(
     _ kind: TransferKind
   ) async throws {

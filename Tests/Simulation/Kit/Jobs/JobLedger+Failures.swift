@@ -25,9 +25,10 @@ extension JobLedger {
     case .interrupted(let isLocal):
       // The worker looked at the network somewhere between what was seen before and after.
       let after = [end.path, path.path]
+      let isOften = unseenBreaks(old.id, attempt, commit) >= Self.freeBreaks
       let counts = Set(
         attempt.before.flatMap { before in
-          after.map { isLocal || (before.hasRoute && before == $0) }
+          after.map { isLocal || (before.hasRoute && before == $0) || (isOften && $0.hasRoute) }
         })
       let isCounted = counts.count == 1 ? counts.contains(true) : new.unreached == 0
       if isCounted { checkCounted(old, new) } else { checkUncounted(old, new, attempt, end) }

@@ -254,6 +254,8 @@ extension JobLedger {
     }
     switch end.kind {
     case .succeeded:
+      // Told to end, a handler may have returned before it was done.
+      if end.wasCancelled, new.state == .waiting { return checkLeft(old, new) }
       guard new.state == .done else {
         return fail(.drains, "the handler of job \(id) returned, and it is \(describe(new))")
       }

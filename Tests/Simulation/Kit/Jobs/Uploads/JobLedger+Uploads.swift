@@ -45,6 +45,14 @@ extension JobLedger {
       }
     }
 
+    var advice: FailureAdvice? {
+      switch self {
+      case .failed(let attempt), .mayHaveFailed(let attempt):
+        if case .failed(let advice)? = attempt.end?.kind { advice } else { nil }
+      case .none, .entrusted: nil
+      }
+    }
+
     func mustConsume(_ name: String, _ spent: KeyPath<JobEntry.Attempt, Set<String>>) -> Bool {
       if case .failed = self { consumes(name, spent) } else { false }
     }
@@ -73,8 +81,10 @@ extension JobLedger {
       self.fail(invariant, "the upload \(name) of job \(id) \(what)")
     }
     if old != new { trace.note("upload \(name) of job \(id): \(new.map(describe) ?? "gone")") }
+    checkBreaks(id, name, old, new, ending)
     switch (old?.standing, new?.standing) {
-    case (nil, .begun(let begun)?): checkBeginning(id, name, begun, commit)
+    case (nil, .begun(let begun)?), (.spent?, .begun(let begun)?):
+      checkBeginning(id, name, begun, commit)
     case (.begun(let old)?, .begun(let new)?): check(id, name, old, new, ending, commit)
     case (.begun(let begun)?, .answered?):
       entries[id]?.answered[name] = begun.id
@@ -93,11 +103,15 @@ extension JobLedger {
     case (.refused?, .refused?):
       if old != new { fail(.effectsHappenOnce, "was refused in another way than before") }
       if ending.mustConsume(name, \.refused) { fail(.drains, "is refused twice for one refusal") }
-    case (.refused?, nil):
+    case (.refused?, nil), (.refused?, .spent?):
       if !ending.consumes(name, \.refused), !commit.draft.retried.contains(id) {
         fail(.effectsHappenOnce, "forgot that it was refused, and nothing failed of it")
       }
-    case (nil, nil): break
+    case (.spent?, nil):
+      if !commit.draft.retried.contains(id) {
+        fail(.drains, "forgot that it broke \(old?.breaks ?? 0) times")
+      }
+    case (nil, nil), (.spent?, .spent?): break
     default:
       fail(
         .effectsHappenOnce,
@@ -110,12 +124,47 @@ extension JobLedger {
     }
   }
 
+  /// How often in a row an upload may break for nothing where nobody saw the network.
+  static let freeBreaks = 4
+
+  /// How many breaks that nobody saw are stored follows from what became of the uploads.
+  private func checkBreaks(
+    _ id: Int64, _ name: String, _ old: UploadRow?, _ new: UploadRow?, _ ending: Ending
+  ) {
+    var expected = old?.breaks ?? 0
+    switch (old?.standing, new?.standing) {
+    case (.refused(let isSteady)?, nil), (.refused(let isSteady)?, .spent?):
+      guard ending.consumes(name, \.refused) else { return }
+      switch ending.advice {
+      case .interrupted: expected = min(expected + (isSteady ? 0 : 1), Self.freeBreaks)
+      case .unreachable: break
+      default: expected = 0
+      }
+    case (_, .answered?): expected = 0
+    case (_, nil): return
+    default: break
+    }
+    if new?.breaks ?? 0 != expected {
+      let found = new.map { "\(describe($0)), with \($0.breaks)" } ?? "gone"
+      fail(.drains, "\(name) of job \(id) broke \(expected) times, and is \(found)")
+    }
+  }
+
+  /// As ``JobLife/Circumstances/unseenBreaks`` of an attempt that failed.
+  func unseenBreaks(_ id: Int64, _ attempt: JobEntry.Attempt, _ commit: JobCommit) -> Int {
+    let rows = commit.uploadsBefore[id] ?? [:]
+    return attempt.refused.map { name in
+      rows[name]?.standing == .refused(isSteady: false) ? rows[name]!.breaks : 0
+    }.max() ?? 0
+  }
+
   private func describe(_ row: UploadRow) -> String {
     switch row.standing {
     case .begun(let begun):
       "\(begun.id), \(begun.isAwaited ? "awaited" : "begun"), \(begun.until - now) ms left"
     case .answered: "answered"
     case .refused(let isSteady): "refused over \(isSteady ? "one network" : "several networks")"
+    case .spent: "failed of, \(row.breaks) breaks"
     }
   }
 

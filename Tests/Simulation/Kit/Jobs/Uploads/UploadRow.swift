@@ -10,6 +10,8 @@ struct UploadRow: Equatable {
     case begun(Begun)
     case answered
     case refused(isSteady: Bool)
+    /// The job has failed of it, and it is counted.
+    case spent
   }
 
   struct Begun: Equatable {
@@ -22,6 +24,8 @@ struct UploadRow: Equatable {
   }
 
   let standing: Standing
+  /// How many had broken in a row with nobody to see it, before it or with it where it is spent.
+  let breaks: Int
   /// As it is stored.
   let content: String
 
@@ -48,26 +52,28 @@ struct UploadRow: Equatable {
       if let old = before[job]?[name], old.content == content {
         found[job, default: [:]][name] = old
       } else {
+        let (standing, breaks) = try read(row[2], content)
         found[job, default: [:]][name] = UploadRow(
-          standing: try read(row[2], content), content: content)
+          standing: standing, breaks: breaks, content: content)
       }
     }
     return found
   }
 
-  private static func read(_ kind: Int, _ content: String) throws -> Standing {
+  private static func read(_ kind: Int, _ content: String) throws -> (Standing, breaks: Int) {
     let content = Data(content.utf8)
     switch kind {
     case 3:
       let stored = try JSONDecoder().decode(StoredUpload.self, from: content)
-      return .begun(
-        Begun(
-          id: stored.id, since: stored.limit.since.milliseconds,
-          until: stored.limit.until.milliseconds, isAwaited: stored.isAwaited))
+      let begun = Begun(
+        id: stored.id, since: stored.limit.since.milliseconds,
+        until: stored.limit.until.milliseconds, isAwaited: stored.isAwaited)
+      return (.begun(begun), stored.breaks ?? 0)
     case 4:
       let stored = try JSONDecoder().decode(StoredRefusal.self, from: content)
-      return .refused(isSteady: stored.isSteady)
-    default: return .answered
+      let isSpent = stored.spent ?? false
+      return (isSpent ? .spent : .refused(isSteady: stored.isSteady), stored.breaks ?? 0)
+    default: return (.answered, 0)
     }
   }
 }
@@ -90,10 +96,13 @@ private struct StoredUpload: Decodable {
   let id: String
   let limit: Limit
   let isAwaited: Bool
+  let breaks: Int?
 }
 
 private struct StoredRefusal: Decodable {
   let isSteady: Bool
+  let breaks: Int?
+  let spent: Bool?
 }
 
 /// What is known of uploads, and of what else is sent, beside the queue.
