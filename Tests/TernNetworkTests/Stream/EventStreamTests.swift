@@ -155,8 +155,12 @@ struct EventStreamTests {
     let request = HTTPRequest(
       .get, server.url, timeout: .milliseconds(isLively ? 1500 : 60_000),
       idleTimeout: .milliseconds(500))
-    let stream = try #require(try await EventStream.open(request, over: CurlTransport()))
-    let error = await failure(HTTPError.self) { _ = try await stream.next() }
+    let error = await expectEnd(at: .milliseconds(isLively ? 1500 : 500)) {
+      await failure(HTTPError.self) {
+        let stream = try #require(try await EventStream.open(request, over: CurlTransport()))
+        _ = try await stream.next()
+      }
+    }
     #expect(error?.code == (isLively ? .timedOut : .idleTimeout))
   }
 

@@ -61,7 +61,8 @@ final class LocalServer: Sendable {
     return port
   }
 
-  private static func listen(isNarrow: Bool = false) throws -> (Int32, Int) {
+  /// - Parameter backlog: how many connections may wait to be taken, besides one.
+  static func listen(isNarrow: Bool = false, backlog: Int32 = 512) throws -> (Int32, Int) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     if isNarrow {
       // Connections take it from the listener.
@@ -74,7 +75,7 @@ final class LocalServer: Sendable {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isReady = withUnsafeMutableBytes(of: &address) { bytes in
       let pointer = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-      return bind(listener, pointer, length) == 0 && Glibc.listen(listener, 512) == 0
+      return bind(listener, pointer, length) == 0 && Glibc.listen(listener, backlog) == 0
         && getsockname(listener, pointer, &length) == 0
     }
     guard isReady else { throw POSIXError(.EADDRINUSE) }

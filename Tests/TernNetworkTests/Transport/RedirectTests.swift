@@ -214,8 +214,10 @@ struct RedirectTests {
     }
     defer { server.stop() }
     let transport = RedirectingTransport(over: CurlTransport())
-    let error = await transport.error(
-      of: HTTPRequest(.get, server.url + "/", timeout: .milliseconds(300)), reading: 10)
+    let limit = Duration.milliseconds(300)
+    let error = await expectEnd(at: limit) {
+      await transport.error(of: HTTPRequest(.get, server.url + "/", timeout: limit), reading: 10)
+    }
     #expect(error?.code == .timedOut)
   }
 
