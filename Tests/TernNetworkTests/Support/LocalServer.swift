@@ -204,6 +204,27 @@ struct Connection: Sendable {
     return true
   }
 
+  /// Writes until all is written, or until the system takes nothing more for some milliseconds because the
+  /// client doesn't read. The system holds little of it.
+  ///
+  /// - Returns: How many bytes it took.
+  func write(_ bytes: [UInt8], untilHeldFor milliseconds: CInt) -> Int {
+    var byteCount: Int32 = 256 << 10
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &byteCount, 4)
+    var watched = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+    var sent = 0
+    while sent < bytes.count, poll(&watched, 1, milliseconds) > 0 {
+      let count = bytes.withUnsafeBytes { all in
+        send(
+          socket, all.baseAddress! + sent, min(bytes.count - sent, 64 << 10),
+          Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      }
+      guard count > 0 else { break }
+      sent += count
+    }
+    return sent
+  }
+
   @discardableResult
   func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
