@@ -74,17 +74,30 @@ struct EventStreamTests {
     #expect(transport.requests.first?.headers["Last-Event-ID"] == nil)
   }
 
-  @Test("204 is the end for good; another status is its problem, another type no stream")
-  func refusals() async throws {
-    #expect(try await EventStream.open(Self.request, over: answer(204)) == nil)
-    for status in [404, 410, 500, 302, 206] {
-      let transport = answer(status, #"{"code":"GONE"}"#, type: "application/problem+json")
+  /// As `request-status-error` of the web platform's tests has it, and more.
+  @Test(
+    "another status than 200 and 204 is its problem, also with events behind it",
+    arguments: [205, 206, 210, 299, 302, 404, 410, 500, 503])
+  func statuses(status: Int) async throws {
+    for transport in [
+      answer(status, "data: data\n\n"),
+      answer(status, #"{"code":"GONE"}"#, type: "application/problem+json"),
+    ] {
       let problem = await failure(HTTPProblem.self) {
         _ = try await EventStream.open(Self.request, over: transport)
       }
       #expect(problem?.status == status)
-      #expect(problem?.code == "GONE")
     }
+  }
+
+  @Test("204 is the end for good; a problem has its code, another type is no stream")
+  func refusals() async throws {
+    #expect(try await EventStream.open(Self.request, over: answer(204)) == nil)
+    let gone = answer(410, #"{"code":"GONE"}"#, type: "application/problem+json")
+    let problem = await failure(HTTPProblem.self) {
+      _ = try await EventStream.open(Self.request, over: gone)
+    }
+    #expect(problem?.code == "GONE")
     for type in ["text/html", ""] {
       let error = await failure(EventStreamError.self) {
         _ = try await EventStream.open(Self.request, over: answer(200, "data: a\n\n", type: type))
