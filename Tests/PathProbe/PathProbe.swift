@@ -12,10 +12,13 @@ import TernNetwork
 ///   for the path that follows;
 /// - `get` asks a server on this machine through HTTP;
 /// - `ask` asks one at 10.9.0.1 through a ``CheckingTransport``, and says what became of the path;
+/// - `lost` says whether the kernel dropped a message that this process had no room for;
 /// - `release` makes and releases sources, and says how many sockets are left open.
 @main
 struct PathProbe {
   static func main() async throws {
+    // A change that never comes is an end, before the test's own time is over.
+    alarm(50)
     let source = RouteSource()
     var changes = source.changes().makeAsyncIterator()
     say(try await next(&changes))
@@ -33,6 +36,7 @@ struct PathProbe {
         try await blindly(steps.popFirst(), &changes)
       case "ask": try await ask(port, source)
       case "get": print(try await get())
+      case "lost": print(try lostCount() > 0 ? "lost" : "heard")
       case "release": print(try released())
       default: throw Failure(what: "no such step: \(step)")
       }
@@ -125,6 +129,17 @@ struct PathProbe {
     }
     thread.start()
     return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  /// By the kernel's own count: proc(5) has a socket in each row, its protocol second, of which rtnetlink is 0,
+  /// its groups fourth, and what it lost before the inode, which is last.
+  private static func lostCount() throws -> Int {
+    let table = try String(contentsOfFile: "/proc/self/net/netlink", encoding: .utf8)
+    let rows = table.split(separator: "\n").dropFirst().map { $0.split(separator: " ") }
+    let hearing = rows.filter { $0.count > 8 && $0[1] == "0" && $0[3].contains { $0 != "0" } }
+    let counts = hearing.compactMap { Int($0[$0.count - 2]) }
+    guard !counts.isEmpty else { throw Failure(what: "nobody listens") }
+    return counts.reduce(0, +)
   }
 
   /// Sockets beyond those before, once they are closed: on the sources' own queues, soon.

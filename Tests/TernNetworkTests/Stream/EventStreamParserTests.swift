@@ -103,6 +103,48 @@ struct EventStreamParserTests {
     #expect(tooLarge?.code == .eventTooLarge)
   }
 
+  /// Where eventsource-parser's `maxBufferSize` passes over an endless unknown field or comment, and goes on.
+  @Test(
+    "a line that is over the limit is refused whatever it is, also one that would say nothing",
+    arguments: [
+      "data: ", "id: ", "event: ", "retry: ", ":", "unknown-field: ", "datax: ", "\u{FEFF}",
+    ])
+  func endlessLine(beginning: String) throws {
+    var limit = EventStreamParser.Limit()
+    limit.lineBytes = 64
+    let line = Array((beginning + String(repeating: "1", count: 65)).utf8)
+    // Whole, with what follows it; and in pieces, of which no last one comes.
+    for size in [200, 7, 1] {
+      for before in ["", "data: a\n\n"] {
+        var parser = EventStreamParser(limit: limit)
+        if !before.isEmpty { #expect(try parser.consume(before.utf8) == [event("a")]) }
+        let bytes = size == 200 ? line + Array("\ndata: ok\n\n".utf8) : line
+        var taken = 0
+        let error = #expect(throws: EventStreamError.self) {
+          for start in stride(from: 0, to: bytes.count, by: size) {
+            let items = try parser.consume(bytes[start..<min(start + size, bytes.count)])
+            #expect(items.isEmpty)
+            taken += size
+          }
+        }
+        #expect(error?.code == .lineTooLong)
+        #expect(taken <= limit.lineBytes)
+        #expect(throws: EventStreamError.self) { try parser.consume("\ndata: ok\n\n".utf8) }
+      }
+    }
+  }
+
+  @Test("the limits are for one line and one event: a stream of many goes on for ever")
+  func manyWithinLimits() throws {
+    var limit = EventStreamParser.Limit()
+    (limit.lineBytes, limit.eventBytes) = (16, 16)
+    var parser = EventStreamParser(limit: limit)
+    for number in 0..<100 {
+      let items = try parser.consume(":comment\nno: field\ndata: \(number)\n\n".utf8)
+      #expect(items == [.comment, event("\(number)")])
+    }
+  }
+
   @Test(
     "streams as the standard reads them, whatever the pieces",
     arguments: [

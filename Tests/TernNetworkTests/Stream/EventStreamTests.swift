@@ -74,17 +74,30 @@ struct EventStreamTests {
     #expect(transport.requests.first?.headers["Last-Event-ID"] == nil)
   }
 
-  @Test("204 is the end for good; another status is its problem, another type no stream")
-  func refusals() async throws {
-    #expect(try await EventStream.open(Self.request, over: answer(204)) == nil)
-    for status in [404, 410, 500, 302, 206] {
-      let transport = answer(status, #"{"code":"GONE"}"#, type: "application/problem+json")
+  /// As `request-status-error` of the web platform's tests has it, and more.
+  @Test(
+    "another status than 200 and 204 is its problem, also with events behind it",
+    arguments: [205, 206, 210, 299, 302, 404, 410, 500, 503])
+  func statuses(status: Int) async throws {
+    for transport in [
+      answer(status, "data: data\n\n"),
+      answer(status, #"{"code":"GONE"}"#, type: "application/problem+json"),
+    ] {
       let problem = await failure(HTTPProblem.self) {
         _ = try await EventStream.open(Self.request, over: transport)
       }
       #expect(problem?.status == status)
-      #expect(problem?.code == "GONE")
     }
+  }
+
+  @Test("204 is the end for good; a problem has its code, another type is no stream")
+  func refusals() async throws {
+    #expect(try await EventStream.open(Self.request, over: answer(204)) == nil)
+    let gone = answer(410, #"{"code":"GONE"}"#, type: "application/problem+json")
+    let problem = await failure(HTTPProblem.self) {
+      _ = try await EventStream.open(Self.request, over: gone)
+    }
+    #expect(problem?.code == "GONE")
     for type in ["text/html", ""] {
       let error = await failure(EventStreamError.self) {
         _ = try await EventStream.open(Self.request, over: answer(200, "data: a\n\n", type: type))
@@ -155,8 +168,12 @@ struct EventStreamTests {
     let request = HTTPRequest(
       .get, server.url, timeout: .milliseconds(isLively ? 1500 : 60_000),
       idleTimeout: .milliseconds(500))
-    let stream = try #require(try await EventStream.open(request, over: CurlTransport()))
-    let error = await failure(HTTPError.self) { _ = try await stream.next() }
+    let error = await expectEnd(at: .milliseconds(isLively ? 1500 : 500)) {
+      await failure(HTTPError.self) {
+        let stream = try #require(try await EventStream.open(request, over: CurlTransport()))
+        _ = try await stream.next()
+      }
+    }
     #expect(error?.code == (isLively ? .timedOut : .idleTimeout))
   }
 

@@ -61,7 +61,8 @@ final class LocalServer: Sendable {
     return port
   }
 
-  private static func listen(isNarrow: Bool = false) throws -> (Int32, Int) {
+  /// - Parameter backlog: how many connections may wait to be taken, besides one.
+  static func listen(isNarrow: Bool = false, backlog: Int32 = 512) throws -> (Int32, Int) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     if isNarrow {
       // Connections take it from the listener.
@@ -74,7 +75,7 @@ final class LocalServer: Sendable {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isReady = withUnsafeMutableBytes(of: &address) { bytes in
       let pointer = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-      return bind(listener, pointer, length) == 0 && Glibc.listen(listener, 512) == 0
+      return bind(listener, pointer, length) == 0 && Glibc.listen(listener, backlog) == 0
         && getsockname(listener, pointer, &length) == 0
     }
     guard isReady else { throw POSIXError(.EADDRINUSE) }
@@ -201,6 +202,27 @@ struct Connection: Sendable {
       sent += count
     }
     return true
+  }
+
+  /// Writes until all is written, or until the system takes nothing more for some milliseconds because the
+  /// client doesn't read. The system holds little of it.
+  ///
+  /// - Returns: How many bytes it took.
+  func write(_ bytes: [UInt8], untilHeldFor milliseconds: CInt) -> Int {
+    var byteCount: Int32 = 256 << 10
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &byteCount, 4)
+    var watched = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+    var sent = 0
+    while sent < bytes.count, poll(&watched, 1, milliseconds) > 0 {
+      let count = bytes.withUnsafeBytes { all in
+        send(
+          socket, all.baseAddress! + sent, min(bytes.count - sent, 64 << 10),
+          Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      }
+      guard count > 0 else { break }
+      sent += count
+    }
+    return sent
   }
 
   @discardableResult

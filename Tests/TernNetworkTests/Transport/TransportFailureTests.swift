@@ -41,11 +41,33 @@ struct TransportFailureTests {
     }
     defer { server.stop() }
     let limit = Duration.milliseconds(80)
-    let silent = await transport.error(of: HTTPRequest(.get, server.url, timeout: limit))
+    let silent = await expectEnd(at: limit) {
+      await transport.error(of: HTTPRequest(.get, server.url, timeout: limit))
+    }
     #expect(silent?.code == .timedOut)
     let body = HTTPRequest(.get, server.url + "/body", timeout: limit)
-    let cut = await transport.error(of: body, reading: 10)
+    let cut = await expectEnd(at: limit) { await transport.error(of: body, reading: 10) }
     #expect(cut?.code == .timedOut)
+  }
+
+  @Test(
+    "nobody who takes the connection, or who ends it in TLS, is no connection in time",
+    arguments: TransportKind.allCases)
+  func connectTimeout(_ kind: TransportKind) async throws {
+    try kind.skip(.connecting)
+    let transport = try kind.make()
+    let (deaf, mute) = (try DeafServer(), try LocalServer { $0.waitForEnd() })
+    defer { mute.stop() }
+    for url in [deaf.url, "https://127.0.0.1:\(mute.port)/"] {
+      var request = HTTPRequest(.post, url, timeout: .seconds(40), idleTimeout: .seconds(40))
+      request.connectTimeout = .milliseconds(300)
+      let error = await expectEnd(at: request.connectTimeout) {
+        await transport.error(of: request)
+      }
+      #expect(error?.code == .connectTimeout, "\(url)")
+      #expect(error?.advice == .unreachable)
+      #expect(error?.mayHaveArrived == false)
+    }
   }
 
   @Test(
@@ -97,12 +119,11 @@ struct TransportFailureTests {
     let body = HTTPRequest.Body.segments([.file(FileSegment(file.path))])
     let upload = HTTPRequest(
       .put, server.url, body: body, timeout: .seconds(30), idleTimeout: .seconds(1))
-    let unread = await transport.error(of: upload)
+    let unread = await expectEnd(at: .seconds(1)) { await transport.error(of: upload) }
     #expect(unread?.code == .idleTimeout)
     let download = HTTPRequest(
       .get, server.url, timeout: .seconds(30), idleTimeout: .seconds(1))
-    let response = try await transport.send(download)
-    let cut = await failure(HTTPError.self) { _ = try await response.collect(limit: 10) }
+    let cut = await expectEnd(at: .seconds(1)) { await transport.error(of: download, reading: 10) }
     #expect(cut?.code == .idleTimeout)
   }
 

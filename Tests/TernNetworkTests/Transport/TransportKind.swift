@@ -43,6 +43,7 @@ enum TransportKind: String, CaseIterable, CustomTestStringConvertible {
 enum SessionGap: String {
   case authorities =
     "takes no certificate authority of one's own, so none of its servers is trusted"
+  case connecting = "has no limit for connecting: to it that is silence"
   case dots = "resolves the dots of a path, and joins fields of one name"
   case causes = "tells a cut answer, one that is no HTTP and a failure of TLS from nothing else"
   case duplex = "reads no answer before the whole body is sent"

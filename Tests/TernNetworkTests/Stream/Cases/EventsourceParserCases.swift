@@ -2,7 +2,8 @@ import TernNetwork
 
 /// The streams of `eventsource-parser`'s tests (`test/parse.test.ts` and `test/fixtures.ts` in
 /// rexxars/eventsource-parser). Its errors for unknown fields and its `reset` have no counterpart here: the
-/// standard passes over such lines. What is over a limit is in `EventStreamParserTests`.
+/// standard passes over such lines. What is over a limit is in `EventStreamParserTests`: its `maxBufferSize` lets
+/// an endless comment or unknown field pass and goes on, where Tern refuses every such line by `lineTooLong`.
 extension EventStreamCase {
   static let eventsourceParser: [EventStreamCase] = whole + lineEnds
 

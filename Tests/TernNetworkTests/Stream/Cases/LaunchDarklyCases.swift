@@ -3,7 +3,7 @@ import TernNetwork
 /// The streams of LaunchDarkly's contract tests, `ssetests/` in launchdarkly/sse-contract-tests: basic
 /// parsing, byte order marks, comments and line feeds. In what pieces they send them does not matter
 /// here, where each stream is read in all. Reconnecting is the caller's with Tern: `EventStreamTests`. Streams that
-/// have moved: `RedirectTests`.
+/// have moved: `RedirectTests`. Requests with a body, and large messages over a socket: `EventStreamWireTests`.
 extension EventStreamCase {
   static let launchDarkly: [EventStreamCase] = basic + marks + comments + lineFeeds
 
