@@ -83,7 +83,7 @@ extension Settlement {
     return waiting[RowID(table: parent.id, key: parent.packed(named))] != nil
   }
 
-  private func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
+  func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
     transaction.sql.first { $0.shape.name.folded == foreignKey.parent.folded }?.shape
   }
 
@@ -217,6 +217,11 @@ extension TableShape.ForeignKey {
       let index = parent.keyColumns.firstIndex { $0.folded == name.folded }!
       return affinity == parent.keyAffinities[index]
     }
+  }
+
+  /// The key of the parent of a row with these values; `nil` where no key says which it is.
+  func key(of parent: TableShape, _ values: [String: Value]) -> [UInt8]? {
+    isExact(parent) ? parent.packed(valuesByParent(values)) : nil
   }
 
   /// What a row with these values holds of its parent's columns.
