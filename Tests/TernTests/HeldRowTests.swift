@@ -61,6 +61,11 @@ private let references: [String] = [
   \(other) CREATE TABLE shelf (id TEXT NOT NULL PRIMARY KEY, code TEXT COLLATE NOCASE UNIQUE);
   CREATE TABLE book (id TEXT NOT NULL PRIMARY KEY, shelf TEXT REFERENCES shelf (code), n)
   """,
+  """
+  \(shelves) CREATE UNIQUE INDEX places ON shelf (code, id);
+  CREATE TABLE book (id TEXT NOT NULL PRIMARY KEY, shelf TEXT, n TEXT,
+    FOREIGN KEY (n, shelf) REFERENCES shelf (code, id))
+  """,
 ]
 
 /// A row that stays held aside is left alone: the app's triggers and observers see nothing of it.

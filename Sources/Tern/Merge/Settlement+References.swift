@@ -23,7 +23,7 @@ extension Settlement {
         for key in touched.removed {
           isSettled = try !holdChildren(of: key, sql.shape) && isSettled
         }
-        if touched.isAny, writer.isReferredTo, !sql.shape.uniques.isEmpty {
+        if touched.isAny, looseParents.contains(sql.shape.id) {
           looselyReferredTo.insert(sql.shape.id)
         }
       }
@@ -176,6 +176,19 @@ extension Settlement {
       }
     }
     return hasHeld
+  }
+
+  /// The tables that others refer to by other columns than the key.
+  func findLooseParents() -> Set<Int64> {
+    var ids: Set<Int64> = []
+    for sql in transaction.sql {
+      for foreignKey in sql.shape.foreignKeys {
+        guard let parent = parent(of: foreignKey), sql.children(foreignKey, of: parent) == nil
+        else { continue }
+        ids.insert(parent.id)
+      }
+    }
+    return ids
   }
 
   /// The same for the rows that refer to a changed table by other columns than its key, of which no

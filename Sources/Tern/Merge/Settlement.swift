@@ -21,7 +21,9 @@ final class Settlement {
   var waiting: [RowID: WaitingRow] = [:]
   /// Rows in their tables that may lose their parents in the second step.
   var leaning: Set<RowID> = []
-  /// Tables that rows of other tables refer to by other columns than the key, once they changed.
+  /// Tables that rows refer to by other columns than the key, or by more; and those of them that
+  /// changed.
+  lazy var looseParents = findLooseParents()
   var looselyReferredTo: Set<Int64> = []
   /// Tables whose rows UNIQUE may keep out, and those that such rows refer to: a parent that has not
   /// won its place yet counts for these. Rows of other tables are shown once all that is decided.
