@@ -185,6 +185,38 @@ private let references: [String] = [
     for device in [a, b] { #expect(try device.seen() == []) }
   }
 
+  @Test func `a child that came before its parent is shown with it, where that displaces another`()
+    throws
+  {
+    let sql = """
+      CREATE TABLE project (id TEXT NOT NULL PRIMARY KEY, name TEXT UNIQUE);
+      CREATE TABLE task (id TEXT NOT NULL PRIMARY KEY, project TEXT REFERENCES project);
+      CREATE TABLE step (id TEXT NOT NULL PRIMARY KEY, task TEXT REFERENCES task);
+      """
+    let tables = ["step", "task", "project"].map { SyncTable($0) }
+    let devices = try [1, 2, 3].map { (id: UInt64) in
+      try Device(SyncSchema(version: 1, tables: tables), id: id) { try $0.execute(sql: sql) }
+    }
+    let (early, author, late) = (devices[0], devices[1], devices[2])
+    try early.commit("INSERT INTO project VALUES ('p', 'same')")
+    try author.pull(from: early)
+    try author.commit("INSERT INTO task VALUES ('1', 'p'); INSERT INTO step VALUES ('x', '1')")
+    try late.commit("INSERT INTO project VALUES ('q', 'same'); INSERT INTO task VALUES ('2', 'q')")
+    let operations = try author.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+    for id in [UInt64(2), 1] {
+      let page = operations.filter { $0.envelope.replica == ReplicaID(high: 0, low: id) }
+      _ = try late.store.merge(
+        PulledPage(
+          operations: page, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
+          nowMilliseconds: 0), from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
+      #expect(try late.column("SELECT id FROM task") == [id == 2 ? "2" : "1"])
+    }
+    #expect(try late.column("SELECT id FROM step") == ["x"])
+    #expect(try late.heldBy == ["parent", "unique"])
+    try meet(late, author)
+    try expectEqual(late, author, "project", "task", "step")
+  }
+
   @Test func `children of a row that CHECK refuses are left alone, and so are circles`() throws {
     func device(_ id: UInt64, _ check: String) throws -> Device {
       try Device(
