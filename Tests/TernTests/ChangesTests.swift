@@ -58,6 +58,20 @@ private func device(_ id: UInt64) throws -> Device {
     #expect(try await changes.next()?.local == ["t": .all, "u": .keys([["0"], ["1"]])])
   }
 
+  @Test func `a row that is too large to travel is told of like any other`() async throws {
+    let a = try device(1)
+    var changes = a.replica.changes().makeAsyncIterator()
+    try await a.replica.write {
+      try $0.execute(sql: "INSERT INTO t VALUES ('1', zeroblob(16000000)), ('2', 'short')")
+    }
+    #expect(try await changes.next()?.local == ["t": .keys([["1"], ["2"]])])
+    try await a.replica.write {
+      try $0.execute(sql: "UPDATE t SET name = zeroblob(16000001) WHERE id = '1'")
+    }
+    #expect(try a.store.counts().largeRows == ["t": 1])
+    #expect(try await changes.next()?.local == ["t": .keys([["1"]])])
+  }
+
   @Test func `a merge that fails tells nothing, and neither does one without news`() async throws {
     let (a, b) = (try device(1), try device(2))
     var changes = b.replica.changes().makeAsyncIterator()

@@ -71,6 +71,38 @@ private func pair(_ rule: DeleteRule) throws -> (Device, Device) {
     }
   }
 
+  @Test(arguments: [
+    ["DELETE FROM u; INSERT INTO u (id, a, best) VALUES ('1', 'new', 1)"],
+    ["REPLACE INTO u (id, a, best) VALUES ('1', 'new', 1)"],
+    ["DELETE FROM u", "INSERT INTO u (id, a, best) VALUES ('1', 'new', 1)"],
+  ])
+  func `only a delete that is sealed before the insert ends the row's life`(_ steps: [String])
+    throws
+  {
+    for rule in [DeleteRule.deleteWins, .updateWins, .lastWriter] {
+      let (a, b) = try Device.pair(
+        SyncSchema(
+          version: 1,
+          tables: [SyncTable("u", merge: ["n": .counter, "best": .max], deletes: rule)]),
+        """
+        CREATE TABLE u (id TEXT NOT NULL PRIMARY KEY, a, note, n INTEGER NOT NULL DEFAULT 0, best);
+        """)
+      try a.commit("INSERT INTO u VALUES ('1', 'A', NULL, 5, 9)")
+      try meet(a, b)
+      for step in steps { try a.commit(step) }
+      try b.commit("UPDATE u SET note = 'from b', n = n + 10")
+      try meet(a, b)
+      try meet(a, b)
+      let isNewLife = steps.count == 2
+      for device in [a, b] {
+        #expect(
+          try device.column("SELECT a || ifnull(note, '') || ' ' || n || ' ' || best FROM u")
+            == [isNewLife ? "new 0 1" : "newfrom b 10 9"], "\(rule)")
+      }
+      try expectEqual(a, b, "u")
+    }
+  }
+
   @Test func `what was written just before a delete comes back with the row`() throws {
     let (a, b) = try pair(.updateWins)
     try a.execute("UPDATE t SET a = 'last', n = n + 1 WHERE id = '1'; DELETE FROM t WHERE id = '1'")

@@ -151,12 +151,12 @@ struct Seal {
         restore(row.lost, of: row, in: index)
         continue
       }
+      transaction.recorder?.note(shape.id, row.packedKey, isLocal: true)
       // No peer would take it, nor anything behind it.
       if row.isTooLarge || state.lastLife > BodyLimit.life {
         try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
         continue
       }
-      transaction.recorder?.note(shape.id, row.packedKey, isLocal: true)
       if !isOpen { body.append(block: shape.block) }
       isOpen = true
       body.append(raw: row.encoded.bytes)

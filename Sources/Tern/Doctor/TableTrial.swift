@@ -2,31 +2,51 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// A table's declaration in a database in memory, to ask SQLite whether it would take a row.
+/// A table's declaration and its indices in a database in memory, to ask SQLite whether it would
+/// take a row.
 struct TableTrial {
   private let queue: DatabaseQueue
   private let shape: TableShape
 
-  /// `nil` for a declaration that needs something which only the app has.
+  /// `nil` for a declaration that needs something which only the app has, and where a trigger of
+  /// the app's has its say.
   init?(_ shape: TableShape, _ db: Database) throws {
-    let sql = try String.fetchOne(
+    if try Self.hasAppTrigger(shape, db) { return nil }
+    // An index may have an expression that fails with a row's values.
+    let declarations = try String.fetchAll(
       db,
-      sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE",
-      arguments: [shape.name])
+      sql: """
+        SELECT sql FROM main.sqlite_master
+        WHERE type IN ('table', 'index') AND sql IS NOT NULL AND tbl_name = ? COLLATE NOCASE
+        ORDER BY type DESC, name
+        """, arguments: [shape.name])
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false
     queue = try DatabaseQueue(configuration: configuration)
     self.shape = shape
     do {
-      try queue.write { try $0.execute(sql: sql ?? "") }
+      try queue.write { db in
+        for sql in declarations { try db.execute(sql: sql) }
+      }
       guard try queue.read({ try $0.tableExists(shape.name) }) else { return nil }
     } catch is DatabaseError {
       return nil
     }
   }
 
-  /// Whether a constraint other than a foreign key refuses the row; `nil` where a function or a
-  /// collation of the app's decides.
+  private static func hasAppTrigger(_ shape: TableShape, _ db: Database) throws -> Bool {
+    for schema in ["main.sqlite_master", "temp.sqlite_temp_master"] {
+      let names = try String.fetchAll(
+        db,
+        sql: "SELECT name FROM \(schema) WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE",
+        arguments: [shape.name])
+      if names.contains(where: { !$0.hasPrefix(StoreTables.commonPrefix) }) { return true }
+    }
+    return false
+  }
+
+  /// Whether a constraint other than a foreign key refuses the row; `nil` where an expression fails
+  /// with it, and where a function or a collation of the app's decides.
   func refuses(_ key: [Value], _ content: [String: Value]) throws -> Bool? {
     let names = shape.keyColumns + content.keys.sorted()
     let values = key + content.keys.sorted().map { content[$0] ?? .null }

@@ -23,7 +23,7 @@ extension Settlement {
         for key in touched.removed {
           isSettled = try !holdChildren(of: key, sql.shape) && isSettled
         }
-        if touched.isAny, writer.isReferredTo, !sql.shape.uniques.isEmpty {
+        if touched.isAny, looseParents.contains(sql.shape.id) {
           looselyReferredTo.insert(sql.shape.id)
         }
       }
@@ -83,7 +83,7 @@ extension Settlement {
     return waiting[RowID(table: parent.id, key: parent.packed(named))] != nil
   }
 
-  private func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
+  func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
     transaction.sql.first { $0.shape.name.folded == foreignKey.parent.folded }?.shape
   }
 
@@ -178,6 +178,19 @@ extension Settlement {
     return hasHeld
   }
 
+  /// The tables that others refer to by other columns than the key.
+  func findLooseParents() -> Set<Int64> {
+    var ids: Set<Int64> = []
+    for sql in transaction.sql {
+      for foreignKey in sql.shape.foreignKeys {
+        guard let parent = parent(of: foreignKey), sql.children(foreignKey, of: parent) == nil
+        else { continue }
+        ids.insert(parent.id)
+      }
+    }
+    return ids
+  }
+
   /// The same for the rows that refer to a changed table by other columns than its key, of which no
   /// list is kept: all of them are looked at.
   private func holdLooseChildren() throws -> Bool {
@@ -217,6 +230,11 @@ extension TableShape.ForeignKey {
       let index = parent.keyColumns.firstIndex { $0.folded == name.folded }!
       return affinity == parent.keyAffinities[index]
     }
+  }
+
+  /// The key of the parent of a row with these values; `nil` where no key says which it is.
+  func key(of parent: TableShape, _ values: [String: Value]) -> [UInt8]? {
+    isExact(parent) ? parent.packed(valuesByParent(values)) : nil
   }
 
   /// What a row with these values holds of its parent's columns.

@@ -21,8 +21,20 @@ final class Settlement {
   var waiting: [RowID: WaitingRow] = [:]
   /// Rows in their tables that may lose their parents in the second step.
   var leaning: Set<RowID> = []
-  /// Tables that rows of other tables refer to by other columns than the key, once they changed.
+  /// Tables that rows refer to by other columns than the key, or by more; and those of them that
+  /// changed.
+  lazy var looseParents = findLooseParents()
   var looselyReferredTo: Set<Int64> = []
+  /// Tables whose rows UNIQUE may keep out, and those that such rows refer to: a parent that has not
+  /// won its place yet counts for these. Rows of other tables are shown once all that is decided.
+  lazy var contested: Set<Int64> = {
+    var found = transaction.sql.filter { !$0.shape.uniques.isEmpty }.map(\.shape)
+    var ids = Set(found.map(\.id))
+    while let shape = found.popLast() {
+      found += shape.foreignKeys.compactMap(parent).filter { ids.insert($0.id).inserted }
+    }
+    return ids
+  }()
   let losses: Losses
   /// Whether rows were held aside before the merge.
   let hadHeld: Bool
@@ -40,16 +52,18 @@ final class Settlement {
 
   func run() throws -> [Int64: TableWriter] {
     let known = try knownOrphans()
-    if try transaction.hasHeldRows() {
-      for sql in transaction.sql { try showHeld(sql) }
-    }
+    if try transaction.hasHeldRows() { try showHeld(transaction.sql) }
     if !waiting.isEmpty {
       try holdOrphans()
       try walk()
       waiting.removeAll()
+      try holdOrphans()
+      // Their parents have won or lost their places.
+      try showHeld(transaction.sql.filter { !contested.contains($0.shape.id) })
     }
     try holdOrphans()
     try listOrphans(known)
+    for writer in writers.values { writer.tellShown() }
     return writers
   }
 
@@ -58,42 +72,6 @@ final class Settlement {
     let writer = try TableWriter(transaction, sql, hasHeld: true)
     writers[sql.shape.id] = writer
     return writer
-  }
-
-  // MARK: - Rows held aside
-
-  private func showHeld(_ sql: TableSQL) throws {
-    let keys = try transaction.heldKeys(sql.shape.id)
-    if keys.isEmpty { return }
-    let writer = try writer(sql)
-    if sql.shape.uniques.isEmpty {
-      for key in keys { _ = try show(key, writer) }
-      return
-    }
-    // In the order of the walk, so that few that are shown here have to go again.
-    let rows = try keys.map { (key: $0, creation: try writer.creation(of: $0)) }
-    for (key, creation) in rows.sorted(by: { $0.creation < $1.creation }) {
-      guard let content = try show(key, writer) else { continue }
-      let row = WaitingRow(sql: sql, key: key, content: content, creation: creation)
-      waiting[RowID(table: sql.shape.id, key: key)] = row
-    }
-  }
-
-  /// Shows a row that is held aside.
-  ///
-  /// - Returns: its content, where a UNIQUE index alone refused it.
-  private func show(_ key: [UInt8], _ writer: TableWriter) throws -> [String: Value]? {
-    let shape = writer.sql.shape
-    let state = try writer.state(of: key)
-    // Without a state it is a row that is too large to travel and had to yield.
-    guard state?.isShown ?? true,
-      let content = try transaction.storedContent(in: .held, shape.id, key)
-    else { return nil }
-    try transaction.dropContent(in: .held, shape.id, key)
-    // What is too large to travel was written here meanwhile, and stands for itself.
-    if try writer.read(key) != nil { return nil }
-    let present = shape.present(content)
-    return try writer.write(key, content: present) == .unique ? present : nil
   }
 
   // MARK: - UNIQUE
@@ -119,8 +97,11 @@ final class Settlement {
         queue.insert(
           WaitingRow(sql: row.sql, key: key, content: content, creation: creation), at: place)
       }
-      try transaction.dropContent(in: .held, row.sql.shape.id, row.key)
-      try writer.write(row.key, content: row.content)
+      if let refused = try writer.show(row.key, content: row.content) {
+        try writer.hold(row.key, refused.reason, adding: refused.content)
+      } else {
+        try transaction.dropContent(in: .held, row.sql.shape.id, row.key)
+      }
     }
   }
 }

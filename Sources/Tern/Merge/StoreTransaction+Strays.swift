@@ -14,15 +14,20 @@ extension StoreTransaction {
   /// Without such triggers it costs one look into the schema.
   func withoutStrays<T>(_ merge: (StoreTransaction) throws -> T) throws -> T {
     guard try hasAppTriggers() else { return try merge(self) }
+    var latest: StoreTransaction?
     // Their writes went past GRDB, and could be anywhere.
-    defer { try? db.notifyChanges(in: .fullDatabase) }
-    if ending.areTriggersOff { return try withoutAnyTrigger(merge) }
+    defer { if latest?.hasWrittenRows ?? true { try? db.notifyChanges(in: .fullDatabase) } }
+    func merging(_ transaction: StoreTransaction) throws -> T {
+      latest = transaction
+      return try merge(transaction)
+    }
+    if ending.areTriggersOff { return try withoutAnyTrigger(merging) }
     var recording = StrayWatch.Recording()
     for round in 1...Self.roundLimit {
       let watch = StrayWatch(restoring: recording, isLast: round == Self.roundLimit)
       var output: T?
       try db.inSavepoint {
-        output = try merge(again(watch, recorder))
+        output = try merging(again(watch, recorder))
         return watch.found.isEmpty ? .commit : .rollback
       }
       if watch.found.isEmpty { return output! }
@@ -37,7 +42,7 @@ extension StoreTransaction {
       recording = record.recording
     }
     // They change other rows every time.
-    return try withoutAnyTrigger(merge)
+    return try withoutAnyTrigger(merging)
   }
 
   private func withoutAnyTrigger<T>(_ merge: (StoreTransaction) throws -> T) throws -> T {

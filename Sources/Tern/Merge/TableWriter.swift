@@ -12,6 +12,8 @@ final class TableWriter {
   private(set) var removed: [[UInt8]] = []
   private var hasBeenTouched = false
   private(set) var hasChanged = false
+  /// Rows that were held aside, and that a settlement wrote and has not told of.
+  private var shown: Set<[UInt8]> = []
   private(set) var hasHeld: Bool
   /// Off while a snapshot is loaded, whose orphans are looked for afterwards, all at once.
   var recordsKeys = true
@@ -49,6 +51,7 @@ final class TableWriter {
       throw TransactionEndedByRow(
         write: .init(row: row, sql: statement.sql), table: sql.shape.name, cause: end.cause)
     }
+    if refusal == nil { transaction.hasWrittenRows = true }
     if let watch = transaction.strays, refusal == nil {
       key.withBytes { watch.wrote(sql.shape.id, Array($0), count: statement.changeCount) }
     }
@@ -63,9 +66,24 @@ final class TableWriter {
   }
 
   private func noteWritten(_ key: some ContiguousBytesLike) {
-    (hasChanged, hasBeenTouched) = (true, true)
-    transaction.recorder?.note(sql.shape.id, key, isLocal: false)
+    tell(key)
+    noteTouched(key)
+  }
+
+  private func noteTouched(_ key: some ContiguousBytesLike) {
+    hasBeenTouched = true
     if isReferring, recordsKeys { key.withBytes { written.append(Array($0)) } }
+  }
+
+  private func tell(_ key: some ContiguousBytesLike) {
+    hasChanged = true
+    transaction.recorder?.note(sql.shape.id, key, isLocal: false)
+  }
+
+  /// Tells of the rows of ``show(_:content:)`` that have not gone again.
+  func tellShown() {
+    for key in shown { tell(key) }
+    shown.removeAll()
   }
 
   /// Has the settlement look at a row that may lack its parent.
@@ -98,8 +116,7 @@ final class TableWriter {
     for (index, source) in order.enumerated() {
       upsertAll.bind(Int32(row.key.count + index + 1), row.values[source])
     }
-    noteWritten(row.packedKey)
-    guard let reason = try run(upsertAll, row.packedKey) else { return }
+    guard let reason = try run(upsertAll, row.packedKey) else { return noteWritten(row.packedKey) }
     try hold(row.packedKey, reason, adding: content())
   }
 
@@ -127,6 +144,7 @@ final class TableWriter {
       for row in rows { try writeAll(row, order: order) }
       return
     }
+    transaction.hasWrittenRows = true
     for row in rows { noteWritten(row.packedKey) }
   }
 
@@ -135,9 +153,26 @@ final class TableWriter {
   /// - Returns: why the row is held aside instead, if it is.
   @discardableResult
   func write(_ key: some ContiguousBytesLike, content: [String: Value]) throws -> HeldReason? {
+    try write(key, withLocals(content, of: key), sql.upsert)
+  }
+
+  /// Writes a row that is held aside, and holds it no further aside where the table refuses it: it
+  /// is for the caller to see to what is held, and to ``tellShown()``.
+  func show(_ key: [UInt8], content: [String: Value]) throws
+    -> (reason: HeldReason, content: [String: Value])?
+  {
+    let content = withLocals(content, of: key)
+    if let reason = try put(key, content, sql.upsert) { return (reason, content) }
+    shown.insert(key)
+    noteTouched(key)
+    return nil
+  }
+
+  private func withLocals(_ content: [String: Value], of key: some ContiguousBytesLike)
+    -> [String: Value]
+  {
     let local = locals?.giveBack(to: key, sql.shape) ?? [:]
-    return try write(
-      key, local.isEmpty ? content : local.merging(content) { $1 }, sql.upsert)
+    return local.isEmpty ? content : local.merging(content) { $1 }
   }
 
   /// Changes the given columns of a row that is shown. An UPSERT would be refused where the others
@@ -149,16 +184,24 @@ final class TableWriter {
   private func write(
     _ key: some ContiguousBytesLike, _ content: [String: Value], _ sql: ([String]) -> String
   ) throws -> HeldReason? {
+    if let reason = try put(key, content, sql) {
+      try hold(key, reason, adding: content)
+      return reason
+    }
     noteWritten(key)
+    return nil
+  }
+
+  private func put(
+    _ key: some ContiguousBytesLike, _ content: [String: Value], _ sql: ([String]) -> String
+  ) throws -> HeldReason? {
     let names = content.keys.sorted()
     let statement = try transaction.statement(sql(names))
     let keyCount = try bind(key, to: statement)
     for (index, name) in names.enumerated() {
       statement.bind(Int32(keyCount + index + 1), copy: content[name]!)
     }
-    guard let reason = try run(statement, key) else { return nil }
-    try hold(key, reason, adding: content)
-    return reason
+    return try run(statement, key)
   }
 
   // MARK: - Columns
@@ -187,10 +230,10 @@ final class TableWriter {
     for (index, value) in values.enumerated() {
       value.bind(to: statement, Int32(keyCount + index + 1))
     }
-    noteWritten(key)
     if let reason = try run(statement, key) {
       return try hold(key, reason, adding: named(columns, values))
     }
+    noteWritten(key)
     // A migration may have removed the row here without a word; a whole one brings it back.
     if isWhole, statement.changeCount == 0 { try write(key, content: named(columns, values)) }
   }
@@ -211,8 +254,8 @@ final class TableWriter {
   // MARK: - Removing and holding
 
   func remove(_ key: some ContiguousBytesLike) throws {
-    (hasChanged, hasBeenTouched) = (true, true)
-    transaction.recorder?.note(sql.shape.id, key, isLocal: false)
+    hasBeenTouched = true
+    if shown.isEmpty || key.withBytes({ shown.remove(Array($0)) }) == nil { tell(key) }
     if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
     try locals?.noteRemoved(key, self)
     _ = try bind(key, to: deleteRow)

@@ -22,7 +22,7 @@ extension TableShape {
 
 extension UnsafeRawBufferPointer {
   /// Whether SQLite reads the text as a number, spaces around it included.
-  fileprivate var isNumber: Bool {
+  var isNumber: Bool {
     var rest = self[...]
     func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
     func isSign(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") }

@@ -23,6 +23,8 @@ final class StoreTransaction {
   var heldRows: Bool?
   /// Whether observers were told that rows held aside changed.
   var hasToldOfHeld = false
+  /// Whether a table of the app's took a write, so that its triggers may have run.
+  var hasWrittenRows = false
   /// The row of author 0, as stored.
   private var ownRow: AuthorRow
   private var scratch = ByteWriter()

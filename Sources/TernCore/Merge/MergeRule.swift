@@ -20,12 +20,16 @@ public struct MergeRule: Hashable, Sendable {
   public static let lastWriter = MergeRule(.lastWriter)
   /// The sum of every replica's differences. The column must be `INTEGER NOT NULL`; the sum is
   /// kept in 128 bits and clamped to 64 in the table.
+  ///
+  /// A row that is deleted and inserted again before it is sealed, or replaced, goes on living: its
+  /// new number counts as a difference to the old one.
   public static let counter = MergeRule(.counter)
   /// The greatest value of this life of the row, by SQLite's order over types; NULL yields to
   /// every other value, as in SQLite's aggregates.
   ///
   /// A value counts from when it is sealed: write `max(column, value)` where a smaller one of the
-  /// same device could follow at once.
+  /// same device could follow at once. A row that is deleted and inserted again before it is sealed,
+  /// or replaced, goes on living: its old value stays over a smaller new one.
   public static let max = MergeRule(.maximum)
   /// The least value of this life of the row, by SQLite's order over types; NULL yields to every
   /// other value, as in SQLite's aggregates. It counts as for ``max``.

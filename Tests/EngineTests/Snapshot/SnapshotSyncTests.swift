@@ -309,6 +309,39 @@ private var limits: ServerLimits {
       #expect(try !names(in: folder).contains { $0.hasSuffix(".parts") })
     }
   }
+
+  @Test func `a snapshot of which parts were sent goes on with those that the server lacks`()
+    async throws
+  {
+    let folder = NSTemporaryDirectory() + "/tern-cut-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await Server.run(Server.memoryStore(seed: 8), limits: limits) { server in
+      let (taken, tried) = (Counter(), Counter())
+      let a = try await phone(server, path: folder + "/app.sqlite") {
+        CountingRemote($0, taken, willPut: { if tried.next() == 3 { throw Killed() } })
+      }
+      try await write(a, ["1", "2", "3", "4"])
+      try await a.execute(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+        INSERT INTO item SELECT i, hex(randomblob(30)), 1 FROM n
+        """)
+      try await a.syncOnce()
+      await #expect(throws: Killed.self) { try await a.syncOnce() }
+      #expect(try taken.value == 2 && greeting(server).snapshot == nil)
+      // As the next process finds it.
+      let again = try await phone(server, path: folder + "/app.sqlite") {
+        CountingRemote($0, taken)
+      }
+      try await again.syncOnce()
+      let parts = try #require(try greeting(server).snapshot?.parts)
+      #expect(parts > 5 && taken.value == parts)
+      let b = try await phone(server)
+      try await b.syncOnce()
+      try expectEqual(again, b)
+    }
+  }
 }
 
 private struct Killed: Error {}

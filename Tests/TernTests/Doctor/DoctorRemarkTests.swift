@@ -53,6 +53,33 @@ struct DoctorRemarkTests {
     #expect(try patient.remarks() == ["held"])
   }
 
+  @Test(arguments: [
+    "CREATE TRIGGER app BEFORE INSERT ON tag WHEN NEW.name = 'odd' BEGIN "
+      + "SELECT RAISE(ABORT, 'no'); END",
+    "CREATE INDEX kind ON tag (json_extract(name, '$.k'))",
+    "ALTER TABLE tag ADD COLUMN kind AS (json_extract(name, '$.k')); CREATE INDEX kinds ON tag (kind)",
+  ])
+  func `a row that a trigger or an index of the app's refuses stays held`(_ sql: String) throws {
+    let patient = try Patient()
+    try patient.device.execute(sql)
+    try patient.peer.execute("INSERT INTO tag VALUES ('x', 'odd')")
+    try meet(patient.device, patient.peer)
+    #expect(try patient.device.column("SELECT reason FROM grdb_tern_main_held") == ["constraint"])
+    #expect(try patient.findings() == [])
+    #expect(try patient.remarks() == ["held"])
+  }
+
+  @Test func `a row that such an index takes is found like any other`() throws {
+    let patient = try Patient()
+    try patient.device.execute("CREATE INDEX kind ON tag (json_extract(name, '$.k'))")
+    try patient.peer.execute(#"INSERT INTO tag VALUES ('late', '{"k":1}')"#)
+    try patient.device.execute(#"INSERT INTO tag VALUES ('early', '{"k":1}')"#)
+    try meet(patient.device, patient.peer)
+    #expect(try patient.findings() == [])
+    try patient.harm("UPDATE grdb_tern_main_held SET reason = 'constraint'")
+    #expect(try patient.findings() == ["held-reason"])
+  }
+
   @Test func `what waits for an upgrade or cannot be read is named with the reason`() throws {
     let patient = try Patient()
     let newer = try Device(

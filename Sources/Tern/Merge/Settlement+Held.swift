@@ -1,0 +1,190 @@
+import TernCore
+import TernDatabase
+
+/// Shows the rows held aside that may stand. One whose parent is neither in its table nor itself
+/// held aside and coming is left where it is: writing it and taking it back would run the app's
+/// triggers and tell observers at every merge.
+///
+/// To leave a row it has to be certain that it lacks a parent. Where SQLite alone could tell, it is
+/// written, and ``holdOrphans()`` decides.
+extension Settlement {
+  func showHeld(_ tables: [TableSQL]) throws {
+    var queue = HeldQueue()
+    for sql in tables { try collect(sql, into: &queue) }
+    queue.begin()
+    // What may refer to rows of one table waits for those of another: no chain is longer.
+    var rounds = tables.count
+    while true {
+      while let row = queue.next() { try show(row, &queue) }
+      if rounds > 0, try decide(&queue) {
+        rounds -= 1
+        continue
+      }
+      guard let row = queue.nextOfCircle() else { return }
+      rounds = 0
+      try show(row, &queue)
+    }
+  }
+
+  private func collect(_ sql: TableSQL, into queue: inout HeldQueue) throws {
+    var keys = try transaction.heldKeys(sql.shape.id)
+    if keys.isEmpty { return }
+    let writer = try writer(sql)
+    if !sql.shape.uniques.isEmpty {
+      // In the order of the walk, so that few that are shown here have to go again.
+      keys = try keys.map { (key: $0, creation: try writer.creation(of: $0)) }
+        .sorted { $0.creation < $1.creation }.map(\.key)
+    }
+    for key in keys {
+      // Without a state it is a row that is too large to travel and had to yield.
+      guard try writer.state(of: key)?.isShown ?? true,
+        let held = try transaction.storedContent(in: .held, sql.shape.id, key)
+      else { continue }
+      // What is too large to travel was written here meanwhile, and stands for itself.
+      if try writer.read(key) != nil {
+        try transaction.dropContent(in: .held, sql.shape.id, key)
+        continue
+      }
+      let row = RowID(table: sql.shape.id, key: key)
+      let reason = try transaction.heldReason(row)
+      guard reason == .parent || reason == .orphaned else {
+        queue.add(row, .init())
+        continue
+      }
+      let content = sql.shape.present(held)
+      let needs = try needs(of: row, content, sql)
+      if reason == .orphaned, !needs.areOfDeleted {
+        try transaction.hold(row.table, key, .parent, content: content)
+      } else if content != held {
+        // Under the columns' names of today: those of tomorrow are not told of yesterday's.
+        try transaction.hold(row.table, key, reason!, content: content)
+      }
+      if let needs = needs.comingWith { queue.add(row, needs) }
+    }
+  }
+
+  private func show(_ row: RowID, _ queue: inout HeldQueue) throws {
+    let writer = try writer(transaction.sql.first { $0.shape.id == row.table }!)
+    let shape = writer.sql.shape
+    guard let held = try transaction.storedContent(in: .held, row.table, row.key) else {
+      return queue.fell(row)
+    }
+    let content = shape.present(held)
+    guard let refused = try writer.show(row.key, content: content) else {
+      try transaction.dropContent(in: .held, row.table, row.key)
+      return queue.came(row)
+    }
+    if try refused.content != held || transaction.heldReason(row) != refused.reason {
+      try writer.hold(row.key, refused.reason, adding: refused.content)
+    }
+    guard refused.reason == .unique, !shape.uniques.isEmpty else { return queue.fell(row) }
+    waiting[row] = WaitingRow(
+      sql: writer.sql, key: row.key, content: content, creation: try writer.creation(of: row.key))
+    queue.came(row) { contested.contains($0.table) }
+  }
+
+  // MARK: - What rows need
+
+  private struct References {
+    /// What has to be shown first; `nil` where a parent is missing for good.
+    var comingWith: HeldQueue.Needs? = .init()
+    /// Whether a parent is missing because it was deleted.
+    var areOfDeleted = false
+  }
+
+  private func needs(of row: RowID, _ content: [String: Value], _ sql: TableSQL) throws
+    -> References
+  {
+    var references = References()
+    let values = try sql.shape.values(row.key, content)
+    for foreignKey in sql.shape.foreignKeys {
+      let named = foreignKey.columns.map { values[$0.folded] }
+      // A column that is absent stands at its default.
+      guard !named.contains(nil), !named.contains(.null),
+        let search = ParentSearch(foreignKey, values: named.map { $0! })
+      else { continue }
+      if try transaction.finds(search) { continue }
+      guard let parent = parent(of: foreignKey) else {
+        references.comingWith = nil
+        continue
+      }
+      guard let key = foreignKey.key(of: parent, values) else {
+        references.comingWith?.tables.insert(parent.id)
+        continue
+      }
+      let id = RowID(table: parent.id, key: key)
+      // A row that refers to itself stands with itself.
+      if id == row { continue }
+      references.comingWith?.rows.insert(id)
+      if let parentSQL = transaction.sql.first(where: { $0.shape.id == parent.id }),
+        try writer(parentSQL).state(of: key)?.deletion != nil
+      {
+        references.areOfDeleted = true
+      }
+    }
+    return references
+  }
+
+  /// Looks again at the rows that may refer to rows of a table that are shown now, or fell.
+  ///
+  /// - Returns: whether any can go on, or fell.
+  private func decide(_ queue: inout HeldQueue) throws -> Bool {
+    var hasDecided = false
+    for row in queue.undecided {
+      let sql = transaction.sql.first { $0.shape.id == row.table }!
+      let content = try transaction.storedContent(in: .held, row.table, row.key) ?? [:]
+      let isContested = contested.contains(row.table)
+      var needs = try needs(of: row, sql.shape.present(content), sql).comingWith
+      for id in needs?.rows ?? [] where !queue.isPending(id) {
+        if isContested, waiting[id] != nil { needs?.rows.remove(id) } else { needs = nil }
+      }
+      for table in needs?.tables ?? [] where !queue.hasPending(of: table) {
+        let isAwaited = isContested && waiting.keys.contains { $0.table == table }
+        if isAwaited { needs?.tables.remove(table) } else { needs = nil }
+      }
+      if let needs {
+        hasDecided = queue.reduce(row, to: needs) || hasDecided
+      } else {
+        queue.fell(row)
+        hasDecided = true
+      }
+    }
+    return hasDecided
+  }
+}
+
+/// Looks for the parent of a row that is in no table, as SQLite would were it in its own.
+private struct ParentSearch {
+  let sql: String
+  let values: [Value]
+
+  /// `nil` where a column would make another value of what it is given.
+  init?(_ foreignKey: TableShape.ForeignKey, values: [Value]) {
+    var terms: [String] = []
+    for (index, value) in values.enumerated() {
+      // A cast has the affinity of a column, and leaves a value alone that has its type.
+      let operand =
+        switch (foreignKey.affinities[index], value) {
+        case (.text, .text): "CAST(?\(index + 1) AS TEXT)"
+        case (.integer, .integer): "CAST(?\(index + 1) AS INTEGER)"
+        case (.blob, .text(let bytes)) where !bytes.withUnsafeBytes(\.isNumber): "?\(index + 1)"
+        case (.blob, .blob): "?\(index + 1)"
+        default: String?.none
+        }
+      guard let operand else { return nil }
+      terms.append("\(foreignKey.parentColumns[index].quoted) = \(operand)")
+    }
+    sql =
+      "SELECT 1 FROM main.\(foreignKey.parent.quoted) WHERE \(terms.joined(separator: " AND "))"
+    self.values = values
+  }
+}
+
+extension StoreTransaction {
+  fileprivate func finds(_ search: ParentSearch) throws -> Bool {
+    let select = try statement(search.sql)
+    for (index, value) in search.values.enumerated() { select.bind(Int32(index + 1), copy: value) }
+    defer { select.reset() }
+    return try select.step()
+  }
+}
