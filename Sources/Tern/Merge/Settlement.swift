@@ -25,8 +25,9 @@ final class Settlement {
   /// changed.
   lazy var looseParents = findLooseParents()
   var looselyReferredTo: Set<Int64> = []
-  /// Tables whose rows UNIQUE may keep out, and those that such rows refer to: a parent that has not
-  /// won its place yet counts for these. Rows of other tables are shown once all that is decided.
+  /// Tables whose rows UNIQUE may keep out, and those that such rows refer to: a parent that has
+  /// not won its place yet counts for these. Rows of other tables are shown once all
+  /// that is decided.
   lazy var contested: Set<Int64> = {
     var found = transaction.sql.filter { !$0.shape.uniques.isEmpty }.map(\.shape)
     var ids = Set(found.map(\.id))

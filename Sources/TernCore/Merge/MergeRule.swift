@@ -28,8 +28,8 @@ public struct MergeRule: Hashable, Sendable {
   /// every other value, as in SQLite's aggregates.
   ///
   /// A value counts from when it is sealed: write `max(column, value)` where a smaller one of the
-  /// same device could follow at once. A row that is deleted and inserted again before it is sealed,
-  /// or replaced, goes on living: its old value stays over a smaller new one.
+  /// same device could follow at once. A row that is deleted and inserted again before it is
+  /// sealed, or replaced, goes on living: its old value stays over a smaller new one.
   public static let max = MergeRule(.maximum)
   /// The least value of this life of the row, by SQLite's order over types; NULL yields to every
   /// other value, as in SQLite's aggregates. It counts as for ``max``.

@@ -59,8 +59,8 @@ package struct JobLife: Hashable, Sendable {
     /// Of a gate whose service did not say.
     package var gateDelay: Duration
     package var longestGate: Duration
-    /// How often in a row, before, the transfer that the attempt failed of had broken unseen; 0 where
-    /// this time somebody saw it.
+    /// How often in a row, before, the transfer that the attempt failed of had broken unseen; 0
+    /// where this time somebody saw it.
     package var unseenBreaks = 0
 
     /// The network is no excuse.
