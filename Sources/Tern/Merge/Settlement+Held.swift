@@ -98,6 +98,13 @@ extension Settlement {
     var references = References()
     let values = try sql.shape.values(row.key, content)
     for foreignKey in sql.shape.foreignKeys {
+      // Who competes for UNIQUE may not depend on what was held aside before: by such references
+      // every row does, until it falls.
+      if contested.contains(row.table),
+        parent(of: foreignKey).map({ !foreignKey.isExact($0) }) ?? true
+      {
+        continue
+      }
       let named = foreignKey.columns.map { values[$0.folded] }
       // A column that is absent stands at its default.
       guard !named.contains(nil), !named.contains(.null),
@@ -138,10 +145,7 @@ extension Settlement {
       for id in needs?.rows ?? [] where !queue.isPending(id) {
         if isContested, waiting[id] != nil { needs?.rows.remove(id) } else { needs = nil }
       }
-      for table in needs?.tables ?? [] where !queue.hasPending(of: table) {
-        let isAwaited = isContested && waiting.keys.contains { $0.table == table }
-        if isAwaited { needs?.tables.remove(table) } else { needs = nil }
-      }
+      if needs?.tables.contains(where: { !queue.hasPending(of: $0) }) ?? false { needs = nil }
       if let needs {
         hasDecided = queue.reduce(row, to: needs) || hasDecided
       } else {

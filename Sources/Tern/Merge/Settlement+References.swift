@@ -222,7 +222,7 @@ extension Settlement {
 
 extension TableShape.ForeignKey {
   /// Whether equal values are equal bytes, and name the parent by its key.
-  fileprivate func isExact(_ parent: TableShape) -> Bool {
+  func isExact(_ parent: TableShape) -> Bool {
     guard Set(parentColumns.map(\.folded)) == Set(parent.keyColumns.map(\.folded)) else {
       return false
     }
