@@ -79,18 +79,6 @@ final class FailingRemote: Remote {
   #expect(phone.engine.status.current.unpushed == 0)
 }
 
-@Test func `a push may have no limit of its own`() async throws {
-  let remote = MemoryRemote()
-  let phone = try await LibraryDevice(remote, SyncEnvironment(pushBytes: .max))
-  for title in ["Dune", "Emma"] {
-    try await phone.database.write { db in
-      try db.execute(sql: "INSERT INTO book VALUES (?, ?)", arguments: [title, title])
-    }
-    try await phone.engine.syncOnce()
-  }
-  #expect(remote.operations.count == 2)
-}
-
 @Test func `a device whose clock is an hour ahead is corrected`() async throws {
   let hourAgo: @Sendable () -> Int64 = {
     Int64(Date.now.timeIntervalSince1970 * 1000) - 3_600_000
@@ -103,4 +91,16 @@ final class FailingRemote: Remote {
   try await phone.engine.syncOnce()
   #expect(remote.operations.count == 1)
   #expect(try #require(phone.engine.status.current.clockOffset) < .seconds(-3500))
+}
+
+@Test func `a push may have no limit of its own`() async throws {
+  let remote = MemoryRemote()
+  let phone = try await LibraryDevice(remote, SyncEnvironment(pushBytes: .max))
+  for title in ["Dune", "Emma"] {
+    try await phone.database.write { db in
+      try db.execute(sql: "INSERT INTO book VALUES (?, ?)", arguments: [title, title])
+    }
+    try await phone.engine.syncOnce()
+  }
+  #expect(remote.operations.count == 2)
 }
