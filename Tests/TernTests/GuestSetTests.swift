@@ -46,7 +46,7 @@ private func pair(_ sql: String = creation) throws -> (Device, Device) {
   @Test(arguments: [
     "'x'", "NULL", "1", "x'5b5d'", "'{}'", "'[null]'", "'[true]'", "'[[]]'", "'[{}]'", "'[1e999]'",
     "'[1,]'", "'\"a\"'",
-    "'[\"a\\u0000b\"]'", "'[\"a\\\\\\u0000b\"]'", "'[1\(String(repeating: "0", count: 400))]'",
+    "'[\"a\\u0000b\"]'", "'[1\(String(repeating: "0", count: 400))]'",
   ])
   func `what is no set fails the app's own statement, which says why`(_ value: String) throws {
     let (a, _) = try pair()
@@ -56,15 +56,6 @@ private func pair(_ sql: String = creation) throws -> (Device, Device) {
       #expect(error?.resultCode == .SQLITE_CONSTRAINT)
     }
     #expect(try a.column("SELECT tags FROM t") == ["[]"])
-  }
-
-  @Test func `a text of a backslash and digits is no NUL`() throws {
-    let (a, b) = try pair()
-    try a.execute(#"INSERT INTO t VALUES ('1', '["\\u0000","\"\\u0000"]', 'n')"#)
-    try meet(a, b)
-    try expectEqual(a, b, "t")
-    let elements = "SELECT group_concat(value, ' ') FROM t, json_each(tags)"
-    #expect(try b.column(elements) == [#""\u0000 \u0000"#])
   }
 
   @Test func `the refusal names the column and what it holds`() throws {

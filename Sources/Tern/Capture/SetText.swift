@@ -11,8 +11,7 @@ enum SetText {
       isCounted ? "\nWHEN json_array_length(\(value)) > \(ElementSet.Limit.written) THEN 1" : ""
     return """
       CASE WHEN typeof(\(value)) <> 'text' THEN 1 WHEN NOT json_valid(\(value)) THEN 1
-      WHEN json_type(\(value)) <> 'array' THEN 1
-      WHEN instr(\(value), '\\u0000') AND instr(replace(\(value), '\\\\', ''), '\\u0000') THEN 1\(count)
+      WHEN json_type(\(value)) <> 'array' THEN 1 WHEN instr(\(value), '\\u0000') THEN 1\(count)
       ELSE EXISTS (SELECT 1 FROM json_each(\(value)) WHERE type NOT IN ('text', 'integer', 'real')
       OR typeof(atom) = 'real' AND abs(atom) > 1.7976931348623157e308) END
       """
