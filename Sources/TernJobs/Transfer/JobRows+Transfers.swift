@@ -69,8 +69,9 @@ extension JobRows {
   ) throws -> Int {
     var breaks = 0
     for one in spent where !Planted.isActive(.refusalKept) {
+      let stored = one.kind == .refusal ? try content(.refusal, one.name, of: job) : nil
       // What cannot be read any more goes as well.
-      let refused = one.kind == .refusal ? try? refused(one.name, of: job) : nil
+      let refused = stored.flatMap { try? JobCoding.decode(RefusedTransfer.self, $0) }
       breaks = max(breaks, refused?.unseenBreaks ?? 0)
       if let kept = refused?.afterFailure(advice) {
         try replace(.refusal, try JobCoding.encode(kept), one.name, of: job)
@@ -82,8 +83,11 @@ extension JobRows {
       "SELECT name FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ?",
       [job.rawValue, CheckpointKind.transfer.rawValue])
     for name in names.map({ $0[0] as String }) {
+      let stored = try content(.transfer, name, of: job)
       // What cannot be read parks its job as that asks for it.
-      guard var begun = try? begun(name, of: job), begun.isAwaited else { continue }
+      guard var begun = stored.flatMap({ try? JobCoding.decode(BegunTransfer.self, $0) }),
+        begun.isAwaited
+      else { continue }
       begun.isAwaited = false
       try replace(.transfer, try JobCoding.encode(begun), name, of: job)
     }
@@ -173,17 +177,16 @@ extension JobRows {
   }
 
   private func begun(_ name: String, of job: JobID) throws -> BegunTransfer? {
-    let row = try row(
-      "SELECT content FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ? AND name = ?",
-      [job.rawValue, CheckpointKind.transfer.rawValue, name])
-    return try row.map { try JobCoding.decode(BegunTransfer.self, $0[0], of: name) }
+    try content(.transfer, name, of: job).map {
+      try JobCoding.decode(BegunTransfer.self, $0, of: name)
+    }
   }
 
-  private func refused(_ name: String, of job: JobID) throws -> RefusedTransfer? {
+  private func content(_ kind: CheckpointKind, _ name: String, of job: JobID) throws -> Data? {
     let row = try row(
       "SELECT content FROM \(JobTables.checkpoint) WHERE job = ? AND kind = ? AND name = ?",
-      [job.rawValue, CheckpointKind.refusal.rawValue, name])
-    return try row.map { try JobCoding.decode(RefusedTransfer.self, $0[0], of: name) }
+      [job.rawValue, kind.rawValue, name])
+    return row?[0]
   }
 
   private func replace(

@@ -6,20 +6,6 @@ import Testing
 
 /// Uploads that break while nobody sees the network: they cost nothing, and not for ever.
 @Suite struct UnseenBreakTests {
-  /// Carries uploads in a process that sees what becomes of the network.
-  private struct InProcess: BackgroundTransfers {
-    let inner: ScriptedTransfers
-    var endsWithProcess: Bool { true }
-    func begin(_ id: String, _ request: HTTPRequest, file: URL) async throws {
-      try inner.begin(id, request, file: file)
-    }
-    func ids() async -> Set<String> { inner.ids() }
-    func forget(_ id: String) async { inner.forget(id) }
-    func run(_ take: @escaping @Sendable (_ id: String, TransferAnswer) async -> Void) async {
-      await inner.run(take)
-    }
-  }
-
   private static let lost = TransferAnswer.failure(.connectionLost)
 
   /// Answers what goes on, over another network than that in which it began.

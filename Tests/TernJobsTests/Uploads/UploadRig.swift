@@ -37,6 +37,20 @@ final class PhotoService: Sendable {
   }
 }
 
+/// Uploads that end with the process, which sees what becomes of the network.
+struct InProcess: BackgroundTransfers {
+  let inner: ScriptedTransfers
+  var endsWithProcess: Bool { true }
+  func begin(_ id: String, _ request: HTTPRequest, file: URL) async throws {
+    try inner.begin(id, request, file: file)
+  }
+  func ids() async -> Set<String> { inner.ids() }
+  func forget(_ id: String) async { inner.forget(id) }
+  func run(_ take: @escaping @Sendable (_ id: String, TransferAnswer) async -> Void) async {
+    await inner.run(take)
+  }
+}
+
 extension TransferAnswer {
   static func status(_ status: Int, _ headers: HTTPHeaders = [:]) -> TransferAnswer {
     .response(status: status, headers: headers, body: [])

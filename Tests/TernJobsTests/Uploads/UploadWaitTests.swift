@@ -7,20 +7,6 @@ import Testing
 
 /// What a job waits for besides its upload, and who else wants something of either.
 @Suite struct UploadWaitTests {
-  /// Another job's transfers, in a process that carries them itself.
-  private struct InProcess: BackgroundTransfers {
-    let inner: ScriptedTransfers
-    var endsWithProcess: Bool { true }
-    func begin(_ id: String, _ request: HTTPRequest, file: URL) async throws {
-      try inner.begin(id, request, file: file)
-    }
-    func ids() async -> Set<String> { inner.ids() }
-    func forget(_ id: String) async { inner.forget(id) }
-    func run(_ take: @escaping @Sendable (_ id: String, TransferAnswer) async -> Void) async {
-      await inner.run(take)
-    }
-  }
-
   enum Hint: CaseIterable { case answered, lost }
 
   @Test(arguments: Hint.allCases)

@@ -114,9 +114,9 @@ private struct BufferWorld {
       try answer(reader, .end(.well))
       return .well
     case .failure(let error):
-      let end = (error as! Broken).end
-      try answer(reader, .end(end))
-      return end
+      guard let broken = error as? Broken else { throw error }
+      try answer(reader, .end(broken.end))
+      return broken.end
     }
     return nil
   }
