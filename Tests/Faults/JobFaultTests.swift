@@ -48,6 +48,89 @@ struct JobFaultTests {
     #expect(witness.notes == ["1 enqueued", "1 started", "2 enqueued"])
   }
 
+  @Test("a disk that is full in the middle of a step's commit costs no attempt")
+  func fullInCommit() async throws {
+    let disk = try Disk()
+    // With a journal that keeps what was there before, which is written at once.
+    let database = try DatabaseQueue(path: disk.path("app.sqlite"))
+    try await database.write { db in
+      try db.execute(sql: "CREATE TABLE note (text); INSERT INTO note VALUES ('old')")
+    }
+    let queue = try await JobQueue.open(database)
+    try await database.write { _ = try queue.enqueue(Tidy(), in: $0) }
+    let worker = JobWorker(queue) {
+      $0.handle(Tidy.self) { _, context in
+        try await context.step("note", {}) { db in
+          if context.start < 6 { disk.arm(Fault.diskFull.armed(at: 1, seed: 0)) }
+          try db.execute(sql: "UPDATE note SET text = 'new'")
+        }
+      }
+    }
+    for _ in 1...5 {
+      let error = await #expect(throws: DatabaseError.self) { try await worker.drain() }
+      #expect(error?.resultCode == .SQLITE_FULL)
+      #expect(disk.wasHit)
+      disk.disarm()
+      #expect(try await Self.record(queue, in: database).failures == 0)
+    }
+    try await worker.drain()
+    #expect(try await Self.record(queue, in: database).state == .done)
+    #expect(try await database.read { try String.fetchOne($0, sql: "SELECT * FROM note") } == "new")
+  }
+
+  private struct Linger: Job {
+    static let kind = "linger"
+  }
+
+  @Test("what the database refuses to a job's commit is no process's death, for whoever works next")
+  func refusedByDatabase() async throws {
+    let disk = try Disk()
+    let database = try await Self.filled(disk)
+    let mayEnd = Mutex(false)
+    func worker() async throws -> (JobQueue, JobWorker) {
+      // As another process opens it.
+      let queue = try await JobQueue.open(database)
+      let worker = JobWorker(queue) {
+        $0.handle(Linger.self) { _, _ in
+          if !mayEnd.withLock({ $0 }) { try await Task.sleep(for: .seconds(3600)) }
+        }
+        $0.handle(Tidy.self) { _, context in
+          try await context.step("fill", {}) { db in
+            if context.start <= 6 { disk.arm(Fault.writeError.armed(at: 1, seed: 0)) }
+            try Self.fill(db, 100..<200)
+          }
+        }
+      }
+      return (queue, worker)
+    }
+    do {
+      let (queue, _) = try await worker()
+      try await database.write { db in
+        _ = try queue.enqueue(Linger(), in: db)
+        _ = try queue.enqueue(Tidy(), in: db)
+      }
+    }
+    for _ in 1...6 {
+      let (queue, worker) = try await worker()
+      await #expect(throws: DatabaseError.self) { try await worker.drain() }
+      #expect(disk.wasHit)
+      disk.disarm()
+      let records = try await database.read { try queue.records(in: $0) }
+      #expect(records.map(\.state) == [.waiting, .waiting])
+    }
+    mayEnd.withLock { $0 = true }
+    let (queue, worker) = try await worker()
+    try await worker.drain()
+    #expect(
+      try await database.read { try queue.records(in: $0) }.map(\.state) == [.done, .done])
+  }
+
+  private static func record(_ queue: JobQueue, in database: some DatabaseReader) async throws
+    -> JobRecord
+  {
+    try #require(try await database.read { try queue.records(in: $0) }.first)
+  }
+
   // MARK: - A sync that fails and forgets
 
   /// What goes on after a commit of the app's has failed.
@@ -123,13 +206,11 @@ struct JobFaultTests {
     #expect(number > 10)
   }
 
-  /// With a job whose first step's commit fails and is forgotten.
-  private static func open(_ database: DatabasePool, on disk: Disk) async throws -> JobWorker {
+  private static func open(_ database: DatabasePool) async throws -> JobWorker {
     let queue = try await JobQueue.open(database)
     try await database.write { _ = try queue.enqueue(Tidy(), unique: .skip("one"), in: $0) }
     return JobWorker(queue) {
       $0.handle(Tidy.self) { _, context in
-        if context.start == 1 { disk.arm(Fault.syncForgets.armed(at: 1, seed: 0)) }
         try await context.step("fill", {}) { try Self.fill($0, 200..<300) }
       }
     }
@@ -142,18 +223,16 @@ struct JobFaultTests {
     var database = first
     var kept: JobWorker?
     do {
-      let worker = try await Self.open(database, on: disk)
-      await #expect(throws: DatabaseError.self) { try await worker.drain() }
+      let worker = try await Self.open(database)
+      await Self.forget(200..<300, in: database, on: disk)
       if course == .readAfter || course == .readBefore { kept = worker }
     }
-    #expect(disk.wasHit)
-    disk.disarm()
     var acknowledged = 100
     do {
       disk.arm(fault.armed(at: number, seed: UInt64(number)))
       if course == .openedByAnother { database = try DatabasePool(path: disk.path("app.sqlite")) }
       let early = course == .readAfter ? nil : try database.makeSnapshot()
-      if kept == nil { kept = try await Self.open(database, on: disk) }
+      if kept == nil { kept = try await Self.open(database) }
       try await database.write { try Self.fill($0, 100..<200) }
       acknowledged = 200
       let late = try database.makeSnapshot()

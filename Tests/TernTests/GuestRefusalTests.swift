@@ -35,6 +35,16 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       creation: "CREATE TABLE t (a TEXT NOT NULL, b TEXT, PRIMARY KEY (a, b))", code: .nullableKey,
       column: "b", says: "NOT NULL"),
     Refusal(
+      creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, s INTEGER REFERENCES sound)",
+      code: .unsupportedReference, column: "s", says: "refers to sound.id"),
+    Refusal(
+      creation: "CREATE TABLE t (id INT PRIMARY KEY, up TEXT REFERENCES t) WITHOUT ROWID",
+      code: .unsupportedReference, column: "up", says: "“INT”"),
+    Refusal(
+      creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, n UNIQUE, up INT, "
+        + "FOREIGN KEY (up) REFERENCES t (n))", code: .unsupportedReference, column: "up",
+      says: "refers to t.n"),
+    Refusal(
       creation: "CREATE TABLE t (id REAL NOT NULL PRIMARY KEY, a)", code: .unsupportedKey,
       column: "id", says: "TEXT, BLOB or INTEGER"),
     Refusal(

@@ -120,7 +120,7 @@ extension Device {
     var copy = draft
     #expect(throws: CancellationError.self) {
       try a.database.write { db in
-        try a.replica.save(&copy, in: db)
+        _ = try a.replica.save(&copy, in: db)
         throw CancellationError()
       }
     }

@@ -87,7 +87,7 @@ struct Doctor {
       }
     }
     try attempt {
-      for table in try ReferenceDoctor.tables(db) {
+      for table in try DeclaredForeignKey.tables(db) {
         try attempt(.init(table: table)) { try ReferenceDoctor(db, findings).check(table) }
       }
     }

@@ -13,16 +13,6 @@ struct ReferenceDoctor {
     (self.db, self.findings) = (db, findings)
   }
 
-  /// Those that have foreign keys.
-  static func tables(_ db: Database) throws -> [String] {
-    try String.fetchAll(
-      db,
-      sql: """
-        SELECT t.name FROM main.sqlite_master AS t WHERE t.type = 'table'
-        AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(t.name, 'main')) ORDER BY t.name
-        """)
-  }
-
   func check(_ table: String) throws {
     let declared = try DeclaredForeignKey.all(of: table, db)
     let known = try declared.compactMap { key in
@@ -52,7 +42,8 @@ struct ReferenceDoctor {
 
   private func check(_ table: String, _ key: DeclaredForeignKey, _ parentColumns: [String]) throws {
     let present = key.columns.map { "c.\($0.quoted) IS NOT NULL" }
-    let match = zip(parentColumns, key.columns).map { "p.\($0.quoted) = c.\($1.quoted)" }
+    // The parent's type alone converts.
+    let match = zip(parentColumns, key.columns).map { "p.\($0.quoted) = +c.\($1.quoted)" }
     let rows = try Row.fetchCursor(
       db,
       sql: """

@@ -17,6 +17,9 @@ extension SyncEngine {
   private func sealWritten() {
     do {
       try store.seal()
+      guard session.phase == .waiting else { return }
+      let unpushed = try countUnpushed()
+      status.update { $0.unpushed = unpushed }
     } catch {
       status.update { $0.lastError = remoteError(error) }
     }

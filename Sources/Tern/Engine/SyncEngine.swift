@@ -379,11 +379,19 @@ public actor SyncEngine {
     do { try report(.waiting) } catch { status.update { $0.phase = .waiting } }
   }
 
-  func report(_ phase: SyncStatus.Moment.Phase) throws {
-    let mine = try store.versionVector()
-    let unpushed = mine.sequences.reduce(0) { sum, entry in
+  /// Before the remote has answered, of this replica's own: what it holds of others is not known.
+  func countUnpushed() throws -> Int {
+    guard session.hasGreeted else {
+      let (own, accepted) = (try store.ownHead().sequence, try store.accepted(by: remote.id))
+      return Int(max(own, accepted) - accepted)
+    }
+    return try store.versionVector().sequences.reduce(0) { sum, entry in
       sum + Int(max(entry.value, session.heads[entry.key]) - session.heads[entry.key])
     }
+  }
+
+  func report(_ phase: SyncStatus.Moment.Phase) throws {
+    let unpushed = try countUnpushed()
     let counts = try store.counts()
     status.update {
       $0.phase = phase

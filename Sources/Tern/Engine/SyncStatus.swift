@@ -26,7 +26,8 @@ public final class SyncStatus: Observable, Sendable {
     }
 
     public var phase = Phase.stopped
-    /// Operations that the remote is not known to have.
+    /// Operations that the remote is not known to have; until it has answered, of this replica's
+    /// own. 0 before the first sync, and not counted anew while the engine is stopped.
     public var unpushed = 0
     /// Operations that the remote acknowledged.
     public var pushed = 0

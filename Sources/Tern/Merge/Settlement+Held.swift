@@ -164,20 +164,14 @@ private struct ParentSearch {
 
   /// `nil` where a column would make another value of what it is given.
   init?(_ foreignKey: TableShape.ForeignKey, values: [Value]) {
-    var terms: [String] = []
-    for (index, value) in values.enumerated() {
-      // A cast has the affinity of a column, and leaves a value alone that has its type.
-      let operand =
-        switch (foreignKey.affinities[index], value) {
-        case (.text, .text): "CAST(?\(index + 1) AS TEXT)"
-        case (.integer, .integer): "CAST(?\(index + 1) AS INTEGER)"
-        case (.blob, .text(let bytes)) where !bytes.withUnsafeBytes(\.isNumber): "?\(index + 1)"
-        case (.blob, .blob): "?\(index + 1)"
-        default: String?.none
-        }
-      guard let operand else { return nil }
-      terms.append("\(foreignKey.parentColumns[index].quoted) = \(operand)")
+    for (affinity, value) in zip(foreignKey.affinities, values) {
+      switch (affinity, value) {
+      case (.text, .text), (.integer, .integer), (.blob, _): continue
+      default: return nil
+      }
     }
+    // A parameter has no type of its own: the parent's alone converts.
+    let terms = foreignKey.parentColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
     sql =
       "SELECT 1 FROM main.\(foreignKey.parent.quoted) WHERE \(terms.joined(separator: " AND "))"
     self.values = values

@@ -178,7 +178,7 @@ extension Settlement {
     return hasHeld
   }
 
-  /// The tables that others refer to by other columns than the key.
+  /// The tables that others refer to by other columns than the key, or by columns of another type.
   func findLooseParents() -> Set<Int64> {
     var ids: Set<Int64> = []
     for sql in transaction.sql {
@@ -191,8 +191,8 @@ extension Settlement {
     return ids
   }
 
-  /// The same for the rows that refer to a changed table by other columns than its key, of which no
-  /// list is kept: all of them are looked at.
+  /// The same for the rows that refer to a changed table by what no search by its key finds: all of
+  /// them are looked at.
   private func holdLooseChildren() throws -> Bool {
     if looselyReferredTo.isEmpty { return false }
     let changed = looselyReferredTo
@@ -262,20 +262,23 @@ extension TableSQL {
   /// The condition that row `c` refers to a parent which is not in its table.
   func lacksParent(_ foreignKey: TableShape.ForeignKey) -> String {
     let present = foreignKey.columns.map { "c.\($0.quoted) IS NOT NULL" }
+    // The sign lets the parent's type alone convert, as it does for SQLite's own foreign keys.
     let match = zip(foreignKey.parentColumns, foreignKey.columns)
-      .map { "p.\($0.quoted) = c.\($1.quoted)" }
+      .map { "p.\($0.quoted) = +c.\($1.quoted)" }
     return "\(present.joined(separator: " AND ")) AND NOT EXISTS (SELECT 1 FROM "
       + "main.\(foreignKey.parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))"
   }
 
   /// Yields the keys of the rows that refer to the parent with the bound key; `nil` where they do
-  /// not refer to its primary key.
+  /// not refer to its primary key, or hold other values than that, which SQLite converts.
   fileprivate func children(_ foreignKey: TableShape.ForeignKey, of parent: TableShape) -> String? {
     var matches: [String] = []
-    for (column, parentColumn) in zip(foreignKey.columns, foreignKey.parentColumns) {
+    for (place, parentColumn) in foreignKey.parentColumns.enumerated() {
       let index = parent.keyColumns.firstIndex { $0.folded == parentColumn.folded }
-      guard let index else { return nil }
-      matches.append("\(column.quoted) = ?\(index + 1)")
+      guard let index, foreignKey.affinities[place] == parent.keyAffinities[index] else {
+        return nil
+      }
+      matches.append("\(foreignKey.columns[place].quoted) = ?\(index + 1)")
     }
     return "SELECT \(shape.keyColumns.map(\.quoted).joined(separator: ", ")) "
       + "FROM \(shape.qualifiedName) WHERE \(matches.joined(separator: " AND "))"

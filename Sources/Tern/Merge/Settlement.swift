@@ -80,11 +80,8 @@ final class Settlement {
   /// Shows the waiting rows that collide with none created before them, in the place of those
   /// created after them.
   private func walk() throws {
-    var queue = waiting.values.sorted { $0.creation < $1.creation }
-    var index = 0
-    while index < queue.count {
-      let row = queue[index]
-      index += 1
+    var queue = WalkQueue(waiting.values)
+    while let row = queue.next() {
       let writer = try writer(row.sql)
       let rivals = try writer.rivals(of: row.key, content: row.content)
       let creations = try rivals.map(writer.creation)
@@ -94,9 +91,7 @@ final class Settlement {
         let content = try writer.read(key) ?? [:]
         try writer.hold(key, .unique, adding: [:])
         // Its turn comes: what it collides with now may be refused by something else.
-        let place = queue[index...].firstIndex { creation < $0.creation } ?? queue.endIndex
-        queue.insert(
-          WaitingRow(sql: row.sql, key: key, content: content, creation: creation), at: place)
+        queue.add(WaitingRow(sql: row.sql, key: key, content: content, creation: creation))
       }
       if let refused = try writer.show(row.key, content: row.content) {
         try writer.hold(row.key, refused.reason, adding: refused.content)

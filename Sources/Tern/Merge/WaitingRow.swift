@@ -33,6 +33,44 @@ struct Creation: Comparable {
   }
 }
 
+/// The rows of a walk, in the order of their creation: those with which it begins, and those whose
+/// turn comes again meanwhile, however many.
+struct WalkQueue {
+  private var rows: ArraySlice<WaitingRow>
+  /// A binary heap, with the earliest first.
+  private var added: [WaitingRow] = []
+
+  init(_ rows: some Sequence<WaitingRow>) {
+    self.rows = rows.sorted { $0.creation < $1.creation }[...]
+  }
+
+  mutating func add(_ row: WaitingRow) {
+    added.append(row)
+    var child = added.count - 1
+    while child > 0, added[child].creation < added[(child - 1) / 2].creation {
+      added.swapAt(child, (child - 1) / 2)
+      child = (child - 1) / 2
+    }
+  }
+
+  mutating func next() -> WaitingRow? {
+    guard let first = added.first, rows.first.map({ first.creation < $0.creation }) ?? true else {
+      return rows.popFirst()
+    }
+    added[0] = added[added.count - 1]
+    added.removeLast()
+    var parent = 0
+    while true {
+      let children = (2 * parent + 1..<2 * parent + 3).clamped(to: added.indices)
+      guard let child = children.min(by: { added[$0].creation < added[$1].creation }),
+        added[child].creation < added[parent].creation
+      else { return first }
+      added.swapAt(parent, child)
+      parent = child
+    }
+  }
+}
+
 extension TableWriter {
   func state(of key: [UInt8]) throws -> RowState? {
     let read = try transaction.statement(sql.readState)

@@ -59,6 +59,38 @@ extension Installation {
     }
   }
 
+  /// Refuses a reference of another type than what it refers to. As a row is deleted, SQLite looks
+  /// for its children by an index with what their column would hold, in place of the row's own
+  /// value: the triggers are told that a row 2 went, where that was '02'.
+  func checkReferenceTypes(_ db: Database) throws {
+    let parents = Set(schema.tables.map(\.name.folded))
+    for child in try DeclaredForeignKey.tables(db) {
+      for key in try DeclaredForeignKey.all(of: child, db) where parents.contains(key.parent.folded)
+      {
+        guard let parentColumns = try key.parentColumns(db) else { continue }
+        let (types, parentTypes) = (try types(of: child, db), try types(of: key.parent, db))
+        for (column, parentColumn) in zip(key.columns, parentColumns) {
+          let (type, parentType) = (types[column.folded]!, parentTypes[parentColumn.folded]!)
+          if Affinity(type).keepsValues(of: Affinity(parentType)) { continue }
+          throw SchemaError(
+            .unsupportedReference, table: child, column: column,
+            "it refers to \(key.parent).\(parentColumn), which is declared “\(parentType)”, and is "
+              + "declared “\(type)”: SQLite converts the key of a row that is deleted before Tern is "
+              + "told of it; declare it “\(parentType)” too, or without a type")
+        }
+      }
+    }
+  }
+
+  /// By folded name.
+  private func types(of table: String, _ db: Database) throws -> [String: String] {
+    let columns = try Row.fetchAll(
+      db, sql: "SELECT name, type FROM pragma_table_xinfo(?, 'main')", arguments: [table])
+    return Dictionary(
+      columns.map { (($0["name"] as String).folded, $0["type"] as String) },
+      uniquingKeysWith: { $1 })
+  }
+
   func checkFormat(_ db: Database) throws {
     let format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)")
     guard let format else { return }

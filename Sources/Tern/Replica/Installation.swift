@@ -130,6 +130,7 @@ struct Installation {
       try catalogue.register(
         TableInspection(db: db, declared: declared).shape())
     }
+    try checkReferenceTypes(db)
     let ids = changes.map { "\($0.shape.id)" }.joined(separator: ", ")
     try db.execute(
       sql: "UPDATE \(tables.table) SET is_synced = 0 WHERE is_synced AND id NOT IN (\(ids))")

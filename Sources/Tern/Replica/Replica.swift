@@ -32,6 +32,8 @@ public final class Replica: Sendable {
   /// look at every row.
   ///
   /// - Parameters:
+  ///   - migrator: the app's, which is not to be run otherwise on a database that syncs: what it
+  ///     writes while the triggers are there is captured, on every device.
   ///   - name: tells replicas with disjoint tables in one database apart: letters and digits.
   ///   - durability: what a commit that returned survives; set on the writer, which a queue of jobs
   ///     and the app's own commits share, and checked.

@@ -11,6 +11,16 @@ struct DeclaredForeignKey {
   /// What is declared for children of a parent that is deleted, in SQLite's words.
   let onDelete: String
 
+  /// The tables that have foreign keys.
+  static func tables(_ db: Database) throws -> [String] {
+    try String.fetchAll(
+      db,
+      sql: """
+        SELECT t.name FROM main.sqlite_master AS t WHERE t.type = 'table'
+        AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(t.name, 'main')) ORDER BY t.name
+        """)
+  }
+
   /// By their number.
   static func all(of table: String, _ db: Database) throws -> [DeclaredForeignKey] {
     let rows = try Row.fetchAll(

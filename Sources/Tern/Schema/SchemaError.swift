@@ -8,6 +8,7 @@ public struct SchemaError: Error, Hashable, Sendable {
       case missingTable, notATable, duplicateTable, noPrimaryKey, integerRowIDKey, nullableKey
       case unsupportedKey, uniqueBesideKey, unknownColumn, unsupportedRule, localWithoutDefault
       case changedKey, changedRule, otherReplica, newerFormat, ambiguousColumn, renamedTable
+      case unsupportedReference
     }
     package let reason: Reason
 
@@ -28,6 +29,9 @@ public struct SchemaError: Error, Hashable, Sendable {
     /// A UNIQUE index that devices cannot decide alike: over a part of the rows, an expression, or
     /// a column that is generated, local or not merged by the last writer.
     public static let uniqueBesideKey = Code(reason: .uniqueBesideKey)
+    /// A column refers to one of a synced table that is declared with another type, which SQLite
+    /// converts as a row is deleted.
+    public static let unsupportedReference = Code(reason: .unsupportedReference)
     /// The schema names a column that the table does not have, or a key or generated column.
     public static let unknownColumn = Code(reason: .unknownColumn)
     /// Two columns' names differ in how an accent is written, and in nothing else.

@@ -242,6 +242,11 @@ struct TableInspection {
 package enum Affinity: Hashable, Sendable {
   case integer, text, blob, real, numeric
 
+  /// Whether a column of it holds every value that one of another holds, as it is.
+  func keepsValues(of other: Affinity) -> Bool {
+    self == .blob || self == other || self == .numeric && other == .integer
+  }
+
   init(_ type: String) {
     let type = type.folded
     if type.contains("int") {

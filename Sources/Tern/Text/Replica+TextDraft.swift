@@ -41,16 +41,16 @@ extension Replica {
   ///   let edited = draft
   ///   draft = try await database.write { db in
   ///     var draft = edited
-  ///     try replica.save(&draft, in: db)
+  ///     if try !replica.save(&draft, in: db) { print("the note was deleted meanwhile") }
   ///     return draft
   ///   }
   ///   print(draft.text)
   /// }
   /// ```
   ///
-  /// - Returns: whether the row is there; a draft of one that went is left as it is.
+  /// - Returns: whether the row is there; a draft of one that went is left as it is, and nothing is
+  ///   stored of it.
   /// - Throws: ``RowLookupError``, and `DatabaseError`, also where the table refuses the text.
-  @discardableResult
   public func save(_ draft: inout TextDraft, in db: Database) throws -> Bool {
     let place = try place(draft.column, draft.table, draft.key)
     guard let current = try place.text(draft.key, db) else { return false }

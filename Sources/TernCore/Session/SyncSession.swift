@@ -121,7 +121,8 @@ package struct SyncSession: Sendable {
 
   package var firstAction: Action { .greet }
 
-  /// What the remote is known to hold.
+  package private(set) var hasGreeted = false
+  /// What the remote is known to hold; nothing before it has greeted.
   package var heads: VersionVector { greeted.heads }
   package var epoch: String { greeted.epoch }
   /// The newest position that the remote has told of.
@@ -139,7 +140,7 @@ package struct SyncSession: Sendable {
     switch (phase, event) {
     case (_, .failed(let error, let jitter)): return fail(error, jitter)
     case (.greeting, .greeted(let greeting, let knownEpoch, let comparison)):
-      greeted = Greeted(greeting, comparison)
+      (greeted, hasGreeted) = (Greeted(greeting, comparison), true)
       if let knownEpoch, knownEpoch != greeting.epoch {
         phase = .resetting
         return .resetCursor(epoch: greeting.epoch)

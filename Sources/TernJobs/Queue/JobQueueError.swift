@@ -10,6 +10,7 @@ public struct JobQueueError: Error, Sendable {
       case fileTooLarge, tooManyFiles, duplicateFile, fileInUse, noSuchFile, diskFull, fileFailed
       case folderInUse
       case tooManyCheckpoints, checkpointTooLarge, duplicateStep, unreadable, notRunning
+      case transactionEnded
     }
     package let reason: Reason
 
@@ -55,6 +56,9 @@ public struct JobQueueError: Error, Sendable {
     public static let duplicateStep = Code(reason: .duplicateStep)
     /// What an earlier attempt stored is not of the type that is asked for. The job is parked.
     public static let unreadable = Code(reason: .unreadable)
+    /// A statement in a step's `commit` rolled the whole transaction back, by a conflict clause or
+    /// a trigger that says ROLLBACK, and its error was not thrown on.
+    public static let transactionEnded = Code(reason: .transactionEnded)
     /// The job was removed or cancelled, or another attempt has it.
     public static let notRunning = Code(reason: .notRunning)
   }
@@ -79,6 +83,15 @@ public struct JobQueueError: Error, Sendable {
     self.code = code
     self.message = message
     self.underlyingError = underlyingError
+  }
+}
+
+extension JobQueueError {
+  static var transactionEnded: JobQueueError {
+    JobQueueError(
+      .transactionEnded,
+      "a statement of the step's commit ended its transaction (ROLLBACK in a conflict clause or a "
+        + "trigger): throw its error on, or let it say ABORT")
   }
 }
 
@@ -120,7 +133,7 @@ extension JobQueueError: CustomStringConvertible {
 extension JobQueueError: AdvisingError {
   public var advice: FailureAdvice {
     switch code.reason {
-    case .diskFull, .fileFailed: .failed
+    case .diskFull, .fileFailed, .transactionEnded: .failed
     // Room comes as others end, be it after hours: in its own queue a job waits for that.
     case .tooManyJobs: full == nil ? .permanent : .unreachable
     default: .permanent

@@ -23,9 +23,7 @@ extension JobRows {
       guard case (var life, let start, let service)? = try life(job) else { continue }
       let attempt = JobEvent.Attempt(number: life.failures + 1, start: start)
       if left[job] == start {
-        _ = life.handle(.shutDown)
-        try store(life, of: job, since: now)
-        try observe(.stopped(ran: nil), of: job, service, attempt: attempt)
+        try stop(job, life, service, attempt, at: now)
         continue
       }
       _ = life.handle(.processDied(limit: limits.deaths))
@@ -52,6 +50,29 @@ extension JobRows {
     try mendTimes(at: now)
     try dropUnusedGates(at: now)
     return try worker()
+  }
+
+  /// Lets jobs wait again that a worker began and runs no more, though its process lives.
+  ///
+  /// - Parameter left: their starts.
+  func stop(_ left: [JobID: Int], at now: WallTime) throws {
+    for job in try ids(state: .running) {
+      guard case (let life, let start, let service)? = try life(job), left[job] == start else {
+        continue
+      }
+      let attempt = JobEvent.Attempt(number: life.failures + 1, start: start)
+      try stop(job, life, service, attempt, at: now)
+    }
+  }
+
+  private func stop(
+    _ job: JobID, _ life: JobLife, _ service: String?, _ attempt: JobEvent.Attempt,
+    at now: WallTime
+  ) throws {
+    var life = life
+    _ = life.handle(.shutDown)
+    try store(life, of: job, since: now)
+    try observe(.stopped(ran: nil), of: job, service, attempt: attempt)
   }
 
   /// A gate that has reopened is kept for the probe of those who wait. Services can be as

@@ -145,6 +145,19 @@ extension JobWorker {
     }
   }
 
+  /// Says of what is left behind that its process lives, for whoever works next: a database that
+  /// has no room for one job's commit may have it for this.
+  func storeLeft() {
+    let left = queue.leftBehind.withLock { $0 }
+    if left.isEmpty { return }
+    do {
+      try transactionWaiting { try $0.stop(left, at: queue.environment.now) }
+      queue.leftBehind.withLock { $0 = [:] }
+    } catch {
+      // The next run of this process says it.
+    }
+  }
+
   /// Stores one end in a transaction of its own, also when the worker was told to end: then as long
   /// as ``transactionWaiting(_:)`` waits, once for all of them.
   ///

@@ -3,15 +3,22 @@ import TernCore
 import TernDatabase
 
 extension DatabaseError {
+  /// Whether there is no room, or nothing can be read or written: whoever's statement met it, it is
+  /// not to blame.
+  var isOfDisk: Bool {
+    switch resultCode {
+    case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOMEM: true
+    default: false
+    }
+  }
+
   /// Whether the database itself said it, and no statement of the app's: it passes, or nothing more
   /// can be written here. Of the rest, an observer or a trigger of the app's is as
   /// likely the author.
   fileprivate var isOfDatabase: Bool {
     switch resultCode {
-    case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_READONLY,
-      .SQLITE_CANTOPEN, .SQLITE_NOMEM:
-      true
-    default: passes
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_READONLY, .SQLITE_CANTOPEN: true
+    default: isOfDisk || passes
     }
   }
 }
@@ -40,14 +47,29 @@ extension JobWorker {
   /// ``write(isDurable:_:)`` that tells what the app refuses from what the database does.
   ///
   /// - Throws: ``OfApp`` when an observer of the app's, or a constraint that is looked at as late,
-  ///   refused the commit, or a constraint or a trigger a statement before it.
+  ///   refused the commit, or a constraint or a trigger a statement before it; or when the app's
+  ///   code went on behind a statement that had ended the transaction.
   ///
   /// - Parameter isDurable: `false` for what may be lost with the power, though never with the
   ///   process: it does not wait for the disk where it need not.
   func transaction<T>(
     isDurable: Bool = true, _ body: (JobRows) throws -> T
   ) async throws -> T {
-    try await persistently { try writeOnce(isDurable, body) }
+    var hasEnded = false
+    return try await persistently {
+      do {
+        return try writeOnce(isDurable, body)
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_ABORT {
+        // That the app has suspended the database is said again here.
+        try queue.database.writeWithoutTransaction { db in
+          try db.inTransaction(.immediate) { .rollback }
+        }
+        // The first time it may have been suspended for a moment.
+        if hasEnded { throw OfApp(error: JobQueueError.transactionEnded) }
+        hasEnded = true
+        throw error
+      }
+    }
   }
 
   func read<T>(_ body: (JobRows) throws -> T) async throws -> T {

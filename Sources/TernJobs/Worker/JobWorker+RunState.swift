@@ -11,7 +11,7 @@ extension JobWorker {
     /// Why the app refuses to have the end of a job stored, also as a failure: of jobs that count
     /// as running until it does.
     var refused: [JobID: any Error] = [:]
-    /// What the database refused; nothing further is written then.
+    /// What the database refused; nothing further is written then, but that nobody runs what ran.
     var failure: (any Error)?
     /// Whether the database was waited for in vain after the worker was told to end.
     var hasWaitedToTheEnd = false

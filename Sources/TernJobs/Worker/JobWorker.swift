@@ -133,6 +133,7 @@ public actor JobWorker {
       group.cancelAll()
     }
     ofRun.news = nil
+    if ofRun.failure is DatabaseError { storeLeft() }
     if let failure = ofRun.failure, !(failure is CancellationError && Task.isCancelled) {
       throw failure
     }

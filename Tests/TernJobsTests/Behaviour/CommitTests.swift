@@ -172,11 +172,12 @@ import Testing
     try Rig.run { rig in
       let queue = try rig.open()
       try rig.write { db in
-        // Refuses to wake who reached nobody, after the end and the claim were committed.
+        // Refuses to wake who reached nobody, after the end and the claim were committed, and then
+        // to take the claim back.
         try db.execute(
           sql: """
             CREATE TRIGGER refused AFTER UPDATE OF unreached ON grdb_tern_job
-            WHEN old.state = 0 AND new.state = 0 AND old.unreached > 0
+            WHEN old.state = 0 AND new.state = 0 AND old.unreached > 0 OR old.id = 2 AND old.state = 1
             BEGIN SELECT raise(ABORT, 'not now'); END
             """)
         try queue.enqueue(Scan(shelf: "1"), in: db)

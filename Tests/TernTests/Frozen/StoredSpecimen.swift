@@ -167,7 +167,7 @@ enum StoredSpecimen {
       var draft = try #require(
         try device.replica.draft("book", key: ["2"], column: "body", in: db))
       draft.insert("Emma Woodhouse", at: 0)
-      try device.replica.save(&draft, in: db)
+      _ = try device.replica.save(&draft, in: db)
     }
   }
 

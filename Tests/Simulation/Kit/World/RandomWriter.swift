@@ -173,7 +173,7 @@ struct RandomWriter {
       let start = Int.random(in: 0...text.count, using: &generator)
       text.remove(start..<min(text.count, start + 5))
     }
-    try replica.save(&text, in: db)
+    _ = try replica.save(&text, in: db)
   }
 
   // MARK: - Order
