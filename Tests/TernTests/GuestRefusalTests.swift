@@ -38,6 +38,12 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, s INTEGER REFERENCES sound)",
       code: .unsupportedReference, column: "s", says: "refers to sound.id"),
     Refusal(
+      creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, s ANY REFERENCES sound)",
+      code: .unsupportedReference, column: "s", says: "“ANY”"),
+    Refusal(
+      creation: "CREATE TABLE t (id ANY NOT NULL PRIMARY KEY, a)", code: .unsupportedKey,
+      column: "id", says: "“ANY”"),
+    Refusal(
       creation: "CREATE TABLE t (id INT PRIMARY KEY, up TEXT REFERENCES t) WITHOUT ROWID",
       code: .unsupportedReference, column: "up", says: "“INT”"),
     Refusal(
@@ -146,6 +152,21 @@ private func open(_ database: DatabaseQueue, _ tables: SyncTable...) throws -> D
       #expect(try db.tableExists("sound"))
       #expect(try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") == true)
     }
+  }
+
+  @Test(arguments: [
+    "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, s REFERENCES sound)",
+    "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, s VARCHAR(36) REFERENCES sound)",
+    "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, s ANY REFERENCES sound) STRICT",
+    "CREATE TABLE t (id INT PRIMARY KEY, s BIGINT REFERENCES t, u NUMERIC REFERENCES t) WITHOUT ROWID",
+    "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, n DECIMAL UNIQUE, s INT REFERENCES t (n))",
+    "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY); CREATE TABLE u (id INTEGER PRIMARY KEY); "
+      + "CREATE TABLE c (t TEXT REFERENCES t, u TEXT REFERENCES u)",
+  ])
+  func `references that keep what they refer to are taken`(_ creation: String) throws {
+    let migrator = DatabaseMigrator.steps([sound, creation])
+    let schema = SyncSchema(version: 1, tables: [SyncTable("sound"), SyncTable("t")])
+    _ = try Device(DatabaseQueue(), schema, id: 1, migrator: migrator)
   }
 
   @Test func `a table named twice is refused`() throws {

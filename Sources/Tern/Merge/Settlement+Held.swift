@@ -164,6 +164,7 @@ private struct ParentSearch {
 
   /// `nil` where a column would make another value of what it is given.
   init?(_ foreignKey: TableShape.ForeignKey, values: [Value]) {
+    if foreignKey.travels.contains(false) { return nil }
     for (affinity, value) in zip(foreignKey.affinities, values) {
       switch (affinity, value) {
       case (.text, .text), (.integer, .integer), (.blob, _): continue

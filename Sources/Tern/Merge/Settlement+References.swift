@@ -226,6 +226,7 @@ extension TableShape.ForeignKey {
     guard Set(parentColumns.map(\.folded)) == Set(parent.keyColumns.map(\.folded)) else {
       return false
     }
+    if travels.contains(false) { return false }
     return zip(parentColumns, affinities).allSatisfy { name, affinity in
       let index = parent.keyColumns.firstIndex { $0.folded == name.folded }!
       return affinity == parent.keyAffinities[index]

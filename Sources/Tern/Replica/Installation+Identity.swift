@@ -70,25 +70,25 @@ extension Installation {
         guard let parentColumns = try key.parentColumns(db) else { continue }
         let (types, parentTypes) = (try types(of: child, db), try types(of: key.parent, db))
         for (column, parentColumn) in zip(key.columns, parentColumns) {
-          let (type, parentType) = (types[column.folded]!, parentTypes[parentColumn.folded]!)
-          if Affinity(type).keepsValues(of: Affinity(parentType)) { continue }
+          let (own, other) = (types[column.folded]!, parentTypes[parentColumn.folded]!)
+          if own.affinity.keepsValues(of: other.affinity) { continue }
           throw SchemaError(
             .unsupportedReference, table: child, column: column,
-            "it refers to \(key.parent).\(parentColumn), which is declared “\(parentType)”, and is "
-              + "declared “\(type)”: SQLite converts the key of a row that is deleted before Tern is "
-              + "told of it; declare it “\(parentType)” too, or without a type")
+            "it refers to \(key.parent).\(parentColumn), which is declared “\(other.type)”, and is "
+              + "declared “\(own.type)”: SQLite converts the key of a row that is deleted before "
+              + "Tern is told of it; declare it “\(other.type)” too, or without a type")
         }
       }
     }
   }
 
   /// By folded name.
-  private func types(of table: String, _ db: Database) throws -> [String: String] {
-    let columns = try Row.fetchAll(
-      db, sql: "SELECT name, type FROM pragma_table_xinfo(?, 'main')", arguments: [table])
+  private func types(of table: String, _ db: Database) throws
+    -> [String: (type: String, affinity: Affinity)]
+  {
+    let columns = try TableInspection(db: db, declared: SyncTable(table)).columns()
     return Dictionary(
-      columns.map { (($0["name"] as String).folded, $0["type"] as String) },
-      uniquingKeysWith: { $1 })
+      columns.map { ($0.name.folded, ($0.type, $0.affinity)) }, uniquingKeysWith: { $1 })
   }
 
   func checkFormat(_ db: Database) throws {

@@ -12,6 +12,7 @@ struct TableInspection {
   struct RawColumn {
     let name: String
     let type: String
+    let affinity: Affinity
     let isNotNull: Bool
     let defaultValue: String?
     let keyIndex: Int
@@ -41,19 +42,17 @@ struct TableInspection {
     let synced = try rest.filter { !local.contains($0.name.folded) }.map { column in
       let rule = rules[column.name.folded] ?? .lastWriter
       try check(rule: rule, of: column)
-      let affinity = Affinity(column.type)
       return TableShape.Column(
         name: column.name, id: -1, rule: rule,
-        holdsLookalikes: affinity == .blob,
+        holdsLookalikes: column.affinity == .blob,
         formerNames: declared.formerNames(of: column.name))
     }
     var shape = TableShape(
       id: -1, name: declared.name, formerNames: declared.renamedFrom, deletes: declared.deletes,
       keyColumns: key.map(\.name),
-      keyAffinities: key.map { Affinity($0.type) }, columns: synced,
+      keyAffinities: key.map(\.affinity), columns: synced,
       localColumns: rest.map(\.name).filter { local.contains($0.folded) }, rules: [],
-      foreignKeys: try foreignKeys(
-        raw.filter { !$0.isGenerated && !local.contains($0.name.folded) }))
+      foreignKeys: try foreignKeys(raw) { !$0.isGenerated && !local.contains($0.name.folded) })
     shape.uniques = try uniques(raw, in: shape)
     let names = Set(raw.map(\.name.folded))
     shape.rowIDName =
@@ -78,12 +77,17 @@ struct TableInspection {
     return row["wr"]
   }
 
-  private func columns() throws -> [RawColumn] {
+  func columns() throws -> [RawColumn] {
     try Row.fetchAll(
-      db, sql: "SELECT * FROM pragma_table_xinfo(?, 'main')", arguments: [declared.name]
+      db,
+      sql: """
+        SELECT x.*, l.strict FROM pragma_table_list(?1) AS l, pragma_table_xinfo(?1, 'main') AS x
+        WHERE l.schema = 'main' ORDER BY x.cid
+        """, arguments: [declared.name]
     ).map { row in
       RawColumn(
-        name: row["name"], type: row["type"], isNotNull: row["notnull"],
+        name: row["name"], type: row["type"],
+        affinity: Affinity(row["type"], isStrict: row["strict"]), isNotNull: row["notnull"],
         defaultValue: row["dflt_value"], keyIndex: row["pk"],
         isGenerated: (row["hidden"] as Int) != 0)
     }
@@ -110,7 +114,7 @@ struct TableInspection {
           "SQLite lets such a key hold NULL, and then it names no row; "
             + "declare it NOT NULL")
       }
-      let affinity = Affinity(column.type)
+      let affinity = column.affinity
       guard affinity == .text || affinity == .blob || affinity == .integer else {
         throw refuse(
           .unsupportedKey, column.name,
@@ -184,7 +188,7 @@ struct TableInspection {
 
   private func check(rule: MergeRule, of column: RawColumn) throws {
     if rule == .set {
-      guard Affinity(column.type) == .text, column.isNotNull,
+      guard column.affinity == .text, column.isNotNull,
         column.defaultValue == nil || column.defaultValue == "'[]'"
       else {
         throw refuse(
@@ -194,14 +198,14 @@ struct TableInspection {
     }
     if rule == .order {
       let collation = db.collation(of: column.name, in: declared.name)
-      guard Affinity(column.type) == .text, collation?.folded == "binary" else {
+      guard column.affinity == .text, collation?.folded == "binary" else {
         throw refuse(
           .unsupportedRule, column.name,
           "an order sorts texts by their bytes; declare it TEXT, COLLATE BINARY")
       }
     }
     if rule == .text {
-      guard Affinity(column.type) == .text, column.isNotNull,
+      guard column.affinity == .text, column.isNotNull,
         column.defaultValue == nil || column.defaultValue == "''"
       else {
         throw refuse(
@@ -211,7 +215,7 @@ struct TableInspection {
     }
     guard rule == .counter else { return }
     // With another default every device would count the default as its own addition.
-    guard Affinity(column.type) == .integer, column.isNotNull,
+    guard column.affinity == .integer, column.isNotNull,
       column.defaultValue == nil || column.defaultValue == "0"
     else {
       throw refuse(
@@ -224,14 +228,16 @@ struct TableInspection {
   /// Without those whose parent or its columns are not there: SQLite takes such a declaration,
   /// refuses every write to the child while foreign keys are on, and otherwise leaves it be, as
   /// a merge does.
-  private func foreignKeys(_ travelling: [RawColumn]) throws -> [TableShape.ForeignKey] {
+  private func foreignKeys(_ raw: [RawColumn], travels: (RawColumn) -> Bool) throws
+    -> [TableShape.ForeignKey]
+  {
     try DeclaredForeignKey.all(of: declared.name, db).compactMap { key in
       guard let parentColumns = try key.parentColumns(db) else { return nil }
+      let columns = key.columns.map { name in raw.first { $0.name.folded == name.folded }! }
       return TableShape.ForeignKey(
         columns: key.columns, parent: key.parent, parentColumns: parentColumns,
-        affinities: key.columns.map { name in
-          travelling.first { $0.name.folded == name.folded }.map { Affinity($0.type) }
-        }, onDelete: key.onDelete)
+        affinities: columns.map(\.affinity), travels: columns.map(travels),
+        onDelete: key.onDelete)
     }
   }
 }
@@ -244,16 +250,18 @@ package enum Affinity: Hashable, Sendable {
 
   /// Whether a column of it holds every value that one of another holds, as it is.
   func keepsValues(of other: Affinity) -> Bool {
-    self == .blob || self == other || self == .numeric && other == .integer
+    let areNumbers = [.integer, .numeric].contains(self) && [.integer, .numeric].contains(other)
+    return self == .blob || self == other || areNumbers
   }
 
-  init(_ type: String) {
+  /// - Parameter isStrict: whether it is a STRICT table's, where ANY is no type.
+  init(_ type: String, isStrict: Bool = false) {
     let type = type.folded
     if type.contains("int") {
       self = .integer
     } else if ["char", "clob", "text"].contains(where: type.contains) {
       self = .text
-    } else if type.isEmpty || type.contains("blob") || type == "any" {
+    } else if type.isEmpty || type.contains("blob") || isStrict && type == "any" {
       self = .blob
     } else if ["real", "floa", "doub"].contains(where: type.contains) {
       self = .real

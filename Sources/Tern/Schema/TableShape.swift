@@ -38,8 +38,10 @@ package struct TableShape: Hashable, Sendable {
     package var columns: [String]
     package var parent: String
     package var parentColumns: [String]
-    /// Of the columns; `nil` for one that does not travel.
-    package var affinities: [Affinity?]
+    /// Of the columns.
+    package var affinities: [Affinity]
+    /// Which of the columns travel.
+    package var travels: [Bool]
     /// What is declared for children of a parent that is deleted, in SQLite's words.
     package var onDelete = "NO ACTION"
   }

@@ -59,7 +59,7 @@ public struct JobEvent: Hashable, Sendable {
     case failed(Failure, ran: Duration)
     /// The worker's run ended while it ran, at no cost.
     ///
-    /// - Parameter ran: `nil` where its end could not be stored then, and was by the next run.
+    /// - Parameter ran: `nil` where its end could not be stored as it came, and was later.
     case stopped(ran: Duration?)
     /// A process died that ran it, and it is free again, at no cost. Told by the next worker.
     ///

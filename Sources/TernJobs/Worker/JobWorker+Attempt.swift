@@ -148,13 +148,14 @@ extension JobWorker {
   /// Says of what is left behind that its process lives, for whoever works next: a database that
   /// has no room for one job's commit may have it for this.
   func storeLeft() {
-    let left = queue.leftBehind.withLock { $0 }
-    if left.isEmpty { return }
-    do {
-      try transactionWaiting { try $0.stop(left, at: queue.environment.now) }
-      queue.leftBehind.withLock { $0 = [:] }
-    } catch {
-      // The next run of this process says it.
+    for (job, start) in queue.leftBehind.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
+      do {
+        // One by one: a trigger of the app's may refuse one of them.
+        try transactionWaiting { try $0.stop([job: start], at: queue.environment.now) }
+        queue.leftBehind.withLock { $0[job] = nil }
+      } catch {
+        // The next run of this process says it.
+      }
     }
   }
 

@@ -73,10 +73,13 @@ extension JobWorker {
             try AttemptCommit.$database.withValue(ObjectIdentifier(rows.db)) {
               try body(rows.db)
             }
-          } catch let error as DatabaseError where error.isInterruptionError || error.isOfDisk {
-            // The app suspended the database under its own statement, or the disk is full, which
-            // other journals say at the commit alone: nothing of this transaction is left, and all
-            // of it runs again later.
+          } catch let error as DatabaseError
+            where error.isInterruptionError
+            || error.isOfDisk && rows.db.lastErrorCode.primaryResultCode == error.resultCode
+          {
+            // The app suspended the database under its own statement, or this one's disk is full,
+            // which other journals say at the commit alone: nothing of this transaction is left,
+            // and all of it runs again later.
             throw error
           } catch {
             isOfCode = true

@@ -57,9 +57,18 @@ extension JobWorker {
   ) async throws -> T {
     var hasEnded = false
     return try await persistently {
+      // Another database that the body uses says the same of itself.
+      var isOfThis = true
       do {
-        return try writeOnce(isDurable, body)
-      } catch let error as DatabaseError where error.resultCode == .SQLITE_ABORT {
+        return try writeOnce(isDurable) { rows in
+          do {
+            return try body(rows)
+          } catch {
+            isOfThis = !rows.db.isInsideTransaction
+            throw error
+          }
+        }
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_ABORT && isOfThis {
         // That the app has suspended the database is said again here.
         try queue.database.writeWithoutTransaction { db in
           try db.inTransaction(.immediate) { .rollback }
