@@ -35,13 +35,13 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
   ],
   targets: [
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CNetlink"),
     .target(name: "TernCore", dependencies: ["CZlib"], swiftSettings: strict),
     .target(name: "CTernSQLite"),
@@ -76,10 +76,9 @@ let package = Package(
     .target(
       name: "TernServer",
       dependencies: [
-        "TernCore",
+        "TernCore", .target(name: "CCrypto", condition: .when(platforms: [.linux])),
         .product(name: "GRDB", package: "GRDB.swift", condition: server),
         .product(name: "Hummingbird", package: "hummingbird", condition: server),
-        .product(name: "Crypto", package: "swift-crypto", condition: server),
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -186,7 +185,6 @@ let package = Package(
       dependencies: [
         "ExampleService",
         .product(name: "Hummingbird", package: "hummingbird", condition: server),
-        .product(name: "Crypto", package: "swift-crypto", condition: server),
       ],
       path: "Examples/Recognizer/Kit", swiftSettings: strict),
     .executableTarget(
@@ -223,18 +221,22 @@ let package = Package(
       dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
       path: "Tests/CFaultVFS"),
     .testTarget(
-      name: "FaultTests", dependencies: ["Tern", "TernServer", "TernTesting", "CFaultVFS"],
+      name: "FaultTests",
+      dependencies: ["Rehearsals", "Tern", "TernServer", "TernTesting", "CFaultVFS"],
       path: "Tests/Faults", swiftSettings: testing),
     .executableTarget(
       name: "PowerLossWriter", dependencies: ["TernDatabase", "CPowerLossVFS"],
       path: "Tests/PowerLossWriter", swiftSettings: strict),
     .testTarget(
       name: "TernDatabaseTests",
-      dependencies: ["TernDatabase", "CPowerLossVFS", "PowerLossWriter", "TestProcesses"],
+      dependencies: [
+        "TernDatabase", "CPowerLossVFS", "PowerLossWriter", "Rehearsals", "TestProcesses",
+      ],
       swiftSettings: testing),
+    .target(name: "Rehearsals", path: "Tests/Rehearsals", swiftSettings: strict),
     .target(name: "TestProcesses", path: "Tests/Processes", swiftSettings: strict),
     .target(
-      name: "CrashKit", dependencies: ["Tern", "TernTesting", "TestProcesses"],
+      name: "CrashKit", dependencies: ["Rehearsals", "Tern", "TernTesting", "TestProcesses"],
       path: "Tests/Crash/Kit", swiftSettings: strict),
     .executableTarget(
       name: "CrashDevice", dependencies: ["Tern", "CrashKit", "CPowerLossVFS"],
@@ -245,7 +247,7 @@ let package = Package(
     .testTarget(
       name: "CrashTests",
       dependencies: [
-        "CrashKit", "CrashDevice", "TernTool", "scan", "recognizer", "RecognizerKit",
+        "CrashKit", "CrashDevice", "Rehearsals", "TernTool", "scan", "recognizer", "RecognizerKit",
       ],
       path: "Tests/Crash/Tests", swiftSettings: testing),
     .target(
@@ -258,7 +260,8 @@ let package = Package(
       name: "tern-sim", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tool",
       swiftSettings: strict),
     .testTarget(
-      name: "SimulationTests", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tests",
+      name: "SimulationTests", dependencies: ["Rehearsals", "SimulationKit"],
+      path: "Tests/Simulation/Tests",
       swiftSettings: testing),
     .executableTarget(
       name: "FolderWriter", dependencies: ["Tern", "TernTesting"], path: "Tests/FolderWriter",
@@ -269,7 +272,7 @@ let package = Package(
       swiftSettings: testing),
     .testTarget(
       name: "PackageTests",
-      dependencies: ["Tern", "TernServer", "TernTool", "TestProcesses", "library"],
+      dependencies: ["Rehearsals", "Tern", "TernServer", "TernTool", "TestProcesses", "library"],
       swiftSettings: testing),
   ]
 )

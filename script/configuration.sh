@@ -1,9 +1,24 @@
-# Sourced by script/test and the scripts that use what it builds, in a folder of its own, so that nothing is
-# built twice. Tern is optimised, as in an app, with assertions; the tests themselves are not (Package.swift).
+# Sourced by the scripts that build. There are two forms, and whatever is built in one serves all that use it.
+
+# For working: not optimised, and so built again in seconds. script/test and script/demo.
+debugging=(--scratch-path .build --traits Server,Rehearsal)
+
+# Tern as apps ship it, with assertions; the tests themselves are not optimised (Package.swift). script/test --all,
+# script/sim and script/crash.
 configuration=(
   --scratch-path .build-test --configuration release --traits Server,Rehearsal
   -Xswiftc -enable-testing -Xswiftc -assert-config -Xswiftc Debug
 )
+
+# The packages whose tests are run, by their folders.
+packages=(.)
+
+# What SwiftPM calls the tests of a package.
+tests_of() {
+  case $1 in
+    .) echo ternPackageTests ;;
+  esac
+}
 
 # SwiftPM hands traits to the compiler in the order of a set, which differs from process to process unless it is
 # told otherwise: then whatever is planned anew is compiled anew, all of Tern.

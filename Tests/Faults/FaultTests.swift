@@ -1,4 +1,5 @@
 import Foundation
+import Rehearsals
 import Testing
 
 /// Every write, sync, read and removal of these scenarios fails once, or is the last of its program.
@@ -34,8 +35,10 @@ struct FaultTests {
     let tally = try scenario.sweep(Fault.allCases)
     print("faults, \(name): \(tally.summary); \(tally.runs) runs, \(clock.now - start)")
     #expect(tally.failures.prefix(20) == [])
-    // Most programs here remove nothing.
-    #expect(tally.tried.filter { $0.value == 0 && $0.key != .removalError }.isEmpty)
+    // Most programs here remove nothing, and some sync less often than a short rehearsal looks.
+    let untried = tally.tried.filter { $0.value == 0 && $0.key != .removalError }
+    #expect(!Rehearsal.isLong || untried.isEmpty)
+    #expect(untried.count < Fault.allCases.count / 2)
   }
 
   /// `TERN_FAULT` names a scenario, or what a failure named: `migration:power-loss:17:0`.

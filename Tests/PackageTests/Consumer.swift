@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 
 /// A package of somebody else's that depends on Tern by its path, and on nothing more.
 ///
@@ -23,6 +24,34 @@ struct Consumer {
       "nice", "swift", "build", "--package-path", folder.path,
     ])
     (log, succeeded) = (build.output, build.code == 0)
+  }
+
+  /// Lets the compiler check the types of every snippet against the modules that these tests were
+  /// built with, which takes seconds, and no package.
+  ///
+  /// - Returns: what the compiler printed, and its exit status.
+  static func readSnippets() async throws -> (output: String, code: CInt) {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "tern-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try writeSnippets(in: folder)
+    // Beside this run's programs: …/debug/Modules, and two folders above them checkouts of packages.
+    let products = URL(filePath: try BuiltExecutable.path("tern")).deletingLastPathComponent()
+      .resolvingSymlinksInPath()
+    let scratch = products.deletingLastPathComponent().deletingLastPathComponent()
+    let maps =
+      [
+        "Sources/CZlib", "Sources/CCurl", "Sources/CNetlink", "Sources/CTernSQLite/include",
+      ].map { Repository.root.appending(path: $0) } + [
+        scratch.appending(path: "checkouts/GRDB.swift/Sources/GRDBSQLite")
+      ]
+    let flags =
+      maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0.path)/module.modulemap"] }
+      + ["-I", products.appending(path: "Modules").path, "-swift-version", "6"]
+    let program = folder.appending(path: "program/main.swift").path
+    let snippets = Repository.swiftFiles(in: folder.appending(path: "Snippets"))
+    let read = try await run(["swiftc", "-typecheck", program] + flags)
+    guard read.code == 0 else { return read }
+    return try await run(["swiftc", "-typecheck", "-parse-as-library"] + snippets + flags)
   }
 
   /// Runs the program of README and returns what it prints.
@@ -66,6 +95,11 @@ private func writeSources(in folder: URL) throws {
       ])
 
     """, to: folder.appending(path: "Package.swift"))
+  try writeSnippets(in: sources)
+}
+
+/// README's program in `program`, all others in `Snippets`.
+private func writeSnippets(in sources: URL) throws {
   let snippets = try Snippet.all()
   try write(snippets[0].text + "\n", to: sources.appending(path: "program/main.swift"))
   for (number, snippet) in snippets.enumerated().dropFirst() {

@@ -20,6 +20,12 @@ enum Repository {
     }.sorted()
   }
 
+  /// Paths of the Swift files in a folder that need not be the package's.
+  static func swiftFiles(in folder: URL) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return names.filter { $0.hasSuffix(".swift") }.sorted().map { folder.appending(path: $0).path }
+  }
+
   /// README and every page of the documentation.
   static func pages() -> [String] {
     ["README.md", "CONTRIBUTING.md"] + files("Docs", withExtension: "md")

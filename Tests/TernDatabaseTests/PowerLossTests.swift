@@ -1,5 +1,6 @@
 #if os(Linux) || os(macOS)
 import Foundation
+import Rehearsals
 import Synchronization
 import TernDatabase
 import Testing
@@ -8,7 +9,7 @@ import Testing
 /// a VFS that keeps what is not synced in memory, so that SIGKILL loses it.
 @Suite("Power loss", .serialized)
 struct PowerLossTests {
-  static let killCount = 200
+  static let killCount = Rehearsal.count(200, short: 40)
   /// Processors of the smallest machine that runs this.
   static let writersAtOnce = 2
 
@@ -23,7 +24,7 @@ struct PowerLossTests {
 
   @Test("the same kills do lose commits under .processCrash, and damage nothing")
   func processCrash() async throws {
-    let tally = await kill(Self.killCount / 4, under: .processCrash)
+    let tally = await kill(Rehearsal.count(50, short: 20), under: .processCrash)
     #expect(!tally.losses.isEmpty, "a VFS that loses nothing proves nothing about .powerLoss")
     #expect(tally.failures == [])
   }

@@ -1,5 +1,4 @@
 #if Server
-import Crypto
 import Foundation
 import GRDB
 import TernCore
@@ -97,7 +96,7 @@ struct OperationDoctor {
 
     let digest = OperationDigest(stored: Array(row[3] as Data))
     let bytes = Array(row[5] as Data)
-    let own = OperationDigest(stored: Array(SHA256.hash(data: bytes)))
+    let own = OperationDigest(stored: sha256(bytes))
     let link = ChainDigest(stored: Array(row[4] as Data))
     // Of two digests that differ the chain says which was changed.
     if hasChain, link != ChainDigest(after: chain, digest), link != ChainDigest(after: chain, own) {

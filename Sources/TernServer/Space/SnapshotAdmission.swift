@@ -1,5 +1,4 @@
 #if Server
-import Crypto
 import TernCore
 
 /// Decides whether a snapshot that is offered can stand for the operations up to its cursor.
@@ -161,12 +160,11 @@ extension SnapshotOffer {
   ///
   /// - Parameter cursor: the offer's, or that of the beginning.
   func id(at cursor: RemoteCursor) -> String {
-    var hash = SHA256()
-    hash.update(data: Array("\(key)\n\(parts)\n\(cursor.rawValue)\n\(isBase)\n".utf8))
+    var text = "\(key)\n\(parts)\n\(cursor.rawValue)\n\(isBase)\n"
     for (replica, head) in heads.sorted(by: { $0.key < $1.key }) {
-      hash.update(data: Array("\(replica) \(head.sequence) \(head.time.rawValue)\n".utf8))
+      text += "\(replica) \(head.sequence) \(head.time.rawValue)\n"
     }
-    return Array(hash.finalize()).prefix(16).hexadecimal
+    return sha256(Array(text.utf8)).prefix(16).hexadecimal
   }
 }
 #endif

@@ -1,5 +1,4 @@
 #if Server
-import Crypto
 import TernCore
 
 /// A snapshot of a space as a store has it: an upload, or a whole one.
@@ -38,7 +37,7 @@ public struct PartDigest: Hashable, Sendable {
   public let bytes: [UInt8]
 
   public init(part: [UInt8]) {
-    bytes = Array(SHA256.hash(data: part))
+    bytes = sha256(part)
   }
 
   package init(stored bytes: [UInt8]) {

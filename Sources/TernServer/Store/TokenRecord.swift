@@ -1,6 +1,4 @@
 #if Server
-import Crypto
-
 /// The SHA-256 of a token: all that a store keeps of it.
 ///
 /// Looking it up tells nothing of a token by its timing: who can't guess the token can't choose
@@ -10,7 +8,7 @@ public struct TokenDigest: Hashable, Sendable {
   public let bytes: [UInt8]
 
   public init(token: String) {
-    bytes = Array(SHA256.hash(data: Array(token.utf8)))
+    bytes = sha256(Array(token.utf8))
   }
 
   package init(stored bytes: [UInt8]) {

@@ -14,9 +14,11 @@ package struct CrashCampaign: Sendable {
   /// Of every fleet, or `nil` where in every second one dying is losing power.
   var conditions: FleetConditions?
 
-  /// Kills at every point.
-  package static func atEveryPoint(seed: UInt64 = 1) -> CrashCampaign {
-    CrashCampaign(plans: CrashPoint.ofSync.map { KillPlan($0) }, seed: seed)
+  /// Kills at each of the points.
+  package static func at(_ points: [CrashPoint] = CrashPoint.ofSync, seed: UInt64 = 1)
+    -> CrashCampaign
+  {
+    CrashCampaign(plans: points.map { KillPlan($0) }, seed: seed)
   }
 
   /// Kills at random moments, several in each fleet.

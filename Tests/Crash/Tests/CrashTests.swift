@@ -1,6 +1,7 @@
 #if Server && Rehearsal && (os(Linux) || os(macOS))
 import CrashKit
 import Foundation
+import Rehearsals
 import Tern
 import Testing
 
@@ -9,20 +10,22 @@ import Testing
 struct CrashTests {
   @Test("processes killed at every named point lose nothing and repeat nothing")
   func points() async {
-    let tally = await run(.atEveryPoint())
+    let points = CrashPoint.ofSync.rehearsed(oneOf: 4)
+    let tally = await run(.at(points, seed: Rehearsal.isLong ? 1 : Rehearsal.seed))
     print(tally.table)
     #expect(tally.violations == [])
-    for point in CrashPoint.ofSync {
+    for point in points {
       #expect(tally.killed[point, default: 0] > 0, "nobody died at \(point.rawValue)")
     }
   }
 
-  @Test("100 processes killed at random moments lose nothing and repeat nothing")
+  @Test("processes killed at random moments lose nothing and repeat nothing")
   func random() async {
-    let tally = await run(.atRandom(100))
+    let kills = Rehearsal.count(100, short: 20)
+    let tally = await run(.atRandom(kills, seed: Rehearsal.isLong ? 1 : Rehearsal.seed))
     print(tally.table)
     #expect(tally.violations == [])
-    #expect(tally.killCount == 100)
+    #expect(tally.killCount == kills)
   }
 
   @Test("devices that promise less than they are tested for are found to lose writes")
@@ -36,7 +39,7 @@ struct CrashTests {
 
   @Test(
     "a bug that loses or repeats writes is found",
-    arguments: [Planted.noteLost, .counterCountedTwice])
+    arguments: [Planted.noteLost, .counterCountedTwice].rehearsed(oneOf: 2))
   func planted(_ bug: Planted) async {
     var conditions = FleetConditions()
     conditions.bug = bug

@@ -20,7 +20,7 @@ if isScan {
   if let count { tally.add(await ScanCampaign.atRandom(count, seed: seed).run()) }
   (violations, table) = (tally.violations, tally.table)
 } else {
-  var tally = CrashCampaign.atEveryPoint(seed: seed).run()
+  var tally = CrashCampaign.at(seed: seed).run()
   tally.add(CrashCampaign.atRandom(count ?? 0, seed: seed).run())
   (violations, table) = (tally.violations, tally.table)
 }

@@ -1,11 +1,13 @@
 import Dispatch
 import Foundation
+import Rehearsals
 import Synchronization
 
 /// A scenario whose program's type is of no interest.
 protocol Sweepable: Sendable {
   var name: String { get }
-  /// Tries every fault at every operation until a run is untouched.
+  /// Tries every fault at every operation until a run is untouched; in a short rehearsal at one of each
+  /// few operations.
   func sweep(_ faults: [Fault]) throws -> SweepTally
   /// Tries one fault at one operation.
   func perform(_ fault: Fault, at number: Int, seed: UInt64) throws -> Bool
@@ -34,6 +36,15 @@ extension Scenario: Sweepable {
   /// No scenario has so many operations; one that does not end is a fault of its own.
   private static var numberLimit: Int { 2000 }
 
+  /// Operations from one that is hit to the next.
+  private static var step: Int { Rehearsal.isLong ? 1 : 13 }
+
+  /// The first operation that is hit, which differs between faults: they meet different steps.
+  private static func first(of fault: Fault) -> Int {
+    let place = UInt64(Fault.allCases.firstIndex(of: fault)!)
+    return 1 + Int((Rehearsal.seed &+ 5 &* place) % UInt64(step))
+  }
+
   func sweep(_ faults: [Fault] = Fault.allCases) throws -> SweepTally {
     let untouched = try atFixedTime { try Untouched(self) }
     let tally = Mutex(SweepTally())
@@ -50,7 +61,7 @@ extension Scenario: Sweepable {
 
   private func sweep(_ fault: Fault, _ untouched: Untouched<Subject>) -> SweepTally {
     var tally = SweepTally(tried: [fault: 0])
-    for number in 1...Self.numberLimit {
+    for number in stride(from: Self.first(of: fault), through: Self.numberLimit, by: Self.step) {
       var wasHit = false
       for seed in 0..<UInt64(fault.seedCount) {
         tally.runs += 1

@@ -1,5 +1,4 @@
 #if Server
-import Crypto
 import ExampleService
 import Foundation
 import HTTPTypes
@@ -64,7 +63,7 @@ struct ScanResponder: HTTPResponder {
     if let refusal = mischief.refusal(now: clock.nowMilliseconds) { throw refusal }
     let photos = try await PhotoForm(limits: board.limits).photos(request)
     let (job, quota) = try await board.create(
-      device: device, photoHashes: photos.map(Self.hash), bytes: photos.reduce(0) { $0 + $1.count },
+      device: device, photoHashes: photos.map { "\(PhotoMemory.Photo($0).hash)" }, bytes: photos.reduce(0) { $0 + $1.count },
       tokenIsExpired: mischief.take(.expiredToken) != nil)
     for photo in photos { bench.add(.init(job: job, photo: photo)) }
     if mischief.take(.dropAccepted) != nil {
@@ -105,10 +104,6 @@ struct ScanResponder: HTTPResponder {
       throw Problem(400, "INVALID_DEVICE_ID", "send X-Device-ID with a UUID of version 4")
     }
     return text
-  }
-
-  private static func hash(_ photo: [UInt8]) -> String {
-    SHA256.hash(data: photo).map { String(format: "%02x", $0) }.joined()
   }
 
   private func reply(

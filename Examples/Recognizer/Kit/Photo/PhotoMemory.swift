@@ -1,5 +1,4 @@
 #if Server
-import Crypto
 import Synchronization
 
 /// Remembers what was found in the latest photos, by their bytes: the same photo gives the same
@@ -9,10 +8,22 @@ public final class PhotoMemory: Sendable {
   private let read: RecognizerApplication.Read
   private let state = Mutex(State())
 
+  /// A photo by 64 bits that are drawn anew for each process: two that are alike by chance are not
+  /// among a hundred.
+  struct Photo: Hashable {
+    let hash: Int
+
+    init(_ bytes: [UInt8]) {
+      var hasher = Hasher()
+      bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+      hash = hasher.finalize()
+    }
+  }
+
   private struct State {
-    var findings: [SHA256Digest: [Finding]] = [:]
+    var findings: [Photo: [Finding]] = [:]
     /// Oldest first.
-    var order: [SHA256Digest] = []
+    var order: [Photo] = []
   }
 
   /// - Parameter limit: of photos, above 0; the one that was read first is forgotten first.
@@ -26,8 +37,8 @@ public final class PhotoMemory: Sendable {
   ///
   /// - Throws: what reading throws.
   public func read(_ photo: [UInt8], found: (Finding) -> Void) throws {
-    let digest = SHA256.hash(data: photo)
-    if let known = state.withLock({ $0.findings[digest] }) { return known.forEach(found) }
+    let key = Photo(photo)
+    if let known = state.withLock({ $0.findings[key] }) { return known.forEach(found) }
     var findings: [Finding] = []
     try read(photo) {
       findings.append($0)
@@ -35,8 +46,8 @@ public final class PhotoMemory: Sendable {
     }
     state.withLock { state in
       // Two jobs can have had the same photo at the same time.
-      guard state.findings.updateValue(findings, forKey: digest) == nil else { return }
-      state.order.append(digest)
+      guard state.findings.updateValue(findings, forKey: key) == nil else { return }
+      state.order.append(key)
       if state.order.count > limit { state.findings[state.order.removeFirst()] = nil }
     }
   }

@@ -1,5 +1,6 @@
 #if os(Linux) || os(macOS)
 import Foundation
+import Rehearsals
 import Synchronization
 import Tern
 import TernTesting
@@ -37,6 +38,11 @@ package struct ScanCampaign: Sendable {
   /// Those whose name contains a text, such as `scan.after-send:1, cut-stream`.
   package func filtered(by text: String) -> ScanCampaign {
     ScanCampaign(plans: plans.filter { $0.name.contains(text) })
+  }
+
+  /// Whole, or in a short rehearsal one of each `stride` rounds.
+  package func rehearsed(oneOf stride: Int) -> ScanCampaign {
+    ScanCampaign(plans: plans.rehearsed(oneOf: stride))
   }
 
   /// Under any misbehaviour but the day's quota: with that nothing runs until midnight, and nobody

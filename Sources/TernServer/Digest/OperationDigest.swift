@@ -1,5 +1,4 @@
 #if Server
-import Crypto
 import TernCore
 
 /// The SHA-256 of an operation's bytes: what the server keeps for ever to tell a repeat from
@@ -9,12 +8,12 @@ public struct OperationDigest: Hashable, Sendable {
   public let bytes: [UInt8]
 
   public init(_ operation: SyncOperation) {
-    bytes = Array(SHA256.hash(data: operation.bytes))
+    bytes = sha256(operation.bytes)
   }
 
   /// Of a snapshot that stands in the place of an operation.
   public init(base id: String) {
-    bytes = Array(SHA256.hash(data: Array(id.utf8)))
+    bytes = sha256(Array(id.utf8))
   }
 
   package init(stored bytes: [UInt8]) {
@@ -31,7 +30,7 @@ public struct ChainDigest: Hashable, Sendable {
 
   /// - Parameter previous: the chain of the position before; `nil` for the first.
   public init(after previous: ChainDigest?, _ digest: OperationDigest) {
-    bytes = Array(SHA256.hash(data: (previous?.bytes ?? []) + digest.bytes))
+    bytes = sha256((previous?.bytes ?? []) + digest.bytes)
   }
 
   package init(stored bytes: [UInt8]) {

@@ -1,0 +1,43 @@
+import Foundation
+
+/// How long this run's rehearsals are: seeds, kills, points of failure.
+///
+/// `script/test --all` sets `TERN_LONG` and runs them whole. Everything else runs a part of each,
+/// another one each time, which `TERN_SEED` repeats.
+package enum Rehearsal {
+  package static let isLong = variable("TERN_LONG") != nil
+
+  /// What the short forms begin with.
+  package static let seed: UInt64 = {
+    guard let text = variable("TERN_SEED") else {
+      let drawn = UInt64.random(in: 1...999_999)
+      print("rehearsals are short; TERN_SEED=\(drawn) repeats them")
+      return drawn
+    }
+    guard let seed = UInt64(text) else { fatalError("TERN_SEED is a number, and not “\(text)”") }
+    return seed
+  }()
+
+  /// Seeds of worlds: `long` whole, or `count` that no other run is likely to have.
+  package static func seeds(_ long: ClosedRange<UInt64>, short count: UInt64) -> ClosedRange<UInt64>
+  {
+    if isLong { return long }
+    let first = 1 + seed &* 1000 % 1_000_000_000
+    return first...(first + count - 1)
+  }
+
+  package static func count(_ long: Int, short: Int) -> Int { isLong ? long : short }
+
+  private static func variable(_ name: String) -> String? {
+    ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+  }
+}
+
+extension Collection {
+  /// All of it, or, in a short rehearsal, one of each `stride` elements.
+  package func rehearsed(oneOf stride: Int) -> [Element] {
+    guard !Rehearsal.isLong else { return Array(self) }
+    let first = Int(Rehearsal.seed % UInt64(stride))
+    return enumerated().filter { $0.offset % stride == first }.map(\.element)
+  }
+}
