@@ -28,7 +28,8 @@ private final class ForgetfulRemote: Remote {
   func completeSnapshot(_ id: String) async throws {}
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ForgottenBaseTests {
+@Suite("Snapshot: a base that a remote takes and forgets", .timeLimit(.minutes(1)))
+struct ForgottenBaseTests {
   @Test func `a base that a remote takes and forgets is not cut again and again`() async throws {
     let (memory, remote) = (MemoryRemote(), ForgetfulRemote())
     let a = try await Phone(logRetention: .seconds(-60)) { _ in [memory] }

@@ -5,7 +5,8 @@ import TernTesting
 import Testing
 
 /// A remote that would like a snapshot, and a device that can't give it: another device may.
-@Suite(.timeLimit(.minutes(1))) struct RefusedSnapshotTests {
+@Suite("Snapshot: a snapshot that a device can't give", .timeLimit(.minutes(1)))
+struct RefusedSnapshotTests {
   private static var limits: ServerLimits {
     var limits = ServerLimits()
     limits.operationsPerSnapshot = 3

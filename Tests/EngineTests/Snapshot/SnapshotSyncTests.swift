@@ -14,7 +14,8 @@ private var limits: ServerLimits {
   return limits
 }
 
-@Suite(.timeLimit(.minutes(2))) struct SnapshotSyncTests {
+@Suite("Snapshot: snapshots between devices and a server", .timeLimit(.minutes(2)))
+struct SnapshotSyncTests {
   private func phone(
     _ server: Server, path: String? = nil, wrap: (any Remote) -> any Remote = { $0 }
   ) async throws -> Phone {

@@ -5,7 +5,8 @@ import TernServer
 import Testing
 
 /// INV-09: what a device cannot load it does not fetch again and again.
-@Suite(.timeLimit(.minutes(2))) struct UnloadableSnapshotTests {
+@Suite("Snapshot: snapshots that a device cannot load", .timeLimit(.minutes(2)))
+struct UnloadableSnapshotTests {
   /// A folder, and a server that trimmed what a snapshot of a device with that schema stands for.
   private func withServer(
     schemaVersion: UInt32 = 1,

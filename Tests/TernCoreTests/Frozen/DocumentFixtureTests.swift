@@ -4,7 +4,8 @@ import Testing
 
 /// The JSON of the sync protocol, as it was when the format was frozen. Members may come, which an
 /// older peer passes over and a newer one does without; none changes its name or its meaning.
-@Suite struct DocumentFixtureTests {
+@Suite("Frozen: documents of the sync protocol")
+struct DocumentFixtureTests {
   private let a = ReplicaID(high: 0xA, low: 0xA1)
   private let b = ReplicaID(high: 0xB, low: 0xB2)
   private let time = HybridTime(rawValue: UInt64(1_700_000_000_000) << 16 | 0xFFFF)

@@ -5,7 +5,8 @@ import Testing
 
 /// What travels, as it was written when the format was frozen. The files are never made again: a
 /// change that fails here makes a new format, and still has to read this one.
-@Suite struct WireFixtureTests {
+@Suite("Frozen: what travels")
+struct WireFixtureTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../Fixtures/v1").standardized
 

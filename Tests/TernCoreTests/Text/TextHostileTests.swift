@@ -3,7 +3,8 @@ import TernTesting
 import Testing
 
 /// Texts from peers that mean harm, or from a broken disk.
-@Suite struct TextHostileTests {
+@Suite("Text: texts from hostile peers and broken disks")
+struct TextHostileTests {
   @Test(arguments: 0..<150)
   func `a state with wrong bytes is refused, or is a state`(_ seed: Int) throws {
     let history = try TextHistory(seed: UInt64(seed))

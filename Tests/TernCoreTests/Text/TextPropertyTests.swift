@@ -2,7 +2,8 @@ import TernCore
 import TernTesting
 import Testing
 
-@Suite struct TextPropertyTests {
+@Suite("Text: changes that come in any order")
+struct TextPropertyTests {
   @Test(arguments: 0..<300)
   func `every order of changes makes the text of the tree (INV-01, INV-07)`(_ seed: Int) throws {
     let history = try TextHistory(seed: UInt64(seed))

@@ -3,7 +3,8 @@ import TernCore
 import Testing
 
 /// What people typed: their texts come out as they did, whoever merges.
-@Suite struct TextTraceTests {
+@Suite("Text: traces of what people typed")
+struct TextTraceTests {
   private static let isPresent = EditingTrace.isPresent("clownschool")
 
   @Test(

@@ -2,7 +2,8 @@ import Foundation
 import TernDatabase
 import Testing
 
-@Suite struct PartFileTests {
+@Suite("Files: a file of parts")
+struct PartFileTests {
   private let path = NSTemporaryDirectory() + "/tern-parts-\(UUID().uuidString)"
 
   @Test func `parts are read as they were put, and a later object goes on`() throws {

@@ -2,7 +2,8 @@ import Testing
 
 @testable import TernJobs
 
-@Suite struct ClaimChoiceTests {
+@Suite("Decision: who is claimed next")
+struct ClaimChoiceTests {
   private func time(_ milliseconds: Int64) -> WallTime { WallTime(milliseconds: milliseconds) }
 
   private func head(
@@ -67,7 +68,8 @@ import Testing
   }
 }
 
-@Suite struct TokenBucketTests {
+@Suite("Decision: buckets of tokens")
+struct TokenBucketTests {
   private let rate = JobRate(1, per: .seconds(2), burst: 3)
   private func time(_ seconds: Int64) -> WallTime { WallTime(milliseconds: seconds * 1000) }
 

@@ -2,7 +2,8 @@ import Testing
 
 @testable import TernJobs
 
-@Suite struct GateLifeTests {
+@Suite("Decision: the life of a gate")
+struct GateLifeTests {
   private let a = JobID(rawValue: 1)
   private let b = JobID(rawValue: 2)
 

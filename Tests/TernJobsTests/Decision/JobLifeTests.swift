@@ -4,7 +4,8 @@ import Testing
 
 @testable import TernJobs
 
-@Suite struct JobLifeTests {
+@Suite("Decision: the life of a job")
+struct JobLifeTests {
   @Test func `a service is charged for what no network explains`() {
     var (before, after) = (steady, steady)
     before.pathAfter.generation += 1

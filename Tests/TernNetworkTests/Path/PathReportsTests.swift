@@ -3,7 +3,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("What a system's monitor reports of the network")
+@Suite("Path: what a system's monitor reports of the network")
 struct PathReportsTests {
   private let reports = PathReports<String>()
 

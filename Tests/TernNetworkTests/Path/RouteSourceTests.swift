@@ -4,7 +4,7 @@ import TernNetwork
 import TestProcesses
 import Testing
 
-@Suite("Routes that come and go in a network of the test's own", .timeLimit(.minutes(1)))
+@Suite("Path: routes that come and go in a network of the test's own", .timeLimit(.minutes(1)))
 struct RouteSourceTests {
   /// A process that is allowed to make a network, and `ip` to change it.
   private static let isPossible: Bool = (try? inNetwork("ip", ["link"]))?.code == 0

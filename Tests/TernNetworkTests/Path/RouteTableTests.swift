@@ -36,7 +36,7 @@ private enum Recorded: String {
   }
 }
 
-@Suite("What the kernel's messages say of the way to other machines")
+@Suite("Path: what the kernel's messages say of the way to other machines")
 struct RouteTableTests {
   private func links(_ change: (inout RouteMessage.Link) -> Void = { _ in }) throws
     -> [RouteMessage]

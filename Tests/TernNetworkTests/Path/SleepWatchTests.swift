@@ -6,7 +6,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("A machine that slept", .timeLimit(.minutes(1)))
+@Suite("Path: a machine that slept", .timeLimit(.minutes(1)))
 struct SleepWatchTests {
   @Test("a sleep is noted once, and a short one not at all")
   func meter() {

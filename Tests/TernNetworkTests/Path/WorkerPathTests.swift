@@ -4,7 +4,8 @@ import TestProcesses
 import Testing
 
 /// What a worker knows of the network that is told nothing of it.
-@Suite(.timeLimit(.minutes(1))) struct WorkerPathTests {
+@Suite("Path: what a worker knows of the network by itself", .timeLimit(.minutes(1)))
+struct WorkerPathTests {
   private static let isPossible = (try? run("true"))?.code == 0
 
   /// Runs a command of the shell in a network of its own.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("Why a server did not do what was asked")
+@Suite("Problem: why a server did not do what was asked")
 struct HTTPProblemTests {
   private static let request = HTTPRequest(
     .get, "http://a/b:path-secret@c@example.org/?key=query%2Dsecret&short=abc",

@@ -1,7 +1,7 @@
 import TernNetwork
 import Testing
 
-@Suite("Events one by one, and what they hold")
+@Suite("Stream: events one by one, and what they hold")
 struct EventPullTests {
   private func events(_ text: String) throws -> [ServerEvent] {
     var parser = EventStreamParser()

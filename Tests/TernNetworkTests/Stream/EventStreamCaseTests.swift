@@ -1,7 +1,7 @@
 import TernNetwork
 import Testing
 
-@Suite("Streams of other projects' tests, in whatever pieces they come")
+@Suite("Stream: streams of other projects' tests, in whatever pieces they come")
 struct EventStreamCaseTests {
   private struct Reading: Hashable {
     var items: [EventStreamParser.Item] = []

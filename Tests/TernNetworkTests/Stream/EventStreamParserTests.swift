@@ -1,7 +1,7 @@
 import TernNetwork
 import Testing
 
-@Suite("Server-sent events")
+@Suite("Stream: server-sent events")
 struct EventStreamParserTests {
   private func items(_ text: String) throws -> [EventStreamParser.Item] {
     var parser = EventStreamParser()

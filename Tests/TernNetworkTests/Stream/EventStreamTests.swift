@@ -5,7 +5,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("A stream of events, from asking for it to its end", .timeLimit(.minutes(1)))
+@Suite("Stream: a stream of events, from asking for it to its end", .timeLimit(.minutes(1)))
 struct EventStreamTests {
   private static let request = HTTPRequest(
     .get, "http://a/events", headers: ["Authorization": "Bearer secret-token"])

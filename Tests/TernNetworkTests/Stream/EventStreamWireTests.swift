@@ -5,7 +5,7 @@ import Testing
 @testable import TernNetwork
 
 /// Cases of LaunchDarkly's contract tests that are about the request and the connection.
-@Suite("Events over a real socket", .timeLimit(.minutes(1)))
+@Suite("Stream: events over a real socket", .timeLimit(.minutes(1)))
 struct EventStreamWireTests {
   private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 

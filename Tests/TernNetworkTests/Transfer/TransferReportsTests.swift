@@ -2,7 +2,8 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite struct TransferReportsTests {
+@Suite("Transfer: who waits until all is told")
+struct TransferReportsTests {
   private let answer = TransferAnswer.response(status: 204, headers: [:], body: [])
 
   @Test(arguments: [true, false])

@@ -23,7 +23,8 @@ enum TransferKind: String, CaseIterable {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct TransferTests {
+@Suite("Transfer: files that are sent, by every kind of transfer", .timeLimit(.minutes(1)))
+struct TransferTests {
   private typealias News = (id: String, answer: TransferAnswer)
 
   /// Runs the transfers while a test looks at what they tell.

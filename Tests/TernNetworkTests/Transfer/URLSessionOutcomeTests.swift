@@ -6,7 +6,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("What a background session's tasks come to", .timeLimit(.minutes(1)))
+@Suite("Transfer: what a background session's tasks come to", .timeLimit(.minutes(1)))
 struct URLSessionOutcomeTests {
   private func request(_ method: String, _ url: String) throws -> URLRequest {
     var request = URLRequest(url: try #require(URL(string: url)))

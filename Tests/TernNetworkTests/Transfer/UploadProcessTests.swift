@@ -5,7 +5,8 @@ import TestProcesses
 import Testing
 
 /// A real process, a real server, and SIGKILL while an upload is under way.
-@Suite(.timeLimit(.minutes(1))) struct UploadProcessTests {
+@Suite("Transfer: uploads of a process that is killed", .timeLimit(.minutes(1)))
+struct UploadProcessTests {
   @Test func `an upload of a process that is killed ends in its next life, and its effect is one`()
     throws
   {

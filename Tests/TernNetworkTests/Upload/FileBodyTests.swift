@@ -5,7 +5,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("A body that is read from files while it is sent", .timeLimit(.minutes(1)))
+@Suite("Upload: a body that is read from files while it is sent", .timeLimit(.minutes(1)))
 struct FileBodyTests {
   let transport = CurlTransport()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("A form as somebody else reads it", .timeLimit(.minutes(1)))
+@Suite("Upload: a form as somebody else reads it", .timeLimit(.minutes(1)))
 struct FormReaderTests {
   /// What Python's `email` makes of a part.
   private struct Part: Decodable {

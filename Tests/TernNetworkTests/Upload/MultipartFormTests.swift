@@ -2,7 +2,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("A form of fields and files")
+@Suite("Upload: a form of fields and files")
 struct MultipartFormTests {
   private func text(_ form: MultipartForm) -> String {
     form.segments.map { segment in

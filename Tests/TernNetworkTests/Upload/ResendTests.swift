@@ -9,7 +9,7 @@ import Testing
 @testable import TernNetwork
 
 /// What a job sends again is what it sent before, byte for byte, under a key that was stored first.
-@Suite("A request that is sent again", .timeLimit(.minutes(1)))
+@Suite("Upload: a request that is sent again", .timeLimit(.minutes(1)))
 struct ResendTests {
   struct Upload: Job {
     static let kind = "upload"

@@ -6,6 +6,7 @@ import TernServer
 import Testing
 
 /// Each test breaks one thing in a server's file, and sees that and nothing else.
+@Suite("Doctor: every kind of damage to a server's file")
 struct ServerDoctorDamageTests {
   private static let home = "(SELECT id FROM space WHERE name = 'home')"
   private static let work = "(SELECT id FROM space WHERE name = 'work')"

@@ -6,6 +6,7 @@ import TernServer
 import Testing
 
 /// What waits is told and is no finding, and the look changes nothing.
+@Suite("Doctor: remarks, and a look that changes nothing")
 struct ServerDoctorTests {
   private func content(_ folder: String) throws -> [String: Data] {
     let names = try FileManager.default.contentsOfDirectory(atPath: folder)

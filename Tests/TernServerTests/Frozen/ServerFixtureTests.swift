@@ -8,7 +8,8 @@ import Testing
 
 /// A server's data as it was written when the format was frozen. The file is never made again: a
 /// change that fails here makes a new format, and still has to open this one.
-@Suite struct ServerFixtureTests {
+@Suite("Frozen: a server's file")
+struct ServerFixtureTests {
   enum Origin: CaseIterable {
     /// The file that is kept.
     case kept

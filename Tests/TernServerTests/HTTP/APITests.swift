@@ -4,7 +4,7 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("HTTP")
+@Suite("HTTP: greeting, push and pull")
 struct APITests {
   @Test("health needs no token")
   func health() async throws {

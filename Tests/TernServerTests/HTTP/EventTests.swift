@@ -5,7 +5,7 @@ import Testing
 
 @testable import TernServer
 
-@Suite("Event streams", .timeLimit(.minutes(1)))
+@Suite("HTTP: event streams", .timeLimit(.minutes(1)))
 struct EventTests {
   private static func event(_ position: Int) -> String {
     "event: position\nid: \(position)\ndata: {\"position\":\(position)}"

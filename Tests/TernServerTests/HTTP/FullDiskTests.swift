@@ -6,7 +6,7 @@ import Testing
 
 @testable import TernServer
 
-@Suite("A disk that takes nothing more")
+@Suite("HTTP: a disk that takes nothing more")
 struct FullDiskTests {
   private static let day: Int64 = 24 * 3600 * 1000
   private let folder: TemporaryFolder

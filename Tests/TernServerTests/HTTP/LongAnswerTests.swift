@@ -5,7 +5,7 @@ import Testing
 
 @testable import TernServer
 
-@Suite("Long answers", .timeLimit(.minutes(1)))
+@Suite("HTTP: long answers", .timeLimit(.minutes(1)))
 struct LongAnswerTests {
   private static let path = "/v1/spaces/home/operations"
   private static let bytes = 12 << 20

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TernServer
 
-@Suite("Maintenance while serving", .timeLimit(.minutes(1)))
+@Suite("HTTP: maintenance while serving", .timeLimit(.minutes(1)))
 struct MaintenanceTests {
   @Test("a space where it fails keeps it from no other")
   func failing() async throws {

@@ -4,7 +4,7 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("Problem documents")
+@Suite("HTTP: problem documents")
 struct ProblemTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var name: String

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TernServer
 
-@Suite("Bodies that arrive slowly", .timeLimit(.minutes(1)))
+@Suite("HTTP: bodies that arrive slowly", .timeLimit(.minutes(1)))
 struct SlowUploadTests {
   private static let path = "/v1/spaces/home/operations"
 

@@ -4,7 +4,7 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("Snapshots over HTTP", .timeLimit(.minutes(1)))
+@Suite("HTTP: snapshots", .timeLimit(.minutes(1)))
 struct SnapshotAPITests {
   private static let base = "/v1/spaces/home/snapshots"
 

@@ -23,7 +23,7 @@ private final class HandInstant: Sendable {
   func pass(_ duration: Duration) { state.withLock { $0.now += duration } }
 }
 
-@Suite("The queue of writes", .timeLimit(.minutes(1)))
+@Suite("HTTP: the queue of writes", .timeLimit(.minutes(1)))
 struct StoreQueueTests {
   /// What becomes of a write behind one that goes on for a while, as where another process has the
   /// file's lock: whether it was tried, and its error.

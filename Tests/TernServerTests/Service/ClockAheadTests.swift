@@ -3,7 +3,7 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("A server's clock that was ahead, on every store")
+@Suite("Service: a server's clock that was ahead, on every store")
 struct ClockAheadTests {
   private static let day: Int64 = 86_400_000
   private static let days = 400 * day

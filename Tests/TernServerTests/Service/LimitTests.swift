@@ -3,7 +3,7 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("Limits, on every store")
+@Suite("Service: limits, on every store")
 struct LimitTests {
   @Test("one operation more than a push may have is refused", arguments: StoreKind.allCases)
   func batchOperations(kind: StoreKind) throws {

@@ -3,7 +3,7 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("Positions")
+@Suite("Service: positions")
 struct PositionTests {
   @Test("the first position comes at once, the next with a push", arguments: StoreKind.allCases)
   func growth(kind: StoreKind) async throws {

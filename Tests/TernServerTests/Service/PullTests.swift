@@ -3,7 +3,7 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("Pull, on every store")
+@Suite("Service: pull, on every store")
 struct PullTests {
   @Test("a space that doesn't exist is empty", arguments: StoreKind.allCases)
   func absent(kind: StoreKind) throws {

@@ -3,7 +3,7 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("Push, on every store")
+@Suite("Service: push, on every store")
 struct PushTests {
   @Test(
     "operations get contiguous positions in the order of their arrival",

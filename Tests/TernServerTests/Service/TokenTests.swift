@@ -3,7 +3,7 @@ import TernCore
 import TernServer
 import Testing
 
-@Suite("Tokens, on every store")
+@Suite("Service: tokens, on every store")
 struct TokenTests {
   @Test("a token opens its own space and no other", arguments: StoreKind.allCases)
   func ownSpace(kind: StoreKind) throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TernServer
 
-@Suite("A removed space", .timeLimit(.minutes(1)))
+@Suite("Store: a removed space", .timeLimit(.minutes(1)))
 struct RemovedSpaceTests {
   /// One row at least of everything that a space can have.
   private func fill(_ service: SpaceService) throws -> String {

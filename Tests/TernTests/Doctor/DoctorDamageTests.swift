@@ -4,6 +4,7 @@ import Tern
 import Testing
 
 /// Each test breaks one thing in a file, and sees that and nothing else.
+@Suite("Doctor: every kind of damage to a replica's file")
 struct DoctorDamageTests {
   static let damages: [(sql: String, found: [String])] = [
     // Capture.

@@ -6,6 +6,7 @@ import TestProcesses
 import Testing
 
 /// The look changes nothing, whatever state the file is in.
+@Suite("Doctor: a look that changes nothing")
 struct DoctorFileTests {
   private func content(_ folder: String) throws -> [String: Data] {
     let names = try FileManager.default.contentsOfDirectory(atPath: folder)

@@ -5,6 +5,7 @@ import TernDatabase
 import Testing
 
 /// What a file shows of its queue.
+@Suite("Doctor: what a file shows of its queue")
 struct DoctorJobTests {
   private struct Scan: Job {
     static let kind = "scan"

@@ -4,6 +4,7 @@ import Tern
 import Testing
 
 /// What waits is told, and is no finding.
+@Suite("Doctor: what waits is a remark and no finding")
 struct DoctorRemarkTests {
   @Test func `writes that are not sealed are counted`() throws {
     let patient = try Patient()

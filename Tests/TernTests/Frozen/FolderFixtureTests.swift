@@ -4,7 +4,8 @@ import Testing
 
 /// A space in a shared folder as it was written when the format was frozen. The files are never made
 /// again: a change that fails here makes a new format, and still has to read this one.
-@Suite struct FolderFixtureTests {
+@Suite("Frozen: a space in a shared folder")
+struct FolderFixtureTests {
   private static let kept = FixtureOrigin.kept("v1/folder")
 
   private static let ada = ReplicaID(high: 0xA, low: 0xA1)

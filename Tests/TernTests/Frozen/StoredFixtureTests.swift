@@ -5,7 +5,8 @@ import Testing
 
 /// A database as it was written when the format was frozen. The file is never made again: a change
 /// that fails here makes a new format, and still has to open this one.
-@Suite struct StoredFixtureTests {
+@Suite("Frozen: a database")
+struct StoredFixtureTests {
   private static let kept = FixtureOrigin.kept("v1")
 
   private func withCopy(

@@ -81,7 +81,8 @@ struct Declaration: Sendable, CustomTestStringConvertible {
   ]
 }
 
-@Suite struct RekeyDeclarationTests {
+@Suite("Rekey: declarations before and after")
+struct RekeyDeclarationTests {
   @Test(arguments: Declaration.all)
   func `a declaration stays as it was written, but for the key and what refers to it`(
     _ declaration: Declaration

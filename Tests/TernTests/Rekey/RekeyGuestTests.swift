@@ -25,7 +25,8 @@ private func migrator(_ rows: String = "", isRekeying: Bool = true) -> DatabaseM
   return migrator
 }
 
-@Suite struct RekeyGuestTests {
+@Suite("Rekey: tables that sync afterwards")
+struct RekeyGuestTests {
   @Test func `open names the helper, and takes what it made, with the rows that were there`() throws
   {
     var devices: [Device] = []

@@ -107,7 +107,8 @@ struct RekeyRefusal: Sendable, CustomTestStringConvertible {
   ]
 }
 
-@Suite struct RekeyRefusalTests {
+@Suite("Rekey: what cannot be re-keyed")
+struct RekeyRefusalTests {
   @Test(arguments: RekeyRefusal.all, [true, false])
   func `what cannot be re-keyed is refused by name, and nothing is changed`(
     _ refusal: RekeyRefusal, _ isEnforcing: Bool

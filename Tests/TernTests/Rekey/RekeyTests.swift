@@ -3,7 +3,8 @@ import GRDB
 import Tern
 import Testing
 
-@Suite struct RekeyTests {
+@Suite("Rekey: new keys, and the references to them")
+struct RekeyTests {
   @Test func `every reference follows, declared or named, through joins, other keys and itself`()
     throws
   {

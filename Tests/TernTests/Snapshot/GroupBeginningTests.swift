@@ -3,7 +3,8 @@ import Tern
 import Testing
 
 /// The beginning of a group whose rest may never come, and what a snapshot makes of it.
-@Suite struct GroupBeginningTests {
+@Suite("Snapshot: groups of which only the beginning came")
+struct GroupBeginningTests {
   private static let gone = ReplicaID(high: 7, low: 7)
 
   private func operation(

@@ -2,7 +2,8 @@ import GRDB
 import Tern
 import Testing
 
-@Suite struct LogTrimTests {
+@Suite("Snapshot: trimming the log")
+struct LogTrimTests {
   /// A device that keeps nothing for its age, or everything.
   private func device(_ id: UInt64, retention: Duration = .seconds(-60)) throws -> Device {
     try Device(Shelf.schema(.deleteWins), id: id, logRetention: retention) {

@@ -2,7 +2,8 @@ import GRDB
 import Tern
 import Testing
 
-@Suite struct SnapshotForkTests {
+@Suite("Snapshot: forks that a snapshot shows")
+struct SnapshotForkTests {
   private static let place = RemotePlace(remoteID: "r", epoch: "e", cursor: nil)
   private static let schema = SyncSchema(version: 1, tables: [SyncTable("t")])
   private static let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a)"

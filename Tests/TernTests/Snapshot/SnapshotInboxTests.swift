@@ -2,7 +2,8 @@ import Tern
 import TernTesting
 import Testing
 
-@Suite struct SnapshotInboxTests {
+@Suite("Snapshot: the inbox and a loaded snapshot")
+struct SnapshotInboxTests {
   @Test func `INV-10: what lost stays in the inbox, and what a loaded snapshot beats comes to it`()
     throws
   {

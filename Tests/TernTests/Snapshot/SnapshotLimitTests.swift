@@ -5,7 +5,8 @@ import Testing
 
 /// What a snapshot may hold: as much as each limit says is loaded, and one more is refused by name,
 /// with nothing changed (INV-06).
-@Suite(.timeLimit(.minutes(5))) struct SnapshotLimitTests {
+@Suite("Snapshot: how much a snapshot may hold", .timeLimit(.minutes(5)))
+struct SnapshotLimitTests {
   private static let author = SnapshotHeading.Author(
     id: ReplicaID(high: 0, low: 7), sequence: 3, time: HybridTime(milliseconds: 5))
   private static let end = part(.end) { $0.append(varint: 0) }

@@ -2,7 +2,8 @@ import GRDB
 import Tern
 import Testing
 
-@Suite struct SnapshotRefusalTests {
+@Suite("Snapshot: snapshots that are refused")
+struct SnapshotRefusalTests {
   private func filled() throws -> (Device, Parts) {
     let a = try Shelf.device(1)
     try a.execute("INSERT INTO shelf VALUES ('1', 'a'), ('2', 'b')")

@@ -3,7 +3,8 @@ import Tern
 import TernTesting
 import Testing
 
-@Suite struct SnapshotTests {
+@Suite("Snapshot: cutting and loading")
+struct SnapshotTests {
   @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
   func `INV-01: a replica that loads a snapshot is as one that merged every operation`(
     _ deletes: DeleteRule

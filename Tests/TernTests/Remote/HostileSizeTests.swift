@@ -1,0 +1,121 @@
+import Foundation
+import ReplicaStoreKit
+import Synchronization
+import Tern
+import TestProcesses
+import Testing
+
+/// What is too much: refused by name where a limit says so, and otherwise merged in bounded memory.
+@Suite("Remote: what is too much is refused, or merged in bounded memory", .timeLimit(.minutes(3)))
+struct HostileSizeTests {
+  private func bomb(_ length: Int) -> [UInt8] {
+    [UInt8](repeating: 0, count: length).withUnsafeBytes { Deflate.compress($0, level: 9)! }
+  }
+
+  @Test func `what is measured is seen`() async throws {
+    let more = try await peakMemory {
+      let bytes = [UInt8](repeating: 1, count: 64 << 20)
+      #expect(bytes.last == 1)
+    }
+    #expect(more > 60 << 20)
+  }
+
+  @Test func `a byte over each limit of an answer is refused`() async throws {
+    let limit = Batch.Limit.bytes
+    let fill = [UInt8](repeating: 0, count: limit + 1)
+    try await Victim.refuses(
+      HostileTransport.frame(compression: 0, count: 0, length: limit + 1, fill), "limit")
+    try await Victim.refuses([UInt8](repeating: 0, count: limit + 65), "limit")
+    try await Victim.refuses(
+      HostileTransport.frame(compression: 0, count: 10_001, length: 0, []), "limit")
+    var long = ByteWriter()
+    long.append(byte: 0)
+    long.append(varint: UInt64(SyncOperation.Limit.bytes + 1))
+    long.append(raw: Array(fill.prefix(SyncOperation.Limit.bytes + 1)))
+    try await Victim.refuses(
+      HostileTransport.frame(compression: 0, count: 1, length: long.count, long.bytes),
+      "operation is over its limit"
+    )
+  }
+
+  @Test func `a greeting over its limit is refused`() async throws {
+    let victim = try await Victim(.sqlite)
+    let padding = String(repeating: " ", count: 16 << 20)
+    let transport = HostileTransport(batch: [], greeting: padding + "{}")
+    let error = await #expect(throws: RemoteError.self) {
+      try await victim.sync(with: transport.remote)
+    }
+    #expect(error?.code == .unexpectedAnswer)
+    try await victim.checkIntact()
+  }
+
+  @Test func `a compressed bomb is refused, and takes no more room than a batch may`() async throws
+  {
+    let (largest, over) = (bomb(Batch.Limit.bytes), bomb(Batch.Limit.bytes + 1))
+    let more = try await peakMemory {
+      // It says what it is; it says less; it says no more than allowed and is more.
+      try await Victim.refuses(
+        HostileTransport.frame(compression: 1, count: 1, length: Batch.Limit.bytes + 1, over),
+        "limit")
+      try await Victim.refuses(
+        HostileTransport.frame(compression: 1, count: 1, length: 100, largest), "compressed data")
+      try await Victim.refuses(
+        HostileTransport.frame(compression: 1, count: 1, length: Batch.Limit.bytes, over),
+        "compressed data")
+      // As long as it says, and full of nothing.
+      try await Victim.refuses(
+        HostileTransport.frame(compression: 1, count: 10_000, length: Batch.Limit.bytes, largest),
+        "operation")
+    }
+    print("bombs: \(more >> 20) MiB more at most")
+    #expect(more < 128 << 20)
+  }
+
+  @Test(arguments: ReplicaStoreKind.allCases)
+  func `a million tiny changes in one operation merge in bounded memory`(_ kind: ReplicaStoreKind)
+    async throws
+  {
+    let victim = try await Victim(kind)
+    var forger = Forger()
+    let rows = kind == .sqlite ? 1_000_000 : 100_000
+    let attack = forger.write {
+      $0.append(block: BodyBlock(table: "item", keyColumns: ["id"], columns: []))
+      for number in 0..<rows {
+        $0.append(row: .delete, life: 2)
+        $0.append(Value.string("\(number)"))
+      }
+      $0.appendEndOfBlock()
+    }
+    let more = try await peakMemory {
+      try await victim.sync(with: ScriptedRemote(giving: [attack]))
+    }
+    print(
+      "\(rows) deletes, \(attack.bytes.count >> 10) KiB, \(kind): \(more >> 20) MiB more at most")
+    // The database is in memory too.
+    #expect(more < 400 << 20)
+    #expect(try victim.store.versionVector()[Forger.id] == 1)
+    #expect(try victim.store.counts().deferredOperations == 0)
+    try await victim.checkIntact()
+  }
+
+  @Test(arguments: ReplicaStoreKind.allCases)
+  func `a hundred thousand tables that nobody has wait in bounded memory`(_ kind: ReplicaStoreKind)
+    async throws
+  {
+    let victim = try await Victim(kind)
+    var forger = Forger()
+    let attack = forger.write {
+      for number in 0..<100_000 {
+        $0.append(block: BodyBlock(table: "t\(number)", keyColumns: ["k"], columns: []))
+        $0.appendEndOfBlock()
+      }
+    }
+    let more = try await peakMemory {
+      try await victim.sync(with: ScriptedRemote(giving: [attack]))
+    }
+    print("100000 tables, \(attack.bytes.count >> 10) KiB, \(kind): \(more >> 20) MiB more at most")
+    #expect(more < 200 << 20)
+    #expect(try victim.store.counts().deferredOperations == 1)
+    try await victim.checkIntact()
+  }
+}
