@@ -39,10 +39,10 @@ struct Consumer {
       .resolvingSymlinksInPath()
     let scratch = products.deletingLastPathComponent().deletingLastPathComponent()
     let maps =
-      [
-        "Sources/CZlib", "Sources/CCurl", "Sources/CNetlink", "Sources/CTernSQLite/include",
-      ].map { Repository.root.appending(path: $0) } + [
-        scratch.appending(path: "checkouts/GRDB.swift/Sources/GRDBSQLite")
+      ["CZlib", "CCurl", "CNetlink"].map { Repository.root.appending(path: "Sources/\($0)") }
+      + [
+        products.appending(path: "CTernSQLite.build"),
+        scratch.appending(path: "checkouts/GRDB.swift/Sources/GRDBSQLite"),
       ]
     let flags =
       maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0.path)/module.modulemap"] }

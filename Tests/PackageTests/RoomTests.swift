@@ -22,8 +22,8 @@ struct RoomTests {
     "Synchronization",
   ]
   private static let hummingbird: Set<String> = [
-    "CCrypto", "CryptoKit", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1",
-    "NIOHTTPTypes", "ServiceLifecycle", "UnixSignals",
+    "CCrypto", "CryptoKit", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore",
+    "NIOHTTP1", "NIOHTTPTypes", "ServiceLifecycle", "UnixSignals",
   ]
 
   @Test func `imports go one direction`() throws {
