@@ -1,7 +1,8 @@
 # Sourced by the scripts that build. There are two forms, and whatever is built in one serves all that use it.
 
-# For working: not optimised, and so built again in seconds. script/test and script/demo.
-debugging=(--scratch-path .build --traits Server,Rehearsal)
+# For working: a debug build, in which what tests run most is optimised, file by file (TERN_OPTIMISED, Package.swift);
+# a change is built in seconds. script/test and script/demo.
+debugging=(--scratch-path .build --traits Server,Rehearsal -debug-info-format none)
 
 # Tern as apps ship it, with assertions; the tests themselves are not optimised (Package.swift). script/test --all,
 # script/sim and script/crash.
@@ -23,5 +24,5 @@ tests_of() {
 # SwiftPM hands traits to the compiler in the order of a set, which differs from process to process unless it is
 # told otherwise: then whatever is planned anew is compiled anew, all of Tern.
 swift_build() {
-  SWIFT_DETERMINISTIC_HASHING=1 swift build "${configuration[@]}" "$@"
+  TERN_OPTIMISED=1 SWIFT_DETERMINISTIC_HASHING=1 swift build "${configuration[@]}" "$@"
 }

@@ -101,8 +101,16 @@ def processor_seconds(process):
     return sum(int(field) for field in fields[11:15]) / TICK
 
 
+def end(process):
+    """Ends a process and what it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class Run:
-    def __init__(self, total, again):
+    def __init__(self, total, again, stops):
         self.lock = threading.Lock()
         self.total, self.again = total, again
         self.start = self.said = time.monotonic()
@@ -110,6 +118,8 @@ class Run:
         self.failures = []
         self.running = {}
         self.is_terminal = sys.stdout.isatty()
+        self.stops = stops
+        self.processes = {}
 
     def say(self, text=None):
         """How far the run is: a line every ten seconds, or one that changes on a terminal."""
@@ -127,6 +137,9 @@ class Run:
     def fail(self, suite, test, text):
         self.failures.append((suite, test, text))
         print(("\r\033[K" if self.is_terminal else "") + f"✘ {test}\n{text}", flush=True)
+        if self.stops:
+            for process in self.processes.values():
+                end(process)
 
 
 def perform(unit, run, log_folder, number):
@@ -143,13 +156,15 @@ def perform(unit, run, log_folder, number):
     ]
     with open(log_path, "wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+    with run.lock:
+        run.processes[number] = process
     heard = [time.monotonic()]
     finished = threading.Event()
 
     def watch():
         while not finished.wait(5):
             if time.monotonic() - heard[0] > SILENCE_S:
-                os.killpg(process.pid, signal.SIGKILL)
+                end(process)
                 return
 
     # Opening waits for the other end, which a process that dies at its start never opens.
@@ -213,12 +228,12 @@ def perform(unit, run, log_folder, number):
     os.close(descriptor)
     status = process.wait()
     # What is left of the group: children that a test that failed did not wait for.
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+    end(process)
     with run.lock:
         run.running.pop(number, None)
+        run.processes.pop(number, None)
+        if run.stops and run.failures:
+            return
         for test, texts in issues.items():
             run.fail(by_name.get(owner(test)), plain(test), "\n".join(texts))
         if status < 0 or (status > 1 and status != 69):
@@ -228,7 +243,6 @@ def perform(unit, run, log_folder, number):
                 tail = log.read().decode(errors="replace").splitlines()[-40:]
             for test in running:
                 run.fail(by_name.get(owner(test)), test, f"  its process {what}:\n  " + "\n  ".join(tail))
-    return log_path
 
 
 def plain(test):
@@ -250,10 +264,11 @@ def main():
     parser.add_argument("binaries", nargs="+")
     parser.add_argument("--record", required=True)
     parser.add_argument("--logs", required=True)
-    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=2 * (os.cpu_count() or 1))
     parser.add_argument("--filter", action="append", default=[])
     parser.add_argument("--skip", action="append", default=[])
     parser.add_argument("--again", default="script/test")
+    parser.add_argument("--first-failure", action="store_true", help="end at the first test that fails")
     options = parser.parse_args()
 
     chosen = [word for text in options.filter for word in ("--filter", text)]
@@ -263,7 +278,7 @@ def main():
         print(f"no test matches {' '.join(options.filter)}", file=sys.stderr)
         return 2
     seconds, alone = expectations()
-    run = Run(sum(len(suite.tests) for suite in suites), options.again)
+    run = Run(sum(len(suite.tests) for suite in suites), options.again, options.first_failure)
     work = queue.SimpleQueue()
     shared = units([suite for suite in suites if suite.name not in alone], seconds, options.workers)
     lonely = units([suite for suite in suites if suite.name in alone], seconds, 1)
@@ -275,6 +290,8 @@ def main():
             try:
                 number, unit = work.get_nowait()
             except queue.Empty:
+                return
+            if run.stops and run.failures:
                 return
             perform(unit, run, folder, number)
 

@@ -1,3 +1,10 @@
+#if Rehearsal
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+#endif
 import Synchronization
 
 /// Bugs that the simulation must catch, compiled in by the package trait `Rehearsal` alone.
@@ -155,7 +162,9 @@ package enum Planted: String, CaseIterable, Sendable {
   ]
 
   #if Rehearsal
-  private static let process = Mutex<Planted?>(nil)
+  /// What `TERN_PLANTED` names, so that whole test runs can have a bug (`script/planted`).
+  private static let process = Mutex<Planted?>(
+    getenv(CrashPoint.bugVariable).flatMap { Planted(rawValue: String(cString: $0)) })
   @TaskLocal private static var task: Planted?
 
   package static func isActive(_ bug: Planted) -> Bool {

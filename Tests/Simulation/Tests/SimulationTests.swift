@@ -46,7 +46,8 @@ import TernCore
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// As `script/test` builds it (Docs/Design/0032). Assertions are on in both builds, and do not tell.
+  /// As `script/test --all` builds it (Docs/Design/0032). Assertions are on in both builds, and do not
+  /// tell.
   private static var isOptimised: Bool {
     #if DEBUG
     false

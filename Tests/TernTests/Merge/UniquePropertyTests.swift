@@ -1,4 +1,5 @@
 import GRDB
+import Rehearsals
 import Tern
 import TernTesting
 import Testing
@@ -63,7 +64,7 @@ private enum Reference: CaseIterable {
 /// UNIQUE, foreign keys, references in circles and CHECK together.
 @Suite("Merge: UNIQUE, references and CHECK over seeds")
 struct UniquePropertyTests {
-  @Test(arguments: Reference.allCases, UInt64(1)...24)
+  @Test(arguments: Reference.allCases, Rehearsal.seeds(1...24, short: 5))
   fileprivate func `equal states give equal tables, as the rule says, in any order (INV-01)`(
     _ reference: Reference, _ seed: UInt64
   ) throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Rehearsals
 import ReplicaStoreKit
 import Synchronization
 import Tern
@@ -72,12 +73,12 @@ struct HostileSizeTests {
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
-  func `a million tiny changes in one operation merge in bounded memory`(_ kind: ReplicaStoreKind)
+  func `tiny changes by the million in one operation merge in bounded memory`(_ kind: ReplicaStoreKind)
     async throws
   {
     let victim = try await Victim(kind)
     var forger = Forger()
-    let rows = kind == .sqlite ? 1_000_000 : 100_000
+    let rows = Rehearsal.count(kind == .sqlite ? 1_000_000 : 100_000, short: 50_000)
     let attack = forger.write {
       $0.append(block: BodyBlock(table: "item", keyColumns: ["id"], columns: []))
       for number in 0..<rows {

@@ -1,4 +1,5 @@
 import GRDB
+import Rehearsals
 import Tern
 import TernDatabase
 import TernTesting
@@ -26,7 +27,7 @@ struct IDChangeTests {
   func `INV-01, INV-02: what a copy wrote is there under its new id, as everybody merges it`(
     _ deletes: DeleteRule, _ isTrimmed: Bool
   ) throws {
-    for seed in 0..<12 as Range<UInt64> {
+    for seed in Rehearsal.seeds(0...11, short: 3) {
       var generator = SeededGenerator(seed: seed)
       let schema = Shelf.schema(deletes)
       let (a, b) = (
