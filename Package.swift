@@ -136,7 +136,7 @@ let package = Package(
       swiftSettings: testing),
     .target(
       name: "ReplicaStoreKit", dependencies: ["Tern", "TernTesting"],
-      path: "Tests/ReplicaStoreKit", swiftSettings: hot),
+      path: "Tests/ReplicaStoreKit", swiftSettings: strict),
     .testTarget(
       name: "TernTests",
       dependencies: ["Rehearsals", "Tern", "TernTesting", "TestProcesses", "ReplicaStoreKit"],
@@ -271,7 +271,7 @@ let package = Package(
       path: "Tests/Simulation/CMemory", cSettings: quick),
     .target(
       name: "SimulationKit", dependencies: ["Tern", "TernServer", "TernTesting", "CMemory"],
-      path: "Tests/Simulation/Kit", swiftSettings: hot),
+      path: "Tests/Simulation/Kit", swiftSettings: strict),
     .executableTarget(
       name: "tern-sim", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tool",
       swiftSettings: strict),
