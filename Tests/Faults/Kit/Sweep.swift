@@ -36,13 +36,13 @@ extension Scenario: Sweepable {
   /// No scenario has so many operations; one that does not end is a fault of its own.
   private static var numberLimit: Int { 2000 }
 
-  /// Operations from one that is hit to the next.
-  private static var step: Int { Rehearsal.isLong ? 1 : 13 }
-
-  /// The first operation that is hit, which differs between faults: they meet different steps.
-  private static func first(of fault: Fault) -> Int {
+  /// Which operations are hit: all, or in a short rehearsal the first and then one of 23, others for each
+  /// fault, since they meet different steps.
+  private static func numbers(for fault: Fault) -> some Sequence<Int> {
+    if Rehearsal.isLong { return [] + stride(from: 1, through: numberLimit, by: 1) }
     let place = UInt64(Fault.allCases.firstIndex(of: fault)!)
-    return 1 + Int((Rehearsal.seed &+ 5 &* place) % UInt64(step))
+    let second = 2 + Int((Rehearsal.seed &+ 9 &* place) % 23)
+    return [1] + stride(from: second, through: numberLimit, by: 23)
   }
 
   func sweep(_ faults: [Fault] = Fault.allCases) throws -> SweepTally {
@@ -61,7 +61,7 @@ extension Scenario: Sweepable {
 
   private func sweep(_ fault: Fault, _ untouched: Untouched<Subject>) -> SweepTally {
     var tally = SweepTally(tried: [fault: 0])
-    for number in stride(from: Self.first(of: fault), through: Self.numberLimit, by: Self.step) {
+    for number in Self.numbers(for: fault) {
       var wasHit = false
       for seed in 0..<UInt64(fault.seedCount) {
         tally.runs += 1

@@ -1,4 +1,5 @@
 #if Server && Rehearsal
+import Rehearsals
 import SimulationKit
 import Testing
 import TernCore
@@ -26,7 +27,7 @@ import TernCore
   }
 
   /// Found by the command that a failing seed is shown with, and run again from its text.
-  @Test(arguments: [Planted.counterCountedTwice, .deferredForgotten])
+  @Test(arguments: [Planted.counterCountedTwice, .deferredForgotten].rehearsed(oneOf: 2))
   func `a failing script shrinks to a fifth and fails as before`(_ bug: Planted) throws {
     let caught = try #require(try PlantedTable.firstCatch(of: bug))
     try Planted.with(bug) {
