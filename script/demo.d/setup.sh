@@ -1,6 +1,12 @@
 # Sourced by script/demo: what has to be there.
 
-step() { printf '\n== %s\n' "$*"; }
+# Says which part begins, of how many, and how long the last one took.
+steps=$(grep -h '^step "' script/demo script/demo.d/*.sh | wc -l) done_steps=0 step_began=
+step() {
+  [ -z "$step_began" ] || printf '   (%s s)\n' $((SECONDS - step_began))
+  step_began=$SECONDS done_steps=$((done_steps + 1))
+  printf '\n== %s of %s: %s\n' $done_steps "$steps" "$*"
+}
 tell() { printf '   %s\n' "$*"; }
 fail() {
   printf '\nFAILED: %s\n' "$*" >&2
