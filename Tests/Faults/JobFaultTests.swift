@@ -97,6 +97,7 @@ struct JobFaultTests {
       let queue = try await JobQueue.open(database)
       let worker = JobWorker(queue) {
         $0.handle(Linger.self) { _, _ in
+          // real time: nobody waits for the hour, the job is cancelled.
           if !mayEnd.isSet.withLock({ $0 }) { try await Task.sleep(for: .seconds(3600)) }
         }
         $0.handle(Tidy.self) { _, context in

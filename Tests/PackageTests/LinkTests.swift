@@ -5,16 +5,18 @@ import Testing
 struct LinkTests {
   @Test func `every link between pages leads to a file`() throws {
     let link = #/\]\((?<target>[^):# ]+)(#[^) ]*)?\)/#
-    var broken: [String] = []
+    var (broken, links) = ([String](), 0)
     for page in Repository.pages() {
       let folder = Repository.root.appending(path: page).deletingLastPathComponent()
       for line in try Line.lines(of: page) {
         for match in line.text.matches(of: link) {
           let target = folder.appending(path: String(match.target))
           if !FileManager.default.fileExists(atPath: target.path) { broken.append("\(line)") }
+          links += 1
         }
       }
     }
+    #expect(links > 10)
     #expect(broken.isEmpty, "\(broken.joined(separator: "\n"))")
   }
 
@@ -41,12 +43,13 @@ struct LinkTests {
         return (link.parts.count > 1 ? signatures : targets[link.target]!.signatures).contains(part)
       }
     }
+    #expect(links.count > 100)
     #expect(broken.isEmpty, "\(broken.map { "\($0.line)" }.joined(separator: "\n"))")
   }
 
   @Test func `every link to a heading leads to one`() throws {
     let link = #/\]\((?<target>[^):# ]*)#(?<anchor>[^) ]+)\)/#
-    var broken: [String] = []
+    var (broken, links) = ([String](), 0)
     for page in Repository.pages() {
       let file = Repository.root.appending(path: page)
       for line in try Line.lines(of: page) {
@@ -57,9 +60,11 @@ struct LinkTests {
           guard target.pathExtension == "md" else { continue }
           let anchors = Self.anchors(in: try String(contentsOf: target, encoding: .utf8))
           if !anchors.contains(String(match.anchor)) { broken.append("\(line)") }
+          links += 1
         }
       }
     }
+    #expect(links > 10)
     #expect(broken.isEmpty, "\(broken.joined(separator: "\n"))")
   }
 
@@ -100,6 +105,7 @@ struct LinkTests {
       try Repository.pages().flatMap { page in
         try Repository.text(page).matches(of: script).map { String($0.output) }
       })
+    #expect(named.count > 3)
     for name in named.sorted() {
       let path = Repository.root.appending(path: name).path
       #expect(FileManager.default.isExecutableFile(atPath: path), "\(name)")

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// The package's own files, as the tests find them.
 enum Repository {
@@ -16,6 +17,8 @@ enum Repository {
       let names = (found?.allObjects as? [String] ?? []).filter { name in
         name.hasSuffix(".\(pathExtension)") && !name.contains(".build")
       }
+      // A check of no file would find nothing wrong.
+      if names.isEmpty { Issue.record("\(folder) has no .\(pathExtension)") }
       return names.map { "\(folder)/\($0)" }
     }.sorted()
   }

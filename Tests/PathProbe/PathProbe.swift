@@ -150,6 +150,7 @@ struct PathProbe {
       _ = source.changes()
       guard !source.path.hasRoute else { throw Failure(what: "a source could not be made") }
     }
+    // real time: nothing tells of a closed socket.
     let patience = ContinuousClock.now + .seconds(10)
     while try socketCount() > before, ContinuousClock.now < patience { sched_yield() }
     return try socketCount() - before

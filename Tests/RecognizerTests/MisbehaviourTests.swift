@@ -113,6 +113,7 @@ struct MisbehaviourTests {
 
   @Test func `an answer can be late`() async throws {
     try await LiveService.run("delay=200:1") { service async throws in
+      // real time: the service waits by the system's clock.
       let start = ContinuousClock.now
       _ = try await service.job()
       #expect(ContinuousClock.now - start >= .milliseconds(200))

@@ -37,7 +37,8 @@ extension Collection {
   /// All of it, or, in a short rehearsal, one of each `stride` elements.
   package func rehearsed(oneOf stride: Int) -> [Element] {
     guard !Rehearsal.isLong else { return Array(self) }
-    let first = Int(Rehearsal.seed % UInt64(stride))
+    // Never none, which would pass.
+    let first = Int(Rehearsal.seed % UInt64(Swift.max(1, Swift.min(stride, count))))
     return enumerated().filter { $0.offset % stride == first }.map(\.element)
   }
 }

@@ -140,6 +140,7 @@ struct TransportFailureTests {
         guard connection.read(count) != nil else { return }
         left -= count
         // What libcurl takes at once lasts for two seconds, and what the system does for a part of one.
+        // real time: libcurl's timeouts are the system's.
         if left > 48 << 10 { poll(nil, 0, 100) }
       }
       connection.answer(body: [1])

@@ -93,11 +93,14 @@ struct AskTests {
       #expect(try await wrong("run", "--once", "--retry").output == "nothing waits\n")
       #expect(try await wrong.history() == ["en→es\tThe house.\tLa casa."])
       #expect(!(outcome.output + outcome.complaints).contains(secret))
+      var files = 0
       for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
         let path = "\(folder.path)/\(file)"
         guard let bytes = FileManager.default.contents(atPath: path) else { continue }
         #expect(bytes.range(of: Data(secret.utf8)) == nil, "\(file)")
+        files += 1
       }
+      #expect(files > 0)
     }
   }
 

@@ -107,6 +107,7 @@ struct StrangerTests {
         let over = try await folder("run", "--once")
         #expect(over.status == 0 && over.output == "nothing waits\n", "\(over)")
         let history = try await folder.history()
+        #expect(history.count == 2)
         #expect(history.allSatisfy { $0.contains("for days something other") }, "\(history)")
         #expect(history.allSatisfy { $0.contains("403") && $0.contains("settings service") })
         // What is asked now waits for as long.

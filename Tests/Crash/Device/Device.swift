@@ -59,6 +59,7 @@ struct Device {
       }
       say(.acknowledged(number))
       // Now and then the engine gets to seal several transactions at once.
+      // real time: a process that is killed at any moment has no other.
       if number % 8 == 0 { try await Task.sleep(for: .milliseconds(number % 5 * 4)) }
     }
   }
@@ -73,6 +74,7 @@ struct Device {
         if text != last { say(.reached(vector: text)) }
         last = text
       }
+      // real time: what was pulled or sealed is announced by another thread, and seen by looking.
       try await Task.sleep(for: .milliseconds(10))
     }
   }

@@ -25,8 +25,8 @@ struct SeveralRemotesTests {
           try await a.waitForRows(1, where: "count = 2")
           try await a.waitForRows(2)
           for engine in b.engines {
-            for await status in engine.status.updates
-            where status.phase == .upToDate && status.unpushed == 0 { break }
+            #expect(
+              await engine.status.updates.contains { $0.phase == .upToDate && $0.unpushed == 0 })
           }
         }
         let logs = try [a, b, c].map { phone in

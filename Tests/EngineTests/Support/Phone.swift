@@ -1,6 +1,7 @@
 #if Server
 import GRDB
 import Tern
+import Testing
 
 /// A device with an engine for each of its remotes, for tests over real sockets and files.
 struct Phone {
@@ -75,10 +76,12 @@ struct Phone {
       try Int.fetchOne($0, sql: "SELECT count(*) FROM item WHERE \(condition)") ?? 0
     }
     for try await seen in rows.values(in: database) where seen == count { return }
+    Issue.record("the observation ended")
   }
 
   func waitForStatus(_ matches: (SyncStatus.Moment) -> Bool) async {
     for await status in engine.status.updates where matches(status) { return }
+    Issue.record("the updates ended")
   }
 
   /// Runs engines while `body` runs.

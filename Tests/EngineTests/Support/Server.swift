@@ -5,6 +5,7 @@ import ServiceLifecycle
 import Tern
 import TernServer
 import TernTesting
+import Testing
 
 /// A real server on loopback for as long as `body` runs.
 struct Server {
@@ -37,9 +38,14 @@ struct Server {
         defer { sender.finish() }
         try await group.run()
       }
-      for await port in ports { try await body(Server(port: port, service: service)) }
+      var hasListened = false
+      for await port in ports {
+        hasListened = true
+        try await body(Server(port: port, service: service))
+      }
       await group.triggerGracefulShutdown()
       try await tasks.waitForAll()
+      #expect(hasListened)
     }
   }
 

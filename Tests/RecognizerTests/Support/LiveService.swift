@@ -4,6 +4,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 import TernNetwork
+import Testing
 
 @testable import RecognizerKit
 
@@ -50,11 +51,14 @@ struct LiveService {
         defer { continuation.finish() }
         try await group.run()
       }
+      var hasListened = false
       for await port in ports {
+        hasListened = true
         try await body(LiveService(root: "http://127.0.0.1:\(port)", time: time))
       }
       await group.triggerGracefulShutdown()
       try await tasks.waitForAll()
+      #expect(hasListened)
     }
   }
 

@@ -137,6 +137,7 @@ struct FolderTests {
       #expect(path.hasPrefix(root) && exists(path), "the queue that took it is gone")
     }
     // The system takes a database's queue apart, and with it the database, when it likes.
+    // real time: nothing tells of that.
     let end = ContinuousClock.now + .seconds(20)
     while exists(root), ContinuousClock.now < end { sched_yield() }
     #expect(!exists(root))
@@ -288,7 +289,7 @@ struct FolderTests {
       return (queue, isOver)
     }
     func wait(for isOver: Flag) {
-      // The system takes a database's queue apart when it likes.
+      // The system takes a database's queue apart when it likes. real time: it tells nobody.
       let end = ContinuousClock.now + .seconds(20)
       while !isOver.isSet, ContinuousClock.now < end { sched_yield() }
       #expect(isOver.isSet)

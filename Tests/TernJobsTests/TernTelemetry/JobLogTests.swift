@@ -92,6 +92,10 @@ struct JobLogTests {
       _ = try rig.enqueue(queue, Tidy(name: "a"))
       try rig.drain(JobWorker(queue) { $0.handle(Tidy.self) { _, _ in } })
       #expect(lines.texts == [])
+      _ = try rig.enqueue(queue, Tidy(name: "b"))
+      try rig.drain(
+        JobWorker(queue) { $0.handle(Tidy.self) { _, _ in throw Failure(.permanent) } })
+      #expect(lines.texts.count == 1)
     }
   }
 

@@ -28,7 +28,7 @@ private struct NapClock: Clock {
   }
 }
 
-/// Two processes on one database, in real time.
+/// Two processes on one database. real time: they have no virtual clock in common.
 @Suite("Worker: two processes on one database", .serialized, .timeLimit(.minutes(1)))
 struct ProcessTests {
   private struct App {
@@ -64,6 +64,14 @@ struct ProcessTests {
     func waitFor(_ state: JobState) async throws {
       for try await now in queue.updates
       where now.records.contains(where: { $0.state == state }) { return }
+      Issue.record("the updates ended")
+    }
+
+    /// Returns when this job is done, as an observer of this process sees it.
+    func waitForEnd(of id: JobID) async throws {
+      for try await now in queue.updates
+      where now.records.first(where: { $0.id == id })?.state == .done { return }
+      Issue.record("the updates ended")
     }
 
     /// Returns when a job is done, as an observer of this process sees it.
@@ -133,6 +141,7 @@ struct ProcessTests {
           }
           tell.yield("began")
           if word == "resume" || word == "retry" { return }
+          // real time: nobody waits for the hour, the job is cancelled.
           do { try await Task.sleep(for: .seconds(3600)) } catch { tell.yield("ended") }
         }
       }
@@ -221,8 +230,7 @@ struct ProcessTests {
         let next = try await app.database.write { db in
           try app.queue.enqueue(Errand(name: "next"), in: db)
         }
-        for try await now in app.queue.updates
-        where now.records.first(where: { $0.id == next })?.state == .done { break }
+        try await app.waitForEnd(of: next)
         group.cancelAll()
       }
       let record = try await app.database.read { try app.queue.record(id, in: $0) }
@@ -276,14 +284,13 @@ struct ProcessTests {
     try await inFolder { app in
       let first = Task { try await app.worker().run() }
       _ = try await app.database.write { try app.queue.enqueue(Errand(name: "a"), in: $0) }
-      _ = try await app.waitForDone()
+      #expect(try await app.waitForDone() != nil)
       let lock = app.path + "-jobs.lock"
       try FileManager.default.removeItem(atPath: lock)
       try await app.worker().run {
         // It works: a new file's lock was free.
         let next = try await app.database.write { try app.queue.enqueue(Errand(name: "b"), in: $0) }
-        for try await now in app.queue.updates
-        where now.records.first(where: { $0.id == next })?.state == .done { break }
+        try await app.waitForEnd(of: next)
         // The other was told of the job as well, and has noticed.
         let error = await #expect(throws: JobQueueError.self) { try await first.value }
         #expect(error?.code == .workerRunning)
@@ -296,7 +303,7 @@ struct ProcessTests {
       let lock = app.path + "-jobs.lock"
       let first = Task { try await app.worker().run() }
       _ = try await app.database.write { try app.queue.enqueue(Errand(name: "a"), in: $0) }
-      _ = try await app.waitForDone()
+      #expect(try await app.waitForDone() != nil)
       let isFree = Mutex(false)
       let wasFree = Mutex<Bool?>(nil)
       let worker = JobWorker(app.queue) {
@@ -314,8 +321,7 @@ struct ProcessTests {
         for _ in 0..<1000 { await Task.yield() }
         isFree.withLock { $0 = true }
         held = nil
-        for try await now in app.queue.updates
-        where now.records.first(where: { $0.id == next })?.state == .done { break }
+        try await app.waitForEnd(of: next)
         group.cancelAll()
       }
       #expect(wasFree.withLock { $0 } == true)
@@ -334,8 +340,7 @@ struct ProcessTests {
         let next = try await app.database.write { db in
           try app.queue.enqueue(Errand(name: "b"), in: db)
         }
-        for try await now in app.queue.updates
-        where now.records.first(where: { $0.id == next })?.state == .done { break }
+        try await app.waitForEnd(of: next)
         other.cancel()
         try await other.value
       }
@@ -348,7 +353,7 @@ struct ProcessTests {
         _ = try await app.database.write { db in
           try app.queue.enqueue(Errand(name: "a"), in: db)
         }
-        _ = try await app.waitForDone()
+        #expect(try await app.waitForDone() != nil)
         let error = await #expect(throws: JobQueueError.self) { try await app.worker().drain() }
         #expect(error?.code == .workerRunning)
       }

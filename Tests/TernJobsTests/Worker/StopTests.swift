@@ -213,9 +213,10 @@ private struct Meddler: JobObserver {
 }
 
 extension DatabaseQueue {
-  /// Ends its transaction, in real time.
+  /// Ends its transaction soon.
   fileprivate func commitsSoon() {
     Thread.detachNewThread {
+      // real time: the worker's one thread waits for the lock inside SQLite.
       Thread.sleep(forTimeInterval: 0.3)
       try? self.inDatabase { try $0.execute(sql: "COMMIT") }
     }

@@ -71,7 +71,7 @@ struct EventStreamTests {
   func noID(id: String) async throws {
     let transport = answer(200)
     _ = try await EventStream.open(Self.request, after: id, over: transport)
-    #expect(transport.requests.first?.headers["Last-Event-ID"] == nil)
+    #expect(try #require(transport.requests.first).headers["Last-Event-ID"] == nil)
   }
 
   /// As `request-status-error` of the web platform's tests has it, and more.
@@ -161,6 +161,7 @@ struct EventStreamTests {
       _ = connection.readRequest()
       connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
       // Until the client has gone, which a lively stream's client does at its timeout.
+      // real time: libcurl's timeouts are the system's.
       if isLively { while connection.write(":\n\n") { usleep(20_000) } }
       connection.waitForEnd()
     }
@@ -191,7 +192,7 @@ struct EventStreamTests {
     let transport = CurlTransport()
     let task = Task {
       let request = HTTPRequest(.get, server.url)
-      guard let stream = try await EventStream.open(request, over: transport) else { return }
+      let stream = try #require(try await EventStream.open(request, over: transport))
       for try await _ in stream {
         gotEvent.fire()
         if !isCancelled { break }

@@ -2,6 +2,8 @@ import Testing
 
 /// What `work` gives, which a limit of time has to end: not long before it, and at most ten seconds after, which
 /// is room for a busy machine and none for another limit.
+///
+/// real time: the limits are libcurl's, and URLSession's.
 func expectEnd<Value>(
   at limit: Duration, sourceLocation: SourceLocation = #_sourceLocation,
   _ work: () async throws -> Value

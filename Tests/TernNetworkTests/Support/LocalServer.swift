@@ -185,6 +185,7 @@ struct Connection: Sendable {
   }
 
   /// Waits until the client closes, or sends, but no longer than some milliseconds.
+  /// real time: the client's timeouts are the system's.
   func isClosed(within milliseconds: CInt) -> Bool {
     var watched = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     return poll(&watched, 1, milliseconds) > 0
@@ -206,6 +207,7 @@ struct Connection: Sendable {
 
   /// Writes until all is written, or until the system takes nothing more for some milliseconds because the
   /// client doesn't read. The system holds little of it.
+  /// real time: it tells of room, and not that there is none.
   ///
   /// - Returns: How many bytes it took.
   func write(_ bytes: [UInt8], untilHeldFor milliseconds: CInt) -> Int {

@@ -221,6 +221,7 @@ struct TransferTests {
         await transfers.run { id, answer in
           news.yield((id, answer))
           // Cancelled with the run: the first one is never stored.
+          // real time: nobody waits for the hour.
           try? await Task.sleep(for: .seconds(3600))
         }
       }

@@ -107,6 +107,7 @@ struct URLSessionOutcomeTests {
   @Test("an app's delegate hands its completion over, before all is told or after it")
   @MainActor func finishing() async {
     let delegate = AppDelegate()
+    var calls = 0
     for isToldFirst in [true, false] {
       await withCheckedContinuation { continuation in
         let session = URLSession(configuration: .ephemeral)
@@ -115,7 +116,9 @@ struct URLSessionOutcomeTests {
         delegate.handleEvents { continuation.resume() }
         if !isToldFirst { events.urlSessionDidFinishEvents(forBackgroundURLSession: session) }
       }
+      calls += 1
     }
+    #expect(calls == 2)
   }
 }
 #endif

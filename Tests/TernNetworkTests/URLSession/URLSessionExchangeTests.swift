@@ -49,6 +49,7 @@ struct URLSessionExchangeTests {
         closed.fire()
       }
       thread.start()
+      // real time: nothing tells of a lock that somebody else waits for.
       wasClosedMeanwhile = isClosed.wait(timeout: .now() + .milliseconds(200)) == .success
       return session.dataTask(with: url)
     }

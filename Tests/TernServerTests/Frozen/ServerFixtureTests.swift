@@ -105,7 +105,10 @@ struct ServerFixtureTests {
   }
 
   /// Writes the file where there is none: `TERN_MAKE_FIXTURES=1`.
-  @Test(.enabled(if: ProcessInfo.processInfo.environment["TERN_MAKE_FIXTURES"] != nil))
+  @Test(
+    .enabled(
+      if: ProcessInfo.processInfo.environment["TERN_MAKE_FIXTURES"] != nil,
+      "made once, where TERN_MAKE_FIXTURES is set"))
   func `the file is made once`() throws {
     // Refuses to overwrite.
     try #require(!FileManager.default.fileExists(atPath: Self.kept))

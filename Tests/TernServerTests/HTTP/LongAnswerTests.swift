@@ -36,6 +36,7 @@ struct LongAnswerTests {
         if piece.isEmpty { break }
         body += piece
         // More than three times the idle time in all.
+        // real time: the limit of an idle connection is the system's.
         try await Task.sleep(for: .milliseconds(25))
       }
       #expect(body.count == length)
@@ -71,6 +72,7 @@ struct LongAnswerTests {
         let piece = await client.receive(32 << 10).count
         taken += piece
         if piece == 0 { break }
+        // real time: the limit of an answer is the system's.
         try await Task.sleep(for: .milliseconds(25))
       }
       #expect(taken < length)

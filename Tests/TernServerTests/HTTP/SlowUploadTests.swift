@@ -97,6 +97,7 @@ struct SlowUploadTests {
       let client = try RawClient(server)
       #expect(await client.send(head(server, announcing: 1_000_000)))
       // The time limit of the suite ends this if the connection stays.
+      // real time: the limit of an idle connection is the system's.
       while await client.send("x") { try await Task.sleep(for: .milliseconds(5)) }
     }
   }

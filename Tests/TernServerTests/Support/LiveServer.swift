@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import ServiceLifecycle
 import TernCore
+import Testing
 
 @testable import TernServer
 
@@ -46,13 +47,16 @@ struct LiveServer {
         defer { continuation.finish() }
         try await group.run()
       }
+      var hasListened = false
       for await port in ports {
+        hasListened = true
         try await body(
           LiveServer(
             service: service, port: port, token: token, group: group, application: server))
       }
       await group.triggerGracefulShutdown()
       try await tasks.waitForAll()
+      #expect(hasListened)
     }
   }
 

@@ -50,17 +50,13 @@ final class FailingRemote: Remote {
   }
 
   async let _: Void = phone.engine.run()  // until the test ends
-  for await status in phone.engine.status.updates where status.phase == .waiting {
-    #expect(status.lastError?.code == .unreachable)
-    break
-  }
+  let waiting = await phone.engine.status.updates.first { $0.phase == .waiting }
+  #expect(waiting?.lastError?.code == .unreachable)
   remote.fail(nil)
   network.set(hasRoute: true)
-  for await status in phone.engine.status.updates where status.phase == .upToDate {
-    #expect(status.lastError == nil)
-    #expect(status.unpushed == 0)
-    break
-  }
+  let done = try #require(await phone.engine.status.updates.first { $0.phase == .upToDate })
+  #expect(done.lastError == nil)
+  #expect(done.unpushed == 0)
 }
 
 @Test func `a revoked token is named, and nothing is lost by it`() async throws {

@@ -179,7 +179,7 @@ struct FolderFixtureTests {
   }
 
   /// Writes the files where there are none: `TERN_MAKE_FIXTURES=1`.
-  @Test(.enabled(if: FixtureOrigin.isMaking))
+  @Test(.enabled(if: FixtureOrigin.isMaking, "made once, where TERN_MAKE_FIXTURES is set"))
   func `the files are made once`() async throws {
     // Refuses to overwrite.
     try #require(!FileManager.default.fileExists(atPath: Self.kept.path(percentEncoded: false)))

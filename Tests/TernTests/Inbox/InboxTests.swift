@@ -251,8 +251,8 @@ struct InboxTests {
     try a.commit("UPDATE book SET title = 'a'")
     try b.commit("UPDATE book SET title = 'b'")
     try meet(a, b)
-    while let count = try await counts.next(), count != 1 {}
+    try await expectNext(1, &counts)
     try await a.replica.dismiss(try a.entries[0])
-    while let count = try await counts.next(), count != 0 {}
+    try await expectNext(0, &counts)
   }
 }

@@ -13,6 +13,7 @@ struct HeldOrderTests {
 
   /// Commits something later than all that others committed.
   private func later(_ device: Device, _ sql: String) throws {
+    // real time: SQLite's clock stamps, and only the next millisecond is later.
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     while Int64(Date().timeIntervalSince1970 * 1000) == now {}
     try device.commit(sql)
@@ -51,6 +52,7 @@ struct HeldOrderTests {
     }
     // And by what each settles once more.
     for device in devices { try device.commit("INSERT INTO shelf VALUES ('\(UUID())', NULL)") }
+    #expect(try !a.rows("SELECT * FROM book").isEmpty)
     for device in devices.dropFirst() {
       #expect(try device.rows("SELECT * FROM book ORDER BY 1") == a.rows("SELECT * FROM book"))
       #expect(try device.rows("SELECT * FROM copy ORDER BY 1") == a.rows("SELECT * FROM copy"))

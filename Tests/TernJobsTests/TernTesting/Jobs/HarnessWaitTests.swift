@@ -101,6 +101,7 @@ struct HarnessWaitTests {
           _ = try await within(.seconds(5), clock.asTimer) {
             if isSilent { try await clock.silence() }
             await withCheckedContinuation { continuation in
+              // real time: an answer from outside, which no virtual clock holds up.
               DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) {
                 continuation.resume()
               }
@@ -140,7 +141,7 @@ struct HarnessWaitTests {
       let app = try await App(outsideSeconds: 1)
       app.harness.start(app.jobs) {
         $0.handle(Scan.self) { _, _ in
-          // Whatever happens around it.
+          // real time: the process ends before that, and nothing else ends it.
           await Task.detached { try? await Task.sleep(for: .seconds(60)) }.value
         }
       }
