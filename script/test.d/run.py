@@ -5,7 +5,7 @@ usage: run.py --record FILE [--workers N] [--filter REGEX] [--skip REGEX] [--aga
 
 Within a process tests run one after the other. Suites are shared out in units, the longest first, to as many
 processes as there are workers; those of `alone` (script/test.d/suites) run last, one after the other, with nothing
-beside them. A unit that says nothing for ten minutes is ended. FILE gets what every suite took, as JSON.
+beside them. A unit that says nothing for too long is ended. FILE gets what every suite took, as JSON.
 Exit status: 0 if all passed, 1 if not, 2 if nothing could be run.
 """
 import argparse
@@ -21,7 +21,8 @@ import tempfile
 import threading
 import time
 
-SILENCE_S = 600
+# A long rehearsal is one test, and says nothing before its end.
+SILENCE_S = 1800 if os.environ.get("TERN_LONG") else 600
 HERE = os.path.dirname(os.path.abspath(__file__))
 TICK = os.sysconf("SC_CLK_TCK")
 
