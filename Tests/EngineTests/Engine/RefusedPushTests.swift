@@ -92,7 +92,7 @@ struct RefusedPushTests {
       let engine = SyncEngine(a.replica, remote: remote)
       await withDiscardingTaskGroup { group in
         group.addTask { await engine.run() }
-        let waiting = await engine.status.updates.first { $0.phase == .waiting }
+        let waiting = await engine.waitForStatus { $0.phase == .waiting }
         #expect(waiting?.pulled == 1 && waiting?.lastError?.code == .tooLarge)
         group.cancelAll()
       }
@@ -111,7 +111,7 @@ struct RefusedPushTests {
     try await a.execute("INSERT INTO item VALUES ('a', 'refused', 1)")
     await withDiscardingTaskGroup { group in
       group.addTask { await engine.run() }
-      #expect(await engine.status.updates.contains { $0.phase == .waiting })
+      await engine.waitForStatus { $0.phase == .waiting }
       do {
         for number in 1...3 {
           try await b.execute("INSERT INTO item VALUES ('b\(number)', 'from b', 1)")
@@ -120,7 +120,7 @@ struct RefusedPushTests {
         }
         for number in 1...3 {
           try await a.execute("UPDATE item SET count = count + 1 WHERE id = 'a'")
-          let status = await engine.status.updates.first { $0.unpushed == number + 1 }
+          let status = await engine.waitForStatus { $0.unpushed == number + 1 }
           #expect(status?.phase == .waiting && status?.lastError?.code == .tooLarge)
         }
       } catch {

@@ -25,8 +25,7 @@ struct SeveralRemotesTests {
           try await a.waitForRows(1, where: "count = 2")
           try await a.waitForRows(2)
           for engine in b.engines {
-            #expect(
-              await engine.status.updates.contains { $0.phase == .upToDate && $0.unpushed == 0 })
+            await engine.waitForStatus { $0.phase == .upToDate && $0.unpushed == 0 }
           }
         }
         let logs = try [a, b, c].map { phone in

@@ -105,8 +105,7 @@ struct SteadyWriterTests {
       #expect(remote.streams.withLock { $0 } == 1)
       #expect(remote.writes < BusyRemote.enough)
       remote.end()
-      #expect(
-        await engine.status.updates.contains { $0.phase == .upToDate && $0.unpushed == 0 })
+      await engine.waitForStatus { $0.phase == .upToDate && $0.unpushed == 0 }
       group.cancelAll()
     }
     #expect(remote.memory.operations.count == remote.writes + 3)

@@ -74,8 +74,7 @@ struct WakeTests {
   private func wait(
     _ engine: SyncEngine, for matches: (SyncStatus.Moment) -> Bool
   ) async {
-    for await status in engine.status.updates where matches(status) { return }
-    Issue.record("the updates ended")
+    await engine.waitForStatus(matches)
   }
 
   // MARK: - Somebody asks

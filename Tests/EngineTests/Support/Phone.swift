@@ -80,8 +80,7 @@ struct Phone {
   }
 
   func waitForStatus(_ matches: (SyncStatus.Moment) -> Bool) async {
-    for await status in engine.status.updates where matches(status) { return }
-    Issue.record("the updates ended")
+    await engine.waitForStatus(matches)
   }
 
   /// Runs engines while `body` runs.
@@ -91,6 +90,16 @@ struct Phone {
       try await body()
       group.cancelAll()
     }
+  }
+}
+
+extension SyncEngine {
+  /// The first status that matches, from the present one on.
+  @discardableResult
+  func waitForStatus(_ matches: (SyncStatus.Moment) -> Bool) async -> SyncStatus.Moment? {
+    for await moment in status.updates where matches(moment) { return moment }
+    Issue.record("the updates ended")
+    return nil
   }
 }
 #endif
