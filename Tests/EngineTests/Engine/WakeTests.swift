@@ -72,7 +72,7 @@ struct WakeTests {
   }
 
   private func wait(
-    _ engine: SyncEngine, for matches: (SyncStatus.Moment) -> Bool
+    _ engine: SyncEngine, for matches: @Sendable (SyncStatus.Moment) -> Bool
   ) async {
     await engine.waitForStatus(matches)
   }

@@ -79,7 +79,7 @@ struct Phone {
     Issue.record("the observation ended")
   }
 
-  func waitForStatus(_ matches: (SyncStatus.Moment) -> Bool) async {
+  func waitForStatus(_ matches: @Sendable (SyncStatus.Moment) -> Bool) async {
     await engine.waitForStatus(matches)
   }
 
@@ -96,7 +96,7 @@ struct Phone {
 extension SyncEngine {
   /// The first status that matches, from the present one on.
   @discardableResult
-  func waitForStatus(_ matches: (SyncStatus.Moment) -> Bool) async -> SyncStatus.Moment? {
+  func waitForStatus(_ matches: @Sendable (SyncStatus.Moment) -> Bool) async -> SyncStatus.Moment? {
     for await moment in status.updates where matches(moment) { return moment }
     Issue.record("the updates ended")
     return nil
