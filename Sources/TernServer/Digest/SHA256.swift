@@ -6,7 +6,8 @@ import CCrypto
 #endif
 
 /// The SHA-256 of the bytes, 32 bytes: by OpenSSL on Linux, and by CryptoKit on Apple platforms,
-/// where it is unverified. A package of cryptography would bring 395 files to compile (Docs/Design/0036).
+/// where it is unverified. A package of cryptography would bring 395 files to compile
+/// (Docs/Design/0036).
 ///
 /// - Source: FIPS 180-4.
 package func sha256(_ bytes: [UInt8]) -> [UInt8] {

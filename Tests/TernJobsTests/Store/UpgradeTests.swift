@@ -206,8 +206,8 @@ struct UpgradeTests {
       let error = #expect(throws: JobQueueError.self) { try rig.open() }
       #expect(error?.code == .olderFormat)
       #expect(try shape(database) == before)
-      #expect(before.contains { $0.hasPrefix("kind ") })
-      #expect(!before.contains { $0.hasPrefix("needs ") })
+      #expect(before.contains { $0.hasPrefix("grdb_tern_job kind ") })
+      #expect(!before.contains { $0.hasPrefix("grdb_tern_job needs ") })
     }
   }
 }
