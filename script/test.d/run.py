@@ -33,7 +33,13 @@ class Suite:
     def __init__(self, binary, name):
         self.binary, self.name = binary, name
         self.tests = []
+        # Whether all its tests are chosen.
+        self.is_whole = True
         self.passed = self.wall = self.processor = 0
+
+    @property
+    def patterns(self):
+        return [re.escape(name) for name in ([self.name] if self.is_whole else self.tests)]
 
     @property
     def target(self):
@@ -60,8 +66,9 @@ def expectations():
     return seconds, alone
 
 
-def listed(binary, arguments):
-    command = [binary, "--testing-library", "swift-testing", "--list-tests"] + arguments
+def listed(binary, options):
+    """The suites with the tests that are chosen: listing itself takes no filter."""
+    command = [binary, "--testing-library", "swift-testing", "--list-tests"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     if found.returncode not in (0, 69):
         sys.exit(f"{' '.join(command)} ended with {found.returncode}:\n{found.stdout}{found.stderr}")
@@ -70,8 +77,14 @@ def listed(binary, arguments):
         if "." not in line:
             continue
         name = owner(line)
-        suites.setdefault(name, Suite(binary, name)).tests.append(line)
-    return list(suites.values())
+        suite = suites.setdefault(name, Suite(binary, name))
+        if options.filter and not any(re.search(text, line) for text in options.filter):
+            suite.is_whole = False
+        elif any(re.search(text, line) for text in options.skip):
+            suite.is_whole = False
+        else:
+            suite.tests.append(line)
+    return [suite for suite in suites.values() if suite.tests]
 
 
 def units(suites, seconds, workers):
@@ -147,7 +160,7 @@ def perform(unit, run, log_folder, number):
     """Runs a unit in a process, and gives each suite what it took."""
     binary = unit[0].binary
     by_name = {suite.name: suite for suite in unit}
-    pattern = "^(" + "|".join(re.escape(suite.name) for suite in unit) + ")(/|$)"
+    pattern = "^(" + "|".join(name for suite in unit for name in suite.patterns) + ")(/|$)"
     events = os.path.join(log_folder, f"events-{number}")
     log_path = os.path.join(log_folder, f"log-{number}")
     os.mkfifo(events)
@@ -272,9 +285,7 @@ def main():
     parser.add_argument("--first-failure", action="store_true", help="end at the first test that fails")
     options = parser.parse_args()
 
-    chosen = [word for text in options.filter for word in ("--filter", text)]
-    chosen += [word for text in options.skip for word in ("--skip", text)]
-    suites = [suite for binary in options.binaries for suite in listed(binary, chosen)]
+    suites = [suite for binary in options.binaries for suite in listed(binary, options)]
     if not suites:
         print(f"no test matches {' '.join(options.filter)}", file=sys.stderr)
         return 2
