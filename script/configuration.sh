@@ -12,12 +12,13 @@ configuration=(
 )
 
 # The packages whose tests are run, by their folders.
-packages=(.)
+packages=(. Examples)
 
 # What SwiftPM calls the tests of a package.
 tests_of() {
   case $1 in
     .) echo ternPackageTests ;;
+    Examples) echo tern-examplesPackageTests ;;
   esac
 }
 
@@ -25,4 +26,14 @@ tests_of() {
 # told otherwise: then whatever is planned anew is compiled anew, all of Tern.
 swift_build() {
   TERN_OPTIMISED=1 SWIFT_DETERMINISTIC_HASHING=1 swift build "${configuration[@]}" "$@"
+}
+
+# The same of one of the packages. Of the traits the last list counts; the examples always ask Tern for its server.
+build_package() {
+  local package=$1
+  shift
+  case $package in
+    .) swift_build "$@" ;;
+    Examples) swift_build --package-path Examples --traits Rehearsal "$@" ;;
+  esac
 }
