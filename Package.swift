@@ -135,11 +135,15 @@ let package = Package(
       ],
       swiftSettings: testing),
     .target(
+      name: "TestDevice", dependencies: ["Tern"], path: "Tests/Device", swiftSettings: strict),
+    .target(
       name: "ReplicaStoreKit", dependencies: ["Tern", "TernTesting"],
       path: "Tests/ReplicaStoreKit", swiftSettings: strict),
     .testTarget(
       name: "TernTests",
-      dependencies: ["Rehearsals", "Tern", "TernTesting", "TestProcesses", "ReplicaStoreKit"],
+      dependencies: [
+        "Rehearsals", "Tern", "TernTesting", "TestDevice", "TestProcesses", "ReplicaStoreKit",
+      ],
       exclude: ["Fixtures"],
       swiftSettings: testing),
     .testTarget(
@@ -238,7 +242,7 @@ let package = Package(
       path: "Tests/CFaultVFS", cSettings: quick),
     .testTarget(
       name: "FaultTests",
-      dependencies: ["Rehearsals", "Tern", "TernServer", "TernTesting", "CFaultVFS"],
+      dependencies: ["Rehearsals", "Tern", "TernServer", "TernTesting", "TestDevice", "CFaultVFS"],
       path: "Tests/Faults", swiftSettings: testing),
     .executableTarget(
       name: "PowerLossWriter", dependencies: ["TernDatabase", "CPowerLossVFS"],
@@ -284,7 +288,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "EngineTests",
-      dependencies: ["Tern", "TernServer", "TernTesting", "TestProcesses", "FolderWriter"],
+      dependencies: [
+        "Tern", "TernServer", "TernTesting", "TestDevice", "TestProcesses", "FolderWriter",
+      ],
       swiftSettings: testing),
     .testTarget(
       name: "PackageTests",

@@ -4,6 +4,7 @@ import Synchronization
 import GRDB
 import Tern
 import TernServer
+import TestDevice
 import Testing
 
 @Suite("Engine: engines and their server", .timeLimit(.minutes(2)))
@@ -13,8 +14,8 @@ struct EngineTests {
     async throws
   {
     try await Server.run(Server.memoryStore(seed: 1)) { server in
-      let (a, b) = (try await Phone(server.port), try await Phone(server.port))
-      try await Phone.run([a, b]) {
+      let (a, b) = (try await Device(server.port), try await Device(server.port))
+      try await Device.run([a, b]) {
         try await a.execute("INSERT INTO item VALUES ('1', 'from a', 1)")
         try await b.waitForRows(1)
         try await b.execute("UPDATE item SET count = count + 1")
@@ -29,9 +30,9 @@ struct EngineTests {
   @Test func `without a server an engine waits, and drains when there is one`() async throws {
     var port = 0
     try await Server.run(Server.memoryStore(seed: 1)) { port = $0.port }
-    let (a, b) = (try await Phone(port), try await Phone(port))
+    let (a, b) = (try await Device(port), try await Device(port))
     try await a.execute("INSERT INTO item VALUES ('1', 'offline', 1)")
-    try await Phone.run([a, b]) {
+    try await Device.run([a, b]) {
       await a.waitForStatus { $0.phase == .waiting && $0.lastError != nil && $0.unpushed == 1 }
       try await Server.run(Server.memoryStore(seed: 1), port: port) { _ in
         try await b.waitForRows(1)
@@ -42,11 +43,11 @@ struct EngineTests {
 
   @Test func `a wiped server gets back what it lost`() async throws {
     var port = 0
-    var a: Phone!
-    var b: Phone!
+    var a: Device!
+    var b: Device!
     try await Server.run(Server.memoryStore(seed: 1)) { server in
       port = server.port
-      (a, b) = (try await Phone(port), try await Phone(port))
+      (a, b) = (try await Device(port), try await Device(port))
       try await a.execute("INSERT INTO item VALUES ('1', 'a', 1)")
       try await a.engine.syncOnce()
       try await b.engine.syncOnce()
@@ -67,10 +68,10 @@ struct EngineTests {
     let old = Server.memoryStore(seed: 1)
     var backup: MemorySpaceStore!
     var port = 0
-    var (a, b): (Phone?, Phone?) = (nil, nil)
+    var (a, b): (Device?, Device?) = (nil, nil)
     try await Server.run(old) { server in
       port = server.port
-      (a, b) = (try await Phone(port), try await Phone(port))
+      (a, b) = (try await Device(port), try await Device(port))
       try await a!.execute("INSERT INTO item VALUES ('1', 'a', 1)")
       try await a!.engine.syncOnce()
       backup = MemorySpaceStore(copying: old)
@@ -92,8 +93,8 @@ struct EngineTests {
   @Test func `a device whose clock is a day ahead is stamped again and loses nothing`() async throws
   {
     try await Server.run(Server.memoryStore(seed: 1)) { server in
-      let a = try await Phone(server.port, clockOffset: 86_400_000)
-      let b = try await Phone(server.port)
+      let a = try await Device(server.port, clockOffset: 86_400_000)
+      let b = try await Device(server.port)
       try await a.execute("INSERT INTO item VALUES ('1', 'tomorrow', 1)")
       try await a.engine.syncOnce()
       try await b.engine.syncOnce()
@@ -111,7 +112,7 @@ struct EngineTests {
 
   @Test func `a wrong token is an error with a way out, and nothing is lost`() async throws {
     try await Server.run(Server.memoryStore(seed: 1)) { server in
-      let a = try await Phone(server.port, token: "wrong")
+      let a = try await Device(server.port, token: "wrong")
       try await a.execute("INSERT INTO item VALUES ('1', 'a', 1)")
       let error = await #expect(throws: RemoteError.self) { try await a.engine.syncOnce() }
       #expect(error?.code == .unauthorized)
@@ -124,7 +125,7 @@ struct EngineTests {
 
   @Test func `the status can be observed`() async throws {
     try await Server.run(Server.memoryStore(seed: 1)) { server in
-      let a = try await Phone(server.port)
+      let a = try await Device(server.port)
       let changes = Mutex(0)
       withObservationTracking {
         _ = a.engine.status.current

@@ -4,6 +4,7 @@ import GRDB
 import Tern
 import TernServer
 import TernTesting
+import TestDevice
 import Testing
 
 /// Two files that began as one: a restored backup, or a copy.
@@ -12,15 +13,15 @@ struct IDChangeTests {
   /// A phone that knows the server already, and another one with a copy of its file.
   private func copies(
     _ server: Server, logRetention: Duration = Replica.defaultLogRetention,
-    _ before: (Phone) async throws -> Void = { _ in },
-    _ body: (_ phone: Phone, _ copy: Phone) async throws -> Void
+    _ before: (Device) async throws -> Void = { _ in },
+    _ body: (_ phone: Device, _ copy: Device) async throws -> Void
   ) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(
       path: "tern-copies-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    func phone(_ name: String) async throws -> Phone {
-      try await Phone(path: folder.appending(path: name).path, logRetention: logRetention) { _ in
+    func phone(_ name: String) async throws -> Device {
+      try await Device(path: folder.appending(path: name).path, logRetention: logRetention) { _ in
         [try Server.remote(port: server.port)]
       }
     }
@@ -37,7 +38,7 @@ struct IDChangeTests {
     try await body(first, copy)
   }
 
-  private func write(_ phone: Phone, _ ids: String...) async throws {
+  private func write(_ phone: Device, _ ids: String...) async throws {
     for id in ids {
       try await phone.execute("INSERT INTO item VALUES ('\(id)', '', 1)")
       try await phone.execute("UPDATE item SET count = count + 10 WHERE id = '1'")
@@ -46,10 +47,10 @@ struct IDChangeTests {
   }
 
   /// All three have everything, once.
-  private func expectAll(_ server: Server, _ phone: Phone, _ copy: Phone, count: String)
+  private func expectAll(_ server: Server, _ phone: Device, _ copy: Device, count: String)
     async throws
   {
-    let other = try await Phone(server.port)
+    let other = try await Device(server.port)
     for phone in [phone, copy, phone, other] { try await phone.syncOnce() }
     let states = try [phone, copy, other].map { try $0.replica.store.canonicalState() }
     #expect(states[0] == states[1] && states[1] == states[2])
@@ -176,7 +177,7 @@ struct IDChangeTests {
         let id = try phone.replica.store.replicaID()
         try await write(phone, "a", "b", "c")
         try await phone.syncOnce()
-        let other = try await Phone(server.port)
+        let other = try await Device(server.port)
         try await other.syncOnce()
         try await write(other, "knows it")
         // A page that was on its way, and leaves out what has the copy's own id.

@@ -4,6 +4,7 @@ import Synchronization
 import Tern
 import TernServer
 import TernTesting
+import TestDevice
 import Testing
 
 /// A remote that takes nothing from this device, and gives what it has.
@@ -46,7 +47,7 @@ struct RefusedPushTests {
     _ code: RemoteError.Code
   ) async throws {
     try await Server.run(Server.memoryStore(seed: 1)) { server in
-      let (a, b) = (try await Phone(server.port), try await Phone(server.port))
+      let (a, b) = (try await Device(server.port), try await Device(server.port))
       for number in 1...3 {
         try await b.execute("INSERT INTO item VALUES ('b\(number)', 'from b', 1)")
         try await b.engine.syncOnce()
@@ -66,7 +67,7 @@ struct RefusedPushTests {
   @Test func `syncing once that fails is told by the status, and mended by the next`() async throws
   {
     try await Share.run { share in
-      let a = try await Phone { [share.remote($0)] }
+      let a = try await Device { [share.remote($0)] }
       try await a.execute("INSERT INTO item VALUES ('a', 'kept', 1)")
       let folder = share.url
       let elsewhere = folder.deletingLastPathComponent().appending(path: "elsewhere")
@@ -83,7 +84,7 @@ struct RefusedPushTests {
 
   @Test func `a running engine pulls, then says why it waits`() async throws {
     try await Server.run(Server.memoryStore(seed: 1)) { server in
-      let (a, b) = (try await Phone(server.port), try await Phone(server.port))
+      let (a, b) = (try await Device(server.port), try await Device(server.port))
       try await b.execute("INSERT INTO item VALUES ('b', 'from b', 1)")
       try await b.engine.syncOnce()
       try await a.execute("INSERT INTO item VALUES ('a', 'refused', 1)")
@@ -105,7 +106,7 @@ struct RefusedPushTests {
   {
     let memory = MemoryRemote()
     let remote = RefusingRemote(remote: memory, error: RemoteError(.tooLarge, "not that"))
-    let (a, b) = (try await Phone { _ in [memory] }, try await Phone { _ in [memory] })
+    let (a, b) = (try await Device { _ in [memory] }, try await Device { _ in [memory] })
     // Waits for a minute before it asks again.
     let engine = SyncEngine(a.replica, remote: remote)
     try await a.execute("INSERT INTO item VALUES ('a', 'refused', 1)")
@@ -135,9 +136,9 @@ struct RefusedPushTests {
     let memory = MemoryRemote()
     let remote = RefusingRemote(
       remote: memory, error: RemoteError(.tooLarge, "not yet"), refusals: 2)
-    let a = try await Phone { _ in [remote] }
+    let a = try await Device { _ in [remote] }
     try await a.execute("INSERT INTO item VALUES ('a', 'taken in the end', 1)")
-    try await Phone.run([a]) {
+    try await Device.run([a]) {
       await a.waitForStatus { $0.phase == .upToDate && $0.unpushed == 0 && $0.lastError == nil }
     }
     #expect(memory.operations.count == 1 && remote.pushes.withLock { $0 } == 3)
@@ -147,7 +148,7 @@ struct RefusedPushTests {
     let memory = MemoryRemote()
     let remote = RefusingRemote(
       remote: memory, error: RemoteError(.tooLarge, "no more than five"), refusals: 0, most: 5)
-    let a = try await Phone { _ in [remote] }
+    let a = try await Device { _ in [remote] }
     for number in 1...16 {
       try await a.replica.write { db in
         try db.execute(sql: "INSERT INTO item VALUES ('\(number)', 'one of many', 1)")

@@ -3,6 +3,7 @@ import GRDB
 import Synchronization
 import Tern
 import TernServer
+import TestDevice
 import Testing
 
 /// A server's clock that is ahead for a while, and is right again.
@@ -18,7 +19,7 @@ private final class WanderingClock: Sendable {
 
 @Suite("Engine: a server whose clock was ahead", .timeLimit(.minutes(2)))
 struct ServerClockTests {
-  private func requireEqual(_ phones: [Phone], rows: Int) throws {
+  private func requireEqual(_ phones: [Device], rows: Int) throws {
     let states = try phones.map { try $0.replica.store.canonicalState() }
     for state in states {
       #expect(state == states[0])
@@ -43,7 +44,7 @@ struct ServerClockTests {
   {
     let clock = WanderingClock()
     try await Server.run(Server.memoryStore(seed: 1), clock: clock.clock) { server in
-      let (x, y) = (try await Phone(server.port), try await Phone(server.port))
+      let (x, y) = (try await Device(server.port), try await Device(server.port))
       clock.set(daysAhead: 400)
       // It writes by the clock that it was told.
       try await x.syncOnce()
@@ -66,7 +67,7 @@ struct ServerClockTests {
       try await y.syncOnce()
       try requireEqual([x, y], rows: 52)
 
-      let z = try await Phone(server.port)
+      let z = try await Device(server.port)
       try await z.syncOnce()
       try requireEqual([x, y, z], rows: 52)
       try await z.execute("UPDATE item SET text = 'z', count = count + 1 WHERE id = '1'")
@@ -85,12 +86,12 @@ struct ServerClockTests {
     let clock = WanderingClock()
     try await Server.run(Server.memoryStore(seed: 1), clock: clock.clock) { server in
       // It greeted before, and does not greet again.
-      let z = try await Phone(server.port)
-      try await Phone.run([z]) {
+      let z = try await Device(server.port)
+      try await Device.run([z]) {
         await z.waitForStatus { $0.phase == .upToDate }
         clock.set(daysAhead: 400)
-        let x = try await Phone(server.port)
-        try await Phone.run([x]) {
+        let x = try await Device(server.port)
+        try await Device.run([x]) {
           await x.waitForStatus { $0.phase == .upToDate }
           try await x.execute("INSERT INTO item VALUES ('1', 'x', 1)")
           try await z.waitForRows(1)
@@ -112,8 +113,8 @@ struct ServerClockTests {
   @Test func `a device's own wrong clock gains nothing by it`() async throws {
     let clock = WanderingClock()
     try await Server.run(Server.memoryStore(seed: 1), clock: clock.clock) { server in
-      let wrong = try await Phone(server.port, clockOffset: 500 * Self.day)
-      let right = try await Phone(server.port)
+      let wrong = try await Device(server.port, clockOffset: 500 * Self.day)
+      let right = try await Device(server.port)
       clock.set(daysAhead: 400)
       try await right.syncOnce()
       try await right.execute("INSERT INTO item VALUES ('1', 'right', 1)")

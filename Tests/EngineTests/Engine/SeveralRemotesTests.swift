@@ -4,6 +4,7 @@ import GRDB
 import Tern
 import TernServer
 import TernTesting
+import TestDevice
 import Testing
 
 /// One replica with several remotes at once.
@@ -14,10 +15,10 @@ struct SeveralRemotesTests {
   {
     try await Share.run { share in
       try await Server.run(Server.memoryStore(seed: 1)) { server in
-        let a = try await Phone(server.port)
-        let b = try await Phone { [try Server.remote(port: server.port), share.remote($0)] }
-        let c = try await Phone { [share.remote($0)] }
-        try await Phone.run([a, b, c]) {
+        let a = try await Device(server.port)
+        let b = try await Device { [try Server.remote(port: server.port), share.remote($0)] }
+        let c = try await Device { [share.remote($0)] }
+        try await Device.run([a, b, c]) {
           try await a.execute("INSERT INTO item VALUES ('1', 'from a', 1)")
           try await c.waitForRows(1)
           try await c.execute("UPDATE item SET count = count + 1")
@@ -43,9 +44,9 @@ struct SeveralRemotesTests {
   @Test func `a device between two folders keeps a place in each`() async throws {
     try await Share.run { first in
       try await Share.run { second in
-        let a = try await Phone { [first.remote($0)] }
-        let b = try await Phone { [first.remote($0), second.remote($0)] }
-        let c = try await Phone { [second.remote($0)] }
+        let a = try await Device { [first.remote($0)] }
+        let b = try await Device { [first.remote($0), second.remote($0)] }
+        let c = try await Device { [second.remote($0)] }
         for number in 1...5 {
           try await a.execute("INSERT INTO item VALUES ('a\(number)', 'a', 1)")
           try await c.execute("INSERT INTO item VALUES ('c\(number)', 'c', 1)")
@@ -67,7 +68,7 @@ struct SeveralRemotesTests {
   @Test func `what a folder was offered keeps its time when a server refuses it`() async throws {
     try await Share.run { share in
       try await Server.run(Server.memoryStore(seed: 1)) { server in
-        let a = try await Phone(clockOffset: 86_400_000) {
+        let a = try await Device(clockOffset: 86_400_000) {
           [share.remote($0), try Server.remote(port: server.port)]
         }
         try await a.execute("INSERT INTO item VALUES ('1', 'tomorrow', 1)")
@@ -88,10 +89,10 @@ struct SeveralRemotesTests {
   @Test func `what only one remote refused is stamped again`() async throws {
     try await Share.run { share in
       try await Server.run(Server.memoryStore(seed: 1)) { server in
-        let a = try await Phone(clockOffset: 86_400_000) {
+        let a = try await Device(clockOffset: 86_400_000) {
           [try Server.remote(port: server.port), share.remote($0)]
         }
-        let b = try await Phone { [share.remote($0)] }
+        let b = try await Device { [share.remote($0)] }
         try await a.execute("INSERT INTO item VALUES ('1', 'tomorrow', 1)")
         try await a.syncOnce()
         try await b.syncOnce()
@@ -111,9 +112,9 @@ struct SeveralRemotesTests {
     async throws
   {
     let (first, second) = (MemoryRemote(id: "1"), MemoryRemote(id: "2"))
-    let c = try await Phone { _ in [first] }
-    let b = try await Phone { _ in [first, second] }
-    let d = try await Phone { _ in [second] }
+    let c = try await Device { _ in [first] }
+    let b = try await Device { _ in [first, second] }
+    let d = try await Device { _ in [second] }
     for number in 1...3 {
       try await c.execute("INSERT INTO item VALUES ('\(number)', 'one copy', 1)")
       try await c.syncOnce()
@@ -155,8 +156,8 @@ struct SeveralRemotesTests {
 
   @Test func `what one copy wrote last is not pushed on top of another copy's`() async throws {
     let (first, second) = (MemoryRemote(id: "1"), MemoryRemote(id: "2"))
-    let c = try await Phone { _ in [first] }
-    let b = try await Phone { _ in [first, second] }
+    let c = try await Device { _ in [first] }
+    let b = try await Device { _ in [first, second] }
     for number in 1...4 {
       try await c.execute("INSERT INTO item VALUES ('\(number)', 'one copy', 1)")
       try await c.syncOnce()
@@ -189,8 +190,8 @@ struct SeveralRemotesTests {
     async throws
   {
     let (first, second) = (MemoryRemote(id: "1"), MemoryRemote(id: "2"))
-    let a = try await Phone { _ in [first, second] }
-    let b = try await Phone { _ in [first] }
+    let a = try await Device { _ in [first, second] }
+    let b = try await Device { _ in [first] }
     for number in 1...3 {
       try await a.execute("INSERT INTO item VALUES ('a\(number)', 'a', 1)")
       try await b.execute("INSERT INTO item VALUES ('b\(number)', 'b', 1)")
@@ -220,7 +221,7 @@ struct SeveralRemotesTests {
   {
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     let server = MemoryRemote(id: "server", epoch: "1", nowMilliseconds: { now })
-    let (a, b) = (try await Phone { _ in [server] }, try await Phone { _ in [server] })
+    let (a, b) = (try await Device { _ in [server] }, try await Device { _ in [server] })
     try await a.execute("INSERT INTO item VALUES ('1', 'a', 1)")
     try await a.syncOnce()
     try await b.syncOnce()
@@ -236,8 +237,8 @@ struct SeveralRemotesTests {
 
   @Test func `what a remote refuses of another author keeps back nothing else`() async throws {
     let (first, second) = (MemoryRemote(id: "1"), MemoryRemote(id: "2"))
-    let c = try await Phone { _ in [first] }
-    let b = try await Phone { _ in [first, second] }
+    let c = try await Device { _ in [first] }
+    let b = try await Device { _ in [first, second] }
     // The second remote knows a copy of device c.
     try await c.execute("INSERT INTO item VALUES ('c', 'one copy', 1)")
     try await c.syncOnce()

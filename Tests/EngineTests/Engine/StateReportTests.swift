@@ -4,6 +4,7 @@ import GRDB
 import Tern
 import TernServer
 import TernTesting
+import TestDevice
 import Testing
 
 /// INV-01 between devices with the same operations, over real sockets.
@@ -17,7 +18,7 @@ struct StateReportTests {
     return limits
   }
 
-  private func write(_ phone: Phone, _ ids: [String]) async throws {
+  private func write(_ phone: Device, _ ids: [String]) async throws {
     for id in ids {
       try await phone.execute("INSERT INTO item VALUES ('\(id)', 'text \(id)', 1)")
       try phone.replica.store.seal()
@@ -25,15 +26,15 @@ struct StateReportTests {
   }
 
   /// Two devices that found their states equal; with a snapshot where the server asks for one.
-  private func pair(_ server: Server) async throws -> (Phone, Phone) {
-    let (a, b) = (try await Phone(server.port), try await Phone(server.port))
+  private func pair(_ server: Server) async throws -> (Device, Device) {
+    let (a, b) = (try await Device(server.port), try await Device(server.port))
     try await write(a, ["1", "2", "3", "4", "5"])
     for phone in [a, a, a, b] { try await phone.syncOnce() }
     try expectCompared(server, a, b)
     return (a, b)
   }
 
-  private func expectCompared(_ server: Server, _ phones: Phone...) throws {
+  private func expectCompared(_ server: Server, _ phones: Device...) throws {
     let report = try #require(try server.service.greet(SpaceName(Server.space)).state)
     for phone in phones {
       #expect(phone.engine.status.current.differingTables.isEmpty)
@@ -42,14 +43,14 @@ struct StateReportTests {
     }
   }
 
-  private func remoteID(_ phone: Phone) throws -> String {
+  private func remoteID(_ phone: Device) throws -> String {
     try phone.database.read {
       try String.fetchOne($0, sql: "SELECT id FROM grdb_tern_main_remote")!
     }
   }
 
   /// What a tool does that takes the triggers away first.
-  private func damage(_ phone: Phone, _ sql: String) async throws {
+  private func damage(_ phone: Device, _ sql: String) async throws {
     try await phone.database.write { db in
       let triggers = try Row.fetchAll(
         db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'item'")
@@ -59,7 +60,7 @@ struct StateReportTests {
     }
   }
 
-  private func expectMended(_ phones: Phone...) async throws {
+  private func expectMended(_ phones: Device...) async throws {
     for phone in phones {
       #expect(try await phone.column("SELECT text FROM item WHERE id = '3'") == ["text 3"])
       #expect(
@@ -166,7 +167,7 @@ struct StateReportTests {
       try await damage(b, "UPDATE item SET text = 'damaged' WHERE id = '3'")
       try await write(a, ["6"])
       for phone in [a, a] { try await phone.syncOnce() }
-      try await Phone.run([b]) {
+      try await Device.run([b]) {
         // Waiting, the server knows it too.
         await b.waitForStatus { $0.phase == .waiting && $0.differingTables == ["item"] }
         try await a.syncOnce()

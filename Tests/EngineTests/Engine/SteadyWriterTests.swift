@@ -3,6 +3,7 @@ import GRDB
 import Synchronization
 import Tern
 import TernTesting
+import TestDevice
 import Testing
 
 /// A remote beside which somebody writes before each answer to a push, so that there is always more.
@@ -48,9 +49,9 @@ private final class BusyRemote: Remote {
 /// A device on which somebody writes as fast as its remote takes it.
 @Suite("Engine: a device that is written to without a pause", .timeLimit(.minutes(1)))
 struct SteadyWriterTests {
-  private func steady(pushBytes: Int = 1 << 20) async throws -> (BusyRemote, Phone, SyncEngine) {
+  private func steady(pushBytes: Int = 1 << 20) async throws -> (BusyRemote, Device, SyncEngine) {
     let remote = BusyRemote()
-    let phone = try await Phone { _ in [] }
+    let phone = try await Device { _ in [] }
     let engine = SyncEngine(
       phone.replica, remote: remote,
       environment: SyncEnvironment(
@@ -66,7 +67,7 @@ struct SteadyWriterTests {
   }
 
   private func other(_ remote: BusyRemote, writes id: String) async throws {
-    let b = try await Phone { _ in [remote.memory] }
+    let b = try await Device { _ in [remote.memory] }
     try await b.execute("INSERT INTO item VALUES ('\(id)', 'from b', 1)")
     try await b.syncOnce()
   }

@@ -4,6 +4,7 @@ import GRDB
 import Synchronization
 import Tern
 import TernTesting
+import TestDevice
 import Testing
 
 /// A remote in memory that fails as long as a test wants.
@@ -54,7 +55,7 @@ struct WakeTests {
   private let long = Backoff(base: .seconds(600), limit: .seconds(600))
 
   private func engine(
-    _ phone: Phone, _ remote: any Remote, path: any NetworkPathSource = UnknownPathSource(),
+    _ phone: Device, _ remote: any Remote, path: any NetworkPathSource = UnknownPathSource(),
     poll: Duration = .seconds(600)
   ) -> SyncEngine {
     SyncEngine(
@@ -83,7 +84,7 @@ struct WakeTests {
     async throws
   {
     let remote = MoodyRemote(failing: unreachable)
-    let a = try await Phone { _ in [remote] }
+    let a = try await Device { _ in [remote] }
     try await a.execute("INSERT INTO item VALUES ('1', 'from a', 1)")
     let engine = engine(a, remote)
     try await run(engine) {
@@ -103,7 +104,7 @@ struct WakeTests {
 
   @Test func `what keeps a run from being up to date is told to who asks`() async throws {
     let remote = MoodyRemote()
-    let a = try await Phone { _ in [remote] }
+    let a = try await Device { _ in [remote] }
     let refusing = RefusingRemote(
       remote: remote.memory, error: RemoteError(.tooLarge, "not that"))
     let engine = engine(a, refusing)
@@ -118,7 +119,7 @@ struct WakeTests {
   @Test func `a remote that wants to be left alone is, whoever asks`() async throws {
     let busy = RemoteError(.unavailable, "later", retryAfter: .seconds(500))
     let (remote, path) = (MoodyRemote(failing: busy), ScriptedPathSource())
-    let a = try await Phone { _ in [remote] }
+    let a = try await Device { _ in [remote] }
     let engine = engine(a, remote, path: path)
     try await run(engine) {
       await wait(engine) { $0.phase == .waiting }
@@ -132,7 +133,7 @@ struct WakeTests {
     async throws
   {
     let remote = MoodyRemote(failing: unreachable)
-    let a = try await Phone { _ in [remote] }
+    let a = try await Device { _ in [remote] }
     let engine = engine(a, remote)
     try await run(engine) {
       await wait(engine) { $0.phase == .waiting }
@@ -154,7 +155,7 @@ struct WakeTests {
 
   @Test func `runs and single syncs in any order all end`() async throws {
     let remote = MoodyRemote()
-    let a = try await Phone { _ in [remote] }
+    let a = try await Device { _ in [remote] }
     let engine = engine(a, remote)
     try await withThrowingDiscardingTaskGroup { group in
       for number in 0..<40 {
@@ -186,7 +187,7 @@ struct WakeTests {
 
   @Test func `a network that changes ends a wait`() async throws {
     let (remote, path) = (MoodyRemote(failing: unreachable), ScriptedPathSource(hasRoute: false))
-    let a = try await Phone { _ in [remote] }
+    let a = try await Device { _ in [remote] }
     let engine = engine(a, remote, path: path)
     try await run(engine) {
       await wait(engine) { $0.phase == .waiting }
@@ -198,7 +199,7 @@ struct WakeTests {
 
   @Test func `an event stream begins anew on another network`() async throws {
     let (remote, path) = (MoodyRemote(), ScriptedPathSource())
-    let a = try await Phone { _ in [remote] }
+    let a = try await Device { _ in [remote] }
     let engine = SyncEngine(
       a.replica, remote: remote,
       environment: SyncEnvironment(
@@ -220,10 +221,10 @@ struct WakeTests {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let remote = MoodyRemote()
-    let a = try await Phone(path: folder + "/a") { _ in [remote] }
+    let a = try await Device(path: folder + "/a") { _ in [remote] }
     let engine = engine(a, remote, poll: .milliseconds(20))
     // Another connection, which nothing here observes.
-    let other = try await Phone(path: folder + "/a") { _ in [] }
+    let other = try await Device(path: folder + "/a") { _ in [] }
     try await run(engine) {
       await wait(engine) { $0.phase == .upToDate }
       try await other.replica.write { db in
@@ -237,7 +238,7 @@ struct WakeTests {
 
   @Test func `a cancellation of the remote's own is a failure, and not the end`() async throws {
     let remote = MoodyRemote(failing: CancellationError())
-    let a = try await Phone { _ in [remote] }
+    let a = try await Device { _ in [remote] }
     let engine = engine(a, remote)
     try await run(engine) {
       await wait(engine) { $0.phase == .waiting && $0.lastError?.code == .unreachable }
@@ -255,7 +256,7 @@ struct WakeTests {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let remote = MoodyRemote()
-    let a = try await Phone(path: folder + "/a") { _ in [remote] }
+    let a = try await Device(path: folder + "/a") { _ in [remote] }
     var configuration = Configuration()
     configuration.allowsUnsafeTransactions = true
     let other = try DatabaseQueue(path: folder + "/a", configuration: configuration)
@@ -275,7 +276,7 @@ struct WakeTests {
 
   @Test func `a database that was closed is not asked again and again`() async throws {
     let failures = Mutex(0)
-    let a = try await Phone { _ in [MoodyRemote()] }
+    let a = try await Device { _ in [MoodyRemote()] }
     let engine = SyncEngine(
       a.replica, remote: MoodyRemote(),
       environment: SyncEnvironment(

@@ -1,6 +1,7 @@
 #if Server
 import Tern
 import TernTesting
+import TestDevice
 import Testing
 
 /// A remote that acknowledges everything and keeps nothing.
@@ -32,7 +33,7 @@ private final class ForgetfulRemote: Remote {
 struct ForgottenBaseTests {
   @Test func `a base that a remote takes and forgets is not cut again and again`() async throws {
     let (memory, remote) = (MemoryRemote(), ForgetfulRemote())
-    let a = try await Phone(logRetention: .seconds(-60)) { _ in [memory] }
+    let a = try await Device(logRetention: .seconds(-60)) { _ in [memory] }
     for number in 1...4 {
       try await a.execute("INSERT INTO item VALUES ('\(number)', '', 1)")
       try a.replica.store.seal()

@@ -2,6 +2,7 @@
 import Tern
 import TernServer
 import TernTesting
+import TestDevice
 import Testing
 
 /// A remote that would like a snapshot, and a device that can't give it: another device may.
@@ -33,7 +34,7 @@ struct RefusedSnapshotTests {
   }
 
   /// So many that the server asks at the next greeting.
-  private func write(_ phone: Phone) async throws {
+  private func write(_ phone: Device) async throws {
     for id in 1...5 {
       try await phone.execute("INSERT INTO item VALUES ('\(id)', 'text \(id)', 1)")
       try phone.replica.store.seal()
@@ -44,7 +45,7 @@ struct RefusedSnapshotTests {
 
   @Test func `a row too long to travel fails no single sync, and is told`() async throws {
     try await Server.run(Server.memoryStore(seed: 1), limits: Self.limits) { server in
-      let phone = try await Phone(server.port)
+      let phone = try await Device(server.port)
       try await write(phone)
       try await phone.execute("INSERT INTO item VALUES ('long', hex(zeroblob(9000000)), 1)")
       for _ in 1...2 {
@@ -65,7 +66,7 @@ struct RefusedSnapshotTests {
     arguments: [RemoteError.Code.snapshotSuperseded, .snapshotConflict, .cursorUnknown])
   func refusal(_ code: RemoteError.Code) async throws {
     try await Server.run(Server.memoryStore(seed: 1), limits: Self.limits) { server in
-      let phone = try await Phone { _ in
+      let phone = try await Device { _ in
         [Refusing(remote: try Server.remote(port: server.port), code: code)]
       }
       try await write(phone)
@@ -74,7 +75,7 @@ struct RefusedSnapshotTests {
       #expect(status.phase == .upToDate && status.lastError == nil)
       #expect(status.snapshotError?.code == (code == .snapshotSuperseded ? nil : code))
       // Another device gives it.
-      let other = try await Phone(server.port)
+      let other = try await Device(server.port)
       for _ in 1...2 { try await other.syncOnce() }
       #expect(try server.service.greet(SpaceName(Server.space)).snapshot != nil)
       try await phone.syncOnce()

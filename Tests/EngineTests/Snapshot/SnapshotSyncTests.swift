@@ -4,6 +4,7 @@ import GRDB
 import Tern
 import TernServer
 import TernTesting
+import TestDevice
 import Testing
 
 /// A server that asks for a snapshot soon and keeps nothing for its age.
@@ -18,13 +19,13 @@ private var limits: ServerLimits {
 struct SnapshotSyncTests {
   private func phone(
     _ server: Server, path: String? = nil, wrap: (any Remote) -> any Remote = { $0 }
-  ) async throws -> Phone {
-    try await Phone(path: path, logRetention: .seconds(-60)) { _ in
+  ) async throws -> Device {
+    try await Device(path: path, logRetention: .seconds(-60)) { _ in
       [wrap(try Server.remote(port: server.port))]
     }
   }
 
-  private func write(_ phone: Phone, _ ids: [String]) async throws {
+  private func write(_ phone: Device, _ ids: [String]) async throws {
     for id in ids {
       try await phone.execute("INSERT INTO item VALUES ('\(id)', 'text \(id)', 1)")
       try phone.replica.store.seal()
@@ -35,7 +36,7 @@ struct SnapshotSyncTests {
     try FileManager.default.contentsOfDirectory(atPath: folder)
   }
 
-  private func expectEqual(_ phones: Phone...) throws {
+  private func expectEqual(_ phones: Device...) throws {
     let states = try phones.map { try $0.replica.store.canonicalState() }
     for state in states { #expect(state == states[0]) }
   }
@@ -194,7 +195,7 @@ struct SnapshotSyncTests {
 
   @Test func `a wiped server gets what no log has any more`() async throws {
     var port = 0
-    var phone: Phone!
+    var phone: Device!
     try await Server.run(Server.memoryStore(seed: 3), limits: limits) { server in
       port = server.port
       phone = try await self.phone(server)
@@ -232,10 +233,10 @@ struct SnapshotSyncTests {
       }
     }
     var port = 0
-    var phone: Phone!
+    var phone: Device!
     try await Server.run(Server.memoryStore(seed: 3), limits: limits) { server in
       port = server.port
-      phone = try await Phone(logRetention: .seconds(-60)) { _ in
+      phone = try await Device(logRetention: .seconds(-60)) { _ in
         [MemoryRemote(id: "other"), try Server.remote(port: port)]
       }
       try await write(phone, ["1", "2", "3", "4"])
@@ -346,10 +347,4 @@ struct SnapshotSyncTests {
 }
 
 private struct Killed: Error {}
-
-extension Phone {
-  func column(_ sql: String) async throws -> [String] {
-    try await database.read { try String.fetchAll($0, sql: sql) }
-  }
-}
 #endif

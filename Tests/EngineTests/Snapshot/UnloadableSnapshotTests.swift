@@ -2,6 +2,7 @@
 import Foundation
 import Tern
 import TernServer
+import TestDevice
 import Testing
 
 /// INV-09: what a device cannot load it does not fetch again and again.
@@ -18,7 +19,7 @@ struct UnloadableSnapshotTests {
     var limits = ServerLimits()
     (limits.operationsPerSnapshot, limits.retention) = (3, .zero)
     try await Server.run(Server.memoryStore(seed: 1), limits: limits) { server in
-      let a = try await Phone(schemaVersion: schemaVersion, logRetention: .seconds(-60)) { _ in
+      let a = try await Device(schemaVersion: schemaVersion, logRetention: .seconds(-60)) { _ in
         [try Server.remote(port: server.port)]
       }
       for id in 1...5 {
@@ -35,8 +36,8 @@ struct UnloadableSnapshotTests {
   @Test func `one of a newer schema is fetched once, until the app is updated`() async throws {
     try await withServer(schemaVersion: 2) { server, parts, path in
       let counter = Counter()
-      func phone(_ schemaVersion: UInt32) async throws -> Phone {
-        try await Phone(path: path, schemaVersion: schemaVersion) { _ in
+      func phone(_ schemaVersion: UInt32) async throws -> Device {
+        try await Device(path: path, schemaVersion: schemaVersion) { _ in
           [CountingRemote(try Server.remote(port: server.port), counter)]
         }
       }
@@ -49,7 +50,7 @@ struct UnloadableSnapshotTests {
           #expect(old.engine.status.current.lastError?.code == .snapshotUnloadable)
         }
         #expect(counter.value == parts)
-        try await Phone.run([old]) {
+        try await Device.run([old]) {
           await old.waitForStatus { $0.lastError?.code == .snapshotUnloadable }
         }
       }
@@ -65,7 +66,7 @@ struct UnloadableSnapshotTests {
   {
     try await withServer { server, _, _ in
       let counter = Counter()
-      let b = try await Phone { _ in
+      let b = try await Device { _ in
         let remote = try Server.remote(port: server.port)
         return [CountingRemote(remote, counter) { $0.dropLast() + [~$0.last!] }]
       }
@@ -80,7 +81,7 @@ struct UnloadableSnapshotTests {
     try await withServer { server, parts, path in
       let (counter, greetings) = (Counter(), Counter())
       let hour: Int64 = 3_600_000
-      let b = try await Phone(path: path, clockOffset: -hour) { _ in
+      let b = try await Device(path: path, clockOffset: -hour) { _ in
         let remote = try Server.remote(port: server.port)
         return [
           CountingRemote(
@@ -107,8 +108,8 @@ struct UnloadableSnapshotTests {
   @Test func `one whose parts were damaged here is fetched again at once`() async throws {
     try await withServer(schemaVersion: 2) { server, parts, path in
       let counter = Counter()
-      func phone(_ schemaVersion: UInt32) async throws -> Phone {
-        try await Phone(path: path, schemaVersion: schemaVersion) { _ in
+      func phone(_ schemaVersion: UInt32) async throws -> Device {
+        try await Device(path: path, schemaVersion: schemaVersion) { _ in
           [CountingRemote(try Server.remote(port: server.port), counter)]
         }
       }

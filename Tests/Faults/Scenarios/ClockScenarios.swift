@@ -1,13 +1,14 @@
 import GRDB
 import Tern
 import TernTesting
+import TestDevice
 
 extension Scenario<App> {
   /// A server's clock was ahead and is set right. What this device wrote under it is refused and gets
   /// new times, but for what is not later than what another device got accepted (0033).
   static func clockAhead() throws -> Scenario {
     let (now, ahead) = (1_800_000_000_000 as Int64, 1_900_000_000_000 as Int64)
-    let peer = try Peer(2)
+    let peer = try Device(2)
     try peer.write(Catalogue.shelf("s1"), Catalogue.books(0..<12, on: "s1"))
     let first = try peer.page(after: VersionVector(), cursor: "1")
     let heads = try peer.heads()

@@ -1,6 +1,7 @@
 import GRDB
 import Tern
 import TernTesting
+import TestDevice
 
 extension Scenario<App> {
   private static let copied = App.Setup(logRetention: .seconds(-60), id: 1 << 40)
@@ -10,11 +11,11 @@ extension Scenario<App> {
   /// - Parameter isTrimmed: whether the log lacks its beginning, so that states are renamed in place and
   ///   not made anew from it (0030).
   static func copy(isTrimmed: Bool) throws -> Scenario {
-    let peer = try Peer(2 << 40)
+    let peer = try Device(2 << 40)
     try peer.write(Catalogue.shelf("s1"), Catalogue.books(0..<8, on: "s1"))
     let page = try peer.page(after: VersionVector(), cursor: "1")
     let space = try pushedByTheOther(page)
-    let (former, reader) = (ReplicaID(high: 0, low: copied.id), try Peer(3 << 40))
+    let (former, reader) = (ReplicaID(high: 0, low: copied.id), try Device(3 << 40))
     return app(
       isTrimmed ? "copy-with-trimmed-log" : "copy", copied,
       prepare: { app in

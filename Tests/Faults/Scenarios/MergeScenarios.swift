@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 
 extension Scenario<App> {
   /// An app that has what a peer has, and pages that the peer makes one after the other.
@@ -7,7 +8,7 @@ extension Scenario<App> {
     _ name: String, tables: [String] = [], local: [String] = [], pages: [[String]]
   ) throws -> Scenario {
     let setup = App.Setup(migrations: Catalogue.creation + tables)
-    let peer = try Peer(2)
+    let peer = try Device(2)
     try peer.write(Catalogue.shelf("s1"), Catalogue.books(0..<20, on: "s1"))
     let first = try peer.page(after: VersionVector(), cursor: "0")
     // A program that starts again seals, so what a page is to meet unsealed is one transaction.
@@ -30,14 +31,11 @@ extension Scenario<App> {
   }
 
   /// INV-01, of the untouched run: every other run has the same rows.
-  static func expectConverged(_ app: App, with peer: Peer) throws {
+  static func expectConverged(_ app: App, with peer: Device) throws {
     let store = try app.store
     try store.seal()
     let operations = try store.operations(lackedBy: peer.heads(), maximumBytes: .max)
-    let page = PulledPage(
-      operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-      nowMilliseconds: 0)
-    _ = try peer.store.merge(page, from: RemotePlace(remoteID: "app", epoch: "e", cursor: nil))
+    try peer.merge(operations, from: "app")
     guard try peer.store.canonicalState() == store.canonicalState() else {
       throw Violation(.convergence, "app and peer differ although no fault was there")
     }

@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 
 extension Scenario<App> {
   private static let open = Step(name: "open", isAtomic: false) { try $0.open() }
@@ -47,7 +48,7 @@ extension Scenario<App> {
       """,
       "UPDATE shelf SET name = name || '!'",
     ]
-    let peer = try Peer(2, schema: schema, tables: Catalogue.creation + rebuild)
+    let peer = try Device(2, schema: schema, tables: Catalogue.creation + rebuild)
     try peer.write(
       Catalogue.shelf("p1"),
       "INSERT INTO book (id, shelf, heading, place) VALUES ('p1', 'p1', 'of the peer', 'left')")

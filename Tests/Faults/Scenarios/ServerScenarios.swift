@@ -4,6 +4,7 @@ import Tern
 import TernTesting
 
 @testable import TernServer
+import TestDevice
 
 /// A server's store, in the file that it makes itself.
 final class Server: Program {
@@ -59,7 +60,7 @@ extension Scenario<Server> {
   /// Uploads a snapshot and trims what it stands for; a completion is two transactions.
   static func serverKeeping() throws -> Scenario {
     let space = SpaceName(stored: "home")
-    let peer = try Peer(2)
+    let peer = try Device(2)
     try peer.write(Catalogue.shelf("s1"), Catalogue.books(0..<40, on: "s1"))
     let operations = try peer.page(after: VersionVector(), cursor: "1").page.operations
     let heads = operations.map(\.envelope).reduce(into: [ReplicaID: SnapshotHead]()) {
@@ -103,7 +104,7 @@ extension Scenario<Server> {
 
   static func serverPush() throws -> Scenario {
     let space = SpaceName(stored: "home")
-    let peer = try Peer(2)
+    let peer = try Device(2)
     try peer.write(Catalogue.shelf("s1"), Catalogue.books(0..<40, on: "s1"))
     let heads = try peer.heads()
     let first = try peer.page(after: VersionVector(), cursor: "1").page.operations

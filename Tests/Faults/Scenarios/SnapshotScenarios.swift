@@ -2,12 +2,13 @@ import GRDB
 import Tern
 import TernDatabase
 import TernTesting
+import TestDevice
 
 extension Scenario<App> {
   /// A snapshot takes the place of rows that are older, of one that it lacks, of what is sealed here
   /// and was never pushed, and of what is not sealed yet.
   static func snapshot() throws -> Scenario {
-    let peer = try Peer(2)
+    let peer = try Device(2)
     try peer.write(Catalogue.shelf("s1"), Catalogue.books(0..<8, on: "s1"))
     let first = try peer.page(after: VersionVector(), cursor: "0")
     try peer.write(
@@ -50,7 +51,7 @@ extension Scenario<App> {
 
   /// The log forgets what both of two remotes hold, and not what one of them lacks.
   static func trimming() throws -> Scenario {
-    let peer = try Peer(2)
+    let peer = try Device(2)
     try peer.write(
       Catalogue.shelf("s1"), Catalogue.books(0..<6, on: "s1"), Catalogue.books(6..<9, on: "s1"))
     let (page, id) = (try peer.page(after: VersionVector(), cursor: "1"), try peer.heads())
@@ -108,7 +109,7 @@ extension Scenario<App> {
 private struct Cut: Sendable {
   let parts: [[UInt8]]
 
-  init(of peer: Peer) throws {
+  init(of peer: Device) throws {
     var parts: [[UInt8]] = []
     _ = try peer.store.cutSnapshot { parts.append($0) }
     self.parts = parts

@@ -7,7 +7,7 @@ extension ReplicaStoreConformance {
   static let slack: Int64 = 60_000
 
   func checkRestamp() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     let kept = try a.commit(.insert(["id": "1", "name": "A", "count": 1]))
     try b.pull(from: a)
     try b.commit(.update(["id": "1", "note": "B", "high": 2]))
@@ -20,7 +20,7 @@ extension ReplicaStoreConformance {
     let (before, values) = (try a.all(), try shownValues(a))
     // Everything is an hour ahead of the remote.
     let now = before.map(\.envelope.time.milliseconds).min()! - Self.hour
-    try a.store.restamp(after: 1, at: Peer.remoteID, nowMilliseconds: now)
+    try a.store.restamp(after: 1, at: StoreUnderTest.remoteID, nowMilliseconds: now)
     let own = try a.all().filter { $0.envelope.replica == a.id }
     try requireEqual(.acknowledgedIsStored, own.first, kept.first, "an accepted operation")
     for (earlier, later) in zip(own, own.dropFirst()) {
@@ -32,7 +32,7 @@ extension ReplicaStoreConformance {
         "operation \(later.envelope.sequence) was not given a time after the remote's clock")
     }
     try requireEqual(.intentSurvives, try shownValues(a), values, "values after a restamp")
-    let c = try Peer(self, 3)
+    let c = try StoreUnderTest(self, 3)
     try c.merge(a.all())
     try b.pull(from: a)
     for peer in [b, c] {
@@ -43,14 +43,14 @@ extension ReplicaStoreConformance {
       .timesIncrease, next[0].envelope.time > own.last!.envelope.time,
       "the first operation after a restamp is not later")
     try a.store.restamp(
-      after: next[0].envelope.sequence, at: Peer.remoteID, nowMilliseconds: now)
+      after: next[0].envelope.sequence, at: StoreUnderTest.remoteID, nowMilliseconds: now)
     try requireEqual(
       .acknowledgedIsStored, try a.all().last { $0.envelope.replica == a.id }, next.last,
       "the newest operation after a restamp of nothing")
   }
 
   func checkRestampedLoser() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     try a.commit(.insert(["id": "1", "name": "A", "high": 3]))
     // The same clock, so what is committed later has the later time.
     try b.commit(.insert(["id": "1", "name": "B", "high": 3]))
@@ -58,29 +58,29 @@ extension ReplicaStoreConformance {
     try a.pull(from: b)
     let before = try a.all()
     try a.store.restamp(
-      after: 0, at: Peer.remoteID,
+      after: 0, at: StoreUnderTest.remoteID,
       nowMilliseconds: before.map(\.envelope.time.milliseconds).max()!)
     try requireEqual(
       .convergence, try a.all(), before, "operations that are not ahead and may have lost")
     // The remote's clock may have been ahead when it took those of others.
     let behind = before.map(\.envelope.time.milliseconds).min()! - Self.hour
-    try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: behind)
+    try a.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: behind)
     try requireEqual(
       .convergence, try a.all(), before, "operations that are ahead and may have lost")
     try a.commit(.update(["id": "1", "name": "A2"]))
-    try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: behind)
-    let c = try Peer(self, 3)
+    try a.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: behind)
+    let c = try StoreUnderTest(self, 3)
     try c.merge(a.all())
     try c.requireState(of: a, "where a write that had lost kept its time")
   }
 
-  private func shownValues(_ peer: Peer) throws -> [[Value]: [String: Value]] {
+  private func shownValues(_ peer: StoreUnderTest) throws -> [[Value]: [String: Value]] {
     let rows = try peer.store.canonicalState().map { ($0.key, $0.cells.mapValues(\.value)) }
     return Dictionary(uniqueKeysWithValues: rows)
   }
 
   func checkClock() throws {
-    let a = try Peer(self, 1)
+    let a = try StoreUnderTest(self, 1)
     let wall = -(try a.store.correctClock(nowMilliseconds: 0))
     _ = try a.store.correctClock(nowMilliseconds: wall)
     func timeOfWrite(_ key: Value) throws -> Int64 {

@@ -3,7 +3,7 @@ import TernTesting
 
 extension ReplicaStoreConformance {
   func checkUpdateWins() throws {
-    let peers = try (1...3).map { try Peer(self, $0) }
+    let peers = try (1...3).map { try StoreUnderTest(self, $0) }
     let (a, b, c) = (peers[0], peers[1], peers[2])
     func expect(_ name: Value?, _ count: Value?, _ what: String) throws {
       try require(peers, "kept", ["name": name, "count": count], what)
@@ -38,7 +38,7 @@ extension ReplicaStoreConformance {
   }
 
   func checkLastDelete() throws {
-    let peers = try (1...3).map { try Peer(self, $0) }
+    let peers = try (1...3).map { try StoreUnderTest(self, $0) }
     let (a, b, c) = (peers[0], peers[1], peers[2])
     try a.commit(.insert(["id": "l", "name": "A", "note": "n", "high": 9], table: "latest"))
     try gather(peers)
@@ -71,7 +71,7 @@ extension ReplicaStoreConformance {
   }
 
   /// Everybody gets everything, each in another order of authors.
-  func gather(_ peers: [Peer]) throws {
+  func gather(_ peers: [StoreUnderTest]) throws {
     for peer in peers { try peer.store.seal() }
     let logs = try peers.map { try $0.all() }
     for (index, peer) in peers.enumerated() {
@@ -89,7 +89,7 @@ extension ReplicaStoreConformance {
 
   /// After gathering, every peer shows these values of the one row of a table: `nil` for no row.
   private func require(
-    _ peers: [Peer], _ table: String, _ values: [String: Value?], _ what: String
+    _ peers: [StoreUnderTest], _ table: String, _ values: [String: Value?], _ what: String
   ) throws {
     try gather(peers)
     for peer in peers {

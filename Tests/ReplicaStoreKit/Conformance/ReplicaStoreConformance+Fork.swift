@@ -5,7 +5,8 @@ extension ReplicaStoreConformance {
   /// Two copies of one database wrote on, and reach a third replica by different remotes.
   func checkFork() throws {
     let (a, copy, b, c) = (
-      try Peer(self, 1), try Peer(self, 1), try Peer(self, 2), try Peer(self, 3)
+      try StoreUnderTest(self, 1), try StoreUnderTest(self, 1), try StoreUnderTest(self, 2),
+      try StoreUnderTest(self, 3)
     )
     let first = try a.commit(.insert(["id": "1", "name": "both"]))
     let mine = try a.commit(.update(["id": "1", "name": "a"]))
@@ -60,7 +61,8 @@ extension ReplicaStoreConformance {
     try requireEqual(.cursorFollowsState, try b.store.counts().forks, [], "forks at the end")
   }
 
-  private func merge(_ operations: [SyncOperation], into b: Peer, from remoteID: String) throws
+  private func merge(_ operations: [SyncOperation], into b: StoreUnderTest, from remoteID: String)
+    throws
     -> MergeSummary
   {
     let cursor = RemoteCursor(rawValue: "\(operations.count)")

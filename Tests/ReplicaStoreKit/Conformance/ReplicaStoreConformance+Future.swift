@@ -3,7 +3,9 @@ import TernTesting
 
 extension ReplicaStoreConformance {
   func checkFuture() throws {
-    let (a, b, c) = (try Peer(self, 1), try Peer(self, 2), try Peer(self, 3))
+    let (a, b, c) = (
+      try StoreUnderTest(self, 1), try StoreUnderTest(self, 2), try StoreUnderTest(self, 3)
+    )
     let wall = -(try b.store.correctClock(nowMilliseconds: 0))
     _ = try b.store.correctClock(nowMilliseconds: wall)
     let rows = try ["soon", "in an hour", "in two", "at the end"].map { key in
@@ -42,7 +44,7 @@ extension ReplicaStoreConformance {
       .timesIncrease, try b.all().filter { $0.envelope.replica == .numbered(4) }, [arrived[0]],
       "what is passed on before its time")
     // Its own times stay near the clock of a remote that is behind.
-    try b.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: wall - Self.hour)
+    try b.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: wall - Self.hour)
     try check(waiting: 3, shown: ["soon"], "after a restamp")
     let repeated = try b.merge(arrived)
     try requireEqual(.convergence, repeated.repeatedOperations, 4, "repeats of what waits")

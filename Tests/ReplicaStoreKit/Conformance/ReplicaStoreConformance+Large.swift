@@ -3,7 +3,7 @@ import TernTesting
 
 extension ReplicaStoreConformance {
   func checkLarge() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     let large = Value.blob(Array(repeating: 7, count: SyncOperation.Limit.rowBytes))
     func requireWaiting(_ count: Int, _ what: String) throws {
       let waiting = count == 0 ? [:] : ["item": count]

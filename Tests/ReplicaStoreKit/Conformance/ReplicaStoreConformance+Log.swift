@@ -3,7 +3,7 @@ import TernTesting
 
 extension ReplicaStoreConformance {
   func checkSeal() throws {
-    let a = try Peer(self, 1)
+    let a = try StoreUnderTest(self, 1)
     try requireEqual(.localWritesStay, try a.store.seal(), 0..<0, "sealing an empty store")
     try requireEqual(.localWritesStay, try a.store.replicaID(), a.id, "the store's identity")
     try a.subject.write([.insert(["id": "1", "name": "A"]), .insert(["id": "2", "name": "B"])])
@@ -32,7 +32,7 @@ extension ReplicaStoreConformance {
   }
 
   func checkLog() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     for number in 1...7 { try a.commit(.insert(["id": .string("a\(number)")])) }
     for number in 1...5 { try b.commit(.insert(["id": .string("b\(number)")])) }
     try a.pull(from: b)
@@ -68,22 +68,25 @@ extension ReplicaStoreConformance {
   }
 
   func checkCursor() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     try requireEqual(
-      .cursorFollowsState, try b.store.place(at: Peer.remoteID), nil, "a first place")
+      .cursorFollowsState, try b.store.place(at: StoreUnderTest.remoteID), nil, "a first place")
     try b.merge(a.commit(.insert(["id": "1"])), cursor: "7")
     var place = RemotePlace(
-      remoteID: Peer.remoteID, epoch: "e", cursor: RemoteCursor(rawValue: "7"))
+      remoteID: StoreUnderTest.remoteID, epoch: "e", cursor: RemoteCursor(rawValue: "7"))
     try requireEqual(
-      .cursorFollowsState, try b.store.place(at: Peer.remoteID), place, "the place after a merge")
+      .cursorFollowsState, try b.store.place(at: StoreUnderTest.remoteID), place,
+      "the place after a merge")
     try b.merge([], cursor: "9")
     place.cursor = RemoteCursor(rawValue: "9")
     try requireEqual(
-      .cursorFollowsState, try b.store.place(at: Peer.remoteID), place, "an empty page's place")
-    try b.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: 0)
+      .cursorFollowsState, try b.store.place(at: StoreUnderTest.remoteID), place,
+      "an empty page's place")
+    try b.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: 0)
     try b.store.seal()
     try requireEqual(
-      .cursorFollowsState, try b.store.place(at: Peer.remoteID), place, "the place after a seal")
+      .cursorFollowsState, try b.store.place(at: StoreUnderTest.remoteID), place,
+      "the place after a seal")
     try requireEqual(
       .cursorFollowsState, try b.store.place(at: "another"), nil, "another remote's place")
     let before = try b.store.canonicalState()
@@ -91,13 +94,14 @@ extension ReplicaStoreConformance {
     place.epoch = "f"
     try b.store.resetPlace(place)
     try requireEqual(
-      .cursorFollowsState, try b.store.place(at: Peer.remoteID), place, "the place when reset")
+      .cursorFollowsState, try b.store.place(at: StoreUnderTest.remoteID), place,
+      "the place when reset")
     try require(
       .cursorFollowsState, try b.store.canonicalState() == before, "a reset changed the state")
   }
 
   func checkSeen() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     try a.commit(.insert(["id": "1"]))
     try a.commit(.insert(["id": "2"]))
     try b.pull(from: a)

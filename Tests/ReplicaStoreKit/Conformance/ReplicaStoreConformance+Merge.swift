@@ -3,7 +3,7 @@ import TernTesting
 
 extension ReplicaStoreConformance {
   func checkRepeats() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     let operations =
       try a.commit(.insert(["id": "1", "count": 3, "high": 1]))
       + a.commit(.update(["id": "1", "count": 5, "name": "A"]))
@@ -23,7 +23,9 @@ extension ReplicaStoreConformance {
   }
 
   func checkGap() throws {
-    let (a, b, c) = (try Peer(self, 1), try Peer(self, 2), try Peer(self, 3))
+    let (a, b, c) = (
+      try StoreUnderTest(self, 1), try StoreUnderTest(self, 2), try StoreUnderTest(self, 3)
+    )
     let first = try a.commit(.insert(["id": "1", "name": "A"]))
     let second = try a.commit(.update(["id": "1", "name": "B"]))
     let third = try a.commit(.update(["id": "1", "name": "C"]))
@@ -40,7 +42,9 @@ extension ReplicaStoreConformance {
   }
 
   func checkTimes() throws {
-    let (a, b, c) = (try Peer(self, 1), try Peer(self, 2), try Peer(self, 3))
+    let (a, b, c) = (
+      try StoreUnderTest(self, 1), try StoreUnderTest(self, 2), try StoreUnderTest(self, 3)
+    )
     let first = try a.commit(.insert(["id": "1"]))
     let other = try c.commit(.insert(["id": "2"]))
     try b.merge(first)
@@ -56,7 +60,7 @@ extension ReplicaStoreConformance {
   }
 
   func checkForeignOwn() throws {
-    let (a, c) = (try Peer(self, 1), try Peer(self, 3))
+    let (a, c) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 3))
     let first = try a.commit(.insert(["id": "1"]))
     let other = try c.commit(.insert(["id": "2"]))
     var envelope = first[0].envelope
@@ -69,7 +73,9 @@ extension ReplicaStoreConformance {
   }
 
   func checkFragments() throws {
-    let (a, b, c) = (try Peer(self, 1), try Peer(self, 2), try Peer(self, 3))
+    let (a, b, c) = (
+      try StoreUnderTest(self, 1), try StoreUnderTest(self, 2), try StoreUnderTest(self, 3)
+    )
     var generator = SeededGenerator(seed: 1)
     let rows = (0..<600).map { number in
       let bytes = (0..<1000).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -105,7 +111,7 @@ extension ReplicaStoreConformance {
     try a.pull(from: c)
     try requireEqual(
       .convergence, try b.store.canonicalState(), try a.store.canonicalState(), "both states")
-    let d = try Peer(self, 4)
+    let d = try StoreUnderTest(self, 4)
     try d.merge(b.all())
     try require(
       .convergence, try d.store.canonicalState() == a.store.canonicalState(),

@@ -5,7 +5,7 @@ extension ReplicaStoreConformance {
   /// Another remote may hold what one refuses, and other content under its number would be a second
   /// operation.
   func checkOffered() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     for number in 1...3 {
       try a.commit(.insert(["id": .string("\(number)"), "name": "a", "count": 1]))
     }
@@ -13,10 +13,10 @@ extension ReplicaStoreConformance {
     // Lower than what it was offered before.
     try offer(0, of: a, to: "another")
     // The refusing one itself: what it was offered it did not take.
-    try offer(3, of: a, to: Peer.remoteID)
+    try offer(3, of: a, to: StoreUnderTest.remoteID)
     let before = try a.all()
     let now = before.map(\.envelope.time.milliseconds).min()! - Self.hour
-    try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now)
+    try a.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: now)
     let after = try a.all()
     try requireEqual(.timesIncrease, after.first, before.first, "what another remote was offered")
     for (earlier, later) in zip(after, after.dropFirst()) {
@@ -28,7 +28,7 @@ extension ReplicaStoreConformance {
     try b.requireState(of: a, "after restamping behind an offer")
 
     try offer(3, of: a, to: "another")
-    try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now - Self.hour)
+    try a.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: now - Self.hour)
     try requireEqual(.timesIncrease, try a.all(), after, "operations that were all offered")
     try a.store.restamp(after: 0, at: "a third", nowMilliseconds: now - Self.hour)
     try requireEqual(.timesIncrease, try a.all(), after, "operations at a third remote")
@@ -36,7 +36,7 @@ extension ReplicaStoreConformance {
 
   /// A push can end within a group, whose fragments share their time.
   func checkOfferWithinGroup() throws {
-    let a = try Peer(self, 1)
+    let a = try StoreUnderTest(self, 1)
     let text = Value.string(String(repeating: "x", count: SyncOperation.Limit.fragmentBytes))
     let group = try a.commit((1...3).map { .insert(["id": .string("\($0)"), "note": text]) })
     try require(.operationsAreAtomic, group.count > 1, "three long rows made one operation")
@@ -44,7 +44,7 @@ extension ReplicaStoreConformance {
     try offer(1, of: a, to: "another")
     let before = try a.all()
     let now = before[0].envelope.time.milliseconds - Self.hour
-    try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now)
+    try a.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: now)
     let after = try a.all()
     try requireEqual(
       .operationsAreAtomic, Array(after.prefix(group.count)), group, "a group that was half offered"
@@ -54,15 +54,15 @@ extension ReplicaStoreConformance {
 
   /// A remote that was wiped has nothing, and others may have what it had.
   func checkAccepted() throws {
-    let a = try Peer(self, 1)
+    let a = try StoreUnderTest(self, 1)
     for number in 1...3 { try a.commit(.insert(["id": .string("\(number)"), "name": "a"])) }
-    try offer(3, of: a, to: Peer.remoteID)
-    try a.store.noteAccepted(of: 2, by: Peer.remoteID)
+    try offer(3, of: a, to: StoreUnderTest.remoteID)
+    try a.store.noteAccepted(of: 2, by: StoreUnderTest.remoteID)
     // Less than what is known.
-    try a.store.noteAccepted(of: 1, by: Peer.remoteID)
+    try a.store.noteAccepted(of: 1, by: StoreUnderTest.remoteID)
     let before = try a.all()
     let now = before[0].envelope.time.milliseconds - Self.hour
-    try a.store.restamp(after: 0, at: Peer.remoteID, nowMilliseconds: now)
+    try a.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: now)
     let after = try a.all()
     try requireEqual(
       .timesIncrease, Array(after.prefix(2)), Array(before.prefix(2)), "what was accepted")
@@ -73,7 +73,7 @@ extension ReplicaStoreConformance {
   }
 
   /// As a push does that ends with the operation of that sequence number; 0 for one of nothing.
-  private func offer(_ sequence: Int, of a: Peer, to remoteID: String) throws {
+  private func offer(_ sequence: Int, of a: StoreUnderTest, to remoteID: String) throws {
     let operations = try a.all().prefix(sequence)
     let offered = try a.store.offer(
       lackedBy: sequence == 0 ? a.store.versionVector() : VersionVector(), repeating: [],

@@ -12,7 +12,7 @@ extension ReplicaStoreConformance {
         defer { next[author] += 1 }
         return logs[author][next[author]]
       }
-      let receiver = try Peer(self, 100)
+      let receiver = try StoreUnderTest(self, 100)
       var pages: [Int] = []
       var rest = operations[...]
       while !rest.isEmpty {
@@ -24,14 +24,16 @@ extension ReplicaStoreConformance {
       try require(
         .convergence, reference ?? state == state,
         "the authors' order \(order) in pages of \(pages) makes another state: "
-          + Peer.difference(reference ?? [], state))
+          + StoreUnderTest.difference(reference ?? [], state))
       reference = state
     }
   }
 
   /// Three authors who insert, edit, count, delete and insert again, partly knowing each other's.
   private func concurrentLogs() throws -> [[SyncOperation]] {
-    let (a, b, c) = (try Peer(self, 1), try Peer(self, 2), try Peer(self, 3))
+    let (a, b, c) = (
+      try StoreUnderTest(self, 1), try StoreUnderTest(self, 2), try StoreUnderTest(self, 3)
+    )
     let first = try a.commit(
       .insert(["id": "1", "name": "a", "count": 5, "high": 1, "low": 1]),
       .insert(["id": "2", "name": "a", "note": "a"]), .insert(["id": "3", "count": 1]))

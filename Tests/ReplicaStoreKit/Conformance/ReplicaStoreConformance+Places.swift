@@ -4,7 +4,7 @@ import TernTesting
 extension ReplicaStoreConformance {
   func checkPlaces() throws {
     var generator = SeededGenerator(seed: 1)
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     func key(_ lower: OrderKey?, _ upper: OrderKey?) throws -> OrderKey {
       guard let key = OrderKey.between(lower, upper, using: &generator) else {
         throw ConformanceFailure(.intentSurvives, "no key stands between two others")
@@ -49,7 +49,9 @@ extension ReplicaStoreConformance {
       .convergence, try a.store.canonicalState(), try b.store.canonicalState(), "both states")
   }
 
-  private func wasWrittenLater(_ a: Peer, than b: Peer, _ key: Value, _ column: String) throws
+  private func wasWrittenLater(
+    _ a: StoreUnderTest, than b: StoreUnderTest, _ key: Value, _ column: String
+  ) throws
     -> Bool
   {
     let (left, right) = (try a.row(key)?.cells[column], try b.row(key)?.cells[column])
@@ -58,7 +60,7 @@ extension ReplicaStoreConformance {
   }
 }
 
-extension Peer {
+extension StoreUnderTest {
   /// The keys of the rows as `ORDER BY place` gives them.
   fileprivate func order() throws -> [String] {
     let rows = try store.canonicalState().compactMap { row in

@@ -3,7 +3,7 @@ import TernTesting
 
 extension ReplicaStoreConformance {
   func checkUnreadable() throws {
-    let a = try Peer(self, 1)
+    let a = try StoreUnderTest(self, 1)
     let good = try a.commit(.insert(["id": "1", "name": "A"]))
     let later = try a.commit(.insert(["id": "2", "name": "B", "count": 2]))
     let body = Array(good[0].bytes[good[0].bodyOffset...])
@@ -60,11 +60,14 @@ extension ReplicaStoreConformance {
   private func checkPutAside(
     _ good: [SyncOperation], _ bad: [SyncOperation], then last: SyncOperation, _ what: String
   ) throws {
-    let (b, c, d) = (try Peer(self, 2), try Peer(self, 3), try Peer(self, 5))
+    let (b, c, d) = (
+      try StoreUnderTest(self, 2), try StoreUnderTest(self, 3), try StoreUnderTest(self, 5)
+    )
     let summary = try b.merge(good + bad + [last], cursor: "after")
     try requireEqual(.limitsHold, summary.groupsPutAside, 1, "groups put aside of \(what)")
     try requireEqual(
-      .cursorFollowsState, try b.store.place(at: Peer.remoteID)?.cursor?.rawValue, "after",
+      .cursorFollowsState, try b.store.place(at: StoreUnderTest.remoteID)?.cursor?.rawValue,
+      "after",
       "the cursor after \(what)")
     for operation in bad + [last] + good { try c.merge([operation]) }
     try d.merge(b.all())

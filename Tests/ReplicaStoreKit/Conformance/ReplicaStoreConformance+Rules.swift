@@ -3,7 +3,7 @@ import TernTesting
 
 extension ReplicaStoreConformance {
   func checkLives() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     try a.commit(.insert(["id": "1", "name": "A", "count": 5, "high": 9]))
     try b.pull(from: a)
     try b.commit(.update(["id": "1", "name": "B", "count": 6]))
@@ -32,7 +32,7 @@ extension ReplicaStoreConformance {
   }
 
   func checkColumns() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     try a.commit(.insert(["id": "1", "name": "A", "note": "A"]))
     try b.pull(from: a)
     try a.commit(.update(["id": "1", "name": "A2"]))
@@ -54,7 +54,7 @@ extension ReplicaStoreConformance {
   }
 
   func checkCounters() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     try a.commit(.insert(["id": "1", "count": 10]))
     try b.pull(from: a)
     try a.commit(.update(["id": "1", "count": 13]))
@@ -89,7 +89,7 @@ extension ReplicaStoreConformance {
   }
 
   func checkExtremes() throws {
-    let (a, b) = (try Peer(self, 1), try Peer(self, 2))
+    let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
     try a.commit(.insert(["id": "1", "high": .null, "low": .null]))
     try b.pull(from: a)
     // From SQLite's least to its greatest.
@@ -114,7 +114,7 @@ extension ReplicaStoreConformance {
   }
 
   /// Both pull from each other until neither has news.
-  func meet(_ a: Peer, _ b: Peer) throws {
+  func meet(_ a: StoreUnderTest, _ b: StoreUnderTest) throws {
     try a.pull(from: b)
     try b.pull(from: a)
   }

@@ -3,7 +3,7 @@ import TernTesting
 
 extension ReplicaStoreConformance {
   func checkSets() throws {
-    let peers = try (1...3).map { try Peer(self, $0) }
+    let peers = try (1...3).map { try StoreUnderTest(self, $0) }
     let (a, b, c) = (peers[0], peers[1], peers[2])
     try a.commit(.insert(["id": "1", "tags": #"["new","old"]"#]))
     try meet(a, b)
@@ -30,7 +30,7 @@ extension ReplicaStoreConformance {
   }
 
   /// A removal can come before what it removes: authors are only ordered each by itself.
-  private func requireSet(_ peers: [Peer], _ text: Value, _ what: String) throws {
+  private func requireSet(_ peers: [StoreUnderTest], _ text: Value, _ what: String) throws {
     try gather(peers)
     for peer in peers {
       try requireEqual(.intentSurvives, try peer.value("1", "tags"), text, what)

@@ -3,7 +3,7 @@ import TernTesting
 
 extension ReplicaStoreConformance {
   func checkTexts() throws {
-    let peers = try (1...3).map { try Peer(self, $0) }
+    let peers = try (1...3).map { try StoreUnderTest(self, $0) }
     let (a, b, c) = (peers[0], peers[1], peers[2])
     try a.commit(.insert(["id": "1", "body": "The quick fox"]))
     try meet(a, b)
@@ -43,13 +43,13 @@ extension ReplicaStoreConformance {
   }
 
   private func requireText(
-    _ peers: [Peer], _ what: String, _ allowed: [String: Bool]
+    _ peers: [StoreUnderTest], _ what: String, _ allowed: [String: Bool]
   ) throws {
     try requireText(peers, what) { allowed[$0] ?? false }
   }
 
   private func requireText(
-    _ peers: [Peer], _ what: String, _ isRight: (String) -> Bool
+    _ peers: [StoreUnderTest], _ what: String, _ isRight: (String) -> Bool
   ) throws {
     try gather(peers)
     for peer in peers {

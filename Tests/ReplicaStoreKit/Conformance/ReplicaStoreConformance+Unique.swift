@@ -3,10 +3,10 @@ import TernTesting
 
 extension ReplicaStoreConformance {
   func checkUnique() throws {
-    let peers = try (1...4).map { try Peer(self, $0) }
+    let peers = try (1...4).map { try StoreUnderTest(self, $0) }
     let (a, b, c, courier) = (peers[0], peers[1], peers[2], peers[3])
     // What `later` writes next is later than all of `earlier`, whose rows it does not have.
-    func delay(_ later: Peer, after earlier: Peer) throws {
+    func delay(_ later: StoreUnderTest, after earlier: StoreUnderTest) throws {
       try courier.pull(from: earlier)
       try courier.commit(.replace(["id": "time"]))
       let known = try later.store.versionVector()[courier.id]
@@ -63,7 +63,7 @@ extension ReplicaStoreConformance {
   }
 
   func checkSwapped() throws {
-    let peers = try (1...2).map { try Peer(self, $0) }
+    let peers = try (1...2).map { try StoreUnderTest(self, $0) }
     try peers[0].commit(
       .insert(["id": "a", "name": "one"], table: "label"),
       .insert(["id": "b", "name": "two"], table: "label"),
@@ -86,7 +86,7 @@ extension ReplicaStoreConformance {
 
   func checkReplace() throws {
     for table in ["label", "keptLabel", "latestLabel"] {
-      let peers = try (1...2).map { try Peer(self, $0) }
+      let peers = try (1...2).map { try StoreUnderTest(self, $0) }
       let (a, b) = (peers[0], peers[1])
       try a.commit(
         .insert(["id": "a", "name": "red", "slot": 1], table: table),
@@ -113,7 +113,7 @@ extension ReplicaStoreConformance {
   }
 }
 
-extension Peer {
+extension StoreUnderTest {
   fileprivate func shown(_ table: String = "label") throws -> Set<String> {
     Set(
       try store.canonicalState().filter { $0.table == table && $0.isShown }

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
+import TestDevice
 import Testing
 
 private let creation = """

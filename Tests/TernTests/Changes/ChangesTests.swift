@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 private let schema = SyncSchema(version: 1, tables: [SyncTable("t"), SyncTable("u")])
@@ -81,18 +82,10 @@ struct ChangesTests {
     try a.execute("INSERT INTO t VALUES ('2', 'x')")
     try a.store.seal()
     let operations = try a.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
-    let place = RemotePlace(remoteID: "peer", epoch: "e", cursor: nil)
-    func page(_ operations: [SyncOperation]) -> PulledPage {
-      PulledPage(
-        operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-        nowMilliseconds: 0)
-    }
-    #expect(throws: MergeError.self) {
-      try b.store.merge(page([operations[1]]), from: place)
-    }
-    _ = try b.store.merge(page([operations[0]]), from: place)
-    _ = try b.store.merge(page([operations[0]]), from: place)
-    _ = try b.store.merge(page([operations[1]]), from: place)
+    #expect(throws: MergeError.self) { try b.merge([operations[1]]) }
+    try b.merge([operations[0]])
+    try b.merge([operations[0]])
+    try b.merge([operations[1]])
     #expect(try await changes.next()?.merged == ["t": .keys([["1"], ["2"]])])
   }
 

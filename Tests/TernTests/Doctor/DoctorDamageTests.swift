@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// Each test breaks one thing in a file, and sees that and nothing else.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// What waits is told, and is no finding.

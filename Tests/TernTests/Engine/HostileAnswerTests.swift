@@ -7,26 +7,26 @@ import Testing
 struct HostileAnswerTests {
   @Test(arguments: ReplicaStoreKind.allCases, [.min, -1, 1 << 46 + 1, .max] as [Int64])
   func `a clock that can't be is no clock`(_ kind: ReplicaStoreKind, _ now: Int64) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     let greeting = ScriptedRemote("hostile") { $0.nowMilliseconds = now }
-    let greeted = await #expect(throws: RemoteError.self) { try await victim.sync(with: greeting) }
+    let greeted = await #expect(throws: RemoteError.self) { try await meeting.sync(with: greeting) }
     #expect(greeted?.code == .unexpectedAnswer)
     let refusing = ScriptedRemote("hostile") {
       $0.onPush = { _, _ in throw RemoteError(.timeAhead, "no", nowMilliseconds: now) }
     }
-    let log = try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
-    let refused = await #expect(throws: RemoteError.self) { try await victim.sync(with: refusing) }
+    let log = try meeting.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+    let refused = await #expect(throws: RemoteError.self) { try await meeting.sync(with: refusing) }
     #expect(refused?.code == .unexpectedAnswer)
-    #expect(try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == log)
-    try await victim.checkIntact()
+    #expect(try meeting.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == log)
+    try await meeting.checkIntact()
   }
 
   /// A push that asks which operations the remote has answers for itself.
   @Test(arguments: [.min, -1, 1 << 46 + 1, .max] as [Int64])
   func `a clock that can't be stamps nothing again, whatever it answers`(_ now: Int64) async throws
   {
-    let victim = try await Victim(.sqlite)
-    let log = try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+    let meeting = try await HostileMeeting(.sqlite)
+    let log = try meeting.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
     let (greetings, greeter) = AsyncStream.makeStream(of: Void.self)
     let remote = ScriptedRemote("hostile") {
       $0.onGreet = { state in
@@ -34,59 +34,59 @@ struct HostileAnswerTests {
         state.pushes = 0
         return RemoteGreeting(
           epoch: "e", nowMilliseconds: state.nowMilliseconds, position: 1,
-          heads: VersionVector([Victim.id: 1]))
+          heads: VersionVector([HostileMeeting.id: 1]))
       }
       $0.onPush = { state, _ in
         if state.greetings % 2 == 0 { throw RemoteError(.timeAhead, "no", nowMilliseconds: now) }
-        throw RemoteError(.sequenceConflict, "no", replica: Victim.id, sequence: 1)
+        throw RemoteError(.sequenceConflict, "no", replica: HostileMeeting.id, sequence: 1)
       }
     }
-    await victim.run(with: remote, untilFourth: greetings)
-    #expect(try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == log)
-    try await victim.checkIntact()
+    await meeting.run(with: remote, untilFourth: greetings)
+    #expect(try meeting.store.operations(lackedBy: VersionVector(), maximumBytes: .max) == log)
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases, [UInt64(1) << 40, .max])
   func `heads that nobody can have hide nothing but themselves`(
     _ kind: ReplicaStoreKind, _ head: UInt64
   ) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     let remote = ScriptedRemote("hostile") {
-      $0.heads = VersionVector([Forger.id: head, Victim.friendID: head])
+      $0.heads = VersionVector([Forger.id: head, HostileMeeting.friendID: head])
     }
-    try await victim.sync(with: remote)
-    #expect(Set(remote.operations.map(\.envelope.replica)) == [Victim.id])
-    let own = ScriptedRemote("another") { $0.heads = VersionVector([Victim.id: head]) }
+    try await meeting.sync(with: remote)
+    #expect(Set(remote.operations.map(\.envelope.replica)) == [HostileMeeting.id])
+    let own = ScriptedRemote("another") { $0.heads = VersionVector([HostileMeeting.id: head]) }
     if kind == .sqlite {
       // As a copy of a database does, it leaves the id to whoever wrote that much under it.
-      try await victim.sync(with: own)
-      #expect(try victim.store.replicaID() != Victim.id)
+      try await meeting.sync(with: own)
+      #expect(try meeting.store.replicaID() != HostileMeeting.id)
     } else {
-      let error = await #expect(throws: MergeError.self) { try await victim.sync(with: own) }
+      let error = await #expect(throws: MergeError.self) { try await meeting.sync(with: own) }
       #expect(error?.code == .foreignOwn)
     }
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test func `a run tells by its code that the remote holds what was never made here`() async throws
   {
-    let victim = try await Victim(.memory)
-    let own = ScriptedRemote("another") { $0.heads = VersionVector([Victim.id: 1 << 40]) }
+    let meeting = try await HostileMeeting(.memory)
+    let own = ScriptedRemote("another") { $0.heads = VersionVector([HostileMeeting.id: 1 << 40]) }
     let engine = SyncEngine(
-      store: victim.store, remote: own, environment: SyncEnvironment(jitter: { 0 }))
+      store: meeting.store, remote: own, environment: SyncEnvironment(jitter: { 0 }))
     await withDiscardingTaskGroup { group in
       group.addTask { await engine.run() }
       let error = await engine.status.updates.first { $0.lastError != nil }?.lastError
-      #expect(error?.code == .foreignOwn && error?.replica == Victim.id)
+      #expect(error?.code == .foreignOwn && error?.replica == HostileMeeting.id)
       #expect(error?.sequence ?? 0 > 0)
       group.cancelAll()
     }
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test func `a remote that refuses every id is believed three times`() async throws {
-    let victim = try await Victim(.sqlite)
-    let store = victim.store
+    let meeting = try await HostileMeeting(.sqlite)
+    let store = meeting.store
     let remote = ScriptedRemote("hostile") {
       $0.onGreet = { state in
         let heads = VersionVector([try store.replicaID(): 1 << 39])
@@ -101,31 +101,31 @@ struct HostileAnswerTests {
       await #expect(throws: MergeError.self) { try await engine.syncOnce() }
       ids.insert(try store.replicaID())
     }
-    #expect(ids.count == 3 && !ids.contains(Victim.id))
-    try await victim.checkIntact()
+    #expect(ids.count == 3 && !ids.contains(HostileMeeting.id))
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases, [0, 1 << 40, .max] as [UInt64])
   func `a conflict where nothing was pushed makes no new id`(
     _ kind: ReplicaStoreKind, _ sequence: UInt64
   ) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     let remote = ScriptedRemote("hostile") {
-      $0.heads = VersionVector([Victim.id: 1 << 39])
+      $0.heads = VersionVector([HostileMeeting.id: 1 << 39])
       $0.onPush = { _, _ in
-        throw RemoteError(.sequenceConflict, "no", replica: Victim.id, sequence: sequence)
+        throw RemoteError(.sequenceConflict, "no", replica: HostileMeeting.id, sequence: sequence)
       }
     }
-    let error = await #expect(throws: MergeError.self) { try await victim.sync(with: remote) }
+    let error = await #expect(throws: MergeError.self) { try await meeting.sync(with: remote) }
     #expect(error?.code == .foreignOwn)
-    #expect(try victim.store.replicaID() == Victim.id)
-    try await victim.checkIntact()
+    #expect(try meeting.store.replicaID() == HostileMeeting.id)
+    try await meeting.checkIntact()
   }
 
   /// A run, which listens again and again.
   @Test(arguments: ReplicaStoreKind.allCases)
   func `a position at the end of all numbers ends no run`(_ kind: ReplicaStoreKind) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     let (greetings, greeter) = AsyncStream.makeStream(of: Void.self)
     let remote = ScriptedRemote("hostile") {
       $0.onGreet = { state in
@@ -135,40 +135,40 @@ struct HostileAnswerTests {
           heads: state.heads)
       }
     }
-    await victim.run(with: remote, untilFourth: greetings)
-    try await victim.checkIntact()
+    await meeting.run(with: remote, untilFourth: greetings)
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
   func `a gap that repeats is an error, not a loop`(_ kind: ReplicaStoreKind) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     let remote = ScriptedRemote("hostile") {
-      $0.heads = VersionVector([Victim.id: 1])
+      $0.heads = VersionVector([HostileMeeting.id: 1])
       $0.onPush = { state, _ in
         if state.pushes > 20 { throw RemoteError(.unreachable, "enough") }
-        throw RemoteError(.sequenceGap, "no", replica: Victim.id, sequence: 1)
+        throw RemoteError(.sequenceGap, "no", replica: HostileMeeting.id, sequence: 1)
       }
     }
-    let error = await #expect(throws: RemoteError.self) { try await victim.sync(with: remote) }
+    let error = await #expect(throws: RemoteError.self) { try await meeting.sync(with: remote) }
     #expect(error?.code == .sequenceGap)
     #expect(remote.pushes == 2)
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
   func `numbers of a receipt are not believed`(_ kind: ReplicaStoreKind) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     let remote = ScriptedRemote("hostile") {
       $0.onPush = { _, _ in PushReceipt(nowMilliseconds: .min, position: .max, accepted: .max) }
     }
-    try await victim.sync(with: remote)
+    try await meeting.sync(with: remote)
     #expect(remote.pulls == 1)
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
   func `more without moving is an error, not a loop`(_ kind: ReplicaStoreKind) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     let remote = ScriptedRemote("hostile") {
       $0.onPull = { state, _ in
         PulledPage(
@@ -176,42 +176,42 @@ struct HostileAnswerTests {
           nowMilliseconds: state.nowMilliseconds)
       }
     }
-    let error = await #expect(throws: RemoteError.self) { try await victim.sync(with: remote) }
+    let error = await #expect(throws: RemoteError.self) { try await meeting.sync(with: remote) }
     #expect(error?.code == .unexpectedAnswer)
     #expect(remote.pulls == 2)
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
   func `a beginning that is unknown too is an error, not a loop`(_ kind: ReplicaStoreKind)
     async throws
   {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     let remote = ScriptedRemote("hostile") {
       $0.onPull = { _, _ in throw RemoteError(.cursorUnknown, "never heard of it") }
     }
-    let error = await #expect(throws: RemoteError.self) { try await victim.sync(with: remote) }
+    let error = await #expect(throws: RemoteError.self) { try await meeting.sync(with: remote) }
     #expect(error?.code == .cursorUnknown)
     #expect(remote.pulls == 2)
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: [MergeError.Code.gap, .timeNotIncreasing, .foreignOwn])
   func `a page that no honest remote gives is refused whole`(_ code: MergeError.Code) async throws {
     for kind in ReplicaStoreKind.allCases {
-      let victim = try await Victim(kind)
+      let meeting = try await HostileMeeting(kind)
       var forger = Forger()
       let good = forger.row(Forger.packed("good"))
       switch code {
       case .gap: forger.sequence += 1
       case .timeNotIncreasing: forger.time = HybridTime(rawValue: forger.time.rawValue - 2)
-      default: (forger.author, forger.sequence) = (Victim.id, 1)
+      default: (forger.author, forger.sequence) = (HostileMeeting.id, 1)
       }
       let remote = ScriptedRemote(giving: [good, forger.row(Forger.packed("bad"))])
-      let error = await #expect(throws: MergeError.self) { try await victim.sync(with: remote) }
+      let error = await #expect(throws: MergeError.self) { try await meeting.sync(with: remote) }
       #expect(error?.code == code)
-      #expect(try victim.store.versionVector()[Forger.id] == 0)
-      try await victim.checkIntact()
+      #expect(try meeting.store.versionVector()[Forger.id] == 0)
+      try await meeting.checkIntact()
     }
   }
 
@@ -241,7 +241,7 @@ struct HostileAnswerTests {
   }
 }
 
-extension Victim {
+extension HostileMeeting {
   /// Runs an engine that waits for next to nothing.
   fileprivate func run(with remote: any Remote, untilFourth greetings: AsyncStream<Void>) async {
     let engine = SyncEngine(

@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// What people see who print what the library says.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// A database as it was written when the format was frozen. The file is never made again: a change

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// What the database under `Fixtures/v1` was made of: a replica with something in each of Tern's

@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 private let creation = """
@@ -45,12 +46,8 @@ extension Device {
   fileprivate func take(_ other: Device, of authors: [UInt64], until last: UInt64 = .max) throws {
     let operations = try other.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
     let ids = authors.map { ReplicaID(high: 0, low: $0) }
-    _ = try store.merge(
-      PulledPage(
-        operations: operations.filter {
-          ids.contains($0.envelope.replica) && $0.envelope.sequence <= last
-        }, cursor: RemoteCursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
-      from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
+    try merge(
+      operations.filter { ids.contains($0.envelope.replica) && $0.envelope.sequence <= last })
   }
 }
 

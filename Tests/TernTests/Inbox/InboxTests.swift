@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 private let creation = """
@@ -33,14 +34,6 @@ private func pair(_ deletes: DeleteRule = .deleteWins) throws -> (Device, Device
 }
 
 extension Device {
-  fileprivate init(
-    _ database: any DatabaseWriter, _ schema: SyncSchema, id: UInt64, inbox: InboxLimits
-  ) throws {
-    self.database = database
-    replica = try Replica.openBlocking(
-      database, schema: schema, inbox: inbox, makeID: { ReplicaID(high: 0, low: id) })
-  }
-
   fileprivate var entries: [InboxEntry] {
     get throws { try database.read { try replica.inbox(in: $0) } }
   }

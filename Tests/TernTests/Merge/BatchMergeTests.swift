@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// Many rows are written with one statement; what comes of it is what one by one comes to.
@@ -100,11 +101,7 @@ struct BatchMergeTests {
       body.appendEndOfBlock()
     }
     let b = try device(2)
-    _ = try b.store.merge(
-      PulledPage(
-        operations: [operation], cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-        nowMilliseconds: 0),
-      from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
+    try b.merge([operation])
     #expect(try b.rows("SELECT a FROM item WHERE id = 'r0'") == [[0.databaseValue]])
     #expect(try b.rows("SELECT 1 FROM item").count == Self.count - 1)
   }

@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 private func pair(_ sql: String, _ tables: String...) throws -> (Device, Device) {
@@ -127,10 +128,7 @@ struct GuestReferenceTests {
     try a.store.seal()
     let second = try a.store.operations(lackedBy: VersionVector(), maximumBytes: .max)[1...]
     #expect(throws: MergeError.self) {
-      try b.store.merge(
-        PulledPage(
-          operations: Array(second), cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-          nowMilliseconds: 0), from: RemotePlace(remoteID: "r", epoch: "e", cursor: nil))
+      try b.merge(Array(second), from: "r")
     }
     #expect(throws: DatabaseError.self) {
       try b.execute("INSERT INTO child VALUES ('c', 'none', 1)")

@@ -1,4 +1,5 @@
 import GRDB
+import TestDevice
 import Testing
 
 @testable import Tern

@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import TestProcesses
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// A row whose parent is gone takes part in UNIQUE like any other, whenever it came.

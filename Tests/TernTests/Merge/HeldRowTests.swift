@@ -1,6 +1,7 @@
 import GRDB
 import Synchronization
 import Tern
+import TestDevice
 import Testing
 
 /// An app's log of what came to a table and went from it.
@@ -206,11 +207,7 @@ struct HeldRowTests {
     try late.commit("INSERT INTO project VALUES ('q', 'same'); INSERT INTO task VALUES ('2', 'q')")
     let operations = try author.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
     for id in [UInt64(2), 1] {
-      let page = operations.filter { $0.envelope.replica == ReplicaID(high: 0, low: id) }
-      _ = try late.store.merge(
-        PulledPage(
-          operations: page, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-          nowMilliseconds: 0), from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
+      try late.merge(operations.filter { $0.envelope.replica == ReplicaID(high: 0, low: id) })
       #expect(try late.column("SELECT id FROM task") == [id == 2 ? "2" : "1"])
     }
     #expect(try late.column("SELECT id FROM step") == ["x"])

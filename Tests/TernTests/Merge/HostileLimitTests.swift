@@ -154,34 +154,34 @@ struct HostileLimitTests {
   func `as much as its limit allows is merged`(
     _ kind: ReplicaStoreKind, _ bounded: Bounded
   ) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     var forger = Forger()
     let full = bounded.operation(&forger, bounded.limit)
     let beside = forger.row(Forger.packed("good"), key: Forger.packed("beside"))
-    try await victim.sync(with: ScriptedRemote(giving: [full, beside]))
-    let counts = try victim.store.counts()
+    try await meeting.sync(with: ScriptedRemote(giving: [full, beside]))
+    let counts = try meeting.store.counts()
     #expect(counts.groupsPutAside == 0, "\(counts.firstPutAside?.reason ?? "")")
     #expect(counts.deferredOperations == (bounded.isKnown ? 0 : 1))
-    #expect(try victim.store.versionVector()[Forger.id] == 2)
-    try await victim.checkIntact()
+    #expect(try meeting.store.versionVector()[Forger.id] == 2)
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases, bounded + [removals])
   func `one over a limit is put aside by name, and what is beside it is merged`(
     _ kind: ReplicaStoreKind, _ bounded: Bounded
   ) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     var forger = Forger()
     let over = bounded.operation(&forger, bounded.limit + 1)
     let beside = forger.row(Forger.packed("good"), key: Forger.packed("beside"))
-    try await victim.sync(with: ScriptedRemote(giving: [over, beside]))
-    let counts = try victim.store.counts()
+    try await meeting.sync(with: ScriptedRemote(giving: [over, beside]))
+    let counts = try meeting.store.counts()
     #expect(counts.groupsPutAside == 1)
     #expect(counts.firstPutAside?.sequence == 1)
     #expect(counts.firstPutAside?.reason == bounded.reason)
-    let state = try victim.store.canonicalState()
+    let state = try meeting.store.canonicalState()
     #expect(!state.contains { $0.key == ["forged"] })
     #expect(state.first { $0.key == ["beside"] }?.cells["name"]?.value == "good")
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 }

@@ -62,18 +62,18 @@ struct HostilePeerTests {
   func `a body that can't be read is put aside and named`(
     _ kind: ReplicaStoreKind, _ attack: Unreadable
   ) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     var forger = Forger()
     let bad = attack.operation(&forger)
     let good = forger.row(Forger.packed("good"))
-    try await victim.sync(with: ScriptedRemote(giving: [bad, good]))
-    let counts = try victim.store.counts()
+    try await meeting.sync(with: ScriptedRemote(giving: [bad, good]))
+    let counts = try meeting.store.counts()
     #expect(counts.groupsPutAside == 1)
     #expect(counts.firstPutAside?.replica == Forger.id)
     #expect(counts.firstPutAside?.sequence == 1)
     #expect(counts.firstPutAside?.reason.contains(attack.field) == true)
-    #expect(try victim.store.canonicalState().contains { $0.key == ["forged"] })
-    try await victim.checkIntact()
+    #expect(try meeting.store.canonicalState().contains { $0.key == ["forged"] })
+    try await meeting.checkIntact()
   }
 
   static let names = [
@@ -83,7 +83,7 @@ struct HostilePeerTests {
 
   @Test(arguments: ReplicaStoreKind.allCases, names)
   func `names are compared and never run`(_ kind: ReplicaStoreKind, _ name: String) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     var forger = Forger()
     let attacks = [
       forger.row(Forger.packed("x"), of: name), forger.row(Forger.packed("x"), keys: [name]),
@@ -91,128 +91,128 @@ struct HostilePeerTests {
         Forger.packed("x", .string(name)), key: Forger.packed(.string(name)),
         columns: [(name, 0), ("name", 0)]),
     ]
-    try await victim.sync(with: ScriptedRemote(giving: attacks))
-    #expect(try victim.store.counts().deferredOperations == 3)
-    #expect(try victim.store.counts().groupsPutAside == 0)
-    let row = try victim.store.canonicalState().first { $0.key == [.string(name)] }
+    try await meeting.sync(with: ScriptedRemote(giving: attacks))
+    #expect(try meeting.store.counts().deferredOperations == 3)
+    #expect(try meeting.store.counts().groupsPutAside == 0)
+    let row = try meeting.store.canonicalState().first { $0.key == [.string(name)] }
     #expect(row?.cells.mapValues(\.value) == ["name": .string(name)])
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: [1, 1.5, -7, .integer(.max)] as [Value])
   func `a key that its column would change is deferred`(_ key: Value) async throws {
-    let victim = try await Victim(.sqlite)
+    let meeting = try await HostileMeeting(.sqlite)
     var forger = Forger()
     let (typed, text) = (Forger.packed(key), Forger.packed(.string(key.description)))
     let attacks = [
       forger.row(Forger.packed("typed"), key: typed), forger.row(Forger.packed("text"), key: text),
     ]
-    try await victim.sync(with: ScriptedRemote(giving: attacks))
-    #expect(try victim.store.counts().deferredOperations == 1)
-    let rows = try victim.store.canonicalState().filter { $0.author == Forger.id }
+    try await meeting.sync(with: ScriptedRemote(giving: attacks))
+    #expect(try meeting.store.counts().deferredOperations == 1)
+    let rows = try meeting.store.canonicalState().filter { $0.author == Forger.id }
     #expect(rows.map(\.key) == [[.string(key.description)]])
     #expect(rows.first?.cells["name"]?.value == "text")
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
   func `one sequence with two contents keeps the first, and is counted`(_ kind: ReplicaStoreKind)
     async throws
   {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     var (forger, liar) = (Forger(), Forger())
     let first = forger.row(Forger.packed("first"))
     let second = liar.row(Forger.packed("second"))
-    try await victim.sync(with: ScriptedRemote(giving: [first, second, first]))
-    #expect(try victim.store.counts().conflicts[.sameSequence] == 1)
+    try await meeting.sync(with: ScriptedRemote(giving: [first, second, first]))
+    #expect(try meeting.store.counts().conflicts[.sameSequence] == 1)
     // An honest replica's number, too, and one of the device's own.
-    liar.author = Victim.friendID
+    liar.author = HostileMeeting.friendID
     liar.sequence = 0
     var own = liar
-    own.author = Victim.id
+    own.author = HostileMeeting.id
     let others = [liar.row(Forger.packed("x")), own.row(Forger.packed("x"))]
-    try await victim.sync(with: ScriptedRemote(giving: others))
-    #expect(try victim.store.counts().conflicts[.sameSequence] == 3)
-    let row = try victim.store.canonicalState().first { $0.key == ["forged"] }
+    try await meeting.sync(with: ScriptedRemote(giving: others))
+    #expect(try meeting.store.counts().conflicts[.sameSequence] == 3)
+    let row = try meeting.store.canonicalState().first { $0.key == ["forged"] }
     #expect(row?.cells["name"]?.value == "first")
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
   func `more replicas than an operation can name are told in several`(_ kind: ReplicaStoreKind)
     async throws
   {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     let forged = (1...UInt64(SyncOperation.Limit.seen) + 5).map { number in
       var forger = Forger(author: ReplicaID(high: 7, low: number))
       return forger.write()
     }
-    try await victim.sync(with: ScriptedRemote(giving: forged))
+    try await meeting.sync(with: ScriptedRemote(giving: forged))
     for number in 1...2 {
-      try victim.device.write([.insert(["id": .string("after \(number)")])])
-      try victim.store.seal()
+      try meeting.device.write([.insert(["id": .string("after \(number)")])])
+      try meeting.store.seal()
     }
-    let own = try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
-      .filter { $0.envelope.replica == Victim.id }.suffix(2)
+    let own = try meeting.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+      .filter { $0.envelope.replica == HostileMeeting.id }.suffix(2)
     #expect(own.map(\.envelope.seen.sequences.count) == [SyncOperation.Limit.seen, 6])
     for operation in own { #expect(try SyncOperation(bytes: operation.bytes) == operation) }
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
   func `a row at the end of its lives takes nothing else along`(_ kind: ReplicaStoreKind)
     async throws
   {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     var forger = Forger()
     let last = forger.row(Forger.packed("immortal"), life: BodyLimit.life)
-    try await victim.sync(with: ScriptedRemote(giving: [last]))
-    try victim.device.write([.delete(id: "forged"), .insert(["id": "beside"])])
-    try victim.store.seal()
-    #expect(try victim.store.counts().largeRows == ["item": 1])
-    let sealed = try victim.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
-      .filter { $0.envelope.replica == Victim.id }
+    try await meeting.sync(with: ScriptedRemote(giving: [last]))
+    try meeting.device.write([.delete(id: "forged"), .insert(["id": "beside"])])
+    try meeting.store.seal()
+    #expect(try meeting.store.counts().largeRows == ["item": 1])
+    let sealed = try meeting.store.operations(lackedBy: VersionVector(), maximumBytes: .max)
+      .filter { $0.envelope.replica == HostileMeeting.id }
     #expect(sealed.compactMap { $0.bodyError() } == [])
     // Everybody else gets what was written beside it.
-    try await victim.sync(with: victim.honest)
-    try await Victim.sync(victim.friend, with: victim.honest)
-    #expect(try victim.friend.store.canonicalState().contains { $0.key == ["beside"] })
-    #expect(try victim.friend.store.counts().groupsPutAside == 0)
-    #expect(try victim.store.counts().largeRows == ["item": 1])
+    try await meeting.sync(with: meeting.honest)
+    try await HostileMeeting.sync(meeting.friend, with: meeting.honest)
+    #expect(try meeting.friend.store.canonicalState().contains { $0.key == ["beside"] })
+    #expect(try meeting.friend.store.counts().groupsPutAside == 0)
+    #expect(try meeting.store.counts().largeRows == ["item": 1])
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
   func `−0.0 and text that is not UTF-8 are values like others`(_ kind: ReplicaStoreKind)
     async throws
   {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     let values: [Value] = [-0.0, .text([0xC3, 0x28, 0x00, 0xFF]), .real(.infinity)]
     var forger = Forger()
     let operations = values.enumerated().map { number, value in
       forger.row(Forger.packed(value), key: Forger.packed(.string("\(number)")))
     }
-    try await victim.sync(with: ScriptedRemote(giving: operations))
-    let state = try victim.store.canonicalState()
+    try await meeting.sync(with: ScriptedRemote(giving: operations))
+    let state = try meeting.store.canonicalState()
     for (number, value) in values.enumerated() {
       let row = state.first { $0.key == [.string("\(number)")] }
       #expect(row?.cells["name"]?.value == value)
     }
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
   func `a time at the end of time waits, whatever the remote's clock shows`(
     _ kind: ReplicaStoreKind
   ) async throws {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     var forger = Forger()
     let latest = HybridTime(rawValue: UInt64(Int64.max))
     let attack = forger.write(at: latest) { _ in }
     let remote = ScriptedRemote(giving: [attack], nowMilliseconds: .max)
-    try await victim.sync(with: remote)
-    #expect(try victim.store.counts().groupsPutAside == 1)
-    try await victim.checkIntact()
-    let times = victim.honest.operations.map(\.envelope.time.milliseconds)
+    try await meeting.sync(with: remote)
+    #expect(try meeting.store.counts().groupsPutAside == 1)
+    try await meeting.checkIntact()
+    let times = meeting.honest.operations.map(\.envelope.time.milliseconds)
     #expect(try #require(times.max()) < Forger.now + 3_600_000)
   }
 }

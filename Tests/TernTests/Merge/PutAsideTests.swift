@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 private let creation =
@@ -13,16 +14,6 @@ private func device(_ id: UInt64) throws -> Device {
 }
 
 extension Device {
-  /// Merges given operations as a page of a remote's.
-  @discardableResult
-  func merge(_ operations: [SyncOperation]) throws -> MergeSummary {
-    try store.merge(
-      PulledPage(
-        operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
-        nowMilliseconds: 0),
-      from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
-  }
-
   /// Sealed operations, of which the last has its body cut short, and that one as it was.
   func operationsWithBadEnd() throws -> (all: [SyncOperation], whole: SyncOperation) {
     var all = try store.operations(lackedBy: VersionVector(), maximumBytes: .max)

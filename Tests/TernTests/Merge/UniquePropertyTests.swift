@@ -2,6 +2,7 @@ import GRDB
 import Rehearsals
 import Tern
 import TernTesting
+import TestDevice
 import Testing
 
 /// Of two of these, one number is meant.
@@ -121,10 +122,7 @@ struct UniquePropertyTests {
         page.append(queues[index].removeFirst())
         if queues[index].isEmpty { queues.remove(at: index) }
       }
-      _ = try device.store.merge(
-        PulledPage(
-          operations: page, cursor: RemoteCursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
-        from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
+      try device.merge(page)
     }
   }
 

@@ -1,6 +1,7 @@
 import GRDB
 import Tern
 import TernTesting
+import TestDevice
 import Testing
 
 private let creation = """

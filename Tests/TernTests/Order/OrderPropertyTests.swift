@@ -2,6 +2,7 @@ import GRDB
 import Synchronization
 import Tern
 import TernTesting
+import TestDevice
 import Testing
 
 /// Devices with one list, whose moves a seed decides.
@@ -69,7 +70,7 @@ private final class TailSource: Sendable {
 
 extension Device {
   fileprivate init(_ id: Int, random: @escaping @Sendable () -> UInt64) throws {
-    database = try DatabaseQueue()
+    let database = try DatabaseQueue()
     try database.write {
       try $0.execute(
         sql: """
@@ -77,9 +78,9 @@ extension Device {
           CREATE INDEX t_p ON t (p);
           """)
     }
-    replica = try Replica.openBlocking(
-      database, schema: SyncSchema(version: 1, tables: [SyncTable("t", merge: ["p": .order])]),
-      random: random, makeID: { ReplicaID(high: 0, low: UInt64(id)) })
+    try self.init(
+      database, SyncSchema(version: 1, tables: [SyncTable("t", merge: ["p": .order])]),
+      id: UInt64(id), random: random)
   }
 }
 

@@ -31,19 +31,20 @@ struct HostileAnswerSizeTests {
   private func takes(
     _ batch: [UInt8], _ count: Int, location: SourceLocation = #_sourceLocation
   ) async throws {
-    let victim = try await Victim(.sqlite)
-    try await victim.sync(with: HostileTransport(batch: batch).remote)
+    let meeting = try await HostileMeeting(.sqlite)
+    try await meeting.sync(with: HostileTransport(batch: batch).remote)
     #expect(
-      try victim.store.versionVector()[Forger.id] == UInt64(count), sourceLocation: location)
-    #expect(try victim.store.counts().groupsPutAside == 0, sourceLocation: location)
-    try await victim.checkIntact(location: location)
+      try meeting.store.versionVector()[Forger.id] == UInt64(count), sourceLocation: location)
+    #expect(try meeting.store.counts().groupsPutAside == 0, sourceLocation: location)
+    try await meeting.checkIntact(location: location)
   }
 
   @Test func `operations of a batch`() async throws {
     var forger = Forger()
     let full = (0..<Batch.Limit.operations).map { _ in forger.write() }
     try await takes(Batch(full).encoded(), full.count)
-    try await Victim.refuses(Batch(full + [forger.write()]).encoded(), "batch is over its limit")
+    try await HostileMeeting.refuses(
+      Batch(full + [forger.write()]).encoded(), "batch is over its limit")
   }
 
   @Test func `bytes of a batch`() async throws {
@@ -58,15 +59,16 @@ struct HostileAnswerSizeTests {
     let (full, over) = (content(Batch.Limit.bytes), content(Batch.Limit.bytes + 1))
     #expect(full.count == Batch.Limit.bytes && over.count == full.count + 1)
     try await takes(HostileTransport.frame(count: 2, full), 2)
-    try await Victim.refuses(HostileTransport.frame(count: 2, over), "batch is over its limit")
+    try await HostileMeeting.refuses(
+      HostileTransport.frame(count: 2, over), "batch is over its limit")
   }
 
   @Test func `bytes of an answer, whatever is in it`() async throws {
     let rest = [UInt8](repeating: 0, count: Batch.Limit.bytes)
     var answer = HostileTransport.frame(count: 0, rest)
     answer += [UInt8](repeating: 0, count: Batch.Limit.bytes + 64 - answer.count)
-    try await Victim.refuses(answer, "the server's batch can't be read")
-    try await Victim.refuses(answer + [0], "the limit of \(Batch.Limit.bytes + 64)")
+    try await HostileMeeting.refuses(answer, "the server's batch can't be read")
+    try await HostileMeeting.refuses(answer + [0], "the limit of \(Batch.Limit.bytes + 64)")
   }
 
   @Test func `bytes of an operation`() async throws {
@@ -76,7 +78,7 @@ struct HostileAnswerSizeTests {
     #expect(full.bytes.count == SyncOperation.Limit.bytes)
     #expect(over.bytes.count == SyncOperation.Limit.bytes + 1)
     try await takes(Batch([full]).encoded(), 1)
-    try await Victim.refuses(Batch([over]).encoded(), "operation is over its limit")
+    try await HostileMeeting.refuses(Batch([over]).encoded(), "operation is over its limit")
   }
 
   @Test func `replicas that an operation's author had seen`() async throws {
@@ -86,7 +88,7 @@ struct HostileAnswerSizeTests {
       return forger.row(Forger.packed("good"))
     }
     try await takes(Batch([operation(SyncOperation.Limit.seen)]).encoded(), 1)
-    try await Victim.refuses(
+    try await HostileMeeting.refuses(
       Batch([operation(SyncOperation.Limit.seen + 1)]).encoded(), "seen count is over its limit")
   }
 
@@ -96,15 +98,15 @@ struct HostileAnswerSizeTests {
       return document + String(repeating: " ", count: byteCount - document.utf8.count)
     }
     let limit = 16 << 20
-    let victim = try await Victim(.sqlite)
+    let meeting = try await HostileMeeting(.sqlite)
     let full = HostileTransport(batch: Batch([]).encoded(), greeting: greeting(limit))
-    try await victim.sync(with: full.remote)
+    try await meeting.sync(with: full.remote)
     let over = HostileTransport(batch: Batch([]).encoded(), greeting: greeting(limit + 1))
     let error = await #expect(throws: RemoteError.self) {
-      try await victim.sync(with: over.remote)
+      try await meeting.sync(with: over.remote)
     }
     #expect(error?.code == .unexpectedAnswer)
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test func `bytes of a part of a snapshot`() async throws {

@@ -24,30 +24,30 @@ struct HostileSizeTests {
   @Test func `a byte over each limit of an answer is refused`() async throws {
     let limit = Batch.Limit.bytes
     let fill = [UInt8](repeating: 0, count: limit + 1)
-    try await Victim.refuses(
+    try await HostileMeeting.refuses(
       HostileTransport.frame(compression: 0, count: 0, length: limit + 1, fill), "limit")
-    try await Victim.refuses([UInt8](repeating: 0, count: limit + 65), "limit")
-    try await Victim.refuses(
+    try await HostileMeeting.refuses([UInt8](repeating: 0, count: limit + 65), "limit")
+    try await HostileMeeting.refuses(
       HostileTransport.frame(compression: 0, count: 10_001, length: 0, []), "limit")
     var long = ByteWriter()
     long.append(byte: 0)
     long.append(varint: UInt64(SyncOperation.Limit.bytes + 1))
     long.append(raw: Array(fill.prefix(SyncOperation.Limit.bytes + 1)))
-    try await Victim.refuses(
+    try await HostileMeeting.refuses(
       HostileTransport.frame(compression: 0, count: 1, length: long.count, long.bytes),
       "operation is over its limit"
     )
   }
 
   @Test func `a greeting over its limit is refused`() async throws {
-    let victim = try await Victim(.sqlite)
+    let meeting = try await HostileMeeting(.sqlite)
     let padding = String(repeating: " ", count: 16 << 20)
     let transport = HostileTransport(batch: [], greeting: padding + "{}")
     let error = await #expect(throws: RemoteError.self) {
-      try await victim.sync(with: transport.remote)
+      try await meeting.sync(with: transport.remote)
     }
     #expect(error?.code == .unexpectedAnswer)
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test func `a compressed bomb is refused, and takes no more room than a batch may`() async throws
@@ -55,16 +55,16 @@ struct HostileSizeTests {
     let (largest, over) = (bomb(Batch.Limit.bytes), bomb(Batch.Limit.bytes + 1))
     let more = try await peakMemory {
       // It says what it is; it says less; it says no more than allowed and is more.
-      try await Victim.refuses(
+      try await HostileMeeting.refuses(
         HostileTransport.frame(compression: 1, count: 1, length: Batch.Limit.bytes + 1, over),
         "limit")
-      try await Victim.refuses(
+      try await HostileMeeting.refuses(
         HostileTransport.frame(compression: 1, count: 1, length: 100, largest), "compressed data")
-      try await Victim.refuses(
+      try await HostileMeeting.refuses(
         HostileTransport.frame(compression: 1, count: 1, length: Batch.Limit.bytes, over),
         "compressed data")
       // As long as it says, and full of nothing.
-      try await Victim.refuses(
+      try await HostileMeeting.refuses(
         HostileTransport.frame(compression: 1, count: 10_000, length: Batch.Limit.bytes, largest),
         "operation")
     }
@@ -73,10 +73,12 @@ struct HostileSizeTests {
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
-  func `tiny changes by the million in one operation merge in bounded memory`(_ kind: ReplicaStoreKind)
+  func `tiny changes by the million in one operation merge in bounded memory`(
+    _ kind: ReplicaStoreKind
+  )
     async throws
   {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     var forger = Forger()
     let rows = Rehearsal.count(kind == .sqlite ? 1_000_000 : 100_000, short: 50_000)
     let attack = forger.write {
@@ -88,22 +90,22 @@ struct HostileSizeTests {
       $0.appendEndOfBlock()
     }
     let more = try await peakMemory {
-      try await victim.sync(with: ScriptedRemote(giving: [attack]))
+      try await meeting.sync(with: ScriptedRemote(giving: [attack]))
     }
     print(
       "\(rows) deletes, \(attack.bytes.count >> 10) KiB, \(kind): \(more >> 20) MiB more at most")
     // The database is in memory too.
     #expect(more < 400 << 20)
-    #expect(try victim.store.versionVector()[Forger.id] == 1)
-    #expect(try victim.store.counts().deferredOperations == 0)
-    try await victim.checkIntact()
+    #expect(try meeting.store.versionVector()[Forger.id] == 1)
+    #expect(try meeting.store.counts().deferredOperations == 0)
+    try await meeting.checkIntact()
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
   func `a hundred thousand tables that nobody has wait in bounded memory`(_ kind: ReplicaStoreKind)
     async throws
   {
-    let victim = try await Victim(kind)
+    let meeting = try await HostileMeeting(kind)
     var forger = Forger()
     let attack = forger.write {
       for number in 0..<100_000 {
@@ -112,11 +114,11 @@ struct HostileSizeTests {
       }
     }
     let more = try await peakMemory {
-      try await victim.sync(with: ScriptedRemote(giving: [attack]))
+      try await meeting.sync(with: ScriptedRemote(giving: [attack]))
     }
     print("100000 tables, \(attack.bytes.count >> 10) KiB, \(kind): \(more >> 20) MiB more at most")
     #expect(more < 200 << 20)
-    #expect(try victim.store.counts().deferredOperations == 1)
-    try await victim.checkIntact()
+    #expect(try meeting.store.counts().deferredOperations == 1)
+    try await meeting.checkIntact()
   }
 }

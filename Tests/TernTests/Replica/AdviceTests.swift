@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tern
 import TernCore
+import TestDevice
 import Testing
 
 /// What a job that opens or writes a replica is told about trying again.

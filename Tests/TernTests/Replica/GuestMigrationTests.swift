@@ -3,6 +3,7 @@ import GRDB
 import ReplicaStoreKit
 import Tern
 import TernTesting
+import TestDevice
 import Testing
 
 private let v1 = SyncSchema(version: 1, tables: [SyncTable("book", merge: ["scans": .counter])])

@@ -1,5 +1,6 @@
 import GRDB
 import Synchronization
+import TestDevice
 import TestProcesses
 import Testing
 

@@ -3,6 +3,7 @@ import Rehearsals
 import Tern
 import TernDatabase
 import TernTesting
+import TestDevice
 import Testing
 
 /// The store's part in taking a new id; `IDChangeTests` of the engine have a server too.

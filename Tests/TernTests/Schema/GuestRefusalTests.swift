@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// A declaration that cannot sync, the code and what the message has to say.

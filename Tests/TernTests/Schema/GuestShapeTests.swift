@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 private func pair(_ sql: String, _ tables: SyncTable...) throws -> (Device, Device) {

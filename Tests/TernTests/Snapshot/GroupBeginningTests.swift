@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// The beginning of a group whose rest may never come, and what a snapshot makes of it.

@@ -41,17 +41,17 @@ struct HostileSnapshotTests {
   func `a snapshot of more parts than may be is not fetched`(_ parts: Int, _ asked: Int)
     async throws
   {
-    let victim = try await Victim(.sqlite)
+    let meeting = try await HostileMeeting(.sqlite)
     let remote = remote(parts: parts, heads: VersionVector([Forger.id: 5])) { index in
       if index > 20 { throw RemoteError(.unreachable, "enough") }
       return [UInt8](repeating: 0, count: 1000)
     }
     let environment = SyncEnvironment(jitter: { 0 })
-    let engine = SyncEngine(store: victim.store, remote: remote, environment: environment)
+    let engine = SyncEngine(store: meeting.store, remote: remote, environment: environment)
     for _ in 1...3 { await #expect(throws: WireError.self) { try await engine.syncOnce() } }
     // The first part is none.
     #expect(remote.parts == asked)
-    try await victim.checkIntact()
+    try await meeting.checkIntact()
   }
 
   @Test func `a fetch ends at the first part that is not as it was cut, and keeps those before`()
@@ -119,17 +119,17 @@ struct HostileSnapshotTests {
     async throws
   {
     try await withFolder { path in
-      let victim = try await Victim(.sqlite)
-      let remote = remote(parts: 3, heads: VersionVector([Victim.friendID: 1])) { _ in
+      let meeting = try await HostileMeeting(.sqlite)
+      let remote = remote(parts: 3, heads: VersionVector([HostileMeeting.friendID: 1])) { _ in
         throw RemoteError(.unreachable, "none is asked for")
       }
       try Data(repeating: 1, count: 1000).write(to: URL(filePath: path))
       let engine = SyncEngine(
-        store: victim.store, remote: remote,
+        store: meeting.store, remote: remote,
         environment: SyncEnvironment(jitter: { 0 }, snapshotPath: path))
       try await engine.syncOnce()
       #expect(remote.parts == 0 && !FileManager.default.fileExists(atPath: path))
-      try await victim.checkIntact()
+      try await meeting.checkIntact()
     }
   }
 }

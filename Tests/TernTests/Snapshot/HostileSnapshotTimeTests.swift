@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// Snapshots that would take a device's clock along, or say something else than the remote was told.

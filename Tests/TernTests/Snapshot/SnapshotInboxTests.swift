@@ -1,5 +1,6 @@
 import Tern
 import TernTesting
+import TestDevice
 import Testing
 
 @Suite("Snapshot: the inbox and a loaded snapshot")

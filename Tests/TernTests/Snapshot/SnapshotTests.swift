@@ -2,6 +2,7 @@ import GRDB
 import Rehearsals
 import Tern
 import TernTesting
+import TestDevice
 import Testing
 
 @Suite("Snapshot: cutting and loading")

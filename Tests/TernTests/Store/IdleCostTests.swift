@@ -1,6 +1,7 @@
 import GRDB
 import Synchronization
 import Tern
+import TestDevice
 import Testing
 
 /// Statements that a connection ran.

@@ -1,4 +1,5 @@
 import Tern
+import TestDevice
 
 /// A full-text index of books' titles, kept by triggers.
 let bookSearch = """

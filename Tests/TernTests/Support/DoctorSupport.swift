@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tern
 import TernDatabase
+import TestDevice
 import Testing
 
 /// A file with a replica of every kind of column, which a test breaks.

@@ -1,20 +1,10 @@
 import Foundation
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 extension Device {
-  /// Opens a database as a later version of the app does.
-  init(
-    _ database: any DatabaseWriter, _ schema: SyncSchema, id: UInt64,
-    migrator: DatabaseMigrator? = nil, name: String = "main"
-  ) throws {
-    self.database = database
-    replica = try Replica.openBlocking(
-      database, schema: schema, migrator: migrator, name: name,
-      makeID: { ReplicaID(high: 0, low: id) })
-  }
-
   /// The same database, as an upgraded app opens it.
   func upgraded(_ schema: SyncSchema, _ steps: String...) throws -> Device {
     try Device(database, schema, id: 99, migrator: .steps(steps))

@@ -48,20 +48,20 @@ struct HostileTransport: HTTPTransport {
   }
 }
 
-extension Victim {
-  /// A victim of its own refuses the answer for that reason, and merges nothing of it.
+extension HostileMeeting {
+  /// A device of its own refuses the answer for that reason, and merges nothing of it.
   static func refuses(
     _ batch: [UInt8], _ reason: String, location: SourceLocation = #_sourceLocation
   ) async throws {
-    let victim = try await Victim(.sqlite)
+    let meeting = try await HostileMeeting(.sqlite)
     let error = await #expect(throws: RemoteError.self, sourceLocation: location) {
-      try await victim.sync(with: HostileTransport(batch: batch).remote)
+      try await meeting.sync(with: HostileTransport(batch: batch).remote)
     }
     #expect(error?.code == .unexpectedAnswer, sourceLocation: location)
     #expect(
       error?.message.contains(reason) == true, "\(String(describing: error))",
       sourceLocation: location)
-    #expect(try victim.store.versionVector()[Forger.id] == 0, sourceLocation: location)
-    try await victim.checkIntact(location: location)
+    #expect(try meeting.store.versionVector()[Forger.id] == 0, sourceLocation: location)
+    try await meeting.checkIntact(location: location)
   }
 }

@@ -1,6 +1,7 @@
 import GRDB
 import Synchronization
 import Tern
+import TestDevice
 import Testing
 
 private func creation(_ child: String) -> String {

@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TestDevice
 import Testing
 
 /// What foreign keys and the app's triggers do while an undo writes.

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
+import TestDevice
 import Testing
 
 /// Devices that share a folder and no server.
@@ -11,9 +12,9 @@ struct FolderSyncTests {
   @Test func `two devices write at once, and end equal`() async throws {
     try await Share.run { share in
       let (a, b) = (
-        try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] }
+        try await Device { [share.remote($0)] }, try await Device { [share.remote($0)] }
       )
-      try await Phone.run([a, b]) {
+      try await Device.run([a, b]) {
         for number in 1...20 {
           try await a.execute("INSERT INTO item VALUES ('a\(number)', 'from a', 1)")
           try await b.execute("INSERT INTO item VALUES ('b\(number)', 'from b', 1)")
@@ -38,14 +39,14 @@ struct FolderSyncTests {
   {
     try await Share.run { share in
       let (a, b) = (
-        try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] }
+        try await Device { [share.remote($0)] }, try await Device { [share.remote($0)] }
       )
       try await a.execute("INSERT INTO item VALUES ('1', 'before', 1)")
       try await a.syncOnce()
       let away = share.url.deletingLastPathComponent().appending(
         path: share.url.lastPathComponent + "-away")
       defer { try? FileManager.default.removeItem(at: away) }
-      try await Phone.run([a]) {
+      try await Device.run([a]) {
         await a.waitForStatus { $0.phase == .upToDate }
         try FileManager.default.moveItem(at: share.url, to: away)
         await a.waitForStatus { $0.phase == .waiting && $0.lastError?.code == .unreachable }
@@ -73,15 +74,15 @@ struct FolderSyncTests {
         errno = code
         return -1
       }
-      let a = try await Phone { [share.remote(try $0.store.replicaID(), files: files)] }
-      let b = try await Phone { [share.remote($0)] }
+      let a = try await Device { [share.remote(try $0.store.replicaID(), files: files)] }
+      let b = try await Device { [share.remote($0)] }
       try await b.execute("INSERT INTO item VALUES ('b', 'from b', 1)")
       try await b.syncOnce()
       try await a.execute("INSERT INTO item VALUES ('a', 'waits', 1)")
       let error = await #expect(throws: RemoteError.self) { try await a.syncOnce() }
       #expect(error?.code == .unavailable)
       #expect(a.engine.status.current.pulled == 1 && a.engine.status.current.unpushed == 1)
-      try await Phone.run([a]) {
+      try await Device.run([a]) {
         await a.waitForStatus { $0.phase == .waiting }
         try await b.execute("UPDATE item SET count = 2")
         try await b.syncOnce()
@@ -98,7 +99,7 @@ struct FolderSyncTests {
     async throws
   {
     try await Share.run { share in
-      let a = try await Phone(logRetention: .seconds(-60)) { [share.remote($0)] }
+      let a = try await Device(logRetention: .seconds(-60)) { [share.remote($0)] }
       for number in 1...4 {
         try await a.execute("INSERT INTO item VALUES ('\(number)', 'a', 1)")
         try a.replica.store.seal()
@@ -108,7 +109,7 @@ struct FolderSyncTests {
       for name in try share.names() {
         try FileManager.default.removeItem(atPath: share.space.appending(component: name).path)
       }
-      let b = try await Phone { [share.remote($0)] }
+      let b = try await Device { [share.remote($0)] }
       try await b.execute("INSERT INTO item VALUES ('b', 'b', 1)")
       try await b.syncOnce()
       let error = await #expect(throws: RemoteError.self) { try await a.syncOnce() }
@@ -121,18 +122,18 @@ struct FolderSyncTests {
   @Test func `what a folder loses is brought back by who has it`() async throws {
     try await Share.run { share in
       let (a, b, c) = (
-        try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] },
-        try await Phone { [share.remote($0)] }
+        try await Device { [share.remote($0)] }, try await Device { [share.remote($0)] },
+        try await Device { [share.remote($0)] }
       )
       try await a.execute("INSERT INTO item VALUES ('1', 'a', 1)")
       try await a.syncOnce()
-      try await Phone.run([b]) {
+      try await Device.run([b]) {
         try await b.waitForRows(1)
         await b.waitForStatus { $0.phase == .upToDate }
         // Device a is never seen again, and somebody clears up.
         try share.remove("\(a.replica.store.replicaID())-1.tern")
         try await c.execute("INSERT INTO item VALUES ('2', 'c', 1)")
-        try await Phone.run([c]) {
+        try await Device.run([c]) {
           try await c.waitForRows(2)
           try await b.waitForRows(2)
         }
@@ -145,8 +146,8 @@ struct FolderSyncTests {
     async throws
   {
     try await Share.run { share in
-      let ahead = try await Phone(clockOffset: 3_600_000) { [share.remote($0)] }
-      let b = try await Phone { [share.remote($0)] }
+      let ahead = try await Device(clockOffset: 3_600_000) { [share.remote($0)] }
+      let b = try await Device { [share.remote($0)] }
       try await b.execute("INSERT INTO item VALUES ('1', 'now', 1)")
       try await b.syncOnce()
       try await ahead.syncOnce()
@@ -176,7 +177,7 @@ struct FolderSyncTests {
   {
     try await Share.run { share in
       let (a, b) = (
-        try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] }
+        try await Device { [share.remote($0)] }, try await Device { [share.remote($0)] }
       )
       let name = try "\(a.replica.store.replicaID())-1.tern"
       try await a.execute("INSERT INTO item VALUES ('1', 'a', 1)")
@@ -205,7 +206,9 @@ struct FolderSyncTests {
   /// As whoever is told of a dispute may do: one of the files goes.
   @Test func `one copy's files in the place of another's are not merged behind it`() async throws {
     try await Share.run { share in
-      let (c, d) = (try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] })
+      let (c, d) = (
+        try await Device { [share.remote($0)] }, try await Device { [share.remote($0)] }
+      )
       let id = Author.id(7)
       func wrote(_ sequences: ClosedRange<UInt64>, at start: Int64) -> [SyncOperation] {
         sequences.map {
@@ -248,7 +251,9 @@ struct FolderSyncTests {
   @Test(arguments: [(false, 3), (true, 3), (true, 4)])
   func `nothing goes on top of another copy's file`(_ isOwn: Bool, _ common: Int) async throws {
     try await Share.run { share in
-      let (c, d) = (try await Phone { [share.remote($0)] }, try await Phone { [share.remote($0)] })
+      let (c, d) = (
+        try await Device { [share.remote($0)] }, try await Device { [share.remote($0)] }
+      )
       let author = isOwn ? c : d
       for number in 1...5 {
         try await author.execute("INSERT INTO item VALUES ('\(number)', 'x', 1)")

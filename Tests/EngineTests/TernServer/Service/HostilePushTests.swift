@@ -5,6 +5,7 @@ import Tern
 import TernNetwork
 import TernServer
 import TernTesting
+import TestDevice
 import TestProcesses
 import Testing
 
@@ -72,10 +73,10 @@ private struct Attacker {
 struct HostilePushTests {
   /// Runs an attack between two devices' exchanges, and compares what they have.
   private func attack(
-    limits: ServerLimits = ServerLimits(), _ body: (Attacker, Phone, Phone) async throws -> Void
+    limits: ServerLimits = ServerLimits(), _ body: (Attacker, Device, Device) async throws -> Void
   ) async throws {
     try await Server.run(Server.memoryStore(seed: 1), limits: limits) { server in
-      let (a, b) = (try await Phone(server.port), try await Phone(server.port))
+      let (a, b) = (try await Device(server.port), try await Device(server.port))
       try await a.execute("INSERT INTO item VALUES ('a', 'from a', 1)")
       try await b.execute("INSERT INTO item VALUES ('b', 'from b', 2)")
       for phone in [a, b, a] { try await phone.engine.syncOnce() }
@@ -123,7 +124,7 @@ struct HostilePushTests {
     async throws
   {
     try await Server.run(Server.memoryStore(seed: 1)) { server in
-      let (a, b) = (try await Phone(server.port), try await Phone(server.port))
+      let (a, b) = (try await Device(server.port), try await Device(server.port))
       try await a.execute("INSERT INTO item VALUES ('a', 'from a', 1)")
       for phone in [a, b] { try await phone.engine.syncOnce() }
       let id = try a.replica.store.replicaID()
@@ -143,7 +144,7 @@ struct HostilePushTests {
       #expect(second.former == first.current && second.last == 1)
       #expect(try a.replica.store.canonicalState().count == 2)
       try await b.execute("INSERT INTO item VALUES ('b', 'from b', 1)")
-      let c = try await Phone(server.port)
+      let c = try await Device(server.port)
       for phone in [b, c] { try await phone.engine.syncOnce() }
       #expect(try b.replica.store.canonicalState() == c.replica.store.canonicalState())
       #expect(try c.replica.store.canonicalState().count == 3)

@@ -3,7 +3,7 @@ import Tern
 import Testing
 
 /// A device that meets a hostile remote, and another that shares an honest one with it.
-struct Victim {
+struct HostileMeeting {
   let device: ReplicaStoreConformance.Subject
   let friend: ReplicaStoreConformance.Subject
   let honest = ScriptedRemote("honest")

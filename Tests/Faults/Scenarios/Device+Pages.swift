@@ -1,21 +1,15 @@
 import GRDB
 import Tern
+import TestDevice
 
 /// Another device, in memory, whose pages an app merges.
-struct Peer: Sendable {
-  let store: SQLiteReplicaStore
-  private let database: DatabaseQueue
-
+extension Device {
   init(_ id: UInt64, schema: SyncSchema = Catalogue.schema, tables: [String] = Catalogue.creation)
     throws
   {
-    database = try DatabaseQueue()
-    try database.write { db in
+    try self.init(schema, id: id) { db in
       for table in tables { try db.execute(sql: table) }
     }
-    store = try Replica.openBlocking(
-      database, schema: schema, makeID: { ReplicaID(high: 0, low: id) }
-    ).store
   }
 
   /// Writes each statement as an operation of its own.

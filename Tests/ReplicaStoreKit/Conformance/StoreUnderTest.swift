@@ -2,7 +2,7 @@ import Tern
 import TernTesting
 
 /// A store under test with the steps that scenarios are made of.
-struct Peer {
+struct StoreUnderTest {
   static let remoteID = "conformance"
 
   let subject: ReplicaStoreConformance.Subject
@@ -41,7 +41,7 @@ struct Peer {
   }
 
   /// Merges what `other` has and this one lacks.
-  func pull(from other: Peer) throws {
+  func pull(from other: StoreUnderTest) throws {
     try other.store.seal()
     try merge(
       other.store.operations(lackedBy: store.versionVector(), maximumBytes: .max))
@@ -59,7 +59,7 @@ struct Peer {
     try row(key)?.cells[column]?.value
   }
 
-  func requireState(of other: Peer, _ what: String) throws {
+  func requireState(of other: StoreUnderTest, _ what: String) throws {
     let (mine, others) = (try store.canonicalState(), try other.store.canonicalState())
     try require(
       .convergence, mine == others,

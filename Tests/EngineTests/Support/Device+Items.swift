@@ -2,16 +2,10 @@
 import GRDB
 import Tern
 import Testing
+import TestDevice
 
-/// A device with an engine for each of its remotes, for tests over real sockets and files.
-struct Phone {
-  let database: any DatabaseWriter
-  let replica: Replica
-  let engines: [SyncEngine]
-
-  /// The first, or only, one.
-  var engine: SyncEngine { engines[0] }
-
+/// Devices with one table of items, for tests over real sockets and files.
+extension Device {
   /// - Parameter clockOffset: milliseconds that the device's clock is ahead.
   init(_ port: Int, token: String? = nil, clockOffset: Int64 = 0) async throws {
     try await self.init(clockOffset: clockOffset) { _ in
@@ -37,7 +31,7 @@ struct Phone {
           })
       }
     }
-    database =
+    let database: any DatabaseWriter =
       try path.map { try DatabasePool(path: $0, configuration: configuration) }
       ?? DatabaseQueue(configuration: configuration)
     try await database.write { db in
@@ -52,22 +46,16 @@ struct Phone {
       schema: SyncSchema(
         version: schemaVersion, tables: [SyncTable("item", merge: ["count": .counter])]),
       logRetention: logRetention)
-    self.replica = replica
-    engines = try remotes(replica).map { remote in
-      SyncEngine(
-        replica, remote: remote,
-        environment: SyncEnvironment(
-          backoff: Backoff(base: .milliseconds(20), limit: .milliseconds(200)),
-          pollInterval: .milliseconds(100)))
-    }
+    try self.init(database, replica, remotes: remotes(replica))
   }
 
+  /// Waits for the database without holding a thread that engines run on.
   func execute(_ sql: String) async throws {
     try await database.write { try $0.execute(sql: sql) }
   }
 
-  func syncOnce() async throws {
-    for engine in engines { try await engine.syncOnce() }
+  func column(_ sql: String) async throws -> [String] {
+    try await database.read { try String.fetchAll($0, sql: sql) }
   }
 
   /// Returns when the table has `count` rows that match.
@@ -81,15 +69,6 @@ struct Phone {
 
   func waitForStatus(_ matches: @Sendable (SyncStatus.Moment) -> Bool) async {
     await engine.waitForStatus(matches)
-  }
-
-  /// Runs engines while `body` runs.
-  static func run(_ phones: [Phone], _ body: () async throws -> Void) async throws {
-    try await withThrowingDiscardingTaskGroup { group in
-      for engine in phones.flatMap(\.engines) { group.addTask { await engine.run() } }
-      try await body()
-      group.cancelAll()
-    }
   }
 }
 

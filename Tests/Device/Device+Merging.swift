@@ -1,0 +1,29 @@
+import Tern
+
+extension Device {
+  /// Merges what `other` has and this one lacks.
+  @discardableResult
+  package func pull(from other: Device) throws -> MergeSummary {
+    try other.store.seal()
+    return try merge(
+      other.store.operations(lackedBy: store.versionVector(), maximumBytes: .max))
+  }
+
+  /// Merges given operations as a page of a remote's.
+  @discardableResult
+  package func merge(_ operations: [SyncOperation], from remoteID: String = "peer") throws
+    -> MergeSummary
+  {
+    try store.merge(
+      PulledPage(
+        operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
+        nowMilliseconds: 0),
+      from: RemotePlace(remoteID: remoteID, epoch: "e", cursor: nil))
+  }
+}
+
+/// Both pull from each other until neither has news.
+package func meet(_ a: Device, _ b: Device) throws {
+  try a.pull(from: b)
+  try b.pull(from: a)
+}
