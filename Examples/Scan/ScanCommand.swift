@@ -4,7 +4,7 @@ import ExampleService
 import Foundation
 import GRDB
 import RecognizerKit
-import Tern
+@_spi(Rehearsal) import Tern
 
 /// `scan`: photographs of bookshelves become books, with or without a network.
 @main
@@ -23,7 +23,7 @@ struct DataFile: ParsableArguments {
   var data = "scan.sqlite"
 
   func open(pause: Duration = .seconds(30)) async throws -> ScanDatabase {
-    CrashPoint.armFromEnvironment()
+    CrashPoint.armFromEnvironment(own: CrashPoint.ofScan)
     do {
       return try await ScanDatabase.open(data, pause: pause)
     } catch let error as DatabaseError

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import RecognizerKit
-import Tern
+@_spi(Rehearsal) import Tern
 
 /// One photograph on its way into the library; the row of `scan` has the job's number.
 struct ScanShelf: Job {

@@ -1,5 +1,5 @@
 import Foundation
-import Tern
+@_spi(Rehearsal) import Tern
 
 /// The scan service, as its contract has it; ../Recognizer speaks the same.
 struct Talaria: Sendable {

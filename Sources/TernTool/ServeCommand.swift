@@ -2,7 +2,7 @@
 import ArgumentParser
 import Foundation
 import Logging
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernServer
 
 struct ServeCommand: AsyncParsableCommand {

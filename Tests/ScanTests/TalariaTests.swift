@@ -1,7 +1,7 @@
 #if Server && Rehearsal && (os(Linux) || os(macOS))
 import Foundation
 import GRDB
-import Tern
+@_spi(Rehearsal) import Tern
 import Testing
 
 /// What went wrong in the service's first client, case by case: each had lost a scan or told

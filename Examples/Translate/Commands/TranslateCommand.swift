@@ -3,7 +3,7 @@ import ArgumentParser
 import ExampleService
 import Foundation
 import GRDB
-import Tern
+@_spi(Rehearsal) import Tern
 
 /// `translate`: a translator in the terminal, with or without a network.
 @main

@@ -1,5 +1,5 @@
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 /// Turns notes into one operation, inside the caller's transaction.

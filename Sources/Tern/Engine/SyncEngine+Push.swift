@@ -1,4 +1,4 @@
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 extension SyncEngine {
   /// What the engine remembers from one push to the next.

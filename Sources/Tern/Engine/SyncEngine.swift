@@ -1,5 +1,5 @@
 import Foundation
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 /// Keeps a replica and a remote the same: pushes what is written here, merges what is written

@@ -1,5 +1,5 @@
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 /// The app's database with some of its tables made into replicas.

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 extension SQLiteReplicaStore {
   package func accepted(by remoteID: String) throws -> UInt64 {

@@ -1,4 +1,4 @@
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 extension SQLiteReplicaStore {

@@ -1,4 +1,4 @@
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 /// Brings snapshots from a remote into a store and back.

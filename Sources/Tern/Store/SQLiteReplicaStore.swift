@@ -1,6 +1,6 @@
 import GRDB
 import Synchronization
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 /// A replica's durable state inside the app's own database, where the app's tables are.

@@ -1,13 +1,22 @@
-/// How a test tells a process of its own where to die.
-extension CrashPoint {
+/// How a test tells a process of its own where to die, and learns where it did.
+@_spi(Rehearsal) extension CrashPoint {
   /// Names a point and the how-manieth time it is reached: `seal.before-commit:3`.
-  package static let armVariable = "TERN_CRASH_AT"
+  public static let armVariable = "TERN_CRASH_AT"
   /// A file that takes a line for every point reached; several processes may share it.
-  package static let logVariable = "TERN_CRASH_LOG"
+  public static let logVariable = "TERN_CRASH_LOG"
   /// Names a planted bug that this process has.
-  package static let bugVariable = "TERN_PLANTED"
+  public static let bugVariable = "TERN_PLANTED"
   /// Follows the point's name in the log where it killed.
-  package static let killMark = " killed"
+  private static let killMark = " killed"
+
+  /// The points that processes have reached, as they wrote them down, and whether they died there.
+  public static func read(log: String) -> [(point: CrashPoint, isKill: Bool)] {
+    log.split(separator: "\n").map { line in
+      let isKill = line.hasSuffix(killMark)
+      let name = isKill ? line.dropLast(killMark.count) : line
+      return (CrashPoint(rawValue: String(name)), isKill)
+    }
+  }
 }
 
 #if Rehearsal
@@ -18,14 +27,16 @@ import Darwin
 #endif
 import Synchronization
 
-extension CrashPoint {
+@_spi(Rehearsal) extension CrashPoint {
   /// Lets the environment decide where this process dies by SIGKILL. To be called first of all.
-  package static func armFromEnvironment() {
+  ///
+  /// - Parameter own: points of the program's own, beside Tern's. Any other name ends it.
+  public static func armFromEnvironment(own: [CrashPoint] = []) {
     if let name = getenv(bugVariable).map({ String(cString: $0) }) {
       guard let bug = Planted(rawValue: name) else { fatalError("there is no bug “\(name)”") }
       Planted.plant(bug)
     }
-    let armed = getenv(armVariable).map { String(cString: $0) }.map { Armed($0) }
+    let armed = getenv(armVariable).map { String(cString: $0) }.map { Armed($0, of: ofTern + own) }
     let log = getenv(logVariable).map { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644) }
     let reached = Mutex(0)
     handle { point in
@@ -49,9 +60,9 @@ extension CrashPoint {
     let point: CrashPoint
     let count: Int
 
-    init(_ text: String) {
+    init(_ text: String, of points: [CrashPoint]) {
       let parts = text.split(separator: ":")
-      guard parts.count == 2, let point = CrashPoint(rawValue: String(parts[0])),
+      guard parts.count == 2, let point = points.first(where: { $0.rawValue == parts[0] }),
         let count = Int(parts[1]), count > 0
       else { fatalError("\(armVariable) is a crash point and a count, as seal.before-log:1") }
       (self.point, self.count) = (point, count)
@@ -59,9 +70,9 @@ extension CrashPoint {
   }
 }
 #else
-extension CrashPoint {
+@_spi(Rehearsal) extension CrashPoint {
   /// No code at all, as reaching a point is.
   @inlinable
-  package static func armFromEnvironment() {}
+  public static func armFromEnvironment(own: @autoclosure () -> [CrashPoint] = []) {}
 }
 #endif

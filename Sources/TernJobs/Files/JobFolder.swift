@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 /// Where a queue's files are: in the root, one folder for each process that opened the queue, each

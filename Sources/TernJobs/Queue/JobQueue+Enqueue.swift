@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 extension JobQueue {

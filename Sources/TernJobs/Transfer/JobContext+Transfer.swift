@@ -1,4 +1,4 @@
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 extension JobContext {
   /// A step that something outside of this process does, in a life of the process or over several.

@@ -1,5 +1,5 @@
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 /// The worker between its jobs' rows and what carries their transfers.
 extension JobWorker {

@@ -1,5 +1,5 @@
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 /// An attempt that goes on.
 struct Attempt: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 /// What a ``JobContext`` asks of the worker that runs it.
 extension JobWorker {

@@ -1,5 +1,5 @@
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 /// Runs the jobs of a queue, several at a time, each with the handler for its kind.

@@ -1,5 +1,5 @@
 #if Server
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 extension SpaceService {
   /// Does what can wait, in one short transaction: writes down leases, lets go of old uploads,

@@ -1,5 +1,5 @@
 #if Server
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 extension SpaceService {
   /// Stores operations in their order; when it returns they are durable, and listeners were told.

@@ -1,5 +1,5 @@
 #if Server
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 extension SpaceService {
   /// How many whole snapshots stay: who is loading the older one is not cut off.

@@ -2,7 +2,7 @@
 import CrashKit
 import Foundation
 import GRDB
-import Tern
+@_spi(Rehearsal) import Tern
 
 struct Device {
   /// So that a device whom nobody stops ends.

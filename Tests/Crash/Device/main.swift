@@ -6,7 +6,7 @@
 import CPowerLossVFS
 import CrashKit
 import Foundation
-import Tern
+@_spi(Rehearsal) import Tern
 
 CrashPoint.armFromEnvironment()
 guard let arguments = DeviceArguments(Array(CommandLine.arguments.dropFirst())) else {

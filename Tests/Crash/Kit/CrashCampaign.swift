@@ -1,7 +1,7 @@
 #if os(Linux) || os(macOS)
 import Dispatch
 import Synchronization
-import Tern
+@_spi(Rehearsal) import Tern
 
 /// Many fleets, two at a time.
 package struct CrashCampaign: Sendable {

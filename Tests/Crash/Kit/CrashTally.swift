@@ -1,5 +1,5 @@
 import Foundation
-import Tern
+@_spi(Rehearsal) import Tern
 
 /// How often each point was reached and killed, over one fleet or many.
 package struct CrashTally: Sendable {
@@ -66,11 +66,6 @@ extension CrashPoint {
   /// The points that processes have reached, and whether they died there. There are none when no
   /// process came up.
   static func log(at path: String) -> [(point: CrashPoint, isKill: Bool)] {
-    let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
-    return text.split(separator: "\n").compactMap { line in
-      let isKill = line.hasSuffix(killMark)
-      let name = isKill ? line.dropLast(killMark.count) : line
-      return CrashPoint(rawValue: String(name)).map { ($0, isKill) }
-    }
+    read(log: String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self))
   }
 }

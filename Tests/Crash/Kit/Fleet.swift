@@ -1,6 +1,6 @@
 #if os(Linux) || os(macOS)
 import Foundation
-import Tern
+@_spi(Rehearsal) import Tern
 import TernTesting
 import TestProcesses
 

@@ -1,4 +1,4 @@
-import Tern
+@_spi(Rehearsal) import Tern
 import TernTesting
 
 /// Who of a fleet dies, when.

@@ -2,7 +2,7 @@
 import CrashKit
 import Foundation
 import Rehearsals
-import Tern
+@_spi(Rehearsal) import Tern
 import Testing
 
 /// No acknowledged write lost, none twice, with real processes, files and sockets.

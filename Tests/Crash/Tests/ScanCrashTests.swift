@@ -2,7 +2,7 @@
 import CrashKit
 import RecognizerKit
 import Rehearsals
-import Tern
+@_spi(Rehearsal) import Tern
 import Testing
 
 /// The scan flow with real processes of `scan` and `recognizer`. `script/crash scan` runs more.
@@ -16,7 +16,7 @@ struct ScanCrashTests {
     #expect(tally.violations == [])
     // No misbehaviour keeps a scan from its boundaries.
     #expect(tally.unreached == [])
-    for point in CrashPoint.ofJobs + CrashPoint.ofScan {
+    for point in ScanTally.points {
       #expect(tally.killed[point, default: 0] > 0, "nobody died at \(point.rawValue)")
     }
   }

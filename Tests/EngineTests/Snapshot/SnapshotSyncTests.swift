@@ -1,7 +1,7 @@
 #if Server
 import Foundation
 import GRDB
-import Tern
+@_spi(Rehearsal) import Tern
 import TernServer
 import TernTesting
 import TestDevice

@@ -1,7 +1,7 @@
 #if Server && Rehearsal
 import Foundation
 import GRDB
-import Tern
+@_spi(Rehearsal) import Tern
 import TernTesting
 
 /// One run of a script in this process: replicas, servers, and what goes wrong between them.

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernTesting
 import Testing
 

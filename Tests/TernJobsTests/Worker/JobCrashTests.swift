@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
-import TernCore
+@_spi(Rehearsal) import TernCore
 import Testing
 
 /// The process dies at each named place, and the next one finds everything in order (INV-04).

@@ -1,6 +1,6 @@
 #if Server && Rehearsal
 import Synchronization
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernServer
 import Testing
 

@@ -1,5 +1,5 @@
 #if os(Linux) || os(macOS)
-import Tern
+@_spi(Rehearsal) import Tern
 
 /// What must hold after a round, whatever died in it.
 struct ScanCheck {

@@ -1,7 +1,7 @@
 #if os(Linux) || os(macOS)
 import Foundation
 import GRDB
-import Tern
+@_spi(Rehearsal) import Tern
 import TestProcesses
 
 /// A folder with a library, in which `scan` is started and killed. Every call blocks.

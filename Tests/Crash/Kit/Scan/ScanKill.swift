@@ -1,5 +1,5 @@
 #if os(Linux) || os(macOS)
-import Tern
+@_spi(Rehearsal) import Tern
 import TernTesting
 
 /// How the processes of a round die.

@@ -1,4 +1,6 @@
 #if os(Linux) || os(macOS)
+@_spi(Rehearsal) import Tern
+
 /// What the service does wrong in a round; the raw value is what its `/control/misbehave` is told.
 package enum ScanMisbehaviour: String, CaseIterable, Sendable {
   case none = ""

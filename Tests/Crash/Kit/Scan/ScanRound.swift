@@ -1,7 +1,7 @@
 #if os(Linux) || os(macOS)
 import Foundation
 import GRDB
-import Tern
+@_spi(Rehearsal) import Tern
 import TernTesting
 
 /// A library of its own, whose programs are killed while its photos are scanned. Blocks.

@@ -1,5 +1,5 @@
 #if os(Linux) || os(macOS)
-import Tern
+@_spi(Rehearsal) import Tern
 
 /// What happened in many rounds.
 package struct ScanTally: Sendable {
@@ -16,6 +16,9 @@ package struct ScanTally: Sendable {
   /// Rounds whose program ended before it came to the point.
   package internal(set) var unreached: [String] = []
   package internal(set) var violations: [String] = []
+
+  /// All that a round's programs come to.
+  package static let points = CrashPoint.ofJobs + CrashPoint.ofScan
 
   package init() {}
 
@@ -60,7 +63,7 @@ package struct ScanTally: Sendable {
 
   package var table: String {
     var lines = [CrashTally.row("point", "reached", "killed")]
-    for point in CrashPoint.ofJobs + CrashPoint.ofScan {
+    for point in Self.points {
       lines.append(
         CrashTally.row(point.rawValue, "\(reached[point] ?? 0)", "\(killed[point] ?? 0)"))
     }

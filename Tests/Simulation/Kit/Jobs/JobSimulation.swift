@@ -1,7 +1,7 @@
 #if Server && Rehearsal
 import Foundation
 import GRDB
-import Tern
+@_spi(Rehearsal) import Tern
 import TernTesting
 
 /// One run of a job queue in an app's database: processes that enqueue, work and die, services that

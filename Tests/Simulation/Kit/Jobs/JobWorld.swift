@@ -1,7 +1,7 @@
 #if Server && Rehearsal
 import Foundation
 import GRDB
-import Tern
+@_spi(Rehearsal) import Tern
 import TernDatabase
 import TernTesting
 

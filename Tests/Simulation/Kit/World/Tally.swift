@@ -1,6 +1,6 @@
 #if Server && Rehearsal
 import Tern
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 /// How often what seldom happens did, in one world or in many: a fault that never happens tests nothing.
 package struct Tally: Hashable, Sendable {

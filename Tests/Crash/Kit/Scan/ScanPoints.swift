@@ -1,0 +1,1 @@
+../../../../Examples/Scan/ScanPoints.swift
