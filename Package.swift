@@ -159,79 +159,6 @@ let package = Package(
     .executableTarget(
       name: "PathProbe", dependencies: ["TernNetwork"], path: "Tests/PathProbe",
       swiftSettings: strict),
-    .executableTarget(
-      name: "library",
-      dependencies: ["ExampleService", "Tern", .product(name: "GRDB", package: "GRDB.swift")],
-      path: "Examples/Library", exclude: ["README.md", "catalogue.csv"], swiftSettings: strict),
-    .target(
-      name: "ExampleService",
-      dependencies: [.product(name: "Hummingbird", package: "hummingbird", condition: server)],
-      path: "Examples/Service", swiftSettings: strict),
-    .target(
-      name: "InterpreterKit",
-      dependencies: [
-        "ExampleService",
-        .product(name: "Hummingbird", package: "hummingbird", condition: server),
-      ],
-      path: "Examples/Interpreter/Kit", swiftSettings: strict),
-    .executableTarget(
-      name: "interpreter",
-      dependencies: [
-        "InterpreterKit",
-        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
-      ],
-      path: "Examples/Interpreter/Tool", swiftSettings: strict),
-    .testTarget(
-      name: "InterpreterTests",
-      dependencies: ["InterpreterKit", "interpreter", "TernNetwork", "TestProcesses"],
-      swiftSettings: testing),
-    .executableTarget(
-      name: "translate",
-      dependencies: [
-        "InterpreterKit", "Tern", .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
-      ],
-      path: "Examples/Translate", exclude: ["README.md"], swiftSettings: strict),
-    .testTarget(
-      name: "TranslateTests",
-      dependencies: [
-        "InterpreterKit", "interpreter", "translate", "Tern", "TernTool", "TestProcesses",
-        .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "Hummingbird", package: "hummingbird", condition: server),
-      ],
-      swiftSettings: testing),
-    .target(
-      name: "RecognizerKit",
-      dependencies: [
-        "ExampleService",
-        .product(name: "Hummingbird", package: "hummingbird", condition: server),
-      ],
-      path: "Examples/Recognizer/Kit", swiftSettings: strict),
-    .executableTarget(
-      name: "recognizer",
-      dependencies: [
-        "RecognizerKit",
-        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
-      ],
-      path: "Examples/Recognizer/Tool", swiftSettings: strict),
-    .testTarget(
-      name: "RecognizerTests",
-      dependencies: ["RecognizerKit", "recognizer", "TernNetwork", "TestProcesses"],
-      swiftSettings: testing),
-    .executableTarget(
-      name: "scan",
-      dependencies: [
-        "RecognizerKit", "Tern", .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
-      ],
-      path: "Examples/Scan", exclude: ["README.md", "Photos"], swiftSettings: strict),
-    .testTarget(
-      name: "ScanTests",
-      dependencies: [
-        "RecognizerKit", "scan", "Tern", "TernTool", "TestProcesses",
-        .product(name: "GRDB", package: "GRDB.swift"),
-      ],
-      swiftSettings: testing),
     .target(
       name: "CPowerLossVFS",
       dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
@@ -266,9 +193,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CrashTests",
-      dependencies: [
-        "CrashKit", "CrashDevice", "Rehearsals", "TernTool", "scan", "recognizer", "RecognizerKit",
-      ],
+      dependencies: ["CrashKit", "CrashDevice", "Rehearsals", "TernTool"],
       path: "Tests/Crash/Tests", swiftSettings: testing),
     .target(
       name: "CMemory", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
@@ -294,7 +219,7 @@ let package = Package(
       swiftSettings: testing),
     .testTarget(
       name: "PackageTests",
-      dependencies: ["Rehearsals", "Tern", "TernServer", "TernTool", "TestProcesses", "library"],
+      dependencies: ["Rehearsals", "Tern", "TernServer", "TernTool", "TestProcesses"],
       swiftSettings: testing),
   ]
 )

@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -119,4 +118,3 @@ extension Book {
       + (needsReview ? "\treview" : "")
   }
 }
-#endif

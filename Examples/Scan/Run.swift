@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -99,4 +98,3 @@ struct Run: AsyncParsableCommand {
     }
   }
 }
-#endif

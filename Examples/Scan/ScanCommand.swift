@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -106,11 +105,3 @@ struct Retry: AsyncParsableCommand {
     say("\(count) are tried again by `scan run`")
   }
 }
-#else
-import ExampleService
-
-@main
-struct WithoutServer {
-  static func main() { endWithoutServer("scan") }
-}
-#endif

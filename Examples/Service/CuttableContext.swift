@@ -1,4 +1,3 @@
-#if Server
 import Hummingbird
 import NIOCore
 
@@ -20,4 +19,3 @@ package struct CuttableContext: RequestContext {
 package struct ConnectionCut: Error {
   package init() {}
 }
-#endif

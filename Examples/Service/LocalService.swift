@@ -1,4 +1,3 @@
-#if Server
 import Foundation
 import Hummingbird
 import HummingbirdCore
@@ -90,4 +89,3 @@ public struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
     "can't listen on 127.0.0.1:\(port): \(reason); choose another --port"
   }
 }
-#endif

@@ -28,6 +28,13 @@ package enum Rehearsal {
 
   package static func count(_ long: Int, short: Int) -> Int { isLong ? long : short }
 
+  /// A line of a table of how often something was reached and killed.
+  package static func row(_ name: String, _ reached: String, _ killed: String) -> String {
+    name.padding(toLength: 28, withPad: " ", startingAt: 0)
+      + String(repeating: " ", count: max(0, 8 - reached.count)) + reached
+      + String(repeating: " ", count: max(0, 8 - killed.count)) + killed
+  }
+
   private static func variable(_ name: String) -> String? {
     ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }

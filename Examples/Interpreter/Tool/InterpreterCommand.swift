@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -44,4 +43,3 @@ struct InterpreterCommand: AsyncParsableCommand {
     try await service.runUntilSignal()
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -73,4 +72,3 @@ struct RecognizerCommand: AsyncParsableCommand {
     }
   }
 }
-#endif

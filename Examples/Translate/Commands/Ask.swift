@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -176,4 +175,3 @@ struct Ask: AsyncParsableCommand {
     }
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -125,4 +124,3 @@ struct Chat: AsyncParsableCommand {
     while waitpid(spoken.id, &status, 0) < 0, errno == EINTR {}
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -100,4 +99,3 @@ struct SettingsCommand: AsyncParsableCommand {
     }
   }
 }
-#endif

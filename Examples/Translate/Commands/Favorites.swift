@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -80,4 +79,3 @@ struct Favorites: AsyncParsableCommand {
     }
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -71,4 +70,3 @@ struct Search: AsyncParsableCommand {
     }
   }
 }
-#endif

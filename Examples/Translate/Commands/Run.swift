@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -130,4 +129,3 @@ extension Standing {
     json ? try sayJSON(document(now: Date())) : translate.say(text(now: Date()))
   }
 }
-#endif

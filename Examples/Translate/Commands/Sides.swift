@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 
@@ -30,4 +29,3 @@ struct Endpoint: ParsableArguments {
     }
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import ExampleService
 import Foundation
 import Synchronization
@@ -142,4 +141,3 @@ final class Teller: Sendable {
     return isKnown ? Int(size.ws_col) : 80
   }
 }
-#endif

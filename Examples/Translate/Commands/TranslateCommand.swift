@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Foundation
@@ -122,11 +121,3 @@ func sayJSON(_ value: some Encodable) throws {
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
   say(String(decoding: try encoder.encode(value), as: UTF8.self))
 }
-#else
-import ExampleService
-
-@main
-struct WithoutServer {
-  static func main() { endWithoutServer("translate") }
-}
-#endif

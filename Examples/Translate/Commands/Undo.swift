@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import ExampleService
 import Tern
@@ -62,4 +61,3 @@ struct Undo: AsyncParsableCommand {
     }
   }
 }
-#endif

@@ -241,3 +241,8 @@ struct GeminiService: Sendable {
     var alternatives: [String]?
   }
 }
+
+extension String {
+  /// At most so many Unicode scalars of it: a single character can have a mebibyte of marks.
+  fileprivate func cut(to count: Int) -> String { String(unicodeScalars.prefix(count)) }
+}

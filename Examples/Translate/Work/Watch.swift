@@ -1,4 +1,3 @@
-#if Server
 import ExampleService
 import Foundation
 import GRDB
@@ -171,4 +170,3 @@ struct Watch: Sendable {
     }
   }
 }
-#endif

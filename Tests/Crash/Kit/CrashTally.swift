@@ -1,4 +1,5 @@
 import Foundation
+import Rehearsals
 @_spi(Rehearsal) import Tern
 
 /// How often each point was reached and killed, over one fleet or many.
@@ -39,12 +40,12 @@ package struct CrashTally: Sendable {
   }
 
   package var table: String {
-    var lines = [Self.row("point", "reached", "killed")]
+    var lines = [Rehearsal.row("point", "reached", "killed")]
     for point in CrashPoint.ofSync {
-      lines.append(Self.row(point.rawValue, "\(reached[point] ?? 0)", "\(killed[point] ?? 0)"))
+      lines.append(Rehearsal.row(point.rawValue, "\(reached[point] ?? 0)", "\(killed[point] ?? 0)"))
     }
     for member in Fleet.Member.allCases {
-      lines.append(Self.row("at random: \(member.name)", "", "\(killedAtRandom[member] ?? 0)"))
+      lines.append(Rehearsal.row("at random: \(member.name)", "", "\(killedAtRandom[member] ?? 0)"))
     }
     lines.append(
       """
@@ -53,12 +54,6 @@ package struct CrashTally: Sendable {
       \(violations.count) violations
       """)
     return lines.joined(separator: "\n")
-  }
-
-  static func row(_ name: String, _ reached: String, _ killed: String) -> String {
-    name.padding(toLength: 28, withPad: " ", startingAt: 0)
-      + String(repeating: " ", count: max(0, 8 - reached.count)) + reached
-      + String(repeating: " ", count: max(0, 8 - killed.count)) + killed
   }
 }
 

@@ -1,4 +1,3 @@
-#if Server
 import ExampleService
 import Logging
 
@@ -28,4 +27,3 @@ public struct InterpreterApplication: LocalService {
         apertium: apertium, misdeeds: Misdeeds(misbehaviour), key: key, counts: Counts()))
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import ExampleService
 import Foundation
 import HTTPTypes
@@ -170,4 +169,3 @@ extension Response {
     }
   }
 }
-#endif

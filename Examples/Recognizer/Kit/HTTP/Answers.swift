@@ -1,4 +1,3 @@
-#if Server
 import ExampleService
 import Foundation
 import HTTPTypes
@@ -51,4 +50,3 @@ extension Response {
     }
   }
 }
-#endif

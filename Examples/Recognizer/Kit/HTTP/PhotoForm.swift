@@ -1,4 +1,3 @@
-#if Server
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -55,4 +54,3 @@ struct PhotoForm {
       || bytes.starts(with: PictureHeader.pngSignature)
   }
 }
-#endif

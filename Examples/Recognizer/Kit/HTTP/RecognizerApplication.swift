@@ -1,4 +1,3 @@
-#if Server
 import ExampleService
 import Foundation
 import Logging
@@ -55,4 +54,3 @@ public struct RecognizerApplication: LocalService {
     }
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -22,4 +21,3 @@ extension ScanResponder {
     }
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import ExampleService
 import HTTPTypes
 import Hummingbird
@@ -73,4 +72,3 @@ extension ScanResponder {
     while (try? await Task.sleep(for: board.limits.pingInterval)) != nil { wake.yield(.ping) }
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import ExampleService
 import Foundation
 import HTTPTypes
@@ -63,7 +62,8 @@ struct ScanResponder: HTTPResponder {
     if let refusal = mischief.refusal(now: clock.nowMilliseconds) { throw refusal }
     let photos = try await PhotoForm(limits: board.limits).photos(request)
     let (job, quota) = try await board.create(
-      device: device, photoHashes: photos.map { "\(PhotoMemory.Photo($0).hash)" }, bytes: photos.reduce(0) { $0 + $1.count },
+      device: device, photoHashes: photos.map { "\(PhotoMemory.Photo($0).hash)" },
+      bytes: photos.reduce(0) { $0 + $1.count },
       tokenIsExpired: mischief.take(.expiredToken) != nil)
     for photo in photos { bench.add(.init(job: job, photo: photo)) }
     if mischief.take(.dropAccepted) != nil {
@@ -127,4 +127,3 @@ extension Problem {
     return problem
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import Dispatch
 import Foundation
 import Logging
@@ -125,4 +124,3 @@ struct Workbench: Sendable {
     job.tell(name, json(document), now: clock.nowMilliseconds)
   }
 }
-#endif

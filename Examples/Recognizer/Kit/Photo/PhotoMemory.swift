@@ -1,4 +1,3 @@
-#if Server
 import Synchronization
 
 /// Remembers what was found in the latest photos, by their bytes: the same photo gives the same
@@ -52,4 +51,3 @@ public final class PhotoMemory: Sendable {
     }
   }
 }
-#endif

@@ -1,0 +1,111 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Programs that are built on Tern as an app is, by its products, with their services and tests.
+// `Rehearsal` compiles in crash points for the tests. Tern's own tests ask for its traits in the same
+// order, so that in one scratch folder what one package compiled of Tern is the other's too
+// (Docs/Design/0037-packages.md).
+let rehearsal = Package.Dependency.Trait.Condition.when(traits: ["Rehearsal"])
+
+let strict: [SwiftSetting] =
+  [.enableUpcomingFeature("ExistentialAny")]
+  + (Context.environment["CI"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+// As Tern's own tests: what takes most of an optimised build's time.
+let testing = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
+let tern = Target.Dependency.product(name: "Tern", package: "tern")
+let ternTesting = Target.Dependency.product(name: "TernTesting", package: "tern")
+// The server, for the tests that start it.
+let ternCommand = Target.Dependency.product(name: "tern", package: "tern")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+  name: "tern-examples",
+  platforms: [.macOS(.v15)],
+  traits: [.trait(name: "Rehearsal", description: "Crash points, for the tests.")],
+  dependencies: [
+    .package(
+      name: "tern", path: "..",
+      traits: [
+        "Server", .trait(name: "Rehearsal", condition: rehearsal),
+        .trait(name: "Telemetry", condition: rehearsal),
+      ]),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "library", dependencies: ["ExampleService", tern, grdb], path: "Library",
+      exclude: ["README.md", "catalogue.csv"], swiftSettings: strict),
+    .testTarget(
+      name: "LibraryTests", dependencies: ["library", "TestProcesses"], swiftSettings: testing),
+
+    .target(
+      name: "ExampleService", dependencies: [hummingbird], path: "Service", swiftSettings: strict),
+    .target(
+      name: "InterpreterKit", dependencies: ["ExampleService", hummingbird],
+      path: "Interpreter/Kit", swiftSettings: strict),
+    .executableTarget(
+      name: "interpreter", dependencies: ["InterpreterKit", arguments],
+      path: "Interpreter/Tool", swiftSettings: strict),
+    .testTarget(
+      name: "InterpreterTests",
+      dependencies: ["InterpreterKit", "interpreter", "TestProcesses", tern],
+      swiftSettings: testing),
+    .executableTarget(
+      name: "translate", dependencies: ["InterpreterKit", tern, grdb, arguments],
+      path: "Translate", exclude: ["README.md"], swiftSettings: strict),
+    .testTarget(
+      name: "TranslateTests",
+      dependencies: [
+        "InterpreterKit", "interpreter", "translate", "TestProcesses", tern, ternCommand, grdb,
+        hummingbird,
+      ],
+      swiftSettings: testing),
+
+    .target(
+      name: "RecognizerKit", dependencies: ["ExampleService", hummingbird],
+      path: "Recognizer/Kit", swiftSettings: strict),
+    .executableTarget(
+      name: "recognizer", dependencies: ["RecognizerKit", arguments], path: "Recognizer/Tool",
+      swiftSettings: strict),
+    .testTarget(
+      name: "RecognizerTests",
+      dependencies: ["RecognizerKit", "recognizer", "TestProcesses", tern],
+      swiftSettings: testing),
+    .executableTarget(
+      name: "scan", dependencies: ["RecognizerKit", tern, grdb, arguments], path: "Scan",
+      exclude: ["README.md", "Photos"], swiftSettings: strict),
+    .testTarget(
+      name: "ScanTests",
+      dependencies: ["RecognizerKit", "scan", "TestProcesses", tern, ternCommand, grdb],
+      swiftSettings: testing),
+    .target(
+      name: "ScanCrashKit",
+      dependencies: ["Rehearsals", "TestProcesses", tern, ternTesting, grdb],
+      path: "Tests/ScanCrashKit", swiftSettings: strict),
+    .executableTarget(
+      name: "scan-crash", dependencies: ["ScanCrashKit"], path: "Tests/ScanCrashTool",
+      swiftSettings: strict),
+    .testTarget(
+      name: "ScanCrashTests",
+      dependencies: [
+        "RecognizerKit", "Rehearsals", "ScanCrashKit", "recognizer", "scan", tern,
+      ],
+      swiftSettings: testing),
+
+    // The same files as in Tern's own tests, compiled into this package.
+    .target(name: "TestProcesses", path: "Tests/Processes", swiftSettings: strict),
+    .target(name: "Rehearsals", path: "Tests/Rehearsals", swiftSettings: strict),
+  ]
+)
+
+// `script/test NAME` builds the test targets that it runs, and what they need.
+if let chosen = Context.environment["TERN_TESTS"], !chosen.isEmpty {
+  let names = Set(chosen.split(separator: ",").map(String.init))
+  package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}

@@ -1,8 +1,0 @@
-#if !Server
-import ExampleService
-
-@main
-struct WithoutServer {
-  static func main() { endWithoutServer("recognizer") }
-}
-#endif

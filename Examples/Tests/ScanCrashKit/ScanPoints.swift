@@ -1,0 +1,1 @@
+../../Scan/ScanPoints.swift

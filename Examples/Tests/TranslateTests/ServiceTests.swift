@@ -1,0 +1,104 @@
+import ExampleService
+import Foundation
+import Tern
+import TestProcesses
+import Testing
+
+@testable import translate
+
+@Suite("What leaves the program")
+struct ServiceTests {
+  @Test(arguments: [
+    ("https://a.example", false), ("http://127.0.0.1:8091", false), ("http://[::1]:1", false),
+    ("http://localhost", false), ("http://a.example", true), ("http://127.0.0.1.example", true),
+  ])
+  func `the key goes over https, or stays on this machine`(
+    _ address: String, _ isWithheld: Bool
+  ) throws {
+    let service = GeminiService(try #require(URL(string: address)), model: "m", key: "secret")
+    #expect(service.withholdsKey == isWithheld)
+  }
+
+  @Test func `a service that wants another key is told from one that refuses`() {
+    func problem(_ status: Int, _ reason: String? = nil, withholdsKey: Bool = false) -> Problem? {
+      var problem = HTTPProblem(status: status)
+      problem.reason = reason
+      return GeminiService.final(problem, withholdsKey: withholdsKey)?.problem
+    }
+    #expect(problem(403) == .wrongKey && problem(401) == .wrongKey)
+    #expect(problem(400, "API_KEY_INVALID") == .wrongKey)
+    #expect(problem(403, withholdsKey: true) == .insecure)
+    #expect(problem(400) == .refused && problem(400, "OTHER") == .refused)
+    #expect(problem(503) == nil && problem(429) == nil)
+  }
+
+  @Test(arguments: ["https://a.example", "http://a.example", "http://127.0.0.1:8091"])
+  func `only what is in the service's form is its word, and of failures what is its gateway's`(
+    _ address: String
+  ) throws {
+    let url = try #require(URL(string: address))
+    func isStrangers(_ error: any Error) -> Bool { GeminiService.isStrangers(error, at: url) }
+    func problem(_ status: Int, _ code: String? = nil) -> HTTPProblem {
+      var problem = HTTPProblem(status: status)
+      problem.code = code
+      return problem
+    }
+    for status in [204, 302, 307, 400, 401, 403, 404, 407, 511] {
+      #expect(isStrangers(problem(status)) && isStrangers(problem(status, "sign in")), "\(status)")
+    }
+    for status in [408, 429, 500, 502, 503, 504] {
+      #expect(isStrangers(problem(status)) == (address == "http://a.example"), "\(status)")
+    }
+    for code in ["INVALID_ARGUMENT", "PERMISSION_DENIED", "NOT_FOUND", "UNAVAILABLE"] {
+      #expect(!isStrangers(problem(400, code)) && !isStrangers(problem(503, code)))
+    }
+    #expect(isStrangers(HTTPError(.tls, origin: nil, "")) == !address.contains("127"))
+    #expect(!isStrangers(HTTPError(.invalidAnswer, origin: nil, "")))
+    #expect(!isStrangers(GeminiService.Broken()))
+  }
+
+  @Test func `what breaks off while the network changes is not the last word`() {
+    func isLast(_ before: (Bool, UInt64), _ after: (Bool, UInt64), isLocal: Bool = false) -> Bool {
+      Translator.isLast(
+        JobFailure(.interrupted(isLocal: isLocal), ""), attempt: 4,
+        before: NetworkPath(hasRoute: before.0, generation: before.1),
+        after: NetworkPath(hasRoute: after.0, generation: after.1))
+    }
+    #expect(isLast((true, 1), (true, 1)) && isLast((false, 1), (true, 2), isLocal: true))
+    #expect(!isLast((true, 1), (true, 2)) && !isLast((false, 1), (false, 1)))
+    #expect(!isLast((false, 1), (true, 2)) && !isLast((true, 1), (false, 2)))
+  }
+
+  @Test func `a program of the system gets no key`() async throws {
+    setenv("INTERPRETER_KEY", "secret-of-the-environment", 1)
+    defer { unsetenv("INTERPRETER_KEY") }
+    let spawned = try Spawned("/usr/bin/env", [], environment: ["SEEN": "yes"])
+    let said = try await blocking {
+      let output = FileHandle(fileDescriptor: spawned.output, closeOnDealloc: true)
+      let said = String(decoding: try output.readToEnd() ?? Data(), as: UTF8.self)
+      var status: CInt = 0
+      while waitpid(spawned.id, &status, 0) < 0, errno == EINTR {}
+      return said
+    }
+    #expect(said.contains("SEEN=yes") && !said.contains("secret-of-the-environment"))
+  }
+
+  @Test func `a terminal obeys nothing of what another device said`() {
+    let bad = "\u{1B}]0;x\u{7}\n"
+    let entry = Entry(
+      id: "1", conversation: "1", from: "auto", to: bad, text: "x", found: bad, state: "waiting",
+      askedAt: 0)
+    let favorite = Favorites.Favorite(
+      source: bad, target: bad, text: "x", translation: "y", addedAt: 0)
+    let talk = Chat.Conversation(id: bad, near: bad, far: bad, startedAt: 0)
+    for line in [entry.line, favorite.line, talk.line] {
+      #expect(!line.contains { $0 != "\t" && ($0.asciiValue ?? 32) < 32 }, "\(line.shown())")
+    }
+  }
+
+  @Test func `a terminal obeys no text`() {
+    #expect("a\u{1B}[2Jb\u{9B}1m\u{7}".shown() == "a\\u{1B}[2Jb\\u{009B}1m\\u{07}")
+    #expect("a\tb\r\nc 👩‍👩‍👧".shown() == "a\\tb\\r\\nc 👩‍👩‍👧")
+    #expect("a\tb\nc".shown(keepsLines: true) == "a\tb\nc")
+  }
+}

@@ -1,1 +1,0 @@
-../../../../Examples/Scan/ScanPoints.swift
