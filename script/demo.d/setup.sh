@@ -27,7 +27,7 @@ build() {
   local product
   . script/configuration.sh
   configuration=("${debugging[@]}")
-  bin=$(swift_build --show-bin-path)
+  bin=$(build_package Examples --show-bin-path)
   # SwiftPM takes twenty seconds to see that six programs are up to date.
   if [ -e "$bin/demo.stamp" ] && [ -z "$(find Package.swift Sources Examples -newer "$bin/demo.stamp" \
     -not -path '*/.build*' -print -quit)" ]; then
@@ -36,7 +36,7 @@ build() {
   touch "$work/stamp"
   for product in tern library scan recognizer translate interpreter; do
     tell "$product, after $SECONDS s"
-    swift_build --product $product > "$work/build.log" 2>&1 \
+    build_package Examples --product $product > "$work/build.log" 2>&1 \
       || { tail -n 40 "$work/build.log" >&2; fail "the build, above"; }
   done
   mv "$work/stamp" "$bin/demo.stamp"
