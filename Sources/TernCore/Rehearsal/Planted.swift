@@ -1,3 +1,5 @@
+import Synchronization
+
 #if Rehearsal
 #if canImport(Glibc)
 import Glibc
@@ -5,7 +7,6 @@ import Glibc
 import Darwin
 #endif
 #endif
-import Synchronization
 
 /// Bugs that the simulation must catch, compiled in by the package trait `Rehearsal` alone.
 ///

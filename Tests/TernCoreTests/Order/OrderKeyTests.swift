@@ -73,7 +73,7 @@ struct OrderKeyTests {
   }
 
   @Test(arguments: Pattern.allCases)
-  func `keys stay under 64 bytes over 100,000 moves (20,000 in a short run), and in order`(_ pattern: Pattern) {
+  func `keys stay under 64 bytes over 100,000 moves, and in order`(_ pattern: Pattern) {
     var list = List()
     var generator = SeededGenerator(seed: 11)
     var last = 0
