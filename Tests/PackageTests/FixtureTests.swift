@@ -1,5 +1,6 @@
 import Foundation
 import Tern
+import TestProcesses
 import Testing
 
 struct FixtureTests {
