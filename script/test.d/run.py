@@ -138,7 +138,7 @@ class Run:
     def say(self, text=None):
         """How far the run is: a line every ten seconds, or one that changes on a terminal."""
         now = time.monotonic()
-        if text is None and now - self.said < (0.2 if self.is_terminal else 10):
+        if text is None and now - self.said < (0.2 if self.is_terminal else 9):
             return
         self.said = now
         names = ", ".join(sorted(name.split(".")[-1] for name in self.running.values()))
@@ -307,6 +307,14 @@ def main():
                 return
             perform(unit, run, folder, number)
 
+    over = threading.Event()
+
+    def tick():
+        while not over.wait(10):
+            with run.lock:
+                run.say()
+
+    threading.Thread(target=tick, daemon=True).start()
     for group, count in ((list(enumerate(shared)), options.workers), (list(enumerate(lonely, len(shared))), 1)):
         for item in group:
             work.put(item)
@@ -315,6 +323,7 @@ def main():
             thread.start()
         for thread in threads:
             thread.join()
+    over.set()
     if run.is_terminal:
         print("\r\033[K", end="")
 
