@@ -2,8 +2,8 @@
 import PackageDescription
 
 // Programs that are built on Tern as an app is, by its products, with their services and tests.
-// `Rehearsal` compiles in crash points for the tests. Tern's own tests ask for its traits in the same
-// order, so that in one scratch folder what one package compiled of Tern is the other's too
+// `Rehearsal` compiles in crash points for the tests. Tern's own tests ask for its traits in the
+// same order, so that in one scratch folder what one package compiled of Tern is the other's too
 // (Docs/Design/0037-packages.md).
 let rehearsal = Package.Dependency.Trait.Condition.when(traits: ["Rehearsal"])
 
