@@ -75,7 +75,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "RecognizerTests",
-      dependencies: ["RecognizerKit", "recognizer", "TestProcesses", tern],
+      dependencies: ["RecognizerKit", "Rehearsals", "recognizer", "TestProcesses", tern],
       swiftSettings: testing),
     .executableTarget(
       name: "scan", dependencies: ["RecognizerKit", tern, grdb, arguments], path: "Scan",

@@ -1,4 +1,5 @@
 import Foundation
+import Rehearsals
 import Testing
 
 @testable import RecognizerKit
@@ -48,7 +49,8 @@ struct QualityTests {
     .enabled(if: hasTools, "tesseract, zbarimg or gm is not installed"),
     .enabled(
       if: FileManager.default.fileExists(atPath: data.appending(path: "shelves").path),
-      "there is no ../shared/data/shelves"))
+      "there is no ../shared/data/shelves"),
+    .enabled(if: Rehearsal.isLong, "a long rehearsal; short ones read drawn shelves"))
   func `real shelves are recognized among ten thousand other books`() async throws {
     let known = try Catalogue(contentsOf: Self.data.appending(path: "books.csv").path).books
     let standing = Self.shelves.values.joined().map {
