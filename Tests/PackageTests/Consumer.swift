@@ -48,7 +48,7 @@ struct Consumer {
       maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0.path)/module.modulemap"] }
       + ["-I", products.appending(path: "Modules").path, "-swift-version", "6"]
     let program = folder.appending(path: "program/main.swift").path
-    let snippets = Repository.swiftFiles(in: folder.appending(path: "Snippets"))
+    let snippets = try Repository.swiftFiles(in: folder.appending(path: "Snippets"))
     let read = try await run(["swiftc", "-typecheck", program] + flags)
     guard read.code == 0 else { return read }
     return try await run(["swiftc", "-typecheck", "-parse-as-library"] + snippets + flags)

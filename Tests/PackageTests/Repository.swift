@@ -24,8 +24,8 @@ enum Repository {
   }
 
   /// Paths of the Swift files in a folder that need not be the package's.
-  static func swiftFiles(in folder: URL) -> [String] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+  static func swiftFiles(in folder: URL) throws -> [String] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     return names.filter { $0.hasSuffix(".swift") }.sorted().map { folder.appending(path: $0).path }
   }
 

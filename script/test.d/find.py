@@ -74,12 +74,13 @@ def of_word(name, targets):
 
 
 def main():
+    missed = set(sys.argv[1:])
     packages = [folder for folder in (".", "Examples") if os.path.exists(os.path.join(folder, "Package.swift"))]
     for package in packages:
         targets = test_targets(package)
         chosen, filters = set(), []
-        for name in sys.argv[1:]:
-            name = name.rstrip("/")
+        for word in sys.argv[1:]:
+            name, before = word.rstrip("/"), len(filters)
             exact = re.match(r"(\w+)\.(\w+)", name)
             if exact and exact[1] in targets:
                 chosen.add(exact[1])
@@ -93,8 +94,13 @@ def main():
                 for target, names in found.items():
                     chosen.add(target)
                     filters += [re.escape(name) if n is None else f"^{target}\\.{n}/" for n in sorted(names, key=str)]
+            if len(filters) > before:
+                missed.discard(word)
         if chosen:
             print(package, ",".join(sorted(chosen)), "|".join(filters), sep="\t")
+    # A name that means nothing must not hide behind one that does.
+    if missed:
+        sys.exit(f"script/test: no test has a name like {', '.join(sorted(missed))}")
 
 
 if __name__ == "__main__":

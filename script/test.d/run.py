@@ -87,7 +87,7 @@ def listed(binary, options):
     return [suite for suite in suites.values() if suite.tests]
 
 
-def units(suites, seconds, workers):
+def units(suites, seconds):
     """Suites that take long by themselves, the others of a target together, the longest first."""
     made, small = [], collections.defaultdict(list)
     for suite in suites:
@@ -124,9 +124,9 @@ def end(process):
 
 
 class Run:
-    def __init__(self, total, again, stops):
+    def __init__(self, total, stops):
         self.lock = threading.Lock()
-        self.total, self.again = total, again
+        self.total = total
         self.start = self.said = time.monotonic()
         self.done = 0
         self.failures = []
@@ -135,21 +135,21 @@ class Run:
         self.stops = stops
         self.processes = {}
 
-    def say(self, text=None):
+    def say(self):
         """How far the run is: a line every ten seconds, or one that changes on a terminal."""
         now = time.monotonic()
-        if text is None and now - self.said < (0.2 if self.is_terminal else 9):
+        if now - self.said < (0.2 if self.is_terminal else 9):
             return
         self.said = now
         names = ", ".join(sorted(name.split(".")[-1] for name in self.running.values()))
-        line = f"  {self.done:4} of {self.total} tests, {now - self.start:4.0f} s: {text or names}"
+        line = f"  {self.done:4} of {self.total} tests, {now - self.start:4.0f} s: {names}"
         if self.is_terminal:
             print("\r\033[K" + line[: os.get_terminal_size().columns - 1], end="", flush=True)
         else:
             print(line, flush=True)
 
-    def fail(self, suite, test, text):
-        self.failures.append((suite, test, text))
+    def fail(self, test, text):
+        self.failures.append((test, text))
         print(("\r\033[K" if self.is_terminal else "") + f"✘ {test}\n{text}", flush=True)
         if self.stops:
             for process in self.processes.values():
@@ -186,6 +186,8 @@ def perform(unit, run, log_folder, number):
     os.set_blocking(descriptor, True)
     threading.Thread(target=watch, daemon=True).start()
     current, issues, began = None, collections.defaultdict(list), {}
+    # Tests that have neither ended nor been skipped; and whether one of this unit was told to have failed.
+    awaited, told = {test for suite in unit for test in suite.tests}, False
     mark = [time.monotonic(), 0.0]
 
     def charge(suite):
@@ -214,7 +216,7 @@ def perform(unit, run, log_folder, number):
             kind, test = event["kind"], event.get("testID", "")
             name = owner(test) if test else None
             suite = by_name.get(name)
-            if suite is None:
+            if suite is None and kind != "issueRecorded":
                 continue
             # Of a test and not of a suite.
             is_test = "(" in test
@@ -223,18 +225,20 @@ def perform(unit, run, log_folder, number):
                 current = suite
                 began[test] = time.monotonic()
                 with run.lock:
-                    run.running[number] = f"{name}"
+                    run.running[number] = name
                     run.say()
             elif kind == "issueRecorded" and not event["issue"].get("isKnown"):
                 if event["issue"].get("severity", "error") == "error":
                     issues[test].append(described(event))
             elif kind in ("testEnded", "testSkipped") and is_test:
                 began.pop(test, None)
+                awaited.discard(plain(test))
                 charge(suite)
                 with run.lock:
                     run.done += 1
                     if test in issues:
-                        run.fail(suite, plain(test), "\n".join(issues.pop(test)))
+                        told = True
+                        run.fail(plain(test), "\n".join(issues.pop(test)))
                     elif kind == "testEnded":
                         suite.passed += 1
                     run.say()
@@ -248,15 +252,21 @@ def perform(unit, run, log_folder, number):
         run.processes.pop(number, None)
         if run.stops and run.failures:
             return
+        # Of what ended before, of a whole suite, or of no test at all.
         for test, texts in issues.items():
-            run.fail(by_name.get(owner(test)), plain(test), "\n".join(texts))
-        if status < 0 or (status > 1 and status != 69):
+            told = True
+            run.fail(plain(test) or unit[0].name, "\n".join(texts))
+        if status < 0 or status > 1 or (status and not told):
+            told = True
             what = f"was ended by signal {-status}" if status < 0 else f"ended with {status}"
             running = [plain(test) for test in began] or [suite.name for suite in unit]
             with open(log_path, "rb") as log:
                 tail = log.read().decode(errors="replace").splitlines()[-40:]
             for test in running:
-                run.fail(by_name.get(owner(test)), test, f"  its process {what}:\n  " + "\n  ".join(tail))
+                awaited.discard(test)
+                run.fail(test, f"  its process {what}:\n  " + "\n  ".join(tail))
+        for test in sorted(awaited):
+            run.fail(test, "  it was not run")
 
 
 def plain(test):
@@ -290,10 +300,10 @@ def main():
         print(f"no test matches {' '.join(options.filter)}", file=sys.stderr)
         return 2
     seconds, alone = expectations()
-    run = Run(sum(len(suite.tests) for suite in suites), options.again, options.first_failure)
+    run = Run(sum(len(suite.tests) for suite in suites), options.first_failure)
     work = queue.SimpleQueue()
-    shared = units([suite for suite in suites if suite.name not in alone], seconds, options.workers)
-    lonely = units([suite for suite in suites if suite.name in alone], seconds, 1)
+    shared = units([suite for suite in suites if suite.name not in alone], seconds)
+    lonely = units([suite for suite in suites if suite.name in alone], seconds)
     os.makedirs(options.logs, exist_ok=True)
     folder = tempfile.mkdtemp(dir=options.logs)
 
@@ -338,7 +348,7 @@ def main():
     passed = sum(suite.passed for suite in suites)
     if run.failures:
         print(f"\n{len(run.failures)} of {run.total} tests failed; what they printed is in {folder}:")
-        for suite, test, text in run.failures:
+        for test, text in run.failures:
             print(f"✘ {test}\n{text}\n  again: {options.again} '{test}'")
         print(f"✘ Test run with {run.total} tests in {len(suites)} suites failed after {took:.3f} seconds "
               f"with {len(run.failures)} issues.")
