@@ -72,15 +72,12 @@ struct UniquePropertyTests {
     try check(reference, seed)
   }
 
-  /// New seeds find devices that part, with a row whose parent is not there (INV-01). Until that is
-  /// mended, short rehearsals take some of the seeds that are known to pass.
-  @Test(arguments: Reference.allCases, UInt64(508_538_001)...508_538_005)
-  fileprivate func `seeds that part devices, which is not mended`(
-    _ reference: Reference, _ seed: UInt64
-  ) throws {
-    try withKnownIssue("a child without its parent is shown", isIntermittent: true) {
-      try check(reference, seed)
-    }
+  /// Not mended: devices differ, and a row is shown whose parent is not there (INV-01), where a column
+  /// without a type refers to the key. Once that is mended this test says so, by failing; until then
+  /// short rehearsals take some of the seeds that are known to pass, and no new ones.
+  @Test(arguments: [508_538_003, 508_538_005] as [UInt64])
+  func `devices part over references without a type`(_ seed: UInt64) throws {
+    try withKnownIssue("a child without its parent is shown") { try check(.untyped, seed) }
   }
 
   private func check(_ reference: Reference, _ seed: UInt64) throws {
