@@ -7,9 +7,10 @@ import PackageDescription
 let server = TargetDependencyCondition.when(traits: ["Server"])
 let telemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
 
+// What the scripts build has no warnings.
 let strict: [SwiftSetting] =
   [.enableUpcomingFeature("ExistentialAny")]
-  + (Context.environment["CI"] == nil ? [] : [.treatAllWarnings(as: .error)])
+  + (Context.environment["TERN_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
 
 // `script/test` optimises what its tests run most, file by file: they take half of the time, and a change
 // of one file compiles that file. Across modules nothing is inlined, or it would compile dependents.

@@ -7,9 +7,10 @@ import PackageDescription
 // (Docs/Design/0037-packages.md).
 let rehearsal = Package.Dependency.Trait.Condition.when(traits: ["Rehearsal"])
 
+// What the scripts build has no warnings.
 let strict: [SwiftSetting] =
   [.enableUpcomingFeature("ExistentialAny")]
-  + (Context.environment["CI"] == nil ? [] : [.treatAllWarnings(as: .error)])
+  + (Context.environment["TERN_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)])
 
 // As Tern's own tests: what takes most of an optimised build's time.
 let testing = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]

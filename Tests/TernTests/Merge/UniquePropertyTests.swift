@@ -76,8 +76,8 @@ struct UniquePropertyTests {
   /// without a type refers to the key. Once that is mended this test says so, by failing; until then
   /// short rehearsals take some of the seeds that are known to pass, and no new ones.
   @Test(arguments: [508_538_003, 508_538_005] as [UInt64])
-  func `devices part over references without a type`(_ seed: UInt64) throws {
-    try withKnownIssue("a child without its parent is shown") { try check(.untyped, seed) }
+  func `devices part over references without a type`(_ seed: UInt64) {
+    withKnownIssue("a child without its parent is shown") { try check(.untyped, seed) }
   }
 
   private func check(_ reference: Reference, _ seed: UInt64) throws {
