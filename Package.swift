@@ -91,7 +91,7 @@ let package = Package(
     .target(
       name: "TernServer",
       dependencies: [
-        "TernCore", .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+        "TernCore", "TernDatabase", .target(name: "CCrypto", condition: .when(platforms: [.linux])),
         .product(name: "GRDB", package: "GRDB.swift", condition: server),
         .product(name: "Hummingbird", package: "hummingbird", condition: server),
       ],

@@ -20,6 +20,37 @@ struct InjectionTests {
     #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
   }
 
+  /// Who opens files past SQLite, and which: none is a database that the process may have open.
+  /// Closing one drops the locks that SQLite has on it (`DatabaseFileBytes`).
+  private static let openers = [
+    "Tern/Inspection/ReadOnlyFile": "a copy that it makes, and logs, on which there are no locks",
+    "TernCore/Rehearsal/CrashPoint+Process": "the log of a rehearsal",
+    "TernDatabase/Files/AppendedFile": "a shared folder's, and what a download has so far",
+    "TernDatabase/Files/DurableFile": "a job's",
+    "TernDatabase/Files/FileLock": "a lock's",
+    "TernDatabase/Files/PartFile": "the parts of a snapshot",
+    "TernDatabase/Files/ReadFile": "a shared folder's",
+    "TernJobs/Files/FolderOwner": "the note of whose a folder is",
+    "TernNetwork/Upload/BodySource+Copy": "a copy of a body",
+    "TernNetwork/Upload/OpenFile": "a body that an app sends",
+    "TernServer/Store/SQLite/ServingLock": "a lock's",
+    "TernTesting/Conformance/Jobs/JobQueueConformance+Death": "a job's",
+  ]
+
+  @Test func `no file is opened past SQLite that may be a database in use`() throws {
+    let patterns = try [
+      #"FileHandle\(for"#, #"\.copyItem\("#, #"(Data|String|InputStream)\(.*contentsOf"#,
+      #"\bO_(RDONLY|RDWR|WRONLY)\b"#, #"\b(fopen|creat)\("#, #"InputStream\("#,
+    ].map { try Regex($0) }
+    let found = try Repository.files("Sources", withExtension: "swift").filter { path in
+      try Line.lines(of: path).contains { line in
+        !isComment(line.text) && patterns.contains { line.text.codePart.contains($0) }
+      }
+    }
+    let known = Set(Self.openers.keys.map { "Sources/\($0).swift" })
+    #expect(Set(found) == known)
+  }
+
   /// What may fail without anybody being told, and why that is right.
   private static let reasons: [(pattern: String, why: String)] = [
     (#"defer \{ try\? \w+\.(close|removeItem)"#, "closing what nobody reads any more"),

@@ -13,7 +13,7 @@ struct RoomTests {
     "TernTesting": ["Tern", "TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB"]
       + system,
     "TernTelemetry": ["TernCore", "TernJobs", "Logging", "Metrics", "Synchronization"],
-    "TernServer": ["TernCore", "GRDB"] + hummingbird + system,
+    "TernServer": ["TernCore", "TernDatabase", "GRDB"] + hummingbird + system,
     // The command stands above all rooms.
     "TernTool": ["Tern", "TernCore", "TernServer", "GRDB", "ArgumentParser", "Logging"] + system,
   ]

@@ -82,6 +82,22 @@ struct TranslateFolder: Sendable {
   }
 
   /// A line for each question: its text, and what came of it.
+  /// Writes questions and their answers as they stand in the history, without asking anybody.
+  func fill(_ name: String, _ numbers: ClosedRange<Int>) throws {
+    let queue = try DatabaseQueue(path: database)
+    try queue.write { db in
+      for number in numbers {
+        try db.execute(
+          sql: """
+            INSERT INTO phrase SELECT ?1, 'filled', 'en', 'es', ?2, max(askedAt) + 1 FROM phrase
+            """, arguments: ["\(name)-\(number)", "\(name) \(number)"])
+        try db.execute(
+          sql: "INSERT INTO answer (phrase, text, source) VALUES (?, ?, 'en')",
+          arguments: ["\(name)-\(number)", "<\(name) \(number)>"])
+      }
+    }
+  }
+
   func history() async throws -> [Substring] {
     try await self("history").output.split(separator: "\n")
   }

@@ -25,6 +25,13 @@ struct Seal {
     let content: [String: Value]
   }
 
+  /// A row that others refer to still.
+  private struct Left {
+    /// An index into the transaction's tables.
+    let table: Int
+    let key: [UInt8]
+  }
+
   private init(_ transaction: StoreTransaction, noteMilliseconds: Int64) throws {
     self.transaction = transaction
     let wall = noteMilliseconds + transaction.correctionMilliseconds
@@ -39,15 +46,18 @@ struct Seal {
   /// - Returns: the sequence numbers of the new operations.
   static func run(in transaction: StoreTransaction) throws -> Range<UInt64> {
     var refused: [StrayWatch.RowID: [String: Value]] = [:]
-    let sealed = try run(in: transaction, round: 1, &refused)
-    if !refused.isEmpty { try hold(refused, transaction) }
+    var left: [Left] = []
+    let sealed = try run(in: transaction, round: 1, &refused, &left)
+    if !refused.isEmpty || !left.isEmpty { try hold(refused, childrenOf: left, transaction) }
     if try !sealed.isEmpty && transaction.hasHeldRows() { try transaction.noteUnsettled() }
     return sealed
   }
 
-  /// Holds rows aside, as a merge does, that their table refuses with what their state says.
+  /// Holds rows aside, as a merge does, that their table refuses with what their state says, and
+  /// those whose parent went and that SQLite left.
   private static func hold(
-    _ refused: [StrayWatch.RowID: [String: Value]], _ transaction: StoreTransaction
+    _ refused: [StrayWatch.RowID: [String: Value]], childrenOf left: [Left],
+    _ transaction: StoreTransaction
   ) throws {
     // A child of such a row is held aside with it, and not what a foreign key declares.
     try transaction.db.withoutForeignKeys {
@@ -66,6 +76,9 @@ struct Seal {
           if try writer.read(row.key) == nil { continue }
           try writer.hold(row.key, .constraint, adding: refused[row]!)
         }
+        for parent in left {
+          try pass.writer(for: transaction.sql[parent.table]).noteGone(parent.key)
+        }
         try pass.finish()
       }
     }
@@ -78,7 +91,7 @@ struct Seal {
 
   private static func run(
     in transaction: StoreTransaction, round: Int,
-    _ refused: inout [StrayWatch.RowID: [String: Value]]
+    _ refused: inout [StrayWatch.RowID: [String: Value]], _ left: inout [Left]
   ) throws -> Range<UInt64> {
     var latest: Int64?
     var noted: [Int] = []
@@ -92,7 +105,7 @@ struct Seal {
     }
     guard let latest else { return 0..<0 }
     var seal = try Seal(transaction, noteMilliseconds: latest)
-    for index in noted { try seal.sealTable(index) }
+    for index in noted { left += try seal.sealTable(index) }
     if round == roundLimit { seal.restored = [] }
     let sealed = try seal.finish(noted)
     if seal.restored.isEmpty { return sealed }
@@ -101,13 +114,14 @@ struct Seal {
       refused[id] = try seal.putBack(row) ? nil : row.content
     }
     // What the app's triggers made of the restored values is a write like any other.
-    let more = try run(in: transaction, round: round + 1, &refused)
+    let more = try run(in: transaction, round: round + 1, &refused, &left)
     return more.isEmpty ? sealed : sealed.lowerBound..<more.upperBound
   }
 
   // MARK: - Rows
 
-  private mutating func sealTable(_ index: Int) throws {
+  /// - Returns: the rows that went, or changed, and are still referred to.
+  private mutating func sealTable(_ index: Int) throws -> [Left] {
     let sql = transaction.sql[index]
     let shape = sql.shape
     if transaction.hasLargeRows { try transaction.noteLargeRowsAgain(sql) }
@@ -122,6 +136,8 @@ struct Seal {
     /// Keys that were held aside until this seal.
     var shownAgain: Set<[UInt8]> = []
     var hasMigrated = false
+    var children = try ChildSearch(transaction, shape)
+    var left: [Left] = []
     while try scan.step() {
       scanned += 1
       if Planted.isActive(.noteLost), (scanned + Int(time.milliseconds)) % 5 == 0 { continue }
@@ -157,6 +173,9 @@ struct Seal {
         try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
         continue
       }
+      if old != nil, try children?.isLeft(row.packedKey, isGone: !row.exists) ?? false {
+        left.append(Left(table: index, key: row.packedKey))
+      }
       if !isOpen { body.append(block: shape.block) }
       isOpen = true
       body.append(raw: row.encoded.bytes)
@@ -179,6 +198,7 @@ struct Seal {
     }
     try states.flush()
     if isOpen { body.appendEndOfBlock() }
+    return left
   }
 
   private func showAgain(

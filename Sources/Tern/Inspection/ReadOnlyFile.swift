@@ -69,14 +69,7 @@ package struct ReadOnlyFile {
 
   /// Beside a file in WAL mode even a reader makes a log and an index, and can't remove them. Where
   /// there is no log the file is whole, and is read as one that nobody changes.
-  private var immutable: String {
-    let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#%"))
-    let absolute = URL(fileURLWithPath: path).path
-    guard let escaped = absolute.addingPercentEncoding(withAllowedCharacters: allowed) else {
-      return path
-    }
-    return "file:\(escaped)?immutable=1"
-  }
+  private var immutable: String { DatabaseFileBytes.unchangingURI(path) }
 
   /// Whether a process died in a transaction, and left its journal.
   private func isCutOff() throws -> Bool {
@@ -96,9 +89,20 @@ package struct ReadOnlyFile {
     let files = FileManager.default
     let folder = try TemporaryCopy()
     let copy = "\(folder.path)/\(URL(fileURLWithPath: path).lastPathComponent)"
-    let suffixes = ["", "-wal", "-journal"]
-    try unwritten(suffixes) {
-      for suffix in suffixes where exists(suffix) {
+    let logs = ["-wal", "-journal"]
+    try unwritten([""] + logs) {
+      guard files.createFile(atPath: copy, contents: nil, attributes: [.posixPermissions: 0o600])
+      else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+      let output = try FileHandle(forWritingTo: URL(fileURLWithPath: copy))
+      defer { try? output.close() }
+      let bytes = try DatabaseFileBytes(path: path)
+      var offset: Int64 = 0
+      while case let part = try bytes.read(1 << 20, at: offset), !part.isEmpty {
+        try output.write(contentsOf: part)
+        offset += Int64(part.count)
+      }
+      for suffix in logs where exists(suffix) {
+        // SQLite has no locks on its logs.
         try files.copyItem(atPath: path + suffix, toPath: copy + suffix)
         try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy + suffix)
       }
@@ -112,13 +116,12 @@ package struct ReadOnlyFile {
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
       throw InspectionError(.absent, path: name)
     }
-    guard !isFolder.boolValue, let handle = FileHandle(forReadingAtPath: path) else {
+    guard !isFolder.boolValue, let bytes = try? DatabaseFileBytes(path: path) else {
       throw InspectionError(.unreadable, path: name)
     }
-    defer { try? handle.close() }
-    let magic = Data("SQLite format 3\0".utf8)
+    let magic = Array("SQLite format 3\0".utf8)
     // Byte 18 is the version that a writer needs, of which 2 is WAL.
-    let header = try handle.read(upToCount: 20) ?? Data()
+    let header = try bytes.read(20)
     guard header.starts(with: magic) else {
       throw InspectionError(.notADatabase, path: name)
     }

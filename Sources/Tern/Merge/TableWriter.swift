@@ -91,6 +91,12 @@ final class TableWriter {
     written.append(key)
   }
 
+  /// Has the settlement look at the rows that refer to one that went, or changed, before.
+  func noteGone(_ key: [UInt8]) {
+    hasBeenTouched = true
+    removed.append(key)
+  }
+
   /// What was written and removed since this was last asked, and whether anything was.
   func takeTouched() -> (written: [[UInt8]], removed: [[UInt8]], isAny: Bool) {
     defer { (written, removed, hasBeenTouched) = ([], [], false) }

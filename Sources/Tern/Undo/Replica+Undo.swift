@@ -17,8 +17,9 @@ extension Replica {
   /// row, that would refer to a row which is gone. Counters get the opposite difference, and sets
   /// the opposite changes. What was inserted is deleted, unless it was changed since, or rows that
   /// stay refer to it; what was deleted comes back with all columns that travel, as far as they are
-  /// known. Extremes stay. Another call takes back the operation before; undoing is not itself
-  /// undone.
+  /// known. Extremes stay. A row that its table refuses as it was, because another has its value in
+  /// a UNIQUE index by now, is left and reported. Another call takes back the operation before;
+  /// undoing is not itself undone.
   ///
   /// Seals what was written first. An operation is what one ``write(_:)`` did, or everything
   /// between two seals. Rows that were there before their table began to sync are never taken away,
@@ -28,9 +29,8 @@ extension Replica {
   /// Cost: one pass over the log's bytes; of more than 8 rows, every operation is decoded.
   ///
   /// - Returns: what was taken back; `nil` when the log has no further operation of this device.
-  /// - Throws: `DatabaseError` for what the tables refuse, e.g. a row that rows of a table refer to
-  ///   which is not synced, and for one that a trigger takes away while it is to get its values,
-  ///   with nothing taken back; ``ReplicaError``.
+  /// - Throws: `DatabaseError` for what a trigger refuses or takes away again, and for a row that
+  ///   rows of a table refer to which is not synced, with nothing taken back; ``ReplicaError``.
   public func undo() async throws -> UndoneOperation? {
     let store = store
     let undone = try await BlockingWork.shared.run { try store.undo() }

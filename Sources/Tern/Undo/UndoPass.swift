@@ -51,8 +51,10 @@ final class UndoPass {
     var isWhole = false
     try transaction.db.inSavepoint {
       var writer = UndoWriter(transaction, writes)
-      let kept = Set(try writer.run().map(\.id))
-      for (index, row) in rows.enumerated() where kept.contains(row.id) { plans[index] = row.left }
+      let kept = Dictionary(uniqueKeysWithValues: try writer.run().map { ($0.row.id, $0.reason) })
+      for (index, row) in rows.enumerated() {
+        if let reason = kept[row.id] { plans[index] = row.left(reason) }
+      }
       isWhole = try kept.isEmpty && !leaveOrphans(rows, &plans)
       return isWhole ? .commit : .rollback
     }

@@ -36,8 +36,10 @@ struct UndoRow {
   typealias Plan = (write: Write?, report: UndoneOperation.Row)
 
   /// To leave it as it is, because of what came since.
-  var left: Plan {
-    leave(isDelete ? allColumns : changes.flatMap(\.columns), .changedSince)
+  var left: Plan { left(.changedSince) }
+
+  func left(_ reason: UndoneOperation.Reason) -> Plan {
+    leave(isDelete ? allColumns : changes.flatMap(\.columns), reason)
   }
 
   /// A plan without what refers to a row that is not there: of a row that comes back nothing is

@@ -37,25 +37,28 @@ struct UndoWriter {
     waiting = followers.isEmpty ? others : others.filter { !follows($0) }
   }
 
-  /// - Returns: rows that cannot go, because others that stay refer to them by now. What was
-  ///   written is then to be rolled back.
-  mutating func run() throws -> [UndoRow] {
+  /// - Returns: rows that cannot go, because others that stay refer to them by now, and rows that
+  ///   their table refuses to change. What was written is then to be rolled back.
+  mutating func run() throws -> [(row: UndoRow, reason: UndoneOperation.Reason)] {
     if !followers.isEmpty {
       try advance()
       waiting += followers
     }
     try advance()
-    for write in waiting { try insist(write) }
-    var kept: [UndoRow] = []
+    var kept: [(row: UndoRow, reason: UndoneOperation.Reason)] = []
+    func write(_ write: Write) throws {
+      if try !isAccepted(write) { kept.append((write.row, .refused)) }
+    }
+    for waiting in waiting { try write(waiting) }
     for delete in deletes {
       if try closure(of: delete.row) == nil {
-        kept.append(delete.row)
+        kept.append((delete.row, .changedSince))
       } else {
-        try insist(delete)
+        try write(delete)
       }
     }
     // An action may have moved one that had its values already.
-    if kept.isEmpty { for write in followers { try insist(write) } }
+    if kept.isEmpty { for follower in followers { try write(follower) } }
     return kept
   }
 
@@ -159,17 +162,26 @@ struct UndoWriter {
     }
   }
 
-  private func insist(_ write: Write) throws {
-    let isLost = try run(write) { statement in
-      try statement.run()
-      return try hasMissed(write, statement)
+  /// The same where nothing makes room any more. What a trigger of the app's refuses is an error: it
+  /// may allow that the next time.
+  private func isAccepted(_ write: Write) throws -> Bool {
+    do {
+      let isLost = try run(write) { statement in
+        try statement.run()
+        return try hasMissed(write, statement)
+      }
+      if !isLost { return true }
+    } catch let error as DatabaseError where transaction.db.isInsideTransaction {
+      switch error.extendedResultCode {
+      case .SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_CHECK, .SQLITE_CONSTRAINT_NOTNULL:
+        return false
+      default: throw error
+      }
     }
-    if isLost {
-      throw DatabaseError(
-        resultCode: .SQLITE_CONSTRAINT,
-        message: "a trigger or a foreign key's action took away the row \(write.row.key) of table "
-          + "“\(write.row.sql.shape.name)”, which was to be written")
-    }
+    throw DatabaseError(
+      resultCode: .SQLITE_CONSTRAINT,
+      message: "a trigger or a foreign key's action took away the row \(write.row.key) of table "
+        + "“\(write.row.sql.shape.name)”, which was to be written")
   }
 
   /// Whether an update met no row, because there is none any more.

@@ -41,6 +41,9 @@ public struct UndoneOperation: Hashable, Sendable {
     case forgotten
     /// The row is in the state and not in its table.
     case heldAside
+    /// Its table refuses what the row was: another has its value in a UNIQUE index by now, or a
+    /// CHECK or NOT NULL does not hold.
+    case refused
   }
 }
 
@@ -51,6 +54,7 @@ extension UndoneOperation.Reason: CustomStringConvertible {
     case .extreme: "a greater or lesser value stays"
     case .forgotten: "what it was before is not known"
     case .heldAside: "the row is not in its table"
+    case .refused: "the table refuses what it was before"
     }
   }
 }

@@ -6,7 +6,7 @@ import TernCore
 
 @Suite(.serialized) struct JobSimulationTests {
   @Test func `seeds of jobs keep every invariant, and every twentieth repeats`() throws {
-    let seeds = Rehearsal.seeds(1...500, short: 40)
+    let seeds = Rehearsal.seeds(1...500, short: 30)
     var (jobs, sends, crashes, corrections) = (0, 0, 0, 0)
     for seed in seeds {
       let outcome = try JobSimulation.run(seed: seed)

@@ -93,7 +93,7 @@ struct PriorityTests {
       }
     }
     let few = try steps(among: 10)
-    let many = try steps(among: 3000)
+    let many = try steps(among: 1000)
     #expect(many < few * 2, "\(few) became \(many)")
   }
 

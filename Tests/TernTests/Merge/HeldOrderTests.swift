@@ -14,9 +14,9 @@ struct HeldOrderTests {
 
   /// Commits something later than all that others committed.
   private func later(_ device: Device, _ sql: String) throws {
-    // real time: SQLite's clock stamps, and only the next millisecond is later.
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
-    while Int64(Date().timeIntervalSince1970 * 1000) == now {}
+    // real time: SQLite's clock stamps, and may round to the millisecond before or after this one.
+    let now = Date()
+    while Date().timeIntervalSince(now) < 0.002 {}
     try device.commit(sql)
   }
 

@@ -11,7 +11,7 @@ struct SnapshotTests {
   func `INV-01: a replica that loads a snapshot is as one that merged every operation`(
     _ deletes: DeleteRule
   ) throws {
-    for seed in Rehearsal.seeds(0...11, short: 3) {
+    for seed in Rehearsal.seeds(0...11, short: 2) {
       var generator = SeededGenerator(seed: seed)
       let devices = try (1...3).map { try Shelf.device($0, deletes) }
       for _ in 0..<40 {

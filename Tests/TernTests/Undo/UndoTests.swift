@@ -211,6 +211,54 @@ struct UndoTests {
     #expect(try a.column("SELECT id || a FROM t") == ["1x"])
   }
 
+  @Test(arguments: [DeleteRule.deleteWins, .updateWins, .lastWriter])
+  func `a row whose value another has by now is left, and the next undo goes on`(
+    _ rule: DeleteRule
+  ) throws {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("t", deletes: rule)])
+    let a = try Device(schema, id: 1) {
+      try $0.execute(sql: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a TEXT UNIQUE, b)")
+    }
+    try a.commit("INSERT INTO t VALUES ('1', 'x', 0), ('2', 'y', 0)")
+    try a.commit("UPDATE t SET b = 1 WHERE id = '2'")
+    try a.commit("DELETE FROM t WHERE id = '1'")
+    try a.database.write { db in
+      try a.replica.writeWithoutUndo(in: db) {
+        try $0.execute(sql: "INSERT INTO t VALUES ('3', 'x', 0)")
+      }
+    }
+    let left = try #require(try a.store.undo()).rows
+    #expect(left.map(\.action) == [.left])
+    #expect(left.first?.left == ["a": .refused, "b": .refused])
+    #expect(try a.column("SELECT id || a || b FROM t ORDER BY id") == ["2y1", "3x0"])
+    #expect(try a.store.undo()?.rows.map(\.action) == [.restored])
+    #expect(try a.column("SELECT id || a || b FROM t ORDER BY id") == ["2y0", "3x0"])
+    // Others have what it left.
+    let b = try Device(schema, id: 2) {
+      try $0.execute(sql: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a TEXT UNIQUE, b)")
+    }
+    try b.pull(from: a)
+    try expectEqual(a, b, "t")
+  }
+
+  @Test func `a changed value that another row has by now is left`() throws {
+    let (a, b) = try Device.pair(
+      SyncSchema(version: 1, tables: [SyncTable("t")]),
+      "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a TEXT UNIQUE)")
+    try a.commit("INSERT INTO t (id, a) VALUES ('1', 'x')")
+    try a.commit("UPDATE t SET a = 'y'")
+    try a.database.write { db in
+      try a.replica.writeWithoutUndo(in: db) {
+        try $0.execute(sql: "INSERT INTO t (id, a) VALUES ('2', 'x')")
+      }
+    }
+    #expect(try a.store.undo()?.rows.map(\.left) == [["a": .refused]])
+    #expect(try a.column("SELECT id || a FROM t ORDER BY id") == ["1y", "2x"])
+    #expect(try a.store.undo()?.rows.map(\.left) == [["a": .changedSince]])
+    try meet(a, b)
+    try expectEqual(a, b, "t")
+  }
+
   @Test func `an operation of many rows and fragments is taken back whole`() throws {
     let (a, b) = try pair()
     try a.commit(

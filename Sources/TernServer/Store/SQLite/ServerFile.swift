@@ -1,8 +1,8 @@
 #if Server
 import Foundation
+import TernDatabase
 
-/// What the first bytes of a data file tell, read without SQLite, which could change a file merely
-/// by opening it.
+/// What the first bytes of a data file tell, read without a statement, which could change the file.
 ///
 /// - Source: "Database File Format", https://www.sqlite.org/fileformat2.html, section 1.3.
 struct ServerFile {
@@ -75,11 +75,10 @@ struct ServerFile {
   }
 
   private func readHeader() throws -> [UInt8] {
-    guard let handle = FileHandle(forReadingAtPath: path) else {
+    guard let bytes = try? DatabaseFileBytes(path: path) else {
       throw StoreError(.inaccessible, "\(path) can't be read; change its permissions")
     }
-    defer { try? handle.close() }
-    return try Array(handle.read(upToCount: 100) ?? Data())
+    return try bytes.read(100)
   }
 
   private func check(_ header: [UInt8]) throws {
