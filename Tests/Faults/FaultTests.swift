@@ -24,11 +24,14 @@ struct FaultTests {
     }
   }
 
-  static let names = Result { try scenarios().map(\.name) }
+  /// What each begins with is made once.
+  static let all = Result { try scenarios() }
 
-  @Test("nothing acknowledged is lost and nothing is there in part", arguments: try names.get())
+  @Test(
+    "nothing acknowledged is lost and nothing is there in part",
+    arguments: try all.get().map(\.name))
   func sweep(name: String) throws {
-    let scenario = try #require(try Self.scenarios().first { $0.name == name })
+    let scenario = try #require(try Self.all.get().first { $0.name == name })
     let clock = ContinuousClock()
     let start = clock.now
     let tally = try scenario.sweep(Fault.allCases)
@@ -48,7 +51,7 @@ struct FaultTests {
     "one of them, by its name", .enabled(if: named != nil, "TERN_FAULT names none"))
   func replay() throws {
     let parts = try #require(Self.named).split(separator: ":").map(String.init)
-    let scenario = try #require(try Self.scenarios().first { $0.name == parts.first })
+    let scenario = try #require(try Self.all.get().first { $0.name == parts.first })
     if parts.count == 1 { return try sweep(name: scenario.name) }
     try #require(parts.count == 4, "a scenario, a fault, a number and a seed")
     let fault = try #require(Fault(rawValue: parts[1]))

@@ -162,8 +162,8 @@ struct UndoWriter {
     }
   }
 
-  /// The same where nothing makes room any more. What a trigger of the app's refuses is an error: it
-  /// may allow that the next time.
+  /// The same where nothing makes room any more. What a trigger of the app's refuses is an error:
+  /// it may allow that the next time.
   private func isAccepted(_ write: Write) throws -> Bool {
     do {
       let isLost = try run(write) { statement in

@@ -13,6 +13,7 @@ import GRDBSQLite
 package final class DatabaseFileBytes {
   private let connection: OpaquePointer
   private let file: UnsafeMutablePointer<sqlite3_file>
+  private let path: String
 
   /// - Throws: `DatabaseError` where the file can't be opened.
   package init(path: String) throws {
@@ -29,6 +30,7 @@ package final class DatabaseFileBytes {
     }
     self.connection = connection
     self.file = file
+    self.path = path
   }
 
   deinit { sqlite3_close_v2(connection) }
@@ -45,15 +47,13 @@ package final class DatabaseFileBytes {
 
   /// Up to `count` bytes, fewer at the file's end.
   package func read(_ count: Int, at offset: Int64 = 0) throws -> [UInt8] {
-    var size: Int64 = 0
-    try check(file.pointee.pMethods.pointee.xFileSize(file, &size))
+    // SQLite's own answer takes a single byte for none.
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    let size = (attributes[.size] as? NSNumber)?.int64Value ?? 0
     var bytes = [UInt8](repeating: 0, count: Int(max(0, min(Int64(count), size - offset))))
     if bytes.isEmpty { return [] }
-    try check(file.pointee.pMethods.pointee.xRead(file, &bytes, Int32(bytes.count), offset))
-    return bytes
-  }
-
-  private func check(_ code: Int32) throws {
+    let code = file.pointee.pMethods.pointee.xRead(file, &bytes, Int32(bytes.count), offset)
     if code != SQLITE_OK { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    return bytes
   }
 }

@@ -105,7 +105,7 @@ import TernCore
     #expect(try Simulation.run(SimulationScript(text: script)).violation == nil)
   }
 
-  @Test(arguments: Planted.ofSync.rehearsed(oneOf: 11))
+  @Test(arguments: Planted.ofSync.rehearsed(oneOf: 17))
   func `a planted bug is caught within a thousand seeds`(_ bug: Planted) throws {
     let caught = try #require(try PlantedTable.firstCatch(of: bug))
     print("\(bug.rawValue) caught by seed \(caught.seed): \(caught.violation)")

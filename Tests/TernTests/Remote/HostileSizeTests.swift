@@ -80,7 +80,7 @@ struct HostileSizeTests {
   {
     let meeting = try await HostileMeeting(kind)
     var forger = Forger()
-    let rows = Rehearsal.count(kind == .sqlite ? 1_000_000 : 100_000, short: 50_000)
+    let rows = Rehearsal.count(kind == .sqlite ? 1_000_000 : 100_000, short: 20_000)
     let attack = forger.write {
       $0.append(block: BodyBlock(table: "item", keyColumns: ["id"], columns: []))
       for number in 0..<rows {
