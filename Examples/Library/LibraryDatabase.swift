@@ -15,7 +15,10 @@ extension SyncSchema {
 /// The app's own database, as it would be without Tern: a pool, migrations, a full-text index.
 enum LibraryDatabase {
   static func open(_ path: String) async throws -> Replica {
-    let pool = try DatabasePool(path: path)
+    var configuration = Configuration()
+    // `library edit` commits while `library sync` does.
+    configuration.busyMode = .timeout(10)
+    let pool = try DatabasePool(path: path, configuration: configuration)
     return try await Replica.open(pool, schema: .library, migrator: migrator)
   }
 

@@ -72,11 +72,15 @@ extension Installation {
         for (column, parentColumn) in zip(key.columns, parentColumns) {
           let (own, other) = (types[column.folded]!, parentTypes[parentColumn.folded]!)
           if own.affinity.keepsValues(of: other.affinity) { continue }
+          // ANY keeps what it is given in a STRICT table, and makes numbers of texts elsewhere.
+          let isAny = own.type.folded == other.type.folded
           throw SchemaError(
             .unsupportedReference, table: child, column: column,
             "it refers to \(key.parent).\(parentColumn), which is declared “\(other.type)”, and is "
-              + "declared “\(own.type)”: SQLite converts the key of a row that is deleted before "
-              + "Tern is told of it; declare it “\(other.type)” too, or without a type")
+              + "declared “\(own.type)”\(isAny ? " in a table that is not STRICT" : ""): SQLite "
+              + "converts the key of a row that is deleted before Tern is told of it; "
+              + (isAny ? "make the table STRICT" : "declare it “\(other.type)” too")
+              + ", or declare it without a type")
         }
       }
     }

@@ -35,7 +35,7 @@ struct Installation {
     _ db: Database, _ body: (EndingWrites) throws -> Database.TransactionCompletion
   ) throws {
     try EndingWrites.retrying { ending in
-      try db.inTransaction(.immediate) { try body(ending) }
+      try db.inWaitingTransaction { try body(ending) }
     }
   }
 
@@ -58,7 +58,7 @@ struct Installation {
     } catch {
       // What failed first is what the caller is told.
       try? database.writeWithoutTransaction { db in
-        try db.inTransaction(.immediate) {
+        try db.inWaitingTransaction {
           for installation in try [self] + others(db) { try installation.putBack(db) }
           return .commit
         }

@@ -88,7 +88,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
     let output = try database.writeWithoutTransaction { db in
       func run() throws -> T {
         var output: T?
-        try db.inTransaction(.immediate) {
+        try db.inWaitingTransaction {
           let version = try checkCatalogue(db)
           checkedVersion.withLock { $0 = version }
           output = try body(db, recorder, ending)

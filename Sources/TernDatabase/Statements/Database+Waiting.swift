@@ -13,6 +13,24 @@ extension Database {
     return try body()
   }
 
+  /// One transaction with the write lock from its beginning. Where the app has SQLite wait for
+  /// nobody, it waits up to five seconds for whoever writes.
+  package func inWaitingTransaction(_ body: () throws -> TransactionCompletion) throws {
+    var hasBegun = false
+    func transact() throws {
+      try inTransaction(.immediate) {
+        hasBegun = true
+        return try body()
+      }
+    }
+    do {
+      try transact()
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && !hasBegun {
+      guard case .immediateError = configuration.busyMode else { throw error }
+      try waiting(milliseconds: 5000, transact)
+    }
+  }
+
   /// As GRDB does for a connection that it opens.
   private func setBusyCallback() {
     sqlite3_busy_handler(

@@ -48,9 +48,10 @@ public struct HTTPRequest: Sendable {
 
   /// From ``HTTPTransport/send(_:)`` to the body's last byte; `nil` for no limit.
   public var timeout: Duration?
-  /// The longest silence, from the beginning, in which no byte moves in either direction; `nil`
-  /// for no limit. Time in which the reader of the body lets it wait is not counted. A byte that is
-  /// sent moves when the system takes it: how it goes on from there is not seen.
+  /// The longest silence, from the beginning, in which no byte moves in either direction: 60
+  /// seconds unless the request says otherwise, `nil` for no limit. Time in which the reader of the
+  /// body lets it wait is not counted. A byte that is sent moves when the system takes it: how it
+  /// goes on from there is not seen.
   public var idleTimeout: Duration?
   /// For the name look-up, the connection and TLS together.
   public var connectTimeout: Duration = .seconds(15)
@@ -63,7 +64,7 @@ public struct HTTPRequest: Sendable {
 
   public init(
     _ method: Method, _ url: String, headers: HTTPHeaders = [:], body: Body = .empty,
-    timeout: Duration? = nil, idleTimeout: Duration? = nil
+    timeout: Duration? = nil, idleTimeout: Duration? = .seconds(60)
   ) {
     self.method = method
     self.url = url
@@ -76,7 +77,7 @@ public struct HTTPRequest: Sendable {
 
   public init(
     _ method: Method, _ url: URL, headers: HTTPHeaders = [:], body: Body = .empty,
-    timeout: Duration? = nil, idleTimeout: Duration? = nil
+    timeout: Duration? = nil, idleTimeout: Duration? = .seconds(60)
   ) {
     self.init(
       method, url.absoluteString, headers: headers, body: body, timeout: timeout,

@@ -5,8 +5,8 @@ import Synchronization
 /// anywhere. What had no answer when its run ended, or its process, is lost here, and its queue
 /// begins it again.
 ///
-/// A request that names no ``HTTPRequest/idleTimeout`` has one of five minutes: a few services that
-/// say nothing would hold up all other uploads.
+/// A request whose ``HTTPRequest/idleTimeout`` is `nil` has one of five minutes: a few services
+/// that say nothing would hold up all other uploads.
 public final class TransportTransfers: BackgroundTransfers {
   private struct Transfer {
     let request: HTTPRequest

@@ -22,6 +22,9 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       says: "no such table"),
     Refusal(
       creation: "", table: SyncTable("grdb_tern_main_log"), code: .notATable, says: "Tern's own"),
+    Refusal(
+      creation: "CREATE TABLE \"a\"\"b\" (id TEXT NOT NULL PRIMARY KEY)", table: SyncTable("a\"b"),
+      code: .unsupportedName, says: "rename it"),
     Refusal(creation: "CREATE TABLE t (a, b)", code: .noPrimaryKey, says: "declare a primary key"),
     Refusal(
       creation: "CREATE TABLE t (id INTEGER PRIMARY KEY, a)", code: .integerRowIDKey, column: "id",
@@ -41,6 +44,10 @@ struct Refusal: Sendable, CustomTestStringConvertible {
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, s ANY REFERENCES sound)",
       code: .unsupportedReference, column: "s", says: "“ANY”"),
+    Refusal(
+      creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, n ANY UNIQUE, up ANY, "
+        + "FOREIGN KEY (up) REFERENCES t (n))", code: .unsupportedReference, column: "up",
+      says: "not STRICT"),
     Refusal(
       creation: "CREATE TABLE t (id ANY NOT NULL PRIMARY KEY, a)", code: .unsupportedKey,
       column: "id", says: "“ANY”"),
