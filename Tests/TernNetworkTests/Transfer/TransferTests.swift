@@ -281,11 +281,11 @@ struct TransferTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test func `a request that names no silence of its own is sent with one`() async throws {
+  @Test func `a request that may be silent for ever is sent with a limit`() async throws {
     let transport = ScriptedTransport { _ in .json("{}") }
     let transfers = TransportTransfers(over: transport, concurrency: 1)
     let (kept, url) = try file([1])
-    let request = HTTPRequest(.post, "http://127.0.0.1:1")
+    let request = HTTPRequest(.post, "http://127.0.0.1:1", idleTimeout: nil)
     var patient = request
     patient.idleTimeout = .seconds(3600)
     try transfers.begin("one", request, file: url)
