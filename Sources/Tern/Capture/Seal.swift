@@ -17,6 +17,8 @@ struct Seal {
   private var fragments = 0
   private var restored: [Restored] = []
   private let hasHeld: Bool
+  /// Whether a change of a row can leave children that SQLite took for its own before.
+  private let hasConvertedReferences: Bool
 
   /// Columns whose written values lost, and the values that their table shows instead.
   private struct Restored {
@@ -41,6 +43,9 @@ struct Seal {
     author = try transaction.author(0)
     firstSequence = author.stored + 1
     hasHeld = try transaction.hasHeldRows()
+    hasConvertedReferences = transaction.sql.contains { sql in
+      sql.shape.foreignKeys.contains { $0.affinities.contains(.blob) }
+    }
   }
 
   /// - Returns: the sequence numbers of the new operations.
@@ -136,7 +141,7 @@ struct Seal {
     /// Keys that were held aside until this seal.
     var shownAgain: Set<[UInt8]> = []
     var hasMigrated = false
-    var children = try ChildSearch(transaction, shape)
+    var children: ChildSearch?
     var left: [Left] = []
     while try scan.step() {
       scanned += 1
@@ -173,8 +178,11 @@ struct Seal {
         try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
         continue
       }
-      if old != nil, try children?.isLeft(row.packedKey, isGone: !row.exists) ?? false {
-        left.append(Left(table: index, key: row.packedKey))
+      if old != nil, !row.exists || hasConvertedReferences {
+        if children == nil { children = try ChildSearch(transaction, shape) }
+        if try children!.isLeft(row.packedKey, isGone: !row.exists) {
+          left.append(Left(table: index, key: row.packedKey))
+        }
       }
       if !isOpen { body.append(block: shape.block) }
       isOpen = true

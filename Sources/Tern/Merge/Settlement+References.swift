@@ -227,17 +227,15 @@ extension Settlement {
 /// are off leaves them all.
 struct ChildSearch {
   private let transaction: StoreTransaction
-  private let byKey: [FastStatement]
+  private var byKey: [FastStatement] = []
   /// Those that refer by other columns or by what SQLite converts: all of them are looked at, once.
   private var loose: [(orphans: String, isConverted: Bool)] = []
 
-  /// `nil` where nothing refers to the table.
-  init?(_ transaction: StoreTransaction, _ parent: TableShape) throws {
+  init(_ transaction: StoreTransaction, _ parent: TableShape) throws {
     self.transaction = transaction
-    var byKey: [FastStatement] = []
+    let name = parent.name.folded
     for sql in transaction.sql {
-      for foreignKey in sql.shape.foreignKeys
-      where foreignKey.parent.folded == parent.name.folded {
+      for foreignKey in sql.shape.foreignKeys where foreignKey.parent.folded == name {
         if let children = sql.children(foreignKey, of: parent) {
           byKey.append(try transaction.statement(children))
         } else {
@@ -245,14 +243,12 @@ struct ChildSearch {
         }
       }
     }
-    if byKey.isEmpty && loose.isEmpty { return nil }
-    self.byKey = byKey
   }
 
   /// Whether rows refer to one that went, or that changed where a changed value may be what they
   /// refer to.
   mutating func isLeft(_ key: [UInt8], isGone: Bool) throws -> Bool {
-    if isGone {
+    if isGone, !byKey.isEmpty {
       let values = try key.withUnsafeBytes { try PackedKey.values($0) }
       for children in byKey {
         for (index, value) in values.enumerated() { children.bind(Int32(index + 1), copy: value) }

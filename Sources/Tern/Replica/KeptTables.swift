@@ -24,7 +24,9 @@ struct KeptTables {
     let names = transaction.sql.map { (shape: $0.shape, name: $0.shape.name) }
     try db.withoutTriggers {
       for (shape, _) in names {
-        try copy("main.\(shape.name.quoted)", columns(of: shape), to: old(shape))
+        // Under its own name: SQLite calls it rowid in the copy.
+        let rowID = shape.rowIDName.map { "\($0) AS \($0), " } ?? ""
+        try copy("main.\(shape.name.quoted)", rowID + stored(shape), to: old(shape))
       }
       for name in own { try copy("main.\(name)", "*", to: "old_\(name)") }
       try body()
@@ -44,24 +46,18 @@ struct KeptTables {
     try db.execute(sql: "CREATE TEMP TABLE \(copy) AS SELECT \(columns) FROM \(table)")
   }
 
-  /// All that are stored, the rowid too, which other tables of the app may name.
-  private func columns(of shape: TableShape) throws -> String {
-    let names = try String.fetchAll(
+  /// The columns that are no generated ones.
+  private func stored(_ shape: TableShape) throws -> String {
+    try String.fetchAll(
       db, sql: "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden = 0 ORDER BY cid",
-      arguments: [shape.name])
-    let hasRowID =
-      try Bool.fetchOne(
-        db,
-        sql: """
-          SELECT NOT wr FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE
-          """, arguments: [shape.name]) ?? false
-    let isAlias = names.contains { $0.lowercased() == "rowid" }
-    return ((hasRowID && !isAlias ? ["rowid"] : []) + names.map(\.quoted)).joined(separator: ", ")
+      arguments: [shape.name]
+    ).map(\.quoted).joined(separator: ", ")
   }
 
   private func putBack(_ shape: TableShape) throws {
     let table = "main.\(shape.name.quoted)"
-    let columns = try columns(of: shape)
+    // The rowid too, which other tables of the app may name.
+    let columns = try (shape.rowIDName.map { "\($0), " } ?? "") + stored(shape)
     let computed = shape.columns.filter { !$0.rule.isLastWriter }.map(\.name.quoted)
     let keys = shape.keyColumns.map(\.quoted)
     if !computed.isEmpty {

@@ -8,7 +8,7 @@ public struct SchemaError: Error, Hashable, Sendable {
       case missingTable, notATable, duplicateTable, noPrimaryKey, integerRowIDKey, nullableKey
       case unsupportedKey, uniqueBesideKey, unknownColumn, unsupportedRule, localWithoutDefault
       case changedKey, changedRule, otherReplica, newerFormat, ambiguousColumn, renamedTable
-      case unsupportedReference, unsupportedName
+      case unsupportedReference
     }
     package let reason: Reason
 
@@ -32,8 +32,6 @@ public struct SchemaError: Error, Hashable, Sendable {
     /// A column refers to one of a synced table that is declared with another type, which SQLite
     /// converts as a row is deleted.
     public static let unsupportedReference = Code(reason: .unsupportedReference)
-    /// A table's name has a double quote in it.
-    public static let unsupportedName = Code(reason: .unsupportedName)
     /// The schema names a column that the table does not have, or a key or generated column.
     public static let unknownColumn = Code(reason: .unknownColumn)
     /// Two columns' names differ in how an accent is written, and in nothing else.

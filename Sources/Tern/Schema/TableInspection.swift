@@ -74,12 +74,6 @@ struct TableInspection {
     guard row["type"] == "table" else {
       throw refuse(.notATable, nil, "only ordinary tables sync; sync the table behind it instead")
     }
-    // GRDB writes a table's name into statements as it is.
-    guard !declared.name.contains("\"") else {
-      throw refuse(
-        .unsupportedName, nil, "GRDB can't be asked for a table with a quote in its name; rename it"
-      )
-    }
     return row["wr"]
   }
 

@@ -22,9 +22,6 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       says: "no such table"),
     Refusal(
       creation: "", table: SyncTable("grdb_tern_main_log"), code: .notATable, says: "Tern's own"),
-    Refusal(
-      creation: "CREATE TABLE \"a\"\"b\" (id TEXT NOT NULL PRIMARY KEY)", table: SyncTable("a\"b"),
-      code: .unsupportedName, says: "rename it"),
     Refusal(creation: "CREATE TABLE t (a, b)", code: .noPrimaryKey, says: "declare a primary key"),
     Refusal(
       creation: "CREATE TABLE t (id INTEGER PRIMARY KEY, a)", code: .integerRowIDKey, column: "id",
