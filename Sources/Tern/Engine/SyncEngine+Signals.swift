@@ -4,8 +4,8 @@ import TernDatabase
 
 /// What wakes a run, and how it waits.
 extension SyncEngine {
-  func followLocalWrites(_ signals: SyncSignals) async {
-    for await _ in environment.localWrites() {
+  func followLocalWrites(_ writes: AsyncStream<Void>, _ signals: SyncSignals) async {
+    for await _ in writes {
       // An operation for each commit, whether there is a remote to take it or not.
       sealWritten()
       // In every other phase a push is on its way.

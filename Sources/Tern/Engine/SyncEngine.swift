@@ -73,8 +73,10 @@ public actor SyncEngine {
     let (openings, opener) = AsyncStream.makeStream(of: Void.self)
     let (refusals, refuser) = AsyncStream.makeStream(of: SyncSession.Refusal.self)
     let generation = environment.network.path.generation
+    // From now on, and not only once its task begins.
+    let localWrites = environment.localWrites()
     await withDiscardingTaskGroup { group in
-      group.addTask { await self.followLocalWrites(signals) }
+      group.addTask { await self.followLocalWrites(localWrites, signals) }
       group.addTask { await self.followOtherProcesses(signals) }
       group.addTask { await self.followNetwork(from: generation, signals) }
       group.addTask { await self.followRemote(openings, signals) }
