@@ -33,7 +33,7 @@ public struct HTTPService: Sendable {
   public func request(
     _ method: HTTPRequest.Method, _ reference: String, headers own: HTTPHeaders = [:],
     bearer: String? = nil, body: HTTPRequest.Body = .empty, timeout: Duration? = nil,
-    idleTimeout: Duration? = nil
+    idleTimeout: Duration? = .seconds(60)
   ) throws(HTTPError) -> HTTPRequest {
     guard let absolute = URL(string: reference, relativeTo: url)?.absoluteString else {
       throw HTTPError(.invalidURL, origin: nil, "it can't be read as a URL of the service")

@@ -15,6 +15,12 @@ struct HTTPServiceTests {
     HTTPService(Self.url, headers: ["X-Device-ID": "d"], over: ScriptedTransport(answer))
   }
 
+  @Test func `a request may be silent for a minute unless it says otherwise`() throws {
+    #expect(HTTPRequest(.get, Self.url).idleTimeout == .seconds(60))
+    #expect(try service().request(.get, "jobs").idleTimeout == .seconds(60))
+    #expect(try service().request(.get, "jobs", idleTimeout: nil).idleTimeout == nil)
+  }
+
   @Test(
     "a path and a whole URL of the service are asked for with its headers and the token",
     arguments: [

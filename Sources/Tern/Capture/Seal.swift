@@ -27,13 +27,6 @@ struct Seal {
     let content: [String: Value]
   }
 
-  /// A row that others refer to still.
-  private struct Left {
-    /// An index into the transaction's tables.
-    let table: Int
-    let key: [UInt8]
-  }
-
   private init(_ transaction: StoreTransaction, noteMilliseconds: Int64) throws {
     self.transaction = transaction
     let wall = noteMilliseconds + transaction.correctionMilliseconds
@@ -44,25 +37,22 @@ struct Seal {
     firstSequence = author.stored + 1
     hasHeld = try transaction.hasHeldRows()
     hasConvertedReferences = transaction.sql.contains { sql in
-      sql.shape.foreignKeys.contains { $0.affinities.contains(.blob) }
+      sql.shape.foreignKeys.contains(where: transaction.isConverted)
     }
   }
 
   /// - Returns: the sequence numbers of the new operations.
   static func run(in transaction: StoreTransaction) throws -> Range<UInt64> {
     var refused: [StrayWatch.RowID: [String: Value]] = [:]
-    var left: [Left] = []
-    let sealed = try run(in: transaction, round: 1, &refused, &left)
-    if !refused.isEmpty || !left.isEmpty { try hold(refused, childrenOf: left, transaction) }
+    let sealed = try run(in: transaction, round: 1, &refused)
+    if !refused.isEmpty { try hold(refused, transaction) }
     if try !sealed.isEmpty && transaction.hasHeldRows() { try transaction.noteUnsettled() }
     return sealed
   }
 
-  /// Holds rows aside, as a merge does, that their table refuses with what their state says, and
-  /// those whose parent went and that SQLite left.
+  /// Holds rows aside, as a merge does, that their table refuses with what their state says.
   private static func hold(
-    _ refused: [StrayWatch.RowID: [String: Value]], childrenOf left: [Left],
-    _ transaction: StoreTransaction
+    _ refused: [StrayWatch.RowID: [String: Value]], _ transaction: StoreTransaction
   ) throws {
     // A child of such a row is held aside with it, and not what a foreign key declares.
     try transaction.db.withoutForeignKeys {
@@ -81,9 +71,6 @@ struct Seal {
           if try writer.read(row.key) == nil { continue }
           try writer.hold(row.key, .constraint, adding: refused[row]!)
         }
-        for parent in left {
-          try pass.writer(for: transaction.sql[parent.table]).noteGone(parent.key)
-        }
         try pass.finish()
       }
     }
@@ -96,7 +83,7 @@ struct Seal {
 
   private static func run(
     in transaction: StoreTransaction, round: Int,
-    _ refused: inout [StrayWatch.RowID: [String: Value]], _ left: inout [Left]
+    _ refused: inout [StrayWatch.RowID: [String: Value]]
   ) throws -> Range<UInt64> {
     var latest: Int64?
     var noted: [Int] = []
@@ -110,7 +97,7 @@ struct Seal {
     }
     guard let latest else { return 0..<0 }
     var seal = try Seal(transaction, noteMilliseconds: latest)
-    for index in noted { left += try seal.sealTable(index) }
+    for index in noted { try seal.sealTable(index) }
     if round == roundLimit { seal.restored = [] }
     let sealed = try seal.finish(noted)
     if seal.restored.isEmpty { return sealed }
@@ -119,14 +106,13 @@ struct Seal {
       refused[id] = try seal.putBack(row) ? nil : row.content
     }
     // What the app's triggers made of the restored values is a write like any other.
-    let more = try run(in: transaction, round: round + 1, &refused, &left)
+    let more = try run(in: transaction, round: round + 1, &refused)
     return more.isEmpty ? sealed : sealed.lowerBound..<more.upperBound
   }
 
   // MARK: - Rows
 
-  /// - Returns: the rows that went, or changed, and are still referred to.
-  private mutating func sealTable(_ index: Int) throws -> [Left] {
+  private mutating func sealTable(_ index: Int) throws {
     let sql = transaction.sql[index]
     let shape = sql.shape
     if transaction.hasLargeRows { try transaction.noteLargeRowsAgain(sql) }
@@ -142,7 +128,6 @@ struct Seal {
     var shownAgain: Set<[UInt8]> = []
     var hasMigrated = false
     var children: ChildSearch?
-    var left: [Left] = []
     while try scan.step() {
       scanned += 1
       if Planted.isActive(.noteLost), (scanned + Int(time.milliseconds)) % 5 == 0 { continue }
@@ -167,6 +152,13 @@ struct Seal {
       if hasMigrated, row.isInsertedAfterAll {
         try transaction.forgetMigrated(shape.id, row.packedKey, from: firstSequence)
       }
+      // Also of a row that came and went: its children can be there still.
+      if !row.exists || hasConvertedReferences {
+        if children == nil { children = try ChildSearch(transaction, shape) }
+        if try children!.isLeft(row.packedKey, isGone: !row.exists) {
+          try transaction.noteGoneParent(shape.id, row.packedKey)
+        }
+      }
       guard let state = changed else {
         if isHeld { try showAgain(row, &shownAgain, shape) }
         restore(row.lost, of: row, in: index)
@@ -177,12 +169,6 @@ struct Seal {
       if row.isTooLarge || state.lastLife > BodyLimit.life {
         try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
         continue
-      }
-      if old != nil, !row.exists || hasConvertedReferences {
-        if children == nil { children = try ChildSearch(transaction, shape) }
-        if try children!.isLeft(row.packedKey, isGone: !row.exists) {
-          left.append(Left(table: index, key: row.packedKey))
-        }
       }
       if !isOpen { body.append(block: shape.block) }
       isOpen = true
@@ -206,7 +192,6 @@ struct Seal {
     }
     try states.flush()
     if isOpen { body.appendEndOfBlock() }
-    return left
   }
 
   private func showAgain(

@@ -116,12 +116,15 @@ package struct ReadOnlyFile {
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
       throw InspectionError(.absent, path: name)
     }
-    guard !isFolder.boolValue, let bytes = try? DatabaseFileBytes(path: path) else {
-      throw InspectionError(.unreadable, path: name)
+    guard !isFolder.boolValue else { throw InspectionError(.unreadable, path: name) }
+    let header: [UInt8]
+    do {
+      // Byte 18 is the version that a writer needs, of which 2 is WAL.
+      header = try DatabaseFileBytes(path: path).read(20)
+    } catch {
+      throw InspectionError(.unreadable, path: name, underlyingError: error)
     }
     let magic = Array("SQLite format 3\0".utf8)
-    // Byte 18 is the version that a writer needs, of which 2 is WAL.
-    let header = try bytes.read(20)
     guard header.starts(with: magic) else {
       throw InspectionError(.notADatabase, path: name)
     }

@@ -11,6 +11,18 @@ extension Settlement {
     case falls
   }
 
+  /// Has the rows looked at whose parents went as a write was sealed.
+  func takeGoneParents() throws {
+    for sql in transaction.sql {
+      let select = try transaction.statement(
+        "SELECT key FROM \(transaction.tables.goneParent) WHERE tbl = ?")
+      select.bind(1, sql.shape.id)
+      defer { select.reset() }
+      while try select.step() { try writer(sql).noteGone(Array(select.blob(0))) }
+    }
+    try transaction.statement("DELETE FROM \(transaction.tables.goneParent)").run()
+  }
+
   /// Holds aside the rows whose parents are missing. While rows are waiting, those count as there.
   func holdOrphans() throws {
     var isSettled = false
@@ -239,7 +251,7 @@ struct ChildSearch {
         if let children = sql.children(foreignKey, of: parent) {
           byKey.append(try transaction.statement(children))
         } else {
-          loose.append((sql.orphans(foreignKey), foreignKey.affinities.contains(.blob)))
+          loose.append((sql.orphans(foreignKey), transaction.isConverted(foreignKey)))
         }
       }
     }
@@ -269,6 +281,30 @@ struct ChildSearch {
 }
 
 extension StoreTransaction {
+  /// Whether a change of the parent's row can leave a child that SQLite took for one before. Keys
+  /// do not change: what was there goes, and another comes.
+  func isConverted(_ foreignKey: TableShape.ForeignKey) -> Bool {
+    guard foreignKey.affinities.contains(.blob), let parent = parent(of: foreignKey) else {
+      return false
+    }
+    let keys = parent.keyColumns.map(\.folded)
+    return !foreignKey.parentColumns.allSatisfy { keys.contains($0.folded) }
+  }
+
+  /// The next settlement looks at the children of this row.
+  ///
+  /// Not at once: in a transaction of the app's they may get another parent yet, or the same one
+  /// again, before it is committed.
+  func noteGoneParent(_ table: Int64, _ key: [UInt8]) throws {
+    let insert = try statement("INSERT OR IGNORE INTO \(tables.goneParent) VALUES (?, ?)")
+    try key.withUnsafeBytes { key in
+      insert.bind(1, table)
+      insert.bind(2, blob: key)
+      try insert.run()
+    }
+    try noteUnsettled()
+  }
+
   func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
     sql.first { $0.shape.name.folded == foreignKey.parent.folded }?.shape
   }

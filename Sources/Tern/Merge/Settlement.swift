@@ -53,6 +53,7 @@ final class Settlement {
 
   func run() throws -> [Int64: TableWriter] {
     let known = try knownOrphans()
+    if try transaction.isUnsettled() { try takeGoneParents() }
     if try transaction.hasHeldRows() { try showHeld(transaction.sql) }
     if !waiting.isEmpty {
       try holdOrphans()

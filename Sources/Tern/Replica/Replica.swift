@@ -34,7 +34,8 @@ public final class Replica: Sendable {
   /// - Parameters:
   ///   - database: give its configuration a `busyMode` of some seconds where more than one process
   ///     writes, a widget for example: without one GRDB has the app's own writes fail at once, as
-  ///     `SQLITE_BUSY`, while somebody else writes. Tern's wait five seconds even then.
+  ///     `SQLITE_BUSY`, while somebody else writes, and those of the migrator. Tern's own wait five
+  ///     seconds for a writer even then.
   ///   - migrator: the app's, which is not to be run otherwise on a database that syncs: what it
   ///     writes while the triggers are there is captured, on every device.
   ///   - name: tells replicas with disjoint tables in one database apart: letters and digits.

@@ -39,6 +39,7 @@ struct StoreTables {
   var undone: String { prefix + "undone" }
   var migrated: String { prefix + "migrated" }
   var unsettled: String { prefix + "unsettled" }
+  var goneParent: String { prefix + "gone_parent" }
   var forgotten: String { prefix + "forgotten" }
   var opened: String { prefix + "opened" }
 
@@ -46,7 +47,7 @@ struct StoreTables {
   func rows(of table: Int64) -> String { "\(prefix)row_\(table)" }
 
   /// Tables that came after the format was settled: a file that was not opened since lacks them.
-  var later: [String] { [unsettled, forgotten, migrated, opened] }
+  var later: [String] { [unsettled, goneParent, forgotten, migrated, opened] }
 
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
@@ -156,6 +157,11 @@ struct StoreTables {
       """,
       // A row, while what was sealed may be what a row held aside waits for, and nobody looked.
       "CREATE TABLE IF NOT EXISTS \(unsettled) (one INTEGER PRIMARY KEY CHECK (one = 1))",
+      // Rows whose delete left children, at which nobody looked.
+      """
+      CREATE TABLE IF NOT EXISTS \(goneParent) (
+        tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID
+      """,
       // A checksum of what the app's migrations had made when the replica was last opened.
       """
       CREATE TABLE IF NOT EXISTS \(opened) (

@@ -162,8 +162,8 @@ struct UndoWriter {
     }
   }
 
-  /// The same where nothing makes room any more. What a trigger of the app's refuses is an error:
-  /// it may allow that the next time.
+  /// The same where nothing makes room any more. What a trigger of the app's refuses, or a table
+  /// that refers to this one, is an error: they may allow that the next time.
   private func isAccepted(_ write: Write) throws -> Bool {
     do {
       let isLost = try run(write) { statement in
@@ -172,16 +172,24 @@ struct UndoWriter {
       }
       if !isLost { return true }
     } catch let error as DatabaseError where transaction.db.isInsideTransaction {
-      switch error.extendedResultCode {
-      case .SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_CHECK, .SQLITE_CONSTRAINT_NOTNULL:
-        return false
-      default: throw error
-      }
+      if try isRefusedByItsTable(write) { return false }
+      throw error
     }
     throw DatabaseError(
       resultCode: .SQLITE_CONSTRAINT,
       message: "a trigger or a foreign key's action took away the row \(write.row.key) of table "
         + "“\(write.row.sql.shape.name)”, which was to be written")
+  }
+
+  private func isRefusedByItsTable(_ write: Write) throws -> Bool {
+    var isRefused = false
+    try transaction.db.inSavepoint {
+      isRefused = try transaction.db.withoutForeignKeys {
+        try transaction.db.withoutTriggers { try run(write) { try $0.runUnlessRefused() } != nil }
+      }
+      return .rollback
+    }
+    return isRefused
   }
 
   /// Whether an update met no row, because there is none any more.

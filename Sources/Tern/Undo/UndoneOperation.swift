@@ -41,8 +41,8 @@ public struct UndoneOperation: Hashable, Sendable {
     case forgotten
     /// The row is in the state and not in its table.
     case heldAside
-    /// Its table refuses what the row was: another has its value in a UNIQUE index by now, or a
-    /// CHECK or NOT NULL does not hold.
+    /// Its table refuses what the row was: another has its value in a UNIQUE index by now, or
+    /// another constraint of the table does not hold.
     case refused
   }
 }

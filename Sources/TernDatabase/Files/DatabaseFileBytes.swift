@@ -42,7 +42,8 @@ package final class DatabaseFileBytes {
     guard let escaped = absolute.addingPercentEncoding(withAllowedCharacters: allowed) else {
       return path
     }
-    return "file:\(escaped)?immutable=1"
+    // With an empty host, or two slashes at a path's beginning would name one.
+    return "file://\(escaped)?immutable=1"
   }
 
   /// Up to `count` bytes, fewer at the file's end.

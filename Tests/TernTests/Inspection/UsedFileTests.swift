@@ -26,31 +26,52 @@ struct UsedFileTests {
     }
   }
 
-  @Test(arguments: Look.allCases, ["pool", "queue", "rollback"])
-  func `nothing is lost of what is written after`(_ look: Look, _ kind: String) async throws {
-    let folder = FileManager.default.temporaryDirectory
-      .appending(path: "tern-\(ProcessInfo.processInfo.globallyUniqueString)").path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let path = folder + "/a.sqlite"
-    let database: any DatabaseWriter =
-      kind == "pool" ? try DatabasePool(path: path) : try DatabaseQueue(path: path)
-    if kind == "queue" {
-      try await database.writeWithoutTransaction { db in
-        _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
-      }
-    }
+  private func device(_ database: any DatabaseWriter) throws -> Device {
     let device = try Device(
       SyncSchema(version: 1, tables: [SyncTable("book")]), id: 1, database: database
     ) { try $0.execute(sql: "CREATE TABLE book (isbn TEXT NOT NULL PRIMARY KEY)") }
     try device.commit("INSERT INTO book VALUES ('1')")
-    try look.run(path)
-    let count = ["/usr/bin/sqlite3", path, "SELECT count(*) FROM book"]
-    #expect(try await run(count).output == "1\n")
-    for isbn in 2...4 { try device.commit("INSERT INTO book VALUES ('\(isbn)')") }
-    #expect(try await run(count).output == "4\n")
-    let later = try DatabaseQueue(path: path)
-    #expect(try await later.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM book") } == 4)
+    return device
+  }
+
+  @Test(arguments: Look.allCases, [true, false])
+  func `nothing is lost of what is written after`(_ look: Look, _ isPool: Bool) async throws {
+    try await inTemporaryFolder { folder in
+      let path = folder + "/a.sqlite"
+      let database: any DatabaseWriter =
+        isPool ? try DatabasePool(path: path) : try DatabaseQueue(path: path)
+      if !isPool {
+        try await database.writeWithoutTransaction { db in
+          _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+        }
+      }
+      let device = try device(database)
+      try look.run(path)
+      let count = ["/usr/bin/sqlite3", path, "SELECT count(*) FROM book"]
+      #expect(try await run(count).output == "1\n")
+      for isbn in 2...4 { try device.commit("INSERT INTO book VALUES ('\(isbn)')") }
+      #expect(try await run(count).output == "4\n")
+      let later = try DatabaseQueue(path: path)
+      #expect(try await later.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM book") } == 4)
+    }
+  }
+
+  @Test(arguments: Look.allCases)
+  func `nobody else writes into an open transaction with a rollback journal`(_ look: Look)
+    async throws
+  {
+    try await inTemporaryFolder { folder in
+      let path = folder + "/a.sqlite"
+      var configuration = Configuration()
+      configuration.allowsUnsafeTransactions = true
+      let database = try DatabaseQueue(path: path, configuration: configuration)
+      _ = try device(database)
+      try await database.writeWithoutTransaction { try $0.beginTransaction(.immediate) }
+      try look.run(path)
+      let insert = ["/usr/bin/sqlite3", path, "INSERT INTO book VALUES ('stranger')"]
+      #expect(try await run(insert).output.contains("database is locked"))
+      try await database.writeWithoutTransaction { try $0.commit() }
+    }
   }
 }
 #endif

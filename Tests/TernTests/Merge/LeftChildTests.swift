@@ -6,6 +6,16 @@ import Testing
 /// SQLite leaves children whose parent a statement deletes; a replica holds them aside, as others do.
 @Suite("Merge: children that a delete leaves")
 struct LeftChildTests {
+  private func pair(_ type: String) throws -> (Device, Device) {
+    try Device.pair(
+      SyncSchema(version: 1, tables: [SyncTable("shelf")]),
+      """
+      CREATE TABLE shelf (
+        id TEXT NOT NULL PRIMARY KEY, code TEXT UNIQUE,
+        up \(type) REFERENCES shelf ON DELETE SET NULL)
+      """)
+  }
+
   @Test(arguments: [
     ("TEXT", "UPDATE OR REPLACE shelf SET code = 'n' WHERE id = '2'", true),
     // No key says for sure which row the number means.
@@ -20,18 +30,7 @@ struct LeftChildTests {
   func `INV-01: are held aside with the delete, and come back with their parent`(
     _ type: String, _ statements: String, _ isListed: Bool
   ) throws {
-    let schema = SyncSchema(version: 1, tables: [SyncTable("shelf")])
-    let devices = try (1...2).map { id in
-      try Device(schema, id: UInt64(id)) {
-        try $0.execute(
-          sql: """
-            CREATE TABLE shelf (
-              id TEXT NOT NULL PRIMARY KEY, code TEXT UNIQUE,
-              up \(type) REFERENCES shelf ON DELETE SET NULL)
-            """)
-      }
-    }
-    let (a, b) = (devices[0], devices[1])
+    let (a, b) = try pair(type)
     try a.commit("INSERT INTO shelf VALUES ('1', 'n', NULL), ('2', 'm', '1'), ('3', 'o', NULL)")
     try b.pull(from: a)
     // Outside of a transaction, where the pragma counts.
@@ -43,12 +42,85 @@ struct LeftChildTests {
         == (isListed ? [.parentDeleted] : []))
     try b.pull(from: a)
     func id(_ text: String) -> [DatabaseValue] { [text.databaseValue] }
-    for device in devices { #expect(try device.rows("SELECT id FROM shelf") == [id("3")]) }
+    for device in [a, b] { #expect(try device.rows("SELECT id FROM shelf") == [id("3")]) }
     try a.commit("INSERT INTO shelf VALUES ('1', NULL, NULL)")
     try b.pull(from: a)
-    for device in devices {
+    for device in [a, b] {
       #expect(
         try device.rows("SELECT id FROM shelf ORDER BY id") == ["1", "2", "3"].map { id($0) })
     }
+  }
+
+  @Test(arguments: [
+    ("TEXT", "UPDATE OR REPLACE shelf SET code = 'n' WHERE id = '2'"),
+    ("", "UPDATE shelf SET up = 1 WHERE id = '2'; DELETE FROM shelf WHERE id = '1'"),
+  ])
+  func `INV-01: are held aside where nobody was told of their parent`(
+    _ type: String, _ statements: String
+  ) throws {
+    let (a, b) = try pair(type)
+    try a.commit(
+      "INSERT INTO shelf VALUES ('1', 'n', NULL), ('2', 'm', '1'), ('3', 'o', NULL); \(statements)")
+    try b.pull(from: a)
+    for device in [a, b] {
+      #expect(try device.rows("SELECT id FROM shelf") == [["3".databaseValue]])
+    }
+    try expectEqual(a, b, "shelf")
+  }
+
+  @Test(arguments: [true, false])
+  func `in a transaction of the app's may get another parent, or the same one again`(
+    _ isSame: Bool
+  ) throws {
+    let (a, b) = try pair("TEXT")
+    try a.commit("INSERT INTO shelf VALUES ('1', 'n', NULL), ('2', 'm', '1'), ('3', 'o', NULL)")
+    // As the `sqlite3` program does, whose foreign keys are off.
+    try a.database.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA foreign_keys = OFF")
+      try db.inTransaction {
+        try db.execute(sql: "DELETE FROM shelf WHERE id = '1'")
+        try a.replica.writeWithoutUndo(in: db) {
+          try $0.execute(sql: "UPDATE shelf SET code = 'p' WHERE id = '3'")
+        }
+        try db.execute(
+          sql: isSame
+            ? "INSERT INTO shelf VALUES ('1', 'n', NULL)"
+            : "UPDATE shelf SET up = '3' WHERE id = '2'")
+        return .commit
+      }
+      try db.execute(sql: "PRAGMA foreign_keys = ON")
+    }
+    try a.store.seal()
+    try b.pull(from: a)
+    for device in [a, b] {
+      #expect(
+        try device.rows("SELECT up FROM shelf WHERE id = '2'")
+          == [[(isSame ? "1" : "3").databaseValue]])
+    }
+    try expectEqual(a, b, "shelf")
+  }
+
+  @Test func `that the app has deferred are its own until it commits`() throws {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("shelf"), SyncTable("book")])
+    let (a, b) = try Device.pair(
+      schema,
+      """
+      CREATE TABLE shelf (id TEXT NOT NULL PRIMARY KEY);
+      CREATE TABLE book (id TEXT NOT NULL PRIMARY KEY, shelf TEXT REFERENCES shelf)
+      """)
+    try a.commit("INSERT INTO shelf VALUES ('1'); INSERT INTO book VALUES ('b', '1')")
+    try a.database.write { db in
+      try db.execute(sql: "PRAGMA defer_foreign_keys = ON; DELETE FROM shelf")
+      try a.replica.writeWithoutUndo(in: db) {
+        try $0.execute(sql: "INSERT INTO shelf VALUES ('2')")
+      }
+      try db.execute(sql: "INSERT INTO shelf VALUES ('1')")
+    }
+    try a.store.seal()
+    try b.pull(from: a)
+    for device in [a, b] {
+      #expect(try device.rows("SELECT shelf FROM book") == [["1".databaseValue]])
+    }
+    try expectEqual(a, b, "shelf", "book")
   }
 }

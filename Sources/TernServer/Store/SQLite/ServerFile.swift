@@ -75,10 +75,11 @@ struct ServerFile {
   }
 
   private func readHeader() throws -> [UInt8] {
-    guard let bytes = try? DatabaseFileBytes(path: path) else {
-      throw StoreError(.inaccessible, "\(path) can't be read; change its permissions")
+    do {
+      return try DatabaseFileBytes(path: path).read(100)
+    } catch {
+      throw StoreError(.inaccessible, "\(path) can't be read; change its permissions: \(error)")
     }
-    return try bytes.read(100)
   }
 
   private func check(_ header: [UInt8]) throws {
