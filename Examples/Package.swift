@@ -43,7 +43,7 @@ let package = Package(
       name: "library", dependencies: ["ExampleService", tern, grdb], path: "Library",
       exclude: ["README.md", "catalogue.csv"], swiftSettings: strict),
     .testTarget(
-      name: "LibraryTests", dependencies: ["library", "TestProcesses"], swiftSettings: testing),
+      name: "LibraryTests", dependencies: ["library", "ExampleProcesses"], swiftSettings: testing),
 
     .target(
       name: "ExampleService", dependencies: [hummingbird], path: "Service", swiftSettings: strict),
@@ -55,7 +55,7 @@ let package = Package(
       path: "Interpreter/Tool", swiftSettings: strict),
     .testTarget(
       name: "InterpreterTests",
-      dependencies: ["InterpreterKit", "interpreter", "TestProcesses", tern],
+      dependencies: ["InterpreterKit", "interpreter", "ExampleProcesses", tern],
       swiftSettings: testing),
     .executableTarget(
       name: "translate", dependencies: ["InterpreterKit", tern, grdb, arguments],
@@ -63,7 +63,7 @@ let package = Package(
     .testTarget(
       name: "TranslateTests",
       dependencies: [
-        "InterpreterKit", "interpreter", "translate", "TestProcesses", tern, ternCommand, grdb,
+        "InterpreterKit", "interpreter", "translate", "ExampleProcesses", tern, ternCommand, grdb,
         hummingbird,
       ],
       swiftSettings: testing),
@@ -76,18 +76,18 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "RecognizerTests",
-      dependencies: ["RecognizerKit", "Rehearsals", "recognizer", "TestProcesses", tern],
+      dependencies: ["RecognizerKit", "ExampleRehearsals", "recognizer", "ExampleProcesses", tern],
       swiftSettings: testing),
     .executableTarget(
       name: "scan", dependencies: ["RecognizerKit", tern, grdb, arguments], path: "Scan",
       exclude: ["README.md", "Photos"], swiftSettings: strict),
     .testTarget(
       name: "ScanTests",
-      dependencies: ["RecognizerKit", "scan", "TestProcesses", tern, ternCommand, grdb],
+      dependencies: ["RecognizerKit", "scan", "ExampleProcesses", tern, ternCommand, grdb],
       swiftSettings: testing),
     .target(
       name: "ScanCrashKit",
-      dependencies: ["Rehearsals", "TestProcesses", tern, ternTesting, grdb],
+      dependencies: ["ExampleRehearsals", "ExampleProcesses", tern, ternTesting, grdb],
       path: "Tests/ScanCrashKit", swiftSettings: strict),
     .executableTarget(
       name: "scan-crash", dependencies: ["ScanCrashKit"], path: "Tests/ScanCrashTool",
@@ -95,13 +95,14 @@ let package = Package(
     .testTarget(
       name: "ScanCrashTests",
       dependencies: [
-        "RecognizerKit", "Rehearsals", "ScanCrashKit", "recognizer", "scan", tern,
+        "RecognizerKit", "ExampleRehearsals", "ScanCrashKit", "recognizer", "scan", tern,
       ],
       swiftSettings: testing),
 
-    // The same files as in Tern's own tests, compiled into this package.
-    .target(name: "TestProcesses", path: "Tests/Processes", swiftSettings: strict),
-    .target(name: "Rehearsals", path: "Tests/Rehearsals", swiftSettings: strict),
+    // The same files as in Tern's own tests. The other names keep what each package compiles of
+    // them apart, in the scratch folder that both use.
+    .target(name: "ExampleProcesses", path: "Tests/Processes", swiftSettings: strict),
+    .target(name: "ExampleRehearsals", path: "Tests/Rehearsals", swiftSettings: strict),
   ]
 )
 

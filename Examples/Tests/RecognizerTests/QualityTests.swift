@@ -1,5 +1,5 @@
+import ExampleRehearsals
 import Foundation
-import Rehearsals
 import Testing
 
 @testable import RecognizerKit

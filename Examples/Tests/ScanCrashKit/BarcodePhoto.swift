@@ -1,5 +1,5 @@
+import ExampleProcesses
 import Foundation
-import TestProcesses
 
 /// A picture with nothing but book numbers as barcodes: read at once, and without doubt.
 package enum BarcodePhoto {

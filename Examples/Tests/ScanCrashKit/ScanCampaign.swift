@@ -1,9 +1,9 @@
+import ExampleProcesses
+import ExampleRehearsals
 import Foundation
-import Rehearsals
 import Synchronization
 import Tern
 import TernTesting
-import TestProcesses
 
 /// Many rounds, some at a time: they wait for the service more than they work.
 package struct ScanCampaign: Sendable {

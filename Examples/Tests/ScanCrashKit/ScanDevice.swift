@@ -1,7 +1,7 @@
+import ExampleProcesses
 import Foundation
 import GRDB
 @_spi(Rehearsal) import Tern
-import TestProcesses
 
 /// A folder with a library, in which `scan` is started and killed. Every call blocks.
 struct ScanDevice: Sendable {

@@ -1,5 +1,5 @@
+import ExampleProcesses
 import Foundation
-import TestProcesses
 
 /// One service, and one round after the other with it.
 struct ScanLane: Sendable {

@@ -1,6 +1,6 @@
+import ExampleProcesses
 import Foundation
 import Tern
-import TestProcesses
 
 /// A `recognizer` of its own for the rounds of one lane.
 struct ScanService: Sendable {

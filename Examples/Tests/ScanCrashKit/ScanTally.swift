@@ -1,4 +1,4 @@
-import Rehearsals
+import ExampleRehearsals
 @_spi(Rehearsal) import Tern
 
 /// What happened in many rounds.

@@ -1,7 +1,7 @@
 #if Rehearsal
 import ScanCrashKit
 import RecognizerKit
-import Rehearsals
+import ExampleRehearsals
 @_spi(Rehearsal) import Tern
 import Testing
 

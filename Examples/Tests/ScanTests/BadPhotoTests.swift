@@ -1,5 +1,5 @@
+import ExampleProcesses
 import Foundation
-import TestProcesses
 import Testing
 
 /// What is no photo gets a clear answer, and nothing of it is kept.

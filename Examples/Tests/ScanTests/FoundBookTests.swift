@@ -1,7 +1,7 @@
+import ExampleProcesses
 import Foundation
 import GRDB
 import Tern
-import TestProcesses
 import Testing
 
 @testable import scan

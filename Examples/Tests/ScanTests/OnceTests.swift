@@ -1,7 +1,7 @@
+import ExampleProcesses
 import Foundation
 import GRDB
 import RecognizerKit
-import TestProcesses
 import Testing
 
 @Suite("A run that ends by itself", .serialized, .timeLimit(.minutes(3)))

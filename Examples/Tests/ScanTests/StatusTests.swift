@@ -1,7 +1,7 @@
 #if os(Linux)
 import Foundation
 import GRDB
-import TestProcesses
+import ExampleProcesses
 import Testing
 
 /// What a person at a terminal reads of each photo.

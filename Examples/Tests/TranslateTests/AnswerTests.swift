@@ -1,8 +1,8 @@
+import ExampleProcesses
 import ExampleService
 import Foundation
 import GRDB
 import Tern
-import TestProcesses
 import Testing
 
 @testable import translate

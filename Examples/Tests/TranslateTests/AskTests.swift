@@ -1,7 +1,7 @@
+import ExampleProcesses
 import Foundation
 import GRDB
 import Synchronization
-import TestProcesses
 import Testing
 
 @testable import translate

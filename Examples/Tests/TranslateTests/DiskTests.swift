@@ -1,6 +1,6 @@
 #if os(Linux)
 import Foundation
-import TestProcesses
+import ExampleProcesses
 import Testing
 
 private let canMount: Bool = {

@@ -1,5 +1,5 @@
+import ExampleProcesses
 import Foundation
-import TestProcesses
 import Testing
 
 @Suite("What the program says of itself", .serialized, .timeLimit(.minutes(2)))

@@ -1,6 +1,6 @@
+import ExampleProcesses
 import Foundation
 import GRDB
-import TestProcesses
 import Testing
 
 @Suite(

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Foundation
 import GRDB
-import TestProcesses
+import ExampleProcesses
 import Testing
 
 @testable import translate

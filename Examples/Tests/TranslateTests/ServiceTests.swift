@@ -1,7 +1,7 @@
+import ExampleProcesses
 import ExampleService
 import Foundation
 import Tern
-import TestProcesses
 import Testing
 
 @testable import translate

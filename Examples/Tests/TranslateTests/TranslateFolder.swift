@@ -1,6 +1,6 @@
+import ExampleProcesses
 import Foundation
 import GRDB
-import TestProcesses
 
 /// A folder with a database in it, and the real `translate` to be used there.
 struct TranslateFolder: Sendable {

@@ -1,6 +1,6 @@
+import ExampleProcesses
 import Foundation
 import GRDB
-import TestProcesses
 
 /// A folder with a library in it, and the real `scan` to be used there.
 struct ScanFolder: Sendable {

@@ -1,6 +1,6 @@
+import ExampleProcesses
 import Foundation
 import Synchronization
-import TestProcesses
 
 /// A `scan run` that works until it is told to end.
 final class ScanRun: Sendable {

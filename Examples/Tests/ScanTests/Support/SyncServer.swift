@@ -1,5 +1,5 @@
+import ExampleProcesses
 import Foundation
-import TestProcesses
 
 /// A real Tern server with one space.
 struct SyncServer: Sendable {

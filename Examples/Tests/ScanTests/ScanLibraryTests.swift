@@ -1,9 +1,9 @@
+import ExampleProcesses
 import Foundation
-import TestProcesses
 import Testing
 
 @Suite("The library of a scan", .serialized, .timeLimit(.minutes(3)))
-struct LibraryTests {
+struct ScanLibraryTests {
   private static let long = "9780306406157"
   private static let short = "0-306-40615-2"
 
