@@ -21,10 +21,10 @@ private final class Shared: Sendable {
     folder = FileManager.default.temporaryDirectory.appending(path: "tern-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let path = folder.appending(path: "app.sqlite").path
-    device = try Device(schema, id: 1, database: DatabasePool(path: path)) {
-      try $0.execute(sql: creation)
-    }
     var configuration = Configuration()
+    configuration.busyMode = .timeout(0.1)
+    let database = try DatabasePool(path: path, configuration: configuration)
+    device = try Device(schema, id: 1, database: database) { try $0.execute(sql: creation) }
     configuration.allowsUnsafeTransactions = true
     other = try DatabaseQueue(path: path, configuration: configuration)
   }
