@@ -82,7 +82,7 @@ struct NoteSQL {
       triggers.append(
         trigger(
           "update", "AFTER UPDATE OF \(names(shape.columns.map(\.name)))",
-          [note("NEW", masks: changedColumns)]))
+          [note("NEW", masks: changedMasks(differs))]))
     }
     let guarded = shape.columns.filter { [.counter, .set, .text].contains($0.rule) }
     if !guarded.isEmpty { triggers.append(contentsOf: guards(guarded)) }
@@ -120,7 +120,7 @@ struct NoteSQL {
     "INSERT INTO \(noteTable) (\(noteColumns.joined(separator: ", ")))"
   }
 
-  private var allColumns: [String] { maskNames.map { _ in "-1" } }
+  var allColumns: [String] { maskNames.map { _ in "-1" } }
   /// Of a row that went: NULL, since an update that changes nothing has a mask without a bit too.
   var noColumns: [String] { maskNames.map { _ in "NULL" } }
 
@@ -131,7 +131,8 @@ struct NoteSQL {
     }
   }
 
-  private var changedColumns: [String] {
+  /// - Parameter differs: the condition that a column changed.
+  func changedMasks(_ differs: (TableShape.Column) -> String) -> [String] {
     maskNames.indices.map { word in
       let columns = shape.columns.filter { $0.id / TableShape.maskBits == word }
       if columns.isEmpty { return "0" }
@@ -144,12 +145,15 @@ struct NoteSQL {
 
   /// Whether type or bytes changed. Only columns without an affinity that settles it can hold 1
   /// beside 1.0. From 0.0 to −0.0 is no change to any SQL that every build of SQLite has.
-  private func differs(_ column: TableShape.Column) -> String {
-    let (old, new) = ("OLD.\(column.name.quoted)", "NEW.\(column.name.quoted)")
+  func differs(_ column: TableShape.Column, _ old: String, _ new: String) -> String {
     let plain = "\(old) IS NOT \(new) COLLATE BINARY"
     guard column.holdsLookalikes else { return plain }
     // OR would evaluate both sides.
     return "CASE WHEN \(plain) THEN 1 ELSE typeof(\(old)) <> typeof(\(new)) END"
+  }
+
+  private func differs(_ column: TableShape.Column) -> String {
+    differs(column, "OLD.\(column.name.quoted)", "NEW.\(column.name.quoted)")
   }
 
   private var keyDiffers: String {

@@ -11,23 +11,34 @@ struct Installation {
   let inboxLimits: InboxLimits
   let makeID: () -> ReplicaID
 
-  /// Seals what is noted and takes the triggers away, so that migrations meet the tables as the
-  /// app declared them: those of every replica in the database, because a migration is of all of
-  /// it. Does nothing when no migration is due.
-  func prepare(for migrator: DatabaseMigrator?) throws {
-    guard let migrator, try database.writeWithoutTransaction({ try isDue(migrator, $0) })
-    else { return }
-    var isLifted = false
+  /// Runs the migrations that are due. Before each, seals what is noted and takes the triggers away,
+  /// so that it meets the tables as the app declared them: those of every replica in the database,
+  /// because a migration is of all of it.
+  func migrate(_ migrator: DatabaseMigrator?) throws {
+    guard let migrator else { return }
+    var last: String?
+    while let next = try lift(before: migrator), next != last {
+      try restoringTriggers { try migrator.migrate(database, upTo: next) }
+      last = next
+    }
+  }
+
+  /// - Returns: up to which migration to go; `nil`, with nothing done, where none is due.
+  private func lift(before migrator: DatabaseMigrator) throws -> String? {
+    guard try database.writeWithoutTransaction({ try next(of: migrator, $0) }) != nil else {
+      return nil
+    }
+    var target: String?
     try database.writeWithoutTransaction { db in
       try transaction(db) { ending in
         // Another process may have done it while this one waited for the lock.
-        isLifted = try isDue(migrator, db)
-        guard isLifted else { return .rollback }
+        target = try next(of: migrator, db)
+        if target == nil { return .rollback }
         for installation in try [self] + others(db) { try installation.lift(db, ending) }
         return .commit
       }
     }
-    if isLifted { try restoringTriggers { try migrator.migrate(database) } }
+    return target
   }
 
   /// One with the write lock from its beginning, which is run again without a write that ends it.
@@ -43,9 +54,8 @@ struct Installation {
     if try db.tableExists(tables.replica, in: "main") {
       try checkFormat(db)
       try create(tables.creation, db)
-      let known = try installedSQL(db)
-      try createGoneTables(db, known, isSealed: false)
-      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
+      try sealNotes(db, ending)
+      try keepLifted(db, installedSQL(db))
     }
     try dropTriggers(db)
   }
@@ -67,10 +77,28 @@ struct Installation {
     }
   }
 
-  private func isDue(_ migrator: DatabaseMigrator, _ db: Database) throws -> Bool {
+  private func next(of migrator: DatabaseMigrator, _ db: Database) throws -> String? {
     let isComplete = try migrator.hasCompletedMigrations(db)
-    guard isComplete, migrator.eraseDatabaseOnSchemaChange else { return !isComplete }
-    return try migrator.hasSchemaChanges(db)
+    if migrator.eraseDatabaseOnSchemaChange {
+      let isDue = try !isComplete || migrator.hasSchemaChanges(db)
+      return isDue ? migrator.migrations.last : nil
+    }
+    guard !isComplete else { return nil }
+    // GRDB goes no further back than to the last that was applied.
+    let applied = try migrator.appliedMigrations(db).last
+    let later = applied.flatMap { migrator.migrations.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
+    let isInOrder = try migrator.completedMigrations(db).count == later
+    guard isInOrder, later < migrator.migrations.count else { return migrator.migrations.last }
+    return migrator.migrations[later]
+  }
+
+  /// Seals what the triggers that stand have noted, and what was written while there were none.
+  private func sealNotes(_ db: Database, _ ending: EndingWrites) throws {
+    guard try isLifted(db) || hasNotes(db) else { return }
+    let known = try installedSQL(db)
+    try noteUnlifted(db, known)
+    try createGoneTables(db, known, isSealed: false)
+    _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
   }
 
   private func dropTriggers(_ db: Database) throws {
@@ -120,11 +148,7 @@ struct Installation {
     // Notes are of the same numbers, whatever a migration renamed.
     for table in schema.tables { try catalogue.takeRenames(of: table) }
     // Writes between the migration and now are noted under the triggers that stand.
-    if isThere, try hasNotes(db) {
-      let known = try installedSQL(db)
-      try createGoneTables(db, known, isSealed: false)
-      _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
-    }
+    if isThere { try sealNotes(db, ending) }
     try createReplica(db)
     let changes = try schema.tables.map { declared in
       try catalogue.register(

@@ -28,7 +28,8 @@ public final class Replica: Sendable {
   /// schema with the tables, puts the triggers in place, and adopts the rows of tables that were
   /// not synced before.
   ///
-  /// Cost: the same however many rows there are; where a migration ran since the last opening, a
+  /// Cost: the same however many rows there are; a pass over the synced tables for each migration
+  /// that is due; where one ran since the last opening, a
   /// look at every row.
   ///
   /// - Parameters:
@@ -79,7 +80,7 @@ public final class Replica: Sendable {
     let tables = StoreTables(name: name)
     let installation = Installation(
       database: database, schema: schema, tables: tables, inboxLimits: inbox, makeID: makeID)
-    try installation.prepare(for: migrator)
+    try installation.migrate(migrator)
     let (sql, catalogue) = try installation.install()
     let store = SQLiteReplicaStore(
       database: database, tables: tables, sql: sql, catalogue: catalogue, retention: logRetention,

@@ -42,6 +42,8 @@ struct StoreTables {
   var goneParent: String { prefix + "gone_parent" }
   var forgotten: String { prefix + "forgotten" }
   var opened: String { prefix + "opened" }
+  /// Only from the lifting of the triggers on until they are back.
+  var lifted: String { prefix + "lifted" }
 
   func notes(of table: Int64) -> String { "\(prefix)note_\(table)" }
   func rows(of table: Int64) -> String { "\(prefix)row_\(table)" }

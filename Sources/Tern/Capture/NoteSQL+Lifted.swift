@@ -1,0 +1,61 @@
+import TernCore
+
+/// What the rows of a table were when its triggers were lifted for a migration. Where the process
+/// dies before they are back, whatever differs from it was written by somebody else.
+extension NoteSQL {
+  var liftedTable: String { "\(prefix)lifted_\(shape.id)" }
+
+  /// A function of one value, which is there while rows are copied or compared.
+  static let digest = "grdb_tern_digest"
+
+  /// The columns of ``liftedTable`` beside the key, by the columns that travel.
+  private var liftedNames: [String] { shape.columns.map { "c\($0.id)" } }
+
+  /// What is kept of a value: a long one's digest.
+  private func lifted(_ value: String) -> String {
+    "CASE WHEN length(\(value)) > 32 THEN \(Self.digest)(\(value)) ELSE \(value) END"
+  }
+
+  /// Keeps what the rows are.
+  var lift: [String] {
+    let names = keyNames + liftedNames
+    let values =
+      shape.keyColumns.map { "t.\($0.quoted)" }
+      + shape.columns.map { lifted("t.\($0.name.quoted)") }
+    return [
+      "CREATE TABLE main.\(liftedTable) (\(names.joined(separator: ", ")))",
+      "INSERT INTO main.\(liftedTable) SELECT \(values.joined(separator: ", ")) "
+        + "FROM \(shape.qualifiedName) AS t",
+    ]
+  }
+
+  /// Notes what was written since, as the triggers would have.
+  var noteUnlifted: [String] {
+    let keys = shape.keyColumns.map { "t.\($0.quoted)" }
+    let isSame = zip(keys, keyNames).map { "\($0) = l.\($1) COLLATE BINARY" }
+      .joined(separator: " AND ")
+    let (table, lifted) = (shape.qualifiedName, "main.\(liftedTable)")
+    let changes = shape.columns.map(differsFromLifted)
+    let changed =
+      changes.isEmpty
+      ? []
+      : [
+        noteEach(
+          masks: changedMasks(differsFromLifted), keys: keys,
+          "FROM \(table) AS t JOIN \(lifted) AS l ON \(isSame) "
+            + "WHERE \(changes.joined(separator: " OR "))")
+      ]
+    return [
+      noteEach(
+        masks: noColumns, keys: keyNames.map { "l.\($0)" },
+        "FROM \(lifted) AS l WHERE NOT EXISTS (SELECT 1 FROM \(table) AS t WHERE \(isSame))"),
+      noteEach(
+        masks: allColumns, keys: keys,
+        "FROM \(table) AS t LEFT JOIN \(lifted) AS l ON \(isSame) WHERE l.rowid IS NULL"),
+    ] + changed
+  }
+
+  private func differsFromLifted(_ column: TableShape.Column) -> String {
+    differs(column, "l.c\(column.id)", lifted("t.\(column.name.quoted)"))
+  }
+}
