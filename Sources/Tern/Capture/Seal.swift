@@ -43,48 +43,6 @@ struct Seal {
 
   /// - Returns: the sequence numbers of the new operations.
   static func run(in transaction: StoreTransaction) throws -> Range<UInt64> {
-    var refused: [StrayWatch.RowID: [String: Value]] = [:]
-    let sealed = try run(in: transaction, round: 1, &refused)
-    if !refused.isEmpty { try hold(refused, transaction) }
-    if try !sealed.isEmpty && transaction.hasHeldRows() { try transaction.noteUnsettled() }
-    return sealed
-  }
-
-  /// Holds rows aside, as a merge does, that their table refuses with what their state says.
-  private static func hold(
-    _ refused: [StrayWatch.RowID: [String: Value]], _ transaction: StoreTransaction
-  ) throws {
-    // A child of such a row is held aside with it, and not what a foreign key declares.
-    try transaction.db.withoutForeignKeys {
-      try transaction.withoutStrays { transaction in
-        let pass = try MergePass(transaction)
-        // In one order, so that a simulation repeats.
-        let rows = refused.keys.sorted {
-          $0.table == $1.table ? $0.key.lexicographicallyPrecedes($1.key) : $0.table < $1.table
-        }
-        for row in rows {
-          guard let sql = transaction.sql.first(where: { $0.shape.id == row.table }) else {
-            continue
-          }
-          let writer = try pass.writer(for: sql)
-          // A trigger may have removed it.
-          if try writer.read(row.key) == nil { continue }
-          try writer.hold(row.key, .constraint, adding: refused[row]!)
-        }
-        try pass.finish()
-      }
-    }
-    // Another view of the same transaction may have held them.
-    transaction.heldRows = nil
-  }
-
-  /// Rounds after which a table is left as the app's triggers want it, whatever the state says.
-  private static let roundLimit = 4
-
-  private static func run(
-    in transaction: StoreTransaction, round: Int,
-    _ refused: inout [StrayWatch.RowID: [String: Value]]
-  ) throws -> Range<UInt64> {
     var latest: Int64?
     var noted: [Int] = []
     for (index, sql) in transaction.sql.enumerated() {
@@ -98,16 +56,23 @@ struct Seal {
     guard let latest else { return 0..<0 }
     var seal = try Seal(transaction, noteMilliseconds: latest)
     for index in noted { try seal.sealTable(index) }
-    if round == roundLimit { seal.restored = [] }
     let sealed = try seal.finish(noted)
-    if seal.restored.isEmpty { return sealed }
-    for row in seal.restored {
-      let id = StrayWatch.RowID(table: transaction.sql[row.table].shape.id, key: row.key)
-      refused[id] = try seal.putBack(row) ? nil : row.content
+    if !seal.restored.isEmpty { try transaction.merging(seal.putBack) }
+    if try !sealed.isEmpty && transaction.hasHeldRows() { try transaction.noteUnsettled() }
+    return sealed
+  }
+
+  /// Holds rows aside, as a merge does, that their table refuses with what their state says.
+  private func hold(_ refused: [Restored]) throws {
+    // A child of such a row is held aside with it, and not what a foreign key declares.
+    try transaction.db.withoutForeignKeys {
+      let pass = try MergePass(transaction)
+      for row in refused {
+        let writer = try pass.writer(for: transaction.sql[row.table])
+        try writer.hold(row.key, .constraint, adding: row.content)
+      }
+      try pass.finish()
     }
-    // What the app's triggers made of the restored values is a write like any other.
-    let more = try run(in: transaction, round: round + 1, &refused)
-    return more.isEmpty ? sealed : sealed.lowerBound..<more.upperBound
   }
 
   // MARK: - Rows
@@ -210,6 +175,15 @@ struct Seal {
     restored.append(Restored(table: table, key: row.packedKey, content: content))
   }
 
+  /// Writes into rows what beat the values that were written to them.
+  private func putBack() throws {
+    let refused = try restored.filter { try !putBack($0) }
+    for index in Set(restored.map(\.table)) {
+      try transaction.forgetNotes(transaction.sql[index])
+    }
+    if !refused.isEmpty { try hold(refused) }
+  }
+
   /// Writes into a row what beat the values that were written to it.
   ///
   /// - Returns: whether its table takes that.
@@ -223,7 +197,7 @@ struct Seal {
       statement.bind(Int32(keyCount + index + 1), copy: row.content[name]!)
     }
     if try writer.run(statement, row.key) != nil { return false }
-    try transaction.notifyWrite(to: sql.shape)
+    try transaction.notifyChanges(in: sql.shape)
     return true
   }
 

@@ -52,6 +52,7 @@ struct Doctor {
       try findings.add(.notes, "\(count) writes are in no operation yet")
     }
     try attempt { try RemoteDoctor(transaction, findings).run() }
+    try attempt { try TriggerDoctor(transaction: transaction, findings: findings).run() }
     try attempt { try WaitingDoctor(transaction, findings).run() }
     try attempt { try LogDoctor(transaction, findings, noted).run() }
     for (sql, noted) in zip(transaction.sql, noted) {

@@ -8,10 +8,8 @@ struct TableTrial {
   private let queue: DatabaseQueue
   private let shape: TableShape
 
-  /// `nil` for a declaration that needs something which only the app has, and where a trigger of
-  /// the app's has its say.
+  /// `nil` for a declaration that needs something which only the app has.
   init?(_ shape: TableShape, _ db: Database) throws {
-    if try Self.hasAppTrigger(shape, db) { return nil }
     // An index may have an expression that fails with a row's values.
     let declarations = try String.fetchAll(
       db,
@@ -32,17 +30,6 @@ struct TableTrial {
     } catch is DatabaseError {
       return nil
     }
-  }
-
-  private static func hasAppTrigger(_ shape: TableShape, _ db: Database) throws -> Bool {
-    for schema in ["main.sqlite_master", "temp.sqlite_temp_master"] {
-      let names = try String.fetchAll(
-        db,
-        sql: "SELECT name FROM \(schema) WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE",
-        arguments: [shape.name])
-      if names.contains(where: { !$0.hasPrefix(StoreTables.commonPrefix) }) { return true }
-    }
-    return false
   }
 
   /// Whether a constraint other than a foreign key refuses the row; `nil` where an expression fails

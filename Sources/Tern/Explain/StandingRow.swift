@@ -24,11 +24,11 @@ struct StandingRow {
     for (index, value) in row.key.enumerated() { read.bind(Int32(index + 1), copy: value) }
     state = try read.step() ? try transaction.state(in: read, from: 0) : nil
     read.reset()
-    let id = StrayWatch.RowID(table: sql.shape.id, key: row.packedKey)
-    let content = try transaction.contents(of: [id])[id]
-    shown = content?.shown
-    aside = content?.held.map { sql.shape.present($0.content) }
-    heldReason = content?.held?.reason
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    shown = try writer.read(row.packedKey)
+    aside = try writer.aside(row.packedKey)
+    let held = try transaction.heldReason(RowID(table: sql.shape.id, key: row.packedKey))
+    heldReason = held ?? (aside == nil ? nil : .deleted)
     missingParents =
       heldReason == .parent || heldReason == .orphaned
       ? try transaction.missingParents(of: row, content: aside ?? [:]) : []

@@ -56,7 +56,7 @@ extension StoreTransaction {
     _ = try Seal.run(in: self)
     let sql = try restorable(entry)
     let key = PackedKey.bytes(of: entry.key)
-    guard try heldReason(StrayWatch.RowID(table: sql.shape.id, key: key)) == .orphaned,
+    guard try heldReason(RowID(table: sql.shape.id, key: key)) == .orphaned,
       let held = try storedContent(in: .held, sql.shape.id, key)
     else {
       throw InboxError(
@@ -78,7 +78,7 @@ extension StoreTransaction {
     }
     // Nor is what was brought back.
     _ = try Seal.run(in: self)
-    try withoutStrays { try $0.showChild(key, content, sql) }
+    try merging { try showChild(key, content, sql) }
     if !released.isEmpty { try noteWrite(of: released, entry.key, sql) }
     try notifyChanges(in: sql.shape)
     guard try !settlement.lacksParent(key, settlement.writer(sql)) else {
@@ -87,11 +87,9 @@ extension StoreTransaction {
     }
   }
 
-  /// As a merge would: what stands in the state is no write of anybody's. The app's triggers see
-  /// the row once, as it stands at the end.
+  /// As a merge would: what stands in the state is no write of anybody's.
   private func showChild(_ key: [UInt8], _ content: [String: Value], _ sql: TableSQL) throws {
     let writer = try TableWriter(self, sql, hasHeld: true)
-    try strays?.beforeSettlement(self)
     try dropContent(in: .held, sql.shape.id, key)
     guard try writer.write(key, content: content) == nil else {
       throw InboxError(
@@ -99,7 +97,6 @@ extension StoreTransaction {
         "the table refuses the row: by a constraint, by a trigger, or for another row that has its "
           + "place; see to that first")
     }
-    try strays?.afterSettlement(self)
     for sql in self.sql { try forgetNotes(sql) }
   }
 

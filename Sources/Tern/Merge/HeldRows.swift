@@ -44,6 +44,16 @@ extension StoreTransaction {
     return isAny
   }
 
+  func heldReason(_ row: RowID) throws -> HeldReason? {
+    let select = try statement("SELECT reason FROM \(tables.held) WHERE tbl = ? AND key = ?")
+    defer { select.reset() }
+    return try row.key.withUnsafeBytes { key in
+      select.bind(1, row.table)
+      select.bind(2, blob: key)
+      return try select.step() ? select.value(0).value?.string.flatMap(HeldReason.init) : nil
+    }
+  }
+
   // MARK: - Settling later
 
   /// What was sealed may be what a row held aside waits for: a merge looks, or the next seal has it

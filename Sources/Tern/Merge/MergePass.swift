@@ -264,17 +264,14 @@ final class MergePass {
 
   /// Settles what is held aside, drops the notes of the merge's own writes and tells observers.
   func finish() throws {
-    try transaction.strays?.beforeSettlement(transaction)
     let settlement = try Settlement(
       transaction, writers: mergers.mapValues(\.writer), losses: concurrency.losses,
       hadHeld: hasHeld)
     let writers = try settlement.run()
     try transaction.forgetUnsettled()
     for _ in 0..<settlement.newOrphans { concurrency.count(.parentDeleted) }
-    try transaction.strays?.afterSettlement(transaction)
     if transaction.hasLargeRows { try transaction.forgetLargeRowsThatWent() }
     for (index, id) in transaction.sql.map(\.shape.id).enumerated() {
-      // An app's trigger may have written to any table, so all are cleared.
       try transaction.forgetNotes(transaction.sql[index])
       if let writer = writers[id], writer.hasChanged {
         summary.changedTables.insert(transaction.sql[index].shape.name)

@@ -47,8 +47,7 @@ final class RowMerger {
     insert = try transaction.statement(sql.insertState)
     put = try transaction.statement(sql.putState)
     large = try transaction.largeRowsByKey(of: sql.shape.id)
-    // Where the app has triggers, each write is counted.
-    batchRows = transaction.strays == nil && large.isEmpty ? sql.batchRows : 1
+    batchRows = !writer.isPlain && large.isEmpty ? sql.batchRows : 1
   }
 
   /// What the rows of a block have in common.

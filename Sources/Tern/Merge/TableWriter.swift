@@ -22,6 +22,9 @@ final class TableWriter {
   let isReferring: Bool
   let isReferredTo: Bool
   private let hasSets: Bool
+  /// Whether rows are written by statements without a conflict clause, which would override those
+  /// of the app's triggers and of the tables that these write to.
+  let isPlain: Bool
   private let upsertAll: FastStatement
   private var upsertAllRows: FastStatement?
   private let deleteRow: FastStatement
@@ -36,33 +39,33 @@ final class TableWriter {
     isReferredTo = transaction.sql.contains {
       $0.shape.foreignKeys.contains { $0.parent.folded == sql.shape.name.folded }
     }
+    isPlain =
+      try transaction.triggers.decidesConflicts
+      && !AppTriggers.declaresConflicts(sql.shape.name, transaction.db)
     upsertAll = try transaction.statement(sql.upsertAll)
     deleteRow = try transaction.statement(sql.delete)
   }
 
   /// Runs a statement that writes the row with this key; not `nil` when the table refused it.
   func run(_ statement: FastStatement, _ key: some ContiguousBytesLike) throws -> HeldReason? {
-    if transaction.ending.contains(statement.sql, sql.shape.id, key) { return .constraint }
-    let refusal: FastStatement.Refusal?
-    do {
-      refusal = try runUnlessRefused(statement)
-    } catch let end as TransactionEnded {
-      let row = StrayWatch.RowID(table: sql.shape.id, key: key.withBytes { Array($0) })
-      throw TransactionEndedByRow(
-        write: .init(row: row, sql: statement.sql), table: sql.shape.name, cause: end.cause)
-    }
+    let refusal = try runUnlessRefused(statement)
     if refusal == nil { transaction.hasWrittenRows = true }
-    if let watch = transaction.strays, refusal == nil {
-      key.withBytes { watch.wrote(sql.shape.id, Array($0), count: statement.changeCount) }
-    }
     return refusal.map { $0 == .unique ? .unique : .constraint }
   }
 
   /// A second time, where a set may have been counted: nearly none is that large.
   private func runUnlessRefused(_ statement: FastStatement) throws -> FastStatement.Refusal? {
-    let refusal = try statement.runUnlessRefused()
-    guard refusal == .other, hasSets else { return refusal }
-    return try transaction.withoutCounting(sql) { try statement.runUnlessRefused() }
+    var refusal = try statement.runUnlessRefused()
+    if refusal == .other, hasSets {
+      refusal = try transaction.withoutCounting(sql) { try statement.runUnlessRefused() }
+    }
+    if refusal == nil || transaction.triggers.harmless.isEmpty { return refusal }
+    // A trigger may have failed, and keeps no row out.
+    let message = transaction.db.lastErrorMessage ?? ""
+    if message.contains(" failed: \(sql.shape.name).") { return refusal }
+    let again = try transaction.db.withoutTriggers { try statement.runUnlessRefused() }
+    if again == nil { try transaction.noteFailedTrigger(on: sql.shape.name, message) }
+    return again
   }
 
   private func noteWritten(_ key: some ContiguousBytesLike) {
@@ -114,7 +117,7 @@ final class TableWriter {
       }
       return content
     }
-    if let locals, locals.hasSome(for: row.packedKey, sql.shape) {
+    if isPlain || locals?.hasSome(for: row.packedKey, sql.shape) ?? false {
       try write(row.packedKey, content: content())
       return
     }
@@ -128,7 +131,7 @@ final class TableWriter {
 
   /// The same for ``TableSQL/batchRows`` rows at once, or for each where the table refuses one.
   func writeAll(_ rows: ArraySlice<BodyRow>, order: [Int]) throws {
-    if locals != nil {
+    if locals != nil || isPlain {
       for row in rows { try writeAll(row, order: order) }
       return
     }
@@ -159,7 +162,7 @@ final class TableWriter {
   /// - Returns: why the row is held aside instead, if it is.
   @discardableResult
   func write(_ key: some ContiguousBytesLike, content: [String: Value]) throws -> HeldReason? {
-    try write(key, withLocals(content, of: key), sql.upsert)
+    try write(key, withLocals(content, of: key), .upsert)
   }
 
   /// Writes a row that is held aside, and holds it no further aside where the table refuses it: it
@@ -168,7 +171,7 @@ final class TableWriter {
     -> (reason: HeldReason, content: [String: Value])?
   {
     let content = withLocals(content, of: key)
-    if let reason = try put(key, content, sql.upsert) { return (reason, content) }
+    if let reason = try put(key, content, .upsert) { return (reason, content) }
     shown.insert(key)
     noteTouched(key)
     return nil
@@ -184,13 +187,15 @@ final class TableWriter {
   /// Changes the given columns of a row that is shown. An UPSERT would be refused where the others
   /// have no default: SQLite looks at the new row before it looks for the old one.
   func change(_ key: some ContiguousBytesLike, content: [String: Value]) throws {
-    _ = try write(key, content, sql.update)
+    _ = try write(key, content, .update)
   }
 
+  private enum Write { case insert, upsert, update }
+
   private func write(
-    _ key: some ContiguousBytesLike, _ content: [String: Value], _ sql: ([String]) -> String
+    _ key: some ContiguousBytesLike, _ content: [String: Value], _ write: Write
   ) throws -> HeldReason? {
-    if let reason = try put(key, content, sql) {
+    if let reason = try put(key, content, write) {
       try hold(key, reason, adding: content)
       return reason
     }
@@ -199,10 +204,21 @@ final class TableWriter {
   }
 
   private func put(
-    _ key: some ContiguousBytesLike, _ content: [String: Value], _ sql: ([String]) -> String
+    _ key: some ContiguousBytesLike, _ content: [String: Value], _ write: Write
   ) throws -> HeldReason? {
+    if isPlain, case .upsert = write {
+      let isThere = try read(key) != nil
+      if isThere, content.isEmpty { return nil }
+      return try put(key, content, isThere ? .update : .insert)
+    }
     let names = content.keys.sorted()
-    let statement = try transaction.statement(sql(names))
+    let text =
+      switch write {
+      case .insert: sql.insert(names)
+      case .upsert: sql.upsert(names)
+      case .update: sql.update(names, isPlain: isPlain)
+      }
+    let statement = try transaction.statement(text)
     let keyCount = try bind(key, to: statement)
     for (index, name) in names.enumerated() {
       statement.bind(Int32(keyCount + index + 1), copy: content[name]!)
@@ -247,7 +263,7 @@ final class TableWriter {
   private func updateStatement(_ columns: [Int]) throws -> FastStatement {
     if let statement = updates[columns] { return statement }
     let statement = try transaction.statement(
-      sql.update(columns.map { sql.shape.columns[$0].name }))
+      sql.update(columns.map { sql.shape.columns[$0].name }, isPlain: isPlain))
     updates[columns] = statement
     return statement
   }

@@ -11,9 +11,9 @@ struct Installation {
   let inboxLimits: InboxLimits
   let makeID: () -> ReplicaID
 
-  /// Runs the migrations that are due. Before each, seals what is noted and takes the triggers away,
-  /// so that it meets the tables as the app declared them: those of every replica in the database,
-  /// because a migration is of all of it.
+  /// Runs the migrations that are due. Before each, seals what is noted and takes the triggers
+  /// away, so that it meets the tables as the app declared them: those of every replica in the
+  /// database, because a migration is of all of it.
   func migrate(_ migrator: DatabaseMigrator?) throws {
     guard let migrator else { return }
     var last: String?
@@ -30,31 +30,22 @@ struct Installation {
     }
     var target: String?
     try database.writeWithoutTransaction { db in
-      try transaction(db) { ending in
+      try db.inWaitingTransaction {
         // Another process may have done it while this one waited for the lock.
         target = try next(of: migrator, db)
         if target == nil { return .rollback }
-        for installation in try [self] + others(db) { try installation.lift(db, ending) }
+        for installation in try [self] + others(db) { try installation.lift(db) }
         return .commit
       }
     }
     return target
   }
 
-  /// One with the write lock from its beginning, which is run again without a write that ends it.
-  private func transaction(
-    _ db: Database, _ body: (EndingWrites) throws -> Database.TransactionCompletion
-  ) throws {
-    try EndingWrites.retrying { ending in
-      try db.inWaitingTransaction { try body(ending) }
-    }
-  }
-
-  private func lift(_ db: Database, _ ending: EndingWrites) throws {
+  private func lift(_ db: Database) throws {
     if try db.tableExists(tables.replica, in: "main") {
       try checkFormat(db)
       try create(tables.creation, db)
-      try sealNotes(db, ending)
+      try sealNotes(db)
       try keepLifted(db, installedSQL(db))
     }
     try dropTriggers(db)
@@ -93,12 +84,12 @@ struct Installation {
   }
 
   /// Seals what the triggers that stand have noted, and what was written while there were none.
-  private func sealNotes(_ db: Database, _ ending: EndingWrites) throws {
+  private func sealNotes(_ db: Database) throws {
     guard try isLifted(db) || hasNotes(db) else { return }
     let known = try installedSQL(db)
     try noteUnlifted(db, known)
     try createGoneTables(db, known, isSealed: false)
-    _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known, ending: ending))
+    _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
   }
 
   private func dropTriggers(_ db: Database) throws {
@@ -128,8 +119,8 @@ struct Installation {
       try database.writeWithoutTransaction { db in
         try db.withoutForeignKeys {
           var installed: (sql: [TableSQL], catalogue: UInt32) = ([], 0)
-          try transaction(db) { ending in
-            installed.sql = try installInTransaction(db, ending)
+          try db.inWaitingTransaction {
+            installed.sql = try installInTransaction(db)
             installed.catalogue = try Catalogue(db: db, tables: tables).checksum()
             return .commit
           }
@@ -139,7 +130,7 @@ struct Installation {
     }
   }
 
-  private func installInTransaction(_ db: Database, _ ending: EndingWrites) throws -> [TableSQL] {
+  private func installInTransaction(_ db: Database) throws -> [TableSQL] {
     try checkNames(db)
     let isThere = try db.tableExists(tables.replica, in: "main")
     if isThere { try checkFormat(db) }
@@ -148,7 +139,7 @@ struct Installation {
     // Notes are of the same numbers, whatever a migration renamed.
     for table in schema.tables { try catalogue.takeRenames(of: table) }
     // Writes between the migration and now are noted under the triggers that stand.
-    if isThere { try sealNotes(db, ending) }
+    if isThere { try sealNotes(db) }
     try createReplica(db)
     let changes = try schema.tables.map { declared in
       try catalogue.register(
@@ -164,8 +155,8 @@ struct Installation {
     for (change, sql) in zip(changes, sql) {
       if change.isNewTable { try adopt(db, sql) } else { try adopt(db, change.newTexts, of: sql) }
     }
-    let transaction = try StoreTransaction(
-      db, tables: tables, sql: sql, inboxLimits: inboxLimits, ending: ending)
+    let transaction = try StoreTransaction(db, tables: tables, sql: sql, inboxLimits: inboxLimits)
+    try transaction.forgetFailedTriggers()
     let sealed = try Seal.run(in: transaction)
     // An undo must not take away what was there before: rows, or the texts of a new column.
     for sequence in sealed
@@ -177,7 +168,7 @@ struct Installation {
     let isMigrated = isThere && !isNoted
     if isMigrated { try installStandingTriggers(transaction) }
     let migrated = isMigrated ? zip(changes, sql).filter { !$0.0.isNewTable }.map(\.1) : []
-    try transaction.withoutStrays { try $0.replayWaiting(migrated) }
+    try transaction.merging { try transaction.replayWaiting(migrated) }
     // Opening again what is as it was writes nothing.
     if !isNoted {
       try db.execute(

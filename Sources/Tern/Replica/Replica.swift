@@ -28,9 +28,9 @@ public final class Replica: Sendable {
   /// schema with the tables, puts the triggers in place, and adopts the rows of tables that were
   /// not synced before.
   ///
-  /// Cost: the same however many rows there are; a pass over the synced tables for each migration
-  /// that is due; where one ran since the last opening, a
-  /// look at every row.
+  /// Cost: the same however many rows there are; where migrations are due, a pass over the synced
+  /// tables before each, and room for a copy of their short values; where one ran since the last
+  /// opening, a look at every row.
   ///
   /// - Parameters:
   ///   - database: give its configuration a `busyMode` of some seconds where more than one process
@@ -116,12 +116,12 @@ public final class Replica: Sendable {
 extension SQLiteReplicaStore {
   /// ``Replica/write(_:)`` on the caller's thread.
   package func write<T>(_ body: (Database) throws -> T) throws -> T {
-    let (result, isWaitedFor) = try writing { db, recorder, ending in
+    let (result, isWaitedFor) = try writing { db, recorder in
       let result = try body(db)
       try CrashPoint.reach(.captureBeforeCommit)
       // As it stands after `body`, which may have sealed
       // by itself: ``Replica/writeWithoutUndo(in:_:)``.
-      let transaction = try self.transaction(of: db, recorder, ending)
+      let transaction = try self.transaction(of: db, recorder)
       _ = try Seal.run(in: transaction)
       return (result, try transaction.isUnsettled())
     }

@@ -5,8 +5,7 @@ import TernCore
 public struct ReplicaError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
-      case notInstalled, damaged, invalidName, newerFormat, olderFormat, transactionEnded
-      case schemaChanged
+      case notInstalled, damaged, invalidName, newerFormat, olderFormat, schemaChanged
     }
     package let reason: Reason
 
@@ -25,9 +24,6 @@ public struct ReplicaError: Error, Hashable, Sendable {
     /// does not know, so it writes nothing any more; what is noted stays noted. Open
     /// the replica again.
     public static let schemaChanged = Code(reason: .schemaChanged)
-    /// A trigger of the app's ended the transaction that Tern wrote in, by RAISE(ROLLBACK). Nothing
-    /// of that is kept.
-    public static let transactionEnded = Code(reason: .transactionEnded)
   }
 
   public let code: Code

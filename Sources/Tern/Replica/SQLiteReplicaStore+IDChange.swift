@@ -42,7 +42,7 @@ extension SQLiteReplicaStore {
 
   /// The same transaction as it is now read.
   private func again(_ transaction: StoreTransaction) throws -> StoreTransaction {
-    try self.transaction(of: transaction.db, transaction.recorder, transaction.ending)
+    try self.transaction(of: transaction.db, transaction.recorder)
   }
 
   /// Of a replica that holds nothing: all that is in the log is merged again on top of it.

@@ -30,8 +30,8 @@ extension SQLiteReplicaStore {
     try withoutActuallyEscaping(part) { part in
       try transaction(withoutForeignKeys: true) { transaction in
         _ = try Seal.run(in: transaction)
-        let summary = try transaction.withoutStrays { round in
-          try SnapshotLoad(round, from: origin, isRepairing: isRepairing, part).run()
+        let summary = try transaction.merging {
+          try SnapshotLoad(transaction, from: origin, isRepairing: isRepairing, part).run()
         }
         if let origin { try transaction.save(origin.place) }
         try CrashPoint.reach(.snapshotBeforeCommit)

@@ -63,27 +63,15 @@ package final class SQLiteReplicaStore: ReplicaStore {
   func transaction<T>(
     withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
   ) throws -> T {
-    try writing(withoutForeignKeys: withoutForeignKeys) { db, recorder, ending in
-      try body(transaction(of: db, recorder, ending))
+    try writing(withoutForeignKeys: withoutForeignKeys) { db, recorder in
+      try body(transaction(of: db, recorder))
     }
   }
 
   /// The same before what the replica is about to do with it is read.
   func writing<T>(
-    withoutForeignKeys: Bool = false,
-    _ body: (Database, ChangeRecorder?, EndingWrites) throws -> T
+    withoutForeignKeys: Bool = false, _ body: (Database, ChangeRecorder?) throws -> T
   ) throws -> T {
-    let (output, recorder) = try EndingWrites.retrying { ending in
-      try attempt(ending, withoutForeignKeys: withoutForeignKeys, body)
-    }
-    if let recorder { try changes.tell(recorder.changes(in: sql)) }
-    return output
-  }
-
-  private func attempt<T>(
-    _ ending: EndingWrites, withoutForeignKeys: Bool,
-    _ body: (Database, ChangeRecorder?, EndingWrites) throws -> T
-  ) throws -> (T, ChangeRecorder?) {
     let recorder = changes.isHeard ? ChangeRecorder() : nil
     let output = try database.writeWithoutTransaction { db in
       func run() throws -> T {
@@ -91,35 +79,29 @@ package final class SQLiteReplicaStore: ReplicaStore {
         try db.inWaitingTransaction {
           let version = try checkCatalogue(db)
           checkedVersion.withLock { $0 = version }
-          output = try body(db, recorder, ending)
+          output = try body(db, recorder)
           return .commit
         }
         return output!
       }
       return try withoutForeignKeys && hasForeignKeys(db) ? db.withoutForeignKeys(run) : run()
     }
-    return (output, recorder)
+    if let recorder { try changes.tell(recorder.changes(in: sql)) }
+    return output
   }
 
   /// The replica as it stands now in an open transaction.
-  func transaction(
-    of db: Database, _ recorder: ChangeRecorder?, _ ending: EndingWrites = EndingWrites()
-  ) throws -> StoreTransaction {
+  func transaction(of db: Database, _ recorder: ChangeRecorder?) throws -> StoreTransaction {
     try StoreTransaction(
-      db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits, ending: ending)
+      db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits)
   }
 
-  /// The same in a transaction of the app's, which decides whether it is kept. It is not run again.
+  /// The same in a transaction of the app's, which decides whether it is kept.
   func transaction<T>(in db: Database, _ body: (StoreTransaction) throws -> T) throws -> T {
     let recorder = changes.isHeard ? ChangeRecorder() : nil
     // Not noted as checked: what the app did to the schema may be rolled back.
     _ = try checkCatalogue(db)
-    let result: T
-    do {
-      result = try body(transaction(of: db, recorder))
-    } catch let end as TransactionEndedByRow {
-      throw end.error
-    }
+    let result = try body(transaction(of: db, recorder))
     if let recorder {
       let changed = try recorder.changes(in: sql)
       db.afterNextTransaction { [changes] _ in changes.tell(changed) }
@@ -241,8 +223,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
   func settle() throws {
     try transaction(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)
-      try transaction.withoutStrays {
-        let pass = try MergePass($0)
+      try transaction.merging {
+        let pass = try MergePass(transaction)
         try pass.takeUpDue()
         try pass.finish()
       }
@@ -268,7 +250,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
         throw RemoteError(.unavailable, "this replica has another id since the page was asked for")
       }
       _ = try Seal.run(in: transaction)
-      let summary = try transaction.withoutStrays { transaction in
+      let summary = try transaction.merging {
         let pass = try MergePass(
           transaction, isCheckingBodies: isCheckingBodies,
           remoteMilliseconds: page.nowMilliseconds ?? 0,

@@ -42,6 +42,8 @@ struct StoreTables {
   var goneParent: String { prefix + "gone_parent" }
   var forgotten: String { prefix + "forgotten" }
   var opened: String { prefix + "opened" }
+  /// See ``StoreTransaction/noteFailedTrigger(on:_:)``.
+  var failedTriggers: String { prefix + "failed_trigger" }
   /// Only from the lifting of the triggers on until they are back.
   var lifted: String { prefix + "lifted" }
 

@@ -28,25 +28,21 @@ final class StoreTransaction {
   /// The row of author 0, as stored.
   private var ownRow: AuthorRow
   private var scratch = ByteWriter()
-  /// Where the app has triggers on synced tables: what a merge wrote, to know what they wrote.
-  let strays: StrayWatch?
   /// Where somebody listens: which rows changed.
   let recorder: ChangeRecorder?
   let inboxLimits: InboxLimits
-  /// Writes that are left out in this transaction.
-  let ending: EndingWrites
+  /// While ``merging(_:)`` runs: what of the app's triggers it meets.
+  var triggers = AppTriggers()
+  var isMerging = false
   /// Whether a write can reach other tables, once that was looked up.
   var spreadsWrites: Bool?
 
   init(
-    _ db: Database, tables: StoreTables, sql: [TableSQL], strays: StrayWatch? = nil,
-    recorder: ChangeRecorder? = nil, inboxLimits: InboxLimits = InboxLimits(),
-    ending: EndingWrites = EndingWrites()
+    _ db: Database, tables: StoreTables, sql: [TableSQL], recorder: ChangeRecorder? = nil,
+    inboxLimits: InboxLimits = InboxLimits()
   ) throws {
     self.db = db
-    self.ending = ending
     self.inboxLimits = inboxLimits
-    self.strays = strays
     self.recorder = recorder
     self.tables = tables
     self.sql = sql
@@ -102,9 +98,16 @@ final class StoreTransaction {
   /// The same for a write under the app's triggers and foreign keys: cascades and triggers write to
   /// tables that nobody here knows.
   func notifyWrite(to shape: TableShape) throws {
-    if spreadsWrites == nil { spreadsWrites = try hasAppTriggers() || hasActions() }
+    if spreadsWrites == nil { spreadsWrites = try !appTriggers().isEmpty || hasActions() }
     guard spreadsWrites! else { return try notifyChanges(in: shape) }
-    try db.notifyChanges(in: .fullDatabase)
+    // Not `.fullDatabase`, which fails where any table has a quote in its name.
+    let names = try String.fetchAll(
+      db,
+      sql: """
+        SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE '%"%'
+        UNION SELECT name FROM temp.sqlite_temp_master WHERE type = 'table' AND name NOT LIKE '%"%'
+        """)
+    for name in names { try db.notifyChanges(in: Table(name)) }
   }
 
   /// Whether a foreign key of any table writes to it when a parent changes.

@@ -64,16 +64,16 @@ final class TableSQL: Sendable {
   }
 
   /// Changes the given columns of a row. Bound after the key: the columns.
-  func update(_ columns: [String]) -> String {
-    Builder(shape: shape, note: note).update(columns)
+  ///
+  /// - Parameter isPlain: without a conflict clause.
+  func update(_ columns: [String], isPlain: Bool = false) -> String {
+    Builder(shape: shape, note: note).update(columns, isPlain: isPlain)
   }
 
-  /// The rowid of a row, where its table has one.
-  var rowID: String? { Builder(shape: shape, note: note).rowID }
-
-  /// Writes a new row under its former rowid. Bound after the key: the columns, the rowid.
-  func insertUnderRowID(_ columns: [String]) -> String {
-    Builder(shape: shape, note: note).insertUnderRowID(columns)
+  /// Writes the given columns of a new row, without a conflict clause. Bound after the key: the
+  /// columns.
+  func insert(_ columns: [String]) -> String {
+    Builder(shape: shape, note: note).insert(columns)
   }
 }
 
@@ -178,20 +178,15 @@ private struct Builder {
       "INSERT OR ABORT INTO \(table) (\(names)) VALUES \(values) ON CONFLICT (\(key)) DO \(action)"
   }
 
-  func update(_ columns: [String]) -> String {
+  func update(_ columns: [String], isPlain: Bool) -> String {
     let sets = zip(columns, parameters(columns.count, from: keyCount + 1))
       .map { "\($0.quoted) = \($1)" }.joined(separator: ", ")
-    return "UPDATE OR ABORT \(table) SET \(sets) WHERE \(keyMatch)"
+    return "UPDATE \(isPlain ? "" : "OR ABORT ")\(table) SET \(sets) WHERE \(keyMatch)"
   }
 
-  var rowID: String? {
-    shape.rowIDName.map { "SELECT \($0) FROM \(table) WHERE \(keyMatch)" }
-  }
-
-  func insertUnderRowID(_ columns: [String]) -> String {
-    let names =
-      (shape.keyColumns + columns).map(\.quoted) + (shape.rowIDName.map { [$0] } ?? [])
-    return "INSERT OR ABORT INTO \(table) (\(names.joined(separator: ", "))) "
+  func insert(_ columns: [String]) -> String {
+    let names = (shape.keyColumns + columns).map(\.quoted)
+    return "INSERT INTO \(table) (\(names.joined(separator: ", "))) "
       + "VALUES \(rows(1, of: names.count))"
   }
 

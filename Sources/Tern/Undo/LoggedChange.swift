@@ -32,8 +32,8 @@ extension StoreTransaction {
   /// - Parameter isWanted: asked before a row's columns are decoded.
   /// - Throws: ``WireError``.
   func forEachChange(
-    in body: UnsafeRawBufferPointer, isWanted: (StrayWatch.RowID) -> Bool,
-    _ visit: (StrayWatch.RowID, LoggedChange) throws -> Void
+    in body: UnsafeRawBufferPointer, isWanted: (RowID) -> Bool,
+    _ visit: (RowID, LoggedChange) throws -> Void
   ) throws {
     var reader = BodyReader(body)
     var row = BodyRow()
@@ -42,7 +42,7 @@ extension StoreTransaction {
       let targets = shape?.mapping(of: block).targets ?? []
       while try reader.nextRow(&row, of: block) {
         guard let shape else { continue }
-        let id = StrayWatch.RowID(table: shape.id, key: Array(row.packedKey))
+        let id = RowID(table: shape.id, key: Array(row.packedKey))
         guard isWanted(id) else { continue }
         var columns: [(target: Int, content: LoggedChange.Content)] = []
         for (index, target) in targets.enumerated() where index < row.values.count {

@@ -85,7 +85,7 @@ extension StoreTransaction {
 
   fileprivate func rows(of target: UndoTarget) throws -> [UndoableRow] {
     var rows: [UndoableRow] = []
-    var seen: Set<StrayWatch.RowID> = []
+    var seen: Set<RowID> = []
     for operation in target.operations {
       try operation.bytes.withUnsafeBytes { bytes in
         let body = UnsafeRawBufferPointer(rebasing: bytes[operation.bodyOffset...])

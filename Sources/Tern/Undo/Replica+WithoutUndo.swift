@@ -31,7 +31,7 @@ extension Replica {
         let last = try before.author(0).stored
         result = try body(db)
         // As it stands after `body`: one of these inside it has sealed what that wrote until then.
-        let after = try store.transaction(of: db, before.recorder, before.ending)
+        let after = try store.transaction(of: db, before.recorder)
         _ = try Seal.run(in: after)
         for sequence in last..<(try after.author(0).stored) { try after.markUndone(sequence + 1) }
       }

@@ -23,7 +23,7 @@ extension UndoPass {
   }
 
   /// Whether a row of a synced table refers to this one, and none of the writes changes that.
-  private func hasChild(_ row: UndoRow, beside writes: [StrayWatch.RowID: UndoRow.Write]) throws
+  private func hasChild(_ row: UndoRow, beside writes: [RowID: UndoRow.Write]) throws
     -> Bool
   {
     try transaction.hasChild(of: row) { child, foreignKey in
@@ -88,7 +88,7 @@ extension StoreTransaction {
   /// Whether a row of a synced table, or of one of some, that refers to this one meets a condition.
   func hasChild(
     of row: UndoRow, in tables: Set<Int64>? = nil,
-    where isMet: (StrayWatch.RowID, TableShape.ForeignKey) throws -> Bool
+    where isMet: (RowID, TableShape.ForeignKey) throws -> Bool
   ) throws -> Bool {
     for sql in self.sql where tables?.contains(sql.shape.id) ?? true {
       for foreignKey in sql.shape.foreignKeys
@@ -97,7 +97,7 @@ extension StoreTransaction {
         for (index, value) in row.key.enumerated() { children.bind(Int32(index + 1), copy: value) }
         defer { children.reset() }
         while try children.step() {
-          let child = StrayWatch.RowID(table: sql.shape.id, key: children.packedKey(sql.shape))
+          let child = RowID(table: sql.shape.id, key: children.packedKey(sql.shape))
           if try isMet(child, foreignKey) { return true }
         }
       }

@@ -7,9 +7,9 @@ import TernDatabase
 final class UndoPass {
   let transaction: StoreTransaction
   private let target: UndoTarget
-  private var order: [StrayWatch.RowID] = []
-  private var changes: [StrayWatch.RowID: [LoggedChange]] = [:]
-  private var before: [StrayWatch.RowID: RowBefore] = [:]
+  private var order: [RowID] = []
+  private var changes: [RowID: [LoggedChange]] = [:]
+  private var before: [RowID: RowBefore] = [:]
   /// Up to which the log may lack operations.
   private var trimmedTime = HybridTime.zero
 
@@ -94,15 +94,15 @@ final class UndoPass {
     }
   }
 
-  private func isUndone(_ id: StrayWatch.RowID) -> Bool { before[id] != nil }
+  private func isUndone(_ id: RowID) -> Bool { before[id] != nil }
 
-  private func sql(_ id: StrayWatch.RowID) -> TableSQL? {
+  private func sql(_ id: RowID) -> TableSQL? {
     transaction.sql.first { $0.shape.id == id.table }
   }
 
   // MARK: - Rows
 
-  private func row(_ id: StrayWatch.RowID) throws -> UndoRow {
+  private func row(_ id: RowID) throws -> UndoRow {
     guard let sql = sql(id), let changes = changes[id], let before = before[id] else {
       preconditionFailure("an operation's row has no table")
     }

@@ -2,7 +2,7 @@ import TernCore
 
 /// Decides what taking one row back means: what to write, and what to leave alone.
 struct UndoRow {
-  let id: StrayWatch.RowID
+  let id: RowID
   let sql: TableSQL
   let key: [Value]
   let changes: [LoggedChange]

@@ -14,7 +14,7 @@ struct UndoWriter {
   private let followers: [Write]
   private var deletes: [Write]
   /// All rows that are to be deleted.
-  private let going: [StrayWatch.RowID: UndoRow]
+  private let going: [RowID: UndoRow]
   /// By table, columns that a foreign key of any table names.
   private var named: [Int64: Set<String>] = [:]
 

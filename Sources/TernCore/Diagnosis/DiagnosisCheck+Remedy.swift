@@ -32,6 +32,11 @@ extension DiagnosisCheck {
     case .tableChanged, .columnGone, .triggerMissing, .triggerStale, .triggerLeft:
       "open it with the app, which puts its triggers in place; then write again what was written "
         + "meanwhile"
+    case .triggerSkipped:
+      "nothing, where it is to run for the app's own writes alone; where it also mirrors rows into "
+        + "tables that do not sync, let a trigger of its own do that"
+    case .triggerFailed:
+      "put right what it writes to, and write there what it would have; an opening forgets this"
     case .notes: "open it with the app, whose next sync seals them"
     case .splice: "open it with the app and write the text again"
     case .largeRows: "make these rows shorter, and keep large content in files"

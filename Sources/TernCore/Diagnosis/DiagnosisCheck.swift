@@ -24,6 +24,8 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case triggerMissing = "trigger-missing"
   case triggerStale = "trigger-stale"
   case triggerLeft = "trigger-left"
+  case triggerSkipped = "trigger-skipped"
+  case triggerFailed = "trigger-failed"
   case notes
   case splice
   case largeRows = "large-rows"
@@ -102,7 +104,8 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
 
   package var isRemark: Bool {
     switch self {
-    case .leftoverParts, .fork, .notes, .largeRows, .aside, .deferred, .held, .orderText,
+    case .leftoverParts, .fork, .notes, .largeRows, .triggerSkipped, .triggerFailed, .aside,
+      .deferred, .held, .orderText,
       .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft, .gateClosed, .groupOpen,
       .snapshotUpload, .snapshotDropped, .leaseBehind, .stateDisputed:
       true
@@ -113,7 +116,8 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   package var invariant: Invariant {
     switch self {
     case .references, .catalogue, .stateDamaged, .stateForm, .rowMissing, .rowUnwanted,
-      .columnDiffers, .writtenDiffers, .heldStray, .heldStands, .held, .keptStray, .unchecked,
+      .columnDiffers, .writtenDiffers, .triggerSkipped, .triggerFailed, .heldStray, .heldStands,
+      .held, .keptStray, .unchecked,
       .stateReport, .stateDisputed:
       .convergence
     case .integrity, .storeTable, .tableGone, .tableChanged, .columnGone, .triggerMissing,

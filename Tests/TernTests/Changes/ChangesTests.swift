@@ -103,7 +103,9 @@ struct ChangesTests {
     #expect(try await iterator.next()?.local == ["t": .keys([["1"]])])
   }
 
-  @Test func `a row that a trigger of the app touched is told of with the merge`() async throws {
+  @Test func `a row that a trigger of the app would touch is not told of with the merge`()
+    async throws
+  {
     let (a, b) = (try device(1), try device(2))
     try b.execute(
       """
@@ -116,7 +118,7 @@ struct ChangesTests {
     var changes = b.replica.changes().makeAsyncIterator()
     try a.execute("INSERT INTO t VALUES ('1', 'x')")
     try b.pull(from: a)
-    #expect(try await changes.next()?.merged["t"] == .keys([["1"], ["9"]]))
+    #expect(try await changes.next()?.merged["t"] == .keys([["1"]]))
     #expect(try b.column("SELECT name FROM t ORDER BY id") == ["x", "mine"])
   }
 }

@@ -56,12 +56,10 @@ struct DoctorRemarkTests {
   }
 
   @Test(arguments: [
-    "CREATE TRIGGER app BEFORE INSERT ON tag WHEN NEW.name = 'odd' BEGIN "
-      + "SELECT RAISE(ABORT, 'no'); END",
     "CREATE INDEX kind ON tag (json_extract(name, '$.k'))",
     "ALTER TABLE tag ADD COLUMN kind AS (json_extract(name, '$.k')); CREATE INDEX kinds ON tag (kind)",
   ])
-  func `a row that a trigger or an index of the app's refuses stays held`(_ sql: String) throws {
+  func `a row that an index of the app's refuses stays held`(_ sql: String) throws {
     let patient = try Patient()
     try patient.device.execute(sql)
     try patient.peer.execute("INSERT INTO tag VALUES ('x', 'odd')")
@@ -69,6 +67,23 @@ struct DoctorRemarkTests {
     #expect(try patient.device.column("SELECT reason FROM grdb_tern_main_held") == ["constraint"])
     #expect(try patient.findings() == [])
     #expect(try patient.remarks() == ["held"])
+  }
+
+  @Test func `triggers that a merge goes without, and those that fail in one, are named`() throws {
+    let patient = try Patient()
+    try patient.device.execute(
+      """
+      CREATE TABLE seen (id INTEGER PRIMARY KEY);
+      CREATE TRIGGER seeing AFTER INSERT ON tag BEGIN INSERT INTO seen VALUES (NEW.id); END;
+      CREATE TRIGGER strict BEFORE INSERT ON tag WHEN NEW.name = 'odd' BEGIN
+        SELECT RAISE(ABORT, 'no');
+      END
+      """)
+    #expect(try patient.remarks() == ["trigger-skipped"])
+    try patient.peer.execute("INSERT INTO tag VALUES ('x', 'odd')")
+    try meet(patient.device, patient.peer)
+    #expect(try patient.findings() == [])
+    #expect(try patient.remarks() == ["trigger-skipped", "trigger-failed"])
   }
 
   @Test func `a row that such an index takes is found like any other`() throws {

@@ -1,0 +1,103 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+extension StoreTransaction {
+  /// Runs what puts a state into tables, so that the app's triggers change no row of a synced
+  /// table: without the unsafe ones, ``AppTriggers``. The others run, and observers of what they
+  /// write to are told.
+  func merging<T>(_ body: () throws -> T) throws -> T {
+    if isMerging { return try body() }
+    isMerging = true
+    triggers = try appTriggers()
+    defer { (isMerging, triggers) = (false, AppTriggers()) }
+    if triggers.isEmpty { return try body() }
+    defer { if hasWrittenRows { notifyTargets() } }
+    if triggers.unsafe.isEmpty { return try body() }
+    let copies = triggers.harmless.filter { !$0.isTemporary }.enumerated().map {
+      let name = "\(tables.prefix)copy_\($0)"
+      return (name: name, sql: $1.text!.temporary(name))
+    }
+    let hidden = triggers.unsafe.filter(\.isTemporary).map { (name: $0.name, sql: $0.sql) }
+    return try db.withoutTriggers(but: copies, hiding: hidden, body)
+  }
+
+  func appTriggers() throws -> AppTriggers {
+    try AppTriggers(db, of: sql.map(\.shape.name), synced: syncedColumns)
+  }
+
+  /// Their writes went past GRDB.
+  private func notifyTargets() {
+    for target in triggers.targets where !target.contains("\"") {
+      // What is no table, or not there, nobody observes.
+      if (try? db.tableExists(target)) ?? false { try? db.notifyChanges(in: Table(target)) }
+    }
+  }
+
+  /// See ``AppTriggers/init(_:of:synced:)``.
+  private func syncedColumns() throws -> [String: Set<String>] {
+    var synced: [String: Set<String>] = [:]
+    for shape in sql.map(\.shape) {
+      let columns = shape.columns.map(\.name) + shape.keyColumns
+      synced[shape.name.folded] = Set(columns.map(\.folded))
+    }
+    for name in try StoreTables.replicas(in: db) {
+      let others = StoreTables(name: name)
+      if others.prefix == tables.prefix { continue }
+      for table in try InstalledTable.all(db, others) where table.isSynced {
+        let keys = try String.fetchAll(
+          db, sql: "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE pk > 0",
+          arguments: [table.name])
+        let columns = table.columns.filter(\.isPresent).map(\.name) + keys
+        synced[table.name.folded, default: []].formUnion(columns.map(\.folded))
+      }
+    }
+    return synced
+  }
+}
+
+// MARK: - Triggers that fail
+
+/// Nearly no file has any, so their table comes with the first, and goes when the replica is opened
+/// again.
+extension StoreTransaction {
+  struct FailedTriggers {
+    var table: String
+    var error: String
+    var count: Int
+  }
+
+  /// Notes that a merged row was written without the app's triggers, one of which failed.
+  func noteFailedTrigger(on table: String, _ error: String) throws {
+    try db.execute(
+      sql: """
+        CREATE TABLE IF NOT EXISTS main.\(tables.failedTriggers) (
+          tbl TEXT PRIMARY KEY, error TEXT NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID
+        """)
+    let note = try statement(
+      """
+      INSERT INTO main.\(tables.failedTriggers) VALUES (?1, ?2, 1)
+      ON CONFLICT (tbl) DO UPDATE SET error = ?2, count = count + 1
+      """)
+    note.bindAll(table, error)
+    try note.run()
+  }
+
+  func failedTriggers() throws -> [FailedTriggers] {
+    guard try db.names(of: "table", prefix: tables.failedTriggers).contains(tables.failedTriggers)
+    else { return [] }
+    let select = try statement(
+      "SELECT tbl, error, count FROM main.\(tables.failedTriggers) ORDER BY tbl")
+    var failed: [FailedTriggers] = []
+    try select.each {
+      failed.append(.init(table: select.text(0), error: select.text(1), count: select.int(2)))
+    }
+    return failed
+  }
+
+  func forgetFailedTriggers() throws {
+    if try !failedTriggers().isEmpty {
+      try db.execute(sql: "DROP TABLE main.\(tables.failedTriggers)")
+    }
+  }
+}
