@@ -74,9 +74,15 @@ extension SQLiteReplicaStore {
       let content = try Array(row["content"] as Data).withUnsafeBytes {
         try StoreTransaction.readContent($0)
       }
-      return reason.shown.map {
-        RowHeldAside(table: shape.name, key: key, reason: $0, values: shape.present(content))
+      guard let shown = reason.shown else { return nil }
+      var values = shape.present(content)
+      // A column that came while the row was held aside; of one without its insert nothing is known.
+      if shown != .incomplete {
+        for column in shape.columns.map(\.name) + shape.localColumns where values[column] == nil {
+          values[column] = try db.declaredDefault(of: column, in: shape.name)
+        }
       }
+      return RowHeldAside(table: shape.name, key: key, reason: shown, values: values)
     }
   }
 }

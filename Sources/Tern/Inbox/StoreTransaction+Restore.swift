@@ -104,13 +104,8 @@ extension StoreTransaction {
   private func releasedValue(
     _ column: String, _ foreignKey: TableShape.ForeignKey, _ sql: TableSQL
   ) throws -> Value {
-    guard foreignKey.onDelete == "SET DEFAULT",
-      let declared = try String.fetchOne(
-        db, sql: "SELECT dflt_value FROM pragma_table_xinfo(?, 'main') WHERE name = ?",
-        arguments: [sql.shape.name, column])
-    else { return .null }
-    let value = try statement("SELECT (\(declared))")
-    return try value.first { value.value(0).value ?? .null } ?? .null
+    guard foreignKey.onDelete == "SET DEFAULT" else { return .null }
+    return try db.declaredDefault(of: column, in: sql.shape.name)
   }
 
   /// Has the seal find some columns of a row written by this device.

@@ -1,4 +1,6 @@
 import GRDB
+import TernCore
+import TernDatabase
 
 /// What stands in the database under names that begin alike, as Tern's own do.
 extension Database {
@@ -9,6 +11,16 @@ extension Database {
       sql: """
         SELECT name FROM main.sqlite_master WHERE substr(name, 1, ?1) = ?2 AND type = ifnull(?3, type)
         """, arguments: [prefix.utf8.count, prefix, type])
+  }
+
+  /// What a column holds of a row that says nothing of it.
+  func declaredDefault(of column: String, in table: String) throws -> Value {
+    let declared = try String.fetchOne(
+      self, sql: "SELECT dflt_value FROM pragma_table_xinfo(?, 'main') WHERE name = ?",
+      arguments: [table, column])
+    guard let declared else { return .null }
+    let value = try FastStatement(self, "SELECT (\(declared))")
+    return try value.first { value.value(0).value ?? .null } ?? .null
   }
 
   /// Name and SQL of each, in the schema's order.

@@ -16,7 +16,8 @@ extension RowState {
       return covered == 0 && cells.isEmpty ? nil : "it is deleted and has columns"
     }
     guard covered <= kinds.count else { return "it covers columns that never were" }
-    guard (covered == 0) == (stamp == .zero) || kinds.isEmpty else {
+    // A row that was inserted when the table was keys alone covers no column.
+    guard covered == 0 || stamp != .zero else {
       return "its stamp and the columns that it covers contradict each other"
     }
     guard zip(cells, cells.dropFirst()).allSatisfy({ $0.column < $1.column }) else {
