@@ -30,7 +30,7 @@ import TernCore
   /// wall clock was set back waited for its old time. 1073: a wait was cut short by a
   /// worker that had waited for the database. 569: the model took a handler for done that returned as
   /// its worker told it to end.
-  @Test(arguments: [7, 36, 163, 198, 569, 1073] as [UInt64])
+  @Test(arguments: [7, 36, 163, 198, 569, 1073, 764_905_029] as [UInt64])
   func `a seed that failed once keeps every invariant`(_ seed: UInt64) throws {
     #expect(try JobSimulation.run(seed: seed).violation == nil)
   }

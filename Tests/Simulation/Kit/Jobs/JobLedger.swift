@@ -191,13 +191,23 @@ final class JobLedger: @unchecked Sendable {
     if rows[id].map({ $0.state == .cancelled }) ?? true { timing.occupy(until: clock.milliseconds) }
   }
 
+  /// A handler asks for a deadline.
+  func asks(_ id: Int64, _ name: String) {
+    if entries[id]?.deadlines[name] != nil { return }
+    entries[id]?.deadlines[name] = .init(asked: clock.milliseconds, jumps: jumps)
+  }
+
   /// What is left of a deadline holds over attempts and processes.
   func deadline(_ id: Int64, _ name: String, _ seconds: Int, left: Duration) {
-    let first = entries[id]?.deadlines[name] ?? (clock.milliseconds, jumps)
-    entries[id]?.deadlines[name] = first
-    guard first.jumps == jumps else { return }
-    let expected = max(Int64(seconds) * 1000 - (clock.milliseconds - first.from), 0)
-    if abs(left.wholeMilliseconds - expected) > 2 {
+    guard let begun = entries[id]?.deadlines[name] else { return }
+    let answered = begun.answered ?? clock.milliseconds
+    entries[id]?.deadlines[name]?.answered = answered
+    guard begun.jumps == jumps else { return }
+    func rest(of begin: Int64) -> Int64 {
+      max(Int64(seconds) * 1000 - (clock.milliseconds - begin), 0)
+    }
+    let expected = rest(of: begun.asked) - 2...rest(of: answered) + 2
+    if !expected.contains(left.wholeMilliseconds) {
       fail(.drains, "job \(id) has \(left) left of \(name), and it should be \(expected) ms")
     }
   }

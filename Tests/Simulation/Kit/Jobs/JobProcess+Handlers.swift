@@ -149,6 +149,7 @@ extension JobProcess {
   }
 
   private func waitAtMost(_ seconds: Int, _ name: String, _ context: JobContext) async throws {
+    world.ledger.asks(context.id.rawValue, name)
     let left = try await context.remaining(name, of: .seconds(seconds))
     try checkAlive()
     world.ledger.deadline(context.id.rawValue, name, seconds, left: left)

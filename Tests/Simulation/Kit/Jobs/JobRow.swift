@@ -156,9 +156,16 @@ struct JobEntry {
     let path: NetworkPath
   }
 
-  /// The virtual time at which a deadline was asked for first, and whether the wall clock was set
-  /// since.
-  var deadlines: [String: (from: Int64, jumps: Int)] = [:]
+  /// By name, when a deadline began, in virtual time.
+  var deadlines: [String: Deadline] = [:]
+
+  /// It began as it was asked for first, or up to the first answer: the database may make it wait.
+  struct Deadline {
+    let asked: Int64
+    var answered: Int64?
+    /// How often the wall clock had been set.
+    let jumps: Int
+  }
 
   /// The ids of the uploads that were answered, by name, and what a handler has read.
   var answered: [String: String] = [:]
