@@ -8,20 +8,27 @@ extension NoteSQL {
   /// A function of one value, which is there while rows are copied or compared.
   static let digest = "grdb_tern_digest"
 
-  /// The columns of ``liftedTable`` beside the key, by the columns that travel.
-  private var liftedNames: [String] { shape.columns.map { "c\($0.id)" } }
+  /// The columns of ``liftedTable`` beside the key: those that travel, and where deletes keep the row
+  /// local ones too.
+  private var liftedNames: [String] {
+    shape.deletes.keepsContent ? goneColumns.map(\.name) : shape.columns.map { "c\($0.id)" }
+  }
 
-  /// What is kept of a value: a long one's digest.
+  /// What is kept of a value: of a long one the digest, unless a delete keeps the row.
   private func lifted(_ value: String) -> String {
-    "CASE WHEN length(\(value)) > 32 THEN \(Self.digest)(\(value)) ELSE \(value) END"
+    if shape.deletes.keepsContent { return value }
+    return
+      "CASE WHEN length(\(value)) > 32 THEN \(Self.digest)(CAST(\(value) AS BLOB)) || typeof(\(value)) "
+      + "ELSE \(value) END"
   }
 
   /// Keeps what the rows are.
   var lift: [String] {
     let names = keyNames + liftedNames
+    let columns =
+      shape.deletes.keepsContent ? goneColumns.map(\.column) : shape.columns.map(\.name)
     let values =
-      shape.keyColumns.map { "t.\($0.quoted)" }
-      + shape.columns.map { lifted("t.\($0.name.quoted)") }
+      shape.keyColumns.map { "t.\($0.quoted)" } + columns.map { lifted("t.\($0.quoted)") }
     return [
       "CREATE TABLE main.\(liftedTable) (\(names.joined(separator: ", ")))",
       "INSERT INTO main.\(liftedTable) SELECT \(values.joined(separator: ", ")) "
@@ -34,6 +41,9 @@ extension NoteSQL {
     let keys = shape.keyColumns.map { "t.\($0.quoted)" }
     let isSame = zip(keys, keyNames).map { "\($0) = l.\($1) COLLATE BINARY" }
       .joined(separator: " AND ")
+    // The sign has SQLite make an index of what was kept.
+    let isKept = zip(keys, keyNames).map { "+\($0) = l.\($1) COLLATE BINARY" }
+      .joined(separator: " AND ")
     let (table, lifted) = (shape.qualifiedName, "main.\(liftedTable)")
     let changes = shape.columns.map(differsFromLifted)
     let changed =
@@ -42,16 +52,23 @@ extension NoteSQL {
       : [
         noteEach(
           masks: changedMasks(differsFromLifted), keys: keys,
-          "FROM \(table) AS t JOIN \(lifted) AS l ON \(isSame) "
+          "FROM \(table) AS t JOIN \(lifted) AS l ON \(isKept) "
             + "WHERE \(changes.joined(separator: " OR "))")
       ]
-    return [
-      noteEach(
-        masks: noColumns, keys: keyNames.map { "l.\($0)" },
-        "FROM \(lifted) AS l WHERE NOT EXISTS (SELECT 1 FROM \(table) AS t WHERE \(isSame))"),
+    let gone =
+      "FROM \(lifted) AS l WHERE NOT EXISTS (SELECT 1 FROM \(table) AS t WHERE \(isSame))"
+    let names = keyNames + goneColumns.map(\.name)
+    let kept =
+      shape.deletes.keepsContent
+      ? [
+        "INSERT INTO \(goneTable) (\(names.joined(separator: ", "))) SELECT "
+          + names.map { "l.\($0)" }.joined(separator: ", ") + " \(gone)"
+      ] : []
+    return kept + [
+      noteEach(masks: noColumns, keys: keyNames.map { "l.\($0)" }, gone),
       noteEach(
         masks: allColumns, keys: keys,
-        "FROM \(table) AS t LEFT JOIN \(lifted) AS l ON \(isSame) WHERE l.rowid IS NULL"),
+        "FROM \(table) AS t LEFT JOIN \(lifted) AS l ON \(isKept) WHERE l.rowid IS NULL"),
     ] + changed
   }
 

@@ -191,7 +191,7 @@ struct Seal {
     let sql = transaction.sql[row.table]
     let writer = try TableWriter(transaction, sql, hasHeld: true)
     let names = row.content.keys.sorted()
-    let statement = try transaction.statement(sql.update(names))
+    let statement = try transaction.appStatement(sql.update(names, isPlain: writer.isPlain))
     let keyCount = try writer.bind(row.key, to: statement)
     for (index, name) in names.enumerated() {
       statement.bind(Int32(keyCount + index + 1), copy: row.content[name]!)

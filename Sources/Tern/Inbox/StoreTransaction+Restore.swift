@@ -94,8 +94,8 @@ extension StoreTransaction {
     guard try writer.write(key, content: content) == nil else {
       throw InboxError(
         .heldAside,
-        "the table refuses the row: by a constraint, by a trigger, or for another row that has its "
-          + "place; see to that first")
+        "the table refuses the row: by a constraint, or for another row that has its place; see to "
+          + "that first")
     }
     for sql in self.sql { try forgetNotes(sql) }
   }

@@ -1,7 +1,6 @@
 /// The order in which rows held aside are shown: each once the rows stand that it refers to, so
 /// that few are written that have to go again. Those that refer to each other in circles come last.
 struct HeldQueue {
-
   /// What a row refers to that is not in its table.
   struct Needs {
     var rows: Set<RowID> = []

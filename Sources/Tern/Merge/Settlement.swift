@@ -13,7 +13,6 @@ import TernDatabase
 /// Rows in the tables cannot collide with each other. So it is enough to begin with all of them and
 /// with the rows held aside, whatever the order in which they arrived.
 final class Settlement {
-
   let transaction: StoreTransaction
   private(set) var writers: [Int64: TableWriter]
   /// Rows that stand but for UNIQUE, while the first two steps are decided.

@@ -42,8 +42,8 @@ final class TableWriter {
     isPlain =
       try transaction.triggers.decidesConflicts
       && !AppTriggers.declaresConflicts(sql.shape.name, transaction.db)
-    upsertAll = try transaction.statement(sql.upsertAll)
-    deleteRow = try transaction.statement(sql.delete)
+    upsertAll = try transaction.appStatement(sql.upsertAll)
+    deleteRow = try transaction.appStatement(sql.delete)
   }
 
   /// Runs a statement that writes the row with this key; not `nil` when the table refused it.
@@ -53,18 +53,23 @@ final class TableWriter {
     return refusal.map { $0 == .unique ? .unique : .constraint }
   }
 
-  /// A second time, where a set may have been counted: nearly none is that large.
+  /// Again where a set may have been counted, for nearly none is that large; and without the app's
+  /// triggers where one of these may have failed, for they keep no row out.
   private func runUnlessRefused(_ statement: FastStatement) throws -> FastStatement.Refusal? {
-    var refusal = try statement.runUnlessRefused()
-    if refusal == .other, hasSets {
-      refusal = try transaction.withoutCounting(sql) { try statement.runUnlessRefused() }
+    var message: String?
+    func attempt() throws -> FastStatement.Refusal? {
+      let refusal = try statement.runUnlessRefused()
+      message = transaction.db.lastErrorMessage
+      return refusal
     }
+    var refusal = try attempt()
+    if refusal == .other, hasSets { refusal = try transaction.withoutCounting(sql, attempt) }
     if refusal == nil || transaction.triggers.harmless.isEmpty { return refusal }
-    // A trigger may have failed, and keeps no row out.
-    let message = transaction.db.lastErrorMessage ?? ""
-    if message.contains(" failed: \(sql.shape.name).") { return refusal }
+    let error = message ?? ""
+    let isOwn = error.contains(" failed: \(sql.shape.name).")
+    if isOwn, !transaction.triggers.areWriting(to: sql.shape.name) { return refusal }
     let again = try transaction.db.withoutTriggers { try statement.runUnlessRefused() }
-    if again == nil { try transaction.noteFailedTrigger(on: sql.shape.name, message) }
+    if again == nil { try transaction.noteFailedTrigger(on: sql.shape.name, error) }
     return again
   }
 
@@ -135,7 +140,7 @@ final class TableWriter {
       for row in rows { try writeAll(row, order: order) }
       return
     }
-    let statement = try upsertAllRows ?? transaction.statement(sql.upsertAllRows)
+    let statement = try upsertAllRows ?? transaction.appStatement(sql.upsertAllRows)
     upsertAllRows = statement
     var parameter: Int32 = 1
     for row in rows {
@@ -218,7 +223,7 @@ final class TableWriter {
       case .upsert: sql.upsert(names)
       case .update: sql.update(names, isPlain: isPlain)
       }
-    let statement = try transaction.statement(text)
+    let statement = try transaction.appStatement(text)
     let keyCount = try bind(key, to: statement)
     for (index, name) in names.enumerated() {
       statement.bind(Int32(keyCount + index + 1), copy: content[name]!)
@@ -262,7 +267,7 @@ final class TableWriter {
 
   private func updateStatement(_ columns: [Int]) throws -> FastStatement {
     if let statement = updates[columns] { return statement }
-    let statement = try transaction.statement(
+    let statement = try transaction.appStatement(
       sql.update(columns.map { sql.shape.columns[$0].name }, isPlain: isPlain))
     updates[columns] = statement
     return statement

@@ -71,6 +71,8 @@ struct SQLText {
     let following = start + 1 < bytes.count ? bytes[start + 1] : 0
     switch byte {
     case 0x20, 0x09...0x0D: return (nil, start + 1)
+    // SQLite takes a byte order mark for a space, wherever it stands.
+    case 0xEF where bytes[start...].starts(with: [0xEF, 0xBB, 0xBF]): return (nil, start + 3)
     case UInt8(ascii: "-") where following == byte: return (nil, find("\n", from: start))
     case UInt8(ascii: "/") where following == UInt8(ascii: "*"):
       return (nil, find("*/", from: start + 2))

@@ -39,7 +39,7 @@ extension Installation {
 
   /// Whether the triggers were lifted and are not back, as far as anybody's opening knows.
   func isLifted(_ db: Database) throws -> Bool {
-    try db.hasTable(tables.lifted)
+    try tables.areTriggersLifted(db)
   }
 
   private func dropLifted(_ db: Database) throws {
@@ -49,15 +49,19 @@ extension Installation {
   }
 }
 
+extension StoreTables {
+  /// While a migration runs, and where the process died in one.
+  func areTriggersLifted(_ db: Database) throws -> Bool {
+    try db.hasTable(lifted)
+  }
+}
+
 extension Database {
   /// With ``NoteSQL/digest`` there.
   fileprivate func withDigests(_ body: () throws -> Void) rethrows {
     let digest = DatabaseFunction(NoteSQL.digest, argumentCount: 1, pure: true) { values in
-      // A text's bytes, and the same in a blob, are two values.
-      let isText = if case .string = values[0].storage { true } else { false }
       let bytes = Data.fromDatabaseValue(values[0]) ?? Data()
-      let hash = bytes.withUnsafeBytes { KeyHash.of($0) }
-      return Int64(bitPattern: isText ? hash : ~hash)
+      return Int64(bitPattern: bytes.withUnsafeBytes { KeyHash.of($0) })
     }
     add(function: digest)
     defer { remove(function: digest) }

@@ -12,7 +12,7 @@ extension Installation {
       db,
       sql: """
         SELECT coalesce(sql, '') FROM main.sqlite_master
-        WHERE substr(name, 1, 10) <> 'grdb_tern_' AND substr(name, 1, 7) <> 'sqlite_'
+        WHERE substr(name, 1, 5) <> 'grdb_' AND substr(name, 1, 7) <> 'sqlite_'
         ORDER BY type, name
         """)
     // Not as GRDB remembers it: a commit that fails takes tables back, and it would go

@@ -27,6 +27,7 @@ extension Installation {
     // Opening it says what is to be done.
     guard format == StoreTables.format else { return }
     let sql = try installedSQL(db)
+    if try isLifted(db) { try createGoneTables(db, sql, isSealed: false) }
     try noteUnlifted(db, sql)
     try installTriggers(db, sql)
     try installStandingTriggers(StoreTransaction(db, tables: tables, sql: sql))

@@ -18,6 +18,11 @@ struct Installation {
     guard let migrator else { return }
     var last: String?
     while let next = try lift(before: migrator), next != last {
+      // GRDB ends the process where the database is beyond that by now, by another process.
+      let isNext = try database.barrierWriteWithoutTransaction {
+        try self.next(of: migrator, $0) == next
+      }
+      guard isNext else { continue }
       try restoringTriggers { try migrator.migrate(database, upTo: next) }
       last = next
     }
@@ -87,8 +92,8 @@ struct Installation {
   private func sealNotes(_ db: Database) throws {
     guard try isLifted(db) || hasNotes(db) else { return }
     let known = try installedSQL(db)
-    try noteUnlifted(db, known)
     try createGoneTables(db, known, isSealed: false)
+    try noteUnlifted(db, known)
     _ = try Seal.run(in: StoreTransaction(db, tables: tables, sql: known))
   }
 
@@ -225,7 +230,7 @@ struct Installation {
 
   /// They follow the app's columns: before a seal they get those that they lack, and after it, when
   /// they are empty, they are made anew where anything differs.
-  private func createGoneTables(_ db: Database, _ sql: [TableSQL], isSealed: Bool) throws {
+  func createGoneTables(_ db: Database, _ sql: [TableSQL], isSealed: Bool) throws {
     for sql in sql where sql.shape.deletes.keepsContent {
       let present = try String.fetchOne(
         db, sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?",

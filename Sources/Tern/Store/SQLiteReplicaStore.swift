@@ -142,6 +142,12 @@ package final class SQLiteReplicaStore: ReplicaStore {
   private func checkCatalogue(_ db: Database) throws -> Int64 {
     let version = try schemaVersion(db)
     if checkedVersion.withLock({ $0 == version }) { return version }
+    if try tables.areTriggersLifted(db) {
+      throw ReplicaError(
+        .schemaChanged,
+        "the app's migrations run, or a process died in one, so that nothing would be captured; "
+          + "nothing is lost: open the replica again with the newest schema")
+    }
     do {
       guard try Catalogue(db: db, tables: tables).checksum() != catalogue else { return version }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {

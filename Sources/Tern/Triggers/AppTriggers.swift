@@ -28,24 +28,50 @@ struct AppTriggers: Sendable {
   /// Whether a statement in one, or a table that one writes to, says what becomes of a conflict.
   private(set) var decidesConflicts = false
 
+  /// Whether a harmless one writes to a table: to local columns, of one that syncs.
+  func areWriting(to table: String) -> Bool { targets.contains { $0.folded == table.folded } }
+
   var isEmpty: Bool { harmless.isEmpty && unsafe.isEmpty }
 
   init() {}
 
-  /// - Parameters:
-  ///   - tables: those that a merge writes to.
-  ///   - synced: by the folded name of each table that any replica in the file syncs, its columns
-  ///     that travel and those of its key.
-  init(_ db: Database, of tables: [String], synced: () throws -> [String: Set<String>]) throws {
+  /// What of the file decides whether a trigger is unsafe.
+  struct Surroundings {
+    /// By the folded name of each table that any replica in the file syncs, its columns that travel
+    /// and those of its key.
+    var synced: [String: Set<String>]
+    /// What synced tables refer to by foreign keys with an action.
+    var parents: Set<String>
+    /// What a temporary object hides from a temporary trigger.
+    var hidden: Set<String>
+  }
+
+  /// - Parameter tables: those that a merge writes to.
+  init(_ db: Database, of tables: [String], in surroundings: () throws -> Surroundings) throws {
     let all = try Self.all(db)
     let meets = Set(all.keys).intersection(tables.map(\.folded))
     if meets.isEmpty { return }
-    let (synced, temporary) = (try synced(), try Self.temporaryNames(db))
+    let surroundings = try surroundings()
+    /// Views to which nothing can be written, since their own triggers do not run.
+    var closed: Set<String> = []
+    repeat {
+      try read(all, from: meets, surroundings, closed, db)
+    } while try !close(&closed, db)
+    decidesConflicts =
+      try harmless.contains { $0.text!.hasConflictClause }
+      || targets.contains { try Self.declares(nil, $0, db) }
+  }
+
+  private mutating func read(
+    _ all: [String: [Trigger]], from meets: Set<String>, _ surroundings: Surroundings,
+    _ closed: Set<String>, _ db: Database
+  ) throws {
+    (harmless, unsafe, targets) = ([], [], [])
     var waiting = meets.sorted()
     var seen = meets
     while let table = waiting.popLast() {
       for var trigger in all[table] ?? [] {
-        trigger.danger = try Self.danger(trigger, synced, temporary, db)
+        trigger.danger = try Self.danger(trigger, surroundings, closed, db)
         guard trigger.danger == nil, let text = trigger.text else {
           unsafe.append(trigger)
           continue
@@ -59,9 +85,15 @@ struct AppTriggers: Sendable {
         }
       }
     }
-    decidesConflicts =
-      try harmless.contains { $0.text!.hasConflictClause }
-      || targets.contains { try Self.declares("conflict", $0, db) }
+  }
+
+  /// - Returns: whether there was none to be closed any more.
+  private func close(_ closed: inout Set<String>, _ db: Database) throws -> Bool {
+    let count = closed.count
+    for trigger in self.unsafe where try db.viewExists(trigger.table) {
+      closed.insert(trigger.table.folded)
+    }
+    return closed.count == count
   }
 
   /// By the folded name of what they are on, in the order in which they were made.
@@ -84,20 +116,14 @@ struct AppTriggers: Sendable {
     return all
   }
 
-  /// What a temporary object hides from a temporary trigger.
-  private static func temporaryNames(_ db: Database) throws -> Set<String> {
-    let names = try String.fetchAll(
-      db, sql: "SELECT name FROM temp.sqlite_temp_master WHERE type IN ('table', 'view')")
-    return Set(names.map(\.folded))
-  }
-
   private static func danger(
-    _ trigger: Trigger, _ synced: [String: Set<String>], _ temporary: Set<String>, _ db: Database
+    _ trigger: Trigger, _ surroundings: Surroundings, _ closed: Set<String>, _ db: Database
   ) throws -> String? {
     guard let text = trigger.text else { return "its text can't be read" }
-    if text.mayRefuse { return "it can refuse a write, by RAISE or OR ROLLBACK" }
+    if text.mayRefuse { return "it can refuse a write, by RAISE, OR ROLLBACK or OR FAIL" }
     for (target, write) in text.writes {
-      if let columns = synced[target.folded] {
+      let name = target.folded
+      if let columns = surroundings.synced[name] {
         switch write {
         case .insert: return "it inserts into “\(target)”, which syncs"
         case .delete: return "it deletes from “\(target)”, which syncs"
@@ -105,31 +131,48 @@ struct AppTriggers: Sendable {
           if let column = set.first(where: { columns.contains($0.folded) }) {
             return "it sets “\(column)” of “\(target)”, which syncs"
           }
+          if try text.replaces.contains(name) || declares("replace", target, db) {
+            return "it can replace rows of “\(target)”, which syncs"
+          }
         }
       }
-      if try declares("rollback", target, db) {
-        return "it writes to “\(target)”, whose declaration says ON CONFLICT ROLLBACK"
+      if write != .insert, surroundings.parents.contains(name) {
+        return "what it does to “\(target)” can change rows that refer to it and sync"
+      }
+      for word in ["rollback", "fail"] where try declares(word, target, db) {
+        return "it writes to “\(target)”, whose declaration says ON CONFLICT \(word.uppercased())"
+      }
+      if closed.contains(name) {
+        return "it writes to “\(target)”, a view whose own trigger does not run"
       }
     }
-    if !trigger.isTemporary, let hidden = text.names.first(where: temporary.contains) {
-      return "a temporary table or view hides “\(hidden)” from it"
+    if !trigger.isTemporary, let name = text.names.first(where: surroundings.hidden.contains) {
+      return "a temporary table or view has the name “\(name)” too"
     }
     return nil
   }
 
-  private static func declares(_ word: String, _ table: String, _ db: Database) throws -> Bool {
+  /// Whether a table's declaration says ON CONFLICT, and then the given word.
+  fileprivate static func declares(_ word: String?, _ table: String, _ db: Database) throws
+    -> Bool
+  {
     let select = try FastStatement(
       db, "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE")
     select.bind(1, copy: .string(table))
     let sql = try select.first { select.text(0) } ?? ""
     // Nearly none has the word at all.
-    return sql.folded.contains(word) && SQLText(sql).tokens.contains { $0.isWord(word) }
+    guard sql.folded.contains("conflict") else { return false }
+    let tokens = SQLText(sql).tokens
+    return tokens.indices.dropFirst().dropLast().contains {
+      tokens[$0 - 1].isWord("on") && tokens[$0].isWord("conflict")
+        && (word.map(tokens[$0 + 1].isWord) ?? true)
+    }
   }
 }
 
 extension AppTriggers {
   /// Whether a table says by itself what becomes of a conflict.
   static func declaresConflicts(_ table: String, _ db: Database) throws -> Bool {
-    try declares("conflict", table, db)
+    try declares(nil, table, db)
   }
 }

@@ -8,8 +8,8 @@ extension StoreTransaction {
   /// write to are told.
   func merging<T>(_ body: () throws -> T) throws -> T {
     if isMerging { return try body() }
-    isMerging = true
     triggers = try appTriggers()
+    isMerging = true
     defer { (isMerging, triggers) = (false, AppTriggers()) }
     if triggers.isEmpty { return try body() }
     defer { if hasWrittenRows { notifyTargets() } }
@@ -22,8 +22,24 @@ extension StoreTransaction {
     return try db.withoutTriggers(but: copies, hiding: hidden, body)
   }
 
+  /// A statement that writes to an app's table. One whose triggers cannot be compiled, because they
+  /// name what is not there, is refused as it runs.
+  func appStatement(_ sql: String) throws -> FastStatement {
+    do {
+      return try statement(sql)
+    } catch let error as DatabaseError
+      where error.resultCode == .SQLITE_ERROR && !triggers.harmless.isEmpty
+    {
+      return try db.withoutTriggers { try statement(sql) }
+    }
+  }
+
   func appTriggers() throws -> AppTriggers {
-    try AppTriggers(db, of: sql.map(\.shape.name), synced: syncedColumns)
+    try AppTriggers(db, of: sql.map(\.shape.name)) {
+      let synced = try syncedColumns()
+      return AppTriggers.Surroundings(
+        synced: synced, parents: try parents(of: Set(synced.keys)), hidden: try temporaryNames())
+    }
   }
 
   /// Their writes went past GRDB.
@@ -34,7 +50,28 @@ extension StoreTransaction {
     }
   }
 
-  /// See ``AppTriggers/init(_:of:synced:)``.
+  private func temporaryNames() throws -> Set<String> {
+    let names = try String.fetchAll(
+      db, sql: "SELECT name FROM temp.sqlite_temp_master WHERE type IN ('table', 'view')")
+    return Set(names.map(\.folded))
+  }
+
+  /// What tables refer to by foreign keys with an action.
+  private func parents(of tables: Set<String>) throws -> Set<String> {
+    let select = try statement(
+      """
+      SELECT t.name, f."table" FROM main.sqlite_master AS t,
+        pragma_foreign_key_list(t.name, 'main') AS f
+      WHERE t.type = 'table' AND (f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
+        OR f.on_update IN ('CASCADE', 'SET NULL', 'SET DEFAULT'))
+      """)
+    var parents: Set<String> = []
+    try select.each {
+      if tables.contains(select.text(0).folded) { parents.insert(select.text(1).folded) }
+    }
+    return parents
+  }
+
   private func syncedColumns() throws -> [String: Set<String>] {
     var synced: [String: Set<String>] = [:]
     for shape in sql.map(\.shape) {

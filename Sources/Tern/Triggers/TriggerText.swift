@@ -17,8 +17,10 @@ struct TriggerText: Sendable {
   /// What it is on, a table or a view.
   let table: String
   let writes: [(target: String, write: Write)]
-  /// Whether it can refuse what fired it, or end the transaction.
+  /// Whether it can refuse what fired it, leave a part of that, or end the transaction.
   let mayRefuse: Bool
+  /// The targets of UPDATE OR REPLACE, from which it deletes too.
+  let replaces: Set<String>
   /// Whether a statement says what becomes of a conflict, which an outer one's clause overrides.
   let hasConflictClause: Bool
   /// All names in it, as they stand.
@@ -47,18 +49,30 @@ struct TriggerText: Sendable {
     event = part(tokens[2].range.upperBound..<tokens[on].range.upperBound)
     rest = part(tokens[place].range.upperBound..<text.bytes.count)
     var writes: [(target: String, write: Write)] = []
+    var replaces: Set<String> = []
     var hasConflictClause = false
     let body = tokens[(begin + 1)..<(tokens.count - 1)]
     for statement in body.split(whereSeparator: { $0.isSymbol(";") }) {
       guard let read = Self.read(Array(statement)) else { return nil }
       if let write = read.write { writes.append(write) }
+      if let target = read.write?.target,
+        statement.starts(
+          with: ["update", "or", "replace"],
+          by: {
+            $0.isWord($1)
+          })
+      {
+        replaces.insert(target.folded)
+      }
       hasConflictClause = hasConflictClause || read.hasConflictClause
     }
     self.writes = writes
+    self.replaces = replaces
     self.hasConflictClause = hasConflictClause
     mayRefuse = tokens.indices.dropLast().contains {
       tokens[$0].isWord("raise") && tokens[$0 + 1].isSymbol("(")
-        || tokens[$0].isWord("or") && tokens[$0 + 1].isWord("rollback")
+        || tokens[$0].isWord("or")
+          && (tokens[$0 + 1].isWord("rollback") || tokens[$0 + 1].isWord("fail"))
     }
     names = Set(tokens.filter { $0.kind != .symbol }.map(\.name.folded))
   }

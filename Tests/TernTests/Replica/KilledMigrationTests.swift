@@ -45,18 +45,30 @@ final class KilledMigrationTests {
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  /// The app's, whose step `slow` is interrupted: what a kill would leave is copied.
-  private func migrator(_ steps: [String], slow: String? = nil) -> DatabaseMigrator {
-    var migrator = DatabaseMigrator()
-    for step in [creation] + steps {
-      migrator.registerMigration(step) { [path, copy] db in
-        try db.execute(sql: step)
-        guard step == slow else { return }
-        for suffix in ["", "-wal", "-journal"] {
-          if FileManager.default.fileExists(atPath: path + suffix) {
-            try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
-          }
+  /// What a kill leaves of a database, in another place.
+  fileprivate struct Copy {
+    let from: String
+    let to: String
+
+    func make() throws {
+      for suffix in ["", "-wal", "-journal"] {
+        if FileManager.default.fileExists(atPath: from + suffix) {
+          try FileManager.default.copyItem(atPath: from + suffix, toPath: to + suffix)
         }
+      }
+    }
+  }
+
+  /// The app's, whose step `slow` is interrupted: what a kill would leave is copied.
+  private func migrator(
+    _ steps: [String], slow: String? = nil, _ killed: Copy? = nil, first: String = creation
+  ) -> DatabaseMigrator {
+    let killed = killed ?? Copy(from: path, to: copy)
+    var migrator = DatabaseMigrator()
+    for step in [first] + steps {
+      migrator.registerMigration(step) { db in
+        try db.execute(sql: step)
+        if step == slow { try killed.make() }
       }
     }
     return migrator
@@ -147,16 +159,83 @@ final class KilledMigrationTests {
     let steps = ["ALTER TABLE book ADD COLUMN year DEFAULT 1900"]
     let b = try killed(steps)
     try writeAsOthers("UPDATE book SET title = 'first' WHERE isbn = '1'")
-    // It notes what the first death left, lifts again, and its migration fails.
+    // It notes what the first death left, lifts again, and its migration fails: triggers are back.
     #expect(throws: DatabaseError.self) { try reopened(["UPDATE nothing SET a = 1"]) }
     let database = try DatabaseQueue(path: copy)
     try database.write { try $0.execute(sql: "UPDATE book SET title = 'second' WHERE isbn = '2'") }
-    let a = try reopened(steps)
+    try database.close()
+    // And dies again, as it goes on.
+    let killed = KilledMigrationTests.Copy(from: copy, to: path + ".again")
+    _ = try Device(
+      DatabasePool(path: copy), v2, id: 1, migrator: migrator(steps, slow: steps[0], killed))
+    let again = try DatabaseQueue(path: killed.to)
+    try again.write { try $0.execute(sql: "UPDATE book SET title = 'third' WHERE isbn = '3'") }
+    let a = try Device(again, v2, id: 1, migrator: migrator(steps))
     try meet(a, b)
-    #expect(try b.column("SELECT title FROM book") == ["first", "second", "Ulysses"])
+    #expect(try b.column("SELECT title FROM book") == ["first", "second", "third"])
     let count = try a.store.counts().operations
-    _ = try reopened(steps)
+    _ = try Device(again, v2, id: 1, migrator: migrator(steps))
     #expect(try a.store.counts().operations == count)
+  }
+
+  @Test func `a replica that another process has open is told, and takes nothing in`() throws {
+    let widget = try Device(DatabasePool(path: path), v1, id: 1, migrator: migrator([]))
+    let b = try Device(DatabaseQueue(), v1, id: 2, migrator: migrator([]))
+    try b.commit(rows)
+    // The app's lifting, as far as it concerns who does not migrate.
+    let app = try DatabaseQueue(path: path)
+    try app.write { try $0.execute(sql: "CREATE TABLE grdb_tern_main_lifted (migrated)") }
+    for _ in 0..<2 {
+      let error = #expect(throws: ReplicaError.self) { try widget.pull(from: b) }
+      #expect(error?.code == .schemaChanged)
+      #expect(throws: ReplicaError.self) {
+        try widget.store.write { try $0.execute(sql: "DELETE FROM book") }
+      }
+    }
+    _ = try Device(app, v1, id: 1, migrator: migrator([]))
+    try meet(widget, b)
+    try expectEqual(widget, b, "book")
+  }
+
+  @Test(
+    arguments: [
+      "k TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (k, n)",
+      "n INTEGER NOT NULL, k INTEGER NOT NULL, PRIMARY KEY (n, k)",
+      "n BLOB NOT NULL, k TEXT NOT NULL DEFAULT 'k', PRIMARY KEY (n)",
+      "n INTEGER NOT NULL, k INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (n)",
+    ], [DeleteRule.deleteWins, .updateWins, .lastWriter])
+  func `keys and rules for deletes of every kind are compared`(_ key: String, _ rule: DeleteRule)
+    throws
+  {
+    let creation = "CREATE TABLE t (v TEXT NOT NULL, w, l, \(key)) WITHOUT ROWID"
+    let added = "ALTER TABLE t ADD COLUMN x"
+    let schema = SyncSchema(version: 1, tables: [SyncTable("t", deletes: rule, local: ["l"])])
+    func migrator(_ steps: [String], _ killed: Copy? = nil) -> DatabaseMigrator {
+      self.migrator(steps, slow: killed == nil ? nil : added, killed, first: creation)
+    }
+    let database = try DatabaseQueue(path: path)
+    let a = try Device(database, schema, id: 1, migrator: migrator([]))
+    let b = try Device(DatabaseQueue(), schema, id: 2, migrator: migrator([]))
+    try a.execute(
+      "INSERT INTO t (v, l, k, n) VALUES ('a', 'l', 1, 1), ('b', 'l', 1, 2), ('c', 'l', 1, 3)")
+    try meet(a, b)
+    _ = try Device(database, schema, id: 1, migrator: migrator([added], Copy(from: path, to: copy)))
+    let others = try DatabaseQueue(path: copy)
+    try others.write { db in
+      try db.execute(sql: "DELETE FROM t WHERE n = 1; UPDATE t SET v = 'B' WHERE n = 2")
+      try db.execute(sql: "INSERT INTO t (v, k, n) VALUES ('d', 1, 4)")
+    }
+    try b.execute("UPDATE t SET w = 'of b'")
+    let again = try Device(others, schema, id: 1, migrator: migrator([added]))
+    try meet(again, b)
+    try meet(again, b)
+    let synced = "SELECT k, n, v, w FROM t ORDER BY n"
+    #expect(try again.rows(synced) == b.rows(synced))
+    #expect(try again.store.canonicalState() == b.store.canonicalState())
+    let values = try again.column("SELECT v FROM t ORDER BY n")
+    // What others deleted was deleted after what b wrote.
+    #expect(values == (rule == .updateWins ? ["a", "B", "c", "d"] : ["B", "c", "d"]))
+    try expectNoFindings(again)
   }
 
   private func expectNoFindings(_ device: Device) throws {

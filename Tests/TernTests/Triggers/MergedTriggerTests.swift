@@ -234,6 +234,114 @@ struct MergedTriggerTests {
     #expect(!after.contains { $0.check == "trigger-failed" })
   }
 
+  /// Triggers that look harmless, and would keep rows out, or take them.
+  @Test(arguments: [
+    // Where the view's own trigger does not run, nothing can be written to it.
+    """
+    CREATE VIEW latest AS SELECT id FROM book;
+    CREATE TRIGGER latest_came INSTEAD OF INSERT ON latest BEGIN
+      INSERT INTO book (id) VALUES ('x' || NEW.id);
+    END;
+    CREATE TRIGGER one AFTER INSERT ON book WHEN NEW.id NOT LIKE 'x%' BEGIN
+      INSERT INTO latest VALUES (NEW.id);
+    END;
+    """,
+    "CREATE TRIGGER one AFTER INSERT ON book BEGIN INSERT INTO missing VALUES (NEW.id); END;",
+    "CREATE TRIGGER one AFTER INSERT ON book BEGIN INSERT INTO seen VALUES (nobody(NEW.id), 1); END;",
+    """
+    CREATE TABLE full (one UNIQUE);
+    INSERT INTO full VALUES (1);
+    CREATE TRIGGER one AFTER INSERT ON book BEGIN INSERT OR FAIL INTO full VALUES (1); END;
+    """,
+    """
+    CREATE TABLE full (one UNIQUE ON CONFLICT FAIL);
+    INSERT INTO full VALUES (1);
+    CREATE TRIGGER one AFTER INSERT ON book BEGIN INSERT INTO full VALUES (1); END;
+    """,
+    """
+    CREATE TRIGGER one AFTER INSERT ON book BEGIN
+      UPDATE OR REPLACE book SET thumb = 'same' WHERE id = NEW.id;
+    END;
+    """,
+    "CREATE TRIGGER one AFTER INSERT ON book BEGIN UPDATE book SET thumb = NULL; END;",
+    // A byte order mark, which SQLite takes for a space.
+    "CREATE TRIGGER one AFTER INSERT ON book BEGIN INSERT INTO \u{FEFF}book (id) VALUES ('x'); END;",
+  ])
+  func `one that looks harmless takes no row and keeps none out`(_ triggers: String) throws {
+    let a = try Device(schema, id: 1) { try $0.execute(sql: creation) }
+    try a.execute("INSERT INTO book (id, title) VALUES ('1', 'Dune'), ('2', 'Emma')")
+    let strict = creation.replacing("thumb TEXT", with: "thumb TEXT NOT NULL DEFAULT ''")
+    let b = try Device(schema, id: 2) { try $0.execute(sql: strict + triggers) }
+    for title in ["Ion", "Persuasion"] {
+      try b.pull(from: a)
+      #expect(
+        try b.column("SELECT title FROM book ORDER BY id") == a.column("SELECT title FROM book"))
+      #expect(try b.store.counts().heldAside == 0)
+      #expect(try b.store.seal().isEmpty)
+      try a.execute("UPDATE book SET title = '\(title)' WHERE id = '2'")
+    }
+    let remarks = try b.database.read { try DatabaseDiagnosis($0) }.remarks.map(\.check)
+    #expect(["trigger-skipped", "trigger-failed"].contains(remarks.first), "\(remarks)")
+  }
+
+  @Test func `what deletes from a parent of synced rows does not run as the seal puts back`() throws
+  {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("item", merge: ["high": .max])])
+    let (a, b) = try Device.pair(
+      schema,
+      """
+      CREATE TABLE cache (id INTEGER PRIMARY KEY);
+      INSERT INTO cache VALUES (1);
+      CREATE TABLE item (
+        id TEXT NOT NULL PRIMARY KEY, high INTEGER,
+        cache INTEGER REFERENCES cache ON DELETE CASCADE);
+      CREATE TRIGGER dropping AFTER UPDATE OF high ON item WHEN NEW.high > 5 BEGIN
+        DELETE FROM cache;
+      END;
+      """)
+    try a.execute("INSERT INTO item VALUES ('1', 9, 1)")
+    try meet(a, b)
+    try b.execute("UPDATE item SET high = 3")
+    try meet(a, b)
+    #expect(try b.column("SELECT high FROM item") == ["9"])
+    try expectEqual(a, b, "item")
+  }
+
+  @Test(arguments: ["", touch.replacing("book", with: "item").replacing("rev", with: "n")])
+  func `a mirror follows what the seal puts back`(_ unsafe: String) throws {
+    let schema = SyncSchema(
+      version: 1, tables: [SyncTable("item", merge: ["high": .max, "tags": .set])])
+    let (a, b) = try Device.pair(
+      schema,
+      """
+      CREATE TABLE item (
+        id TEXT NOT NULL PRIMARY KEY, high INTEGER, n INTEGER DEFAULT 0,
+        tags TEXT NOT NULL DEFAULT '[]');
+      CREATE TABLE mirror (id PRIMARY KEY, high CHECK (high <> 7));
+      CREATE TRIGGER mirrored AFTER UPDATE ON item BEGIN
+        INSERT OR REPLACE INTO mirror VALUES (NEW.id, NEW.high);
+      END;
+      """ + unsafe)
+    try a.execute("INSERT INTO item (id, high) VALUES ('1', 9)")
+    try meet(a, b)
+    try b.execute("UPDATE item SET high = 3")
+    #expect(try b.column("SELECT high FROM mirror") == ["3"])
+    try b.store.seal()
+    #expect(try b.column("SELECT high FROM mirror") == ["9"])
+    #expect(try b.store.counts().unsealedNotes == 0)
+    // A table with a set says the error all the same.
+    try a.execute("UPDATE item SET high = NULL, tags = '[\"a\"]' WHERE id = '1'")
+    try a.execute("INSERT INTO item (id, high) VALUES ('2', 6)")
+    try meet(a, b)
+    try a.execute("DROP TRIGGER mirrored")
+    try a.execute("UPDATE item SET high = 7 WHERE id = '2'")
+    try meet(a, b)
+    #expect(try b.column("SELECT high FROM item WHERE id = '2'") == ["7"])
+    let remarks = try b.database.read { try DatabaseDiagnosis($0) }.remarks
+    let failed = try #require(remarks.first { $0.check == "trigger-failed" })
+    #expect(failed.what.contains("CHECK constraint failed"), "\(failed)")
+  }
+
   @Test func `an entry in the inbox has what was written, and not what a trigger made of it`()
     throws
   {
