@@ -23,7 +23,8 @@ struct Library {
 
   private static func ending(of error: any Error) -> Ending {
     switch error {
-    case is Usage, is CatalogueError: .usage
+    case is Usage: .usage
+    case let refusal as Refusal: refusal.ending
     case let error as DatabaseError:
       switch error.resultCode {
       case .SQLITE_NOTADB, .SQLITE_CANTOPEN: .badFile
