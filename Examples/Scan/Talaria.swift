@@ -5,19 +5,26 @@ import Foundation
 /// The scan service, as its contract has it; ../Recognizer speaks the same.
 struct Talaria: Sendable {
   private let service: HTTPService
+  /// The same, asked about a job that it has made.
+  private let jobService: HTTPService
 
   init(_ url: URL, deviceID: String) {
     let isPrivate = ServiceAddress.isPrivate(url)
-    service = HTTPService(url, headers: ["X-Device-ID": deviceID]) {
-      Self.isOwn($0, isPrivate: isPrivate)
+    func service(_ isOwn: @escaping @Sendable (HTTPProblem) -> Bool) -> HTTPService {
+      HTTPService(url, headers: ["X-Device-ID": deviceID], recognizing: isOwn)
+    }
+    self.service = service(Self.isInForm)
+    // That a job is gone, or its token too old, may come without any form, but only from where nobody
+    // else can say it.
+    jobService = service {
+      Self.isInForm($0) || (isPrivate && [401, 403, 404, 410].contains($0.status))
     }
   }
 
   /// Whether the service says it: its refusals have a problem's members, which a portal's page has
-  /// not. That a job is gone may come without any, but only from where nobody else can say it.
-  static func isOwn(_ problem: HTTPProblem, isPrivate: Bool) -> Bool {
+  /// not.
+  private static func isInForm(_ problem: HTTPProblem) -> Bool {
     problem.code != nil || problem.title != nil || problem.type != nil
-      || (isPrivate && [404, 410].contains(problem.status))
   }
 
   /// Whether it is the service that answers, before a photo goes to who has once answered in its
@@ -64,22 +71,22 @@ struct Talaria: Sendable {
   func events(
     _ ticket: Ticket, after last: String?, within limit: Duration
   ) async throws -> (HTTPRequest, EventStream)? {
-    let request = try service.request(
+    let request = try jobService.request(
       .get, ticket.streamURL, bearer: ticket.token, timeout: limit,
       // The service says something every 30 seconds; two of these may be late.
       idleTimeout: .seconds(75))
-    return try await service.events(from: request, after: last ?? "").map { (request, $0) }
+    return try await jobService.events(from: request, after: last ?? "").map { (request, $0) }
   }
 
   /// - Parameter resultsURL: where the service said that they are. One that can't be asked for, empty
   ///   or at another host for example, is no reason to lose them: the contract has a place, too.
   func results(_ ticket: Ticket, at resultsURL: String?) async throws -> LossyArray<FoundBook> {
     func request(_ reference: String) throws -> HTTPRequest {
-      try service.request(.get, reference, bearer: ticket.token, timeout: .seconds(60))
+      try jobService.request(.get, reference, bearer: ticket.token, timeout: .seconds(60))
     }
     let named = resultsURL.flatMap { $0.isEmpty ? nil : try? request($0) }
     let asked = try named ?? request("/v3/jobs/scans/\(ticket.jobID)/results?format=lite")
-    let answer = try await service.json(Answered.self, in: service.answer(to: asked)).data
+    let answer = try await jobService.json(Answered.self, in: jobService.answer(to: asked)).data
     // Taken for granted where the service does not say.
     let status = answer.status?.lowercased() ?? "complete"
     if status.hasPrefix("fail") || status.hasPrefix("cancel") { throw Lost() }
@@ -92,12 +99,12 @@ struct Talaria: Sendable {
   /// Removes what the service keeps of a job; that it is gone already is as good. With a token that
   /// has expired nobody can: the service forgets the job by itself.
   func cleanUp(_ ticket: Ticket) async throws {
-    let request = try service.request(
+    let request = try jobService.request(
       .delete, "/v3/jobs/scans/\(ticket.jobID)/cleanup", bearer: ticket.token,
       timeout: .seconds(30))
     try CrashPoint.reach(.scanBeforeCleanUp)
     do {
-      _ = try await service.answer(to: request)
+      _ = try await jobService.answer(to: request)
     } catch let error where Self.meansLost(error) {}
     try CrashPoint.reach(.scanAfterCleanUp)
   }

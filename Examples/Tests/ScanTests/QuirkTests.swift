@@ -146,6 +146,18 @@ struct QuirkTests {
     }
   }
 
+  @Test(arguments: [401, 403, 404])
+  func `on this machine, what takes no photos is another program, and the photo waits`(
+    _ status: Int
+  ) async throws {
+    try await scan { _, _ in
+      Said(status: status, type: "text/html", body: "<html>Not found</html>")
+    } then: { folder, _, ran async throws -> Void in
+      #expect(ran.status == 75, "\(ran.text)")
+      #expect(try await folder.status().contains("check the service's address"))
+    }
+  }
+
   @Test func `behind a portal that has gone the photo is sent, and once`() async throws {
     try await scan(host: "0.0.0.0") { call, count in
       call == .create && count == 1 ? Self.pages[0] : nil
@@ -166,9 +178,12 @@ struct QuirkTests {
     }
   }
 
-  @Test func `a job that is gone may say so without a word, and costs another`() async throws {
+  @Test(arguments: [401, 403, 404, 410], ["text/plain", "text/html"])
+  func `a job that is gone may say so without a word, and costs another`(
+    _ status: Int, _ type: String
+  ) async throws {
     try await scan { call, count in
-      call == .stream && count == 1 ? Said(status: 404, type: "text/plain") : nil
+      call == .stream && count == 1 ? Said(status: status, type: type) : nil
     } then: { folder, service, ran async throws -> Void in
       #expect(ran.status == 0, "\(ran.text)")
       #expect(service.count(.create) == 2)
