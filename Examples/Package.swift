@@ -46,7 +46,8 @@ let package = Package(
       name: "LibraryTests", dependencies: ["library", "ExampleProcesses"], swiftSettings: testing),
 
     .target(
-      name: "ExampleService", dependencies: [hummingbird], path: "Service", swiftSettings: strict),
+      name: "ExampleService", dependencies: [hummingbird, arguments], path: "Service",
+      swiftSettings: strict),
     .target(
       name: "InterpreterKit", dependencies: ["ExampleService", hummingbird],
       path: "Interpreter/Kit", swiftSettings: strict),
@@ -83,7 +84,10 @@ let package = Package(
       exclude: ["README.md", "Photos"], swiftSettings: strict),
     .testTarget(
       name: "ScanTests",
-      dependencies: ["RecognizerKit", "scan", "ExampleProcesses", tern, ternCommand, grdb],
+      dependencies: [
+        "RecognizerKit", "scan", "recognizer", "ExampleProcesses", tern, ternCommand, grdb,
+        hummingbird,
+      ],
       swiftSettings: testing),
     .target(
       name: "ScanCrashKit",

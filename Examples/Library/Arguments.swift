@@ -1,3 +1,5 @@
+import ExampleService
+
 /// `--name value`, `--flag` and the rest, in the order in which they came.
 struct Arguments: Sendable {
   private static let flags: Set = ["once", "run"]
@@ -59,10 +61,10 @@ struct Usage: Error, CustomStringConvertible {
     self.problem = problem
   }
 
-  var description: String {
-    """
-    \(problem)
+  var description: String { "\(problem)\n\n\(Self.text)" }
 
+  static var text: String {
+    """
     library --data FILE <command>
       import CSV [--first N] [--batch N]   books, in transactions of N
       add|retitle KEY TITLE                count|rate|confidence KEY NUMBER
@@ -72,6 +74,9 @@ struct Usage: Error, CustomStringConvertible {
       sync URL --space S --token T [--once | --run [--edits N --seed N]]
       sync FOLDER --space S [the same]     without a server
       list [--limit N], stats, hash
+    A token is better in TERN_TOKEN, which no list of processes shows.
+
+    \(Ending.table)
     """
   }
 }

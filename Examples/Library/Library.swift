@@ -1,11 +1,14 @@
 import ExampleService
 import Foundation
+import GRDB
 import Tern
 
 /// A library of books that syncs: what an app does with Tern, as a command.
 @main
 struct Library {
   static func main() async {
+    hideFromOthers("--token")
+    if CommandLine.arguments.dropFirst() == ["--help"] { return say(Usage.text) }
     do {
       var arguments = try Arguments(CommandLine.arguments.dropFirst())
       let command = try Command(arguments.takeCommand(), arguments)
@@ -14,7 +17,23 @@ struct Library {
       try replica.database.close()
     } catch {
       FileHandle.standardError.write(Data("library: \(error)\n".utf8))
-      exit(1)
+      exit(ending(of: error).rawValue)
+    }
+  }
+
+  private static func ending(of error: any Error) -> Ending {
+    switch error {
+    case is Usage: .usage
+    case let refusal as Refusal: refusal.ending
+    case let error as DatabaseError:
+      switch error.resultCode {
+      case .SQLITE_NOTADB, .SQLITE_CANTOPEN: .badFile
+      case .SQLITE_FULL, .SQLITE_IOERR: .disk
+      default: .failed
+      }
+    case let error as RemoteError:
+      error.code == .unreachable || error.code == .unavailable ? .later : .usage
+    default: .failed
     }
   }
 

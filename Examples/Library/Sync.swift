@@ -28,7 +28,8 @@ struct Sync {
       return DirectoryRemote(folder, space: space, replica: replica)
     }
     guard let url = ServiceAddress.url(text) else { throw Usage("that is no URL: \(text)") }
-    let token = try arguments.required("token")
+    let known = arguments.has("token") ? nil : ProcessInfo.processInfo.environment["TERN_TOKEN"]
+    let token = try known ?? arguments.required("token")
     return HTTPRemote(url, space: space, token: { token }, over: meter)
   }
 

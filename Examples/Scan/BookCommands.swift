@@ -74,7 +74,7 @@ struct Export: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Write the books to a CSV file.")
 
   @OptionGroup var file: DataFile
-  @Argument(help: "The file; one that is there is replaced.") var csv: String
+  @Argument(help: "The file; what one that is there holds is replaced.") var csv: String
 
   func run() async throws {
     let books = try await file.books(Book.order(Column("isbn")))
@@ -85,11 +85,7 @@ struct Export: AsyncParsableCommand {
         "\(book.timesScanned)", "\(book.isReviewed)",
       ]
     }
-    do {
-      try CSVWriter.text([columns] + records).write(toFile: csv, atomically: true, encoding: .utf8)
-    } catch {
-      throw Refusal("\(csv) can't be written: \(error.systemReason)")
-    }
+    try OutputFile.write(CSVWriter.text([columns] + records), to: csv)
     say("\(books.count) books in \(csv)")
   }
 }

@@ -37,3 +37,55 @@ struct FoundBook: Codable, Sendable {
     try book.save(db)
   }
 }
+
+extension FoundBook {
+  private struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  /// What services write as one type or another: confidence as a text, an ISBN as a number, authors as
+  /// a list.
+  private struct Loose: Decodable {
+    var text: String?
+    var isNumber = false
+
+    init(from decoder: any Decoder) throws {
+      let value = try decoder.singleValueContainer()
+      // To try is the only way to ask for the type.
+      if let said = try? value.decode(String.self) {
+        text = said
+      } else if let number = try? value.decode(Int64.self) {
+        (text, isNumber) = ("\(number)", true)
+      } else if let number = try? value.decode(Double.self) {
+        (text, isNumber) = ("\(number)", true)
+      } else if let list = try? value.decode([Loose].self) {
+        text = list.compactMap(\.text).joined(separator: ", ")
+      } else if let members = try? value.decode([String: Loose].self) {
+        text = members["name"]?.text
+      }
+    }
+  }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Key.self)
+    func member(_ name: String) throws -> Loose? {
+      try members.decodeIfPresent(Loose.self, forKey: Key(stringValue: name))
+    }
+    title = try members.decode(String.self, forKey: Key(stringValue: "title"))
+    author = try member("author")?.text ?? member("authors")?.text
+    let number = try member("isbn")
+    // A number has lost the zeros in front.
+    isbn = number?.text.map { text in
+      number?.isNumber == true && text.count < 10
+        ? String(repeating: "0", count: 10 - text.count) + text : text
+    }
+    coverUrl = try member("coverUrl")?.text
+    format = try member("format")?.text
+    enrichmentStatus = try member("enrichmentStatus")?.text
+    confidence = try member("confidence")?.text.flatMap(Double.init)
+  }
+}

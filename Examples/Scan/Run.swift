@@ -16,11 +16,14 @@ struct Run: AsyncParsableCommand {
   @Option(help: "The recognizer's catalogue, a CSV file.") var catalogue: String?
   @Option(help: "A Tern server with which the library syncs.") var sync: String?
   @Option(help: "The space on that server.") var space = "home"
-  @Option(help: "Its token; without it, TERN_TOKEN in the environment.") var token: String?
+  @Option(help: "Its token; better in TERN_TOKEN, which no list of processes shows.")
+  var token: String?
   @Flag(help: "Stop when what is left has failed, or waits for over five minutes.") var once = false
   @Option(help: .hidden) var streamSeconds = 300
   /// For which a service is left alone that does not say for how long.
   @Option(help: .hidden) var pauseSeconds = 30
+  /// Of which a run that ends by itself waits for what is due.
+  @Option(help: .hidden) var waitSeconds = 300.0
 
   func run() async throws {
     let url = try service.map { service in
@@ -35,7 +38,12 @@ struct Run: AsyncParsableCommand {
       try await work(database, engine, url)
     } else {
       // In this process, so that it can't outlive it.
-      let reader = try PhotoReader(catalogues: catalogue.map { [$0] } ?? [])
+      guard let catalogue else {
+        throw Refusal(
+          "say which scan service to ask by --service URL; or, for the recognizer in here, what it "
+            + "knows by --catalogue FILE.csv")
+      }
+      let reader = try PhotoReader(catalogues: [catalogue])
       try await RecognizerApplication(reader).serving { try await work(database, engine, $0) }
     }
   }
@@ -43,7 +51,10 @@ struct Run: AsyncParsableCommand {
   private func remote(_ address: String) throws -> HTTPRemote {
     guard let url = ServiceAddress.url(address),
       let token = token ?? ProcessInfo.processInfo.environment["TERN_TOKEN"]
-    else { throw Refusal("--sync is a URL such as http://127.0.0.1:8080, and needs a --token") }
+    else {
+      throw Refusal(
+        "--sync is a URL such as http://127.0.0.1:8080, and needs a token in TERN_TOKEN or --token")
+    }
     return HTTPRemote(url, space: space, token: { token })
   }
 
@@ -62,12 +73,23 @@ struct Run: AsyncParsableCommand {
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       // After its first line nothing but `kill -9` ends the work in its middle.
       tasks.addTask { try await tell(database, teller) }
-      tasks.addTask { for await _ in signals { return } }
+      tasks.addTask {
+        for await _ in signals {
+          // What goes on until it is stopped has done what it is for.
+          if once { throw ExitCode(Ending.stopped.rawValue) }
+          return
+        }
+      }
       tasks.addTask {
         guard once else { return try await worker.run() }
-        try await worker.drain(waiting: .seconds(300))
+        let waits = try await drain(worker, database)
         try await engine?.syncOnce()
-        if try await !database.failed().isSubset(of: failedBefore) { throw ExitCode.failure }
+        if try await !database.failed().isSubset(of: failedBefore) {
+          throw ExitCode(Ending.failed.rawValue)
+        }
+        if waits.contains(where: { $0.kind == ScanShelf.kind }) {
+          throw ExitCode(Ending.later.rawValue)
+        }
       }
       if let engine, !once {
         tasks.addTask { await engine.run() }
@@ -80,6 +102,25 @@ struct Run: AsyncParsableCommand {
       // However it ended, what nobody was told yet.
       teller.tell(try await database.board())
       for result in results { do { try result?.get() } catch is CancellationError {} }
+    }
+  }
+
+  /// Works until nothing is due within ``waitSeconds``, counted from then: the worker counts from its
+  /// call, and one stream can take as long. Of what waits for a service's pause or the network it
+  /// decides alone, or a service that wants no requests would keep this here for ever.
+  private func drain(_ worker: JobWorker, _ database: ScanDatabase) async throws -> [JobWait] {
+    while true {
+      let waits = try await worker.drain(waiting: .seconds(waitSeconds))
+      let records = try await database.pool.read { try database.jobs.records(in: $0) }
+      let unreached = Set(records.filter { $0.unreached > 0 }.map(\.id))
+      let now = Date()
+      let isDue = waits.contains { wait in
+        guard case .time(let date) = wait.reason, !unreached.contains(wait.job) else {
+          return false
+        }
+        return now < date && date < now + waitSeconds
+      }
+      guard isDue else { return waits }
     }
   }
 

@@ -11,10 +11,36 @@ struct ScanCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "scan",
     abstract: "Photographs of bookshelves become books in a library, also without a network.",
+    discussion: Ending.table,
     subcommands: [
-      Add.self, Run.self, Status.self, Retry.self, Library.self, Review.self, Edit.self,
+      Add.self, Run.self, Status.self, Retry.self, Drop.self, Library.self, Review.self, Edit.self,
       Delete.self, Export.self,
     ])
+
+  static func main() async {
+    hideFromOthers("--token")
+    await runToItsEnd { ending(of: $0) }
+  }
+
+  /// `nil` where the parser knows.
+  private static func ending(of error: any Error) -> Ending? {
+    switch error {
+    case let error as DatabaseError:
+      [.SQLITE_FULL, .SQLITE_IOERR].contains(error.resultCode) ? .disk : .failed
+    case let error as DatabaseSetupError:
+      error.underlyingError.flatMap { ending(of: $0) } ?? .badFile
+    case let error as JobQueueError:
+      switch error.code {
+      case .diskFull: .disk
+      // It works on what is there, and this can be asked for another time.
+      case .workerRunning: .later
+      default: .failed
+      }
+    case let error as RemoteError:
+      error.code == .unreachable || error.code == .unavailable ? .later : .usage
+    default: nil
+    }
+  }
 }
 
 struct DataFile: ParsableArguments {
@@ -28,7 +54,8 @@ struct DataFile: ParsableArguments {
     } catch let error as DatabaseError
       where [.SQLITE_NOTADB, .SQLITE_CANTOPEN].contains(error.resultCode)
     {
-      throw Refusal("“\(data)” can't be used as the database: \(error.message ?? "\(error)")")
+      throw Refusal(
+        "“\(data)” can't be used as the database: \(error.message ?? "\(error)")", .badFile)
     }
   }
 }
@@ -54,7 +81,7 @@ struct Add: AsyncParsableCommand {
 
   func run() async throws {
     let database = try await file.open()
-    var refused = 0
+    var (refused, ending) = (0, Ending.usage)
     for photo in photos {
       do {
         let began = ContinuousClock.now
@@ -63,10 +90,13 @@ struct Add: AsyncParsableCommand {
         say("accepted: \(name) in \(took.formatted(.number.precision(.fractionLength(1)))) ms")
       } catch {
         refused += 1
+        if (error as? JobQueueError)?.code == .diskFull { ending = .disk }
         say("refused: \(error is UnfitPicture ? "\(error)" : "\(photo): \(error)")")
       }
     }
-    if refused > 0 { throw Refusal("\(refused) of \(photos.count) were not accepted, see above") }
+    if refused > 0 {
+      throw Refusal("\(refused) of \(photos.count) were not accepted, see above", ending)
+    }
   }
 
   private func accept(_ path: String, into database: ScanDatabase) async throws -> String {

@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 import GRDB
 import Tern
@@ -19,6 +20,8 @@ struct ScanDatabase: Sendable {
     var configuration = Configuration()
     // `scan run` commits while another command does.
     configuration.busyMode = .timeout(10)
+    // It holds the tokens of jobs.
+    PrivateFile.make(path)
     let pool = try DatabasePool(path: path, configuration: configuration)
     let replica = try await Replica.open(pool, schema: .scan, migrator: migrator)
     let jobs = try await JobQueue.open(pool, environment: JobEnvironment(gateDelay: pause))
@@ -61,8 +64,8 @@ struct ScanDatabase: Sendable {
     END;
 
     -- `id` is the job's. `phase` is what the job does not know: 'uploading' from before the photo's
-    -- first byte until the service has answered, and 'analysing' from then on. `timesLost` is how
-    -- often nobody learned what became of an upload.
+    -- first byte until the service has answered, 'elsewhere' after somebody else did, and 'analysing'
+    -- from then on. `timesLost` is how often nobody learned what became of an upload.
     CREATE TABLE scan (
       id INTEGER PRIMARY KEY, name TEXT NOT NULL, phase TEXT NOT NULL DEFAULT 'waiting',
       timesLost INTEGER NOT NULL DEFAULT 0, warnings INTEGER NOT NULL DEFAULT 0);

@@ -68,6 +68,7 @@ struct Scanner: Sendable {
   /// Asks for a job. Where the answer is lost, by the network or by a crash, the service may have
   /// one of which nobody here knows: the next attempt finds the mark, and counts it.
   private func send(_ photo: URL, _ context: JobContext) async throws -> Talaria.Ticket {
+    if try await phase(context) == Self.elsewhere { try await service.look() }
     try await database.pool.write { db in
       try update(
         "timesLost = timesLost + (phase = 'uploading'), phase = 'uploading'", context, in: db)
@@ -80,8 +81,20 @@ struct Scanner: Sendable {
       == false
     {
       // The service said no, or never had the whole photo: that matters more than a wrong count.
-      try? await database.pool.write { try update("phase = 'waiting'", context, in: $0) }
+      let isElsewhere = (error as? HTTPError)?.code == .notTheService
+      let phase = isElsewhere ? Self.elsewhere : "waiting"
+      try? await database.pool.write { try update("phase = '\(phase)'", context, in: $0) }
       throw error
+    }
+  }
+
+  /// The phase of a photo that was sent to somebody who answered in the service's place.
+  private static let elsewhere = "elsewhere"
+
+  private func phase(_ context: JobContext) async throws -> String? {
+    try await database.pool.read { db in
+      try String.fetchOne(
+        db, sql: "SELECT phase FROM scan WHERE id = ?", arguments: [context.id.rawValue])
     }
   }
 
@@ -118,7 +131,21 @@ struct Scanner: Sendable {
         default: break
         }
       }
+      // A service that has told all, and keeps it no longer, ends the stream at once.
+      if try await hasFinished(ticket) { return Talaria.News() }
       throw JobFailure(.interrupted(isLocal: false), "the event stream ended before the scan did")
+    }
+  }
+
+  /// Whether the service has a scan's results. What else it says is for the stream to say.
+  private func hasFinished(_ ticket: Talaria.Ticket) async throws -> Bool {
+    do {
+      _ = try await service.results(ticket, at: nil)
+      return true
+    } catch let error as any AdvisingError
+      where error.advice == .failed || error.advice == .permanent
+    {
+      return false
     }
   }
 

@@ -1,12 +1,43 @@
+import ExampleService
 import Foundation
 @_spi(Rehearsal) import Tern
 
 /// The scan service, as its contract has it; ../Recognizer speaks the same.
 struct Talaria: Sendable {
   private let service: HTTPService
+  /// The same, asked about a job that it has made.
+  private let jobService: HTTPService
 
   init(_ url: URL, deviceID: String) {
-    service = HTTPService(url, headers: ["X-Device-ID": deviceID])
+    let isPrivate = ServiceAddress.isPrivate(url)
+    func service(_ isOwn: @escaping @Sendable (HTTPProblem) -> Bool) -> HTTPService {
+      HTTPService(url, headers: ["X-Device-ID": deviceID], recognizing: isOwn)
+    }
+    self.service = service(Self.isInForm)
+    // That a job is gone, or its token too old, may come without any form, but only from where nobody
+    // else can say it.
+    jobService = service {
+      Self.isInForm($0) || (isPrivate && [401, 403, 404, 410].contains($0.status))
+    }
+  }
+
+  /// Whether the service says it: its refusals have a problem's members, which a portal's page has
+  /// not.
+  private static func isInForm(_ problem: HTTPProblem) -> Bool {
+    problem.code != nil || problem.title != nil || problem.type != nil
+  }
+
+  /// Whether it is the service that answers, before a photo goes to who has once answered in its
+  /// place: nobody has this job, and the service says so.
+  ///
+  /// - Throws: `HTTPError`, with `.notTheService` where it is somebody else.
+  func look() async throws {
+    let request = try service.request(
+      .get, "/v3/jobs/scans/00000000-0000-4000-8000-000000000000/status", timeout: .seconds(30))
+    do {
+      _ = try await service.json(Answered.self, in: service.answer(to: request))
+    } catch is HTTPProblem {
+    } catch let error as HTTPError where error.code == .unexpectedBody {}
   }
 
   /// A job at the service.
@@ -26,7 +57,7 @@ struct Talaria: Sendable {
       idleTimeout: .seconds(30))
     let response = try await service.answer(to: request)
     try CrashPoint.reach(.scanAfterSend)
-    let created = try await response.json(Created.self)
+    let created = try await service.json(Created.self, in: response)
     guard let jobID = created.data?.jobId ?? created.jobId,
       let stream = created.data?.sseUrl ?? created.streamUrl
     else { throw JobFailure(.failed, "the service took the photo and named no job") }
@@ -40,21 +71,24 @@ struct Talaria: Sendable {
   func events(
     _ ticket: Ticket, after last: String?, within limit: Duration
   ) async throws -> (HTTPRequest, EventStream)? {
-    let request = try service.request(
+    let request = try jobService.request(
       .get, ticket.streamURL, bearer: ticket.token, timeout: limit,
       // The service says something every 30 seconds; two of these may be late.
       idleTimeout: .seconds(75))
-    return try await EventStream.open(request, after: last ?? "", over: service.transport)
-      .map { (request, $0) }
+    return try await jobService.events(from: request, after: last ?? "").map { (request, $0) }
   }
 
+  /// - Parameter resultsURL: where the service said that they are. One that can't be asked for, empty
+  ///   or at another host for example, is no reason to lose them: the contract has a place, too.
   func results(_ ticket: Ticket, at resultsURL: String?) async throws -> LossyArray<FoundBook> {
-    let request = try service.request(
-      .get, resultsURL ?? "/v3/jobs/scans/\(ticket.jobID)/results?format=lite",
-      bearer: ticket.token, timeout: .seconds(60))
-    let answer = try await service.answer(to: request).json(Answered.self).data
+    func request(_ reference: String) throws -> HTTPRequest {
+      try jobService.request(.get, reference, bearer: ticket.token, timeout: .seconds(60))
+    }
+    let named = resultsURL.flatMap { $0.isEmpty ? nil : try? request($0) }
+    let asked = try named ?? request("/v3/jobs/scans/\(ticket.jobID)/results?format=lite")
+    let answer = try await jobService.json(Answered.self, in: jobService.answer(to: asked)).data
     // Taken for granted where the service does not say.
-    let status = answer.status ?? "complete"
+    let status = answer.status?.lowercased() ?? "complete"
     if status.hasPrefix("fail") || status.hasPrefix("cancel") { throw Lost() }
     guard let found = answer.results ?? answer.books, status.hasPrefix("complete") else {
       throw JobFailure(.failed, "the scan isn't finished at the service")
@@ -65,12 +99,12 @@ struct Talaria: Sendable {
   /// Removes what the service keeps of a job; that it is gone already is as good. With a token that
   /// has expired nobody can: the service forgets the job by itself.
   func cleanUp(_ ticket: Ticket) async throws {
-    let request = try service.request(
+    let request = try jobService.request(
       .delete, "/v3/jobs/scans/\(ticket.jobID)/cleanup", bearer: ticket.token,
       timeout: .seconds(30))
     try CrashPoint.reach(.scanBeforeCleanUp)
     do {
-      _ = try await service.answer(to: request)
+      _ = try await jobService.answer(to: request)
     } catch let error where Self.meansLost(error) {}
     try CrashPoint.reach(.scanAfterCleanUp)
   }

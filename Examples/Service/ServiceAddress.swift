@@ -11,3 +11,11 @@ package enum ServiceAddress {
     return URL(string: text)
   }
 }
+
+extension ServiceAddress {
+  /// Whether nobody on the way can read what goes there, or answer in its place.
+  package static func isPrivate(_ url: URL) -> Bool {
+    url.scheme?.lowercased() == "https"
+      || ["127.0.0.1", "localhost", "::1", "[::1]"].contains(url.host ?? "")
+  }
+}

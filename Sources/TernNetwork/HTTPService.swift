@@ -10,17 +10,27 @@ import Foundation
 ///
 /// Requests go to the service's own origin and to no other, so that a URL in one of its answers
 /// leads no credentials away.
+///
+/// A service that is given what its own refusals look like is told from whoever else may answer at
+/// its address (`HTTPService+Strangers.swift`).
 public struct HTTPService: Sendable {
   public let url: URL
   /// Sent with every request.
   public var headers: HTTPHeaders
   public let transport: any HTTPTransport
+  /// `nil` where whoever answers is believed.
+  let isOwn: (@Sendable (HTTPProblem) -> Bool)?
 
+  /// - Parameter isOwn: whether a refusal is in the form in which this service refuses. With it,
+  ///   what answers in the service's place is told by ``HTTPError/Code/notTheService``: a portal
+  ///   that wants a person to sign in, or another program at a wrong address.
   public init(
     _ url: URL, headers: HTTPHeaders = [:],
-    over transport: any HTTPTransport = SystemTransport.shared
+    over transport: any HTTPTransport = SystemTransport.shared,
+    recognizing isOwn: (@Sendable (HTTPProblem) -> Bool)? = nil
   ) {
     (self.url, self.headers, self.transport) = (url, headers, transport)
+    self.isOwn = isOwn
   }
 
   /// - Parameters:
@@ -51,15 +61,21 @@ public struct HTTPService: Sendable {
   ///
   /// - Throws: ``HTTPProblem`` for every status but 200 to 299; ``HTTPError``, with
   ///   ``HTTPError/Code/otherOrigin`` for a request that is not for this service; nothing is sent
-  ///   then; `CancellationError`.
+  ///   then; with ``HTTPError/Code/notTheService`` where the service knows its refusals;
+  ///   `CancellationError`.
   public func answer(to request: HTTPRequest) async throws -> HTTPResponse {
     try requireOwn(request.url)
-    let response = try await transport.send(request)
-    guard 200..<300 ~= response.status else { throw try await HTTPProblem(response, to: request) }
-    return response
+    do {
+      let response = try await transport.send(request)
+      guard 200..<300 ~= response.status else { throw try await HTTPProblem(response, to: request) }
+      if isOwn != nil, response.hasType("text/html") { throw stranger("it is a web page") }
+      return response
+    } catch {
+      throw recognized(error)
+    }
   }
 
-  private func requireOwn(_ asked: String) throws(HTTPError) {
+  func requireOwn(_ asked: String) throws(HTTPError) {
     let (own, asked) = (try Origin(of: url.absoluteString), try Origin(of: asked))
     guard asked == own else {
       throw HTTPError(.otherOrigin, origin: own, "it names \(asked)")

@@ -14,7 +14,11 @@ struct InterpreterCommand: AsyncParsableCommand {
       are refused.
       --misbehave takes KIND[=VALUE][:COUNT], several with commas: \
       \(InterpreterMisdeed.allCases.map(\.rawValue).joined(separator: ", ")).
+
+      \(Ending.table)
       """)
+
+  static func main() async { await runToItsEnd() }
 
   @Option(help: "The port to listen on; 0 for a free one.")
   var port = 8091

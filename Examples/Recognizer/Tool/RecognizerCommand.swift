@@ -13,7 +13,11 @@ struct RecognizerCommand: AsyncParsableCommand {
       Serves until SIGTERM or SIGINT; given photos, it reads them and ends.
       --misbehave takes KIND[=VALUE][:COUNT], several with commas: \
       \(MisbehaviourKind.allCases.map(\.rawValue).joined(separator: ", ")).
+
+      \(Ending.table)
       """)
+
+  static func main() async { await runToItsEnd() }
 
   @Option(
     help:

@@ -31,9 +31,19 @@ struct LibraryCommandTests {
   ) async throws {
     try await withLibrary { folder, library in
       let (output, code) = try await run(library + words)
-      #expect(code == 1)
+      #expect(code == 64)
       #expect(output.hasPrefix("library: \(reason)\n"))
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+    }
+  }
+
+  @Test func `the help has the commands and how the program ends`() async throws {
+    try await withLibrary { _, library in
+      let (output, code) = try await run(Array(library.prefix(1)) + ["--help"])
+      #expect(code == 0 && output.hasPrefix("library --data FILE <command>\n"))
+      for status in ["0 ", "1 ", "64 ", "66 ", "74 ", "75 ", "130 "] {
+        #expect(output.contains("\n  \(status)"), "\(status)")
+      }
     }
   }
 
@@ -66,7 +76,7 @@ struct LibraryCommandTests {
       let path = folder + "/books.csv"
       try text.write(toFile: path, atomically: true, encoding: .utf8)
       let (output, code) = try await run(library + ["import", path])
-      #expect(code == 1)
+      #expect(code == 64)
       #expect(output.hasPrefix("library: \(path): \(reason)"))
       #expect(try await run(library + ["list"]).output == "")
       let missing = try await run(library + ["import", folder + "/none.csv"])
@@ -85,7 +95,7 @@ struct LibraryCommandTests {
       #expect(code == 0, "\(output)")
       for address in ["localhost:8090", "ftp://a.example"] {
         let refused = try await run(sync + [address, "--token", "t"])
-        #expect(refused.code == 1)
+        #expect(refused.code == 64)
         #expect(refused.output.hasPrefix("library: that is no URL: \(address)\n"))
       }
     }

@@ -24,7 +24,7 @@ struct BadPhotoTests {
   ) async throws {
     try await withScanFolder { folder in
       let added = try await folder("add", folder.file("shelf.jpg", bytes))
-      #expect(added.status == 1)
+      #expect(added.status == 64)
       #expect(added.text.contains("refused: \(folder.path)/shelf.jpg "))
       #expect(added.text.contains(reason))
       #expect(added.text.contains("1 of 1 were not accepted"))
@@ -39,10 +39,10 @@ struct BadPhotoTests {
       try FileHandle(forWritingTo: URL(filePath: large)).truncate(atOffset: 51 << 20)
       #expect(try await folder("add", large).text.contains("has 51 MB, more than 50"))
       let missing = try await folder("add", folder.path + "/none.jpg")
-      #expect(missing.status == 1)
+      #expect(missing.status == 64)
       #expect(missing.text.contains("can't be read: No such file or directory"))
       let itself = try await folder("add", folder.path)
-      #expect(itself.status == 1)
+      #expect(itself.status == 64)
       #expect(itself.text.contains("refused: \(folder.path) is no file"))
       #expect(folder.keptFiles == [])
     }
@@ -61,7 +61,7 @@ struct BadPhotoTests {
           "add", photo, "--data", folder.database,
         ]).outcome()
       }
-      #expect(added.status == 1)
+      #expect(added.status == 64)
       #expect(added.text.contains("shelf.png can't be read: Permission denied"))
     }
   }
@@ -72,7 +72,7 @@ struct BadPhotoTests {
       let bad = try folder.file("text.jpg", Array("no".utf8))
       let jpeg = try await folder.photo("other.jpeg", "jpeg")
       let added = try await folder("add", good, bad, jpeg)
-      #expect(added.status == 1)
+      #expect(added.status == 64)
       #expect(added.text.contains("accepted: png.jpg"))
       #expect(added.text.contains("accepted: other.jpeg"))
       #expect(added.text.contains("1 of 3 were not accepted"))

@@ -121,10 +121,10 @@ struct OnceTests {
   @Test func `without a service a catalogue is asked for`() async throws {
     try await withScanFolder { folder in
       let ran = try await folder("run", "--once")
-      #expect(ran.status == 1)
-      #expect(ran.text.contains("--catalogue is missing"))
+      #expect(ran.status == 64)
+      #expect(ran.text.contains("by --catalogue FILE.csv"))
       let missing = try await folder("run", "--once", "--catalogue", folder.path + "/none.csv")
-      #expect(missing.status == 1)
+      #expect(missing.status == 64)
       #expect(missing.text == "Error: \(folder.path)/none.csv: No such file or directory\n")
     }
   }

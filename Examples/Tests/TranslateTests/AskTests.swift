@@ -108,9 +108,9 @@ struct AskTests {
   {
     try await TestService.withFolder("", key: "the right one") { _, folder in
       let outcome = try await folder("The house.", "--from", "en")
-      #expect(outcome.status == 75 && outcome.complaints.contains("start it with GEMINI_API_KEY"))
+      #expect(outcome.status == 75 && outcome.complaints.contains("set GEMINI_API_KEY and start"))
       let run = try await folder("run", "--once")
-      #expect(run.status == 75 && run.output.contains("the program that asks, process "), "\(run)")
+      #expect(run.status == 75 && run.output.contains("it wants a key: set"), "\(run)")
       #expect(try await folder.history() == ["en→es\tThe house.\twaiting"])
       var other = folder
       other.environment["GEMINI_API_KEY"] = "the right one"

@@ -22,7 +22,7 @@ struct LineTests {
   }
 
   @Test(.enabled(if: TestService.isInstalled, "Apertium is not installed"))
-  func `one wants a pause, is counted down alone, and the other goes on`() async throws {
+  func `one wants a pause, is told alone, and the other goes on`() async throws {
     try await withTwo("limit-seconds=10:1") { limited, other, folder in
       let asking = try folder.start(["The house.", "--from", "en"])
       try await asking.read(until: "wants no requests for")
@@ -35,10 +35,8 @@ struct LineTests {
       // And what was answered before needs nobody.
       #expect(try await folder("one", "--from", "en", "--model", "m").output == "<one>\n")
       let said = try await asking.read(until: "La casa.")
-      let seconds = try said.matches(of: Regex("for ([0-9]+) s")).compactMap {
-        $0.output[1].substring
-      }
-      #expect(Set(seconds).count >= 3, "it counted down by \(seconds)")
+      // In a pipe nothing is written over, and each second would be another line.
+      #expect(!said.contains("wants no requests"), "\(said)")
       asking.endInput()
       #expect(try await blocking { asking.wait() } == 0)
       #expect(try await limited.counts().refusals == ["RESOURCE_EXHAUSTED": 1])

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Tern
 import Testing
 
@@ -32,6 +33,30 @@ struct StoreTests {
           UNION ALL SELECT 'answer ' || text FROM answer WHERE text IS NOT NULL ORDER BY 1
           """)
       #expect(rows == kept, sourceLocation: location)
+    }
+  }
+
+  @Test func `an answer reads none of those that somebody waits for, however many`() async throws {
+    try await withTranslateFolder { folder in
+      let database = try await TranslateDatabase.open(folder.database)
+      let ids = try await database.ask(["one", "two"].map(question))
+      let statements = Mutex<[String]>([])
+      func settle(_ id: String) async throws -> [String] {
+        try await database.pool.writeWithoutTransaction { db in
+          statements.withLock { $0 = [] }
+          db.trace { event in statements.withLock { $0.append("\(event)") } }
+          try db.inTransaction {
+            try database.settle(id, Answer(text: "x"), model: nil, in: db)
+            return .commit
+          }
+          db.trace()
+        }
+        return statements.withLock { $0 }.filter { $0.contains("OFFSET") }
+      }
+      try await database.holding("c") { () async throws -> Void in
+        #expect(try await settle(ids[0]).isEmpty)
+      }
+      #expect(try await settle(ids[1]).count == 1)
     }
   }
 

@@ -58,12 +58,17 @@ struct Ask: AsyncParsableCommand {
 
   /// A command's name behind an option is parsed as a text, which is hardly what was meant.
   private func refuseCommand() throws {
-    guard let text, CommandLine.arguments.dropFirst().first != Self.configuration.commandName,
-      TranslateCommand.configuration.subcommands.contains(where: {
-        $0.configuration.commandName == text
-      })
+    guard let text, CommandLine.arguments.dropFirst().first != Self.configuration.commandName
     else { return }
-    throw Refusal(Word.commandText.text(text, text, text))
+    let commands = TranslateCommand.configuration.subcommands.compactMap {
+      $0.configuration.commandName
+    }
+    if commands.contains(text) { throw Refusal(Word.commandText.text(text, text, text)) }
+    // Who names a language means a text; and short words are near too many others.
+    guard sides.from == nil, sides.to == nil, text.count >= 4,
+      let command = commands.first(where: { text.isNearly($0) })
+    else { return }
+    throw Refusal(Word.nearCommand.text(text, command, command, text))
   }
 
   /// - Returns: whether none of what came in was left out.
@@ -156,9 +161,11 @@ struct Ask: AsyncParsableCommand {
     case .stopped:
       complain(Word.stopped.text(left))
       throw ExitCode.stopped
-    case .offline(let ids):
+    case .offline(let ids), .paused(let ids):
       if json { try await database.tell(ids) }
-      complain(Word.saved.text(left))
+      var word = Word.saved
+      if case .paused = end { word = .kept }
+      complain(word.text(left))
       try await offer(teller.next, database)
       throw ExitCode.later
     }

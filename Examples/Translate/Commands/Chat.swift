@@ -70,9 +70,11 @@ struct Chat: AsyncParsableCommand {
         case .answered:
           failed += teller.failed
           if speak || settings[.speak] == "on" { try await voice(ids[0], to, database) }
-        case .offline:
+        case .offline, .paused:
           if json { try await database.tell(ids) }
-          complain(Word.saved.text(1))
+          var word = Word.saved
+          if case .paused = end { word = .kept }
+          complain(word.text(1))
           saved += ids
         case .stopped: throw ExitCode.stopped
         }

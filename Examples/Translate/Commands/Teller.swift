@@ -116,8 +116,11 @@ final class Teller: Sendable {
       let bar = String(repeating: "█", count: full) + String(repeating: "░", count: 20 - full)
       line = "\(bar) \(state.told)/\(count) \(line)"
     }
-    guard state.lastLine != line else { return }
-    state.lastLine = line
+    // Where lines stay, one that only counts down says nothing new.
+    let cause = standing[service]?.cause
+    let news = isTerminal ? line : "\(state.told)/\(count) \(cause.map { "\($0)" } ?? "")"
+    guard state.lastLine != news else { return }
+    state.lastLine = news
     isTerminal ? write(over: line.tail(columns: Self.columns - 1), &state) : hint(line + "\n")
   }
 

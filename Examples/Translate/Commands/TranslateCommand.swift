@@ -10,6 +10,11 @@ struct TranslateCommand: AsyncParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "translate", abstract: Word.abstract.text,
+      usage: """
+        translate TEXT [--from en] [--to es]
+        translate <subcommand>
+        """,
+      discussion: Word.exits.text,
       subcommands: [
         Ask.self, Chat.self, History.self, Search.self, Favorites.self, Languages.self,
         SettingsCommand.self, Status.self, Run.self, Undo.self,
@@ -17,6 +22,7 @@ struct TranslateCommand: AsyncParsableCommand {
   }
 
   static func main() async {
+    hideFromOthers("--token")
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
@@ -37,20 +43,17 @@ struct TranslateCommand: AsyncParsableCommand {
   }
 }
 
-/// How the program ends, beside 0 and, for a command that can't be understood, 64.
+/// How the program ends, beside 0: as all of the examples do.
 extension ExitCode {
   /// A question has no translation, for ever.
-  static let unanswered = ExitCode(1)
-  /// What was asked can't be done as it stands.
-  static let usage = ExitCode(64)
-  /// The database can't be opened, or is none.
-  static let badFile = ExitCode(66)
-  /// The disk is full, or fails.
-  static let fullDisk = ExitCode(74)
+  static let unanswered = ExitCode(Ending.failed.rawValue)
+  static let usage = ExitCode(Ending.usage.rawValue)
+  static let badFile = ExitCode(Ending.badFile.rawValue)
+  static let fullDisk = ExitCode(Ending.disk.rawValue)
   /// Questions are saved, and wait.
-  static let later = ExitCode(75)
+  static let later = ExitCode(Ending.later.rawValue)
   /// By SIGINT or SIGTERM; questions are saved.
-  static let stopped = ExitCode(130)
+  static let stopped = ExitCode(Ending.stopped.rawValue)
 }
 
 struct DataFile: ParsableArguments {
@@ -73,7 +76,7 @@ struct DataFile: ParsableArguments {
       throw ExitCode.fullDisk
     } catch let error as Refusal {
       complain(error.description.shown())
-      throw ExitCode.usage
+      throw ExitCode(error.ending.rawValue)
     }
   }
 
@@ -105,7 +108,7 @@ struct DataFile: ParsableArguments {
 
 /// A line for who reads the output, at once; where it can't be written, the program ends with 74.
 func say(_ line: String) {
-  ExampleService.say(line) { Word.unwritable.text("\($0)") }
+  ExampleService.say(line) { Word.unwritable.text($0.systemReason) }
 }
 
 /// A line for the person, beside what a script reads.

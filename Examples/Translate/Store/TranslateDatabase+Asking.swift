@@ -105,7 +105,8 @@ extension TranslateDatabase {
     try jobs.announce(in: db)
     try replica.writeWithoutUndo(in: db) { db in
       try insert(answer, for: id, in: db)
-      try trim(db)
+      // Who holds a conversation trims when it lets it go: until then there may be any number.
+      if try !isHeld(id, in: db) { try trim(db) }
     }
     guard let model, answer.text != nil else { return }
     try db.execute(
@@ -184,6 +185,13 @@ extension TranslateDatabase {
         id, answer.text, answer.source, answer.engine, answer.confidence, alternatives,
         answer.isOffline, answer.problem, answer.detail,
       ])
+  }
+
+  private func isHeld(_ id: String, in db: Database) throws -> Bool {
+    try Bool.fetchOne(
+      db,
+      sql: "SELECT EXISTS (SELECT 1 FROM asker JOIN phrase USING (conversation) WHERE id = ?)",
+      arguments: [id]) ?? false
   }
 
   /// What waits for an answer, here or on another device, is not counted, and stays; so does what

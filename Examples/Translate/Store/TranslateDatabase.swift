@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 import GRDB
 import Tern
@@ -22,6 +23,8 @@ struct TranslateDatabase: Sendable {
     var configuration = Configuration()
     // `translate run` commits while another command does.
     configuration.busyMode = .timeout(10)
+    // What somebody wants to have translated is theirs.
+    PrivateFile.make(path)
     let pool = try DatabasePool(path: path, configuration: configuration)
     let replica = try await Replica.open(pool, schema: .translate, migrator: migrator)
     // No text ends the program that sends it, however often that dies on the way.

@@ -21,7 +21,7 @@ extension Words {
     .progressHelp: "Show a progress bar, also where nobody looks.",
     .syncHelp: "A Tern server with which history, favorites and settings sync.",
     .spaceHelp: "The space on that server.",
-    .tokenHelp: "Its token; without it, TERN_TOKEN in the environment.",
+    .tokenHelp: "Its token; better in TERN_TOKEN, which no list of processes shows.",
     .retryHelp: "Ask again what ended without a translation.",
     .onceHelp: "Stop when nothing can be done any more.",
     .waiting: "waiting",
@@ -55,8 +55,8 @@ extension Words {
     .problemRefused: "the service can't do this",
     .problemBroken: "the service's answers can't be read; look at `translate settings service`",
     .problemOverloaded: """
-    the service failed four times; ask again later, or choose another by `translate \
-    settings service`
+    the service failed each time that it was asked; ask again later, or choose another by \
+    `translate settings service`
     """,
     .problemElsewhere: """
     for days something other than the service answered; look at `translate settings service`, and \
@@ -82,7 +82,7 @@ extension Words {
     .noPhrase: "There is no answered question {}; `translate history --json` has their ids.",
     .nothingToUndo: "There is nothing to take back.",
     .undone: "Taken back: {}",
-    .syncNeeds: "--sync is a URL, and needs a --token.",
+    .syncNeeds: "--sync is a URL, and needs a token in TERN_TOKEN or --token.",
     .noChat: "There is no conversation {}; `translate history --json` has their ids.",
     .chatHelp: "Go on with a conversation, by its id, or the latest with `last`.",
     .noSwapHelp: "Keep the sides as they are.",
@@ -117,8 +117,26 @@ extension Words {
     `translate settings service`
     """,
     .noKey: """
-    it wants a key, and the program that asks, process {}, has none; end that one, and start \
-    it with GEMINI_API_KEY
+    it wants a key: set GEMINI_API_KEY and start `translate` again, and so a `translate run` that \
+    was started without it
+    """,
+    .nobody: """
+    nothing answers at {}; start the service there, for example `interpreter`, or choose another \
+    by `translate settings service`
+    """,
+    .nearCommand: """
+    “{}” is nearly the command “{}”: write `translate {}`, or `translate ask {}` to have the word \
+    translated.
+    """,
+    .exits: """
+    EXIT STATUS:
+      0     all is answered; or `run` was stopped
+      1     a question has no translation, and says why; or there is nothing to undo
+      64    what was asked can't be done as it stands, or lines were left out
+      66    the database can't be opened, or the file is none
+      74    the disk is full or fails, or the output can't be written
+      75    what is left is saved, and waits
+      130   stopped by Ctrl-C before it was done; what was asked is saved
     """,
     .cutOff: "the answer was cut off",
     .unwritable: "The output can't be written: {}",

@@ -21,7 +21,7 @@ extension Words {
     .progressHelp: "Mostrar una barra de progreso, aunque nadie mire.",
     .syncHelp: "Un servidor Tern con el que se sincronizan historial, favoritos y ajustes.",
     .spaceHelp: "El espacio en ese servidor.",
-    .tokenHelp: "Su token; sin él, TERN_TOKEN del entorno.",
+    .tokenHelp: "Su token; mejor en TERN_TOKEN, que no sale en ninguna lista de procesos.",
     .retryHelp: "Preguntar de nuevo lo que quedó sin traducción.",
     .onceHelp: "Parar cuando ya no se pueda hacer nada.",
     .waiting: "en espera",
@@ -54,7 +54,7 @@ extension Words {
     .problemBroken:
       "no se pueden leer las respuestas del servicio; mire `translate settings service`",
     .problemOverloaded: """
-    el servicio falló cuatro veces; repita más tarde, o elija otro con `translate \
+    el servicio falló cada vez que se le preguntó; repita más tarde, o elija otro con `translate \
     settings service`
     """,
     .problemElsewhere: """
@@ -81,7 +81,7 @@ extension Words {
     .noPhrase: "No hay pregunta respondida {}; `translate history --json` tiene sus id.",
     .nothingToUndo: "No hay nada que deshacer.",
     .undone: "Deshecho: {}",
-    .syncNeeds: "--sync es una URL, y necesita un --token.",
+    .syncNeeds: "--sync es una URL, y necesita un token en TERN_TOKEN o --token.",
     .noChat: "No hay conversación {}; `translate history --json` tiene sus id.",
     .chatHelp: "Seguir una conversación, por su id, o la última con `last`.",
     .noSwapHelp: "Dejar los lados como están.",
@@ -117,8 +117,26 @@ extension Words {
     `translate settings service`
     """,
     .noKey: """
-    pide una clave, y el programa que pregunta, el proceso {}, no tiene; deténgalo y arránquelo \
-    con GEMINI_API_KEY
+    pide una clave: ponga GEMINI_API_KEY y arranque `translate` de nuevo, y también un \
+    `translate run` que arrancó sin ella
+    """,
+    .nobody: """
+    nadie responde en {}; arranque allí el servicio, por ejemplo `interpreter`, o elija otro con \
+    `translate settings service`
+    """,
+    .nearCommand: """
+    «{}» es casi la orden «{}»: escriba `translate {}`, o `translate ask {}` para traducir la \
+    palabra.
+    """,
+    .exits: """
+    ESTADO AL TERMINAR:
+      0     todo tiene respuesta; o se detuvo `run`
+      1     una pregunta no tiene traducción, y dice por qué; o no hay nada que deshacer
+      64    lo pedido no puede hacerse así, o se omitieron líneas
+      66    la base de datos no se puede abrir, o el archivo no lo es
+      74    el disco está lleno o falla, o no se puede escribir la salida
+      75    lo que queda está guardado, y espera
+      130   detenido con Ctrl-C antes de terminar; lo preguntado está guardado
     """,
     .cutOff: "la respuesta quedó cortada",
     .unwritable: "No se puede escribir la salida: {}",

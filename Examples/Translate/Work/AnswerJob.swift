@@ -55,14 +55,16 @@ struct Translator: Sendable {
           entry.text, from: entry.from, to: entry.to, onPart: tell)
       } catch let final as GeminiService.Final {
         return Answer(problem: final.problem.rawValue, detail: final.detail)
-      } catch let stranger as GeminiService.Stranger {
+      } catch let error as HTTPError where error.code == .connectionRefused {
+        throw JobFailure(.unreachable, Word.nobody.text(job.service))
+      } catch let stranger as HTTPError where stranger.code == .notTheService {
         let since = try await database.strangerAnswers(at: job.service)
         // Who asks anew may have been told of it, and mended it.
         let waited = Date().timeIntervalSince(max(since, entry.askedDate))
         if waited >= Self.patience {
-          return Answer(problem: Problem.elsewhere.rawValue, detail: "\(stranger.said)")
+          return Answer(problem: Problem.elsewhere.rawValue, detail: stranger.detail)
         }
-        throw JobFailure(.unreachable, Word.portal.text, underlyingError: stranger.said)
+        throw JobFailure(.unreachable, "\(Word.portal.text): \(stranger.detail)")
       } catch let error
         where Self.isLast(error, attempt: context.attempt, before: before, after: path.path)
       {

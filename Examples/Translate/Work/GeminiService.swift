@@ -1,3 +1,4 @@
+import ExampleService
 import Foundation
 import InterpreterKit
 import Tern
@@ -13,47 +14,18 @@ struct GeminiService: Sendable {
   /// - Parameter key: goes into a header field of each request, and nowhere else; and there only where
   ///   nobody on the way can read it.
   init(_ url: URL, model: String, key: String?) {
-    let isPrivate = Self.isPrivate(url)
+    let isPrivate = ServiceAddress.isPrivate(url)
     var headers: HTTPHeaders = ["Content-Type": "application/json"]
     headers["x-goog-api-key"] = isPrivate ? key : nil
     withholdsKey = key != nil && !isPrivate
     hasKey = key != nil
-    service = HTTPService(url, headers: headers)
+    service = HTTPService(url, headers: headers, recognizing: Self.isInForm)
     self.model = model
   }
 
-  /// Whether nobody on the way can read what goes there.
-  private static func isPrivate(_ url: URL) -> Bool {
-    url.scheme?.lowercased() == "https" || isHere(url)
-  }
-
-  /// Whether it is on this machine.
-  private static func isHere(_ url: URL) -> Bool {
-    ["127.0.0.1", "localhost", "::1", "[::1]"].contains(url.host ?? "")
-  }
-
-  /// Whether an error says nothing of the service, because whatever answered did not do it in the
-  /// service's form: a portal that wants a person to sign in, say, or whoever else's the address is.
-  ///
-  /// Failures and wishes for a pause come in no form from gateways, too, which are the service's own;
-  /// but over plain HTTP to another machine anybody on the way can say them.
-  ///
-  /// - Source: RFC 6585, section 6, for 511.
-  static func isStrangers(_ error: any Error, at url: URL) -> Bool {
-    switch error {
-    case let error as HTTPError: error.code == .tls && !isHere(url)
-    case let error as EventStreamError: error.code == .notAnEventStream
-    case let problem as HTTPProblem:
-      !isInForm(problem)
-        && (problem.status < 400 || problem.status == 511 || problem.advice == .permanent
-          || !isPrivate(url))
-    default: false
-    }
-  }
-
   /// - Source: Google's AIP-193, "Errors": `status` is one of these, of google/rpc/code.proto.
-  private static func isInForm(_ problem: HTTPProblem) -> Bool {
-    problem.code.map(statuses.contains) ?? false
+  static func isInForm(_ problem: HTTPProblem) -> Bool {
+    problem.code.map { statuses.contains($0.uppercased()) } ?? false
   }
 
   private static let statuses: Set = [
@@ -74,16 +46,11 @@ struct GeminiService: Sendable {
     var description: String { Problem.broken.word.text }
   }
 
-  /// That not the service has answered; it may another time.
-  struct Stranger: Error {
-    var said: any Error
-  }
-
   /// In bytes: of the longest question several times as much, and of what a job's step may store a part.
   private static let longestAnswer = 256 << 10
 
   /// - Parameter onPart: told of what there is of the translation, each time that more has come.
-  /// - Throws: ``Final``; ``Stranger``, `HTTPProblem`, `HTTPError`, `EventStreamError`, ``Broken`` and
+  /// - Throws: ``Final``; `HTTPProblem`, `HTTPError`, `EventStreamError`, ``Broken`` and
   ///   `JobFailure` for what may go well another time; `CancellationError`.
   func translate(
     _ text: String, from source: String, to target: String,
@@ -91,30 +58,23 @@ struct GeminiService: Sendable {
   ) async throws -> Answer {
     var base = service.url.absoluteString
     while base.hasSuffix("/") { base.removeLast() }
-    let stream: EventStream
-    do {
+    let (request, stream) = try await refusing {
       let request = try service.request(
         .post, "\(base)/v1beta/models/\(model):streamGenerateContent?alt=sse",
         body: .bytes(Array(JSONEncoder().encode(Asked(text, from: source, to: target)))),
         timeout: .seconds(120), idleTimeout: .seconds(30))
-      let opened = try await EventStream.open(request, over: service.transport)
-      // No content: that, too, is nothing that the service says.
-      guard let opened else { throw HTTPProblem(status: 204) }
-      stream = opened
-    } catch let error where Self.isStrangers(error, at: service.url) {
-      throw Stranger(said: error)
-    } catch let problem as HTTPProblem {
-      // Another program on the file may have one: it is for that one to ask.
-      if Self.isAboutKey(problem), !hasKey {
-        throw JobFailure(.unreachable, Word.noKey.text(getpid()))
+      guard let stream = try await service.events(from: request) else {
+        // No content: that, too, is nothing that the service says.
+        throw HTTPError(.notTheService, origin: nil, "\(HTTPProblem(status: 204))")
       }
-      throw Self.final(problem, withholdsKey: withholdsKey) ?? problem
-    } catch let error as HTTPError where error.code == .invalidHeader {
-      // Of the header fields only the key is not the program's own.
-      throw Final(problem: .wrongKey)
+      return (request, stream)
     }
     var (said, engine, end) = ("", model, String?.none)
-    for try await event in stream {
+    var events = stream.makeAsyncIterator()
+    while let event = try await next(&events, isWhole: end != nil) {
+      if event.data.contains(#""error""#), let problem = HTTPProblem(event, to: request) {
+        try await refusing { throw problem }
+      }
       guard let piece = event.json(Piece.self) else {
         throw Broken()
       }
@@ -125,11 +85,37 @@ struct GeminiService: Sendable {
       said += (candidate?.content?.parts ?? []).compactMap(\.text).joined()
       guard said.utf8.count <= Self.longestAnswer else { throw Final(problem: .truncated) }
       (engine, end) = (
-        piece.modelVersion?.cut(to: 100) ?? engine, candidate?.finishReason ?? end
+        piece.modelVersion?.cut(to: 100) ?? engine, candidate?.finishReason?.uppercased() ?? end
       )
       if let onPart, let part = PartialAnswer.translation(in: said) { onPart(part) }
     }
     return try answer(said, engine, end)
+  }
+
+  /// The next event. What breaks off behind the answer's end takes nothing away from it.
+  private func next(
+    _ events: inout EventStream.Iterator, isWhole: Bool
+  ) async throws -> ServerEvent? {
+    do {
+      return try await events.next()
+    } catch let error as HTTPError where isWhole {
+      if Task.isCancelled { throw error }
+      return nil
+    }
+  }
+
+  /// What the service refuses, where it opens a stream or in its middle, as the program's errors.
+  private func refusing<T>(_ body: () async throws -> T) async throws -> T {
+    do {
+      return try await body()
+    } catch let problem as HTTPProblem {
+      // Another program on the file may have one: it is for that one to ask.
+      if Self.isAboutKey(problem), !hasKey { throw JobFailure(.unreachable, Word.noKey.text) }
+      throw Self.final(problem, withholdsKey: withholdsKey) ?? problem
+    } catch let error as HTTPError where error.code == .invalidHeader {
+      // Of the header fields only the key is not the program's own.
+      throw Final(problem: .wrongKey)
+    }
   }
 
   private func answer(_ said: String, _ engine: String, _ end: String?) throws -> Answer {
@@ -152,7 +138,7 @@ struct GeminiService: Sendable {
     return Answer(
       text: told.translation, source: told.from.flatMap { Language.isKnown($0) ? $0 : nil },
       engine: engine,
-      confidence: told.confidence.map { min(max($0, 0), 1) },
+      confidence: told.confidence?.number.map { min(max($0, 0), 1) },
       alternatives: told.alternatives ?? [])
   }
 
@@ -237,8 +223,20 @@ struct GeminiService: Sendable {
   private struct Told: Decodable {
     var translation: String
     var from: String?
-    var confidence: Double?
+    var confidence: Sureness?
     var alternatives: [String]?
+
+    /// A number, also where it is written as a text; words of it say nothing here.
+    struct Sureness: Decodable {
+      var number: Double?
+
+      init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        // To try is the only way to ask for the type.
+        let text = try? value.decode(String.self)
+        number = (try? value.decode(Double.self)) ?? text.flatMap(Double.init)
+      }
+    }
   }
 }
 

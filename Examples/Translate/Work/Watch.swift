@@ -12,6 +12,8 @@ struct Watch: Sendable {
     /// The service can't be reached, and these wait for it; an answer that came before its turn may
     /// be among them.
     case offline(left: [String])
+    /// The service wants a pause that is too long to be waited for, and these wait for its end.
+    case paused(left: [String])
     /// By SIGINT or SIGTERM.
     case stopped
   }
@@ -25,6 +27,8 @@ struct Watch: Sendable {
 
   /// At which countdowns are shown anew.
   private static let interval = Duration.seconds(1)
+  /// A longer pause of the service's is not waited for, in seconds.
+  private static let longestPause = TimeInterval(300)
   /// After which the last word of a worker that tries nothing new is believed: another process's.
   private static let patience = Duration.seconds(2)
 
@@ -95,13 +99,14 @@ struct Watch: Sendable {
       // There may be more to tell at once.
       if entries.count == ahead.count, !left.isEmpty { continue }
       let line = standing[service]
-      var isStuck = false
+      var (isStuck, isPaused) = (false, false)
       switch line?.cause {
       case .unreachable where entries.isEmpty && !left.isEmpty:
         let isNew = line.map { Start($0) } != old.map { Start($0) }
         isStuck = isNew || began.duration(to: .now) > Self.patience
-      case .limited:
-        isStuck = usesOffline && !left.isEmpty
+      case .limited(let end):
+        isPaused = entries.isEmpty && end.timeIntervalSinceNow > Self.longestPause
+        isStuck = (usesOffline || isPaused) && !left.isEmpty
         // Somebody was reached by it.
         old = line
       default: break
@@ -115,6 +120,9 @@ struct Watch: Sendable {
         if case .unreachable = line?.cause {
           teller.tell(offline: reason)
           if isWhole { return .offline(left: Array(left)) }
+        } else if isPaused {
+          teller.tell(offline: reason)
+          if isWhole { return .paused(left: Array(left)) }
         }
       }
       _ = await signals.next()

@@ -85,12 +85,13 @@ extension CurlTransfer {
     _ = tern_curl_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method.rawValue)
   }
 
-  /// Who asks for a coding of its own gets the answer in it.
+  /// Who asks for a coding of its own gets the answer in it. Who asks for none gets none: some
+  /// servers pack what they send all the same.
   /// A part of a coded body can't be decoded, and the length of one without a body is all there
   /// is to know.
   var decodes: Bool {
-    request.headers["Accept-Encoding"] == nil && request.headers["Range"] == nil
-      && request.method != .head
+    let asked = request.headers["Accept-Encoding"]?.lowercased() ?? "identity"
+    return asked == "identity" && request.headers["Range"] == nil && request.method != .head
   }
 
   private func setUpload(_ easy: UnsafeMutableRawPointer, count: Int) {
@@ -99,6 +100,7 @@ extension CurlTransfer {
   }
 
   private func setHeaders(_ easy: UnsafeMutableRawPointer) {
+    // A field of the request's own takes the place of what this sends.
     if decodes { _ = tern_curl_set_string(easy, CURLOPT_ACCEPT_ENCODING, "gzip") }
     for field in request.sentHeaders.fields {
       // "Name:" would remove a field of libcurl's own; a semicolon says that it is empty.

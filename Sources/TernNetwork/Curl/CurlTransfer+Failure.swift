@@ -5,6 +5,15 @@ import Foundation
 extension CurlTransfer {
   /// What the end of a transfer means, `nil` for a good one. While the easy handle still exists.
   func failure(for code: CURLcode) -> HTTPError? {
+    var failure = meaning(of: code)
+    failure?.isBodyUnsent = isBodyUnsent
+    return failure
+  }
+
+  /// Whether libcurl never had the end of the body.
+  var isBodyUnsent: Bool { !hadWholeBody && (source?.byteCount ?? 0) > 0 }
+
+  private func meaning(of code: CURLcode) -> HTTPError? {
     if let refusal {
       // Of what is refused now the server may have had the whole before.
       guard hadWholeBody, !refusal.mayHaveArrived else { return refusal }
@@ -18,8 +27,11 @@ extension CurlTransfer {
       return nil
     }
     // libcurl's general sentence for the code; its detailed one can name paths.
-    let detail = "\(String(cString: curl_easy_strerror(code))) (libcurl \(code.rawValue))"
+    let sentence = String(cString: curl_easy_strerror(code))
     let meaning = errorCode(for: code)
+    // Its number only where it stands for nothing better known.
+    let detail =
+      meaning == .connectionLost ? "\(sentence) (libcurl \(code.rawValue))" : sentence
     // libcurl connects anew where a kept connection ended without an answer. That nobody is there
     // any more does not say what became of the request.
     guard wasSent, Self.withoutConnection.contains(meaning) else {

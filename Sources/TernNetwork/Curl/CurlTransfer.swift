@@ -97,10 +97,16 @@ extension CurlTransfer {
     let silence = isPaused ? nil : request.idleTimeout.map { lastActivity + $0 }
     if let deadline, silence.map({ deadline <= $0 }) ?? true {
       let limit = request.timeout ?? .zero
-      return (deadline, HTTPError(.timedOut, origin: origin, "not done within \(limit)"))
+      return (deadline, ended(.timedOut, "not done within \(limit)"))
     }
     guard let silence, let limit = request.idleTimeout else { return nil }
-    return (silence, HTTPError(.idleTimeout, origin: origin, "no byte moved for \(limit)"))
+    return (silence, ended(.idleTimeout, "no byte moved for \(limit)"))
+  }
+
+  private func ended(_ code: HTTPError.Code, _ detail: String) -> HTTPError {
+    var error = HTTPError(code, origin: origin, detail)
+    error.isBodyUnsent = isBodyUnsent
+    return error
   }
 }
 #endif

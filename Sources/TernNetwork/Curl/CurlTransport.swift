@@ -6,7 +6,8 @@
 ///   16 MiB more.
 /// - Certificates and host names are always checked.
 /// - Bodies are asked for with gzip and read without it, but for a request with an
-///   `Accept-Encoding` of its own, whose answer is given as it came. A body in any other coding, or
+///   `Accept-Encoding` of its own, whose answer is given as it came; where that is `identity`, gzip
+///   that comes all the same is taken off. A body in any other coding, or
 ///   in several, ends with ``HTTPError/Code/invalidAnswer`` after its head: a few hundred bytes can
 ///   keep the one thread busy for many seconds with them.
 /// - `http_proxy` and its relatives in the environment are followed, except for this machine

@@ -8,7 +8,8 @@ import TernCore
 public struct HTTPError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
-      case invalidURL, otherOrigin, invalidHeader, unresolvedHost, connectionRefused, unreachable
+      case invalidURL, otherOrigin, notTheService
+      case invalidHeader, unresolvedHost, connectionRefused, unreachable
       case connectTimeout, tls, timedOut, idleTimeout, connectionLost
       case invalidAnswer, unexpectedBody, bodyTooLarge, bodyInUse, shutDown
       case fileMissing, fileUnreadable, fileChanged
@@ -23,6 +24,9 @@ public struct HTTPError: Error, Hashable, Sendable {
     public static let invalidURL = Code(reason: .invalidURL)
     /// The URL leads away from the ``HTTPService`` whose request it is for.
     public static let otherOrigin = Code(reason: .otherOrigin)
+    /// Somebody else answered in the place of an ``HTTPService``: a portal that wants a person to
+    /// sign in, or whoever else's the address is.
+    public static let notTheService = Code(reason: .notTheService)
     /// The method or a header field can't be sent as it stands.
     public static let invalidHeader = Code(reason: .invalidHeader)
     /// The name look-up found nothing, e.g. because there is no network.
@@ -65,6 +69,9 @@ public struct HTTPError: Error, Hashable, Sendable {
   public let origin: Origin?
   /// What happened in the transport's own words.
   public let detail: String
+  /// Whether the transport knows that a part of the request's body had not left yet, as by a
+  /// connection that was lost in the middle of an upload.
+  public var isBodyUnsent = false
 
   public init(_ code: Code, origin: Origin?, _ detail: String) {
     self.code = code
@@ -77,7 +84,9 @@ extension HTTPError: AdvisingError {
   public var advice: FailureAdvice {
     switch code.reason {
     // The program ends the transport when it ends itself, and goes on another time.
-    case .unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .shutDown: .unreachable
+    case .unresolvedHost, .connectionRefused, .unreachable, .connectTimeout, .shutDown,
+      .notTheService:
+      .unreachable
     // What a captive portal shows over plain HTTP, too, where nobody can tell.
     case .unexpectedBody: .failed
     // Too many open files, a device that is locked, a writer that has not finished.
@@ -93,15 +102,16 @@ extension HTTPError: AdvisingError {
 
 extension HTTPError {
   /// Whether the server may have got the whole request, and done what it asks for, with nobody to
-  /// hear the answer. `false` where it surely has not.
+  /// hear the answer. `false` where it surely has not, as while ``isBodyUnsent``.
   public var mayHaveArrived: Bool {
     switch code.reason {
-    case .invalidURL, .otherOrigin, .invalidHeader, .unresolvedHost, .connectionRefused,
-      .unreachable, .connectTimeout, .tls, .fileMissing, .fileUnreadable, .fileChanged:
+    case .invalidURL, .otherOrigin, .notTheService, .invalidHeader, .unresolvedHost,
+      .connectionRefused, .unreachable, .connectTimeout, .tls, .fileMissing, .fileUnreadable,
+      .fileChanged:
       false
     case .timedOut, .idleTimeout, .connectionLost, .invalidAnswer, .unexpectedBody,
       .bodyTooLarge, .bodyInUse, .shutDown:
-      true
+      !isBodyUnsent
     }
   }
 }
@@ -116,6 +126,8 @@ extension HTTPError: CustomStringConvertible {
     switch code.reason {
     case .invalidURL: "the URL can't be used"
     case .otherOrigin: "the URL leads away from the service"
+    case .notTheService:
+      "somebody else answered; sign in to the network, or check the service's address"
     case .invalidHeader: "the request can't be sent"
     case .unresolvedHost: "the host name was not found"
     case .connectionRefused: "the connection was refused"

@@ -38,7 +38,7 @@ public struct HTTPResponse: Sendable {
     do {
       return try decoder.decode(type, from: Data(bytes))
     } catch {
-      throw HTTPError(.unexpectedBody, origin: nil, "it is no \(type) in JSON")
+      throw HTTPError(.unexpectedBody, origin: nil, "it is not the JSON that was asked for")
     }
   }
 

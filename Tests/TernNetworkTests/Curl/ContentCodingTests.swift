@@ -1,5 +1,6 @@
 #if os(Linux)
 import Foundation
+import Synchronization
 import TestProcesses
 import Testing
 
@@ -105,6 +106,30 @@ struct ContentCodingTests {
     defer { server.stop() }
     let response = try await CurlTransport().send(HTTPRequest(.get, server.url))
     #expect(try await response.collect(limit: 1000) == Self.text)
+  }
+
+  @Test("one gzip is taken off, too, where none was asked for", arguments: taken)
+  func isTakenUnasked(_ answer: Answer) async throws {
+    let server = try serving(answer)
+    defer { server.stop() }
+    let request = HTTPRequest(.get, server.url, headers: ["Accept-Encoding": "identity"])
+    let response = try await CurlTransport().send(request)
+    #expect(try await response.collect(limit: 1000) == Self.text)
+    #expect(response.headers["Content-Encoding"] ?? "identity" == "identity")
+  }
+
+  @Test("a request that wants no coding says so, and nothing else")
+  func unasked() async throws {
+    let asked = Mutex<[String]>([])
+    let server = try LocalServer { connection in
+      guard let request = connection.readRequest() else { return }
+      asked.withLock { $0 = request.headers["accept-encoding"].map { [$0] } ?? [] }
+      connection.answer()
+    }
+    defer { server.stop() }
+    _ = try await CurlTransport().send(
+      HTTPRequest(.get, server.url, headers: ["Accept-Encoding": "identity"]))
+    #expect(asked.withLock { $0 } == ["identity"])
   }
 
   @Test("codings of informational answers and trailers are not the body's")

@@ -21,6 +21,11 @@ struct ScanFolder: Sendable {
     try await blocking { try start(words, environment: environment).outcome() }
   }
 
+  /// The first line of what `status` says.
+  func status() async throws -> String {
+    try await self("status").lines.first.map(String.init) ?? ""
+  }
+
   func start(_ words: [String], environment: [String: String] = [:]) throws -> ChildProcess {
     try Self.merged(
       [BuiltExecutable.path("scan")] + words + ["--data", database], environment: environment)

@@ -1,0 +1,36 @@
+import ArgumentParser
+import ExampleService
+import GRDB
+import Tern
+
+struct Drop: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Forget photos, whatever became of them; their books stay in the library.")
+
+  @OptionGroup var file: DataFile
+  @Argument(help: "Names, as `scan status` shows them.") var photos: [String]
+
+  func run() async throws {
+    let database = try await file.open()
+    var unknown: [String] = []
+    for name in photos {
+      let count = try await database.pool.write { try drop(name, database, in: $0) }
+      if count > 0 { say("\(count) dropped: \(name.shown())") } else { unknown.append(name) }
+    }
+    guard unknown.isEmpty else {
+      let names = unknown.map { $0.shown() }.joined(separator: ", ")
+      throw Refusal("there is no photo \(names); `scan status` lists them")
+    }
+  }
+
+  /// - Returns: how many photos had the name. What works on one notices, and stores nothing more.
+  private func drop(_ name: String, _ database: ScanDatabase, in db: Database) throws -> Int {
+    let ids = try Int64.fetchAll(db, sql: "SELECT id FROM scan WHERE name = ?", arguments: [name])
+    for id in ids {
+      try database.jobs.remove(JobID(rawValue: id), in: db)
+      try db.execute(sql: "DELETE FROM find WHERE scan = ?", arguments: [id])
+      try db.execute(sql: "DELETE FROM scan WHERE id = ?", arguments: [id])
+    }
+    return ids.count
+  }
+}
