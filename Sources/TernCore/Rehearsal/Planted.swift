@@ -112,6 +112,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case workRepeated
   /// A wait that is over wakes nobody: what is ready then waits for the worker's next look.
   case wakeLost
+  /// A handler that never returns keeps its slot.
+  case fenceForgotten
+  /// A job goes on although what it requires of the network is gone.
+  case lostRequirementIgnored
   /// An answer to an upload is stored, and its job let go by another transaction.
   case answerStoredApart
   /// An upload's answer is taken for that of the one after it.
@@ -150,7 +154,8 @@ package enum Planted: String, CaseIterable, Sendable {
       .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
       .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
       .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
-      .requirementIgnored, .workRepeated, .wakeLost,
+      .requirementIgnored, .workRepeated, .wakeLost, .fenceForgotten,
+      .lostRequirementIgnored,
     ] + ofUploads + ofRequests
   package static let ofUploads: [Planted] = [
     .answerStoredApart, .lateAnswerTaken, .lostUploadAwaited, .uploadNotWithdrawn,

@@ -57,7 +57,7 @@ public struct JobEvent: Hashable, Sendable {
     case done(ran: Duration, age: Duration)
     /// Its handler threw.
     case failed(Failure, ran: Duration)
-    /// The worker's run ended while it ran, at no cost.
+    /// The worker's run ended while it ran, or what it requires went, at no cost.
     ///
     /// - Parameter ran: `nil` where its end could not be stored as it came, and was later.
     case stopped(ran: Duration?)

@@ -116,11 +116,8 @@ extension JobRows {
     guard let (found, starts, service) = try life(claim.id), found.state == .running,
       starts == claim.start
     else {
-      // The job is gone. What its service said holds for the others.
-      if case .failed(.limited(let delay), let around) = end.event {
-        let until = environment.time(after: JobLife.gateDelay(delay, around))
-        try tell(claim.service, .limited(since: now, until: until))
-      }
+      // The job is gone.
+      try heed(end, of: claim, environment)
       observe(.abandoned(ran: end.ran ?? .zero), of: claim)
       return nil
     }
@@ -167,6 +164,15 @@ extension JobRows {
       try note(reason, start: claim.start, of: claim.id, counts: counts, at: now)
     }
     return nil
+  }
+}
+
+extension JobRows {
+  /// What its service said to an attempt that is not its job's any more holds for the others.
+  func heed(_ end: AttemptEnd, of claim: Claim, _ environment: JobEnvironment) throws {
+    guard case .failed(.limited(let delay), let around) = end.event else { return }
+    let until = environment.time(after: JobLife.gateDelay(delay, around))
+    try tell(claim.service, .limited(since: environment.now, until: until))
   }
 }
 

@@ -44,8 +44,12 @@ struct Claim: Sendable {
   let awaited: WallTime
   let lane: JobLane
   let service: String?
+  /// A ``JobRequirement``, as it is stored.
+  let needs: String
   let work: JobHandlers.Work
   let retry: RetryPolicy
+  /// ``Job/attemptLimit``.
+  let limit: Duration?
   /// Paths by name.
   let files: [String: String]
 
@@ -135,7 +139,8 @@ extension JobRows {
     }!
     var life = before
     do {
-      let (work, retry) = try query.handlers.prepare(head.lane.kind, payload, version: version)
+      let (work, retry, limit) = try query.handlers.prepare(
+        head.lane.kind, payload, version: version)
       _ = life.handle(.claimed)
       try run(
         Self.start,
@@ -145,7 +150,7 @@ extension JobRows {
       return Claim(
         id: head.job, start: starts + 1, attempt: life.failures + 1, queue: query.outset.queue,
         enqueued: enqueued, awaited: max(since, head.ready), lane: head.lane, service: head.service,
-        work: work, retry: retry,
+        needs: head.needs, work: work, retry: retry, limit: limit,
         files: hasFiles ? try files(of: head.job) : [:])
     } catch let unusable as Unusable {
       _ = life.handle(.unusable)

@@ -72,6 +72,8 @@ extension Planted {
     case .requirementIgnored: PlantedChecker("INV-09", "was started, and requires")
     case .workRepeated: PlantedChecker("INV-09", "twice in one attempt")
     case .wakeLost: PlantedChecker("INV-09", "ms too late")
+    case .fenceForgotten: PlantedChecker("INV-09", "has its slot after")
+    case .lostRequirementIgnored: PlantedChecker("INV-09", "goes on, and requires")
     case .answerStoredApart: PlantedChecker("INV-09", "its job waits on")
     case .lostUploadAwaited: PlantedChecker("INV-09", "which the system has lost")
     case .uploadNotWithdrawn: PlantedChecker("INV-09", "unwanted")

@@ -105,6 +105,7 @@ final class JobLedger: @unchecked Sendable {
     checkGates(commit)
     checkOrder(commit)
     checkPaces(commit)
+    checkAttempts(commit)
     try checkLimits(db, commit)
     timing.committed(commit, now: clock.milliseconds, wall: now)
     let delay: Int64 = plan.processCount > 1 ? 1000 : 0
@@ -156,6 +157,7 @@ final class JobLedger: @unchecked Sendable {
     if entries[id]?.answers.updateValue(checkpoint.answer, forKey: checkpoint.name) != nil {
       fail(.effectsHappenOnce, "job \(id) committed \(checkpoint.name) a second time")
     }
+    entries[id]?.attempt?.progressedAt = clock.milliseconds
     entries[id]?.storedAsText[checkpoint.name] = checkpoint.storedAsText
     for name in checkpoint.released { entries[id]?.files[name] = nil }
     for (name, content) in checkpoint.created { entries[id]?.files[name] = content }

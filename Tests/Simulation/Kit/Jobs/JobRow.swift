@@ -127,6 +127,10 @@ struct JobEntry {
     /// The network as it began, as far as that can be told.
     var before: [NetworkPath]
     var end: End?
+    /// In virtual milliseconds: when it began, reached a checkpoint or reported last.
+    var progressedAt: Int64
+    /// Its handler never returns.
+    var hangs = false
     /// The names of what it sent.
     var sent: Set<String> = []
     /// The names of uploads that it handed over, that it was told are refused, and of which it made
