@@ -116,6 +116,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case fenceForgotten
   /// A job goes on although what it requires of the network is gone.
   case lostRequirementIgnored
+  /// Each change of the network restores every retry budget.
+  case budgetsRestoredOften
   /// An answer to an upload is stored, and its job let go by another transaction.
   case answerStoredApart
   /// An upload's answer is taken for that of the one after it.
@@ -155,7 +157,7 @@ package enum Planted: String, CaseIterable, Sendable {
       .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
       .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
       .requirementIgnored, .workRepeated, .wakeLost, .fenceForgotten,
-      .lostRequirementIgnored,
+      .lostRequirementIgnored, .budgetsRestoredOften,
     ] + ofUploads + ofRequests
   package static let ofUploads: [Planted] = [
     .answerStoredApart, .lateAnswerTaken, .lostUploadAwaited, .uploadNotWithdrawn,

@@ -160,14 +160,35 @@ extension JobRows {
   /// Another network may be there: whoever reached nobody may try at once, but for those whose
   /// uploads go on by themselves.
   func wakeUnreached(at now: WallTime) throws {
-    for job in try unreachedAwaiting() {
-      try run("UPDATE \(JobTables.job) SET unreached = 0 WHERE id = ?", [job.rawValue])
-    }
+    try forgetUnreached()
     try run(
       """
       UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0
       WHERE state = \(JobState.waiting.rawValue) AND unreached > 0
       """, [now.milliseconds])
+  }
+
+  /// The same for a network that may be gone again at once: those whose priority is greater than
+  /// others' try at once, and the rest spread over a while. Who waits for less than that, waits on.
+  ///
+  /// - Parameter delay: draws how long one of the rest waits.
+  func wakeUnreached(at now: WallTime, after delay: () -> Duration) throws {
+    try forgetUnreached()
+    let waiting = "state = \(JobState.waiting.rawValue) AND unreached > 0"
+    let found = try rows("SELECT id, priority FROM \(JobTables.job) WHERE \(waiting) ORDER BY id")
+    for row in found {
+      let (job, priority): (Int64, Int) = (row[0], row[1])
+      let ready = priority > 0 ? now : WallTime(notBefore: now.duration + delay())
+      try run(
+        "UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0 WHERE id = ?",
+        [ready.milliseconds, job])
+    }
+  }
+
+  private func forgetUnreached() throws {
+    for job in try unreachedAwaiting() {
+      try run("UPDATE \(JobTables.job) SET unreached = 0 WHERE id = ?", [job.rawValue])
+    }
   }
 
   /// Lets those in whose time has come.

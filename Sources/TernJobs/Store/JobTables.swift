@@ -6,6 +6,8 @@ enum BucketScope: Int {
   case lane = 0
   /// The failures of a service.
   case service = 1
+  /// How often another network restores those.
+  case network = 2
 }
 
 /// The tables of a queue in the app's database. Their names begin as GRDB wants it of what is not
@@ -130,6 +132,7 @@ enum JobTables {
       switch scope {
       case .lane: ("j.kind", "IN ('', j.lane)")
       case .service: ("j.service", "= ''")
+      case .network: ("''", "= ''")
       }
     return """
       SELECT max(b.free_ms) FROM \(bucket) AS b

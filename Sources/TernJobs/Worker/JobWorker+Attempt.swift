@@ -258,15 +258,4 @@ extension JobWorker {
     if Task.isCancelled, end.isOfStop { end = end.stopped }
     return EndedAttempt(claim: ended.claim, end: end, pathBefore: ended.pathBefore)
   }
-
-  /// Another network is there: whoever reached nobody may try at once.
-  func networkChanged() async throws {
-    try await write { rows in
-      try rows.restoreBudgets()
-      // The view shows budgets, whose table GRDB does not observe.
-      try rows.db.notifyChanges(in: Table(JobTables.job))
-      try rows.wakeUnreached(at: queue.environment.now)
-    }
-    ofRun.news?.yield()
-  }
 }

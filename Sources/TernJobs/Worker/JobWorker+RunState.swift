@@ -26,6 +26,8 @@ extension JobWorker {
     var nextAt: WallTime?
     /// When the first job may go that only a pace holds back.
     var pacedAt: WallTime?
+    /// When retry budgets are restored that the network's last change was too soon for.
+    var restoreAt: WallTime?
     /// When the worker looked for jobs last.
     var lookedAt = WallTime(milliseconds: .min)
     /// What observers were told that jobs wait for.

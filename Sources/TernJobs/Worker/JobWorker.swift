@@ -204,6 +204,7 @@ public actor JobWorker {
     while !Task.isCancelled {
       if let failure = ofRun.failure { throw failure }
       endOverdue()
+      try await restoreBudgets()
       // As it is before the look for jobs: an answer that comes during it makes one ready.
       let isCarrying =
         transfers?.endsWithProcess ?? false
@@ -377,7 +378,9 @@ public actor JobWorker {
   private func wait(_ iterator: inout AsyncStream<Void>.Iterator) async {
     let (environment, news) = (queue.environment, ofRun.news)
     var delays = ofRun.attempts.values.compactMap { $0.left?() }
-    if let nextAt = ofRun.nextAt { delays.append(nextAt.duration - environment.wallClock()) }
+    for time in [ofRun.nextAt, ofRun.restoreAt].compactMap(\.self) {
+      delays.append(time.duration - environment.wallClock())
+    }
     guard let delay = delays.min() else {
       _ = await iterator.next(isolation: self)
       return

@@ -37,7 +37,7 @@ struct JobQueueConformanceTests {
     .priorityIgnored: .order, .replacedInPart: .replace, .laneOverfilled: .lanes,
     .tokenUntaken: .rate, .budgetIgnored: .budget, .requirementIgnored: .requirement,
     .workRepeated: .retry, .wakeLost: .delay, .fenceForgotten: .attemptLimit,
-    .lostRequirementIgnored: .lostRequirement,
+    .lostRequirementIgnored: .lostRequirement, .budgetsRestoredOften: .budget,
   ]
 
   // The conformance is a database's, in which uploads are rows like others, and no requests.

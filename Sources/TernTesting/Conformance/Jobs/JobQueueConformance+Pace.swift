@@ -69,6 +69,13 @@ extension JobQueueConformance {
       // Thirty at once, and one in ten seconds.
       try requireEqual(.drains, calls, 40, "attempts at a service that is down, in 100 s")
       try require(.drains, notes.contains("0 errand"), "an outage held up another service's job")
+      for _ in 1...9 {
+        stage.harness.network.set(hasRoute: true)
+        try stage.harness.advance(by: .seconds(1))
+      }
+      // As many again, whatever the network does within a minute.
+      try requireEqual(
+        .drains, stage.taken().count, 30, "attempts over a network that comes and goes")
     }
   }
 

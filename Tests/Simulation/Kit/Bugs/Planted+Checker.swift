@@ -74,6 +74,7 @@ extension Planted {
     case .wakeLost: PlantedChecker("INV-09", "ms too late")
     case .fenceForgotten: PlantedChecker("INV-09", "has its slot after")
     case .lostRequirementIgnored: PlantedChecker("INV-09", "goes on, and requires")
+    case .budgetsRestoredOften: PlantedChecker("INV-09", "budgets were restored")
     case .answerStoredApart: PlantedChecker("INV-09", "its job waits on")
     case .lostUploadAwaited: PlantedChecker("INV-09", "which the system has lost")
     case .uploadNotWithdrawn: PlantedChecker("INV-09", "unwanted")

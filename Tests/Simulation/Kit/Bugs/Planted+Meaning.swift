@@ -68,6 +68,7 @@ extension Planted {
     case .fenceForgotten: "a handler that never returns keeps its slot"
     case .lostRequirementIgnored:
       "a job goes on although what it requires of the network is gone"
+    case .budgetsRestoredOften: "each change of the network restores every retry budget"
     case .answerStoredApart:
       "an answer to an upload is stored, and its job let go by another transaction"
     case .lateAnswerTaken: "an upload's answer is taken for that of the one after it"

@@ -190,8 +190,10 @@ extension JobLedger {
       entries[id]?.triedIn = commit.process.run
       return
     }
+    // Those whose priority is greater than others' at once, and the rest spread over a while.
+    let spread: Int64 = old.priority > 0 ? 0 : 30_000
     if new.since == old.since, new.failures == old.failures, new.unreached == 0, old.unreached > 0,
-      new.ready == old.ready || new.ready <= now
+      new.ready == old.ready || new.ready <= now + spread + 1
     {
       let generation = path.path.generation
       if entries[id]?.wokenAt == generation {
