@@ -91,6 +91,8 @@ public struct JobEvent: Hashable, Sendable {
     case pause
     /// ``JobRequirement``.
     case requirement
+    /// Its lane's was refused, and the app has no other.
+    case credential
     /// Its kind's or lane's ``JobPace``, or its service's retry budget.
     case pace
   }

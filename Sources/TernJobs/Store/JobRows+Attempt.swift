@@ -134,6 +134,10 @@ extension JobRows {
     }
     // Where there is more room than it found, it may have found too little for all that it wants.
     if let full = end.full, try full.isBefore || unfinished() >= full.count { event = .crowdedOut }
+    if let credential = end.credential {
+      try tell(claim.lane, credential, at: now)
+      if end.event != .succeeded { event = .unauthorized }
+    }
     let action = life.handle(event)
     if let service, let budget = environment.retryBudget {
       if end.event == .succeeded {
@@ -188,6 +192,9 @@ struct AttemptEnd: Sendable {
   var spent: Set<SpentTransfer> = []
   /// What refused it room in its own queue.
   var full: JobQueueError.Full?
+  /// What it says of its lane's credential: of one that succeeded, that it was accepted; otherwise
+  /// that another is needed, which is why it ended.
+  var credential: CredentialLife.Event?
   /// What was thrown, and for how long the handler ran: for observers alone.
   var error: String?
   var ran: Duration?

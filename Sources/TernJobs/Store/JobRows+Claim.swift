@@ -69,6 +69,7 @@ extension JobRows {
     var gates = query.outset.hasGates ? try gates() : [:]
     var lines = try lines()
     let unmet = try lookForUnmet(lines, query)
+    let held = query.outset.hasHeldLanes ? try heldLanes() : []
     var found = Claimed()
     while found.claims.count < query.count {
       try skip(&lines, reading: query.count - found.claims.count, past: query.room)
@@ -76,6 +77,7 @@ extension JobRows {
         lines.map(\.first), gates: gates, pauses: pauses, next: next, now: now
       ) { head in
         if unmet.contains(ExactText(head.needs)) { return .unmet }
+        if held.contains(head.lane) { return .refused }
         return try hold(head, query.handlers, query.running, query.budget, at: now)
       }
       guard case .claim(let head, let isProbe) = decision else {
@@ -103,7 +105,7 @@ extension JobRows {
         lines.remove(at: index)
       }
     }
-    if events != nil { found.held = try holds(lines, query, gates, pauses, unmet: unmet) }
+    if events != nil { found.held = try holds(lines, query, gates, pauses, unmet, held) }
     return found
   }
 

@@ -27,6 +27,8 @@ enum JobTables {
   static let bucket = "grdb_tern_jobbucket"
   /// What jobs require and was not there as the worker looked last.
   static let unmet = "grdb_tern_jobunmet"
+  /// Lanes whose credential was refused.
+  static let credential = "grdb_tern_jobcredential"
   /// For the app to look at; everything else is the queue's own.
   static let view = "grdb_tern_jobs"
 
@@ -40,7 +42,8 @@ enum JobTables {
   /// run of a worker, so that one that was taken over from notices. `pause.kind` is empty for the
   /// whole queue. A `bucket`, as it was at `since_ms`, is full again at `full_us`, microseconds;
   /// one that was empty has a token again at `free_ms`, which is for who looks. An `error` that
-  /// `counts` was one attempt less for its job, or the last; see ``addCounts(_:)``.
+  /// `counts` was one attempt less for its job, or the last; see ``addCounts(_:)``. A `credential`
+  /// has the ``CredentialMark`` of the one that was refused.
   static let creation = [
     """
     CREATE TABLE IF NOT EXISTS \(queue) (
@@ -102,6 +105,11 @@ enum JobTables {
       full_us INTEGER NOT NULL, free_ms INTEGER, PRIMARY KEY (scope, name, lane)) WITHOUT ROWID
     """,
     "CREATE TABLE IF NOT EXISTS \(unmet) (needs TEXT NOT NULL PRIMARY KEY, since_ms INTEGER NOT NULL)",
+    """
+    CREATE TABLE IF NOT EXISTS \(credential) (
+      kind TEXT NOT NULL, lane TEXT NOT NULL, since_ms INTEGER NOT NULL, refused INTEGER,
+      is_held INTEGER NOT NULL, PRIMARY KEY (kind, lane))
+    """,
     """
     CREATE VIEW IF NOT EXISTS \(view) AS SELECT
       \(viewed),
@@ -184,6 +192,9 @@ enum JobTables {
   /// The first files of the format do not have the column. It changes no number: a Tern that knows
   /// nothing of it reads and writes the table as before, and what it writes counts.
   static let addedToErrors: Set = ["counts"]
+
+  /// Nor do they have this table, which a Tern that knows nothing of it leaves alone.
+  static let added: Set = [credential]
 
   private static func addCounts(_ db: Database) throws {
     if try db.columns(in: error).contains(where: { $0.name == "counts" }) { return }

@@ -14,7 +14,11 @@ public struct JobHandlers: Sendable {
     let prepare: @Sendable (Data, Int) -> Work
   }
 
+  package typealias CredentialSource =
+    @Sendable (_ lane: String?, _ refused: String?) async throws -> String?
+
   private var handlers: [String: Handler] = [:]
+  private var credentials: [String: CredentialSource] = [:]
 
   package init() {}
 
@@ -35,6 +39,25 @@ public struct JobHandlers: Sendable {
       { try await body(try Self.job(J.self, payload, version: version), $0) }
     }
   }
+
+  /// Registers where the credential for jobs of a type comes from: a token, say. At most once for
+  /// each kind.
+  ///
+  /// - Parameter source: is asked by ``JobContext/credential()``, by several attempts at once, for
+  ///   the credential of a lane (`nil` for jobs without one). With the second argument, for another
+  ///   one than that, which was refused. `nil` says that there is none, as does a permanent error:
+  ///   the lane's jobs wait. Other errors cost no attempt.
+  public mutating func credential<J: Job>(
+    for type: J.Type,
+    _ source:
+      @escaping @Sendable (_ lane: String?, _ refused: String?) async throws -> String?
+  ) {
+    precondition(
+      credentials[J.kind] == nil, "two sources are registered for credentials of “\(J.kind)”")
+    credentials[J.kind] = source
+  }
+
+  func credential(of kind: String) -> CredentialSource? { credentials[kind] }
 
   /// What a payload says.
   package static func job<J: Job>(

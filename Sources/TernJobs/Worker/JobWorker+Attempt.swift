@@ -51,11 +51,13 @@ extension JobWorker {
         try await surround(context, queue.events?.surrounding[...] ?? [], claim.work)
       }
       end = AttemptEnd(event: .succeeded, reason: nil)
+      end.credential = context.attempted.credential.map(CredentialLife.Event.accepted)
     } catch {
       end = self.end(
         of: claim, error,
         pathBefore: context.attempted.transferred.isUnsteady ? .unseen(as: path.path) : before,
         isOfService: !context.attempted.isRefusal(error))
+      end.credential = Self.credential(in: error, context.attempted.credential)
       hasFailed = !(error is CancellationError)
     }
     let transferred = context.attempted.transferred

@@ -22,6 +22,8 @@ extension JobWorker {
     var beginning: [String: Bool] = [:]
     /// Why the app refuses to have the answers to transfers stored, which the system keeps.
     var refusedAnswers: [String: any Error] = [:]
+    /// Lanes whose attempts ask the app for another credential, and who waits for his turn there.
+    var asking: [JobLane: [CheckedContinuation<Void, Never>]] = [:]
     /// When a job's time comes.
     var nextAt: WallTime?
     /// When the first job may go that only a pace holds back.
