@@ -24,6 +24,21 @@ extension JobWorker {
     }
   }
 
+  /// Has the loop look again when the first attempt's time is over. Not by its wait, which every
+  /// end of an attempt interrupts: a sleep would begin with each. An alarm that is no longer the
+  /// first rings for nothing.
+  func arm(_ group: inout DiscardingTaskGroup) {
+    guard let delay = ofRun.attempts.values.compactMap({ $0.left?() }).min() else { return }
+    if let set = ofRun.alarm?(), set > .zero, set <= delay { return }
+    let (environment, news) = (queue.environment, ofRun.news)
+    ofRun.alarm = environment.countdown(delay)
+    group.addTask {
+      // Cancelled as the run ends.
+      guard (try? await environment.sleep(for: max(delay, .zero))) != nil else { return }
+      news?.yield()
+    }
+  }
+
   /// Cancels attempts that go on over what they do not require, an expensive network say, or
   /// without what they do.
   func endUnmet() {

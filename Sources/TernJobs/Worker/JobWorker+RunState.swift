@@ -28,6 +28,8 @@ extension JobWorker {
     var nextAt: WallTime?
     /// When the first job may go that only a pace holds back.
     var pacedAt: WallTime?
+    /// What is left until the loop looks whether attempts went on for too long.
+    var alarm: (@Sendable () -> Duration)?
     /// When retry budgets are restored that the network's last change was too soon for.
     var restoreAt: WallTime?
     /// When the worker looked for jobs last.

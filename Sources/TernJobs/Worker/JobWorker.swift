@@ -223,6 +223,7 @@ public actor JobWorker {
         if let refusal = ofRun.refusedAnswers.min(by: { $0.key < $1.key }) { throw refusal.value }
         return
       }
+      arm(&group)
       await wait(&iterator)
     }
   }
@@ -374,18 +375,15 @@ public actor JobWorker {
     where standing[job] != attempt.claim.start { cancel(job, .recalled) }
   }
 
-  /// Until something happened, or a time has come: the next job's, or an attempt's.
+  /// Until something happened, or a time has come: the next job's, or that of the budgets.
   private func wait(_ iterator: inout AsyncStream<Void>.Iterator) async {
     let (environment, news) = (queue.environment, ofRun.news)
-    var delays = ofRun.attempts.values.compactMap { $0.left?() }
-    for time in [ofRun.nextAt, ofRun.restoreAt].compactMap(\.self) {
-      delays.append(time.duration - environment.wallClock())
-    }
-    guard let delay = delays.min() else {
+    guard let time = [ofRun.nextAt, ofRun.restoreAt].compactMap(\.self).min() else {
       _ = await iterator.next(isolation: self)
       return
     }
     await withDiscardingTaskGroup { group in
+      let delay = time.duration - environment.wallClock()
       group.addTask {
         // Cancelled when something else happened first. A clock may not know a wait of centuries.
         let nap = min(max(delay, .zero), .seconds(86_400))
