@@ -112,6 +112,12 @@ package enum Planted: String, CaseIterable, Sendable {
   case workRepeated
   /// A wait that is over wakes nobody: what is ready then waits for the worker's next look.
   case wakeLost
+  /// A handler that never returns keeps its slot.
+  case fenceForgotten
+  /// A job goes on although what it requires of the network is gone.
+  case lostRequirementIgnored
+  /// Each change of the network restores every retry budget.
+  case budgetsRestoredOften
   /// An answer to an upload is stored, and its job let go by another transaction.
   case answerStoredApart
   /// An upload's answer is taken for that of the one after it.
@@ -150,7 +156,8 @@ package enum Planted: String, CaseIterable, Sendable {
       .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
       .claimForgotten, .retryAtOnce, .limitIgnored, .sweepForgotten, .pauseIgnored,
       .priorityIgnored, .replacedInPart, .laneOverfilled, .tokenUntaken, .budgetIgnored,
-      .requirementIgnored, .workRepeated, .wakeLost,
+      .requirementIgnored, .workRepeated, .wakeLost, .fenceForgotten,
+      .lostRequirementIgnored, .budgetsRestoredOften,
     ] + ofUploads + ofRequests
   package static let ofUploads: [Planted] = [
     .answerStoredApart, .lateAnswerTaken, .lostUploadAwaited, .uploadNotWithdrawn,

@@ -20,4 +20,11 @@ public enum FailureAdvice: Hashable, Sendable {
 /// An error that knows what it says about doing the same again.
 public protocol AdvisingError: Error {
   var advice: FailureAdvice { get }
+  /// Whether the other side refused the credential, so that the same with another one may succeed.
+  /// It counts where ``advice`` is ``FailureAdvice/permanent``. By default `false`.
+  var refusesCredential: Bool { get }
+}
+
+extension AdvisingError {
+  public var refusesCredential: Bool { false }
 }

@@ -17,15 +17,19 @@ package struct TableForms {
     let keyIndex: Int
   }
 
-  /// - Parameter added: by table, columns that a file which was not opened since lacks.
+  /// - Parameters:
+  ///   - added: by table, columns that a file which was not opened since lacks.
+  ///   - addedTables: what such a file lacks as well.
   /// - Returns: whether all is as it should be.
   package func check(
-    _ creation: [String], added: [String: Set<String>] = [:], in db: Database
+    _ creation: [String], added: [String: Set<String>] = [:], addedTables: Set<String> = [],
+    in db: Database
   ) throws -> Bool {
     var isWhole = true
     let all = try Self.columns(db)
     for (table, columns) in try Self.columns(creation).sorted(by: { $0.key < $1.key }) {
       let present = all[table] ?? []
+      if present.isEmpty, addedTables.contains(table) { continue }
       let before = columns.filter { !(added[table]?.contains($0.name) ?? false) }
       if present != columns, present != before {
         isWhole = false

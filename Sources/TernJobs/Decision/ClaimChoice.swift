@@ -34,6 +34,8 @@ package struct ClaimChoice: Hashable, Sendable {
   package enum Hold: Hashable, Sendable {
     /// Until the network has what the job requires.
     case unmet
+    /// Until the app has another credential.
+    case refused
     /// Until one that runs has ended.
     case busy
     /// Until there is a token.
@@ -70,7 +72,7 @@ package struct ClaimChoice: Hashable, Sendable {
       }
       guard best.map({ head.goes(before: $0.head) }) ?? true else { continue }
       switch try hold(head) {
-      case .busy, .unmet: continue
+      case .busy, .unmet, .refused: continue
       case .until(let time):
         paced = min(paced ?? time, time)
         continue

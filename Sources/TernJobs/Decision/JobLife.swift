@@ -45,6 +45,8 @@ package struct JobLife: Hashable, Sendable {
     case entrusted(for: Duration)
     /// Its queue had no room for what it enqueues.
     case crowdedOut
+    /// Its credential was refused, or there is none.
+    case unauthorized
   }
 
   /// What surrounds a failure.
@@ -117,8 +119,8 @@ package struct JobLife: Hashable, Sendable {
       // upload to upload.
       (state, deaths) = (.waiting, 0)
       return .wait(time)
-    case (.running, .crowdedOut):
-      // Its worker knows when it may go on.
+    case (.running, .crowdedOut), (.running, .unauthorized):
+      // Its worker, or its lane, knows when it may go on.
       (state, unreached, deaths) = (.waiting, 0, 0)
       return .wait(.zero)
     case (.running, .failed(let advice, let circumstances)):

@@ -29,7 +29,9 @@ package struct JobDiagnosis {
     // Opening it says what to do.
     if format < JobTables.format { return false }
     let added = [JobTables.error: JobTables.addedToErrors]
-    guard try TableForms(findings).check(JobTables.creation, added: added, in: db)
+    guard
+      try TableForms(findings).check(
+        JobTables.creation, added: added, addedTables: JobTables.added, in: db)
     else { return true }
     try checkJobs(isWorking)
     try checkParts()

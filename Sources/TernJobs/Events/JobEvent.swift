@@ -57,7 +57,7 @@ public struct JobEvent: Hashable, Sendable {
     case done(ran: Duration, age: Duration)
     /// Its handler threw.
     case failed(Failure, ran: Duration)
-    /// The worker's run ended while it ran, at no cost.
+    /// The worker's run ended while it ran, or what it requires went, at no cost.
     ///
     /// - Parameter ran: `nil` where its end could not be stored as it came, and was later.
     case stopped(ran: Duration?)
@@ -91,6 +91,8 @@ public struct JobEvent: Hashable, Sendable {
     case pause
     /// ``JobRequirement``.
     case requirement
+    /// Its lane's was refused, and the app has no other.
+    case credential
     /// Its kind's or lane's ``JobPace``, or its service's retry budget.
     case pace
   }

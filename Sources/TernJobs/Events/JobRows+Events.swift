@@ -60,18 +60,20 @@ extension JobRows {
         counts: life.failures > before.failures, next: next)
       observe(.failed(failure, ran: ran), of: claim)
     case .entrusted: observe(.entrusted(ran: ran), of: claim)
-    case .claimed, .checkpoint, .processDied, .revived, .cancelled, .crowdedOut: break
+    case .claimed, .checkpoint, .processDied, .revived, .cancelled, .crowdedOut, .unauthorized:
+      break
     }
   }
 
   /// What holds back the first of each line, beside a slot that is not free.
   func holds(
     _ lines: [JobLine], _ query: ClaimQuery, _ gates: [ExactText: GateLife], _ pauses: JobPauses,
-    unmet: Set<ExactText>
+    _ unmet: Set<ExactText>, _ held: Set<JobLane>
   ) throws -> [JobHeld] {
     try lines.map(\.first).compactMap { head in
       let hold = try ClaimChoice.reason(head, gates: gates, pauses: pauses, now: query.now) {
         if unmet.contains(ExactText($0.needs)) { return .unmet }
+        if held.contains($0.lane) { return .refused }
         return try self.hold($0, query.handlers, query.running, query.budget, at: query.now)
       }
       return hold.map { JobHeld(head: head, hold: $0) }
@@ -105,6 +107,7 @@ extension ClaimChoice {
     }
     switch try hold(head) {
     case .unmet: return .requirement
+    case .refused: return .credential
     case .busy, .until: return .pace
     case nil: return nil
     }

@@ -24,6 +24,12 @@ public protocol Job: Codable, Sendable {
   static var service: String? { get }
   /// How often, and when, what failed is tried again. The default is ``RetryPolicy/standard``.
   static var retry: RetryPolicy { get }
+  /// How long an attempt may go on without progress: a step, a saved value, or
+  /// ``JobContext/report(progress:message:)``. Its handler is cancelled then, and the attempt
+  /// counts, unless the network was away or changed meanwhile. One that goes on for ten seconds
+  /// more loses its slot, the attempt counts, and nothing that it stores is taken. By the clock of
+  /// the queue's environment. The default is ten minutes; `nil` is for ever.
+  static var attemptLimit: Duration? { get }
   /// How fast the jobs of this kind go, together. The default is ``JobPace/unbounded``. What is
   /// changed here holds for the jobs that wait, too.
   static var pace: JobPace { get }
@@ -46,6 +52,7 @@ public protocol Job: Codable, Sendable {
 extension Job {
   public static var service: String? { nil }
   public static var retry: RetryPolicy { .standard }
+  public static var attemptLimit: Duration? { .seconds(600) }
   public static var version: Int { 1 }
   public static var pace: JobPace { .unbounded }
   public static var lanePace: JobPace { .unbounded }

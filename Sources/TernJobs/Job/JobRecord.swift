@@ -63,6 +63,9 @@ public struct JobRecord: Hashable, Sendable, Identifiable {
   /// Whether ``JobQueue/pause(_:in:)`` holds its kind or the whole queue: it is not started, and
   /// what runs goes on.
   public let isPaused: Bool
+  /// Whether its lane's credential was refused and the app has no other: it is not started until
+  /// ``JobQueue/credentialChanged(of:in:)``, or a worker's run begins.
+  public let isCredentialRefused: Bool
   /// What it is unique by among the jobs of its kind, while it has not ended.
   public let uniqueKey: String?
   public let enqueuedAt: Date

@@ -1,7 +1,8 @@
 import TernCore
 
-/// What has to be there before a job is started. Until then it waits, and its record says so; one
-/// that runs is not stopped when that goes.
+/// What has to be there while a job runs. Until then it waits, and its record says so. When that
+/// goes, its handler is cancelled at once; the attempt costs nothing, and the job waits again. An
+/// upload that goes on without its attempt is not stopped.
 public struct JobRequirement: Hashable, Sendable {
   /// Of the network. The raw values are stored.
   public enum Network: String, Hashable, Sendable, CaseIterable {

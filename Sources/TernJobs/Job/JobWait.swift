@@ -13,6 +13,8 @@ public struct JobWait: Hashable, Sendable {
     case pause
     /// Of the network.
     case requirement(JobRequirement)
+    /// Its lane's was refused, and the app has no other.
+    case credential
     /// Its last attempt reached nobody, and there is no route.
     case network
     /// An upload that it handed over, until this moment at most.
@@ -33,7 +35,7 @@ public struct JobWait: Hashable, Sendable {
   public var endsWithTime: Bool {
     switch reason {
     case .time, .gate, .transfer: true
-    case .pause, .requirement, .network, .room, .attempt: false
+    case .pause, .requirement, .credential, .network, .room, .attempt: false
     }
   }
 }
@@ -49,6 +51,7 @@ extension JobWait: CustomStringConvertible {
       case .requirement(let requirement):
         requirement.endpoint.map { "requires the endpoint “\($0)”" }
           ?? "requires a network (\(requirement.network))"
+      case .credential: "waits for another credential"
       case .network: "reached nobody, and there is no route"
       case .transfer(let date):
         "waits for an upload that it handed over, until \(date.ISO8601Format()) at most"
@@ -77,6 +80,8 @@ extension JobQueue {
           .pause
         } else if !record.isRequirementMet {
           .requirement(record.requirement)
+        } else if record.isCredentialRefused {
+          .credential
         } else if record.unreached > 0, !network.hasRoute {
           .network
         } else if awaitsRoom(record.id), record.unreached == 0 || record.readyAt <= now {

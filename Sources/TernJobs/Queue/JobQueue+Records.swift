@@ -147,6 +147,19 @@ extension JobQueue {
     try holding(kind, in: db) { try $0.resume($1) }
   }
 
+  /// Says that the app has another credential: somebody signed in again, say. Lanes that wait for
+  /// one go on; one that finds the refused one again waits on, without a request. The caller's
+  /// transaction decides.
+  ///
+  /// - Parameter kind: ``Job/kind``, `nil` for all.
+  /// - Throws: as ``records(in:)``.
+  public func credentialChanged(of kind: String? = nil, in db: Database) throws {
+    let now = environment.now
+    try holding(kind, in: db) { rows, kind in
+      try rows.releaseLanes(of: kind.isEmpty ? nil : kind, at: now)
+    }
+  }
+
   private func holding(
     _ kind: String?, in db: Database, _ body: (JobRows, String) throws -> Void
   ) throws {
@@ -211,11 +224,23 @@ extension JobQueue {
       starts, failures, progress, message, reason, priority, unique_key, enqueued_ms
       """
     let isMet = "NOT EXISTS (SELECT 1 FROM \(JobTables.unmet) AS u WHERE u.needs = j.needs)"
+    let isRefused = """
+      EXISTS (SELECT 1 FROM \(JobTables.credential) AS c
+        WHERE c.kind = j.kind AND c.lane = j.lane AND c.is_held = 1)
+      """
     let isPaused = "EXISTS (SELECT 1 FROM \(JobTables.pause) AS p WHERE p.kind IN ('', j.kind))"
     // What has ended waits for no network.
     return [
-      ("\(JobTables.job) AS j", "unreached, needs, \(isMet) AS is_met, \(isPaused) AS is_paused"),
-      (JobTables.history, "0 AS unreached, '' AS needs, 1 AS is_met, 0 AS is_paused"),
+      (
+        "\(JobTables.job) AS j",
+        """
+        unreached, needs, \(isMet) AS is_met, \(isPaused) AS is_paused, \(isRefused) AS is_refused
+        """
+      ),
+      (
+        JobTables.history,
+        "0 AS unreached, '' AS needs, 1 AS is_met, 0 AS is_paused, 0 AS is_refused"
+      ),
     ].map {
       "SELECT \(columns), \($1) FROM \($0) \(condition)"
     }.joined(separator: " UNION ALL ")
@@ -233,7 +258,7 @@ extension JobRecord {
       unreached: row["unreached"], progress: row["progress"], message: row["message"],
       reason: row["reason"], priority: row["priority"],
       requirement: JobRequirement(stored: row["needs"]), isRequirementMet: row["is_met"],
-      isPaused: row["is_paused"],
+      isPaused: row["is_paused"], isCredentialRefused: row["is_refused"],
       uniqueKey: row["unique_key"],
       enqueuedAt: date("enqueued_ms"))
   }

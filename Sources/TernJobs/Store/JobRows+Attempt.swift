@@ -116,11 +116,8 @@ extension JobRows {
     guard let (found, starts, service) = try life(claim.id), found.state == .running,
       starts == claim.start
     else {
-      // The job is gone. What its service said holds for the others.
-      if case .failed(.limited(let delay), let around) = end.event {
-        let until = environment.time(after: JobLife.gateDelay(delay, around))
-        try tell(claim.service, .limited(since: now, until: until))
-      }
+      // The job is gone.
+      try heed(end, of: claim, environment)
       observe(.abandoned(ran: end.ran ?? .zero), of: claim)
       return nil
     }
@@ -137,6 +134,10 @@ extension JobRows {
     }
     // Where there is more room than it found, it may have found too little for all that it wants.
     if let full = end.full, try full.isBefore || unfinished() >= full.count { event = .crowdedOut }
+    if let credential = end.credential {
+      try tell(claim.lane, credential, at: now)
+      if end.event != .succeeded { event = .unauthorized }
+    }
     let action = life.handle(event)
     if let service, let budget = environment.retryBudget {
       if end.event == .succeeded {
@@ -170,6 +171,15 @@ extension JobRows {
   }
 }
 
+extension JobRows {
+  /// What its service said to an attempt that is not its job's any more holds for the others.
+  func heed(_ end: AttemptEnd, of claim: Claim, _ environment: JobEnvironment) throws {
+    guard case .failed(.limited(let delay), let around) = end.event else { return }
+    let until = environment.time(after: JobLife.gateDelay(delay, around))
+    try tell(claim.service, .limited(since: environment.now, until: until))
+  }
+}
+
 /// How an attempt ended.
 struct AttemptEnd: Sendable {
   let event: JobLife.Event
@@ -182,6 +192,9 @@ struct AttemptEnd: Sendable {
   var spent: Set<SpentTransfer> = []
   /// What refused it room in its own queue.
   var full: JobQueueError.Full?
+  /// What it says of its lane's credential: of one that succeeded, that it was accepted; otherwise
+  /// that another is needed, which is why it ended.
+  var credential: CredentialLife.Event?
   /// What was thrown, and for how long the handler ran: for observers alone.
   var error: String?
   var ran: Duration?

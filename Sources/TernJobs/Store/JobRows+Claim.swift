@@ -44,8 +44,12 @@ struct Claim: Sendable {
   let awaited: WallTime
   let lane: JobLane
   let service: String?
+  /// A ``JobRequirement``, as it is stored.
+  let needs: String
   let work: JobHandlers.Work
   let retry: RetryPolicy
+  /// ``Job/attemptLimit``.
+  let limit: Duration?
   /// Paths by name.
   let files: [String: String]
 
@@ -65,6 +69,7 @@ extension JobRows {
     var gates = query.outset.hasGates ? try gates() : [:]
     var lines = try lines()
     let unmet = try lookForUnmet(lines, query)
+    let held = query.outset.hasHeldLanes ? try heldLanes() : []
     var found = Claimed()
     while found.claims.count < query.count {
       try skip(&lines, reading: query.count - found.claims.count, past: query.room)
@@ -72,6 +77,7 @@ extension JobRows {
         lines.map(\.first), gates: gates, pauses: pauses, next: next, now: now
       ) { head in
         if unmet.contains(ExactText(head.needs)) { return .unmet }
+        if held.contains(head.lane) { return .refused }
         return try hold(head, query.handlers, query.running, query.budget, at: now)
       }
       guard case .claim(let head, let isProbe) = decision else {
@@ -99,7 +105,7 @@ extension JobRows {
         lines.remove(at: index)
       }
     }
-    if events != nil { found.held = try holds(lines, query, gates, pauses, unmet: unmet) }
+    if events != nil { found.held = try holds(lines, query, gates, pauses, unmet, held) }
     return found
   }
 
@@ -135,7 +141,8 @@ extension JobRows {
     }!
     var life = before
     do {
-      let (work, retry) = try query.handlers.prepare(head.lane.kind, payload, version: version)
+      let (work, retry, limit) = try query.handlers.prepare(
+        head.lane.kind, payload, version: version)
       _ = life.handle(.claimed)
       try run(
         Self.start,
@@ -145,7 +152,7 @@ extension JobRows {
       return Claim(
         id: head.job, start: starts + 1, attempt: life.failures + 1, queue: query.outset.queue,
         enqueued: enqueued, awaited: max(since, head.ready), lane: head.lane, service: head.service,
-        work: work, retry: retry,
+        needs: head.needs, work: work, retry: retry, limit: limit,
         files: hasFiles ? try files(of: head.job) : [:])
     } catch let unusable as Unusable {
       _ = life.handle(.unusable)

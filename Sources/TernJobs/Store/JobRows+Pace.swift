@@ -104,10 +104,24 @@ extension JobRows {
     try store(bucket.returned(budget, at: now), .service, service, "", budget, at: now)
   }
 
-  /// Another network is there, over which the services may be reached.
-  func restoreBudgets() throws {
-    try run("DELETE FROM \(JobTables.bucket) WHERE scope = \(BucketScope.service.rawValue)")
+  /// Another network is there, over which the services may be reached: at most once in a while, so
+  /// that one that comes and goes does not let an outage cost what a budget is there to save.
+  ///
+  /// - Returns: when they may be restored, where that is later.
+  func restoreBudgets(at now: WallTime) throws -> WallTime? {
+    let spent = "scope = \(BucketScope.service.rawValue)"
+    if try row("SELECT 1 FROM \(JobTables.bucket) WHERE \(spent) LIMIT 1") == nil { return nil }
+    let rate = Self.restorations
+    let bucket = try bucket(.network, "", "", rate, at: now)
+    if let bucket, bucket.tokens(rate, at: now) < 1, !Planted.isActive(.budgetsRestoredOften) {
+      return bucket.time(of: 1, rate, at: now)
+    }
+    try take(.network, "", "", rate, at: now)
+    try run("DELETE FROM \(JobTables.bucket) WHERE \(spent)")
+    return nil
   }
+
+  private static let restorations = JobRate(1, per: .seconds(60))
 }
 
 /// How many attempts of a worker go on, also of jobs that were cancelled meanwhile.

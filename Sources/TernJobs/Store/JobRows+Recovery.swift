@@ -17,6 +17,9 @@ extension JobRows {
     try dropFullBuckets(at: now)
     // What the last worker did not find may be there.
     try run("DELETE FROM \(JobTables.unmet)")
+    // The app may have other credentials by now.
+    try dropUnusedCredentials()
+    try releaseLanes(of: nil, at: now)
     // Nobody watched the network since the last run.
     try wakeUnreached(at: now)
     for job in try ids(state: .running) where !Planted.isActive(.claimForgotten) {
@@ -99,6 +102,8 @@ extension JobRows {
     let hasPauses: Bool
     /// What jobs require was not there.
     let hasUnmet: Bool
+    /// Credentials of lanes were refused.
+    let hasHeldLanes: Bool
     /// When the first of the jobs that are not due is.
     let next: WallTime?
   }
@@ -114,8 +119,8 @@ extension JobRows {
       statement.int64(0) == own
         ? Outset(
           queue: statement.text(1), hasGates: statement.bool(2), hasPauses: statement.bool(3),
-          hasUnmet: statement.bool(4),
-          next: statement.isNull(5) ? nil : WallTime(milliseconds: statement.int64(5)))
+          hasUnmet: statement.bool(4), hasHeldLanes: statement.bool(5),
+          next: statement.isNull(6) ? nil : WallTime(milliseconds: statement.int64(6)))
         : nil
     }
     if let outset = outset ?? nil { return outset }
@@ -126,6 +131,7 @@ extension JobRows {
   private static let outset = """
     SELECT worker, id, EXISTS (SELECT 1 FROM \(JobTables.gate)),
       EXISTS (SELECT 1 FROM \(JobTables.pause)), EXISTS (SELECT 1 FROM \(JobTables.unmet)),
+      EXISTS (SELECT 1 FROM \(JobTables.credential) WHERE is_held = 1),
       (SELECT min(ready_ms) FROM \(JobTables.job) WHERE \(JobTables.isLater))
     FROM \(JobTables.queue)
     """
@@ -160,14 +166,35 @@ extension JobRows {
   /// Another network may be there: whoever reached nobody may try at once, but for those whose
   /// uploads go on by themselves.
   func wakeUnreached(at now: WallTime) throws {
-    for job in try unreachedAwaiting() {
-      try run("UPDATE \(JobTables.job) SET unreached = 0 WHERE id = ?", [job.rawValue])
-    }
+    try forgetUnreached()
     try run(
       """
       UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0
       WHERE state = \(JobState.waiting.rawValue) AND unreached > 0
       """, [now.milliseconds])
+  }
+
+  /// The same for a network that may be gone again at once: those whose priority is greater than
+  /// others' try at once, and the rest spread over a while. Who waits for less than that, waits on.
+  ///
+  /// - Parameter delay: draws how long one of the rest waits.
+  func wakeUnreached(at now: WallTime, after delay: () -> Duration) throws {
+    try forgetUnreached()
+    let waiting = "state = \(JobState.waiting.rawValue) AND unreached > 0"
+    let found = try rows("SELECT id, priority FROM \(JobTables.job) WHERE \(waiting) ORDER BY id")
+    for row in found {
+      let (job, priority): (Int64, Int) = (row[0], row[1])
+      let ready = priority > 0 ? now : WallTime(notBefore: now.duration + delay())
+      try run(
+        "UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0 WHERE id = ?",
+        [ready.milliseconds, job])
+    }
+  }
+
+  private func forgetUnreached() throws {
+    for job in try unreachedAwaiting() {
+      try run("UPDATE \(JobTables.job) SET unreached = 0 WHERE id = ?", [job.rawValue])
+    }
   }
 
   /// Lets those in whose time has come.

@@ -6,6 +6,8 @@ enum BucketScope: Int {
   case lane = 0
   /// The failures of a service.
   case service = 1
+  /// How often another network restores those.
+  case network = 2
 }
 
 /// The tables of a queue in the app's database. Their names begin as GRDB wants it of what is not
@@ -25,6 +27,8 @@ enum JobTables {
   static let bucket = "grdb_tern_jobbucket"
   /// What jobs require and was not there as the worker looked last.
   static let unmet = "grdb_tern_jobunmet"
+  /// Lanes whose credential was refused.
+  static let credential = "grdb_tern_jobcredential"
   /// For the app to look at; everything else is the queue's own.
   static let view = "grdb_tern_jobs"
 
@@ -38,7 +42,8 @@ enum JobTables {
   /// run of a worker, so that one that was taken over from notices. `pause.kind` is empty for the
   /// whole queue. A `bucket`, as it was at `since_ms`, is full again at `full_us`, microseconds;
   /// one that was empty has a token again at `free_ms`, which is for who looks. An `error` that
-  /// `counts` was one attempt less for its job, or the last; see ``addCounts(_:)``.
+  /// `counts` was one attempt less for its job, or the last; see ``addCounts(_:)``. A `credential`
+  /// has the ``CredentialMark`` of the one that was refused.
   static let creation = [
     """
     CREATE TABLE IF NOT EXISTS \(queue) (
@@ -101,6 +106,11 @@ enum JobTables {
     """,
     "CREATE TABLE IF NOT EXISTS \(unmet) (needs TEXT NOT NULL PRIMARY KEY, since_ms INTEGER NOT NULL)",
     """
+    CREATE TABLE IF NOT EXISTS \(credential) (
+      kind TEXT NOT NULL, lane TEXT NOT NULL, since_ms INTEGER NOT NULL, refused INTEGER,
+      is_held INTEGER NOT NULL, PRIMARY KEY (kind, lane))
+    """,
+    """
     CREATE VIEW IF NOT EXISTS \(view) AS SELECT
       \(viewed),
       CASE j.state WHEN \(JobState.waiting.rawValue) THEN \(time("j.ready_ms")) END AS ready_at,
@@ -130,6 +140,7 @@ enum JobTables {
       switch scope {
       case .lane: ("j.kind", "IN ('', j.lane)")
       case .service: ("j.service", "= ''")
+      case .network: ("''", "= ''")
       }
     return """
       SELECT max(b.free_ms) FROM \(bucket) AS b
@@ -181,6 +192,9 @@ enum JobTables {
   /// The first files of the format do not have the column. It changes no number: a Tern that knows
   /// nothing of it reads and writes the table as before, and what it writes counts.
   static let addedToErrors: Set = ["counts"]
+
+  /// Nor do they have this table, which a Tern that knows nothing of it leaves alone.
+  static let added: Set = [credential]
 
   private static func addCounts(_ db: Database) throws {
     if try db.columns(in: error).contains(where: { $0.name == "counts" }) { return }

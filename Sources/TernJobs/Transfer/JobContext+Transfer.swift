@@ -19,7 +19,7 @@ extension JobContext {
       throw JobFailure(
         .permanent, "job \(id) begins a transfer, and its worker has none; make it with some")
     }
-    switch try await worker.transfer(name, limit, of: claim) {
+    switch try await worker.transfer(name, limit, of: claim, attempted.credential) {
     case .done(let content): return .done(content)
     case .refused(let refused), .late(_, let refused): return end(refused, name)
     case .begun(let id):
@@ -45,6 +45,10 @@ extension JobContext {
   private func end(_ refused: RefusedTransfer, _ name: String) -> TransferEnd {
     attempted.spend(.refusal, name)
     if !refused.isSteady { attempted.noteUnsteadiness() }
+    // It was sent with that of another attempt.
+    if refused.answer != nil {
+      attempted.note(credential: refused.credential.map(CredentialMark.init))
+    }
     return refused.answer.map(TransferEnd.refused) ?? .late
   }
 }

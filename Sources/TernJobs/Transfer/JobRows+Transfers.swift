@@ -16,8 +16,8 @@ extension JobRows {
 
   /// Notes that a transfer begins, where nothing is known of it.
   func transfer(
-    _ name: String, _ length: Duration, of claim: Claim, _ environment: JobEnvironment,
-    sight: (String) -> TransferSight
+    _ name: String, _ length: Duration, of claim: Claim, _ credential: CredentialMark?,
+    _ environment: JobEnvironment, sight: (String) -> TransferSight
   ) throws -> TransferStanding {
     if let done = try checkpoint(.step, name, of: claim) { return .done(done) }
     let refused = try checkpoint(.refusal, name, of: claim).map {
@@ -33,9 +33,10 @@ extension JobRows {
       limit: stored?.limit.asked(at: now)
         ?? DeadlineLife(since: now, until: environment.time(after: length)),
       isAwaited: stored?.isAwaited ?? false,
-      breaks: stored.map(\.breaks) ?? refused?.breaks)
+      breaks: stored.map(\.breaks) ?? refused?.breaks,
+      credential: stored.map(\.credential) ?? credential?.value)
     if now >= begun.limit.until {
-      let refused = RefusedTransfer(sight(begun.id), answer: nil, after: begun.breaks)
+      let refused = RefusedTransfer(sight(begun.id), answer: nil, of: begun)
       try drop(.transfer, name, of: claim.id)
       try storeCheckpoint(.refusal, name, try JobCoding.encode(refused), of: claim)
       return .late(begun.id, refused)
@@ -104,7 +105,7 @@ extension JobRows {
       let (_, _, service) = try life(id.job)
     else { return false }
     try drop(.transfer, id.name, of: id.job)
-    let refused = RefusedTransfer(sight, answer: news.content, after: begun.breaks)
+    let refused = RefusedTransfer(sight, answer: news.content, of: begun)
     try run(
       """
       INSERT INTO \(JobTables.checkpoint) (job, kind, name, content) VALUES (?, ?, ?, ?)

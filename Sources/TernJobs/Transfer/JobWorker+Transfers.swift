@@ -5,11 +5,11 @@ import GRDB
 extension JobWorker {
   /// What a job's row says of a transfer; one that is to be handed over is this run's from now on.
   func transfer(
-    _ name: String, _ length: Duration, of claim: Claim
+    _ name: String, _ length: Duration, of claim: Claim, _ credential: CredentialMark?
   ) async throws -> JobRows.TransferStanding {
     let environment = queue.environment
     let standing = try await write {
-      try $0.transfer(name, length, of: claim, environment, sight: sight)
+      try $0.transfer(name, length, of: claim, credential, environment, sight: sight)
     }
     switch standing {
     case .begun(let id):

@@ -61,6 +61,8 @@ struct BegunTransfer: Codable, Hashable {
   var isAwaited: Bool
   /// As of those before it; see ``RefusedTransfer``.
   var breaks: Int?
+  /// A ``CredentialMark``: of what the attempt that began it was given.
+  var credential: UInt32?
 }
 
 /// What a handler was given of a transfer, and what goes as the attempt fails.
@@ -91,14 +93,16 @@ struct RefusedTransfer: Codable {
   private var isUnseen: Bool?
   /// How many of the job's by its name had broken unseen before, in a row; `nil` for none.
   private(set) var breaks: Int?
+  /// ``BegunTransfer/credential``.
+  private(set) var credential: UInt32?
   /// An attempt has failed of it: that number alone is left, for the next transfer.
   private var spent: Bool?
 
   var isSpent: Bool { spent ?? false }
 
-  /// - Parameter breaks: ``BegunTransfer/breaks``.
-  init(_ sight: TransferSight, answer: Data?, after breaks: Int?) {
-    (isSteady, self.answer, self.breaks) = (sight == .steady, answer, breaks)
+  init(_ sight: TransferSight, answer: Data?, of begun: BegunTransfer) {
+    (isSteady, self.answer, breaks) = (sight == .steady, answer, begun.breaks)
+    credential = begun.credential
     if sight == .unseen { isUnseen = true }
   }
 
@@ -111,7 +115,7 @@ struct RefusedTransfer: Codable {
   /// come to an end, and what is anything else ends the row.
   func afterFailure(_ advice: FailureAdvice?) -> RefusedTransfer? {
     var kept = self
-    (kept.answer, kept.isUnseen, kept.spent) = (nil, nil, true)
+    (kept.answer, kept.isUnseen, kept.spent, kept.credential) = (nil, nil, true, nil)
     switch advice {
     case .interrupted where isUnseen ?? false:
       kept.breaks = min(unseenBreaks + 1, JobLife.freeBreaks)

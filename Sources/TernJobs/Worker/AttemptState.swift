@@ -7,6 +7,7 @@ final class AttemptState: Sendable {
   private let steps = Mutex<Set<String>>([])
   private let transfers = Mutex(Transfers())
   private let refusal = Mutex<(any Error)?>(nil)
+  private let mark = Mutex<CredentialMark?>(nil)
 
   struct Transfers {
     /// The names of those that go on without the attempt.
@@ -37,6 +38,11 @@ final class AttemptState: Sendable {
     guard let refusal = refusal.withLock({ $0 }) else { return false }
     return type(of: refusal) == type(of: error) && FailureText.of(refusal) == FailureText.of(error)
   }
+
+  /// The credential that it was given last.
+  var credential: CredentialMark? { mark.withLock { $0 } }
+
+  func note(credential: CredentialMark?) { mark.withLock { $0 = credential } }
 
   var transferred: Transfers { transfers.withLock { $0 } }
 

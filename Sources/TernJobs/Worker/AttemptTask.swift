@@ -1,5 +1,19 @@
 import Synchronization
 
+/// Why a handler was told to end, though its worker goes on.
+enum CancellationCause: Hashable, Sendable {
+  /// Its job is not its own any more: removed, cancelled, or somebody else's.
+  case recalled
+  /// What its job requires went.
+  case unmet
+  /// It went too long without progress.
+  case overran
+
+  /// Whether a handler that does not heed it loses its slot. What an unmet requirement ends costs
+  /// no attempt, and might leave a handler behind each time.
+  var isFenced: Bool { self != .unmet }
+}
+
 /// The task in which a handler runs, so that others can cancel it, and nobody has to wait for that.
 final class AttemptTask: Sendable {
   // Sendable: it is touched under the lock alone, and only while its closure runs; cancelling is
@@ -8,43 +22,62 @@ final class AttemptTask: Sendable {
     let task: UnsafeCurrentTask
   }
 
-  private enum State {
-    /// The handler has not begun, or has returned.
-    case idle
-    case running(Running)
-    /// For good.
-    case cancelled
+  /// What came first, for good.
+  private enum End {
+    case returned, fenced
   }
 
-  private let state = Mutex(State.idle)
+  private struct State {
+    /// `nil` before the handler has begun, and after it has returned.
+    var running: Running?
+    var cause: CancellationCause?
+    var end: End?
+  }
+
+  private let state = Mutex(State())
 
   /// Runs a handler, cancelled if this was.
   func run(_ body: () async throws -> Void) async throws {
     try await withUnsafeCurrentTask { task in
       if let task { begin(Running(task: task)) }
-      defer { end() }
+      defer { state.withLock { $0.running = nil } }
       try await body()
     }
   }
 
   private func begin(_ running: Running) {
     state.withLock { state in
-      if case .cancelled = state { running.task.cancel() } else { state = .running(running) }
+      state.running = running
+      if state.cause != nil { running.task.cancel() }
     }
   }
 
-  private func end() {
+  /// Cancels the handler, or the one that begins later. The last cause is what counts.
+  func cancel(_ cause: CancellationCause) {
     state.withLock { state in
-      if case .running = state { state = .idle }
-    }
-  }
-
-  /// Cancels the handler, or the one that begins later.
-  func cancel() {
-    state.withLock { state in
+      state.cause = cause
       // Under the lock, so that the task is still there.
-      if case .running(let running) = state { running.task.cancel() }
-      state = .cancelled
+      state.running?.task.cancel()
+    }
+  }
+
+  /// The handler has returned.
+  ///
+  /// - Returns: why it was told to end, and whether its attempt goes on: `false` once it is fenced.
+  func returned() -> (cause: CancellationCause?, isOwn: Bool) {
+    state.withLock { state in
+      state.end = state.end ?? .returned
+      return (state.cause, state.end == .returned)
+    }
+  }
+
+  /// Ends the attempt without its handler.
+  ///
+  /// - Returns: `false` where the handler has returned.
+  func fence() -> Bool {
+    state.withLock { state in
+      state.end = state.end ?? .fenced
+      return state.end == .fenced
     }
   }
 }

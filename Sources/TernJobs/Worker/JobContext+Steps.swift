@@ -29,7 +29,8 @@ extension JobContext {
   }
 
   /// A step whose work is cancelled when it takes too long. That counts as an attempt unless the
-  /// network was away or changed meanwhile.
+  /// network was away or changed meanwhile. Its time holds in place of ``Job/attemptLimit``, where
+  /// it is longer.
   ///
   /// - Parameter limit: by the clock of the queue's environment; work that does not heed its
   ///   cancellation is waited for all the same.
@@ -131,7 +132,8 @@ extension JobContext {
     return try await step(
       name, isolation: isolation,
       { files in
-        try await withThrowingTaskGroup(of: R.self) { group in
+        await worker.allow(limit, for: claim)
+        return try await withThrowingTaskGroup(of: R.self) { group in
           group.addTask { try await work(files) }
           group.addTask {
             try await AttemptPoint.$isTimer.withValue(true) {

@@ -38,6 +38,21 @@ public struct JobContext: Sendable {
   /// - Parameter name: tells the job's requests apart. ASCII, where the key is sent in a header.
   public func idempotencyKey(_ name: String) -> String { "\(claim.key)-\(name)" }
 
+  /// The credential of its lane, from the closure that ``JobHandlers/credential(for:_:)`` took,
+  /// which is asked each time.
+  ///
+  /// A failure that refuses it, 401 and 403 for example, costs no attempt: the next one is given
+  /// another, for which the app is asked once. Where there is none, or that is refused as well, the
+  /// lane's jobs wait until ``JobQueue/credentialChanged(of:in:)``, or until a worker's run begins.
+  /// What was refused is not given again.
+  ///
+  /// - Throws: what says that there is none, and ends the attempt where the handler lets it
+  ///   through; ``JobFailure`` `.unreachable` for what the closure throws, `.permanent` where there
+  ///   is no closure; `DatabaseError`.
+  public func credential() async throws -> String {
+    try await worker.credential(of: claim, attempted)
+  }
+
   // MARK: - Values
 
   /// What ``save(_:_:commit:)`` stored last, in this attempt or an earlier one.

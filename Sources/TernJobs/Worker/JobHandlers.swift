@@ -7,13 +7,18 @@ public struct JobHandlers: Sendable {
 
   private struct Handler: Sendable {
     let retry: RetryPolicy
+    let limit: Duration?
     let version: Int
     let pace: JobPace
     let lanePace: JobPace
     let prepare: @Sendable (Data, Int) -> Work
   }
 
+  package typealias CredentialSource =
+    @Sendable (_ lane: String?, _ refused: String?) async throws -> String?
+
   private var handlers: [String: Handler] = [:]
+  private var credentials: [String: CredentialSource] = [:]
 
   package init() {}
 
@@ -27,12 +32,32 @@ public struct JobHandlers: Sendable {
     _ type: J.Type, _ body: @escaping @Sendable (J, JobContext) async throws -> Void
   ) {
     precondition(handlers[J.kind] == nil, "two handlers are registered for jobs “\(J.kind)”")
+    precondition(J.attemptLimit.map { $0 > .zero } ?? true, "an attempt of “\(J.kind)” takes time")
     handlers[J.kind] = Handler(
-      retry: J.retry, version: J.version, pace: J.pace, lanePace: J.lanePace
+      retry: J.retry, limit: J.attemptLimit, version: J.version, pace: J.pace, lanePace: J.lanePace
     ) { payload, version in
       { try await body(try Self.job(J.self, payload, version: version), $0) }
     }
   }
+
+  /// Registers where the credential for jobs of a type comes from: a token, say. At most once for
+  /// each kind.
+  ///
+  /// - Parameter source: is asked by ``JobContext/credential()``, by several attempts at once, for
+  ///   the credential of a lane (`nil` for jobs without one). With the second argument, for another
+  ///   one than that, which was refused. `nil` says that there is none, as does a permanent error:
+  ///   the lane's jobs wait. Other errors cost no attempt.
+  public mutating func credential<J: Job>(
+    for type: J.Type,
+    _ source:
+      @escaping @Sendable (_ lane: String?, _ refused: String?) async throws -> String?
+  ) {
+    precondition(
+      credentials[J.kind] == nil, "two sources are registered for credentials of “\(J.kind)”")
+    credentials[J.kind] = source
+  }
+
+  func credential(of kind: String) -> CredentialSource? { credentials[kind] }
 
   /// What a payload says.
   package static func job<J: Job>(
@@ -53,7 +78,8 @@ public struct JobHandlers: Sendable {
   ) {
     for (kind, inner) in handlers {
       handlers[kind] = Handler(
-        retry: inner.retry, version: inner.version, pace: inner.pace, lanePace: inner.lanePace
+        retry: inner.retry, limit: inner.limit, version: inner.version, pace: inner.pace,
+        lanePace: inner.lanePace
       ) { payload, version in
         let work = inner.prepare(payload, version)
         return { try await outer(kind, $0, work) }
@@ -77,7 +103,7 @@ public struct JobHandlers: Sendable {
   ///
   /// - Throws: where no handler here can read it. The work itself throws ``Unusable`` too.
   package func prepare(_ kind: String, _ payload: Data, version: Int) throws(Unusable) -> (
-    work: Work, retry: RetryPolicy
+    work: Work, retry: RetryPolicy, limit: Duration?
   ) {
     guard let handler = handlers[kind] else {
       throw Unusable(.noHandler, "this app has no handler for jobs “\(kind)”")
@@ -87,7 +113,7 @@ public struct JobHandlers: Sendable {
         .newerVersion,
         "a newer version of this app enqueued it (\(kind) \(version)); update the app")
     }
-    return (handler.prepare(payload, version), handler.retry)
+    return (handler.prepare(payload, version), handler.retry, handler.limit)
   }
 }
 

@@ -4,8 +4,21 @@ import GRDB
 /// An attempt that goes on.
 struct Attempt: Sendable {
   let claim: Claim
-  /// To tell it to end, because its job is not its own any more.
+  /// To tell it to end.
   let task: AttemptTask
+  /// How long it runs, for observers alone.
+  let ran: (@Sendable () -> Duration)?
+  /// What is left until it is told to end, or, once it was, until it is fenced. `nil` where neither
+  /// will be.
+  var left: (@Sendable () -> Duration)?
+  /// It was told to end, and is fenced next.
+  var isEnding = false
+
+  init(_ claim: Claim, _ environment: JobEnvironment, isObserved: Bool) {
+    (self.claim, task) = (claim, AttemptTask())
+    ran = isObserved ? environment.stopwatch() : nil
+    left = claim.limit.map(environment.countdown)
+  }
 }
 
 /// An attempt whose handler has returned, and whose end is to be stored.
@@ -25,9 +38,9 @@ struct EndedAttempt: Sendable {
 
 extension JobWorker {
   /// Off the actor, so that a handler blocks nobody.
-  nonisolated func attempt(_ claim: Claim, _ task: AttemptTask) async {
+  nonisolated func attempt(_ attempt: Attempt) async {
+    let (claim, task) = (attempt.claim, attempt.task)
     let before = path.path
-    let ran = queue.events == nil ? nil : queue.environment.stopwatch()
     let context = JobContext(claim: claim, worker: self)
     // What a handler says that is told to end, that its service wants no requests for example, is
     // heard.
@@ -38,11 +51,13 @@ extension JobWorker {
         try await surround(context, queue.events?.surrounding[...] ?? [], claim.work)
       }
       end = AttemptEnd(event: .succeeded, reason: nil)
+      end.credential = context.attempted.credential.map(CredentialLife.Event.accepted)
     } catch {
       end = self.end(
         of: claim, error,
         pathBefore: context.attempted.transferred.isUnsteady ? .unseen(as: path.path) : before,
         isOfService: !context.attempted.isRefusal(error))
+      end.credential = Self.credential(in: error, context.attempted.credential)
       hasFailed = !(error is CancellationError)
     }
     let transferred = context.attempted.transferred
@@ -52,10 +67,29 @@ extension JobWorker {
         event: .entrusted(for: .zero), reason: nil, entrusted: transferred.entrusted)
     }
     end.spent = transferred.spent
-    end.ran = ran?()
+    end.ran = attempt.ran?()
+    let (cause, isOwn) = task.returned()
+    guard isOwn else { return await heed(end, of: claim) }
+    if end.isOfStop { end = self.end(end, of: claim, causedBy: cause, pathBefore: before) }
     var ended = EndedAttempt(claim: claim, end: end, pathBefore: before)
     if Task.isCancelled, end.isOfStop { (ended.end, ended.own) = (end.stopped, end) }
     if !ends.add(ended) { await finish(ended) }
+  }
+
+  /// What its end is worth of a handler that was told to end, whatever it says.
+  private nonisolated func end(
+    _ end: AttemptEnd, of claim: Claim, causedBy cause: CancellationCause?,
+    pathBefore: NetworkPath
+  ) -> AttemptEnd {
+    switch cause {
+    case .recalled, nil: return end
+    case .unmet: return end.stopped
+    case .overran:
+      var overrun = self.end(
+        of: claim, JobFailure(.interrupted(isLocal: false), claim.overrun), pathBefore: pathBefore)
+      (overrun.spent, overrun.ran) = (end.spent, end.ran)
+      return overrun
+    }
   }
 
   private nonisolated func surround(
@@ -134,6 +168,7 @@ extension JobWorker {
   }
 
   private func forget(_ end: EndedAttempt) {
+    guard ofRun.attempts[end.claim.id]?.claim.start == end.claim.start else { return }
     (ofRun.refused[end.claim.id], ofRun.attempts[end.claim.id]) = (nil, nil)
   }
 
@@ -224,16 +259,5 @@ extension JobWorker {
     (end.ran, end.spent) = (ended.end.ran, ended.end.spent)
     if Task.isCancelled, end.isOfStop { end = end.stopped }
     return EndedAttempt(claim: ended.claim, end: end, pathBefore: ended.pathBefore)
-  }
-
-  /// Another network is there: whoever reached nobody may try at once.
-  func networkChanged() async throws {
-    try await write { rows in
-      try rows.restoreBudgets()
-      // The view shows budgets, whose table GRDB does not observe.
-      try rows.db.notifyChanges(in: Table(JobTables.job))
-      try rows.wakeUnreached(at: queue.environment.now)
-    }
-    ofRun.news?.yield()
   }
 }

@@ -10,6 +10,7 @@ extension JobWorker {
 
   func report(_ progress: Double?, _ message: String?, of claim: Claim) async throws {
     try await write(isDurable: false) { try $0.report(progress, message, of: claim) }
+    noteProgress(of: claim)
   }
 
   func deadline(_ name: String, _ duration: Duration, of claim: Claim) async throws -> Duration {
@@ -112,6 +113,7 @@ extension JobWorker {
         return kept
       }
       queue.roomless.withLock { $0[claim.id] = nil }
+      noteProgress(of: claim)
       // Those behind the gate need not wait for the probe's end; and a handler whose job has ended
       // is to be told.
       if kept?.othersMayGo ?? true { ofRun.news?.yield() }

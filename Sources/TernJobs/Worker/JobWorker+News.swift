@@ -64,6 +64,8 @@ extension JobWorker {
     var generation = generation
     for await path in path.changes() where path.generation != generation {
       generation = path.generation
+      // Before the database, which somebody may keep.
+      endUnmet()
       guard path.hasRoute else {
         // Who requires a network waits for it from now on, and it is seen.
         ofRun.news?.yield()

@@ -22,10 +22,16 @@ extension JobWorker {
     var beginning: [String: Bool] = [:]
     /// Why the app refuses to have the answers to transfers stored, which the system keeps.
     var refusedAnswers: [String: any Error] = [:]
+    /// Lanes whose attempts ask the app for another credential, and who waits for his turn there.
+    var asking: [JobLane: [CheckedContinuation<Void, Never>]] = [:]
     /// When a job's time comes.
     var nextAt: WallTime?
     /// When the first job may go that only a pace holds back.
     var pacedAt: WallTime?
+    /// What is left until the loop looks whether attempts went on for too long.
+    var alarm: (@Sendable () -> Duration)?
+    /// When retry budgets are restored that the network's last change was too soon for.
+    var restoreAt: WallTime?
     /// When the worker looked for jobs last.
     var lookedAt = WallTime(milliseconds: .min)
     /// What observers were told that jobs wait for.

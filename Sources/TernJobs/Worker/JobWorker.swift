@@ -203,15 +203,19 @@ public actor JobWorker {
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
       if let failure = ofRun.failure { throw failure }
+      endOverdue()
+      try await restoreBudgets()
       // As it is before the look for jobs: an answer that comes during it makes one ready.
       let isCarrying =
         transfers?.endsWithProcess ?? false
         && ofRun.handedOver.keys.contains { ofRun.refusedAnswers[$0] == nil }
       for claim in try await turn(&group) {
-        let task = AttemptTask()
-        ofRun.attempts[claim.id] = Attempt(claim: claim, task: task)
-        group.addTask { await self.attempt(claim, task) }
+        let attempt = Attempt(claim, queue.environment, isObserved: queue.events != nil)
+        ofRun.attempts[claim.id] = attempt
+        group.addTask { await self.attempt(attempt) }
       }
+      // Also of those that were claimed just now, while the network changed.
+      endUnmet()
       if let patience, !isCarrying, ofRun.attempts.count == ofRun.refused.count,
         try await isIdle(patience)
       {
@@ -219,6 +223,7 @@ public actor JobWorker {
         if let refusal = ofRun.refusedAnswers.min(by: { $0.key < $1.key }) { throw refusal.value }
         return
       }
+      arm(&group)
       await wait(&iterator)
     }
   }
@@ -271,7 +276,7 @@ public actor JobWorker {
     return next.duration - environment.wallClock() > patience()
   }
 
-  private func isMet(_ needs: String) -> Bool {
+  func isMet(_ needs: String) -> Bool {
     needs.isEmpty || JobRequirement(stored: needs).isMet(by: path)
   }
 
@@ -366,20 +371,19 @@ public actor JobWorker {
 
   /// Cancels the attempts whose job was removed, cancelled, or is somebody else's.
   private func recall(_ standing: [JobID: Int]) {
-    for (job, attempt) in ofRun.attempts where standing[job] != attempt.claim.start {
-      attempt.task.cancel()
-    }
+    for (job, attempt) in ofRun.attempts.sorted(by: { $0.key < $1.key })
+    where standing[job] != attempt.claim.start { cancel(job, .recalled) }
   }
 
-  /// Until something happened, or the next job's time has come.
+  /// Until something happened, or a time has come: the next job's, or that of the budgets.
   private func wait(_ iterator: inout AsyncStream<Void>.Iterator) async {
-    guard let nextAt = ofRun.nextAt else {
+    let (environment, news) = (queue.environment, ofRun.news)
+    guard let time = [ofRun.nextAt, ofRun.restoreAt].compactMap(\.self).min() else {
       _ = await iterator.next(isolation: self)
       return
     }
-    let (environment, news) = (queue.environment, ofRun.news)
     await withDiscardingTaskGroup { group in
-      let delay = nextAt.duration - environment.wallClock()
+      let delay = time.duration - environment.wallClock()
       group.addTask {
         // Cancelled when something else happened first. A clock may not know a wait of centuries.
         let nap = min(max(delay, .zero), .seconds(86_400))

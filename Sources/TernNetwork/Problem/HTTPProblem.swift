@@ -42,6 +42,9 @@ extension HTTPProblem: AdvisingError {
     if let retryable { return retryable ? .failed : .permanent }
     return (400..<500).contains(status) && status != 408 ? .permanent : .failed
   }
+
+  /// 401 and 403, where the service does not say by ``retryable`` whether it helps to come back.
+  public var refusesCredential: Bool { (status == 401 || status == 403) && retryable == nil }
 }
 
 extension HTTPProblem {

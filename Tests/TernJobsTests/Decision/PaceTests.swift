@@ -291,6 +291,7 @@ struct RetryBudgetTests {
   @Test func `another network restores the budgets, and without one nothing is spent`() throws {
     try Rig.run { rig in
       rig.retryBudget = JobRate(1, per: .seconds(1000), burst: 1)
+      rig.draw = 0
       let queue = try rig.open()
       try fill(rig, queue, 1)
       let outage = Outage(.unreachable)

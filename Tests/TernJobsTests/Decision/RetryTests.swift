@@ -107,6 +107,8 @@ struct RetryTests {
     #expect(notes == ["0 1", "1 1", "63 1"])
     #expect(record.state == .done)
     try Rig.run { rig in
+      // Those that are woken wait for no time.
+      rig.draw = 0
       let queue = try rig.open()
       let ids = try (1...3).map { try rig.enqueue(queue, Tidy(name: "\($0)")) }
       rig.path.set(hasRoute: false)
@@ -228,7 +230,7 @@ struct RetryTests {
   @Test func `a network that comes while a failure waits to be stored wakes it at once`() throws {
     try Rig.run(.pool) { rig in
       let queue = try rig.open()
-      _ = try rig.enqueue(queue, Tidy(name: ""))
+      try rig.write { try queue.enqueue(Tidy(name: ""), priority: 1, in: $0) }
       let path = rig.files.path.replacing("/files", with: "/app.sqlite")
       let other = try DatabaseQueue.leavingTransactionsOpen(path)
       let worker = JobWorker(queue, path: rig.path) {

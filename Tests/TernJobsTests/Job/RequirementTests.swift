@@ -4,8 +4,8 @@ import Tern
 import TernTesting
 import Testing
 
-/// What has to be there before a job is started.
-@Suite("Job: what a job requires before it starts")
+/// What has to be there while a job runs.
+@Suite("Job: what a job requires of the network")
 struct RequirementTests {
   private struct Upload: Job {
     static let kind = "upload"
@@ -107,10 +107,10 @@ struct RequirementTests {
     }
   }
 
-  @Test func `a network that goes is seen, and a job that runs is not disturbed`() throws {
+  @Test func `a network that goes is seen, and a job that does not require it goes on`() throws {
     try Rig.run { rig in
       let queue = try rig.open()
-      let running = try enqueue(rig, queue, "long", .network)
+      let running = try enqueue(rig, queue, "long")
       let worker = JobWorker(queue, concurrency: 2, path: rig.path) {
         $0.handle(Tidy.self) { job, _ in
           if job.name == "long" { try await rig.sleep(10) }

@@ -36,7 +36,8 @@ struct JobQueueConformanceTests {
     .limitIgnored: .limits, .sweepForgotten: .sweep, .pauseIgnored: .pause,
     .priorityIgnored: .order, .replacedInPart: .replace, .laneOverfilled: .lanes,
     .tokenUntaken: .rate, .budgetIgnored: .budget, .requirementIgnored: .requirement,
-    .workRepeated: .retry, .wakeLost: .delay,
+    .workRepeated: .retry, .wakeLost: .delay, .fenceForgotten: .attemptLimit,
+    .lostRequirementIgnored: .lostRequirement, .budgetsRestoredOften: .budget,
   ]
 
   // The conformance is a database's, in which uploads are rows like others, and no requests.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tern
 import TernDatabase
+import TernJobs
 import TernTesting
 import TestProcesses
 import Testing
@@ -191,6 +192,29 @@ struct UpgradeTests {
       try rig.live(worker, until: 100)
       let story = try rig.database.read { try queue.failedAttempts(of: id, in: $0) }
       #expect(story.map(\.reason) == ["old", "older", "nobody", "nobody"])
+    }
+  }
+
+  @Test func `a queue that knows nothing of credentials goes on`() throws {
+    try Rig.run { rig in
+      let before = try rig.open()
+      let new = try shape(rig.database)
+      let id = try rig.enqueue(before, Scan(shelf: "a"))
+      // As 0.1 had it first.
+      try rig.write { try $0.execute(sql: "DROP TABLE grdb_tern_jobcredential") }
+      try rig.database.read { db in
+        var found: [DatabaseFinding] = []
+        let isThere = try JobDiagnosis(db, Findings(limit: 9) { found.append($0) }).run()
+        #expect(isThere && found.isEmpty)
+      }
+      let queue = try rig.open()
+      #expect(try shape(rig.database) == new)
+      let worker = JobWorker(queue) {
+        $0.credential(for: Scan.self) { _, _ in nil }
+        $0.handle(Scan.self) { _, context in _ = try await context.credential() }
+      }
+      try rig.live(worker, until: 10)
+      #expect(try rig.record(queue, id).isCredentialRefused)
     }
   }
 

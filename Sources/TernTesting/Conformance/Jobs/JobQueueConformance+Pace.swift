@@ -9,6 +9,11 @@ private struct Fetch: Job {
   var page: String
 }
 
+private struct Stuck: Job {
+  static let kind = "tern-stuck"
+  static let attemptLimit: Duration? = .seconds(60)
+}
+
 private struct Metered: Job {
   static let kind = "tern-metered"
   static let pace = JobPace(rate: JobRate(1, per: .seconds(10), burst: 2))
@@ -64,6 +69,13 @@ extension JobQueueConformance {
       // Thirty at once, and one in ten seconds.
       try requireEqual(.drains, calls, 40, "attempts at a service that is down, in 100 s")
       try require(.drains, notes.contains("0 errand"), "an outage held up another service's job")
+      for _ in 1...9 {
+        stage.harness.network.set(hasRoute: true)
+        try stage.harness.advance(by: .seconds(1))
+      }
+      // As many again, whatever the network does within a minute.
+      try requireEqual(
+        .drains, stage.taken().count, 30, "attempts over a network that comes and goes")
     }
   }
 
@@ -84,6 +96,62 @@ extension JobQueueConformance {
       stage.harness.network.set(hasRoute: true)
       try stage.harness.drain()
       try stage.requireNotes(.drains, ["0 large"], "what ran on another network")
+    }
+  }
+
+  func checkLostRequirement() throws {
+    try stage { stage in
+      stage.start {
+        $0.handle(Errand.self) { job, context in
+          stage.note("start \(context.start), attempt \(context.attempt)")
+          try await stage.clock.sleep(for: .seconds(20))
+        }
+      }
+      let id = try stage.write {
+        try stage.jobs.enqueue(Errand(name: "large"), requires: .unmetered, in: $0)
+      }
+      try stage.harness.advance(by: .seconds(5))
+      stage.harness.network.set(hasRoute: true, isExpensive: true)
+      try stage.harness.advance(by: .seconds(2))
+      try stage.requireState(.drains, id, .waiting, "on an expensive network")
+      stage.harness.network.set(hasRoute: true)
+      try stage.harness.drain()
+      try stage.requireNotes(
+        .drains, ["0 start 1, attempt 1", "7 start 2, attempt 1"], "attempts over both networks")
+    }
+  }
+
+  func checkAttemptLimit() throws {
+    try stage { stage in
+      let standstill = Standstill()
+      // The harness could not end it.
+      defer { standstill.end() }
+      let late = Flag()
+      stage.start {
+        $0.handle(Stuck.self) { _, context in
+          stage.note("start \(context.start)")
+          guard context.start == 1 else { return }
+          await stage.clock.whileTimePasses { await standstill.wait() }
+          do {
+            try await context.step("late") {
+            } commit: { db in
+              try JobStage.addEffect("late", in: db)
+            }
+          } catch let error as JobQueueError where error.code == .notRunning {
+            late.set()
+          }
+        }
+        $0.handle(Errand.self) { job, _ in stage.note(job.name) }
+      }
+      try stage.enqueue(Stuck())
+      try stage.enqueue(Errand(name: "errand"))
+      try stage.harness.advance(by: .seconds(100))
+      try stage.requireNotes(
+        .drains, ["0 start 1", "70 errand", "71 start 2"], "starts beside a handler that hangs")
+      standstill.end()
+      try stage.harness.advance(by: .seconds(1))
+      try require(.effectsHappenOnce, late.isSet, "a fenced handler stored a step")
+      try requireEqual(.effectsHappenOnce, stage.effects(), [], "what a fenced handler wrote")
     }
   }
 }

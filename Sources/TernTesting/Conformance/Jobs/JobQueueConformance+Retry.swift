@@ -37,7 +37,10 @@ extension JobQueueConformance {
         }
       }
       stage.harness.network.set(hasRoute: false)
-      let lost = try stage.enqueue(Errand(name: "lost"))
+      // Of those that the network wakes, it is not spread over a while.
+      let lost = try stage.write {
+        try stage.jobs.enqueue(Errand(name: "lost"), priority: 1, in: $0)
+      }
       let permanent = try stage.enqueue(Errand(name: "permanent"))
       let waits = try stage.harness.settle()
       try requireEqual(.drains, waits.map(\.reason), [.network], "what waits without a route")

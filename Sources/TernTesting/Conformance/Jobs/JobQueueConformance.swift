@@ -68,6 +68,8 @@ public struct JobQueueConformance: Sendable {
     case .rate: try checkRate()
     case .budget: try checkBudget()
     case .requirement: try checkRequirement()
+    case .lostRequirement: try checkLostRequirement()
+    case .attemptLimit: try checkAttemptLimit()
     case .pause: try checkPause()
     case .cancelWaiting: try checkCancelWaiting()
     case .cancelRunning: try checkCancelRunning()
@@ -101,6 +103,8 @@ public struct JobQueueConformance: Sendable {
     case rate = "no more jobs of a kind start than its rate says"
     case budget = "an outage costs a bounded number of attempts"
     case requirement = "a job waits for the network that it requires, and others go on"
+    case lostRequirement = "an attempt ends at no cost when the network goes that it requires"
+    case attemptLimit = "a handler that never returns loses its slot, and stores nothing further"
     case pause = "what is paused does not start until it is resumed"
     case cancelWaiting = "a job that is cancelled as it waits never starts"
     case cancelRunning = "a job that is cancelled as it runs stores nothing further"

@@ -65,6 +65,10 @@ extension Planted {
     case .workRepeated: "a step whose work fails does it again at once, in the same attempt"
     case .wakeLost:
       "a wait that is over wakes nobody, and what is ready waits for the worker's next look"
+    case .fenceForgotten: "a handler that never returns keeps its slot"
+    case .lostRequirementIgnored:
+      "a job goes on although what it requires of the network is gone"
+    case .budgetsRestoredOften: "each change of the network restores every retry budget"
     case .answerStoredApart:
       "an answer to an upload is stored, and its job let go by another transaction"
     case .lateAnswerTaken: "an upload's answer is taken for that of the one after it"

@@ -54,7 +54,7 @@ extension JobLedger {
     }
   }
 
-  private func checkCounted(_ old: JobRow, _ new: JobRow) {
+  func checkCounted(_ old: JobRow, _ new: JobRow) {
     let id = old.id
     if new.failures != old.failures + 1 || new.unreached != 0 {
       return fail(

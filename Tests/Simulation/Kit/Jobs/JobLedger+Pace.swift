@@ -12,9 +12,19 @@ struct JobPacing {
   private var successes: [String: [Int64]] = [:]
   /// Whose budget is not whole, before the commit that is looked at or after it.
   private(set) var troubled: Set<String> = []
-  private var networks: UInt64 = 0
+  /// When another network made budgets whole last, in virtual time.
+  private var restoredAt: Int64?
 
-  mutating func wallJumped() { (starts, failures, successes) = ([:], [:], [:]) }
+  mutating func wallJumped() {
+    (starts, failures, successes) = ([:], [:], [:])
+    restoredAt = nil
+  }
+
+  /// - Returns: how long it is since the last time.
+  mutating func restored(now: Int64) -> Int64? {
+    defer { restoredAt = now }
+    return restoredAt.map { now - $0 }
+  }
 
   mutating func look(_ services: Set<String>, _ before: Set<String>) {
     troubled = services.union(before)
@@ -30,9 +40,8 @@ struct JobPacing {
   }
 
   mutating func failed(
-    _ service: String, _ budget: JobRate, concurrency: Int, network: UInt64, now: Int64
+    _ service: String, _ budget: JobRate, concurrency: Int, now: Int64
   ) -> (Int, Int64)? {
-    if network != networks { (failures, successes, networks) = ([:], [:], network) }
     failures[service, default: []].append(now)
     // What ran before the first failure can fail beyond the budget.
     return excess(
@@ -94,6 +103,14 @@ extension JobLedger {
     return row.lane.isEmpty ? ofKind : ofKind + [(row.laneOfKind, pace.lane)]
   }
 
+  /// Another network made budgets whole before their time.
+  func checkRestoration() {
+    // What is stored is rounded to milliseconds.
+    if let time = pacing.restored(now: clock.milliseconds), time < 59_990 {
+      fail(.drains, "budgets were restored \(time) ms after the last time")
+    }
+  }
+
   /// An attempt of a service failed, so that it is a sign of what is the matter with that.
   func checkBudget(
     _ row: JobRow, _ advice: FailureAdvice, _ attempt: JobEntry.Attempt, _ end: JobEntry.End
@@ -107,8 +124,7 @@ extension JobLedger {
       guard now.hasRoute, end.path == now, attempt.before.allSatisfy({ $0 == now }) else { return }
     }
     if let (count, length) = pacing.failed(
-      row.service, budget, concurrency: plan.concurrency, network: path.path.generation,
-      now: clock.milliseconds)
+      row.service, budget, concurrency: plan.concurrency, now: clock.milliseconds)
     {
       fail(.drains, "\(count) attempts failed at \(row.service) within \(length) ms")
     }

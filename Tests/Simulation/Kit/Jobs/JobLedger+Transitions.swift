@@ -93,7 +93,7 @@ extension JobLedger {
     let id = new.id
     entries[id]?.attempt = JobEntry.Attempt(
       run: commit.process.run, life: commit.process.life, service: new.service,
-      before: [path.path])
+      before: [path.path], progressedAt: clock.milliseconds)
     entries[id]?.triedIn = commit.process.run
     if new.starts != old.starts + 1 || new.failures != old.failures {
       fail(.drains, "job \(id) was started, and its failures are \(new.failures)")
@@ -190,8 +190,10 @@ extension JobLedger {
       entries[id]?.triedIn = commit.process.run
       return
     }
+    // Those whose priority is greater than others' at once, and the rest spread over a while.
+    let spread: Int64 = old.priority > 0 ? 0 : 30_000
     if new.since == old.since, new.failures == old.failures, new.unreached == 0, old.unreached > 0,
-      new.ready == old.ready || new.ready <= now
+      new.ready == old.ready || new.ready <= now + spread + 1
     {
       let generation = path.path.generation
       if entries[id]?.wokenAt == generation {
@@ -247,6 +249,7 @@ extension JobLedger {
       let isAlive = attempt.life == commit.process.life
       return isAlive ? checkLeft(old, new) : checkFreed(old, new, "death")
     }
+    if attempt.hangs { return checkFenced(old, new, attempt, commit) }
     guard let end = attempt.end else {
       // Its payload was looked at, and no handler begun.
       if new.state == .parked, entries[id]?.work.isReadable == false { return }

@@ -26,7 +26,7 @@ final class JobLedger: @unchecked Sendable {
   /// Where there are uploads.
   weak var transfers: SimulatedTransfers?
   var pacing = JobPacing()
-  private var troubled: Set<String> = []
+  private var troubled: [String: Int64] = [:]
   /// How often the wall clock was set.
   private var jumps = 0
   /// Services that said later to a job whose end is in the commit that is looked at, and until when.
@@ -91,10 +91,12 @@ final class JobLedger: @unchecked Sendable {
       uploadsBefore: book.rows, uploadsAfter: uploadsAfter, pauses: pauses, draft: draft,
       process: process)
     let troubledAfter = try BudgetRow.services(db)
-    pacing.look(troubledAfter, troubled)
-    for service in troubled.subtracting(troubledAfter) {
-      timing.restored(service, now: clock.milliseconds)
-    }
+    let whole = Set(troubled.keys).subtracting(troubledAfter.keys)
+    pacing.look(Set(troubledAfter.keys), Set(troubled.keys))
+    for service in whole { timing.restored(service, now: clock.milliseconds) }
+    // An attempt that succeeds makes them whole too.
+    let isRestored = !rows.keys.contains(where: commit.hasEnded)
+    if isRestored, whole.contains(where: { troubled[$0]! > now }) { checkRestoration() }
     troubled = troubledAfter
     timing.committing(commit, now: clock.milliseconds, concurrency: plan.concurrency)
     checkUploads(commit)
@@ -105,6 +107,7 @@ final class JobLedger: @unchecked Sendable {
     checkGates(commit)
     checkOrder(commit)
     checkPaces(commit)
+    checkAttempts(commit)
     try checkLimits(db, commit)
     timing.committed(commit, now: clock.milliseconds, wall: now)
     let delay: Int64 = plan.processCount > 1 ? 1000 : 0
@@ -156,6 +159,7 @@ final class JobLedger: @unchecked Sendable {
     if entries[id]?.answers.updateValue(checkpoint.answer, forKey: checkpoint.name) != nil {
       fail(.effectsHappenOnce, "job \(id) committed \(checkpoint.name) a second time")
     }
+    entries[id]?.attempt?.progressedAt = clock.milliseconds
     entries[id]?.storedAsText[checkpoint.name] = checkpoint.storedAsText
     for name in checkpoint.released { entries[id]?.files[name] = nil }
     for (name, content) in checkpoint.created { entries[id]?.files[name] = content }

@@ -5,7 +5,7 @@ import TernTesting
 /// What one seed decides of a world of jobs before anything runs.
 struct JobPlan {
   /// How long users enqueue and things go wrong.
-  let busySeconds = 60
+  let busySeconds: Int
   /// How long all may take to drain once nothing goes wrong any more (INV-09): more than the longest
   /// wait for a gate and the longest for the network, and some retries.
   let quietSeconds = 300
@@ -50,9 +50,18 @@ struct JobPlan {
   let requirements: Bool
   /// `nil` in a world without them.
   let uploads: UploadPlan?
+  /// How often a handler never returns, and how long one may go on without progress where some don't.
+  let hangs: Double
+  let attemptLimit: Duration?
 
   init(seed: UInt64, using generator: inout SeededGenerator) {
     uploads = UploadPlan.drawn(for: seed)
+    var own = SeededGenerator(seed: seed ^ 0x6861_6E67)
+    // What one has not answered that is fenced, its uploads, is not modelled.
+    hangs = uploads == nil && own.oneIn(4) ? Double.random(in: 0.01...0.1, using: &own) : 0
+    // Longer than any request, and then long enough for a handler to be fenced.
+    attemptLimit = hangs > 0 ? .seconds(60) : .seconds(600)
+    busySeconds = hangs > 0 ? 150 : 60
     processCount = generator.oneIn(3) ? 2 : 1
     userCount = Int.random(in: 1...3, using: &generator)
     jobCount = Int.random(in: 3...16, using: &generator)

@@ -26,10 +26,12 @@ extension JobProcess {
     ledger.begin(id, self)
     do {
       for step in work.steps {
+        if world.plan.hangs > 0, world.happens(world.plan.hangs) { try await hang(context) }
         try checkFiles(context)
         if let seconds = step.deadline { try await waitAtMost(seconds, step.name, context) }
         if step.reports {
           try await context.report(progress: 0.5, message: "working on step \(step.name)")
+          ledger.reported(id)
         }
         ledger.entries[id]?.attempt?.isUploading = step.upload != nil
         if let upload = step.upload {
@@ -43,6 +45,8 @@ extension JobProcess {
         }
       }
       ledger.end(id, end(.succeeded), self)
+    } catch is Hung {
+      throw CancellationError()
     } catch is Careless {
       ledger.end(id, end(.entrusted), self)
     } catch is CancellationError where ledger.hasEntrusted(id, self) {
@@ -51,6 +55,26 @@ extension JobProcess {
     } catch {
       ledger.end(id, end(kind(of: error, work, id)), self)
       throw error
+    }
+  }
+
+  /// Until the worker is told to end, and what is left to such a handler then.
+  private func hang(_ context: JobContext) async throws {
+    let (ledger, id) = (world.ledger, context.id.rawValue)
+    guard ledger.runs(id, start: context.start, self) else { return }
+    ledger.hangs(id)
+    await hang()
+    try checkAlive()
+    if ledger.runs(id, start: context.start, self) {
+      // Its worker ends before it is fenced, and it ends as any other.
+      ledger.entries[id]?.attempt?.hangs = false
+      throw CancellationError()
+    }
+    do {
+      try await context.save("late", 1)
+      ledger.fail(.effectsHappenOnce, "job \(id) stored something for a handler that was fenced")
+    } catch let error as JobQueueError where error.code == .notRunning {
+      throw Hung()
     }
   }
 
@@ -212,6 +236,9 @@ private struct Padded<Value: Codable & Sendable>: Codable, Sendable {
   var value: Value
   var padding: String
 }
+
+/// Ends a handler whose attempt ended before.
+struct Hung: Error {}
 
 /// What an app's own constraint may say within a step's transaction.
 struct RefusedCommit: Error {}

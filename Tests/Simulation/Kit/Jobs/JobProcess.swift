@@ -39,6 +39,8 @@ final class JobProcess: @unchecked Sendable {
   private(set) var isDead = false
   private var isClosing = false
   private var users: [Task<Void, any Error>] = []
+  /// Handlers that do not return before their worker is told to end.
+  private var hanging: [CheckedContinuation<Void, Never>] = []
   private var worker: Task<Void, any Error>?
 
   init(_ world: JobWorld, _ number: Int) throws {
@@ -139,6 +141,19 @@ final class JobProcess: @unchecked Sendable {
     world.trace.note("process \(number): its run is cancelled")
     isCancelled = true
     worker.cancel()
+    release()
+  }
+
+  /// Takes no notice of anything but the worker's end.
+  func hang() async {
+    if isDead || isCancelled { return }
+    await withCheckedContinuation { hanging.append($0) }
+  }
+
+  private func release() {
+    let released = hanging
+    hanging = []
+    for one in released { one.resume() }
   }
 
   /// The end that an app wishes itself: the run is cancelled, and users go on to their ends.
@@ -156,6 +171,7 @@ final class JobProcess: @unchecked Sendable {
     isDead = true
     try disk.freeze()
     worker?.cancel()
+    release()
     for user in users { user.cancel() }
   }
 

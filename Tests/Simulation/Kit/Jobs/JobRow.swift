@@ -77,12 +77,13 @@ struct GateRow: Equatable {
   }
 }
 
-/// The services that failed and have not done anything since.
+/// The services that failed and have not done anything since, and when their budgets are whole
+/// again, in milliseconds since 1970.
 enum BudgetRow {
-  static func services(_ db: Database) throws -> Set<String> {
-    try Set(
-      String.fetchAll(
-        db.cachedStatement(sql: "SELECT name FROM grdb_tern_jobbucket WHERE scope = 1")))
+  static func services(_ db: Database) throws -> [String: Int64] {
+    let rows = try Row.fetchAll(
+      db.cachedStatement(sql: "SELECT name, full_us FROM grdb_tern_jobbucket WHERE scope = 1"))
+    return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], ($0[1] as Int64) / 1000) })
   }
 }
 
@@ -127,6 +128,10 @@ struct JobEntry {
     /// The network as it began, as far as that can be told.
     var before: [NetworkPath]
     var end: End?
+    /// In virtual milliseconds: when it began, reached a checkpoint or reported last.
+    var progressedAt: Int64
+    /// Its handler never returns.
+    var hangs = false
     /// The names of what it sent.
     var sent: Set<String> = []
     /// The names of uploads that it handed over, that it was told are refused, and of which it made

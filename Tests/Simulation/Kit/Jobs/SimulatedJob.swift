@@ -42,6 +42,7 @@ struct SimulatedJob<Kind: SimulatedKind>: Job {
   static var retry: RetryPolicy { Kind.retry }
   static var pace: JobPace { paces.kind }
   static var lanePace: JobPace { paces.lane }
+  static var attemptLimit: Duration? { JobProcess.current?.world.plan.attemptLimit }
   private static var paces: (kind: JobPace, lane: JobPace) {
     JobProcess.current?.world.plan.paces[kind] ?? (.unbounded, .unbounded)
   }
