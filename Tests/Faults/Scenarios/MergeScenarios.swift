@@ -90,15 +90,20 @@ extension Scenario<App> {
       ])
   }
 
-  /// Triggers of the app's that write to a synced table, which a merge puts right again.
+  /// A trigger of the app's that mirrors, and one that writes to a synced table, without which the
+  /// merge runs.
   static func triggers() throws -> Scenario {
     try merge(
       "merge-with-app-triggers",
       tables: [
         "CREATE TABLE log (book TEXT)",
         """
-        CREATE TRIGGER stray AFTER INSERT ON book BEGIN
+        CREATE TRIGGER logging AFTER INSERT ON book BEGIN
           INSERT INTO log VALUES (NEW.id);
+        END
+        """,
+        """
+        CREATE TRIGGER renaming AFTER INSERT ON book BEGIN
           UPDATE shelf SET name = name || '+' WHERE id = NEW.shelf;
         END
         """,
