@@ -8,8 +8,8 @@ extension NoteSQL {
   /// A function of one value, which is there while rows are copied or compared.
   static let digest = "grdb_tern_digest"
 
-  /// The columns of ``liftedTable`` beside the key: those that travel, and where deletes keep the row
-  /// local ones too.
+  /// The columns of ``liftedTable`` beside the key: those that travel, and local ones too where
+  /// deletes keep the row.
   private var liftedNames: [String] {
     shape.deletes.keepsContent ? goneColumns.map(\.name) : shape.columns.map { "c\($0.id)" }
   }

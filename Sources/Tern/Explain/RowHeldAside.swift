@@ -76,7 +76,8 @@ extension SQLiteReplicaStore {
       }
       guard let shown = reason.shown else { return nil }
       var values = shape.present(content)
-      // A column that came while the row was held aside; of one without its insert nothing is known.
+      // A column that came while the row was held aside. Of one without its insert nothing is
+      // known.
       if shown != .incomplete {
         for column in shape.columns.map(\.name) + shape.localColumns where values[column] == nil {
           values[column] = try db.declaredDefault(of: column, in: shape.name)

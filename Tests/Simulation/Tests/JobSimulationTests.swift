@@ -37,7 +37,7 @@ import TernCore
 
   @Test(arguments: Planted.ofJobs.rehearsed(oneOf: 14))
   func `a planted bug of jobs is caught within a thousand seeds`(_ bug: Planted) throws {
-    let caught = try #require(try PlantedTable.firstCatch(of: bug))
+    let caught = try #require(try bug.caught())
     print("\(bug.rawValue) caught by seed \(caught.seed): \(caught.violation)")
   }
 }

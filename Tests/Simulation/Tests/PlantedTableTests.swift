@@ -1,14 +1,30 @@
 #if Server && Rehearsal
 import Foundation
+import Rehearsals
 import SimulationKit
 import Testing
 import TernCore
 
+extension Planted {
+  /// The documentation's tables of planted bugs.
+  fileprivate static func tables() throws -> String {
+    let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
+    return try String(contentsOf: root.appending(path: "Docs/Testing.md"), encoding: .utf8)
+  }
+
+  /// How the simulation catches the bug: by the first of all seeds in a long rehearsal, and in a
+  /// short one from the seed on that the documentation has.
+  func caught() throws -> PlantedTable.Catch? {
+    if Rehearsal.isLong { return try PlantedTable.firstCatch(of: self) }
+    let known = try PlantedTable.seed(of: self, in: Self.tables())
+    return try PlantedTable.firstCatch(of: self, from: known ?? 1)
+  }
+}
+
 @Suite struct PlantedTableTests {
   @Test func `the documentation's tables name every planted bug`() throws {
-    let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
-    let text = try String(
-      contentsOf: root.appending(path: "Docs/Testing.md"), encoding: .utf8)
+    let text = try Planted.tables()
+    #expect(Planted.allCases.allSatisfy { PlantedTable.seed(of: $0, in: text) != nil })
     #expect(try PlantedTable.names(of: "sync", in: text) == Planted.ofSync.map(\.rawValue))
     #expect(try PlantedTable.names(of: "jobs", in: text) == Planted.ofJobs.map(\.rawValue))
     #expect(Set(Planted.ofSync + Planted.ofJobs) == Set(Planted.allCases))

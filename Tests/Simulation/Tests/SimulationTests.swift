@@ -107,7 +107,7 @@ import TernCore
 
   @Test(arguments: Planted.ofSync.rehearsed(oneOf: 17))
   func `a planted bug is caught within a thousand seeds`(_ bug: Planted) throws {
-    let caught = try #require(try PlantedTable.firstCatch(of: bug))
+    let caught = try #require(try bug.caught())
     print("\(bug.rawValue) caught by seed \(caught.seed): \(caught.violation)")
   }
 }

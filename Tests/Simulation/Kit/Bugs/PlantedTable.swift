@@ -17,10 +17,11 @@ package enum PlantedTable {
 
   /// What others than the bug's own checker say of it does not count: they may say it of anything.
   ///
+  /// - Parameter first: where to begin, when earlier seeds are known to miss it.
   /// - Returns: `nil` where all seeds miss it.
-  package static func firstCatch(of bug: Planted) throws -> Catch? {
+  package static func firstCatch(of bug: Planted, from first: UInt64 = 1) throws -> Catch? {
     let violations = try SeedSweep.run(
-      seeds, bug: bug, until: { $0.map(bug.checker.says) ?? false },
+      first...seeds.upperBound, bug: bug, until: { $0.map(bug.checker.says) ?? false },
       { seed in
         guard Planted.ofJobs.contains(bug) else { return Simulation.run(seed: seed).violation }
         do {
@@ -31,7 +32,7 @@ package enum PlantedTable {
         }
       })
     guard let violation = violations.last ?? nil, bug.checker.says(violation) else { return nil }
-    return Catch(seed: seeds.lowerBound + UInt64(violations.count - 1), violation: violation)
+    return Catch(seed: first + UInt64(violations.count - 1), violation: violation)
   }
 
   /// Puts new tables between the markers of a Markdown file, and prints each row when it is known.
@@ -63,6 +64,12 @@ package enum PlantedTable {
       let cells = line.split(separator: "`")
       return line.hasPrefix("| `") && cells.count > 2 ? String(cells[1]) : nil
     }
+  }
+
+  /// Which seed a table of a file has for a bug.
+  package static func seed(of bug: Planted, in text: String) -> UInt64? {
+    let row = text.split(separator: "\n").first { $0.hasPrefix("| `\(bug.rawValue)` |") }
+    return row?.split(separator: "|").last.flatMap { UInt64($0.filter { $0 != " " }) }
   }
 
   private static func replace(_ table: String, in text: String, by new: () throws -> String) throws
