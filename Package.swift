@@ -138,7 +138,7 @@ let package = Package(
     .target(
       name: "TestDevice", dependencies: ["Tern"], path: "Tests/Device", swiftSettings: strict),
     .target(
-      name: "ReplicaStoreKit", dependencies: ["Tern", "TernTesting"],
+      name: "ReplicaStoreKit", dependencies: ["Rehearsals", "Tern", "TernTesting"],
       path: "Tests/ReplicaStoreKit", swiftSettings: strict),
     .testTarget(
       name: "TernTests",

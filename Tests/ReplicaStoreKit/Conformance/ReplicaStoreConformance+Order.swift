@@ -1,3 +1,4 @@
+import Rehearsals
 import Tern
 import TernTesting
 
@@ -6,7 +7,7 @@ extension ReplicaStoreConformance {
     let logs = try concurrentLogs()
     var reference: [CanonicalRow]?
     var generator = SeededGenerator(seed: 7)
-    for order in Self.interleavings(logs.map(\.count)) {
+    for order in Self.interleavings(logs.map(\.count)).rehearsed(oneOf: 5) {
       var next = [0, 0, 0]
       let operations = order.map { author in
         defer { next[author] += 1 }

@@ -29,7 +29,7 @@ struct SchemaPropertyTests {
     // Each beside the same tables without Tern.
     for author in authors {
       let twin = try database(triggers: true)
-      for _ in 0..<Int.random(in: 4...10, using: &random) {
+      for _ in 0..<Int.random(in: 3...7, using: &random) {
         let statements = (0...Int.random(in: 0...2, using: &random)).map { _ in
           drawn.statement(using: &random)
         }
