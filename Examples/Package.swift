@@ -48,6 +48,8 @@ let package = Package(
     .target(
       name: "ExampleService", dependencies: [hummingbird, arguments], path: "Service",
       swiftSettings: strict),
+    // What the two programs share of their work, and their services have no use for.
+    .target(name: "ExampleWork", dependencies: [tern, grdb], path: "Work", swiftSettings: strict),
     .target(
       name: "InterpreterKit", dependencies: ["ExampleService", hummingbird],
       path: "Interpreter/Kit", swiftSettings: strict),
@@ -59,7 +61,7 @@ let package = Package(
       dependencies: ["InterpreterKit", "interpreter", "ExampleProcesses", tern],
       swiftSettings: testing),
     .executableTarget(
-      name: "translate", dependencies: ["InterpreterKit", tern, grdb, arguments],
+      name: "translate", dependencies: ["ExampleWork", "InterpreterKit", tern, grdb, arguments],
       path: "Translate", exclude: ["README.md"], swiftSettings: strict),
     .testTarget(
       name: "TranslateTests",
@@ -80,7 +82,8 @@ let package = Package(
       dependencies: ["RecognizerKit", "ExampleRehearsals", "recognizer", "ExampleProcesses", tern],
       swiftSettings: testing),
     .executableTarget(
-      name: "scan", dependencies: ["RecognizerKit", tern, grdb, arguments], path: "Scan",
+      name: "scan", dependencies: ["ExampleWork", "RecognizerKit", tern, grdb, arguments],
+      path: "Scan",
       exclude: ["README.md", "Photos"], swiftSettings: strict),
     .testTarget(
       name: "ScanTests",

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ExampleService
+import ExampleWork
 import Foundation
 import GRDB
 import RecognizerKit
@@ -82,7 +83,8 @@ struct Run: AsyncParsableCommand {
       }
       tasks.addTask {
         guard once else { return try await worker.run() }
-        let waits = try await drain(worker, database)
+        let waits = try await worker.drain(
+          whileDueWithin: waitSeconds, database.jobs, database.pool)
         try await engine?.syncOnce()
         if try await !database.failed().isSubset(of: failedBefore) {
           throw ExitCode(Ending.failed.rawValue)
@@ -102,25 +104,6 @@ struct Run: AsyncParsableCommand {
       // However it ended, what nobody was told yet.
       teller.tell(try await database.board())
       for result in results { do { try result?.get() } catch is CancellationError {} }
-    }
-  }
-
-  /// Works until nothing is due within ``waitSeconds``, counted from then: the worker counts from its
-  /// call, and one stream can take as long. Of what waits for a service's pause or the network it
-  /// decides alone, or a service that wants no requests would keep this here for ever.
-  private func drain(_ worker: JobWorker, _ database: ScanDatabase) async throws -> [JobWait] {
-    while true {
-      let waits = try await worker.drain(waiting: .seconds(waitSeconds))
-      let records = try await database.pool.read { try database.jobs.records(in: $0) }
-      let unreached = Set(records.filter { $0.unreached > 0 }.map(\.id))
-      let now = Date()
-      let isDue = waits.contains { wait in
-        guard case .time(let date) = wait.reason, !unreached.contains(wait.job) else {
-          return false
-        }
-        return now < date && date < now + waitSeconds
-      }
-      guard isDue else { return waits }
     }
   }
 

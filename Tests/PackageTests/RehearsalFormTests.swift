@@ -17,6 +17,7 @@ struct RehearsalFormTests {
   private func lines() throws -> [(path: String, lines: [Line])] {
     try Repository.files(
       "Sources", "Examples/Library", "Examples/Scan", "Examples/Service", "Examples/Translate",
+      "Examples/Work",
       withExtension: "swift"
     ).map { ($0, try Line.lines(of: $0)) }
   }

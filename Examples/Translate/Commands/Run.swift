@@ -1,5 +1,6 @@
 import ArgumentParser
 import ExampleService
+import ExampleWork
 import Foundation
 import GRDB
 import Tern
@@ -90,30 +91,11 @@ struct Run: AsyncParsableCommand {
       if let engine { tasks.addTask { await engine.run() } }
       defer { tasks.cancelAll() }
       do {
-        try await drain(translator.worker, translator.database)
+        _ = try await translator.worker.drain(
+          whileDueWithin: 300, translator.database.jobs, translator.database.pool)
       } catch let error as JobQueueError where error.code == .workerRunning {
         // Another program on the file does the work.
       }
-    }
-  }
-
-  /// Works until nothing is due within five minutes, counted from then: the worker counts from its
-  /// call, and what it has to do can take as long. Of what waits for a service's pause or the network it
-  /// decides alone, or a service that wants no requests would keep this here for ever.
-  private func drain(_ worker: JobWorker, _ database: TranslateDatabase) async throws {
-    let patience = 300.0
-    while true {
-      let waits = try await worker.drain(waiting: .seconds(patience))
-      let records = try await database.pool.read { try database.jobs.records(in: $0) }
-      let unreached = Set(records.filter { $0.unreached > 0 }.map(\.id))
-      let now = Date()
-      let isDue = waits.contains { wait in
-        guard case .time(let date) = wait.reason, !unreached.contains(wait.job) else {
-          return false
-        }
-        return now < date && date < now + patience
-      }
-      guard isDue else { return }
     }
   }
 

@@ -24,12 +24,7 @@ struct TranslateCommand: AsyncParsableCommand {
   static func main() async {
     hideFromOthers("--token")
     do {
-      var command = try parseAsRoot()
-      if var command = command as? any AsyncParsableCommand {
-        try await command.run()
-      } else {
-        try command.run()
-      }
+      try await runAsAsked()
     } catch {
       let code = exitCode(for: error)
       let message = Phrasebook.translated(fullMessage(for: error))

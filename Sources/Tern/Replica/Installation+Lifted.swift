@@ -67,9 +67,4 @@ extension Database {
     defer { remove(function: digest) }
     try body()
   }
-
-  /// Not as GRDB remembers it, which a rollback leaves as it was.
-  fileprivate func hasTable(_ name: String) throws -> Bool {
-    try names(of: "table", prefix: name).contains(name)
-  }
 }

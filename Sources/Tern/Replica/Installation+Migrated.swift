@@ -15,15 +15,7 @@ extension Installation {
         WHERE substr(name, 1, 5) <> 'grdb_' AND substr(name, 1, 7) <> 'sqlite_'
         ORDER BY type, name
         """)
-    // Not as GRDB remembers it: a commit that fails takes tables back, and it would go
-    // on with those.
-    let isThere = try Bool.fetchOne(
-      db,
-      sql: """
-        SELECT EXISTS (
-          SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'grdb_migrations')
-        """)
-    if isThere ?? false {
+    if try db.hasTable("grdb_migrations") {
       texts += try String.fetchAll(
         db, sql: "SELECT CAST(identifier AS TEXT) FROM main.grdb_migrations ORDER BY 1")
     }

@@ -13,6 +13,22 @@ extension Database {
         """, arguments: [prefix.utf8.count, prefix, type])
   }
 
+  /// Not as GRDB remembers it, which a rollback leaves as it was.
+  func hasTable(_ name: String) throws -> Bool {
+    try names(of: "table", prefix: name).contains(name)
+  }
+
+  /// Tables of the database and temporary ones that observers can be told of: GRDB cannot look up
+  /// one with a quote in its name.
+  func observableTables() throws -> [String] {
+    try String.fetchAll(
+      self,
+      sql: """
+        SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE '%"%'
+        UNION SELECT name FROM temp.sqlite_temp_master WHERE type = 'table' AND name NOT LIKE '%"%'
+        """)
+  }
+
   /// What a column holds of a row that says nothing of it.
   func declaredDefault(of column: String, in table: String) throws -> Value {
     let declared = try String.fetchOne(

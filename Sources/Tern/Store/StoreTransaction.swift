@@ -98,28 +98,14 @@ final class StoreTransaction {
   /// The same for a write under the app's triggers and foreign keys: cascades and triggers write to
   /// tables that nobody here knows.
   func notifyWrite(to shape: TableShape) throws {
-    if spreadsWrites == nil { spreadsWrites = try !appTriggers().isEmpty || hasActions() }
+    if spreadsWrites == nil {
+      let hasActions =
+        try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false && !actions().isEmpty
+      spreadsWrites = try hasActions || !appTriggers().isEmpty
+    }
     guard spreadsWrites! else { return try notifyChanges(in: shape) }
     // Not `.fullDatabase`, which fails where any table has a quote in its name.
-    let names = try String.fetchAll(
-      db,
-      sql: """
-        SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE '%"%'
-        UNION SELECT name FROM temp.sqlite_temp_master WHERE type = 'table' AND name NOT LIKE '%"%'
-        """)
-    for name in names { try db.notifyChanges(in: Table(name)) }
-  }
-
-  /// Whether a foreign key of any table writes to it when a parent changes.
-  private func hasActions() throws -> Bool {
-    guard try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else { return false }
-    return try Row.fetchOne(
-      db,
-      sql: """
-        SELECT 1 FROM main.sqlite_master AS t, pragma_foreign_key_list(t.name, 'main') AS f
-        WHERE t.type = 'table' AND (f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
-        OR f.on_update IN ('CASCADE', 'SET NULL', 'SET DEFAULT')) LIMIT 1
-        """) != nil
+    for name in try db.observableTables() { try db.notifyChanges(in: Table(name)) }
   }
 
   // MARK: - Authors

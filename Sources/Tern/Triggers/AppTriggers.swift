@@ -56,7 +56,7 @@ struct AppTriggers: Sendable {
     var closed: Set<String> = []
     repeat {
       try read(all, from: meets, surroundings, closed, db)
-    } while try !close(&closed, db)
+    } while try closesMore(&closed, db)
     decidesConflicts =
       try harmless.contains { $0.text!.hasConflictClause }
       || targets.contains { try Self.declares(nil, $0, db) }
@@ -87,13 +87,13 @@ struct AppTriggers: Sendable {
     }
   }
 
-  /// - Returns: whether there was none to be closed any more.
-  private func close(_ closed: inout Set<String>, _ db: Database) throws -> Bool {
+  /// - Returns: whether there were any that were not known yet.
+  private func closesMore(_ closed: inout Set<String>, _ db: Database) throws -> Bool {
     let count = closed.count
     for trigger in self.unsafe where try db.viewExists(trigger.table) {
       closed.insert(trigger.table.folded)
     }
-    return closed.count == count
+    return closed.count > count
   }
 
   /// By the folded name of what they are on, in the order in which they were made.

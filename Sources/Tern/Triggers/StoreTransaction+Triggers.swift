@@ -12,7 +12,18 @@ extension StoreTransaction {
     isMerging = true
     defer { (isMerging, triggers) = (false, AppTriggers()) }
     if triggers.isEmpty { return try body() }
-    defer { if hasWrittenRows { notifyTargets() } }
+    do {
+      let output = try withoutUnsafeTriggers(body)
+      try notifyTargets()
+      return output
+    } catch {
+      // An app's own transaction may go on. What failed first is what its caller is told.
+      try? notifyTargets()
+      throw error
+    }
+  }
+
+  private func withoutUnsafeTriggers<T>(_ body: () throws -> T) throws -> T {
     if triggers.unsafe.isEmpty { return try body() }
     let copies = triggers.harmless.filter { !$0.isTemporary }.enumerated().map {
       let name = "\(tables.prefix)copy_\($0)"
@@ -38,15 +49,17 @@ extension StoreTransaction {
     try AppTriggers(db, of: sql.map(\.shape.name)) {
       let synced = try syncedColumns()
       return AppTriggers.Surroundings(
-        synced: synced, parents: try parents(of: Set(synced.keys)), hidden: try temporaryNames())
+        synced: synced,
+        parents: Set(try actions().filter { synced[$0.child] != nil }.map(\.parent)),
+        hidden: try temporaryNames())
     }
   }
 
-  /// Their writes went past GRDB.
-  private func notifyTargets() {
-    for target in triggers.targets where !target.contains("\"") {
-      // What is no table, or not there, nobody observes.
-      if (try? db.tableExists(target)) ?? false { try? db.notifyChanges(in: Table(target)) }
+  /// The triggers' writes went past GRDB.
+  private func notifyTargets() throws {
+    if !hasWrittenRows || triggers.targets.isEmpty { return }
+    for name in try db.observableTables() where triggers.areWriting(to: name) {
+      try db.notifyChanges(in: Table(name))
     }
   }
 
@@ -56,8 +69,8 @@ extension StoreTransaction {
     return Set(names.map(\.folded))
   }
 
-  /// What tables refer to by foreign keys with an action.
-  private func parents(of tables: Set<String>) throws -> Set<String> {
+  /// Which tables, by their folded names, refer to which by foreign keys with an action.
+  func actions() throws -> [(child: String, parent: String)] {
     let select = try statement(
       """
       SELECT t.name, f."table" FROM main.sqlite_master AS t,
@@ -65,11 +78,9 @@ extension StoreTransaction {
       WHERE t.type = 'table' AND (f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
         OR f.on_update IN ('CASCADE', 'SET NULL', 'SET DEFAULT'))
       """)
-    var parents: Set<String> = []
-    try select.each {
-      if tables.contains(select.text(0).folded) { parents.insert(select.text(1).folded) }
-    }
-    return parents
+    var actions: [(child: String, parent: String)] = []
+    try select.each { actions.append((select.text(0).folded, select.text(1).folded)) }
+    return actions
   }
 
   private func syncedColumns() throws -> [String: Set<String>] {
@@ -106,11 +117,13 @@ extension StoreTransaction {
 
   /// Notes that a merged row was written without the app's triggers, one of which failed.
   func noteFailedTrigger(on table: String, _ error: String) throws {
-    try db.execute(
-      sql: """
-        CREATE TABLE IF NOT EXISTS main.\(tables.failedTriggers) (
-          tbl TEXT PRIMARY KEY, error TEXT NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID
-        """)
+    if try !db.hasTable(tables.failedTriggers) {
+      try db.execute(
+        sql: """
+          CREATE TABLE main.\(tables.failedTriggers) (
+            tbl TEXT PRIMARY KEY, error TEXT NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID
+          """)
+    }
     let note = try statement(
       """
       INSERT INTO main.\(tables.failedTriggers) VALUES (?1, ?2, 1)
@@ -121,8 +134,7 @@ extension StoreTransaction {
   }
 
   func failedTriggers() throws -> [FailedTriggers] {
-    guard try db.names(of: "table", prefix: tables.failedTriggers).contains(tables.failedTriggers)
-    else { return [] }
+    guard try db.hasTable(tables.failedTriggers) else { return [] }
     let select = try statement(
       "SELECT tbl, error, count FROM main.\(tables.failedTriggers) ORDER BY tbl")
     var failed: [FailedTriggers] = []
@@ -133,7 +145,7 @@ extension StoreTransaction {
   }
 
   func forgetFailedTriggers() throws {
-    if try !failedTriggers().isEmpty {
+    if try db.hasTable(tables.failedTriggers) {
       try db.execute(sql: "DROP TABLE main.\(tables.failedTriggers)")
     }
   }
