@@ -32,8 +32,8 @@ extension Database {
         try putBack(copies, hidden)
         return result
       } catch {
-        // What failed first is what the caller is told, and rolling back does the same. Where `body`
-        // ended the transaction, that did it.
+        // What failed first is what the caller is told, and rolling back does the same. Where
+        // `body` ended the transaction, that did it.
         if isInsideTransaction { try? putBack(copies, hidden) }
         throw error
       }

@@ -36,13 +36,13 @@ extension Scenario: Sweepable {
   /// No scenario has so many operations; one that does not end is a fault of its own.
   private static var numberLimit: Int { 2000 }
 
-  /// Which operations are hit: all, or in a short rehearsal the first and then one of 43, others for each
+  /// Which operations are hit: all, or in a short rehearsal the first and then one of 53, others for each
   /// fault, since they meet different steps.
   private static func numbers(for fault: Fault) -> some Sequence<Int> {
     if Rehearsal.isLong { return [] + stride(from: 1, through: numberLimit, by: 1) }
     let place = UInt64(Fault.allCases.firstIndex(of: fault)!)
-    let second = 2 + Int((Rehearsal.seed &+ 9 &* place) % 43)
-    return [1] + stride(from: second, through: numberLimit, by: 43)
+    let second = 2 + Int((Rehearsal.seed &+ 9 &* place) % 53)
+    return [1] + stride(from: second, through: numberLimit, by: 53)
   }
 
   func sweep(_ faults: [Fault] = Fault.allCases) throws -> SweepTally {

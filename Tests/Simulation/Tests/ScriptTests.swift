@@ -29,7 +29,7 @@ import TernCore
   /// Found by the command that a failing seed is shown with, and run again from its text.
   @Test(arguments: [Planted.counterCountedTwice, .deferredForgotten].rehearsed(oneOf: 2))
   func `a failing script shrinks to a fifth and fails as before`(_ bug: Planted) throws {
-    let caught = try #require(try PlantedTable.firstCatch(of: bug))
+    let caught = try #require(try bug.caught())
     try Planted.with(bug) {
       let whole = SimulationScript(seed: caught.seed)
       let found = try #require(Shrinker.shrink(whole, within: .seconds(60)))
@@ -50,7 +50,7 @@ import TernCore
   @Test func `what is printed of a failing seed names it, and is a script that fails again`() throws
   {
     let bug = Planted.counterCountedTwice
-    let caught = try #require(try PlantedTable.firstCatch(of: bug))
+    let caught = try #require(try bug.caught())
     try Planted.with(bug) {
       let text = FailingSeed.describe(caught.seed, within: .seconds(10))
       #expect(text.hasPrefix("# seed \(caught.seed), from "))
