@@ -1,7 +1,7 @@
 # Sourced by the scripts that build. There are two forms, and whatever is built in one serves all that use it.
 
-# For working: a debug build, in which what tests run most is optimised, file by file (TERN_OPTIMISED, Package.swift);
-# a change is built in seconds. script/test and script/demo.
+# For working: a debug build, in which what tests run most is optimised, file by file (TERN_OPTIMISED in Package.swift,
+# and script/swiftc); a change is built in seconds. script/test and script/demo.
 debugging=(--scratch-path .build --traits default,Server,Rehearsal -debug-info-format none)
 
 # Tern as apps ship it, with assertions; the tests themselves are not optimised (Package.swift). script/test --all,
@@ -13,6 +13,16 @@ configuration=(
 
 # The packages whose tests are run, by their folders.
 packages=(. Examples)
+
+# SwiftPM looks for its compiler's libraries beside it.
+use_optimising_compiler() {
+  local compilers beside=$PWD/${configuration[1]}/compilers
+  compilers=$(dirname "$(readlink -f "$(command -v swiftc)")")
+  mkdir -p "$beside"
+  ln -sfn "$compilers/../lib" "$beside/../lib"
+  cmp -s script/swiftc "$beside/swiftc" || cp script/swiftc "$beside/swiftc"
+  export SWIFT_EXEC=$beside/swiftc SWIFT_EXEC_MANIFEST=$compilers/swiftc
+}
 
 # What SwiftPM calls the tests of a package.
 tests_of() {
@@ -30,6 +40,7 @@ tests_of() {
 swift_build() {
   # A newer compiler may warn of more, which is nothing to a person who tries the demo.
   case $(swift --version 2>&1) in *'version 6.3'*) export TERN_STRICT=1 ;; esac
+  if [ -z "${SWIFT_EXEC-}" ] && [[ ${configuration[*]} != *release* ]]; then use_optimising_compiler; fi
   TERN_OPTIMISED=1 SWIFT_DETERMINISTIC_HASHING=1 swift build "${configuration[@]}" "$@"
 }
 

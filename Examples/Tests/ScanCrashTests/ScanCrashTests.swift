@@ -11,7 +11,7 @@ struct ScanCrashTests {
   @Test("a scan killed at every boundary, whatever the service does wrong, is one row and whole")
   func matrix() async {
     // In a short rehearsal every point dies a few times, and every misbehaviour comes up.
-    let tally = await ScanCampaign.matrix().rehearsed(oneOf: 16).run()
+    let tally = await ScanCampaign.matrix().rehearsed(oneOf: 24).run()
     print(tally.table)
     #expect(tally.violations == [])
     // No misbehaviour keeps a scan from its boundaries.
@@ -30,7 +30,7 @@ struct ScanCrashTests {
 
   @Test("kills of scans at random moments lose nothing and repeat nothing")
   func random() async {
-    let kills = Rehearsal.count(300, short: 8)
+    let kills = Rehearsal.count(300, short: 5)
     let seed = Rehearsal.isLong ? 1 : Rehearsal.seed
     let tally = await ScanCampaign.atRandom(kills, seed: seed).run()
     print(tally.table)

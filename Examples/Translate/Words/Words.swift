@@ -11,8 +11,10 @@ enum Words {
   /// What a person chose; otherwise the system's, by the locale of messages, and English where that
   /// is none of these.
   static var language: String {
-    chosen.withLock { $0 } ?? system(ProcessInfo.processInfo.environment)
+    chosen.withLock { $0 } ?? system
   }
+
+  private static let system = system(ProcessInfo.processInfo.environment)
 
   static func choose(_ language: String) {
     chosen.withLock { $0 = languages.keys.contains(language) ? language : nil }
