@@ -8,6 +8,7 @@ enum Main {
     usage: tern-bench list                              cases and their aims
            tern-bench count CASE plain|tern ROWS [FILE] runs one case, once
            tern-bench floor WORK STEP ROWS FILE         what SQLite alone takes, once
+           tern-bench held CASE ROWS            seconds, of many rows held aside
            tern-bench text EDITS each|once              a paper, so many edits a transaction
            tern-bench time FOLDER ROWS ROUNDS [CASE...] wall time on files in a folder
            tern-bench wire ROWS                         bytes of a one-column change, as pushed
@@ -46,6 +47,11 @@ enum Main {
       else { return fail() }
       let floor = try Floor(step, path: arguments[4], rows: BenchRow.make(rows))
       measure(try floor.prepare(work))
+    case "held" where arguments.count == 3:
+      guard let bench = HeldBench.Case(rawValue: arguments[1]), let rows = Int(arguments[2]) else {
+        return fail()
+      }
+      try HeldBench(count: rows).run(bench)
     case "text" where arguments.count == 3:
       guard let edits = Int(arguments[1]), edits > 0 else { return fail() }
       try TextBench().run(edits: edits, isSealing: arguments[2] == "each")

@@ -27,3 +27,12 @@ package func meet(_ a: Device, _ b: Device) throws {
   try a.pull(from: b)
   try b.pull(from: a)
 }
+
+/// What `later` writes next is later than everything that `earlier` has.
+package func delay(_ later: Device, after earlier: Device) throws {
+  try earlier.store.seal()
+  let time = try earlier.store.canonicalState().map(\.time.milliseconds).max()!
+  while try later.rows("SELECT CAST((julianday() - 2440587.5) * 86400000.0 AS INTEGER)")[0][0]
+    .storage.value as? Int64 ?? 0 <= time
+  {}
+}

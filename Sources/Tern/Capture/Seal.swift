@@ -58,7 +58,7 @@ struct Seal {
     for index in noted { try seal.sealTable(index) }
     let sealed = try seal.finish(noted)
     if !seal.restored.isEmpty { try transaction.merging(seal.putBack) }
-    if try !sealed.isEmpty && transaction.hasHeldRows() { try transaction.noteUnsettled() }
+    if try !sealed.isEmpty && transaction.hasUnsettledRows() { try transaction.noteUnsettled() }
     return sealed
   }
 
@@ -107,6 +107,7 @@ struct Seal {
       } else {
         old = try transaction.state(in: scan, from: row.stateColumn)
       }
+      if hasHeld { try transaction.wake(shape.id, row.packedKey) }
       // A row that is held aside is absent from its table without having been deleted.
       let isHeld = hasHeld ? try transaction.isHeld(shape.id, row.packedKey) : false
       if isHeld, !row.exists { continue }

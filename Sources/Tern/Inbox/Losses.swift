@@ -6,6 +6,7 @@ import TernDatabase
 final class Losses {
   private let transaction: StoreTransaction
   private var hasChanged = false
+  private var orphans: Set<RowID>?
 
   init(_ transaction: StoreTransaction) {
     self.transaction = transaction
@@ -39,6 +40,21 @@ final class Losses {
         try insert.run()
       }
     }
+  }
+
+  /// The children that were listed when this was first asked.
+  func listedOrphans() throws -> Set<RowID> {
+    if let orphans { return orphans }
+    let select = try transaction.statement(
+      "SELECT tbl, key FROM \(transaction.tables.inbox) WHERE kind = ?")
+    select.bind(1, copy: .string(ConflictKind.parentDeleted.rawValue))
+    defer { select.reset() }
+    var found: Set<RowID> = []
+    while try select.step() {
+      found.insert(RowID(table: select.int64(0), key: Array(select.blob(1))))
+    }
+    orphans = found
+    return found
   }
 
   /// Takes out what was listed of a child before: it is listed anew as it is now.

@@ -91,7 +91,7 @@ extension SQLiteReplicaStore {
       }
       _ = try Seal.run(in: transaction)
       // The row itself may be what others wait for.
-      if try transaction.hasHeldRows() { try transaction.noteUnsettled() }
+      if try transaction.hasUnsettledRows() { try transaction.noteUnsettled() }
       return try transaction.isUnsettled()
     }
     if isWaitedFor { settleIfPossible() }

@@ -64,9 +64,9 @@ extension StoreTransaction {
     }
     var content = sql.shape.present(held)
     var released: Set<String> = []
-    let settlement = try Settlement(self, writers: [:], losses: Losses(self), hadHeld: true)
-    let missing = try settlement.missingReferences(of: key, content, sql.shape)
-    for reference in missing where reference.deletion != nil {
+    let settlement = try Settlement(self, writers: [:], losses: Losses(self))
+    for reference in try settlement.references(of: key, content, sql.shape)
+    where try settlement.isDeleted(reference) {
       if sql.shape.isReleased(reference.foreignKey) {
         for column in sql.shape.columns(of: reference.foreignKey) {
           content[column] = try releasedValue(column, reference.foreignKey, sql)
@@ -121,8 +121,7 @@ extension StoreTransaction {
   }
 
   /// Inserts a deleted parent with what is kept of it.
-  private func bringBack(_ reference: Settlement.MissingReference, _ settlement: Settlement) throws
-  {
+  private func bringBack(_ reference: Settlement.Reference, _ settlement: Settlement) throws {
     let sql = reference.parent
     guard let kept = try storedContent(in: .kept, sql.shape.id, reference.key) else {
       throw InboxError(
@@ -150,7 +149,7 @@ extension StoreTransaction {
 extension StoreTransaction {
   /// Why the table does not take a deleted parent back.
   private func refusal(
-    of reference: Settlement.MissingReference, _ key: [Value], _ content: [String: Value],
+    of reference: Settlement.Reference, _ key: [Value], _ content: [String: Value],
     _ writer: TableWriter, _ error: DatabaseError
   ) throws -> InboxError {
     // Where something else refused it too, it would be no use to make room.

@@ -65,6 +65,7 @@ extension StoreTransaction {
     let orphans = try migrated.map { (sql: $0, keys: try rowsWithoutParent(of: $0)) }
       .filter { !$0.keys.isEmpty }
     if try deferred.isEmpty && aside.isEmpty && orphans.isEmpty && !hasHeldRows() { return }
+    try wakeAll()
     let pass = try MergePass(self)
     for (sql, keys) in orphans { try keys.forEach(pass.writer(for: sql).noteOrphan) }
     for group in aside { try takeUp(group, pass) }

@@ -94,14 +94,17 @@ extension StoreTransaction {
   func dropContent(
     in place: ContentPlace, _ table: Int64, _ packedKey: some ContiguousBytesLike
   ) throws {
-    if place == .held { heldRows = nil }
     let statement = try statement("DELETE FROM \(tables[place]) WHERE tbl = ? AND key = ?")
     try packedKey.withBytes { key in
       statement.bind(1, table)
       statement.bind(2, blob: key)
       try statement.run()
     }
-    if place == .held, statement.changeCount > 0 { try notifyHeld() }
+    guard place == .held, statement.changeCount > 0 else { return }
+    heldRows = nil
+    try run(tables.statements.forgetWaits, table, packedKey)
+    try run(tables.statements.settleRow, table, packedKey)
+    try notifyHeld()
   }
 
   func hold(
@@ -123,6 +126,7 @@ extension StoreTransaction {
         try statement.run()
       }
     }
+    try wake(table, packedKey)
     if place == .held { try notifyHeld() }
   }
 
@@ -131,20 +135,6 @@ extension StoreTransaction {
     if hasToldOfHeld { return }
     hasToldOfHeld = true
     try db.notifyChanges(in: Table(tables.held))
-  }
-
-  /// The keys of the rows held aside of one table.
-  ///
-  /// - Parameter reason: for which they are; `nil` for any.
-  func heldKeys(_ table: Int64, _ reason: HeldReason? = nil) throws -> [[UInt8]] {
-    let statement = try statement(
-      "SELECT key FROM \(tables.held) WHERE tbl = ?1 AND reason = ifnull(?2, reason) ORDER BY key")
-    statement.bind(1, table)
-    statement.bind(2, copy: reason.map { .string($0.rawValue) } ?? .null)
-    defer { statement.reset() }
-    var keys: [[UInt8]] = []
-    while try statement.step() { keys.append(Array(statement.blob(0))) }
-    return keys
   }
 
   static func bytes(of content: [String: Value]) -> [UInt8] {

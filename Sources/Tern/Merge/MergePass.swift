@@ -265,8 +265,7 @@ final class MergePass {
   /// Settles what is held aside, drops the notes of the merge's own writes and tells observers.
   func finish() throws {
     let settlement = try Settlement(
-      transaction, writers: mergers.mapValues(\.writer), losses: concurrency.losses,
-      hadHeld: hasHeld)
+      transaction, writers: mergers.mapValues(\.writer), losses: concurrency.losses)
     let writers = try settlement.run()
     try transaction.forgetUnsettled()
     for _ in 0..<settlement.newOrphans { concurrency.count(.parentDeleted) }

@@ -167,6 +167,8 @@ final class RowMerger {
     state.settle(shape.deletes, after: change, authors: transaction.authors)
     if !met.isEmpty { try keepLosers(among: met, row, state, stamp, concurrency.losses) }
     guard state != old else { return }
+    // What comes after it may come before it now.
+    try transaction.wake(shape.id, row.packedKey)
     if shape.deletes.keepsContent { try countKept(row, old, state, stamp, mapping, concurrency) }
     bindKey(row, to: put)
     try transaction.run(put, state: state, keyCount: row.key.count)

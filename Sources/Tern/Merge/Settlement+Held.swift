@@ -9,6 +9,9 @@ import TernDatabase
 /// written, and ``holdOrphans()`` decides.
 extension Settlement {
   func showHeld(_ tables: [TableSQL]) throws {
+    guard try transaction.hasHeldRows(), try transaction.hasUnsettledRows() else { return }
+    // What waits for a row that may be shown may be shown with it.
+    try transaction.statement(transaction.tables.statements.wakeFurther).run()
     var queue = HeldQueue()
     for sql in tables { try collect(sql, into: &queue) }
     queue.begin()
@@ -27,7 +30,7 @@ extension Settlement {
   }
 
   private func collect(_ sql: TableSQL, into queue: inout HeldQueue) throws {
-    var keys = try transaction.heldKeys(sql.shape.id)
+    var keys = try transaction.unsettledKeys(sql.shape.id)
     if keys.isEmpty { return }
     let writer = try writer(sql)
     if !sql.shape.uniques.isEmpty {
@@ -52,6 +55,7 @@ extension Settlement {
         continue
       }
       let content = sql.shape.present(held)
+      if reason == .orphaned { knownOrphans.insert(row) }
       let needs = try needs(of: row, content, sql)
       if reason == .orphaned, !needs.areOfDeleted {
         try transaction.hold(row.table, key, .parent, content: content)
@@ -122,6 +126,10 @@ extension Settlement {
       let id = RowID(table: parent.id, key: key)
       // A row that refers to itself stands with itself.
       if id == row { continue }
+      // It competes for UNIQUE, as one that lost does, although nobody looks at that again.
+      if contested.contains(row.table), try isContender(id), try !transaction.isUnsettled(id) {
+        continue
+      }
       references.comingWith?.rows.insert(id)
       if let parentSQL = transaction.sql.first(where: { $0.shape.id == parent.id }),
         try writer(parentSQL).state(of: key)?.deletion != nil
@@ -143,7 +151,7 @@ extension Settlement {
       let isContested = contested.contains(row.table)
       var needs = try needs(of: row, sql.shape.present(content), sql).comingWith
       for id in needs?.rows ?? [] where !queue.isPending(id) {
-        if isContested, waiting[id] != nil { needs?.rows.remove(id) } else { needs = nil }
+        if isContested, try mayStand(id) { needs?.rows.remove(id) } else { needs = nil }
       }
       if needs?.tables.contains(where: { !queue.hasPending(of: $0) }) ?? false { needs = nil }
       if let needs {

@@ -1,69 +1,96 @@
 import TernCore
 import TernDatabase
 
-/// Tells children of deleted parents from those whose parents have not come, and puts each into the
-/// inbox once.
+/// The end of a settlement: says of each row that was looked at and stays held aside what it waits
+/// for, tells children of deleted parents from those whose parents have not come, and puts each of
+/// the former into the inbox once.
 ///
 /// The declared action is not a write of anybody's, so it makes no operation: the child stays in
 /// the state as it is, and is shown again when its parent is.
 extension Settlement {
-  /// The rows that are held aside for a deleted parent, before this settlement looks at them again.
-  func knownOrphans() throws -> Set<RowID> {
-    guard try transaction.hasHeldRows() else { return [] }
-    let select = try transaction.statement(
-      "SELECT tbl, key FROM \(transaction.tables.held) WHERE reason = '\(HeldReason.orphaned)'")
-    defer { select.reset() }
-    var known: Set<RowID> = []
-    while try select.step() {
-      known.insert(RowID(table: select.int64(0), key: Array(select.blob(1))))
-    }
-    return known
-  }
-
-  /// Marks the rows held aside of which a parent is deleted, and lists those that were not known.
-  func listOrphans(_ known: Set<RowID>) throws {
+  func settleHeld() throws {
     if try transaction.hasHeldRows() {
-      for sql in transaction.sql where !sql.shape.foreignKeys.isEmpty {
-        for key in try transaction.heldKeys(sql.shape.id, .parent) {
-          guard let deletion = try parentDeletion(of: key, sql) else { continue }
-          try mark(key, sql)
-          if known.contains(RowID(table: sql.shape.id, key: key)) { continue }
-          try list(key, sql, deletion: deletion)
-        }
+      for sql in transaction.sql {
+        for key in try transaction.unsettledKeys(sql.shape.id) { try settle(key, sql) }
       }
     }
-    if try hadHeld || transaction.hasHeldRows() { try losses.dropStaleOrphans() }
+    if transaction.hasToldOfHeld { try losses.dropStaleOrphans() }
   }
 
-  /// The delete of a row that this one refers to by its key; the latest of several.
-  private func parentDeletion(of key: [UInt8], _ sql: TableSQL) throws -> Stamp? {
-    guard let content = try transaction.storedContent(in: .held, sql.shape.id, key) else {
-      return nil
+  private func settle(_ key: [UInt8], _ sql: TableSQL) throws {
+    let row = RowID(table: sql.shape.id, key: key)
+    guard let reason = try transaction.heldReason(row),
+      let held = try transaction.storedContent(in: .held, row.table, key)
+    else { return }
+    let content = sql.shape.present(held)
+    switch reason {
+    case .constraint, .incomplete, .deleted:
+      // Nothing but a change of its own can show it.
+      try transaction.setWaits(row, on: [])
+    case .unique:
+      let parents = try parents(of: row, content, sql.shape)
+      let rivals = try writer(sql).rivals(of: key, content: content)
+        .map { RowID(table: row.table, key: $0) }
+      // A rival that came before it can be held aside itself, because its parent lost a place.
+      try transaction.setWaits(row, on: rivals.isEmpty ? nil : parents.rows.union(rivals))
+    case .parent, .orphaned:
+      let parents = try parents(of: row, content, sql.shape)
+      if let deletion = parents.deletion {
+        if reason == .parent { try mark(row) }
+        if !knownOrphans.contains(row) { try list(key, sql, content, deletion: deletion) }
+        try transaction.setWaits(row, on: parents.rows)
+      } else {
+        // It may hold UNIQUE values that another wants, and that no search in its table finds.
+        let isNamed = parents.isMissing && !contested.contains(row.table)
+        try transaction.setWaits(row, on: isNamed ? parents.rows : nil)
+      }
     }
-    let references = try missingReferences(of: key, sql.shape.present(content), sql.shape)
-    return references.compactMap(\.deletion).max { transaction.authors.isLess($0, $1) }
   }
 
-  private func mark(_ key: [UInt8], _ sql: TableSQL) throws {
-    let update = try transaction.statement(
+  /// The rows that a row held aside refers to by their keys.
+  private struct Parents {
+    var rows: Set<RowID> = []
+    /// Whether one of them is not in its table.
+    var isMissing = false
+    /// The latest delete of any that is not.
+    var deletion: Stamp?
+  }
+
+  private func parents(of row: RowID, _ content: [String: Value], _ shape: TableShape) throws
+    -> Parents
+  {
+    var parents = Parents()
+    for reference in try references(of: row.key, content, shape) {
+      let parent = RowID(table: reference.parent.shape.id, key: reference.key)
+      if parent == row { continue }
+      parents.rows.insert(parent)
+      let writer = try writer(reference.parent)
+      if try writer.read(reference.key) != nil { continue }
+      parents.isMissing = true
+      guard let deletion = try writer.state(of: reference.key)?.deletion else { continue }
+      if parents.deletion.map({ transaction.authors.isLess($0, deletion) }) ?? true {
+        parents.deletion = deletion
+      }
+    }
+    return parents
+  }
+
+  private func mark(_ row: RowID) throws {
+    try transaction.run(
       "UPDATE \(transaction.tables.held) SET reason = '\(HeldReason.orphaned)' "
-        + "WHERE tbl = ? AND key = ?")
-    try key.withUnsafeBytes { key in
-      update.bind(1, sql.shape.id)
-      update.bind(2, blob: key)
-      try update.run()
-    }
+        + "WHERE tbl = ? AND key = ?", row.table, row.key)
     try transaction.notifyHeld()
   }
 
-  private func list(_ key: [UInt8], _ sql: TableSQL, deletion: Stamp) throws {
-    guard let state = try writer(sql).state(of: key),
-      let loser = state.latestStamp(authors: transaction.authors),
-      let content = try transaction.storedContent(in: .held, sql.shape.id, key)
+  private func list(
+    _ key: [UInt8], _ sql: TableSQL, _ content: [String: Value], deletion: Stamp
+  ) throws {
+    guard let loser = try writer(sql).state(of: key)?.latestStamp(authors: transaction.authors)
     else { return }
     newOrphans += 1
-    try losses.dropOrphan(sql.shape.id, key)
-    try losses.add(
-      sql.shape, key, .parentDeleted, sql.shape.present(content), loser: loser, winner: deletion)
+    if try losses.listedOrphans().contains(RowID(table: sql.shape.id, key: key)) {
+      try losses.dropOrphan(sql.shape.id, key)
+    }
+    try losses.add(sql.shape, key, .parentDeleted, content, loser: loser, winner: deletion)
   }
 }

@@ -92,39 +92,48 @@ extension Settlement {
     guard let parent = parent(of: foreignKey), foreignKey.isExact(parent) else { return true }
     let values = try shape.values(key, content)
     let named = foreignKey.valuesByParent(values)
-    return waiting[RowID(table: parent.id, key: parent.packed(named))] != nil
+    return try mayStand(RowID(table: parent.id, key: parent.packed(named)))
+  }
+
+  /// Whether a row that is not in its table stands but for UNIQUE.
+  func mayStand(_ row: RowID) throws -> Bool {
+    try waiting[row] != nil || isContender(row)
+  }
+
+  func isContender(_ row: RowID) throws -> Bool {
+    try contested.contains(row.table) && transaction.heldReason(row) == .unique
   }
 
   func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
     transaction.parent(of: foreignKey)
   }
 
-  /// A reference by key to a row that is not in its table.
-  struct MissingReference {
+  /// A reference by key.
+  struct Reference {
     let foreignKey: TableShape.ForeignKey
     let parent: TableSQL
     let key: [UInt8]
-    /// The delete by which it is not there; `nil` where it never came, or is held aside itself.
-    let deletion: Stamp?
   }
 
-  func missingReferences(of key: [UInt8], _ content: [String: Value], _ shape: TableShape) throws
-    -> [MissingReference]
+  func references(of key: [UInt8], _ content: [String: Value], _ shape: TableShape) throws
+    -> [Reference]
   {
     let values = try shape.values(key, content)
-    return try shape.foreignKeys.compactMap { foreignKey in
+    return shape.foreignKeys.compactMap { foreignKey in
       let named = foreignKey.valuesByParent(values)
       guard let parent = parent(of: foreignKey), foreignKey.isExact(parent),
         !named.values.contains(.null),
         let sql = transaction.sql.first(where: { $0.shape.id == parent.id })
       else { return nil }
-      let key = parent.packed(named)
-      let writer = try writer(sql)
-      if try writer.read(key) != nil { return nil }
-      return MissingReference(
-        foreignKey: foreignKey, parent: sql, key: key, deletion: try writer.state(of: key)?.deletion
-      )
+      return Reference(foreignKey: foreignKey, parent: sql, key: parent.packed(named))
     }
+  }
+
+  /// Whether a row is not in its table because it was deleted.
+  func isDeleted(_ reference: Reference) throws -> Bool {
+    let writer = try writer(reference.parent)
+    return try writer.read(reference.key) == nil
+      && writer.state(of: reference.key)?.deletion != nil
   }
 
   // MARK: - While rows are waiting
@@ -165,7 +174,7 @@ extension Settlement {
       let named = foreignKey.valuesByParent(values)
       if named.values.contains(.null) { continue }
       let key = parent.packed(named)
-      if waiting[RowID(table: parent.id, key: key)] != nil { continue }
+      if try mayStand(RowID(table: parent.id, key: key)) { continue }
       guard let sql = transaction.sql.first(where: { $0.shape.id == parent.id }),
         try writer(sql).read(key) != nil
       else { return false }

@@ -17,6 +17,8 @@ final class Settlement {
   private(set) var writers: [Int64: TableWriter]
   /// Rows that stand but for UNIQUE, while the first two steps are decided.
   var waiting: [RowID: WaitingRow] = [:]
+  /// Rows that came to the walk while it went on.
+  private var walked: Set<RowID> = []
   /// Rows in their tables that may lose their parents in the second step.
   var leaning: Set<RowID> = []
   /// Tables that rows refer to by other columns than the key, or by more; and those of them that
@@ -35,24 +37,22 @@ final class Settlement {
     return ids
   }()
   let losses: Losses
-  /// Whether rows were held aside before the merge.
-  let hadHeld: Bool
+  /// Rows that were held aside for a deleted parent before they were looked at.
+  var knownOrphans: Set<RowID> = []
   /// Rows that are held aside now because a parent is deleted, and were not before.
   var newOrphans = 0
 
   init(
-    _ transaction: StoreTransaction, writers: [Int64: TableWriter], losses: Losses, hadHeld: Bool
+    _ transaction: StoreTransaction, writers: [Int64: TableWriter], losses: Losses
   ) throws {
     self.transaction = transaction
     self.writers = writers
     self.losses = losses
-    self.hadHeld = hadHeld
   }
 
   func run() throws -> [Int64: TableWriter] {
-    let known = try knownOrphans()
     if try transaction.isUnsettled() { try takeGoneParents() }
-    if try transaction.hasHeldRows() { try showHeld(transaction.sql) }
+    try showHeld(transaction.sql)
     if !waiting.isEmpty {
       try holdOrphans()
       try walk()
@@ -62,7 +62,7 @@ final class Settlement {
       try showHeld(transaction.sql.filter { !contested.contains($0.shape.id) })
     }
     try holdOrphans()
-    try listOrphans(known)
+    try settleHeld()
     for writer in writers.values { writer.tellShown() }
     return writers
   }
@@ -91,12 +91,28 @@ final class Settlement {
         try writer.hold(key, .unique, adding: [:])
         // Its turn comes: what it collides with now may be refused by something else.
         queue.add(WaitingRow(sql: row.sql, key: key, content: content, creation: creation))
+        try addWaiters(of: RowID(table: row.sql.shape.id, key: key), to: &queue)
       }
       if let refused = try writer.show(row.key, content: row.content) {
         try writer.hold(row.key, refused.reason, adding: refused.content)
       } else {
         try transaction.dropContent(in: .held, row.sql.shape.id, row.key)
       }
+    }
+  }
+
+  /// Adds the rows that one which went kept out, and at which nothing before had the walk look: all
+  /// of them were created after it.
+  private func addWaiters(of row: RowID, to queue: inout WalkQueue) throws {
+    for waiter in try transaction.waiters(of: row) where walked.insert(waiter).inserted {
+      guard waiting[waiter] == nil, try transaction.heldReason(waiter) == .unique,
+        let sql = transaction.sql.first(where: { $0.shape.id == waiter.table }),
+        let held = try transaction.storedContent(in: .held, waiter.table, waiter.key)
+      else { continue }
+      queue.add(
+        WaitingRow(
+          sql: sql, key: waiter.key, content: sql.shape.present(held),
+          creation: try writer(sql).creation(of: waiter.key)))
     }
   }
 }

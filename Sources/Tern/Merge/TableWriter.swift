@@ -73,13 +73,14 @@ final class TableWriter {
     return again
   }
 
-  private func noteWritten(_ key: some ContiguousBytesLike) {
+  private func noteWritten(_ key: some ContiguousBytesLike) throws {
     tell(key)
-    noteTouched(key)
+    try noteTouched(key)
   }
 
-  private func noteTouched(_ key: some ContiguousBytesLike) {
+  private func noteTouched(_ key: some ContiguousBytesLike) throws {
     hasBeenTouched = true
+    try transaction.wake(sql.shape.id, key)
     if isReferring, recordsKeys { key.withBytes { written.append(Array($0)) } }
   }
 
@@ -130,7 +131,9 @@ final class TableWriter {
     for (index, source) in order.enumerated() {
       upsertAll.bind(Int32(row.key.count + index + 1), row.values[source])
     }
-    guard let reason = try run(upsertAll, row.packedKey) else { return noteWritten(row.packedKey) }
+    guard let reason = try run(upsertAll, row.packedKey) else {
+      return try noteWritten(row.packedKey)
+    }
     try hold(row.packedKey, reason, adding: content())
   }
 
@@ -159,7 +162,7 @@ final class TableWriter {
       return
     }
     transaction.hasWrittenRows = true
-    for row in rows { noteWritten(row.packedKey) }
+    for row in rows { try noteWritten(row.packedKey) }
   }
 
   /// Writes the given columns of a row that may be new; the others stand at their default.
@@ -178,7 +181,7 @@ final class TableWriter {
     let content = withLocals(content, of: key)
     if let reason = try put(key, content, .upsert) { return (reason, content) }
     shown.insert(key)
-    noteTouched(key)
+    try noteTouched(key)
     return nil
   }
 
@@ -204,7 +207,7 @@ final class TableWriter {
       try hold(key, reason, adding: content)
       return reason
     }
-    noteWritten(key)
+    try noteWritten(key)
     return nil
   }
 
@@ -260,7 +263,7 @@ final class TableWriter {
     if let reason = try run(statement, key) {
       return try hold(key, reason, adding: named(columns, values))
     }
-    noteWritten(key)
+    try noteWritten(key)
     // A migration may have removed the row here without a word; a whole one brings it back.
     if isWhole, statement.changeCount == 0 { try write(key, content: named(columns, values)) }
   }
@@ -282,6 +285,7 @@ final class TableWriter {
 
   func remove(_ key: some ContiguousBytesLike) throws {
     hasBeenTouched = true
+    try transaction.wake(sql.shape.id, key)
     if shown.isEmpty || key.withBytes({ shown.remove(Array($0)) }) == nil { tell(key) }
     if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
     try locals?.noteRemoved(key, self)

@@ -16,7 +16,10 @@ struct KeptTables {
   init(_ transaction: StoreTransaction) {
     self.transaction = transaction
     let tables = transaction.tables
-    own = [tables.held, tables.kept, tables.large, tables.inbox, tables.conflict]
+    own = [
+      tables.held, tables.waits, tables.unsettledRow, tables.kept, tables.large, tables.inbox,
+      tables.conflict,
+    ]
   }
 
   /// - Parameter body: may do with the tables what it likes. No trigger fires.

@@ -32,6 +32,7 @@ extension SQLiteReplicaStore {
         try step.noteFormerWrites(again(transaction))
       case .inPlace?, nil: return nil
       }
+      try transaction.wakeAll()
       try CrashPoint.reach(.snapshotBeforeCommit)
       return ReplicaIDChange(former: former, last: last, current: id)
     }

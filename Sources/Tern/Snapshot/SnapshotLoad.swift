@@ -78,6 +78,7 @@ final class SnapshotLoad {
       try transaction.dropFromLog(id)
       try pass.take(operation, isOwn: id.author == 0)
     }
+    try transaction.wakeAll()
     try pass.finish()
     if Planted.isActive(.snapshotForgetsInbox) {
       try transaction.statement("DELETE FROM \(transaction.tables.inbox)").run()

@@ -39,6 +39,7 @@ struct Restamp {
     }
     own.time = latest
     try transaction.save(own, of: 0)
+    try transaction.wakeAll()
     transaction.lastTime = latest
     try transaction.saveClock()
   }

@@ -14,6 +14,13 @@ final class StoreSQL: Sendable {
   let noteUnsettled: String
   let isUnsettled: String
   let forgetUnsettled: String
+  let wake: String
+  let wakeAll: String
+  let wakeFurther: String
+  let anyUnsettledRow: String
+  let settleRow: String
+  let forgetWaits: String
+  let addWait: String
 
   init(prefix: String) {
     readReplica = """
@@ -44,5 +51,21 @@ final class StoreSQL: Sendable {
     isUnsettled = "SELECT 1 FROM \(prefix)unsettled"
     // By its key: without, SQLite would write the page of a table that is empty.
     forgetUnsettled = "DELETE FROM \(prefix)unsettled WHERE one = 1"
+    let (held, waits, row) = ("\(prefix)held", "\(prefix)waits", "\(prefix)unsettled_row")
+    wake = """
+      INSERT OR IGNORE INTO \(row) SELECT tbl, key FROM \(waits) WHERE on_tbl = ?1 AND on_key = ?2
+      UNION ALL SELECT tbl, key FROM \(held) WHERE tbl = ?1 AND key = ?2
+      """
+    wakeAll = "INSERT OR IGNORE INTO \(row) SELECT tbl, key FROM \(held)"
+    wakeFurther = """
+      INSERT OR IGNORE INTO \(row) WITH RECURSIVE further (tbl, key) AS (
+        SELECT tbl, key FROM \(row) UNION
+        SELECT w.tbl, w.key FROM further AS f JOIN \(waits) AS w ON w.on_tbl = f.tbl AND w.on_key = f.key)
+      SELECT tbl, key FROM further
+      """
+    anyUnsettledRow = "SELECT 1 FROM \(row) LIMIT 1"
+    settleRow = "DELETE FROM \(row) WHERE tbl = ? AND key = ?"
+    forgetWaits = "DELETE FROM \(waits) WHERE tbl = ? AND key = ?"
+    addWait = "INSERT OR IGNORE INTO \(waits) VALUES (?, ?, ?, ?)"
   }
 }

@@ -40,6 +40,9 @@ struct StoreTables {
   var migrated: String { prefix + "migrated" }
   var unsettled: String { prefix + "unsettled" }
   var goneParent: String { prefix + "gone_parent" }
+  /// See ``Settlement/settleHeld()``.
+  var waits: String { prefix + "waits" }
+  var unsettledRow: String { prefix + "unsettled_row" }
   var forgotten: String { prefix + "forgotten" }
   var opened: String { prefix + "opened" }
   /// See ``StoreTransaction/noteFailedTrigger(on:_:)``.
@@ -51,7 +54,9 @@ struct StoreTables {
   func rows(of table: Int64) -> String { "\(prefix)row_\(table)" }
 
   /// Tables that came after the format was settled: a file that was not opened since lacks them.
-  var later: [String] { [unsettled, goneParent, forgotten, migrated, opened] }
+  var later: [String] {
+    [unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened]
+  }
 
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
@@ -164,6 +169,18 @@ struct StoreTables {
       // Rows whose delete left children, at which nobody looked.
       """
       CREATE TABLE IF NOT EXISTS \(goneParent) (
+        tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID
+      """,
+      // The rows for which each row held aside waits.
+      """
+      CREATE TABLE IF NOT EXISTS \(waits) (
+        on_tbl INTEGER NOT NULL, on_key BLOB NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL,
+        PRIMARY KEY (on_tbl, on_key, tbl, key)) WITHOUT ROWID
+      """,
+      "CREATE INDEX IF NOT EXISTS \(waits)_row ON \(waits) (tbl, key)",
+      // Rows held aside at which the next settlement looks.
+      """
+      CREATE TABLE IF NOT EXISTS \(unsettledRow) (
         tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID
       """,
       // A checksum of what the app's migrations had made when the replica was last opened.

@@ -32,6 +32,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case deleteForgotten
   /// Of rows that collide in a UNIQUE index the first to arrive is shown.
   case uniqueByArrival
+  /// What waits for a row is not looked at when that changes.
+  case heldNotWoken
   /// The rows that a REPLACE removes through a UNIQUE index are not noted.
   case replaceUnnoted
   /// Two devices give rows at the same spot the same order key.
@@ -145,7 +147,8 @@ package enum Planted: String, CaseIterable, Sendable {
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
-    .uniqueByArrival, .replaceUnnoted, .orderTailMissing, .snapshotTailLost, .snapshotKeepsOld,
+    .uniqueByArrival, .heldNotWoken, .replaceUnnoted, .orderTailMissing, .snapshotTailLost,
+    .snapshotKeepsOld,
     .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .formerNameForgotten, .pageUnlimited,
     .timeFromClockAlone, .leaseIgnored, .coversUnseen, .removalClaimsUnseen, .editBeaten,

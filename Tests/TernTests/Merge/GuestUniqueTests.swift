@@ -12,15 +12,6 @@ private func devices(_ sql: String, _ tables: SyncTable...) throws -> (Device, D
   return try Device.pair(schema, sql)
 }
 
-/// What `later` writes next is later than everything that `earlier` has.
-private func delay(_ later: Device, after earlier: Device) throws {
-  try earlier.store.seal()
-  let time = try earlier.store.canonicalState().map(\.time.milliseconds).max()!
-  while try later.rows("SELECT CAST((julianday() - 2440587.5) * 86400000.0 AS INTEGER)")[0][0]
-    .storage.value as? Int64 ?? 0 <= time
-  {}
-}
-
 private func meetTwice(_ a: Device, _ b: Device) throws {
   try meet(a, b)
   try meet(a, b)

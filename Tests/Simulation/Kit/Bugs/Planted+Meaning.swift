@@ -19,6 +19,7 @@ extension Planted {
     case .deleteForgotten: "a change brings a row back that the delete had seen"
     case .uniqueByArrival:
       "of rows that collide in a UNIQUE index the first to arrive is shown"
+    case .heldNotWoken: "what waits for a row is not looked at when that changes"
     case .replaceUnnoted: "what a REPLACE removes through a UNIQUE index is not noted"
     case .orderTailMissing: "two devices give rows at one spot the same key"
     case .snapshotTailLost:

@@ -1,0 +1,196 @@
+import Foundation
+import GRDB
+import Tern
+
+/// What a merge makes of many rows that cannot be in their tables, and what they cost afterwards.
+struct HeldBench {
+  enum Case: String, CaseIterable {
+    /// Children of a parent that is deleted elsewhere, and comes back.
+    case children
+    /// Rows that collide in a UNIQUE column, two by two.
+    case collisions
+    /// Rows of which each refers to the next.
+    case chain
+    /// Keys that one statement changes.
+    case keys
+  }
+
+  private let a: Peer
+  private let b: Peer
+  private let count: Int
+
+  init(count: Int) throws {
+    self.count = count
+    (a, b) = (try Peer(1), try Peer(2))
+  }
+
+  /// Prints, for each step, its name and the seconds of processor time that it took.
+  func run(_ bench: Case) throws {
+    switch bench {
+    case .children: try children()
+    case .collisions: try collisions()
+    case .chain: try chain()
+    case .keys: try keys()
+    }
+  }
+
+  private func children() throws {
+    try a.execute("INSERT INTO parent (id) VALUES ('p')")
+    try meet()
+    try b.execute(rows("INSERT INTO child (id, parent) SELECT value, 'p'"))
+    try a.execute("DELETE FROM parent")
+    let without = try Peer(3).writes()
+    try measure("three-syncs") { for _ in 0..<3 { try meet() } }
+    try expect(0, "child")
+    report("write", try b.writes() / without)
+    try a.execute("INSERT INTO parent (id) VALUES ('p')")
+    try measure("parent-back") { try meet() }
+    try expect(count, "child")
+  }
+
+  private func collisions() throws {
+    try a.execute(rows("INSERT INTO tag (id, name) SELECT 'a' || value, 'name ' || value"))
+    try b.execute(rows("INSERT INTO tag (id, name) SELECT 'b' || value, 'name ' || value"))
+    let without = try Peer(3).writes()
+    try measure("sync") { try meet() }
+    try expect(count, "tag")
+    report("write", try b.writes() / without)
+  }
+
+  private func chain() throws {
+    try a.execute("INSERT INTO link VALUES ('root', NULL)")
+    try meet()
+    let links = """
+      SELECT 1000000 + value, CASE value WHEN 1 THEN 'root' ELSE 1000000 + value - 1 END
+      """
+    try b.execute(rows("INSERT INTO link (id, next) \(links)"))
+    try b.replica.store.seal()
+    let c = try Peer(3)
+    try measure("merge") { try c.pull(from: b) }
+    try a.execute("DELETE FROM link")
+    try measure("root-gone") { for _ in 0..<2 { try meet() } }
+    try expect(0, "link")
+    try a.execute("INSERT INTO link VALUES ('root', NULL)")
+    try measure("root-back") { try meet() }
+    try expect(count + 1, "link")
+  }
+
+  private func keys() throws {
+    try a.execute(rows("INSERT INTO parent (id) SELECT value"))
+    try a.execute("INSERT INTO child SELECT id, id FROM parent")
+    try measure("change-parent") {
+      try a.execute("UPDATE parent SET id = 'new ' || id")
+      try a.replica.store.seal()
+    }
+    try measure("merge-parent") { try meet() }
+    try expect(count, "parent")
+    try a.execute("DELETE FROM child")
+    for (table, columns, values) in [
+      ("child", "id", "value"), ("tag", "id, name", "value, value"), ("kept", "id", "value"),
+    ] {
+      try a.execute(rows("INSERT INTO \(table) (\(columns)) SELECT \(values)"))
+      try meet()
+      try measure("change-\(table)") {
+        try a.execute("UPDATE \(table) SET id = 'new ' || id")
+        try a.replica.store.seal()
+      }
+      try measure("merge-\(table)") { try meet() }
+      try expect(count, table)
+    }
+  }
+
+  private func rows(_ insert: String) -> String {
+    """
+    PRAGMA defer_foreign_keys = ON;
+    WITH RECURSIVE numbers (value) AS
+      (SELECT 1 UNION ALL SELECT value + 1 FROM numbers WHERE value < \(count))
+    \(insert) FROM numbers
+    """
+  }
+
+  private func meet() throws {
+    try a.pull(from: b)
+    try b.pull(from: a)
+  }
+
+  private func measure(_ step: String, _ body: () throws -> Void) rethrows {
+    let begin = processorTime
+    try body()
+    report(step, processorTime - begin)
+  }
+
+  private func report(_ step: String, _ figure: Double) {
+    print(step, String(format: "%.2f", figure))
+  }
+
+  /// Both show so many rows.
+  private func expect(_ rows: Int, _ table: String) throws {
+    for peer in [a, b] {
+      let found = try peer.database.read {
+        try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)")
+      }
+      precondition(found == rows, "\(table) shows \(found ?? -1) rows and not \(rows)")
+    }
+  }
+
+  private struct Peer {
+    let database: DatabaseQueue
+    let replica: Replica
+
+    init(_ id: UInt64) throws {
+      database = try DatabaseQueue()
+      try database.write { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE parent (id TEXT NOT NULL PRIMARY KEY, title TEXT);
+            CREATE TABLE child (id TEXT NOT NULL PRIMARY KEY,
+              parent TEXT REFERENCES parent ON DELETE CASCADE ON UPDATE CASCADE);
+            CREATE INDEX child_parent ON child (parent);
+            CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+            CREATE TABLE link (id TEXT NOT NULL PRIMARY KEY, next TEXT REFERENCES link);
+            CREATE INDEX link_next ON link (next);
+            CREATE TABLE kept (id TEXT NOT NULL PRIMARY KEY);
+            """)
+      }
+      replica = try Replica.openBlocking(
+        database,
+        schema: SyncSchema(
+          version: 1,
+          tables: ["parent", "child", "tag", "link"].map { SyncTable($0) }
+            + [SyncTable("kept", deletes: .updateWins)]),
+        makeID: { ReplicaID(high: 0, low: id) })
+    }
+
+    func execute(_ sql: String) throws {
+      try database.write { try $0.execute(sql: sql) }
+    }
+
+    func pull(from other: Peer) throws {
+      try other.replica.store.seal()
+      while true {
+        let operations = try other.replica.store.operations(
+          lackedBy: replica.store.versionVector(), maximumBytes: 4 << 20)
+        _ = try replica.store.merge(
+          PulledPage(
+            operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
+            nowMilliseconds: 0),
+          from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
+        if operations.isEmpty { return }
+      }
+    }
+
+    /// The least seconds of five that 200 sealed writes of one row took, in a table that has others.
+    func writes() throws -> Double {
+      var least = Double.infinity
+      for round in 0..<5 {
+        let begin = processorTime
+        for row in 0..<200 {
+          try execute("INSERT INTO tag (id, name) VALUES ('w\(round)-\(row)', 'w\(round)-\(row)')")
+          try replica.store.seal()
+        }
+        least = min(least, processorTime - begin)
+      }
+      return least
+    }
+  }
+}

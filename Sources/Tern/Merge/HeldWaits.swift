@@ -1,0 +1,87 @@
+import TernCore
+import TernDatabase
+
+/// What rows held aside wait for, so that a settlement looks at those alone whose wait may be over.
+///
+/// Such a row waits for rows that are named in ``StoreTables/waits``: its parents, and those that
+/// hold its UNIQUE values. Whoever writes one of these, or changes its state, wakes what waits for
+/// it. A row of which that cannot be said stays in ``StoreTables/unsettledRow``.
+extension StoreTransaction {
+  /// Has the next settlement look at a row, if it is held aside, and at those that wait for it.
+  func wake(_ table: Int64, _ key: some ContiguousBytesLike) throws {
+    if Planted.isActive(.heldNotWoken) { return }
+    if try hasHeldRows() { try run(tables.statements.wake, table, key) }
+  }
+
+  /// Has the next settlement look at every row that is held aside.
+  func wakeAll() throws {
+    try statement(tables.statements.wakeAll).run()
+    if try hasUnsettledRows() { try noteUnsettled() }
+  }
+
+  func hasUnsettledRows() throws -> Bool {
+    let any = try statement(tables.statements.anyUnsettledRow)
+    defer { any.reset() }
+    return try any.step()
+  }
+
+  func isUnsettled(_ row: RowID) throws -> Bool {
+    let any = try statement(
+      "SELECT 1 FROM \(tables.unsettledRow) WHERE tbl = ? AND key = ?")
+    defer { any.reset() }
+    return try row.key.withUnsafeBytes { key in
+      any.bind(1, row.table)
+      any.bind(2, blob: key)
+      return try any.step()
+    }
+  }
+
+  /// The keys of a table's rows at which this settlement looks.
+  func unsettledKeys(_ table: Int64) throws -> [[UInt8]] {
+    let select = try statement(
+      "SELECT key FROM \(tables.unsettledRow) WHERE tbl = ? ORDER BY key")
+    select.bind(1, table)
+    defer { select.reset() }
+    var keys: [[UInt8]] = []
+    while try select.step() { keys.append(Array(select.blob(0))) }
+    return keys
+  }
+
+  /// The rows that wait for a row.
+  func waiters(of row: RowID) throws -> [RowID] {
+    let select = try statement(
+      "SELECT tbl, key FROM \(tables.waits) WHERE on_tbl = ? AND on_key = ? ORDER BY tbl, key")
+    defer { select.reset() }
+    return try row.key.withUnsafeBytes { key in
+      select.bind(1, row.table)
+      select.bind(2, blob: key)
+      var rows: [RowID] = []
+      while try select.step() {
+        rows.append(RowID(table: select.int64(0), key: Array(select.blob(1))))
+      }
+      return rows
+    }
+  }
+
+  /// Writes down what a row held aside waits for.
+  ///
+  /// - Parameter rows: `nil` where that cannot be said.
+  func setWaits(_ row: RowID, on rows: Set<RowID>?) throws {
+    try run(tables.statements.forgetWaits, row.table, row.key)
+    let add = try statement(tables.statements.addWait)
+    for other in rows ?? [] {
+      add.bindAll(other.table, Value.blob(other.key), row.table, Value.blob(row.key))
+      try add.run()
+    }
+    if rows != nil { try run(tables.statements.settleRow, row.table, row.key) }
+  }
+
+  func run(_ sql: String, _ table: Int64, _ key: some ContiguousBytesLike) throws {
+    let statement = try statement(sql)
+    try key.withBytes { key in
+      statement.bind(1, table)
+      statement.bind(2, blob: key)
+      try statement.run()
+    }
+  }
+}
