@@ -79,7 +79,8 @@ let package = Package(
     .target(
       name: "Tern", dependencies: ["TernCore", "TernDatabase", "TernJobs", "TernNetwork"],
       swiftSettings: hot),
-    .target(name: "TernTesting", dependencies: ["Tern"], swiftSettings: hot),
+    .target(name: "SeededRandom", swiftSettings: hot),
+    .target(name: "TernTesting", dependencies: ["SeededRandom", "Tern"], swiftSettings: hot),
     .target(
       name: "TernTelemetry",
       dependencies: [
@@ -115,12 +116,15 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TernCoreTests",
-      dependencies: ["Rehearsals", "TernCore", "TernTesting", "FuzzKit", "EditingTraces"],
+      // Not Tern: who changes TernCore need not wait until that is compiled.
+      dependencies: ["Rehearsals", "SeededRandom", "TernCore", "WireKit", "EditingTraces"],
       exclude: ["Fixtures"],
       swiftSettings: testing),
     .target(
       name: "FuzzKit",
-      dependencies: ["Tern", "TernTesting", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: [
+        "Tern", "TernTesting", "WireKit", .product(name: "GRDB", package: "GRDB.swift"),
+      ],
       path: "Tests/Fuzz/Kit", swiftSettings: strict),
     .testTarget(name: "FuzzCorpusTests", dependencies: ["FuzzKit"], swiftSettings: testing),
     .executableTarget(
@@ -181,6 +185,8 @@ let package = Package(
         "TernDatabase", "CPowerLossVFS", "PowerLossWriter", "Rehearsals", "TestProcesses",
       ],
       swiftSettings: testing),
+    .target(
+      name: "WireKit", dependencies: ["TernCore"], path: "Tests/WireKit", swiftSettings: strict),
     .target(name: "Rehearsals", path: "Tests/Rehearsals", swiftSettings: strict),
     .target(name: "TestProcesses", path: "Tests/Processes", swiftSettings: strict),
     .target(

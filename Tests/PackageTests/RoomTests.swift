@@ -10,8 +10,10 @@ struct RoomTests {
     "TernJobs": ["TernCore", "TernDatabase", "GRDB"] + system,
     "TernNetwork": ["TernCore", "CCurl", "CNetlink", "Network"] + system,
     "Tern": ["TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB"] + system,
-    "TernTesting": ["Tern", "TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB"]
-      + system,
+    "SeededRandom": [],
+    "TernTesting": [
+      "SeededRandom", "Tern", "TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB",
+    ] + system,
     "TernTelemetry": ["TernCore", "TernJobs", "Logging", "Metrics", "Synchronization"],
     "TernServer": ["TernCore", "TernDatabase", "GRDB"] + hummingbird + system,
     // The command stands above all rooms.

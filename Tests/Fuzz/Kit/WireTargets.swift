@@ -1,4 +1,5 @@
 import Tern
+import WireKit
 
 extension FuzzTarget {
   /// A request's or an answer's whole body.

@@ -1,5 +1,5 @@
+import SeededRandom
 import TernCore
-import TernTesting
 import Testing
 
 @Suite("Folder: the format of a shared folder")

@@ -1,7 +1,7 @@
 import Foundation
-import FuzzKit
 import TernCore
 import Testing
+import WireKit
 
 /// What travels, as it was written when the format was frozen. The files are never made again: a
 /// change that fails here makes a new format, and still has to read this one.

@@ -1,5 +1,5 @@
+import SeededRandom
 import TernCore
-import TernTesting
 
 /// Random content for the wire, with every tag and every edge of their ranges.
 struct RandomWire {

@@ -1,7 +1,7 @@
-import FuzzKit
+import SeededRandom
 import TernCore
-import TernTesting
 import Testing
+import WireKit
 
 @Suite("Operation: operations and batches, written and read again")
 struct WireRoundTripTests {

@@ -1,6 +1,6 @@
 import Rehearsals
+import SeededRandom
 import TernCore
-import TernTesting
 import Testing
 
 @Suite("Order: keys of places in a list")

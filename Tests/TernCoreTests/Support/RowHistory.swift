@@ -1,5 +1,5 @@
+import SeededRandom
 import TernCore
-import TernTesting
 
 /// One author's change to one row, in terms that every replica shares.
 struct RowEvent {

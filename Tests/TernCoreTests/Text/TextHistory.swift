@@ -1,5 +1,5 @@
+import SeededRandom
 import TernCore
-import TernTesting
 import Testing
 
 /// What a few replicas did to one text, each knowing some of what the others did.

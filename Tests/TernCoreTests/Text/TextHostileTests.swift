@@ -1,5 +1,5 @@
+import SeededRandom
 import TernCore
-import TernTesting
 import Testing
 
 /// Texts from peers that mean harm, or from a broken disk.

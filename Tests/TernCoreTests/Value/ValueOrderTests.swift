@@ -1,5 +1,5 @@
+import SeededRandom
 import TernCore
-import TernTesting
 import Testing
 
 @Suite("Value: the order of values")

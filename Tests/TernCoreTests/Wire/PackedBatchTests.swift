@@ -1,5 +1,5 @@
+import SeededRandom
 import TernCore
-import TernTesting
 import Testing
 
 /// UUIDs in text travel as their 16 bytes.

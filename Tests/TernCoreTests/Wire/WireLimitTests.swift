@@ -1,6 +1,6 @@
-import FuzzKit
 import TernCore
 import Testing
+import WireKit
 
 /// What is refused, and how it says so.
 @Suite("Wire: what is refused, and how it says so")
