@@ -16,6 +16,8 @@ extension StoreTransaction {
   /// Has the next settlement look at every row that is held aside.
   func wakeAll() throws {
     try statement(tables.statements.wakeAll).run()
+    // Of tables that sync no more. They are woken when these do again.
+    try statement(tables.statements.settleOthers).run()
     if try hasUnsettledRows() { try noteUnsettled() }
   }
 

@@ -23,6 +23,30 @@ extension Settlement {
     try transaction.statement("DELETE FROM \(transaction.tables.goneParent)").run()
   }
 
+  /// Wakes what waits for rows that stand and will fall: those below what went, and below what was
+  /// written without its parent. What they keep out is decided before they fall.
+  func wakeBelow() throws {
+    guard try transaction.hasHeldRows() else { return }
+    var below: [RowID] = []
+    for writer in writers.values {
+      let table = writer.sql.shape.id
+      below += writer.removed.map { RowID(table: table, key: $0) }
+      below += try writer.written.filter { try lacksParent($0, writer) }
+        .map { RowID(table: table, key: $0) }
+    }
+    var met: Set<RowID> = []
+    while let row = below.popLast() {
+      guard met.insert(row).inserted else { continue }
+      try transaction.wake(row.table, row.key)
+      guard let parent = transaction.sql.first(where: { $0.shape.id == row.table })?.shape else {
+        continue
+      }
+      for (sql, keys) in try children(of: row.key, parent) {
+        below += keys.map { RowID(table: sql.shape.id, key: $0) }
+      }
+    }
+  }
+
   /// Holds aside the rows whose parents are missing. While rows are waiting, those count as there.
   func holdOrphans() throws {
     var isSettled = false
@@ -187,16 +211,26 @@ extension Settlement {
   /// Holds aside the rows that refer to one that went; `true` when there were any.
   private func holdChildren(of key: [UInt8], _ parent: TableShape) throws -> Bool {
     var hasHeld = false
+    for (sql, keys) in try children(of: key, parent) { hasHeld = try hold(keys, sql) || hasHeld }
+    return hasHeld
+  }
+
+  /// The rows in their tables that refer to one by its key.
+  private func children(of key: [UInt8], _ parent: TableShape) throws
+    -> [(sql: TableSQL, keys: [[UInt8]])]
+  {
+    var children: [(sql: TableSQL, keys: [[UInt8]])] = []
     for sql in transaction.sql {
       for foreignKey in sql.shape.foreignKeys
       where foreignKey.parent.folded == parent.name.folded {
         guard let select = sql.children(foreignKey, of: parent) else { continue }
         let statement = try transaction.statement(select)
         _ = try writer(sql).bind(key, to: statement)
-        hasHeld = try hold(from: statement, sql) || hasHeld
+        let keys = try keys(from: statement, sql)
+        if !keys.isEmpty { children.append((sql, keys)) }
       }
     }
-    return hasHeld
+    return children
   }
 
   /// The tables that others refer to by other columns than the key, or by columns of another type.
@@ -225,17 +259,21 @@ extension Settlement {
           sql.children(foreignKey, of: parent) == nil
         else { continue }
         let statement = try transaction.statement(sql.orphans(foreignKey))
-        hasHeld = try hold(from: statement, sql) || hasHeld
+        hasHeld = try hold(keys(from: statement, sql), sql) || hasHeld
       }
     }
     return hasHeld
   }
 
-  /// Looks at the rows whose keys a statement yields; `true` when one was held aside.
-  private func hold(from statement: FastStatement, _ sql: TableSQL) throws -> Bool {
+  private func keys(from statement: FastStatement, _ sql: TableSQL) throws -> [[UInt8]] {
+    defer { statement.reset() }
     var keys: [[UInt8]] = []
     while try statement.step() { keys.append(statement.packedKey(sql.shape)) }
-    statement.reset()
+    return keys
+  }
+
+  /// Looks at rows of a table; `true` when one was held aside.
+  private func hold(_ keys: [[UInt8]], _ sql: TableSQL) throws -> Bool {
     let writer = try writer(sql)
     return try keys.reduce(false) { try fell($1, writer) || $0 }
   }

@@ -52,6 +52,7 @@ final class Settlement {
 
   func run() throws -> [Int64: TableWriter] {
     if try transaction.isUnsettled() { try takeGoneParents() }
+    try wakeBelow()
     try showHeld(transaction.sql)
     if !waiting.isEmpty {
       try holdOrphans()

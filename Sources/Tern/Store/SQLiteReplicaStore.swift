@@ -225,7 +225,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
     try? settle()
   }
 
-  /// Looks again at every row held aside, and at what waits for the clock.
+  /// Looks again at the rows held aside that were woken, and at what waits for the clock.
   func settle() throws {
     try transaction(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)

@@ -16,6 +16,7 @@ final class StoreSQL: Sendable {
   let forgetUnsettled: String
   let wake: String
   let wakeAll: String
+  let settleOthers: String
   let wakeFurther: String
   let anyUnsettledRow: String
   let settleRow: String
@@ -56,7 +57,13 @@ final class StoreSQL: Sendable {
       INSERT OR IGNORE INTO \(row) SELECT tbl, key FROM \(waits) WHERE on_tbl = ?1 AND on_key = ?2
       UNION ALL SELECT tbl, key FROM \(held) WHERE tbl = ?1 AND key = ?2
       """
-    wakeAll = "INSERT OR IGNORE INTO \(row) SELECT tbl, key FROM \(held)"
+    wakeAll = """
+      INSERT OR IGNORE INTO \(row) SELECT tbl, key FROM \(held)
+      WHERE tbl IN (SELECT id FROM \(prefix)table WHERE is_synced)
+      """
+    settleOthers = """
+      DELETE FROM \(row) WHERE tbl NOT IN (SELECT id FROM \(prefix)table WHERE is_synced)
+      """
     wakeFurther = """
       INSERT OR IGNORE INTO \(row) WITH RECURSIVE further (tbl, key) AS (
         SELECT tbl, key FROM \(row) UNION

@@ -4,14 +4,20 @@ import TestDevice
 import Testing
 
 private let creation = """
-  CREATE TABLE shelf (id TEXT NOT NULL PRIMARY KEY, name TEXT UNIQUE);
+  CREATE TABLE room (id TEXT NOT NULL PRIMARY KEY);
+  CREATE TABLE cabinet (id TEXT NOT NULL PRIMARY KEY, room TEXT REFERENCES room);
+  CREATE TABLE shelf (id TEXT NOT NULL PRIMARY KEY, name TEXT UNIQUE, cabinet TEXT REFERENCES cabinet);
   CREATE TABLE book (id TEXT NOT NULL PRIMARY KEY, isbn TEXT UNIQUE,
     shelf TEXT REFERENCES shelf ON DELETE CASCADE, pages INTEGER CHECK (pages > 0));
   CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY, u UNIQUE, v UNIQUE);
   CREATE TABLE note (id TEXT NOT NULL PRIMARY KEY, book TEXT REFERENCES book, above TEXT REFERENCES note);
   """
 private let schema = SyncSchema(
-  version: 1, tables: [SyncTable("shelf"), SyncTable("book"), SyncTable("tag"), SyncTable("note")])
+  version: 1,
+  tables: [
+    SyncTable("room"), SyncTable("cabinet"), SyncTable("shelf"), SyncTable("book"),
+    SyncTable("tag"), SyncTable("note"),
+  ])
 
 @Suite("Merge: what rows held aside wait for")
 struct HeldWaitsTests {
@@ -24,7 +30,7 @@ struct HeldWaitsTests {
   }
 
   private func expectSame(_ a: Device, _ b: Device) throws {
-    for table in ["shelf", "book", "tag", "note"] {
+    for table in ["room", "cabinet", "shelf", "book", "tag", "note"] {
       #expect(
         try a.rows("SELECT * FROM \(table) ORDER BY id")
           == b.rows("SELECT * FROM \(table) ORDER BY id"))
@@ -40,7 +46,7 @@ struct HeldWaitsTests {
     throws
   {
     let (a, b) = try pair()
-    try a.execute("INSERT INTO shelf VALUES ('gone', 'gone'), ('taken-a', 'taken')")
+    try a.execute("INSERT INTO shelf (id, name) VALUES ('gone', 'gone'), ('taken-a', 'taken')")
     try a.execute("INSERT INTO note (id) VALUES ('top'), ('n')")
     try meet(a, b)
     try a.execute("DELETE FROM shelf WHERE id = 'gone'; DELETE FROM note WHERE id = 'top'")
@@ -89,9 +95,9 @@ struct HeldWaitsTests {
 
   @Test func `children of a parent that lost and sleeps compete as before`() throws {
     let (a, b) = try pair()
-    try a.commit("INSERT INTO shelf VALUES ('first', 'fiction')")
+    try a.commit("INSERT INTO shelf (id, name) VALUES ('first', 'fiction')")
     try delay(b, after: a)
-    try b.commit("INSERT INTO shelf VALUES ('second', 'fiction')")
+    try b.commit("INSERT INTO shelf (id, name) VALUES ('second', 'fiction')")
     try b.commit("INSERT INTO book (id, isbn, shelf) VALUES ('early', '978', 'second')")
     try meet(a, b)
     try meet(a, b)
@@ -113,9 +119,9 @@ struct HeldWaitsTests {
   ])
   func `who lost to a row that is held aside itself comes when that goes`(_ end: String) throws {
     let (a, b) = try pair()
-    try a.commit("INSERT INTO shelf VALUES ('first', 'fiction')")
+    try a.commit("INSERT INTO shelf (id, name) VALUES ('first', 'fiction')")
     try delay(b, after: a)
-    try b.commit("INSERT INTO shelf VALUES ('second', 'fiction')")
+    try b.commit("INSERT INTO shelf (id, name) VALUES ('second', 'fiction')")
     try b.commit("INSERT INTO book (id, isbn, shelf) VALUES ('early', '978', 'second')")
     let c = try Device(schema, id: 3) { try $0.execute(sql: creation) }
     try c.pull(from: b)
@@ -127,6 +133,60 @@ struct HeldWaitsTests {
     for device in [a, b] { try device.pull(from: c) }
     #expect(try a.column("SELECT id FROM book") == ["late"])
     try expectSame(a, b)
+  }
+
+  @Test func `a row that stands and falls with its parent makes room at once`() throws {
+    let (a, b) = try pair()
+    let c = try Device(schema, id: 3) { try $0.execute(sql: creation) }
+    try a.commit("INSERT INTO shelf (id, name) VALUES ('s', 's')")
+    try meet(a, b)
+    try b.commit("INSERT INTO book (id, isbn, shelf) VALUES ('stands', '978', 's')")
+    try delay(a, after: b)
+    try a.commit("INSERT INTO book (id, isbn) VALUES ('waits', '978')")
+    try meet(a, b)
+    try c.pull(from: a)
+    #expect(try b.column("SELECT id FROM book") == ["stands"])
+    let d = try Device(schema, id: 4) { try $0.execute(sql: creation) }
+    try d.pull(from: a)
+    // Children of a parent that is deleted elsewhere meanwhile.
+    try d.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA foreign_keys = OFF") }
+    try d.commit("DELETE FROM shelf")
+    for device in [a, b] {
+      try device.pull(from: d)
+      #expect(try device.column("SELECT id FROM book") == ["waits"])
+    }
+    try expectSame(a, b)
+  }
+
+  @Test func `a parent that lost falls with its own parent, and its children compete no longer`()
+    throws
+  {
+    let (a, b) = try pair()
+    try a.commit("INSERT INTO room VALUES ('g'); INSERT INTO cabinet VALUES ('x', 'g')")
+    try a.commit("INSERT INTO shelf VALUES ('first', 'fiction', NULL)")
+    try b.pull(from: a)
+    let c = try Device(schema, id: 3) { try $0.execute(sql: creation) }
+    try c.commit("INSERT INTO room VALUES ('g'); INSERT INTO cabinet VALUES ('x', 'g')")
+    try delay(c, after: a)
+    try c.commit("INSERT INTO shelf VALUES ('second', 'fiction', 'x')")
+    try c.commit("INSERT INTO book (id, isbn, shelf) VALUES ('early', '978', 'second')")
+    try delay(b, after: c)
+    try b.commit("INSERT INTO book (id, isbn) VALUES ('late', '978')")
+    for device in [a, b] { try device.pull(from: c) }
+    try meet(a, b)
+    #expect(try a.column("SELECT id FROM book") == [])
+    let d = try Device(schema, id: 4) { try $0.execute(sql: creation) }
+    try d.pull(from: a)
+    try d.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA foreign_keys = OFF") }
+    try d.commit("DELETE FROM room")
+    let all = try Device(schema, id: 5) { try $0.execute(sql: creation) }
+    try all.pull(from: d)
+    for device in [a, b, all] {
+      try device.pull(from: d)
+      #expect(try device.column("SELECT id FROM book") == ["late"])
+    }
+    try expectSame(a, b)
+    try expectSame(a, all)
   }
 
   @Test func `who is taken out of the table makes room for those whom it alone kept out`() throws {
@@ -150,11 +210,11 @@ struct HeldWaitsTests {
     let (a, b) = try pair()
     // One after the other: x keeps y out by its name, and y kept z out.
     let c = try Device(schema, id: 3) { try $0.execute(sql: creation) }
-    try c.commit("INSERT INTO shelf VALUES ('x', 'one')")
+    try c.commit("INSERT INTO shelf (id, name) VALUES ('x', 'one')")
     try delay(a, after: c)
-    try a.commit("INSERT INTO shelf VALUES ('y', 'two')")
+    try a.commit("INSERT INTO shelf (id, name) VALUES ('y', 'two')")
     try delay(b, after: a)
-    try b.commit("INSERT INTO shelf VALUES ('z', 'two')")
+    try b.commit("INSERT INTO shelf (id, name) VALUES ('z', 'two')")
     try meet(a, b)
     try meet(a, b)
     #expect(try b.column("SELECT id FROM shelf") == ["y"])
