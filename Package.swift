@@ -207,7 +207,7 @@ let package = Package(
       path: "Tests/Simulation/CMemory", cSettings: quick),
     .target(
       name: "SimulationKit", dependencies: ["Tern", "TernServer", "TernTesting", "CMemory"],
-      path: "Tests/Simulation/Kit", swiftSettings: hot),
+      path: "Tests/Simulation/Kit", swiftSettings: strict),
     .executableTarget(
       name: "tern-sim", dependencies: ["SimulationKit"], path: "Tests/Simulation/Tool",
       swiftSettings: strict),
