@@ -14,13 +14,13 @@ configuration=(
 # The packages whose tests are run, by their folders.
 packages=(. Examples)
 
-# SwiftPM looks for its compiler's libraries beside it.
-use_optimising_compiler() {
+# Has a script stand in for the compiler. SwiftPM looks for that one's libraries beside it.
+use_compiler() {
   local compilers beside=$PWD/${configuration[1]}/compilers
   compilers=$(dirname "$(readlink -f "$(command -v swiftc)")")
   mkdir -p "$beside"
   ln -sfn "$compilers/../lib" "$beside/../lib"
-  cmp -s script/swiftc "$beside/swiftc" || cp script/swiftc "$beside/swiftc"
+  cmp -s "$1" "$beside/swiftc" || cp "$1" "$beside/swiftc"
   export SWIFT_EXEC=$beside/swiftc SWIFT_EXEC_MANIFEST=$compilers/swiftc
 }
 
@@ -40,7 +40,7 @@ tests_of() {
 swift_build() {
   # A newer compiler may warn of more, which is nothing to a person who tries the demo.
   case $(swift --version 2>&1) in *'version 6.3'*) export TERN_STRICT=1 ;; esac
-  if [ -z "${SWIFT_EXEC-}" ] && [[ ${configuration[*]} != *release* ]]; then use_optimising_compiler; fi
+  if [ -z "${SWIFT_EXEC-}" ] && [[ ${configuration[*]} != *release* ]]; then use_compiler script/swiftc; fi
   TERN_OPTIMISED=1 SWIFT_DETERMINISTIC_HASHING=1 swift build "${configuration[@]}" "$@"
 }
 

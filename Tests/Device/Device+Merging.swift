@@ -1,3 +1,4 @@
+import GRDB
 import Tern
 
 extension Device {
@@ -30,9 +31,13 @@ package func meet(_ a: Device, _ b: Device) throws {
 
 /// What `later` writes next is later than everything that `earlier` has.
 package func delay(_ later: Device, after earlier: Device) throws {
+  func milliseconds(_ device: Device) throws -> Int64 {
+    try device.database.read {
+      try Int64.fetchOne(
+        $0, sql: "SELECT CAST((julianday() - 2440587.5) * 86400000.0 AS INTEGER)")!
+    }
+  }
   try earlier.store.seal()
-  let time = try earlier.store.canonicalState().map(\.time.milliseconds).max()!
-  while try later.rows("SELECT CAST((julianday() - 2440587.5) * 86400000.0 AS INTEGER)")[0][0]
-    .storage.value as? Int64 ?? 0 <= time
-  {}
+  let time = try milliseconds(earlier)
+  while try milliseconds(later) <= time {}
 }

@@ -6,7 +6,7 @@ extension Device {
     try database.write { try $0.execute(sql: sql, arguments: arguments) }
   }
 
-  /// Writes and seals: later than everything that was sealed before.
+  /// Writes and seals. What another device sealed in the same millisecond is not before it: `delay`.
   package func commit(_ sql: String) throws {
     try execute(sql)
     try store.seal()

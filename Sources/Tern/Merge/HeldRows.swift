@@ -94,13 +94,9 @@ extension StoreTransaction {
   func dropContent(
     in place: ContentPlace, _ table: Int64, _ packedKey: some ContiguousBytesLike
   ) throws {
-    let statement = try statement("DELETE FROM \(tables[place]) WHERE tbl = ? AND key = ?")
-    try packedKey.withBytes { key in
-      statement.bind(1, table)
-      statement.bind(2, blob: key)
-      try statement.run()
-    }
-    guard place == .held, statement.changeCount > 0 else { return }
+    let count = try run(
+      "DELETE FROM \(tables[place]) WHERE tbl = ? AND key = ?", table, packedKey)
+    guard place == .held, count > 0 else { return }
     heldRows = nil
     try run(tables.statements.forgetWaits, table, packedKey)
     try run(tables.statements.settleRow, table, packedKey)

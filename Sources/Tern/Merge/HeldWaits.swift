@@ -22,20 +22,17 @@ extension StoreTransaction {
   }
 
   func hasUnsettledRows() throws -> Bool {
+    guard try hasHeldRows() else { return false }
     let any = try statement(tables.statements.anyUnsettledRow)
     defer { any.reset() }
     return try any.step()
   }
 
   func isUnsettled(_ row: RowID) throws -> Bool {
-    let any = try statement(
-      "SELECT 1 FROM \(tables.unsettledRow) WHERE tbl = ? AND key = ?")
+    let any = try statement("SELECT 1 FROM \(tables.unsettledRow) WHERE tbl = ? AND key = ?")
+    any.bindAll(row.table, Value.blob(row.key))
     defer { any.reset() }
-    return try row.key.withUnsafeBytes { key in
-      any.bind(1, row.table)
-      any.bind(2, blob: key)
-      return try any.step()
-    }
+    return try any.step()
   }
 
   /// The keys of a table's rows at which this settlement looks.
@@ -43,9 +40,8 @@ extension StoreTransaction {
     let select = try statement(
       "SELECT key FROM \(tables.unsettledRow) WHERE tbl = ? ORDER BY key")
     select.bind(1, table)
-    defer { select.reset() }
     var keys: [[UInt8]] = []
-    while try select.step() { keys.append(Array(select.blob(0))) }
+    try select.each { keys.append(Array(select.blob(0))) }
     return keys
   }
 
@@ -53,16 +49,10 @@ extension StoreTransaction {
   func waiters(of row: RowID) throws -> [RowID] {
     let select = try statement(
       "SELECT tbl, key FROM \(tables.waits) WHERE on_tbl = ? AND on_key = ? ORDER BY tbl, key")
-    defer { select.reset() }
-    return try row.key.withUnsafeBytes { key in
-      select.bind(1, row.table)
-      select.bind(2, blob: key)
-      var rows: [RowID] = []
-      while try select.step() {
-        rows.append(RowID(table: select.int64(0), key: Array(select.blob(1))))
-      }
-      return rows
-    }
+    select.bindAll(row.table, Value.blob(row.key))
+    var rows: [RowID] = []
+    try select.each { rows.append(RowID(table: select.int64(0), key: Array(select.blob(1)))) }
+    return rows
   }
 
   /// Writes down what a row held aside waits for.
@@ -78,12 +68,17 @@ extension StoreTransaction {
     if rows != nil { try run(tables.statements.settleRow, row.table, row.key) }
   }
 
-  func run(_ sql: String, _ table: Int64, _ key: some ContiguousBytesLike) throws {
+  /// Runs a statement about one row.
+  ///
+  /// - Returns: how many rows it changed.
+  @discardableResult
+  func run(_ sql: String, _ table: Int64, _ key: some ContiguousBytesLike) throws -> Int {
     let statement = try statement(sql)
     try key.withBytes { key in
       statement.bind(1, table)
       statement.bind(2, blob: key)
       try statement.run()
     }
+    return statement.changeCount
   }
 }

@@ -9,7 +9,7 @@ import TernDatabase
 /// written, and ``holdOrphans()`` decides.
 extension Settlement {
   func showHeld(_ tables: [TableSQL]) throws {
-    guard try transaction.hasHeldRows(), try transaction.hasUnsettledRows() else { return }
+    guard try transaction.hasUnsettledRows() else { return }
     // What waits for a row that may be shown may be shown with it.
     try transaction.statement(transaction.tables.statements.wakeFurther).run()
     var queue = HeldQueue()

@@ -26,7 +26,8 @@ extension Settlement {
   /// Wakes what waits for rows that stand and will fall: those below what went, and below what was
   /// written without its parent. What they keep out is decided before they fall.
   func wakeBelow() throws {
-    guard try transaction.hasHeldRows() else { return }
+    // Without UNIQUE nothing is kept out by a row that stands.
+    guard !contested.isEmpty, try transaction.hasHeldRows() else { return }
     var below: [RowID] = []
     for writer in writers.values {
       let table = writer.sql.shape.id
@@ -343,12 +344,7 @@ extension StoreTransaction {
   /// Not at once: in a transaction of the app's they may get another parent yet, or the same one
   /// again, before it is committed.
   func noteGoneParent(_ table: Int64, _ key: [UInt8]) throws {
-    let insert = try statement("INSERT OR IGNORE INTO \(tables.goneParent) VALUES (?, ?)")
-    try key.withUnsafeBytes { key in
-      insert.bind(1, table)
-      insert.bind(2, blob: key)
-      try insert.run()
-    }
+    try run("INSERT OR IGNORE INTO \(tables.goneParent) VALUES (?, ?)", table, key)
     try noteUnsettled()
   }
 

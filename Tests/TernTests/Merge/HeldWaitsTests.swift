@@ -23,6 +23,10 @@ private let schema = SyncSchema(
 struct HeldWaitsTests {
   private func pair() throws -> (Device, Device) { try Device.pair(schema, creation) }
 
+  private func device(_ id: UInt64) throws -> Device {
+    try Device(schema, id: id) { try $0.execute(sql: creation) }
+  }
+
   private func awake(_ device: Device) throws -> Int {
     try device.database.read {
       try Int.fetchOne($0, sql: "SELECT count(*) FROM grdb_tern_main_unsettled_row")!
@@ -82,7 +86,7 @@ struct HeldWaitsTests {
     try meet(a, b)
     #expect(try a.column("SELECT id FROM book") == ["winner"])
     // A third device inserts the winner too, after the loser: its greatest insert counts.
-    let c = try Device(schema, id: 3) { try $0.execute(sql: creation) }
+    let c = try device(3)
     try delay(c, after: b)
     try c.commit("INSERT INTO book (id, isbn) VALUES ('winner', '978')")
     for device in isFirst ? [a, b] : [b, a] { try device.pull(from: c) }
@@ -123,7 +127,7 @@ struct HeldWaitsTests {
     try delay(b, after: a)
     try b.commit("INSERT INTO shelf (id, name) VALUES ('second', 'fiction')")
     try b.commit("INSERT INTO book (id, isbn, shelf) VALUES ('early', '978', 'second')")
-    let c = try Device(schema, id: 3) { try $0.execute(sql: creation) }
+    let c = try device(3)
     try c.pull(from: b)
     try delay(a, after: b)
     try a.commit("INSERT INTO book (id, isbn) VALUES ('late', '978')")
@@ -137,7 +141,7 @@ struct HeldWaitsTests {
 
   @Test func `a row that stands and falls with its parent makes room at once`() throws {
     let (a, b) = try pair()
-    let c = try Device(schema, id: 3) { try $0.execute(sql: creation) }
+    let c = try device(3)
     try a.commit("INSERT INTO shelf (id, name) VALUES ('s', 's')")
     try meet(a, b)
     try b.commit("INSERT INTO book (id, isbn, shelf) VALUES ('stands', '978', 's')")
@@ -146,7 +150,7 @@ struct HeldWaitsTests {
     try meet(a, b)
     try c.pull(from: a)
     #expect(try b.column("SELECT id FROM book") == ["stands"])
-    let d = try Device(schema, id: 4) { try $0.execute(sql: creation) }
+    let d = try device(4)
     try d.pull(from: a)
     // Children of a parent that is deleted elsewhere meanwhile.
     try d.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA foreign_keys = OFF") }
@@ -165,7 +169,7 @@ struct HeldWaitsTests {
     try a.commit("INSERT INTO room VALUES ('g'); INSERT INTO cabinet VALUES ('x', 'g')")
     try a.commit("INSERT INTO shelf VALUES ('first', 'fiction', NULL)")
     try b.pull(from: a)
-    let c = try Device(schema, id: 3) { try $0.execute(sql: creation) }
+    let c = try device(3)
     try c.commit("INSERT INTO room VALUES ('g'); INSERT INTO cabinet VALUES ('x', 'g')")
     try delay(c, after: a)
     try c.commit("INSERT INTO shelf VALUES ('second', 'fiction', 'x')")
@@ -175,11 +179,11 @@ struct HeldWaitsTests {
     for device in [a, b] { try device.pull(from: c) }
     try meet(a, b)
     #expect(try a.column("SELECT id FROM book") == [])
-    let d = try Device(schema, id: 4) { try $0.execute(sql: creation) }
+    let d = try device(4)
     try d.pull(from: a)
     try d.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA foreign_keys = OFF") }
     try d.commit("DELETE FROM room")
-    let all = try Device(schema, id: 5) { try $0.execute(sql: creation) }
+    let all = try device(5)
     try all.pull(from: d)
     for device in [a, b, all] {
       try device.pull(from: d)
@@ -191,7 +195,7 @@ struct HeldWaitsTests {
 
   @Test func `who is taken out of the table makes room for those whom it alone kept out`() throws {
     let (a, b) = try pair()
-    let c = try Device(schema, id: 3) { try $0.execute(sql: creation) }
+    let c = try device(3)
     try c.commit("INSERT INTO tag VALUES ('x', 1, NULL)")
     try delay(a, after: c)
     try a.commit("INSERT INTO tag VALUES ('y', 1, 2)")
@@ -209,7 +213,7 @@ struct HeldWaitsTests {
   @Test func `who gave way makes room for the next of three, in one merge`() throws {
     let (a, b) = try pair()
     // One after the other: x keeps y out by its name, and y kept z out.
-    let c = try Device(schema, id: 3) { try $0.execute(sql: creation) }
+    let c = try device(3)
     try c.commit("INSERT INTO shelf (id, name) VALUES ('x', 'one')")
     try delay(a, after: c)
     try a.commit("INSERT INTO shelf (id, name) VALUES ('y', 'two')")
