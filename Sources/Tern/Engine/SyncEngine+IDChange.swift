@@ -1,4 +1,4 @@
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 /// Two copies of one database have one replica id. The first to push goes on under it; the other
 /// finds the remote with operations in its name that it never made, and takes a new id.
@@ -14,12 +14,30 @@ extension SyncEngine {
       let last = try await lastShared(greeting.heads[id], of: id), last < conflict ?? .max,
       let change = try store.changeID(from: id, after: last, at: remote.id)
     else { return false }
+    note(change)
+    return true
+  }
+
+  /// Takes a new id where the remote has lost what it had of this replica. Other devices have that
+  /// still, and it may be more than is here: if this file is a backup, what it writes from now on
+  /// would come under numbers that are taken, and nobody would refuse it.
+  func leaveID(_ greeting: RemoteGreeting) throws {
+    guard idChanges < 3, let epoch = try store.place(at: remote.id)?.epoch else { return }
+    let id = try store.replicaID()
+    if Planted.isActive(.lossKeepsID) { return }
+    let hasLost = try greeting.heads[id] < store.accepted(by: remote.id)
+    guard epoch != greeting.epoch || hasLost,
+      let change = try store.changeID(from: id, after: nil, at: remote.id)
+    else { return }
+    note(change)
+  }
+
+  private func note(_ change: ReplicaIDChange) {
     idChanges += 1
     // Perhaps for what it has in the former id's name.
     unloadable = nil
     status.update { $0.idChange = change }
     environment.didMerge()
-    return true
   }
 
   /// The last own operation that the remote has just so. Those that it may have are pushed again,

@@ -78,12 +78,18 @@ extension SyncEngine {
   ) throws -> SyncSession.Event {
     var refusal = pushes.notCarried.min(by: { $0.key < $1.key })?.value
     if hasLeftSome { return .leftSome(refused: refusal, jitter: environment.jitter()) }
-    let (lacksTrimmed, fork) = try self.lacksTrimmed(heads)
+    let forks = try store.forks(at: remote.id)
+    let lacksTrimmed = try self.lacksTrimmed(heads, besides: forks)
     // It would stand for what the remote has otherwise, too.
     let isForked =
-      fork != nil || pushes.notCarried.values.contains { $0.code == .sequenceConflict }
+      !forks.isEmpty || pushes.notCarried.values.contains { $0.code == .sequenceConflict }
     let canHaveBase = remote.keepsSnapshots && !isForked
-    if refusal == nil, lacksTrimmed, !canHaveBase { refusal = Self.noBase(fork) }
+    if refusal == nil, lacksTrimmed, !canHaveBase { refusal = Self.noBase(forks.first) }
+    // What another copy writes there never comes here.
+    if let fork = forks.first, refusal == nil {
+      refusal = RemoteError(
+        .sequenceConflict, "\(fork)", replica: fork.replica, sequence: fork.sequence)
+    }
     guard let refusal else {
       return .hadNothingToPush(
         needsBase: lacksTrimmed, jitter: lacksTrimmed ? environment.jitter() : 0)
@@ -94,13 +100,12 @@ extension SyncEngine {
 
   /// Whether the remote lacks what the log no longer has, and an author of whom it has something
   /// else, who does not count.
-  private func lacksTrimmed(_ heads: VersionVector) throws -> (Bool, fork: ReplicaFork?) {
-    guard try store.hasTrimmed(lackedBy: heads) else { return (false, nil) }
-    let forks = try store.forks(at: remote.id)
-    if forks.isEmpty { return (true, nil) }
+  private func lacksTrimmed(
+    _ heads: VersionVector, besides forks: [ReplicaFork]
+  ) throws -> Bool {
     var heads = heads
     for fork in forks { heads[fork.replica] = VersionVector.maximumSequence }
-    return (try store.hasTrimmed(lackedBy: heads), forks[0])
+    return try store.hasTrimmed(lackedBy: heads)
   }
 
   private static func noBase(_ fork: ReplicaFork?) -> RemoteError {
@@ -139,10 +144,8 @@ extension SyncEngine {
     if let refused, refused != id, operations.heads[refused] > 0,
       !error.isTransient, error.code != .sequenceGap
     {
-      // Not as this replica's own, which would be given another time.
-      let code = error.code == .timeAhead ? .timeNotIncreasing : error.code
       pushes.notCarried[refused] = RemoteError(
-        code, error.message, replica: refused, sequence: error.sequence)
+        error.code, error.message, replica: refused, sequence: error.sequence)
       return nil
     }
     if error.code == .sequenceConflict, refused == id,

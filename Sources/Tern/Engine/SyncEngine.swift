@@ -227,6 +227,7 @@ public actor SyncEngine {
       try store.seal()
       try report(.syncing)
       var greeting = try await remote.greet()
+      try leaveID(greeting)
       if try isAhead(greeting.heads), try await changeID(greeting, conflict: nil) {
         greeting = try await remote.greet()
       }

@@ -53,7 +53,8 @@ public final class SyncStatus: Observable, Sendable {
     /// Why this device could not give the remote the last snapshot that it asked for: a row may be
     /// too long for one. Without any, the remote keeps all operations.
     public var snapshotError: RemoteError?
-    /// The new id that this replica has since the engine was made, because its database is a copy.
+    /// The new id that this replica has since the engine was made, because its database is a copy,
+    /// or because the remote lost what it had.
     public var idChange: ReplicaIDChange?
     /// Why the last attempt failed; `nil` after a success.
     public var lastError: RemoteError?

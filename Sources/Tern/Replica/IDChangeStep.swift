@@ -40,6 +40,7 @@ struct IDChangeStep {
       try transaction.accepted(by: remoteID) <= renaming.last,
       try transaction.lastOffered(besides: remoteID) <= renaming.last
     else { return nil }
+    guard isAnyRenamed else { return .inPlace }
     guard renaming.last == 0 || time != .zero else {
       throw ReplicaError(.damaged, "the log lacks an operation that it acknowledged")
     }
@@ -52,7 +53,6 @@ struct IDChangeStep {
       try transaction.author(UInt32($0)).trimmed == 0
     }
     if isAllSynced, isWhole { return .anew }
-    guard isAnyRenamed else { return .inPlace }
     // Somebody saw another copy's operations under these numbers, and what is merged of
     // theirs means those.
     let isMistaken = try exists(
@@ -205,10 +205,10 @@ struct IDChangeStep {
 
 extension StoreTransaction {
   /// Up to which own operation any other remote may have been given them.
-  fileprivate func lastOffered(besides remoteID: String) throws -> UInt64 {
+  func lastOffered(besides remoteID: String? = nil) throws -> UInt64 {
     let select = try statement(
-      "SELECT ifnull(max(sequence), 0) FROM \(tables.offer) WHERE remote <> ?")
-    select.bind(1, copy: .string(remoteID))
+      "SELECT ifnull(max(sequence), 0) FROM \(tables.offer) WHERE remote IS NOT ?")
+    select.bind(1, copy: remoteID.map { .string($0) } ?? .null)
     defer { select.reset() }
     return try select.step() ? select.raw(0) : 0
   }

@@ -7,12 +7,13 @@ extension SQLiteReplicaStore {
     try read { try $0.accepted(by: remoteID) }
   }
 
-  package func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
+  package func changeID(from former: ReplicaID, after last: UInt64?, at remoteID: String) throws
     -> ReplicaIDChange?
   {
     let change = try transaction(withoutForeignKeys: true) { transaction -> ReplicaIDChange? in
       guard transaction.ownID == former else { return nil }
       _ = try Seal.run(in: transaction)
+      let last = try last ?? transaction.lastOffered()
       let next = former.next(among: transaction.authors.ids, random: random)
       let id = next ?? ReplicaID(high: random(), low: random())
       let step = try IDChangeStep(transaction, Renaming(from: former, after: last, to: id))

@@ -4,7 +4,8 @@ import TernCore
 /// two copies of its database wrote on under one id.
 ///
 /// What was here first stays. Of that replica nothing more is taken from that remote, and nothing
-/// goes there; everything else is synced with it.
+/// goes there; everything else is synced with it, and then ``SyncEngine/syncOnce()`` throws
+/// ``RemoteError/Code/sequenceConflict``.
 public struct ReplicaFork: Hashable, Sendable, Codable {
   /// ``Remote/id``.
   public var remote: String
@@ -21,7 +22,7 @@ public struct ReplicaFork: Hashable, Sendable, Codable {
 
 extension ReplicaFork: CustomStringConvertible {
   public var description: String {
-    "\(remote) has another operation \(sequence) of replica \(replica): its database was copied; "
-      + "let all but one of the copies begin anew"
+    "\(remote) has another operation \(sequence) of replica \(replica), whose database was copied, "
+      + "and nothing more of it comes from there; an empty database that syncs there gets it all"
   }
 }

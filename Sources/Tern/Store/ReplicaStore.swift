@@ -133,11 +133,12 @@ package protocol ReplicaStore: Sendable {
   ///
   /// - Parameters:
   ///   - former: the id that it has.
-  ///   - last: the last own operation that the remote has just so. It must have no later one.
+  ///   - last: the last own operation that the remote has just so. It must have no later one. `nil`
+  ///     for the last that any remote was offered.
   /// - Returns: `nil`, and nothing is changed, where it has another id by now, the remote or
   ///   another one may have a later one, or the log no longer begins at the beginning and does
   ///   not say enough.
-  func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
+  func changeID(from former: ReplicaID, after last: UInt64?, at remoteID: String) throws
     -> ReplicaIDChange?
 
   /// What the merged state is, for a comparison with another replica's (INV-01): a look at every
@@ -184,7 +185,7 @@ extension ReplicaStore {
 
   package func accepted(by remoteID: String) throws -> UInt64 { 0 }
 
-  package func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
+  package func changeID(from former: ReplicaID, after last: UInt64?, at remoteID: String) throws
     -> ReplicaIDChange?
   { nil }
 

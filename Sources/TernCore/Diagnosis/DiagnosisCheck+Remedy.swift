@@ -26,7 +26,7 @@ extension DiagnosisCheck {
       "keep one copy; of every other one, or of a restored one, " + Self.reload
     case .clock: "open it with the app, and set this device's clock right before it writes"
     case .cursor: "let the app forget the remote's cursor, or " + Self.reload
-    case .fork: "let all but one of the copies begin anew"
+    case .fork: "let an empty database sync with that remote, to have what it has of that replica"
     case .inbox: "dismiss the entry in the app's inbox"
     case .tableGone: "put the table back, or open it with a schema that does not name it"
     case .tableChanged, .columnGone, .triggerMissing, .triggerStale, .triggerLeft:

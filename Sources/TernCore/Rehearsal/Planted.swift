@@ -46,6 +46,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case copyKeepsCursor
   /// Where its log was trimmed, what it wrote before the copy was made becomes the new id's too.
   case copyTakesStates
+  /// A remote that lost what it had is pushed to under the id that it knew.
+  case lossKeepsID
   /// States that a loaded snapshot does not have stay.
   case snapshotKeepsOld
   /// A table's digest has authors by the numbers that this replica gave them.
@@ -148,8 +150,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .heldNotWoken, .replaceUnnoted, .orderTailMissing, .snapshotTailLost,
-    .snapshotKeepsOld,
-    .copyForgets, .copyKeepsCursor, .copyTakesStates, .digestByNumber, .tokenOpensAll,
+    .snapshotKeepsOld, .copyForgets, .copyKeepsCursor, .copyTakesStates, .lossKeepsID,
+    .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .formerNameForgotten, .pageUnlimited,
     .timeFromClockAlone, .leaseIgnored, .coversUnseen, .removalClaimsUnseen, .editBeaten,
     .syncRetryAtOnce, .snapshotForgetsInbox, .appendUnsynced, .tornTailKept, .unreadPassed,

@@ -22,10 +22,10 @@ import Testing
     #expect(tally.missing.contains("a world with two servers"))
     #expect(tally["a server is wiped"] == 2 && tally["a file is back"] == 2)
     #expect(!tally.missing.contains("a file is back"))
-    #expect(tally.missing.contains("a copy takes a new id"))
+    #expect(tally.missing.contains("a device dies"))
     #expect(tally.missing.contains("the server says snapshot-needed"))
     #expect(tally.table.contains("2  a server is wiped\n"))
-    #expect(tally.table.contains("0  a copy takes a new id\n"))
+    #expect(tally.table.contains("0  a device dies\n"))
   }
 
   @Test func `what a world is counts as what happens in it does`() throws {

@@ -131,7 +131,10 @@ struct HostilePeerTests {
     var own = liar
     own.author = HostileMeeting.id
     let others = [liar.row(Forger.packed("x")), own.row(Forger.packed("x"))]
-    try await meeting.sync(with: ScriptedRemote(giving: others))
+    let error = await #expect(throws: RemoteError.self) {
+      try await meeting.sync(with: ScriptedRemote(giving: others))
+    }
+    #expect(error?.code == .sequenceConflict && error?.replica == HostileMeeting.friendID)
     #expect(try meeting.store.counts().conflicts[.sameSequence] == 3)
     let row = try meeting.store.canonicalState().first { $0.key == ["forged"] }
     #expect(row?.cells["name"]?.value == "first")

@@ -233,7 +233,8 @@ struct FolderSyncTests {
       try await replace(by: wrote(1...3, at: start) + wrote(4...9, at: start + 1000))
       try await d.execute("INSERT INTO item VALUES ('d', 'from d', 1)")
       try await d.syncOnce()
-      try await c.syncOnce()
+      let error = await #expect(throws: RemoteError.self) { try await c.syncOnce() }
+      #expect(error?.code == .sequenceConflict && error?.replica == id)
       let fork = ReplicaFork(remote: share.remote(id).id, replica: id, sequence: 4)
       #expect(c.engine.status.current.forks == [fork])
       #expect(try c.replica.store.versionVector()[id] == 5)

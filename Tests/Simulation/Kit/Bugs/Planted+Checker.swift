@@ -29,6 +29,7 @@ extension Planted {
     case .replaceUnnoted: PlantedChecker("INV-02", "deleted item/")
     case .noteLost, .copyForgets:
       PlantedChecker("INV-02", "which no operation carries")
+    case .lossKeepsID: PlantedChecker("INV-02", "is refused for good")
     case .editBeaten: PlantedChecker("INV-02", "added letter", "took letter")
     case .acknowledgeBeforeCommit: PlantedChecker("INV-03", "was acknowledged that the server")
     case .appendUnsynced, .tornTailKept:

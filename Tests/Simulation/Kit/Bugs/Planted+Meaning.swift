@@ -29,6 +29,7 @@ extension Planted {
     case .copyKeepsCursor: "a copy that takes a new id goes on pulling where it was"
     case .copyTakesStates:
       "a copy whose log was trimmed takes along what it wrote before it was made"
+    case .lossKeepsID: "what a remote lost is followed by more under the id that it knew"
     case .digestByNumber: "two replicas' digests of one state differ"
     case .tokenOpensAll: "a token opens every space"
     case .rowLeftOut: "of the rows of an operation the second is not merged"

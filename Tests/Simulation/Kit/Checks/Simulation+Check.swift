@@ -10,7 +10,6 @@ extension Simulation {
       device.checkPair()
       device.checkInbox()
       device.checkRepairs()
-      device.noteIDChanges()
       try device.noteTrimming()
     }
     let found =

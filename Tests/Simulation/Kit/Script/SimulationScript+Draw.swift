@@ -135,7 +135,6 @@ private struct ScriptDraw {
   }
 
   private mutating func drawServerFaults() {
-    let copies = script.steps.contains(where: \.kind.copiesFile)
     for server in script.servers {
       let actor = SimulationScript.Actor.server(server)
       if generator.happens(0.5) {
@@ -147,8 +146,8 @@ private struct ScriptDraw {
       if script.rates[.serverCrash] != nil {
         for _ in 0..<int(1...3) { add(actor, .crash) }
       }
-      // A copy of a device and a server that forgot are a fork, which is kept and not mended.
-      if copies { continue }
+      // A base stands for what it has and the device's trimmed log lacks, and neither has both.
+      if script.copiesFiles, script.conditions.contains(.trims) { continue }
       if generator.happens(0.1) { add(actor, .wipe) }
       if generator.happens(0.15) {
         let (first, second) = (milliseconds(), milliseconds())

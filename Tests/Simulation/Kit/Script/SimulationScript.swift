@@ -120,6 +120,11 @@ package struct SimulationScript: Hashable, Sendable {
 
   func steps(of actor: Actor) -> [Step] { steps.filter { $0.actor == actor } }
 
+  /// Whether a device's file is put back, or replaced by another one's.
+  var copiesFiles: Bool {
+    devices.contains { steps(of: .device($0.index)).contains(where: \.kind.copiesFile) }
+  }
+
   /// Whether every device of a space can hear of every other.
   var isConnected: Bool {
     spaces.allSatisfy { space in

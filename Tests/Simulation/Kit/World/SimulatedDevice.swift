@@ -103,7 +103,6 @@ final class SimulatedDevice: @unchecked Sendable {
     }
     checkRepairs()
     noteWaiting()
-    noteIDChanges()
     engines = []
   }
 
@@ -114,19 +113,23 @@ final class SimulatedDevice: @unchecked Sendable {
     var environment = SyncEnvironment(
       clock: clock, jitter: { jitter.fraction() }, network: network,
       localWrites: { replica.localWrites.stream() },
-      didMerge: { if !isAlone { replica.localWrites.tell() } }, pollInterval: .seconds(5),
+      didMerge: { [weak self] in
+        self?.noteIDChanges()
+        if !isAlone { replica.localWrites.tell() }
+      }, pollInterval: .seconds(5),
       executor: executor)
     environment.wallClock = { [clock] in clock.now.offset }
     return SyncEngine(store: replica.store, remote: remote, environment: environment)
   }
 
-  /// Where its database was a copy.
-  func noteIDChanges() {
+  /// At once, since an engine tells of its last one alone.
+  private func noteIDChanges() {
     for change in engines.compactMap(\.status.current.idChange)
     where ids.insert(change.current).inserted {
       trace.note("device \(index) has a new id, after \(change.last)")
       trace.saw(.newID)
       file.formerIDs[change.former] = change.last
+      for server in servers { server.unsettled.remove(index) }
     }
   }
 
@@ -174,7 +177,6 @@ final class SimulatedDevice: @unchecked Sendable {
   // MARK: - Its file
 
   func backUp() throws {
-    noteIDChanges()
     backup = try file.copied(to: wall)
   }
 
@@ -203,13 +205,13 @@ final class SimulatedDevice: @unchecked Sendable {
 
   private func changeFile() throws {
     defer { pending = nil }
+    if pending != nil { for server in servers { server.unsettled.insert(index) } }
     switch pending {
     case .restored?:
       file = try backup!.copied(to: wall)
       trace.saw(.fileRestored)
       isCopied = true
     case .cloned(let other)?:
-      other.noteIDChanges()
       file = try other.file.copied(to: wall)
       release = max(release, file.version)
       trace.saw(.fileCloned)

@@ -29,7 +29,12 @@ struct SimulatedRemote: Remote {
 
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     let space = space
-    return try await request("push \(operations.count)") { try $0.push(operations, to: space) }
+    server.unsettled.insert(device)
+    let receipt = try await request("push \(operations.count)") {
+      try $0.push(operations, to: space)
+    }
+    server.unsettled.remove(device)
+    return receipt
   }
 
   func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {

@@ -36,6 +36,8 @@ final class SimulatedServer: @unchecked Sendable {
   private var accepted: [Int: [ReplicaID: [UInt64: SyncOperation]]] = [:]
   /// What a device's log holds: a base stands for operations that were never pushed.
   var logged: (Int) throws -> [SyncOperation] = { _ in [] }
+  /// Devices that may not know what became of their last push.
+  var unsettled: Set<Int> = []
   /// Told of a device that is cut off or connected.
   var networkChanged: (Int) -> Void = { _ in }
 
@@ -92,7 +94,7 @@ final class SimulatedServer: @unchecked Sendable {
   /// Whether nothing makes it forget who has pulled up to where.
   var keepsLeases: Bool {
     !script.conditions.contains(.endsLeases)
-      && !script.steps.contains { [.wipe, .restore].contains($0.kind) || $0.kind.copiesFile }
+      && !script.steps.contains { [.wipe, .restore].contains($0.kind) } && !script.copiesFiles
   }
 
   // MARK: - What happens to it
@@ -101,8 +103,19 @@ final class SimulatedServer: @unchecked Sendable {
     for step in script.steps(of: .server(index)) {
       let wait = step.at - clock.milliseconds
       if wait > 0 { try await clock.sleep(for: .milliseconds(wait)) }
+      if [.wipe, .restore].contains(step.kind), try await !isSettled() { continue }
       try take(step)
     }
+  }
+
+  /// Waits until every device knows what became of its last push, where files are copied: whoever is
+  /// refused for a copy, and never hears of it before the server forgets, makes a fork (0045).
+  private func isSettled() async throws -> Bool {
+    while script.copiesFiles, !unsettled.isEmpty {
+      if clock.milliseconds >= SimulationScript.busyMilliseconds { return false }
+      try await clock.sleep(for: .milliseconds(50))
+    }
+    return true
   }
 
   private func take(_ step: SimulationScript.Step) throws {

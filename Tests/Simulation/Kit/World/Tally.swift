@@ -66,6 +66,7 @@ enum Happening: String, CaseIterable {
   case twoServers = "a world with two servers"
   case folderBesideServers = "a world with a shared folder beside servers"
   case manyReplicas = "a world of five to eight replicas"
+  case copiesAndLosses = "a world with copied files and a server that forgets"
   case hoursBehind = "a device's clock begins hours behind"
   case bothVersions = "a space ends with both versions of the schema"
   case requestLost = "a request is lost"
@@ -81,7 +82,7 @@ enum Happening: String, CaseIterable {
   case fileRestored = "a device's file is put back to a copy"
   case fileCloned = "a device's file is replaced by another's"
   case fileEmptied = "a refused copy is emptied"
-  case newID = "a copy takes a new id"
+  case newID = "a replica takes a new id"
   case restamped = "an operation is given a new time"
   case snapshotCompleted = "a snapshot is completed"
   case baseOffered = "a base is offered"
@@ -120,6 +121,10 @@ extension SimulationTrace {
     if !script.servers.isEmpty, script.devices.contains(where: \.hasFolder) {
       saw(.folderBesideServers)
     }
+    let forgets = script.servers.contains { server in
+      script.steps(of: .server(server)).contains { [.wipe, .restore].contains($0.kind) }
+    }
+    if forgets, script.copiesFiles { saw(.copiesAndLosses) }
     if 5...8 ~= script.devices.count { saw(.manyReplicas) }
     for device in script.devices where device.clock <= -7_200_000 { saw(.hoursBehind) }
   }
