@@ -138,6 +138,12 @@ struct Model {
     carried(key, ids).reduce(into: []) { $0.formUnion($1.content.pieces) }
   }
 
+  /// Whether several writes insert it: a difference of texts does not keep a few letters that stand
+  /// between larger edits, and inserts them anew.
+  func isInsertedAgain(_ piece: Intents.Piece, in key: String) -> Bool {
+    (writes[key] ?? []).count { $0.content.pieces.contains(piece) } > 1
+  }
+
   /// Of each author the value that it wrote last.
   func lastValues(of column: String, in key: String, by ids: [ReplicaID: UInt64]) -> Set<Value> {
     var last: [ReplicaID: (sequence: UInt64, value: Value)] = [:]

@@ -133,11 +133,13 @@ extension SimulatedServer {
       if page.operations.count > limits.pageOperations {
         violation = violation ?? "INV-10: a page has \(page.operations.count) operations"
       }
+      readers.insert(excluded)
       return page
     } catch let error as RemoteError where error.code == .snapshotNeeded {
-      // Whoever has pulled holds the horizon back, where nothing ends that.
-      // Operations that a base stands for are served to nobody.
-      let isAbove = keepsLeases && cursor != nil && !isRepeating && !hasBase
+      // Whoever has pulled holds the horizon back, where nothing ends that. A cursor can also be
+      // a snapshot's, and operations that a base stands for are served to nobody.
+      let isReader = cursor != nil && readers.contains(excluded)
+      let isAbove = keepsLeases && isReader && !isRepeating && !hasBase
       if !script.conditions.contains(.trims) || isAbove {
         violation = violation ?? "INV-12: a replica has to rejoin that is above the horizon"
       }

@@ -36,6 +36,8 @@ final class SimulatedServer: @unchecked Sendable {
   private var accepted: [Int: [ReplicaID: [UInt64: SyncOperation]]] = [:]
   /// What a device's log holds: a base stands for operations that were never pushed.
   var logged: (Int) throws -> [SyncOperation] = { _ in [] }
+  /// Who was ever given a page.
+  var readers: Set<ReplicaID> = []
   /// Devices that may not know what became of their last push.
   var unsettled: Set<Int> = []
   /// Told of a device that is cut off or connected.
