@@ -148,8 +148,9 @@ private struct ScriptDraw {
       }
       // A base stands for what it has and the device's trimmed log lacks, and neither has both.
       if script.copiesFiles, script.conditions.contains(.trims) { continue }
-      if generator.happens(0.1) { add(actor, .wipe) }
-      if generator.happens(0.15) {
+      if generator.happens(script.copiesFiles ? 0.3 : 0.1) { add(actor, .wipe) }
+      // With copies that is a fork where one was accepted and the other comes first (0045).
+      if !script.copiesFiles, generator.happens(0.15) {
         let (first, second) = (milliseconds(), milliseconds())
         add(actor, .backUp, at: min(first, second))
         add(actor, .restore, at: max(first, second))

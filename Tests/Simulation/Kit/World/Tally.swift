@@ -66,7 +66,7 @@ enum Happening: String, CaseIterable {
   case twoServers = "a world with two servers"
   case folderBesideServers = "a world with a shared folder beside servers"
   case manyReplicas = "a world of five to eight replicas"
-  case copiesAndLosses = "a world with copied files and a server that forgets"
+  case copiesAndWipes = "a world with copied files and a server that is wiped"
   case hoursBehind = "a device's clock begins hours behind"
   case bothVersions = "a space ends with both versions of the schema"
   case requestLost = "a request is lost"
@@ -121,10 +121,10 @@ extension SimulationTrace {
     if !script.servers.isEmpty, script.devices.contains(where: \.hasFolder) {
       saw(.folderBesideServers)
     }
-    let forgets = script.servers.contains { server in
-      script.steps(of: .server(server)).contains { [.wipe, .restore].contains($0.kind) }
+    let isWiped = script.servers.contains { server in
+      script.steps(of: .server(server)).contains { $0.kind == .wipe }
     }
-    if forgets, script.copiesFiles { saw(.copiesAndLosses) }
+    if isWiped, script.copiesFiles { saw(.copiesAndWipes) }
     if 5...8 ~= script.devices.count { saw(.manyReplicas) }
     for device in script.devices where device.clock <= -7_200_000 { saw(.hoursBehind) }
   }
