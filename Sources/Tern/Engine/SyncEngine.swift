@@ -350,19 +350,42 @@ public actor SyncEngine {
       }
       var next = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor)
       next.excluded = own
-      let summary = try store.merge(page, from: next)
+      try await merge(page, from: next)
       // What differed is known as a fork by now.
       if pushes.confirmed.epoch == session.epoch { noteConfirmed(page.operations.heads) }
-      status.update {
-        $0.pulled += summary.mergedOperations
-        $0.lastError = session.refusal?.error ?? page.withheld
-      }
-      if summary.mergedOperations > 0 { environment.didMerge() }
+      status.update { $0.lastError = session.refusal?.error ?? page.withheld }
       return .pulled(
         page.operations.heads, hasMore: page.hasMore, withheld: page.withheld,
         jitter: environment.jitter())
     } catch let error as RemoteError {
       return .failed(error, jitter: environment.jitter())
+    }
+  }
+
+  /// Merges a page without keeping others from writing for long: another process looks for the write
+  /// lock now and then, and finds it free only while nobody has it.
+  private func merge(_ page: PulledPage, from place: RemotePlace) async throws {
+    var rest = page
+    while true {
+      let isOver = Self.hasPassed(environment.mergeLimit, by: environment.clock)
+      let (summary, merged) = try store.merge(rest, from: place, until: isOver)
+      status.update { $0.pulled += summary.mergedOperations }
+      if summary.mergedOperations > 0 { environment.didMerge() }
+      rest.operations.removeFirst(merged)
+      if rest.operations.isEmpty { return }
+      try await environment.clock.sleep(for: environment.mergePause)
+    }
+  }
+
+  /// From when it is first asked on.
+  private static func hasPassed<C: Clock<Duration>>(
+    _ limit: Duration, by clock: C
+  ) -> () -> Bool {
+    var end: C.Instant?
+    return {
+      if let end { return clock.now >= end }
+      end = clock.now.advanced(by: limit)
+      return false
     }
   }
 

@@ -26,6 +26,11 @@ public struct SyncEnvironment: Sendable {
   public var pollInterval: Duration
   /// How many bytes of operations go into one push, before compression.
   public var pushBytes: Int
+  /// How long a merge keeps the database's write lock before it lets others write, unless one group
+  /// of operations takes longer.
+  package var mergeLimit = Duration.milliseconds(50)
+  /// For how long it lets them.
+  package var mergePause = Duration.milliseconds(10)
   /// How long all parts of a snapshot may be that is fetched.
   package var snapshotBytes = SnapshotPart.Limit.snapshotBytes
   /// Where a snapshot's parts wait until all are fetched, so that the next process goes on; `nil`

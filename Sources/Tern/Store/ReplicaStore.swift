@@ -39,6 +39,15 @@ package protocol ReplicaStore: Sendable {
   /// - Throws: ``MergeError`` for an operation that does not follow what is here.
   func merge(_ page: PulledPage, from remote: RemotePlace) throws -> MergeSummary
 
+  /// The same in parts, so that others can write in between.
+  ///
+  /// - Parameter isOver: asked once others are kept from writing, and behind each group of
+  ///   operations. Where it says so there, the transaction ends, and the cursor stays where it was
+  ///   until the rest is merged too (INV-05).
+  /// - Returns: how many of the page's operations are merged.
+  func merge(_ page: PulledPage, from remote: RemotePlace, until isOver: () -> Bool) throws
+    -> (MergeSummary, merged: Int)
+
   /// Where this replica stands at a remote, or `nil` before its first page.
   func place(at remoteID: String) throws -> RemotePlace?
 
@@ -165,6 +174,14 @@ extension ReplicaStore {
     throws -> SnapshotSummary
   {
     try loadSnapshot(from: place.map { SnapshotOrigin(place: $0) }, isRepairing: false, part)
+  }
+}
+
+extension ReplicaStore {
+  package func merge(_ page: PulledPage, from remote: RemotePlace, until isOver: () -> Bool) throws
+    -> (MergeSummary, merged: Int)
+  {
+    (try merge(page, from: remote), page.operations.count)
   }
 }
 

@@ -238,17 +238,24 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   package func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
+    try merge(page, from: place, until: { false }).0
+  }
+
+  package func merge(
+    _ page: PulledPage, from place: RemotePlace, until isOver: () -> Bool
+  ) throws -> (MergeSummary, merged: Int) {
     do {
-      return try merge(page, from: place, isCheckingBodies: false)
+      return try merge(page, from: place, isCheckingBodies: false, isOver)
     } catch is WireError {
       // Some body cannot be read. Only now are all of them read once more, to find which.
-      return try merge(page, from: place, isCheckingBodies: true)
+      return try merge(page, from: place, isCheckingBodies: true, isOver)
     }
   }
 
-  private func merge(_ page: PulledPage, from place: RemotePlace, isCheckingBodies: Bool) throws
-    -> MergeSummary
-  {
+  private func merge(
+    _ page: PulledPage, from place: RemotePlace, isCheckingBodies: Bool, _ isOver: () -> Bool
+  ) throws -> (MergeSummary, merged: Int) {
+    var merged = 0
     let summary = try transaction(withoutForeignKeys: true) { transaction in
       // What other copies wrote under the former id is not in the page, and its cursor is
       // behind it (INV-05).
@@ -263,17 +270,23 @@ package final class SQLiteReplicaStore: ReplicaStore {
           forks: RemoteForks(transaction, at: place.remoteID))
         try pass.takeUpDue()
         let skipped = Planted.isActive(.cursorEarly) && page.operations.count > 1 ? 1 : 0
-        for operation in page.operations.dropLast(skipped) { try pass.take(operation) }
+        for operation in page.operations.dropLast(skipped) {
+          let isBetweenGroups = merged == 0 || !page.operations[merged - 1].envelope.continues
+          if isBetweenGroups, isOver(), merged > 0 { break }
+          try pass.take(operation)
+          merged += 1
+        }
+        merged += skipped
         try CrashPoint.reach(.mergeBeforeCursor)
         try pass.finish()
         return pass.summary
       }
-      try transaction.save(place)
+      if merged == page.operations.count { try transaction.save(place) }
       try CrashPoint.reach(.mergeBeforeCommit)
       return summary
     }
     try CrashPoint.reach(.mergeAfterCommit)
-    return summary
+    return (summary, merged)
   }
 
   package func versionVector() throws -> VersionVector {

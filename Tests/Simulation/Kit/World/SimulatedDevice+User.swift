@@ -20,7 +20,7 @@ extension SimulatedDevice {
       case .kill: kill()
       case .backUp: try backUp()
       case .restore: restore()
-      case .clone(let other): if let other = device(other) { clone(other) }
+      case .clone(let other): if let other = device(other) { try clone(other) }
       case .upgrade: upgrade()
       case .trespass: try await trespass()
       case .unplug: folder?.connect()

@@ -119,6 +119,8 @@ final class SimulatedDevice: @unchecked Sendable {
       }, pollInterval: .seconds(5),
       executor: executor)
     environment.wallClock = { [clock] in clock.now.offset }
+    // No time passes in a merge here.
+    if generator.happens(0.3) { environment.mergeLimit = .zero }
     return SyncEngine(store: replica.store, remote: remote, environment: environment)
   }
 
@@ -176,7 +178,14 @@ final class SimulatedDevice: @unchecked Sendable {
 
   // MARK: - Its file
 
+  /// Where a server is wiped, a file that never met one is not copied: it makes a fork (0045).
+  private func canBeCopied() throws -> Bool {
+    let isWiped = script.steps.contains { $0.kind == .wipe }
+    return try !isWiped || remotes.contains { try replica.store.place(at: $0.id) != nil }
+  }
+
   func backUp() throws {
+    guard try canBeCopied() else { return }
     backup = try file.copied(to: wall)
   }
 
@@ -186,7 +195,8 @@ final class SimulatedDevice: @unchecked Sendable {
     kill()
   }
 
-  func clone(_ other: SimulatedDevice) {
+  func clone(_ other: SimulatedDevice) throws {
+    guard try other.canBeCopied() else { return }
     pending = .cloned(other)
     kill()
   }
