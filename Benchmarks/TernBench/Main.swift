@@ -9,6 +9,7 @@ enum Main {
            tern-bench count CASE plain|tern ROWS [FILE] runs one case, once
            tern-bench floor WORK STEP ROWS FILE         what SQLite alone takes, once
            tern-bench held CASE ROWS            seconds, of many rows held aside
+           tern-bench lock FILE OPERATIONS      seconds that another writer waits for a merge
            tern-bench text EDITS each|once              a paper, so many edits a transaction
            tern-bench time FOLDER ROWS ROUNDS [CASE...] wall time on files in a folder
            tern-bench wire ROWS                         bytes of a one-column change, as pushed
@@ -52,6 +53,9 @@ enum Main {
         return fail()
       }
       try HeldBench(count: rows).run(bench)
+    case "lock" where arguments.count == 3:
+      guard let operations = Int(arguments[2]) else { return fail() }
+      try wait { try await LockBench(path: arguments[1], operations: operations).run() }
     case "text" where arguments.count == 3:
       guard let edits = Int(arguments[1]), edits > 0 else { return fail() }
       try TextBench().run(edits: edits, isSealing: arguments[2] == "each")
