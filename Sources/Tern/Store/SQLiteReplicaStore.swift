@@ -19,6 +19,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
   /// Where a new id comes from.
   let random: @Sendable () -> UInt64
   private let inboxLimits: InboxLimits
+  private let knownTriggers = KnownTriggers()
   /// Yields whether something is noted, was put aside until now, or is to be settled.
   private let news: String
   /// Yields notes, operations, rows held aside, deferred operations and groups put aside.
@@ -64,7 +65,10 @@ package final class SQLiteReplicaStore: ReplicaStore {
     withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
   ) throws -> T {
     try writing(withoutForeignKeys: withoutForeignKeys) { db, recorder in
-      try body(transaction(of: db, recorder))
+      try body(
+        StoreTransaction(
+          db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
+          knownTriggers: knownTriggers))
     }
   }
 

@@ -34,14 +34,17 @@ final class StoreTransaction {
   /// While ``merging(_:)`` runs: what of the app's triggers it meets.
   var triggers = AppTriggers()
   var isMerging = false
+  /// In a transaction of Tern's own, until that changes the schema.
+  var knownTriggers: KnownTriggers?
   /// Whether a write can reach other tables, once that was looked up.
   var spreadsWrites: Bool?
 
   init(
     _ db: Database, tables: StoreTables, sql: [TableSQL], recorder: ChangeRecorder? = nil,
-    inboxLimits: InboxLimits = InboxLimits()
+    inboxLimits: InboxLimits = InboxLimits(), knownTriggers: KnownTriggers? = nil
   ) throws {
     self.db = db
+    self.knownTriggers = knownTriggers
     self.inboxLimits = inboxLimits
     self.recorder = recorder
     self.tables = tables

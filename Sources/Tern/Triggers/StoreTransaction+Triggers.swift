@@ -46,6 +46,10 @@ extension StoreTransaction {
   }
 
   func appTriggers() throws -> AppTriggers {
+    try knownTriggers?.triggers(db) { try readTriggers() } ?? readTriggers()
+  }
+
+  private func readTriggers() throws -> AppTriggers {
     try AppTriggers(db, of: sql.map(\.shape.name)) {
       let synced = try syncedColumns()
       return AppTriggers.Surroundings(
@@ -118,6 +122,8 @@ extension StoreTransaction {
   /// Notes that a merged row was written without the app's triggers, one of which failed.
   func noteFailedTrigger(on table: String, _ error: String) throws {
     if try !db.hasTable(tables.failedTriggers) {
+      // From here on the schema is not a committed one.
+      knownTriggers = nil
       try db.execute(
         sql: """
           CREATE TABLE main.\(tables.failedTriggers) (
