@@ -22,13 +22,19 @@ extension SyncEngine {
   /// still, and it may be more than is here: if this file is a backup, what it writes from now on
   /// would come under numbers that are taken, and nobody would refuse it.
   func leaveID(_ greeting: RemoteGreeting) throws {
-    guard idChanges < 3, let epoch = try store.place(at: remote.id)?.epoch else { return }
+    guard let epoch = try store.place(at: remote.id)?.epoch else {
+      // A backup of today has to know it, too.
+      return try store.resetPlace(
+        RemotePlace(remoteID: remote.id, epoch: greeting.epoch, cursor: nil))
+    }
+    if losses >= 3 { return }
     let id = try store.replicaID()
     if Planted.isActive(.lossKeepsID) { return }
     let hasLost = try greeting.heads[id] < store.accepted(by: remote.id)
     guard epoch != greeting.epoch || hasLost,
       let change = try store.changeID(from: id, after: nil, at: remote.id)
     else { return }
+    losses += 1
     note(change)
   }
 

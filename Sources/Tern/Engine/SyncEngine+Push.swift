@@ -85,8 +85,8 @@ extension SyncEngine {
       !forks.isEmpty || pushes.notCarried.values.contains { $0.code == .sequenceConflict }
     let canHaveBase = remote.keepsSnapshots && !isForked
     if refusal == nil, lacksTrimmed, !canHaveBase { refusal = Self.noBase(forks.first) }
-    // What another copy writes there never comes here.
-    if let fork = forks.first, refusal == nil {
+    // What another copy writes there never comes here, unless a pull ends the fork.
+    if let fork = forks.first, refusal == nil, !session.hasMoreToPull {
       refusal = RemoteError(
         .sequenceConflict, "\(fork)", replica: fork.replica, sequence: fork.sequence)
     }

@@ -22,6 +22,9 @@ public actor SyncEngine {
   var pushes: PushState
   /// Since it was up to date. A remote that refuses every id is believed no more.
   var idChanges = 0
+  /// How often the remote had lost what it had. Who says so again and again would have every device
+  /// learn of one id after the other.
+  var losses = 0
   /// The greatest time in the space at the greeting, where that is ahead of the remote's
   /// clock, and that.
   private var newestMilliseconds: Int64?
@@ -362,8 +365,8 @@ public actor SyncEngine {
     }
   }
 
-  /// Merges a page without keeping others from writing for long: another process looks for the write
-  /// lock now and then, and finds it free only while nobody has it.
+  /// Merges a page without keeping others from writing for long: another process looks for the
+  /// write lock now and then, and finds it free only while nobody has it.
   private func merge(_ page: PulledPage, from place: RemotePlace) async throws {
     var rest = page
     while true {

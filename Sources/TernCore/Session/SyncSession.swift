@@ -127,6 +127,8 @@ package struct SyncSession: Sendable {
   package var epoch: String { greeted.epoch }
   /// The newest position that the remote has told of.
   package var announced: UInt64 { greeted.announced }
+  /// Whether there is something that was not pulled yet.
+  package var hasMoreToPull: Bool { announced > greeted.pulledUpTo }
   /// Whether the remote would like to know the state here; one in doubt is no measure for others.
   package var wantsState: Bool { greeted.asksForState && !greeted.isDoubtful }
   /// The last with which a repair was tried.
@@ -159,7 +161,7 @@ package struct SyncSession: Sendable {
       greeted.announced = max(announced, receipt.position)
       return push()
     case (.pushing, .hadNothingToPush(let needsBase, let jitter)):
-      if announced > greeted.pulledUpTo { return pull() }
+      if hasMoreToPull { return pull() }
       return cutBase(needsBase, jitter) ?? compare() ?? cut() ?? listen()
     case (.pushing, .leftSome(let refused, let jitter)):
       if let refused { refuse(refused, isOfOwn: false, jitter) }
@@ -183,7 +185,7 @@ package struct SyncSession: Sendable {
       return push()
     case (.pushing, .hadNothingButRefused(let error, let needsBase, let jitter)):
       refuse(error, isOfOwn: false, jitter)
-      if announced > greeted.pulledUpTo { return pull() }
+      if hasMoreToPull { return pull() }
       return cutBase(needsBase, jitter) ?? listen()
     case (.restamping, .didRestamp): return push()
     case (.pulling, .pulled(let received, let hasMore, let withheld, let jitter)):
@@ -299,7 +301,7 @@ package struct SyncSession: Sendable {
   }
 
   private mutating func pullOrListen() -> Action {
-    announced > greeted.pulledUpTo ? pull() : listen()
+    hasMoreToPull ? pull() : listen()
   }
 
   private mutating func pushOrListen() -> Action {

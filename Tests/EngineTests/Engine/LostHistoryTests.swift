@@ -105,7 +105,9 @@ struct LostHistoryTests {
       for device in [restored, tablet, new] {
         let ids = try await device.column("SELECT id FROM item ORDER BY id")
         #expect(ids == ["1", "on the tablet", "one", "three", "two"])
-        #expect(try await device.column("SELECT count FROM item WHERE id = '1'") == ["51"])
+        // On the first day there was no row '1' to count in.
+        let count = test.hasWritten ? "51" : "41"
+        #expect(try await device.column("SELECT count FROM item WHERE id = '1'") == [count])
         #expect(device.engine.status.current.forks == [])
         #expect(device.engine.status.current.phase == .upToDate)
         let diagnosis = try await device.database.read { try DatabaseDiagnosis($0) }

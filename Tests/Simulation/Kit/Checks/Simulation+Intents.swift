@@ -72,8 +72,8 @@ extension Simulation {
     if hasCopies { return nil }
     for (key, pieces) in intents.removed {
       let shown = rows[key]?.pieces ?? []
-      if let piece = pieces.intersection(shown).first(where: { !model.isInsertedAgain($0, in: key) })
-      {
+      if let piece = pieces.intersection(shown).first(where: { !model.isInsertedAgain($0, in: key) }
+      ) {
         return "took \(piece) out of \(key), which has it"
       }
     }
