@@ -82,8 +82,7 @@ struct Doctor {
 
   private func checkIntegrity() throws {
     try attempt {
-      let errors = try String.fetchAll(db, sql: "PRAGMA integrity_check(100)")
-      for error in errors where error != "ok" {
+      for error in try IntegrityCheck(db).errors() {
         try findings.add(.integrity, "SQLite says: \(error)")
       }
     }
