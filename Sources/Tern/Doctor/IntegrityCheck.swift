@@ -3,9 +3,9 @@ import TernDatabase
 
 /// What SQLite's own look through the file finds.
 ///
-/// SQLite 3.40.1 takes one column for another in some tables WITHOUT ROWID whose key is not declared
-/// first, and calls what stands in the other NULL, or of the wrong type. So what it says of a value
-/// in such a table is looked up.
+/// SQLite 3.40.1 takes one column for another in some tables WITHOUT ROWID whose key is not
+/// declared first, and calls what stands in the other NULL, or of the wrong type. So what it says
+/// of a value in such a table is looked up.
 struct IntegrityCheck {
   /// The most that are told.
   private static let limit = 100

@@ -18,21 +18,32 @@ extension SyncEngine {
     return true
   }
 
+  /// What a remote was known to have before it greets.
+  struct Standing {
+    let id: ReplicaID
+    let epoch: String?
+    let accepted: UInt64
+  }
+
+  /// Before the greeting: another engine, or another process, may push in the meantime.
+  func standing() throws -> Standing {
+    try Standing(
+      id: store.replicaID(), epoch: store.place(at: remote.id)?.epoch,
+      accepted: store.accepted(by: remote.id))
+  }
+
   /// Takes a new id where the remote has lost what it had of this replica. Other devices have that
   /// still, and it may be more than is here: if this file is a backup, what it writes from now on
   /// would come under numbers that are taken, and nobody would refuse it.
-  func leaveID(_ greeting: RemoteGreeting) throws {
-    guard let epoch = try store.place(at: remote.id)?.epoch else {
-      // A backup of today has to know it, too.
-      return try store.resetPlace(
-        RemotePlace(remoteID: remote.id, epoch: greeting.epoch, cursor: nil))
-    }
-    if losses >= 3 { return }
-    let id = try store.replicaID()
-    if Planted.isActive(.lossKeepsID) { return }
-    let hasLost = try greeting.heads[id] < store.accepted(by: remote.id)
-    guard epoch != greeting.epoch || hasLost,
-      let change = try store.changeID(from: id, after: nil, at: remote.id)
+  func leaveID(_ greeting: RemoteGreeting, _ known: Standing) throws {
+    let place = RemotePlace(remoteID: remote.id, epoch: greeting.epoch, cursor: nil)
+    // A backup of today has to know it, too.
+    if known.epoch == nil { try store.resetPlace(place) }
+    if losses >= 3 || Planted.isActive(.lossKeepsID) { return }
+    // The files of a folder come and go, and each device that reads it tells of another copy's.
+    let hasLost = remote.keepsSnapshots && greeting.heads[known.id] < known.accepted
+    guard known.epoch ?? greeting.epoch != greeting.epoch || hasLost,
+      let change = try store.leaveID(known.id, for: place, heads: greeting.heads)
     else { return }
     losses += 1
     note(change)

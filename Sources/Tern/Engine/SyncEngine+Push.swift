@@ -86,7 +86,8 @@ extension SyncEngine {
     let canHaveBase = remote.keepsSnapshots && !isForked
     if refusal == nil, lacksTrimmed, !canHaveBase { refusal = Self.noBase(forks.first) }
     // What another copy writes there never comes here, unless a pull ends the fork.
-    if let fork = forks.first, refusal == nil, !session.hasMoreToPull {
+    let fork = forks.first { session.heads[$0.replica] >= $0.sequence }
+    if refusal == nil, !session.hasMoreToPull, let fork {
       refusal = RemoteError(
         .sequenceConflict, "\(fork)", replica: fork.replica, sequence: fork.sequence)
     }

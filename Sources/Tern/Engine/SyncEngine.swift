@@ -229,8 +229,9 @@ public actor SyncEngine {
     case .greet:
       try store.seal()
       try report(.syncing)
+      let known = try standing()
       var greeting = try await remote.greet()
-      try leaveID(greeting)
+      try leaveID(greeting, known)
       if try isAhead(greeting.heads), try await changeID(greeting, conflict: nil) {
         greeting = try await remote.greet()
       }

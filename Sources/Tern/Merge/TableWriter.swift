@@ -68,7 +68,7 @@ final class TableWriter {
     let error = message ?? ""
     let isOwn = error.contains(" failed: \(sql.shape.name).")
     if isOwn, !transaction.triggers.areWriting(to: sql.shape.name) { return refusal }
-    let again = try transaction.db.withoutTriggers { try statement.runUnlessRefused() }
+    let again = try transaction.withoutTriggers { try statement.runUnlessRefused() }
     if again == nil { try transaction.noteFailedTrigger(on: sql.shape.name, error) }
     return again
   }

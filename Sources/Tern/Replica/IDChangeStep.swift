@@ -32,7 +32,7 @@ struct IDChangeStep {
       try transaction.time(of: LogID(author: 0, sequence: renaming.last), own) ?? .zero
   }
 
-  private var isAnyRenamed: Bool { own.stored > renaming.last }
+  var isAnyRenamed: Bool { own.stored > renaming.last }
 
   /// How, if nobody can have what the new id is given, and what is here is enough.
   func way(at remoteID: String) throws -> Way? {

@@ -48,7 +48,7 @@ package protocol ReplicaStore: Sendable {
   func merge(_ page: PulledPage, from remote: RemotePlace, until isOver: () -> Bool) throws
     -> (MergeSummary, merged: Int)
 
-  /// Where this replica stands at a remote, or `nil` before its first page.
+  /// Where this replica stands at a remote, or `nil` before its first greeting.
   func place(at remoteID: String) throws -> RemotePlace?
 
   /// Forgets the cursor, because the remote was wiped or restored.
@@ -142,12 +142,21 @@ package protocol ReplicaStore: Sendable {
   ///
   /// - Parameters:
   ///   - former: the id that it has.
-  ///   - last: the last own operation that the remote has just so. It must have no later one. `nil`
-  ///     for the last that any remote was offered.
+  ///   - last: the last own operation that the remote has just so. It must have no later one.
   /// - Returns: `nil`, and nothing is changed, where it has another id by now, the remote or
   ///   another one may have a later one, or the log no longer begins at the beginning and does
   ///   not say enough.
-  func changeID(from former: ReplicaID, after last: UInt64?, at remoteID: String) throws
+  func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
+    -> ReplicaIDChange?
+
+  /// The same where a remote has lost what it had (0045). The new id's are the operations that no
+  /// remote was offered; where these can't be renamed, it has none yet. In the same transaction
+  /// the replica stands at the beginning of the remote's history.
+  ///
+  /// - Parameters:
+  ///   - place: at that remote.
+  ///   - heads: what the remote holds.
+  func leaveID(_ former: ReplicaID, for place: RemotePlace, heads: VersionVector) throws
     -> ReplicaIDChange?
 
   /// What the merged state is, for a comparison with another replica's (INV-01): a look at every
@@ -202,7 +211,11 @@ extension ReplicaStore {
 
   package func accepted(by remoteID: String) throws -> UInt64 { 0 }
 
-  package func changeID(from former: ReplicaID, after last: UInt64?, at remoteID: String) throws
+  package func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
+    -> ReplicaIDChange?
+  { nil }
+
+  package func leaveID(_ former: ReplicaID, for place: RemotePlace, heads: VersionVector) throws
     -> ReplicaIDChange?
   { nil }
 

@@ -41,8 +41,14 @@ extension StoreTransaction {
     } catch let error as DatabaseError
       where error.resultCode == .SQLITE_ERROR && !triggers.harmless.isEmpty
     {
-      return try db.withoutTriggers { try statement(sql) }
+      return try withoutTriggers { try statement(sql) }
     }
+  }
+
+  /// From here on the temporary schema is not the one that was committed.
+  func withoutTriggers<T>(_ body: () throws -> T) throws -> T {
+    knownTriggers = nil
+    return try db.withoutTriggers(body)
   }
 
   func appTriggers() throws -> AppTriggers {
@@ -122,7 +128,6 @@ extension StoreTransaction {
   /// Notes that a merged row was written without the app's triggers, one of which failed.
   func noteFailedTrigger(on table: String, _ error: String) throws {
     if try !db.hasTable(tables.failedTriggers) {
-      // From here on the schema is not a committed one.
       knownTriggers = nil
       try db.execute(
         sql: """

@@ -185,7 +185,7 @@ struct UndoWriter {
     var isRefused = false
     try transaction.db.inSavepoint {
       isRefused = try transaction.db.withoutForeignKeys {
-        try transaction.db.withoutTriggers { try run(write) { try $0.runUnlessRefused() } != nil }
+        try transaction.withoutTriggers { try run(write) { try $0.runUnlessRefused() } != nil }
       }
       return .rollback
     }
