@@ -125,6 +125,8 @@ package struct SimulationScript: Hashable, Sendable {
     devices.contains { steps(of: .device($0.index)).contains(where: \.kind.copiesFile) }
   }
 
+  var wipesServer: Bool { steps.contains { $0.kind == .wipe } }
+
   /// Whether every device of a space can hear of every other.
   var isConnected: Bool {
     spaces.allSatisfy { space in

@@ -180,8 +180,7 @@ final class SimulatedDevice: @unchecked Sendable {
 
   /// Where a server is wiped, a file that never met one is not copied: it makes a fork (0045).
   private func canBeCopied() throws -> Bool {
-    let isWiped = script.steps.contains { $0.kind == .wipe }
-    return try !isWiped || remotes.contains { try replica.store.place(at: $0.id) != nil }
+    try !script.wipesServer || remotes.contains { try replica.store.place(at: $0.id) != nil }
   }
 
   func backUp() throws {

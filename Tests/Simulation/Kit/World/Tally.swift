@@ -121,10 +121,7 @@ extension SimulationTrace {
     if !script.servers.isEmpty, script.devices.contains(where: \.hasFolder) {
       saw(.folderBesideServers)
     }
-    let isWiped = script.servers.contains { server in
-      script.steps(of: .server(server)).contains { $0.kind == .wipe }
-    }
-    if isWiped, script.copiesFiles { saw(.copiesAndWipes) }
+    if script.wipesServer, script.copiesFiles { saw(.copiesAndWipes) }
     if 5...8 ~= script.devices.count { saw(.manyReplicas) }
     for device in script.devices where device.clock <= -7_200_000 { saw(.hoursBehind) }
   }
