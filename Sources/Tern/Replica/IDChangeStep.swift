@@ -183,18 +183,21 @@ struct IDChangeStep {
   }
 
   /// Puts back what the former id wrote last to rows that the new one wrote to later: a state has
-  /// the last of each author alone. The log says it, as far back as it goes.
+  /// the last of each author alone. The log says it, as far back as it goes. And gives the new id
+  /// what its operations added to counters.
   ///
   /// - Parameter changed: after ``run()``.
   func noteFormerWrites(_ changed: StoreTransaction) throws {
     guard isAnyRenamed else { return }
     let states = states
     for id in try changed.logIDs(of: former, after: own.trimmed) {
-      try changed.changeStates(writtenBy: id) { states.note(id.sequence, in: &$0) }
+      try changed.changeStates(writtenBy: id) { state, _ in states.note(id.sequence, in: &state) }
     }
-    guard own.trimmed > 0 else { return }
     for id in try changed.logIDs(of: 0, after: 0) {
-      try changed.changeStates(writtenBy: id) { states.noteAny(upTo: own.trimmed, in: &$0) }
+      try changed.changeStates(writtenBy: id) { state, counts in
+        for (column, difference) in counts { states.note(difference, addedTo: column, in: &state) }
+        if own.trimmed > 0 { states.noteAny(upTo: own.trimmed, in: &state) }
+      }
     }
   }
 
@@ -213,18 +216,32 @@ extension StoreTransaction {
     return try select.step() ? select.raw(0) : 0
   }
 
-  /// Changes the states of the rows that an operation wrote, in the lives that they have now, where
-  /// deletes know writes by their numbers.
-  fileprivate func changeStates(writtenBy id: LogID, _ change: (inout RowState) -> Void) throws {
+  /// Changes the states of the rows that an operation wrote, in the lives that they have now.
+  ///
+  /// - Parameter change: is given what the operation added, by column.
+  fileprivate func changeStates(
+    writtenBy id: LogID, _ change: (inout RowState, [UInt32: Int128]) -> Void
+  ) throws {
     var row = BodyRow()
     try operation(id)?.forEachBlock { block, reader in
-      let known = sql.first { $0.shape.holdsRows(of: block) && $0.shape.deletes == .updateWins }
+      let known = sql.first { $0.shape.holdsRows(of: block) }
+      let counters: [(place: Int, column: UInt32)] =
+        known.map { known in
+          known.shape.mapping(of: block).targets.enumerated().compactMap { place, target in
+            let column = target.map { known.shape.columns[$0] }
+            return column?.rule == .counter ? (place, UInt32(column!.id)) : nil
+          }
+        } ?? []
       while try reader.nextRow(&row, of: block) {
         guard let known, row.kind != .delete else { continue }
         let key = row.key.compactMap(\.value)
         guard var state = try state(of: key, known), state.life == row.life else { continue }
         let before = state
-        change(&state)
+        var counts: [UInt32: Int128] = [:]
+        for (place, column) in counters where row.isCarried[place] {
+          counts[column] = row.values[place].wide
+        }
+        change(&state, counts)
         if state == before { continue }
         let put = try statement(known.putState)
         for (index, value) in key.enumerated() { put.bind(Int32(index + 1), copy: value) }

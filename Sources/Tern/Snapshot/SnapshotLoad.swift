@@ -5,7 +5,8 @@ import TernDatabase
 /// memory are one part, and the keys of rows that went or lack their parents.
 ///
 /// What the snapshot lacks and the log has, this replica's own operations first, is merged again on
-/// top. Rows that are equal already are not written, and local columns stay.
+/// top. Where the log has it no more, the snapshot is joined with the state that is here. Rows that
+/// are equal already are not written, and local columns stay.
 final class SnapshotLoad {
   private let transaction: StoreTransaction
   private let pass: MergePass
@@ -22,6 +23,7 @@ final class SnapshotLoad {
   private var beginnings: [ReplicaID: SnapshotHead] = [:]
   /// Authors of whom the log has another operation than the snapshot.
   private var others: Set<UInt32> = []
+  private var join: SnapshotJoin?
   /// Operations of the log that come after the snapshot, or of groups that are not whole in it.
   private var tail: Set<LogID> = []
   /// By table: whether a state was there before.
@@ -52,19 +54,17 @@ final class SnapshotLoad {
     let heading = try readHeading()
     heads = heading.heads
     try check(heading)
-    for author in heading.authors {
-      authors.append((author.id, transaction.authors.add(author.id)))
-    }
+    try noteAuthors(heading)
     tail = try takeHeads(heading)
     let tailCount = tail.count
-    try transaction.forgetWaiting()
+    try transaction.forgetWaiting(of: join?.behind)
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = false }
     try markStates()
     try readParts()
     let summary = SnapshotSummary(
       heading, beginnings: beginnings, rows: rows, parts: nextPart, mergedAgain: tailCount)
     try check(summary)
-    try sweep()
+    if join == nil { try sweep() }
     for sql in transaction.sql {
       let writer = try pass.writer(for: sql)
       writer.recordsKeys = true
@@ -125,6 +125,7 @@ final class SnapshotLoad {
           while !reader.isAtEnd {
             let (waiting, operation) = try WaitingOperation.read(&reader, authors)
             if waiting.id.sequence <= heads[operation.envelope.replica] {
+              if let join, !join.behind.contains(waiting.id.author) { continue }
               noteTime(of: waiting, operation)
               try transaction.take(waiting, operation)
             } else {
@@ -151,7 +152,7 @@ final class SnapshotLoad {
     }
     let (author, sequence) = (operation.envelope.replica, waiting.id.sequence)
     beginnings[author] = SnapshotHead(sequence: sequence, time: operation.envelope.time)
-    if tail.contains(waiting.id) {
+    if try tail.contains(waiting.id) || transaction.author(waiting.id.author).stored >= sequence {
       // A copy's: what this log has of the author stays, and nothing of both is mixed.
       if try transaction.isOther(operation, than: waiting.id) {
         others.insert(waiting.id.author)
@@ -179,12 +180,23 @@ final class SnapshotLoad {
     for (index, id) in transaction.authors.ids.enumerated() {
       let row = try transaction.author(UInt32(index))
       if index == 0, heads[id] > row.stored { throw MergeError(.foreignOwn, id, row.stored + 1) }
-      guard row.merged <= heads[id] || row.trimmed <= heads[id] else {
+      guard row.merged > heads[id], row.trimmed > heads[id] else { continue }
+      if isRepairing {
         throw SnapshotError(
           .lacksOperations,
           "the snapshot holds replica \(id) up to operation \(heads[id]) and this log begins after "
             + "\(row.trimmed); load a newer one")
       }
+      join = SnapshotJoin(losses: pass.concurrency.losses)
+    }
+  }
+
+  /// Finds out who has seen more of whom, and names the snapshot's authors.
+  private func noteAuthors(_ heading: SnapshotHeading) throws {
+    for author in heading.authors {
+      let index = transaction.authors.add(author.id)
+      authors.append((author.id, index))
+      try join?.note(author, transaction.author(index), index)
     }
   }
 
@@ -197,7 +209,7 @@ final class SnapshotLoad {
     for (index, id) in transaction.authors.ids.enumerated() {
       let index = UInt32(index)
       var row = try transaction.author(index)
-      try tail.formUnion(transaction.logIDs(of: index, after: heads[id]))
+      if join == nil { try tail.formUnion(transaction.logIDs(of: index, after: heads[id])) }
       let time = held[id]?.time ?? .zero
       let isBehind = row.stored < heads[id]
       let here =
@@ -208,6 +220,8 @@ final class SnapshotLoad {
         if index == 0 { throw MergeError(.foreignOwn, id, heads[id]) }
         try forks?.note(index, heads[id], isOther: true)
       }
+      // Its state, its log and what of it waits stay.
+      if join != nil, !isBehind { continue }
       if isBehind { pass.concurrency.noteEnd(row.stored, at: row.time, of: index) }
       (row.stored, row.merged, row.time) = (heads[id], heads[id], here ?? time)
       try transaction.save(row, of: index)
@@ -283,6 +297,7 @@ final class SnapshotLoad {
       guard try any.step() else { continue }
       any.reset()
       hadStates.insert(sql.shape.id)
+      if join != nil { continue }
       try transaction.statement(
         Planted.isActive(.snapshotKeepsOld) ? sql.anyState : sql.markStates
       ).run()
@@ -305,7 +320,7 @@ final class SnapshotLoad {
     let table = try found.map {
       try SnapshotTable(
         transaction, writer: $0.0.writer, block, hadStates: hadStates.contains($0.1.id),
-        isRepairing: isRepairing, locals: locals)
+        isRepairing: isRepairing, join: join, locals: locals)
     }
     var row = SnapshotRow()
     while !reader.isAtEnd {

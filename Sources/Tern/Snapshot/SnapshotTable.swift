@@ -8,25 +8,27 @@ struct SnapshotTable {
   private let shape: TableShape
   private let hadStates: Bool
   private let isRepairing: Bool
+  private let join: SnapshotJoin?
   private let locals: LocalColumns
   /// For each column that ever was in the table its place in the block.
   private let sources: [UInt32?]
   private let kinds: [MergeRule.Kind]
   /// For each of the shape's columns its place in the block.
   private let places: [Int?]
-  private let readMarked: FastStatement
+  private let readOld: FastStatement
   private let put: FastStatement
   /// By packed key, rows of which something was written here that no operation holds.
   private let large: [[UInt8]: LargeRow]
 
   init(
     _ transaction: StoreTransaction, writer: TableWriter, _ block: BodyBlock, hadStates: Bool,
-    isRepairing: Bool, locals: LocalColumns
+    isRepairing: Bool, join: SnapshotJoin?, locals: LocalColumns
   ) throws {
     self.transaction = transaction
     self.writer = writer
     self.hadStates = hadStates
     self.isRepairing = isRepairing
+    self.join = join
     self.locals = locals
     let sql = writer.sql
     shape = sql.shape
@@ -41,7 +43,7 @@ struct SnapshotTable {
     }
     self.sources = sources
     kinds = shape.rules.map(\.kind)
-    readMarked = try transaction.statement(sql.readMarked)
+    readOld = try transaction.statement(join == nil ? sql.readMarked : sql.readState)
     put = try transaction.statement(sql.putState)
     large = try transaction.largeRowsByKey(of: shape.id)
   }
@@ -49,24 +51,51 @@ struct SnapshotTable {
   /// - Parameter number: an author's index here.
   func take(_ row: SnapshotRow, number: (UInt32) throws(WireError) -> UInt32) throws {
     guard shape.holds(row.key) else { throw WireError(.malformed, "key") }
-    let state = try row.state.renumbered(authors: number, columns: sources, kinds: kinds)
-    let old = try hadStates ? markedState(row.key) : nil
+    let theirs = try row.state.renumbered(authors: number, columns: sources, kinds: kinds)
+    let old = try hadStates ? oldState(row.key) : nil
+    if let join, let old { return try take(row, theirs, join, with: old) }
+    try save(theirs, of: row)
+    if old == theirs, try !isRepairing || shows(row, theirs) { return }
+    try show(row, content(of: row, theirs), theirs, old)
+  }
+
+  private func take(
+    _ row: SnapshotRow, _ theirs: RowState, _ join: SnapshotJoin, with mine: RowState
+  ) throws {
+    if mine == theirs { return }
+    let state = try join.joined(mine, with: theirs, of: shape, transaction.authors)
+    let shown = try shownOrHeld(row.packedKey)
+    let content = content(of: row, theirs)
+    try join.keepLosers(
+      .init(state: mine, content: shown), .init(state: theirs, content: content), state, shape,
+      row.packedKey, transaction.authors)
+    if mine == state { return }
+    try save(state, of: row)
+    try show(row, joined(shown, content, theirs, state), state, mine)
+  }
+
+  private func save(_ state: RowState, of row: SnapshotRow) throws {
     for (index, value) in row.key.enumerated() { put.bind(Int32(index + 1), value) }
     try transaction.run(put, state: state, keyCount: row.key.count)
-    if old == state, try !isRepairing || shows(row, state) { return }
+  }
+
+  private func show(
+    _ row: SnapshotRow, _ content: [String: Value], _ state: RowState, _ old: RowState?
+  ) throws {
     if !large.isEmpty, let large = large[Array(row.packedKey)] {
-      return try leave(large, row, state, old)
+      return try leave(large, row, content, state, old)
     }
-    try project(row, state, old)
+    try project(row, content, state, old)
   }
 
   /// What is too large to travel was written here meanwhile, and stands for itself; the rest of its
   /// row is as the snapshot has it.
   private func leave(
-    _ large: LargeRow, _ row: SnapshotRow, _ state: RowState, _ old: RowState?
+    _ large: LargeRow, _ row: SnapshotRow, _ content: [String: Value], _ state: RowState,
+    _ old: RowState?
   ) throws {
     guard state.isShown, let shown = try writer.read(row.packedKey) else { return }
-    var content = content(of: row, state)
+    var content = content
     for column in shape.columns where content[column.name] != nil && large.holds(column) {
       content[column.name] = try large.value(
         of: column, showing: shown[column.name] ?? .null, from: old?.ifPresent, to: state,
@@ -75,25 +104,27 @@ struct SnapshotTable {
     if !content.isEmpty { try writer.write(row.packedKey, content: content) }
   }
 
-  private func markedState(_ key: [WireValue]) throws -> RowState? {
-    for (index, value) in key.enumerated() { readMarked.bind(Int32(index + 1), value) }
-    defer { readMarked.reset() }
-    guard try readMarked.step() else { return nil }
+  private func oldState(_ key: [WireValue]) throws -> RowState? {
+    for (index, value) in key.enumerated() { readOld.bind(Int32(index + 1), value) }
+    defer { readOld.reset() }
+    guard try readOld.step() else { return nil }
     do {
-      return try transaction.state(in: readMarked, from: 0)
+      return try transaction.state(in: readOld, from: 0)
     } catch is WireError {
       // Damaged, and so another one than any that a snapshot has.
       return RowState(life: 0)
     }
   }
 
-  private func project(_ row: SnapshotRow, _ state: RowState, _ old: RowState?) throws {
+  private func project(
+    _ row: SnapshotRow, _ content: [String: Value], _ state: RowState, _ old: RowState?
+  ) throws {
     let key = row.packedKey
     guard state.isAlive else {
       if old != nil { try locals.remove(key, writer) }
       return
     }
-    var content = content(of: row, state)
+    var content = content
     if old != nil {
       // A column that nobody wrote in this life shows its default again.
       let hasDefaults = content.count < shape.columns.count
@@ -120,6 +151,25 @@ struct SnapshotTable {
     return content
   }
 
+  /// The same of a joined row, whose last writes are of either.
+  private func joined(
+    _ mine: [String: Value], _ content: [String: Value], _ theirs: RowState, _ state: RowState
+  ) -> [String: Value] {
+    var joined: [String: Value] = [:]
+    for column in shape.columns {
+      let id = UInt32(column.id)
+      guard let stamp = state.stamp(of: id) else { continue }
+      let isTheirs = theirs.life == state.life && theirs.stamp(of: id) == stamp
+      joined[column.name] =
+        state.computed(id) ?? (isTheirs ? content : mine)[column.name] ?? .null
+    }
+    return joined
+  }
+
+  private func shownOrHeld(_ key: UnsafeRawBufferPointer) throws -> [String: Value] {
+    try writer.read(key) ?? writer.aside(key) ?? [:]
+  }
+
   /// Whether the table, or what is held aside, has what the state says: something may have written
   /// past Tern.
   private func shows(_ row: SnapshotRow, _ state: RowState) throws -> Bool {
@@ -135,7 +185,7 @@ struct SnapshotTable {
   /// What stands in the columns that do not travel, wherever the row is.
   private func localContent(_ key: UnsafeRawBufferPointer) throws -> [String: Value] {
     if shape.localColumns.isEmpty { return [:] }
-    let content = try writer.read(key) ?? writer.aside(key) ?? [:]
+    let content = try shownOrHeld(key)
     let local = Set(shape.localColumns)
     return content.filter { local.contains($0.key) }
   }

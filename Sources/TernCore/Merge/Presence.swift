@@ -80,7 +80,13 @@ extension RowState {
   /// Decides whether the row is deleted, after the columns of a change were merged.
   package mutating func settle(_ rule: DeleteRule, after change: RowChange, authors: Authors) {
     guard rule.keepsContent else { return }
-    if rule == .lastWriter { noteLastWrite(change, authors: authors) }
+    if rule == .lastWriter {
+      noteLastWrite(change.kind == .delete ? nil : change.stamp, authors: authors)
+    }
+    settle(rule, authors: authors)
+  }
+
+  private mutating func settle(_ rule: DeleteRule, authors: Authors) {
     guard var presence, let deletion = presence.deletion else { return }
     if rule == .updateWins {
       presence.isDeleted = presence.writes.allSatisfy { author, sequence in
@@ -94,15 +100,37 @@ extension RowState {
   }
 
   /// A write that no column shows, because an extreme beat it, is known here alone.
-  private mutating func noteLastWrite(_ change: RowChange, authors: Authors) {
+  private mutating func noteLastWrite(_ written: Stamp?, authors: Authors) {
     var presence = presence ?? Presence()
-    let written = change.kind == .delete ? presence.lastWrite : change.stamp
-    let known = [presence.lastWrite, written].compactMap { $0 }.max { authors.isLess($0, $1) }
+    let known = authors.later(presence.lastWrite, written)
     let shown = latestStamp(authors: authors)
     presence.lastWrite = known.flatMap { known in
       shown.map { authors.isLess($0, known) } ?? true ? known : nil
     }
     setPresence(presence == Presence() ? nil : presence)
+  }
+
+  /// The presence of a row whose columns were joined.
+  mutating func joinPresence(
+    _ left: RowState, _ right: RowState, _ rule: DeleteRule, _ authors: Authors
+  ) {
+    guard rule.keepsContent else { return }
+    var presence = left.presence ?? Presence()
+    let other = right.presence ?? Presence()
+    presence.writes.merge(other.writes) { max($0, $1) }
+    for (replica, sequence) in other.covered.sequences {
+      presence.covered[replica] = max(presence.covered[replica], sequence)
+    }
+    presence.deletion = authors.later(presence.deletion, other.deletion)
+    presence.lastWrite = authors.later(presence.lastWrite, other.lastWrite)
+    presence.isDeleted = false
+    setPresence(presence == Presence() ? nil : presence)
+    if rule == .lastWriter {
+      let latest = authors.later(
+        left.latestStamp(authors: authors), right.latestStamp(authors: authors))
+      noteLastWrite(latest, authors: authors)
+    }
+    settle(rule, authors: authors)
   }
 
   /// Of the latest write that a column or the row shows.

@@ -112,6 +112,10 @@ extension RowState {
 
   /// The indices of the authors that it names; each has to be one.
   package var namedAuthors: [UInt32] {
-    everyStamp.map(\.author) + (presence.map { Array($0.writes.keys) } ?? [])
+    let shares = cells.flatMap { cell -> ArraySlice<CounterSum.Share> in
+      if case .counter(let sum, _) = cell.content { sum.shares } else { [] }
+    }
+    return everyStamp.map(\.author) + shares.map(\.author)
+      + (presence.map { Array($0.writes.keys) } ?? [])
   }
 }

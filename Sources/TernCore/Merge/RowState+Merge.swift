@@ -127,12 +127,14 @@ extension RowState {
     stamp(of: column).map { authors.isLess($0, new) ? new : $0 } ?? new
   }
 
-  /// Adds to a counter. Wrapping, because a sum beyond 128 bits takes more operations than
-  /// sequences can number.
+  /// Adds to a counter what the stamp's author added.
   package mutating func add(
     _ difference: Int128, to column: UInt32, stamp new: Stamp, authors: Authors
   ) {
-    set(.counter(sum(of: column) &+ difference, latest(of: column, new, authors)), of: column)
+    var sum = CounterSum()
+    if case .counter(let old, _) = content(of: column) { sum = old }
+    sum[new.author] &+= difference
+    set(.counter(sum, latest(of: column, new, authors)), of: column)
   }
 
   /// Moves the row's own stamp to that of its greatest insert and restores the normal form.

@@ -9,6 +9,7 @@ extension RowState {
     case set = 4
     case presence = 5
     case text = 6
+    case counterByAuthor = 7
   }
 
   /// Appends the stored form of the cells; nothing for none.
@@ -22,8 +23,14 @@ extension RowState {
         writer.append(varint: column | StoredKind.stamped.rawValue)
         writer.append(stamp: stamp)
       case .counter(let sum, let stamp):
-        writer.append(varint: column | StoredKind.counter.rawValue)
-        writer.append(wide: sum)
+        // As it was stored before.
+        if sum.shares.isEmpty, let base = sum.base {
+          writer.append(varint: column | StoredKind.counter.rawValue)
+          writer.append(wide: base)
+        } else {
+          writer.append(varint: column | StoredKind.counterByAuthor.rawValue)
+          sum.append(to: &writer)
+        }
         writer.append(stamp: stamp)
       case .extreme(let value, let stamp):
         writer.append(varint: column | StoredKind.extreme.rawValue)
@@ -61,7 +68,8 @@ extension RowState {
         switch kind {
         case .unset: .unset
         case .stamped: .stamped(try reader.stamp())
-        case .counter: .counter(try reader.value("sum").wide ?? 0, try reader.stamp())
+        case .counter: .counter(CounterSum(base: try reader.sum()), try reader.stamp())
+        case .counterByAuthor: .counter(try CounterSum(&reader), try reader.stamp())
         case .extreme: .extreme(try reader.value("extreme").value ?? .null, try reader.stamp())
         case .set: .set(try ElementSet(&reader), try reader.stamp())
         case .text: .text(try TextCell(&reader, isTrusted: isTrusted), try reader.stamp())

@@ -25,7 +25,7 @@ package struct RowState: Hashable, Sendable {
     case unset
     case stamped(Stamp)
     /// The sum, and the greatest stamp that added to it.
-    case counter(Int128, Stamp)
+    case counter(CounterSum, Stamp)
     case extreme(Value, Stamp)
     /// The elements, and the greatest stamp that changed them.
     indirect case set(ElementSet, Stamp)
@@ -65,13 +65,13 @@ package struct RowState: Hashable, Sendable {
 
   /// A counter's sum.
   package func sum(of column: UInt32) -> Int128 {
-    if case .counter(let sum, _) = content(of: column) { sum } else { 0 }
+    if case .counter(let sum, _) = content(of: column) { sum.total } else { 0 }
   }
 
   /// What the table shows of a column whose rule makes a value of several; `nil` for the others.
   package func computed(_ column: UInt32) -> Value? {
     switch content(of: column) {
-    case .counter(let sum, _): .integer(Int64(clamping: sum))
+    case .counter(let sum, _): .integer(Int64(clamping: sum.total))
     case .extreme(let value, _): value
     case .set(let elements, _): elements.json
     case .text(let cell, _): .text(cell.shown)

@@ -30,7 +30,7 @@ package struct StateRenaming: Hashable, Sendable {
         switch cells[index].content {
         case .unset: .unset
         case .stamped(let stamp): .stamped(renamed(stamp))
-        case .counter(let sum, let stamp): .counter(sum, renamed(stamp))
+        case .counter(let sum, let stamp): .counter(renamed(sum), renamed(stamp))
         case .extreme(let value, let stamp): .extreme(value, renamed(stamp))
         case .set(let elements, let stamp): .set(renamed(elements), renamed(stamp))
         case .text(let cell, let stamp): .text(try renamed(cell), renamed(stamp))
@@ -38,6 +38,21 @@ package struct StateRenaming: Hashable, Sendable {
         }
     }
     return cells
+  }
+
+  /// All of it, at first: ``note(_:addedTo:in:)``.
+  private func renamed(_ sum: CounterSum) -> CounterSum {
+    var sum = sum
+    (sum[former], sum[0]) = (sum[0], 0)
+    return sum
+  }
+
+  /// Gives the new id what one of the renamed operations added.
+  package func note(_ difference: Int128, addedTo column: UInt32, in state: inout RowState) {
+    guard case .counter(var sum, let stamp) = state.content(of: column) else { return }
+    sum[0] &+= difference
+    sum[former] &-= difference
+    state.set(.counter(sum, stamp), of: column)
   }
 
   private func renamed(_ cell: TextCell) throws(WireError) -> TextCell {

@@ -50,6 +50,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case lossKeepsID
   /// States that a loaded snapshot does not have stay.
   case snapshotKeepsOld
+  /// A snapshot's rows take the place of those that it is joined with.
+  case joinForgetsOwn
   /// A table's digest has authors by the numbers that this replica gave them.
   case digestByNumber
   /// A token opens every space.
@@ -150,8 +152,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .heldNotWoken, .replaceUnnoted, .orderTailMissing, .snapshotTailLost,
-    .snapshotKeepsOld, .copyForgets, .copyKeepsCursor, .copyTakesStates, .lossKeepsID,
-    .digestByNumber, .tokenOpensAll,
+    .snapshotKeepsOld, .joinForgetsOwn, .copyForgets, .copyKeepsCursor, .copyTakesStates,
+    .lossKeepsID, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .formerNameForgotten, .pageUnlimited,
     .timeFromClockAlone, .leaseIgnored, .coversUnseen, .removalClaimsUnseen, .editBeaten,
     .syncRetryAtOnce, .snapshotForgetsInbox, .appendUnsynced, .tornTailKept, .unreadPassed,

@@ -9,7 +9,8 @@ extension RowState.Content {
     switch self {
     case .unset: return .unset
     case .stamped(let stamp): return .stamped(try renumbered(stamp))
-    case .counter(let sum, let stamp): return .counter(sum, try renumbered(stamp))
+    case .counter(let sum, let stamp):
+      return .counter(try sum.renumbered(number), try renumbered(stamp))
     case .extreme(let value, let stamp): return .extreme(value, try renumbered(stamp))
     case .set(let elements, let stamp): return .set(elements, try renumbered(stamp))
     case .text(let cell, let stamp): return .text(cell, try renumbered(stamp))

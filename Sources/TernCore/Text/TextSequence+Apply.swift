@@ -52,7 +52,7 @@ extension TextSequence {
   }
 
   /// One that comes free can free another.
-  private mutating func takeWaiting() -> Bool {
+  mutating func takeWaiting() -> Bool {
     var hasChanged = false
     var isMoving = !waiting.isEmpty
     while isMoving {
@@ -119,7 +119,7 @@ extension TextSequence {
   }
 
   /// Whether the elements can be numbered. Who inserts so many means harm; any more are nowhere.
-  private func hasRoom(_ author: Int32, _ count: UInt32) -> Bool {
+  func hasRoom(_ author: Int32, _ count: UInt32) -> Bool {
     count < UInt32.max - authors[Int(author)].count
   }
 
@@ -127,7 +127,7 @@ extension TextSequence {
   /// whose numbers move.
   /// - Returns: the first number.
   @discardableResult
-  private mutating func makeRoom(_ author: Int32, _ sequence: UInt64, count: UInt32) -> UInt32 {
+  mutating func makeRoom(_ author: Int32, _ sequence: UInt64, count: UInt32) -> UInt32 {
     let entry = authors[Int(author)]
     let place = entry.place(of: sequence)
     let first = place < entry.operations.count ? entry.operations[place].first : entry.count
@@ -151,7 +151,7 @@ extension TextSequence {
     return first
   }
 
-  private mutating func insert(
+  mutating func insert(
     _ author: Int32, rank: UInt32, count: UInt32, bytes: ArraySlice<UInt8>, parent: Link
   ) {
     var beside = index!.place(parent.author, parent.rank)
@@ -266,7 +266,7 @@ extension TextSequence {
     return place - Int(piece.byteStart)
   }
 
-  private mutating func remove(_ author: Int32, _ rank: UInt32, count: UInt32) -> Bool {
+  mutating func remove(_ author: Int32, _ rank: UInt32, count: UInt32) -> Bool {
     var hasChanged = false
     var rank = rank
     let end = rank + count

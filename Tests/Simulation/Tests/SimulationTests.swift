@@ -12,17 +12,13 @@ import TernCore
     let clock = ContinuousClock()
     let (start, processorStart) = (clock.now, Self.processorSeconds)
     let outcomes = try SeedSweep.run(
-      seeds, until: { $0.violation.map(Self.isNew) ?? false },
+      seeds, until: { $0.violation != nil },
       { seed in
         let outcome = Simulation.run(seed: seed)
         if seed % 20 == 0 { #expect(Simulation.run(seed: seed) == outcome, "seed \(seed)") }
         return outcome
       })
-    for (seed, outcome) in zip(seeds, outcomes) {
-      guard let violation = outcome.violation, !Self.isNew(violation) else { continue }
-      withKnownIssue("two trimmed logs can't meet") { Issue.record("seed \(seed): \(violation)") }
-    }
-    if outcomes.last?.violation.map(Self.isNew) ?? false {
+    if outcomes.last?.violation != nil {
       let failed = seeds.lowerBound + UInt64(outcomes.count) - 1
       Issue.record(
         "\(FailingSeed.describe(failed, within: Rehearsal.isLong ? .seconds(60) : .zero))")
@@ -41,13 +37,6 @@ import TernCore
     #expect(!Self.isOptimised || processorSeconds < 600)
     // What never happens is not tested. Of a few worlds nobody can ask that.
     #expect(!Rehearsal.isLong || tally.missing.isEmpty)
-  }
-
-  /// Two devices whose logs were trimmed for two servers can't meet at one of them yet: the snapshot
-  /// there ends before their logs begin (Docs/Testing.md). About one new seed in 500 draws that.
-  /// None of the long rehearsal's does.
-  private static func isNew(_ violation: String) -> Bool {
-    Rehearsal.isLong || !violation.contains("(snapshot-unloadable)")
   }
 
   /// Of all threads of this process. Worlds start no others.

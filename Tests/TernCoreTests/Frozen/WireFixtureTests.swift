@@ -26,6 +26,7 @@ struct WireFixtureTests {
 
   /// What today's code makes.
   private static func made() throws -> [String: [UInt8]] {
+    let snapshotRows = WireSpecimens.snapshotRows(CounterSum(base: -(1 << 70)))
     let all = [WireSpecimens.rows, WireSpecimens.elements] + WireSpecimens.fragments
     return [
       "rows": WireSpecimens.rows.bytes,
@@ -33,9 +34,10 @@ struct WireFixtureTests {
       "batch-plain": plain(all), "batch-turns": plain(WireSpecimens.turns),
       "batch-zlib": Batch(all).encoded(),
       "batch-packed": Batch(WireSpecimens.identifiers).encoded(),
-      "snapshot-heading": WireSpecimens.heading, "snapshot-rows": WireSpecimens.snapshotRows,
+      "snapshot-heading": WireSpecimens.heading, "snapshot-rows": snapshotRows,
+      "snapshot-rows-shares": WireSpecimens.snapshotRows(WireSpecimens.shares),
       "snapshot-part-plain": WireSpecimens.plainPart,
-      "snapshot-part-zlib": try SnapshotPart.encoded(WireSpecimens.snapshotRows),
+      "snapshot-part-zlib": try SnapshotPart.encoded(snapshotRows),
     ]
   }
 
@@ -171,8 +173,11 @@ struct WireFixtureTests {
     }
   }
 
-  @Test func `a snapshot's rows with cells of every kind`() throws {
-    let content = try Self.bytes("snapshot-rows")
+  @Test(arguments: [
+    ("snapshot-rows", "-9223372036854775808"), ("snapshot-rows-shares", "9223372036854775807"),
+  ])
+  func `a snapshot's rows with cells of every kind`(_ name: String, _ scans: String) throws {
+    let content = try Self.bytes(name)
     try content.withUnsafeBytes { buffer in
       var reader = ByteReader(buffer)
       let kind = try reader.byte("kind")
@@ -203,7 +208,7 @@ struct WireFixtureTests {
       }
       #expect(
         found == [
-          "'1' life 1 by 0: 'Dune' -9223372036854775808 2.5 '[4,\"x\"]' 'Call me'",
+          "'1' life 1 by 0: 'Dune' \(scans) 2.5 '[4,\"x\"]' 'Call me'",
           "'2' life 3 by 1: 'Dune' - - - -",
           "'3' life 2 by 0: - - - - -",
         ])

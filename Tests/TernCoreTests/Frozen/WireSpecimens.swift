@@ -146,8 +146,15 @@ enum WireSpecimens {
     .init(name: "tags", rule: 4), .init(name: "body", rule: 5),
   ]
 
+  /// What each of two authors added.
+  static var shares: CounterSum {
+    var sum = CounterSum(base: 5)
+    (sum[0], sum[1]) = (1 << 70, -3)
+    return sum
+  }
+
   /// Living rows with a cell of every kind, and a deleted one.
-  static var snapshotRows: [UInt8] {
+  static func snapshotRows(_ sum: CounterSum) -> [UInt8] {
     let (mine, theirs) = (Stamp(time: time(2), author: 0), Stamp(time: time(1), author: 1))
     var set = ElementSet()
     _ = set.apply(SetChange(added: ["x", 4]), by: a, Turn(sequence: 6, settled: 6))
@@ -155,7 +162,7 @@ enum WireSpecimens {
     _ = text.apply(.initial(Array("Call me".utf8)), by: a, 6)
     let cells: [RowState.Cell] = [
       .init(column: 0, content: .stamped(theirs)),
-      .init(column: 1, content: .counter(-(1 << 70), mine)),
+      .init(column: 1, content: .counter(sum, mine)),
       .init(column: 2, content: .extreme(2.5, theirs)),
       .init(column: 3, content: .set(set, mine)),
       .init(column: 4, content: .text(TextCell(text), mine)),

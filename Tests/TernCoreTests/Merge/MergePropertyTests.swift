@@ -48,8 +48,12 @@ struct MergePropertyTests {
 
   @Test func `sums beyond 64 bits are stored`() throws {
     let stamp = Stamp(time: HybridTime(rawValue: 9), author: 3)
-    for sum in [Int128(Int64.max) + 1, .min, .max, 0, -1] {
+    for number in [Int128(Int64.max) + 1, .min, .max, 0, -1] {
       var state = RowState(life: 1)
+      state.set(.counter(CounterSum(base: number), stamp), of: 4)
+      var sum = CounterSum()
+      sum[7] = number
+      sum[3] = 1
       state.set(.counter(sum, stamp), of: 5)
       var writer = ByteWriter()
       state.appendCells(to: &writer)

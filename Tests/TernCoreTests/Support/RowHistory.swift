@@ -42,6 +42,12 @@ struct RowReplica {
     authors = Authors([Self.id(own)])
   }
 
+  /// One that has all authors from the beginning.
+  init(knowing authors: some Sequence<Int>, deletes: DeleteRule) {
+    self.deletes = deletes
+    self.authors = Authors(authors.map { Self.id($0) })
+  }
+
   mutating func merge(_ event: RowEvent) throws {
     let stamp = Stamp(
       time: HybridTime(rawValue: event.time), author: authors.add(Self.id(event.author)))
@@ -64,6 +70,23 @@ struct RowReplica {
     if event.kind == .insert { state.finishInsert(stamp, rules: Self.rules, authors: authors) }
     state.settle(deletes, after: change, authors: authors)
     states[event.row] = state
+  }
+
+  /// Takes in what another one has whose authors have the same numbers.
+  ///
+  /// - Parameter isBehind: whether the other one has seen more of an author.
+  mutating func join(_ other: RowReplica, isBehind: (UInt32) -> Bool) throws {
+    for (row, theirs) in other.states {
+      let mine = states[row] ?? RowState(life: 0)
+      let joined = try mine.joined(
+        with: theirs, isBehind: isBehind, rules: Self.rules, deletes: deletes, authors: authors)
+      for column in Self.rules.indices {
+        let stamp = joined.stamp(of: UInt32(column))
+        let isTheirs = theirs.life == joined.life && theirs.stamp(of: UInt32(column)) == stamp
+        if isTheirs { values[row, default: [:]][column] = other.values[row]?[column] }
+      }
+      states[row] = joined
+    }
   }
 
   // MARK: - Canonical form
@@ -103,7 +126,7 @@ struct RowReplica {
 
   private func shown(_ state: RowState, row: Int, _ column: Int) -> String {
     switch state.content(of: UInt32(column)) {
-    case .counter(let sum, _): "\(sum)"
+    case .counter(let sum, _): "\(sum.total)"
     case .extreme(let value, _): "\(value)"
     case .set(let elements, _): "\(elements.json)"
     default: "\(values[row]?[column] ?? [])"

@@ -133,9 +133,14 @@ struct SnapshotRefusalTests {
     let later = try Parts(of: a)
     let c = try Shelf.device(3)
     try c.load(later)
-    // Its log begins behind what it loaded, so an older state cannot be completed.
-    let error = #expect(throws: SnapshotError.self) { try c.load(parts) }
+    // Its log begins behind what it loaded, so an older state can take no other's place.
+    let error = #expect(throws: SnapshotError.self) {
+      try c.store.loadSnapshot(from: nil, isRepairing: true) { parts.part($0) }
+    }
     #expect(error?.code == .lacksOperations)
+    #expect(try c.column("SELECT DISTINCT name FROM shelf") == ["later"])
+    // Joined with what is here, it changes nothing.
+    try c.load(parts)
     #expect(try c.column("SELECT DISTINCT name FROM shelf") == ["later"])
     // The author's own log is whole.
     try a.load(parts)

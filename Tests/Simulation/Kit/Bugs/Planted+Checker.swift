@@ -23,7 +23,7 @@ extension Planted {
     switch self {
     case .unstableTieBreak, .counterCountedTwice, .removalCoversUnseen, .textByArrival,
       .deleteForgotten, .uniqueByArrival, .snapshotKeepsOld, .copyTakesStates, .deferredForgotten,
-      .formerNameForgotten, .heldNotWoken:
+      .formerNameForgotten, .heldNotWoken, .joinForgetsOwn:
       PlantedChecker("INV-01", "states of", "report different states")
     case .digestByNumber: PlantedChecker("INV-01", "report different states", "its state to differ")
     case .replaceUnnoted: PlantedChecker("INV-02", "deleted item/")

@@ -25,6 +25,8 @@ extension Planted {
     case .snapshotTailLost:
       "what the log has and a loaded snapshot lacks is not merged again"
     case .snapshotKeepsOld: "states that a loaded snapshot does not have stay"
+    case .joinForgetsOwn:
+      "where a snapshot is joined with what it lacks, its rows take the place of those here"
     case .copyForgets: "a copy of a database that takes a new id drops what it wrote alone"
     case .copyKeepsCursor: "a copy that takes a new id goes on pulling where it was"
     case .copyTakesStates:

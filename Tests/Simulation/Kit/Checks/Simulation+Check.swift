@@ -1,6 +1,8 @@
 #if Server && Rehearsal
+import Foundation
 import GRDB
 import Tern
+import TernCore
 import TernTesting
 
 /// What must hold when all is quiet.
@@ -96,6 +98,9 @@ extension Simulation {
         if let rows = difference(of: state, others) {
           return "INV-01: states of \(first.index) and \(other.index) differ: \(rows)"
         }
+        if try other.counterShares() != first.counterShares() {
+          return "INV-01: states of \(first.index) and \(other.index) differ in who counted what"
+        }
         if try other.tables() != tables {
           return "INV-01: tables of \(first.index) and \(other.index) differ"
         }
@@ -179,6 +184,27 @@ extension SimulatedDevice {
     try database.unsafeRead {
       try String.fetchOne(
         $0, sql: "SELECT cursor FROM grdb_tern_main_remote WHERE id = ?", arguments: [remote])
+    }
+  }
+
+  /// What each author added to a row's counters, by table and key.
+  fileprivate func counterShares() throws -> [String: String] {
+    try database.unsafeRead { db in
+      let authors = try Data.fetchAll(db, sql: "SELECT id FROM grdb_tern_main_author ORDER BY idx")
+        .map { Array($0) }
+      var shares: [String: String] = [:]
+      for table in try Row.fetchAll(db, sql: "SELECT id, name FROM grdb_tern_main_table") {
+        let rows = "grdb_tern_main_row_\(table["id"] as Int64)"
+        for row in try Row.fetchAll(db, sql: "SELECT * FROM \(rows) WHERE cells IS NOT NULL") {
+          let cells = try Array(row["cells"] as Data).withUnsafeBytes { try RowState.readCells($0) }
+          let sums = cells.compactMap { cell -> String? in
+            guard case .counter(let sum, _) = cell.content else { return nil }
+            return sum.shares.map { "\(authors[Int($0.author)]): \($0.sum)" }.sorted().joined()
+          }
+          shares["\(table["name"] as String) \(row[0] as DatabaseValue)"] = sums.sorted().joined()
+        }
+      }
+      return shares
     }
   }
 

@@ -43,6 +43,7 @@ private struct ScriptDraw {
     drawWrites()
     drawDeviceFaults()
     drawServerFaults()
+    drawMeetings()
     script.drawFolder()
     script.steps = script.steps.enumerated().sorted {
       ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
@@ -118,6 +119,18 @@ private struct ScriptDraw {
       for _ in 0..<int(1...3) { add(.device(anyDevice()), .trespass) }
     }
     if script.servers.count == 1, generator.happens(0.25) { drawCopies() }
+  }
+
+  /// Devices that take their second server when both have been written to.
+  private mutating func drawMeetings() {
+    var meetings = script.generator(7)
+    guard script.servers.count == 2, meetings.happens(0.5) else { return }
+    for device in script.devices where device.servers.count == 2 && meetings.happens(0.8) {
+      let half = SimulationScript.busyMilliseconds / 2
+      add(
+        .device(device.index), .meet(Int.random(in: 0...1, using: &meetings)),
+        at: Int64.random(in: half..<half * 2, using: &meetings))
+    }
   }
 
   private mutating func drawCopies() {

@@ -104,6 +104,7 @@ extension SimulationScript.Kind {
     case .clock(let milliseconds): "clock \(milliseconds)"
     case .clone(let device): "clone \(device)"
     case .cut(let device): "cut \(device)"
+    case .meet(let server): "meet \(server)"
     default: "\(self)"
     }
   }
@@ -114,6 +115,7 @@ extension SimulationScript.Kind {
     case ("clock", let number?): self = .clock(number)
     case ("clone", let number?): self = .clone(Int(number))
     case ("cut", let number?): self = .cut(Int(number))
+    case ("meet", let number?): self = .meet(Int(number))
     default:
       guard words.count == 1, let kind = Self.plain[words[0]] else { return nil }
       self = kind

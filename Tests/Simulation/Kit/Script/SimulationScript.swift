@@ -94,6 +94,8 @@ package struct SimulationScript: Hashable, Sendable {
     case clone(Int)
     /// The app's next release is installed.
     case upgrade
+    /// The device begins to sync with that server, of those that it is said to sync with.
+    case meet(Int)
     /// It asks for the other space with its own token, and with none.
     case trespass
     /// The device's folder is not there any more, or is again.
@@ -123,6 +125,14 @@ package struct SimulationScript: Hashable, Sendable {
   /// Whether a device's file is put back, or replaced by another one's.
   var copiesFiles: Bool {
     devices.contains { steps(of: .device($0.index)).contains(where: \.kind.copiesFile) }
+  }
+
+  /// The servers that a device does not sync with from the beginning.
+  func lateServers(of device: Int) -> Set<Int> {
+    Set(
+      steps(of: .device(device)).compactMap {
+        if case .meet(let server) = $0.kind { server } else { nil }
+      })
   }
 
   var wipesServer: Bool { steps.contains { $0.kind == .wipe } }

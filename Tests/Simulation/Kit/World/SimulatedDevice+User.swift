@@ -22,6 +22,7 @@ extension SimulatedDevice {
       case .restore: restore()
       case .clone(let other): if let other = device(other) { try clone(other) }
       case .upgrade: upgrade()
+      case .meet(let server): meet(server)
       case .trespass: try await trespass()
       case .unplug: folder?.connect()
       case .hide: folder?.hide()

@@ -17,6 +17,8 @@ final class SimulatedDevice: @unchecked Sendable {
   /// Has a route to one server or another at all times.
   let network = ScriptedPathSource()
   private let servers: [SimulatedServer]
+  /// Those that it does not know yet.
+  private var lateServers: Set<Int>
   let folder: SimulatedFolder?
   private let executor: SeededExecutor
   /// What its engines and its next starts draw from.
@@ -52,6 +54,7 @@ final class SimulatedDevice: @unchecked Sendable {
     self.place = place
     self.script = script
     self.servers = servers.filter { place.servers.contains($0.index) }
+    lateServers = script.lateServers(of: place.index).intersection(place.servers)
     self.folder = folder
     self.clock = clock
     self.executor = executor
@@ -65,10 +68,11 @@ final class SimulatedDevice: @unchecked Sendable {
   }
 
   var remotes: [SimulatedRemote] {
-    servers.map { SimulatedRemote(server: $0, device: index, space: place.space) }
+    servers.filter { !lateServers.contains($0.index) }
+      .map { SimulatedRemote(server: $0, device: index, space: place.space) }
   }
 
-  private var remoteCount: Int { servers.count + (folder == nil ? 0 : 1) }
+  private var remoteCount: Int { servers.count - lateServers.count + (folder == nil ? 0 : 1) }
 
   // MARK: - The app
 
@@ -203,6 +207,12 @@ final class SimulatedDevice: @unchecked Sendable {
   func upgrade() {
     if release < 2 { trace.saw(.upgraded) }
     release = 2
+    kill()
+  }
+
+  func meet(_ server: Int) {
+    guard lateServers.remove(server) != nil else { return }
+    trace.saw(.serverMet)
     kill()
   }
 

@@ -78,6 +78,7 @@ enum Happening: String, CaseIterable {
   case serverRestored = "a server is put back to a backup"
   case deviceKilled = "a device dies"
   case clockSet = "a device's clock is set"
+  case serverMet = "a device takes a second server"
   case upgraded = "a device gets the app's next release"
   case fileRestored = "a device's file is put back to a copy"
   case fileCloned = "a device's file is replaced by another's"
