@@ -10,6 +10,8 @@ enum Main {
            tern-bench floor WORK STEP ROWS FILE         what SQLite alone takes, once
            tern-bench held CASE ROWS            seconds, of many rows held aside
            tern-bench lock FILE OPERATIONS      seconds that another writer waits for a merge
+           tern-bench large-text BYTES EDITS            seconds of edits of one text
+           tern-bench mirror ROWS mirrored|alone        seconds to insert rows, and to merge them
            tern-bench text EDITS each|once              a paper, so many edits a transaction
            tern-bench time FOLDER ROWS ROUNDS [CASE...] wall time on files in a folder
            tern-bench wire ROWS                         bytes of a one-column change, as pushed
@@ -56,6 +58,12 @@ enum Main {
     case "lock" where arguments.count == 3:
       guard let operations = Int(arguments[2]) else { return fail() }
       try wait { try await LockBench(path: arguments[1], operations: operations).run() }
+    case "large-text" where arguments.count == 3:
+      guard let bytes = Int(arguments[1]), let edits = Int(arguments[2]) else { return fail() }
+      try LargeBench.text(bytes: bytes, edits: edits)
+    case "mirror" where arguments.count == 3:
+      guard let rows = Int(arguments[1]) else { return fail() }
+      try LargeBench.mirror(rows: rows, isMirrored: arguments[2] == "mirrored")
     case "text" where arguments.count == 3:
       guard let edits = Int(arguments[1]), edits > 0 else { return fail() }
       try TextBench().run(edits: edits, isSealing: arguments[2] == "each")
