@@ -6,7 +6,7 @@ public struct SnapshotError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
       case unsupported, largeRows, missingRows, incomplete, schemaMismatch, lacksOperations
-      case timeAhead
+      case timeAhead, takesAway
     }
     package let reason: Reason
 
@@ -24,6 +24,9 @@ public struct SnapshotError: Error, Hashable, Sendable {
     public static let schemaMismatch = Code(reason: .schemaMismatch)
     /// Operations are in this replica's state that the snapshot lacks and the log no longer has.
     public static let lacksOperations = Code(reason: .lacksOperations)
+    /// The snapshot says that it holds operations, and lacks what they wrote here: it is damaged, or
+    /// whoever made it lies.
+    public static let takesAway = Code(reason: .takesAway)
     /// The snapshot's state has times more than five minutes ahead of this clock and the remote's:
     /// what is written here would have to be later still.
     public static let timeAhead = Code(reason: .timeAhead)

@@ -24,6 +24,7 @@ final class SnapshotLoad {
   /// Authors of whom the log has another operation than the snapshot.
   private var others: Set<UInt32> = []
   private var join: SnapshotJoin?
+  private var rowCheck = SnapshotCheck(seen: [:])
   /// Operations of the log that come after the snapshot, or of groups that are not whole in it.
   private var tail: Set<LogID> = []
   /// By table: whether a state was there before.
@@ -56,6 +57,7 @@ final class SnapshotLoad {
     try check(heading)
     try noteAuthors(heading)
     tail = try takeHeads(heading)
+    rowCheck = SnapshotCheck(seen: try seen(heading))
     let tailCount = tail.count
     try transaction.forgetWaiting(of: join?.behind)
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = false }
@@ -65,6 +67,7 @@ final class SnapshotLoad {
       heading, beginnings: beginnings, rows: rows, parts: nextPart, mergedAgain: tailCount)
     try check(summary)
     if join == nil { try sweep() }
+    try rowCheck.finish()
     for sql in transaction.sql {
       let writer = try pass.writer(for: sql)
       writer.recordsKeys = true
@@ -127,6 +130,7 @@ final class SnapshotLoad {
             if waiting.id.sequence <= heads[operation.envelope.replica] {
               if let join, !join.behind.contains(waiting.id.author) { continue }
               noteTime(of: waiting, operation)
+              rowCheck.excuse(waiting.id.author, operation.envelope.time)
               try transaction.take(waiting, operation)
             } else {
               try takePart(waiting, operation)
@@ -235,6 +239,16 @@ final class SnapshotLoad {
     return tail
   }
 
+  /// By author, of its last operation in the snapshot; of forked authors nothing is known.
+  private func seen(_ heading: SnapshotHeading) throws -> [UInt32: HybridTime] {
+    var seen: [UInt32: HybridTime] = [:]
+    for (author, known) in zip(heading.authors, authors)
+    where forks?.leavesOut(known.index) != true {
+      seen[known.index] = author.time
+    }
+    return seen
+  }
+
   // MARK: - Times
 
   /// Local writes have to be later than everything in the state (INV-11).
@@ -320,7 +334,7 @@ final class SnapshotLoad {
     let table = try found.map {
       try SnapshotTable(
         transaction, writer: $0.0.writer, block, hadStates: hadStates.contains($0.1.id),
-        isRepairing: isRepairing, join: join, locals: locals)
+        isRepairing: isRepairing, join: join, check: rowCheck, locals: locals)
     }
     var row = SnapshotRow()
     while !reader.isAtEnd {
@@ -344,6 +358,7 @@ final class SnapshotLoad {
         while try select.step() { keys.append(select.packedKey(sql.shape)) }
         select.reset()
         for key in keys {
+          try holdMissing(key, writer)
           if let large = large[key] {
             try leave(large, key, writer)
           } else {
@@ -355,6 +370,17 @@ final class SnapshotLoad {
       }
       try transaction.statement(sql.forgetMarked).run()
     }
+  }
+
+  private func holdMissing(_ key: [UInt8], _ writer: TableWriter) throws {
+    let read = try transaction.statement(writer.sql.readMarked)
+    _ = try writer.bind(key, to: read)
+    defer { read.reset() }
+    let values = try key.withUnsafeBytes { try PackedKey.values($0) }
+    // One that is damaged says nothing.
+    guard try read.step(), let mine = try? transaction.state(in: read, from: 0) else { return }
+    rowCheck.hold(
+      nil, against: mine, of: writer.sql.shape, values, knows: { _ in true }, transaction.authors)
   }
 
   /// What is too large to travel was written here meanwhile, and stands for itself, as a row that

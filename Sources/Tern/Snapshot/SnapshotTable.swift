@@ -9,6 +9,7 @@ struct SnapshotTable {
   private let hadStates: Bool
   private let isRepairing: Bool
   private let join: SnapshotJoin?
+  private let check: SnapshotCheck
   private let locals: LocalColumns
   /// For each column that ever was in the table its place in the block.
   private let sources: [UInt32?]
@@ -22,13 +23,14 @@ struct SnapshotTable {
 
   init(
     _ transaction: StoreTransaction, writer: TableWriter, _ block: BodyBlock, hadStates: Bool,
-    isRepairing: Bool, join: SnapshotJoin?, locals: LocalColumns
+    isRepairing: Bool, join: SnapshotJoin?, check: SnapshotCheck, locals: LocalColumns
   ) throws {
     self.transaction = transaction
     self.writer = writer
     self.hadStates = hadStates
     self.isRepairing = isRepairing
     self.join = join
+    self.check = check
     self.locals = locals
     let sql = writer.sql
     shape = sql.shape
@@ -54,6 +56,11 @@ struct SnapshotTable {
     let theirs = try row.state.renumbered(authors: number, columns: sources, kinds: kinds)
     let old = try hadStates ? oldState(row.key) : nil
     if let join, let old { return try take(row, theirs, join, with: old) }
+    if let old, old != theirs {
+      check.hold(
+        theirs, against: old, of: shape, row.key.compactMap(\.value),
+        knows: { sources[$0.id] != nil }, transaction.authors)
+    }
     try save(theirs, of: row)
     if old == theirs, try !isRepairing || shows(row, theirs) { return }
     try show(row, content(of: row, theirs), theirs, old)

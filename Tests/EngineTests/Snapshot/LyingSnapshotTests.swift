@@ -1,0 +1,108 @@
+#if Server
+import Foundation
+import GRDB
+import Tern
+import TernServer
+import TestDevice
+import Testing
+
+/// A member that offers a snapshot with the real heads and less in it than they stand for.
+@Suite("Snapshot: one that lacks what it says it holds", .timeLimit(.minutes(2)))
+struct LyingSnapshotTests {
+  struct Lie: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    /// What is done to the member's own state and table.
+    let sql: String
+  }
+
+  static let lies = [
+    Lie(
+      testDescription: "without any row",
+      sql: "DELETE FROM item; DELETE FROM grdb_tern_main_row_1;"),
+    Lie(
+      testDescription: "without one row",
+      sql: "DELETE FROM item WHERE id = '7'; DELETE FROM grdb_tern_main_row_1 WHERE k0 = '7';"),
+    Lie(
+      testDescription: "with the row that somebody deleted",
+      sql: """
+        INSERT INTO item VALUES ('gone', 'back', 1);
+        UPDATE grdb_tern_main_row_1 SET life = 1, covered = 2 WHERE k0 = 'gone';
+        """),
+    Lie(
+      testDescription: "without that the row was deleted",
+      sql: "DELETE FROM grdb_tern_main_row_1 WHERE k0 = 'gone';"),
+    Lie(
+      testDescription: "with an older write to a column",
+      sql: """
+        UPDATE item SET text = 'older' WHERE id = '9';
+        UPDATE grdb_tern_main_row_1 SET cells = NULL WHERE k0 = '9';
+        """),
+  ]
+
+  @Test("INV-03: takes nothing away, and is named", arguments: lies, [true, false])
+  func refused(_ lie: Lie, isBase: Bool) async throws {
+    var limits = ServerLimits()
+    (limits.retention, limits.lease) = (.zero, .seconds(-2 * 24 * 60 * 60))
+    try await Server.run(Server.memoryStore(seed: 1), limits: limits) { server in
+      let (a, b) = (try await Device(server.port), try await Device(server.port))
+      let member = try await Device(server.port)
+      for id in 1...20 {
+        try await a.execute("INSERT INTO item VALUES ('\(id)', 'text \(id)', 1)")
+        try a.store.seal()
+      }
+      try await a.execute("INSERT INTO item VALUES ('gone', 'for good', 1)")
+      try a.store.seal()
+      try await a.syncOnce()
+      try await b.syncOnce()
+      try await b.execute("DELETE FROM item WHERE id = 'gone'")
+      try await b.execute("UPDATE item SET text = 'later' WHERE id = '9'")
+      for device in [b, a, member] { try await device.syncOnce() }
+      let expected = try a.store.canonicalState()
+      // Something that they have not pulled when the snapshot comes.
+      try await member.execute("INSERT INTO item VALUES ('news', '', 1)")
+      try await member.syncOnce()
+      try await lieAbout(lie, by: member, to: server, isBase: isBase)
+      try await a.execute("INSERT INTO item VALUES ('own', 'written meanwhile', 1)")
+      for device in [a, b, a] {
+        let error = await #expect(throws: SnapshotError.self) { try await device.syncOnce() }
+        #expect(error?.code == .takesAway)
+        #expect(device.engine.status.current.lastError?.code == .snapshotUnloadable)
+        let kept = try device.store.canonicalState().filter { $0.key != ["own"] }
+        #expect(kept == expected)
+      }
+      // What is written here still goes out.
+      #expect(a.engine.status.current.unpushed == 0)
+    }
+  }
+
+  /// Uploads what the member cuts of a state that something was taken out of.
+  private func lieAbout(_ lie: Lie, by member: Device, to server: Server, isBase: Bool)
+    async throws
+  {
+    let remote = try Server.remote(port: server.port)
+    let place = try member.store.place(at: remote.id)
+    // A base is taken where the server lacks what it stands for.
+    if isBase { try await member.execute("INSERT INTO item VALUES ('unsent', '', 1)") }
+    try member.store.seal()
+    try await member.database.write { db in
+      let triggers = try Row.fetchAll(
+        db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'item'")
+      for trigger in triggers { try db.execute(sql: "DROP TRIGGER \"\(trigger[0] as String)\"") }
+      try db.execute(sql: lie.sql)
+      for trigger in triggers { try db.execute(sql: trigger[1]) }
+    }
+    var parts: [[UInt8]] = []
+    let summary = try member.store.cutSnapshot { parts.append($0) }
+    let upload = try await remote.beginSnapshot(
+      SnapshotOffer(
+        key: "lie", parts: parts.count, cursor: place?.cursor, heads: summary.heads,
+        isBase: isBase))
+    for index in upload.missing {
+      try await remote.putSnapshotPart(parts[index], index: index, of: upload.id)
+    }
+    try await remote.completeSnapshot(upload.id)
+    for _ in 1...20 { _ = try server.service.maintain(SpaceName(Server.space)) }
+    #expect(try server.service.greet(SpaceName(Server.space)).trimmed > 0)
+  }
+}
+#endif
