@@ -61,7 +61,9 @@ enum LargeBench {
       let begin = processorTime
       try database.write { db in
         let statement = try db.makeStatement(sql: "INSERT INTO note VALUES (?, ?)")
-        for (row, text) in texts.enumerated() { try statement.execute(arguments: ["\(row)", text]) }
+        for (row, text) in texts.enumerated() {
+          try statement.execute(arguments: ["\(row)", text])
+        }
       }
       return processorTime - begin
     }
@@ -98,7 +100,8 @@ enum LargeBench {
 
   private static func words(_ count: Int, _ generator: inout SeededGenerator) -> String {
     (0..<count).map { _ in
-      String(UInt32.random(in: 0..<5_000, using: &generator) &* 2_654_435_761 % 1_000_003, radix: 36)
+      let word = UInt32.random(in: 0..<5_000, using: &generator)
+      return String(word &* 2_654_435_761 % 1_000_003, radix: 36)
     }.joined(separator: " ")
   }
 }

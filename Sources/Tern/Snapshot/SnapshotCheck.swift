@@ -26,7 +26,8 @@ final class SnapshotCheck {
     knows: (TableShape.Column) -> Bool, _ authors: Authors
   ) {
     guard let theirs else {
-      return mine.everyStamp.forEach { note($0, shape, key) }
+      for stamp in mine.everyStamp { note(stamp, shape, key) }
+      return
     }
     if theirs.life > mine.life { return }
     note(mine.stamp, shape, key, unless: theirs.life == mine.life ? theirs.stamp : nil, authors)
