@@ -11,14 +11,10 @@ extension StoreTransaction {
     let select = try statement(
       "SELECT delta FROM \(tables.splice) WHERE tbl = ? AND key = ? AND col = ? ORDER BY id")
     defer { select.reset() }
-    return try row.withUnsafeBytes { key in
-      select.bind(1, table)
-      select.bind(2, blob: key)
-      select.bind(3, Int64(column))
-      var deltas: [TextDelta] = []
-      while try select.step() { deltas.append(try TextDelta(stored: select.blob(0))) }
-      return deltas
-    }
+    select.bindAll(table, Value.blob(row), column)
+    var deltas: [TextDelta] = []
+    while try select.step() { deltas.append(try TextDelta(stored: select.blob(0))) }
+    return deltas
   }
 
   func forgetSplices(_ sql: TableSQL) throws {

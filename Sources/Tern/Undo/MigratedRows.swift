@@ -1,3 +1,4 @@
+import TernCore
 import TernDatabase
 
 /// Rows that a migration brought, and the own operations that were the first to write to them: in
@@ -6,8 +7,7 @@ extension StoreTransaction {
   func noteMigrated(_ table: Int64, _ key: [UInt8], sequence: UInt64) throws {
     let put = try statement(
       "INSERT OR IGNORE INTO \(tables.migrated) (tbl, key, sequence) VALUES (?, ?, ?)")
-    bind(table, key, to: put)
-    put.bind(3, raw: sequence)
+    put.bindAll(table, Value.blob(key), Int64(bitPattern: sequence))
     try put.run()
   }
 
@@ -15,8 +15,7 @@ extension StoreTransaction {
   func forgetMigrated(_ table: Int64, _ key: [UInt8], from first: UInt64) throws {
     let delete = try statement(
       "DELETE FROM \(tables.migrated) WHERE tbl = ? AND key = ? AND sequence >= ?")
-    bind(table, key, to: delete)
-    delete.bind(3, raw: first)
+    delete.bindAll(table, Value.blob(key), Int64(bitPattern: first))
     try delete.run()
   }
 
@@ -31,15 +30,10 @@ extension StoreTransaction {
   {
     let select = try statement(
       "SELECT 1 FROM \(tables.migrated) WHERE tbl = ? AND key = ? AND sequence BETWEEN ? AND ?")
-    bind(table, key, to: select)
-    select.bind(3, raw: sequences.lowerBound)
-    select.bind(4, raw: sequences.upperBound)
+    let (lower, upper) = (sequences.lowerBound, sequences.upperBound)
+    select.bindAll(
+      table, Value.blob(key), Int64(bitPattern: lower), Int64(bitPattern: upper))
     defer { select.reset() }
     return try select.step()
-  }
-
-  private func bind(_ table: Int64, _ key: [UInt8], to statement: FastStatement) {
-    statement.bind(1, table)
-    statement.bind(2, copy: .blob(key))
   }
 }
