@@ -4,7 +4,7 @@ import TernCore
 /// again, and its text's state, costs as much as all of a text.
 struct KnownNotes {
   /// By packed key, the columns that were looked at while their row was there.
-  private var masks: [[UInt8]: [Int64]] = [:]
+  private var columns: [[UInt8]: ColumnMask] = [:]
   private let isUsed: Bool
 
   init(_ shape: TableShape, hasHeld: Bool) {
@@ -14,13 +14,12 @@ struct KnownNotes {
 
   /// Whether every column that the note names was looked at, in the row as it stands.
   func contains(_ row: NotedRow) -> Bool {
-    guard isUsed, let known = masks[row.packedKey] else { return false }
-    return zip(known, row.masks).allSatisfy { $1 & ~$0 == 0 }
+    guard isUsed, let known = columns[row.packedKey] else { return false }
+    return row.note.columns.isSubset(of: known)
   }
 
   mutating func insert(_ row: NotedRow) {
     guard isUsed, row.exists else { return }
-    let known = masks[row.packedKey]
-    masks[row.packedKey] = row.masks.enumerated().map { $1 | (known?[$0] ?? 0) }
+    columns[row.packedKey, default: ColumnMask()].formUnion(row.note.columns)
   }
 }

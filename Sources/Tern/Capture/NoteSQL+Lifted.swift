@@ -10,8 +10,8 @@ extension NoteSQL {
 
   /// The columns of ``liftedTable`` beside the key: those that travel, and local ones too where
   /// deletes keep the row.
-  private var liftedNames: [String] {
-    shape.deletes.keepsContent ? goneColumns.map(\.name) : shape.columns.map { "c\($0.id)" }
+  private var liftedColumns: ArraySlice<(name: String, column: String)> {
+    shape.deletes.keepsContent ? goneColumns[...] : goneColumns.prefix(shape.columns.count)
   }
 
   /// What is kept of a value: of a long one the digest, unless a delete keeps the row.
@@ -24,11 +24,10 @@ extension NoteSQL {
 
   /// Keeps what the rows are.
   var lift: [String] {
-    let names = keyNames + liftedNames
-    let columns =
-      shape.deletes.keepsContent ? goneColumns.map(\.column) : shape.columns.map(\.name)
+    let names = keyNames + liftedColumns.map(\.name)
     let values =
-      shape.keyColumns.map { "t.\($0.quoted)" } + columns.map { lifted("t.\($0.quoted)") }
+      shape.keyColumns.map { "t.\($0.quoted)" }
+      + liftedColumns.map { lifted("t.\($0.column.quoted)") }
     return [
       "CREATE TABLE main.\(liftedTable) (\(names.joined(separator: ", ")))",
       "INSERT INTO main.\(liftedTable) SELECT \(values.joined(separator: ", ")) "
@@ -65,7 +64,7 @@ extension NoteSQL {
           + names.map { "l.\($0)" }.joined(separator: ", ") + " \(gone)"
       ] : []
     return kept + [
-      noteEach(masks: noColumns, keys: keyNames.map { "l.\($0)" }, gone),
+      noteEach(masks: noColumns(), keys: keyNames.map { "l.\($0)" }, gone),
       noteEach(
         masks: allColumns, keys: keys,
         "FROM \(table) AS t LEFT JOIN \(lifted) AS l ON \(isKept) WHERE l.rowid IS NULL"),

@@ -6,19 +6,6 @@
 ///
 /// - Source: <https://www.sqlite.org/lang_conflict.html>
 extension NoteSQL {
-  /// Marks rows of ``goneTable`` that may have stayed. Where deleted rows are kept it marks notes
-  /// too: what was written to a row before it went has to come before its end, and notes of that
-  /// come after one of a row that stayed.
-  static let maybe = "maybe"
-
-  /// Puts such notes behind all others. A seal's scan cannot: what it sorts it has read before, and
-  /// the second note of a key has to see what became of the first.
-  var moveMaybeGone: String? {
-    guard shape.deletes.keepsContent, !shape.uniques.isEmpty else { return nil }
-    return "UPDATE \(noteTable) SET rowid = rowid + (SELECT max(rowid) FROM \(noteTable)) "
-      + "WHERE m0 = '\(Self.maybe)'"
-  }
-
   var replaceTriggers: [(name: String, sql: String)] {
     if shape.uniques.isEmpty { return [] }
     let indexed = Set(shape.uniques.flatMap { $0.columns.map(\.name) }).sorted()
@@ -42,15 +29,14 @@ extension NoteSQL {
       "FROM \(shape.name.quoted) AS r WHERE \(matches.joined(separator: " AND ")) "
       + "AND (\(others.joined(separator: " OR ")))"
     let keys = shape.keyColumns.map { "r.\($0.quoted)" }
-    let masks =
-      shape.deletes.keepsContent ? ["'\(Self.maybe)'"] + noColumns.dropFirst() : noColumns
+    let masks = noColumns(shape.deletes.keepsContent ? .maybe : nil)
     let note = noteEach(masks: masks, keys: keys, rivals)
     guard shape.deletes.keepsContent else { return [note] }
-    let names = keyNames + goneColumns.map(\.name) + [Self.maybe]
+    let names = keyNames + goneColumns.map(\.name) + ["maybe"]
     let values = keys + goneColumns.map { "r.\($0.column.quoted)" } + ["1"]
     return [
       note,
-      "DELETE FROM \(goneTable) WHERE \(Self.maybe) AND (\(keyNames.joined(separator: ", "))) IN ("
+      "DELETE FROM \(goneTable) WHERE maybe AND (\(keyNames.joined(separator: ", "))) IN ("
         + "SELECT \(keys.joined(separator: ", ")) \(rivals))",
       "INSERT INTO \(goneTable) (\(names.joined(separator: ", "))) "
         + "SELECT \(values.joined(separator: ", ")) \(rivals)",
@@ -70,7 +56,7 @@ extension NoteSQL {
     if shape.uniques.isEmpty { return [] }
     let match = zip(keyNames, shape.keyColumns).map { "\($0) = OLD.\($1.quoted)" }
     return [
-      "DELETE FROM \(goneTable) WHERE \(Self.maybe) AND \(match.joined(separator: " AND "))"
+      "DELETE FROM \(goneTable) WHERE maybe AND \(match.joined(separator: " AND "))"
     ]
   }
 }

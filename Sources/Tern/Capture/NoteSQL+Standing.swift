@@ -5,17 +5,12 @@ import TernCore
 /// SQLite fires no delete trigger for the row that a REPLACE removes, unless `recursive_triggers`
 /// is on, and no state knows that row: what replaces it would look like a row that began.
 extension NoteSQL {
-  /// Marks such a note: the row stood, and what becomes of it is not known yet. Of a row that the
-  /// state has it says nothing.
-  static let standing = "standing"
-
   /// There only while the table may have such rows, because it costs every insert a search.
   var standingTrigger: (name: String, sql: String) {
     let keys = shape.keyColumns.map { "r.\($0.quoted)" }
     let match = zip(keys, shape.keyColumns).map { "\($0) = NEW.\($1.quoted)" }
-    let masks = ["'\(Self.standing)'"] + noColumns.dropFirst()
     let note = noteEach(
-      masks: masks, keys: keys,
+      masks: noColumns(.standing), keys: keys,
       "FROM \(shape.name.quoted) AS r WHERE \((match + [isUnknown]).joined(separator: " AND "))")
     return trigger("standing", "BEFORE INSERT", [note])
   }

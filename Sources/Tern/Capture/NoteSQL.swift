@@ -34,9 +34,10 @@ struct NoteSQL {
       + shape.localColumns.enumerated().map { ("l\($0)", $1) }
   }
 
-  /// Its definition, and that of the index by which a seal finds a key's last row.
+  /// Its definition, and that of the index by which a seal finds a key's last row. In `maybe` is 1
+  /// for a row that may have stayed.
   var goneCreation: [String] {
-    let names = keyNames + goneColumns.map(\.name) + (shape.uniques.isEmpty ? [] : [Self.maybe])
+    let names = keyNames + goneColumns.map(\.name) + (shape.uniques.isEmpty ? [] : ["maybe"])
     return [
       "CREATE TABLE \(goneTable) (\(names.joined(separator: ", ")))",
       "CREATE INDEX \(goneTable)_key ON \(goneTable) (\(keyNames.joined(separator: ", ")))",
@@ -73,10 +74,10 @@ struct NoteSQL {
   var triggers: [(name: String, sql: String)] {
     var triggers = [
       trigger("insert", "AFTER INSERT", [note("NEW", masks: allColumns)]),
-      trigger("delete", "AFTER DELETE", [note("OLD", masks: noColumns)] + keepGone),
+      trigger("delete", "AFTER DELETE", [note("OLD", masks: noColumns())] + keepGone),
       trigger(
         "key", "AFTER UPDATE OF \(names(shape.keyColumns))", when: keyDiffers,
-        [note("OLD", masks: noColumns)] + keepGone + [note("NEW", masks: allColumns)]),
+        [note("OLD", masks: noColumns())] + keepGone + [note("NEW", masks: allColumns)]),
     ]
     if !shape.columns.isEmpty {
       triggers.append(
@@ -121,8 +122,10 @@ struct NoteSQL {
   }
 
   var allColumns: [String] { maskNames.map { _ in "-1" } }
-  /// Of a row that went: NULL, since an update that changes nothing has a mask without a bit too.
-  var noColumns: [String] { maskNames.map { _ in "NULL" } }
+  /// Of a row that went NULL, since an update that changes nothing has a mask without a bit too.
+  func noColumns(_ mark: Note.Mark? = nil) -> [String] {
+    [mark.map { "'\($0)'" } ?? "NULL"] + maskNames.dropFirst().map { _ in "NULL" }
+  }
 
   func masks(of columns: [TableShape.Column]) -> [String] {
     maskNames.indices.map { word in
@@ -163,20 +166,14 @@ struct NoteSQL {
   private func guards(_ columns: [TableShape.Column]) -> [(name: String, sql: String)] {
     let refusals = columns.map { column in
       let value = "NEW.\(column.name.quoted)"
-      let (what, isRefused) =
+      let (kind, content, isRefused) =
         switch column.rule.kind {
-        case .counter:
-          (
-            "counter \(column.name) must hold a 64-bit whole number",
-            "typeof(\(value)) <> 'integer'"
-          )
-        case .text: ("text \(column.name) must hold a text", "typeof(\(value)) <> 'text'")
+        case .counter: ("counter", "64-bit whole number", "typeof(\(value)) <> 'integer'")
+        case .text: ("text", "text", "typeof(\(value)) <> 'text'")
         default:
-          (
-            "set \(column.name) must hold a JSON array of texts and numbers",
-            SetText.isRefused(value, isCounted: isFormer)
-          )
+          ("set", "JSON array of texts and numbers", SetText.isRefused(value, isCounted: isFormer))
         }
+      let what = "\(kind) \(column.name) must hold a \(content)"
       let literal = "'" + "tern: the \(what)".replacing("'", with: "''") + "'"
       return "SELECT RAISE(ABORT, \(literal)) WHERE \(isRefused)"
     }

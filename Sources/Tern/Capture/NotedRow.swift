@@ -17,11 +17,14 @@ struct NotedRow {
   /// was not `nil`.
   private(set) var encoded = ByteWriter()
   private var keyWriter = ByteWriter()
-  /// The key's values and the note's masks, until the scan's next step.
+  private(set) var note = Note.gone
+  /// The key's values, until the scan's next step.
   private(set) var keyValues: [WireValue] = []
-  private(set) var masks: [Int64] = []
+  /// Some note is of a row that may have gone, and the scan is at those.
+  private var (hasMaybeGone, isAtMaybeGone) = (false, false)
   private var isOverLimit = false
-  private var changed: [Bool]
+  /// By column, what travels of an update.
+  private var changed: [Difference?]
   /// Keys of rows that came and went between two seals.
   private var passing: Set<[UInt8]> = []
   /// Keys of rows that were there before any note of theirs, and of which the first says nothing.
@@ -42,7 +45,7 @@ struct NotedRow {
     authors = transaction.authors
     keyCount = shape.keyColumns.count
     stateColumn = Int32(1 + shape.maskCount + keyCount)
-    changed = Array(repeating: false, count: shape.columns.count)
+    changed = Array(repeating: nil, count: shape.columns.count)
   }
 
   var exists: Bool { scan.int64(stateColumn + 5) == 1 }
@@ -52,24 +55,11 @@ struct NotedRow {
   var isTooLarge: Bool { isOverLimit || encoded.count > SyncOperation.Limit.rowBytes }
   var packedKey: [UInt8] { keyWriter.bytes }
 
-  var key: [Value] {
-    keyValues.map { $0.value! }
-  }
+  var key: [Value] { keyValues.map { $0.value! } }
 
   private func value(_ column: Int) -> WireValue {
     scan.value(stateColumn + 6 + Int32(column))
   }
-
-  /// The note is of the row's end; an update that changes nothing has a mask without a bit.
-  private var isNotedAsGone: Bool { scan.isNull(1) || scan.value(1).tag == .text }
-
-  /// The note is of a row that was there when another one was to be inserted under its key.
-  private var isNotedAsStanding: Bool {
-    let mask = scan.value(1)
-    return mask.tag == .text && mask.value == .string(NoteSQL.standing)
-  }
-
-  private var isNotedAsInserted: Bool { masks[0] == -1 }
 
   /// Whether a row went that a migration had brought after this one was deleted. The note can also
   /// be a second one of the same end; and a table that syncs again notes what it has not, where
@@ -79,19 +69,29 @@ struct NotedRow {
       && (isGone || !shape.deletes.keepsContent)
   }
 
-  private func isMasked(_ column: Int) -> Bool {
-    let id = shape.columns[column].id
-    let (word, bit) = id.quotientAndRemainder(dividingBy: TableShape.maskBits)
-    return masks[word] >> Int64(bit) & 1 == 1
+  /// Steps to the next note. Those of rows that may have gone come last, as though they were the
+  /// last: what was written to a row before it went has to come before its end, and notes of that
+  /// come after one of a row that stayed.
+  mutating func step() throws -> Bool {
+    while try scan.step() {
+      note = try Note(scan, 1, count: shape.maskCount)
+      if note == .maybeGone { hasMaybeGone = true }
+      if (note == .maybeGone) == isAtMaybeGone {
+        readKey()
+        return true
+      }
+    }
+    if isAtMaybeGone || !hasMaybeGone { return false }
+    isAtMaybeGone = true
+    scan.reset()
+    return try step()
   }
 
-  mutating func readKey() {
+  private mutating func readKey() {
     keyWriter.removeAll()
-    masks.removeAll(keepingCapacity: true)
     keyValues.removeAll(keepingCapacity: true)
-    for index in 0..<shape.maskCount { masks.append(scan.int64(Int32(1 + index))) }
     for index in 0..<keyCount {
-      let value = scan.value(Int32(1 + shape.maskCount + index))
+      let value = scan.value(stateColumn - Int32(keyCount - index))
       keyWriter.append(key: value)
       keyValues.append(value)
     }
@@ -109,32 +109,35 @@ struct NotedRow {
     encoded.removeAll()
     isOverLimit = false
     (isMigrated, isInsertedAfterAll) = (false, false)
-    switch (old.flatMap { $0.isPresent ? $0 : nil }, exists) {
-    case (nil, false):
-      if isNotedAsInserted { passing.insert(keyWriter.bytes) }
-      // A row that came without a note, by a migration, and went with one.
-      guard isNotedAsGone, !passing.contains(keyWriter.bytes), old.map(isGoneAgain) ?? true
-      else { return nil }
-      return deleted(RowState(life: old?.nextLife ?? 1))
-    case (nil, true):
-      // Nothing was written to it, or its insert has a note of its own.
-      if masks.allSatisfy({ $0 == 0 }) {
-        if isNotedAsGone { standing.insert(keyWriter.bytes) }
-        return nil
-      }
-      isMigrated = !isNotedAsInserted || standing.contains(keyWriter.bytes)
-      return try inserted(life: old?.nextLife ?? 1)
+    let life = old?.nextLife ?? 1
+    switch (note, old?.ifPresent, exists) {
+    case (.inserted, nil, false): passing.insert(packedKey)
+    case (.inserted, nil, true):
+      isMigrated = standing.contains(packedKey)
+      return try inserted(life: life)
+    case (.written(let columns), nil, true) where !columns.isEmpty:
+      isMigrated = true
+      return try inserted(life: life)
+    // Nothing was written to it, or its insert has a note of its own.
+    case (.written, nil, _): break
+    // A row that came without a note, by a migration, and went with one.
+    case (.gone, nil, false), (.maybeGone, nil, false), (.standing, nil, false):
+      if passing.contains(packedKey) || !(old.map(isGoneAgain) ?? true) { break }
+      return deleted(RowState(life: life))
+    case (.gone, nil, true), (.maybeGone, nil, true), (.standing, nil, true):
+      standing.insert(packedKey)
     // Its end, if it went, has a note of its own.
-    case (_?, _) where isNotedAsStanding: return nil
-    // Written and then deleted: what is kept of the row includes what was written last.
-    case (let alive?, false) where isGone && !isNotedAsGone:
-      return try updated(alive, wasHeld: wasHeld)
-    case (let alive?, false): return deleted(alive)
-    case (let alive?, true):
-      isInsertedAfterAll =
-        isNotedAsInserted && alive.stamp == stamp && !standing.contains(keyWriter.bytes)
-      return try updated(alive, wasHeld: wasHeld)
+    case (.standing, _?, _), (.gone, _?, true), (.maybeGone, _?, true): break
+    case (.gone, let alive?, false), (.maybeGone, let alive?, false): return deleted(alive)
+    // Of a row that is gone, what is kept includes what was written last.
+    case (.inserted(let columns), let alive?, _), (.written(let columns), let alive?, _):
+      if !exists, !isGone { return deleted(alive) }
+      if case .inserted = note, alive.stamp == stamp {
+        isInsertedAfterAll = !standing.contains(packedKey)
+      }
+      return try updated(alive, columns, wasHeld: wasHeld)
     }
+    return nil
   }
 
   private mutating func begin(_ kind: RowChange.Kind, life: UInt32) {
@@ -313,50 +316,47 @@ struct NotedRow {
     return .number(difference)
   }
 
-  private mutating func updated(_ alive: RowState, wasHeld: Bool) throws -> RowState? {
+  private mutating func updated(
+    _ alive: RowState, _ columns: ColumnMask, wasHeld: Bool
+  ) throws -> RowState? {
     var state = alive
-    var differences: [(index: Int, difference: Difference)] = []
     var count = 0
     for (index, column) in shape.columns.enumerated() {
-      changed[index] = false
-      guard isMasked(index),
-        let difference = try difference(of: index, column, in: &state, wasHeld: wasHeld)
-      else { continue }
-      changed[index] = true
-      count += 1
-      if case .value = difference { continue }
-      differences.append((index, difference))
+      changed[index] =
+        columns.contains(column)
+        ? try difference(of: index, column, in: &state, wasHeld: wasHeld) : nil
+      if changed[index] != nil { count += 1 }
     }
     if count == 0 { return nil }
     let update = rowChange(.update, life: state.life)
     if shape.deletes.keepsContent { begin(update, in: &state) }
-    encodeUpdate(&state, isWhole: count == shape.columns.count, differences)
+    encodeUpdate(&state, isWhole: count == shape.columns.count)
     settle(update, in: &state)
     return state
   }
 
   /// A row whose every column was written, e.g. by REPLACE, travels as an insert into the same
   /// life: its stamp then covers them all, and no cell is needed.
-  private mutating func encodeUpdate(
-    _ state: inout RowState, isWhole: Bool, _ differences: [(index: Int, difference: Difference)]
-  ) {
+  private mutating func encodeUpdate(_ state: inout RowState, isWhole: Bool) {
     begin(isWhole ? .insert : .update, life: state.life)
     if isWhole {
       state.finishInsert(stamp, rules: shape.rules, authors: authors)
     } else {
       for word in 0..<(shape.columns.count + 7) / 8 {
         var mask: UInt8 = 0
-        for bit in 0..<min(8, shape.columns.count - word * 8) where changed[word * 8 + bit] {
+        for bit in 0..<min(8, shape.columns.count - word * 8)
+        where changed[word * 8 + bit] != nil {
           mask |= 1 << bit
         }
         encoded.append(byte: mask)
       }
     }
-    for index in shape.columns.indices where changed[index] {
-      switch differences.first(where: { $0.index == index })?.difference {
+    for index in shape.columns.indices {
+      switch changed[index] {
       case .number(let difference): encoded.append(wide: difference)
       case .change(let change): change.withUnsafeBytes { encoded.append(.blob, bytes: $0) }
-      case .value, nil: encoded.append(value(index))
+      case .value: encoded.append(value(index))
+      case nil: continue
       }
     }
   }

@@ -81,7 +81,6 @@ struct Seal {
     let sql = transaction.sql[index]
     let shape = sql.shape
     if transaction.hasLargeRows { try transaction.noteLargeRowsAgain(sql) }
-    if let move = sql.note.moveMaybeGone { try transaction.statement(move).run() }
     let scan = try transaction.statement(sql.scanNotes)
     var states = try StateBatch(transaction, sql)
     defer { scan.reset() }
@@ -93,10 +92,9 @@ struct Seal {
     var shownAgain: Set<[UInt8]> = []
     var hasMigrated = false
     var children: ChildSearch?
-    while try scan.step() {
+    while try row.step() {
       scanned += 1
       if Planted.isActive(.noteLost), (scanned + Int(time.milliseconds)) % 5 == 0 { continue }
-      row.readKey()
       if known.contains(row) { continue }
       let hash = row.packedKey.withUnsafeBytes { KeyHash.of($0) }
       let old: RowState?
@@ -133,7 +131,7 @@ struct Seal {
       transaction.recorder?.note(shape.id, row.packedKey, isLocal: true)
       // No peer would take it, nor anything behind it.
       if row.isTooLarge || state.lastLife > BodyLimit.life {
-        try transaction.leaveOut(row.packedKey, masks: row.masks, of: shape.id)
+        try transaction.leaveOut(row.packedKey, row.note.columns, of: shape.id)
         continue
       }
       if !isOpen { body.append(block: shape.block) }

@@ -28,7 +28,7 @@ extension RowMerger {
       if old == new { continue }
       let isBeaten = state.stamp(of: UInt32(shape.columns[column.target].id)) == stamp
       // What is shown was written over what stood, and stays.
-      if isBeaten, large?.holds(shape.columns[column.target]) ?? false { continue }
+      if isBeaten, large?.columns.contains(shape.columns[column.target]) ?? false { continue }
       let loss = Loss(
         kind: column.isInsert ? .sameKey : .lastWriter, loser: isBeaten ? column.standing : stamp,
         winner: isBeaten ? stamp : column.standing)

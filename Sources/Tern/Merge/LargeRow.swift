@@ -7,14 +7,8 @@ import TernDatabase
 /// What was written stands: it is later than all that the state has, and travels once it is short
 /// enough. Until then the table alone has it.
 struct LargeRow {
-  /// The columns that were written.
-  let masks: [Int64]
-
-  /// Whether a column was written here, and its value is in no state.
-  func holds(_ column: TableShape.Column) -> Bool {
-    let (word, bit) = column.id.quotientAndRemainder(dividingBy: TableShape.maskBits)
-    return word < masks.count && masks[word] >> Int64(bit) & 1 == 1
-  }
+  /// Those that were written here, and whose values are in no state.
+  let columns: ColumnMask
 
   /// What such a column shows once its state has changed: the next seal takes the difference
   /// between the two, so that where values add up, both changes are in it.
@@ -64,7 +58,8 @@ extension StoreTransaction {
   func largeRowsByKey(of table: Int64) throws -> [[UInt8]: LargeRow] {
     guard hasLargeRows else { return [:] }
     return Dictionary(
-      uniqueKeysWithValues: try largeRows(of: table).map { ($0.key, LargeRow(masks: $0.masks)) })
+      uniqueKeysWithValues: try largeRows(of: table).map { ($0.key, LargeRow(columns: $0.columns)) }
+    )
   }
 }
 

@@ -42,7 +42,7 @@ extension RowMerger {
   ) throws {
     for index in columns.indices.reversed() {
       let column = shape.columns[columns[index]]
-      guard large.holds(column) else { continue }
+      guard large.columns.contains(column) else { continue }
       let value = try large.value(
         of: column, showing: here[column.name] ?? .null, from: old, to: new, in: transaction)
       if let value {

@@ -251,10 +251,7 @@ struct Installation {
   /// A table that grew beyond a mask's bits needs a wider note table; the old one is sealed.
   private func recreateNotesIfNeeded(_ db: Database, _ note: NoteSQL) throws {
     guard try db.tableExists(note.noteTable, in: "main") else { return }
-    let masks = try db.columns(in: note.noteTable, in: "main").filter {
-      $0.name.hasPrefix("m") && $0.name != "ms"
-    }
-    if masks.count != note.shape.maskCount {
+    if try db.columns(in: note.noteTable, in: "main").map(\.name) != note.noteColumns {
       try db.execute(sql: "DROP TABLE main.\(note.noteTable)")
     }
   }
@@ -280,43 +277,37 @@ struct Installation {
       let isRefused =
         "CASE WHEN \(SetText.isRefused(value)) THEN 1 "
         + "ELSE \(SetText.isLongerThanAnOperation(value)) END"
-      guard
-        try Row.fetchOne(
-          db, sql: "SELECT 1 FROM \(sql.shape.qualifiedName) AS r WHERE \(isRefused) LIMIT 1")
-          == nil
-      else {
-        throw SchemaError(
-          .unsupportedRule, table: sql.shape.name, column: column.name,
-          "a row holds something else than a JSON array of texts and numbers; put it right in a "
-            + "migration first")
-      }
+      try refuse(db, column, of: sql, where: isRefused, "a JSON array of texts and numbers")
     }
     for column in sql.shape.columns where column.rule == .counter {
-      let other = try Row.fetchOne(
-        db,
-        sql: "SELECT 1 FROM \(sql.shape.qualifiedName) "
-          + "WHERE typeof(\(column.name.quoted)) <> 'integer' LIMIT 1")
-      guard other == nil else {
-        throw SchemaError(
-          .unsupportedRule, table: sql.shape.name, column: column.name,
-          "a row holds something else than a 64-bit whole number; put it right in a migration "
-            + "first")
-      }
+      let isRefused = "typeof(r.\(column.name.quoted)) <> 'integer'"
+      try refuse(db, column, of: sql, where: isRefused, "a 64-bit whole number")
     }
     let note = sql.note
-    let masks = note.maskNames.map { _ in "-1" }
     let keys = sql.shape.keyColumns.map(\.quoted)
     try db.execute(
-      sql: note.noteEach(masks: masks, keys: keys, "FROM \(sql.shape.qualifiedName)"))
+      sql: note.noteEach(masks: note.allColumns, keys: keys, "FROM \(sql.shape.qualifiedName)"))
     // Of a table that was synced before and then not, rows went without a note.
     let gone = note.keyNames.map { "r.\($0)" }
     let match = zip(sql.shape.keyColumns, gone).map { "t.\($0.quoted) = \($1)" }
     try db.execute(
       sql: note.noteEach(
-        masks: note.noColumns, keys: gone,
+        masks: note.noColumns(), keys: gone,
         """
         FROM \(note.rowTable) AS r WHERE r.life & 1 AND NOT EXISTS (
           SELECT 1 FROM \(sql.shape.qualifiedName) AS t WHERE \(match.joined(separator: " AND ")))
         """))
+  }
+
+  /// - Throws: ``SchemaError`` where a row holds something else than `expected`.
+  private func refuse(
+    _ db: Database, _ column: TableShape.Column, of sql: TableSQL, where condition: String,
+    _ expected: String
+  ) throws {
+    let query = "SELECT 1 FROM \(sql.shape.qualifiedName) AS r WHERE \(condition) LIMIT 1"
+    if try Row.fetchOne(db, sql: query) == nil { return }
+    throw SchemaError(
+      .unsupportedRule, table: sql.shape.name, column: column.name,
+      "a row holds something else than \(expected); put it right in a migration first")
   }
 }

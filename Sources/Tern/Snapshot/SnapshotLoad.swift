@@ -393,7 +393,7 @@ final class SnapshotLoad {
     let old = try read.step() ? try? transaction.state(in: read, from: 0) : nil
     read.reset()
     var content: [String: Value] = [:]
-    for column in writer.sql.shape.columns where large.holds(column) {
+    for column in writer.sql.shape.columns where large.columns.contains(column) {
       content[column.name] = try large.value(
         of: column, showing: shown[column.name] ?? .null, from: old?.ifPresent, to: nil,
         in: transaction)

@@ -103,7 +103,8 @@ struct SnapshotTable {
   ) throws {
     guard state.isShown, let shown = try writer.read(row.packedKey) else { return }
     var content = content
-    for column in shape.columns where content[column.name] != nil && large.holds(column) {
+    for column in shape.columns where content[column.name] != nil && large.columns.contains(column)
+    {
       content[column.name] = try large.value(
         of: column, showing: shown[column.name] ?? .null, from: old?.ifPresent, to: state,
         in: transaction)
