@@ -15,7 +15,7 @@ struct KnownNotes {
   /// Whether every column that the note names was looked at, in the row as it stands.
   func contains(_ row: NotedRow) -> Bool {
     guard isUsed, let known = columns[row.packedKey] else { return false }
-    return row.note.columns.isSubset(of: known)
+    return !row.note.columns.isEmpty && row.note.columns.isSubset(of: known)
   }
 
   mutating func insert(_ row: NotedRow) {

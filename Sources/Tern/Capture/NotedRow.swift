@@ -69,17 +69,15 @@ struct NotedRow {
       && (isGone || !shape.deletes.keepsContent)
   }
 
-  /// Steps to the next note. Those of rows that may have gone come last, as though they were the
-  /// last: what was written to a row before it went has to come before its end, and notes of that
-  /// come after one of a row that stayed.
+  /// Steps to the next note. Those of rows that may have gone come again behind all others: what
+  /// was written to a row before it went has to come before its end, and notes of that come after
+  /// one of a row that stayed.
   mutating func step() throws -> Bool {
     while try scan.step() {
       note = try Note(scan, 1, count: shape.maskCount)
-      if note == .maybeGone { hasMaybeGone = true }
-      if (note == .maybeGone) == isAtMaybeGone {
-        readKey()
-        return true
-      }
+      if note == .maybeGone { hasMaybeGone = true } else if isAtMaybeGone { continue }
+      readKey()
+      return true
     }
     if isAtMaybeGone || !hasMaybeGone { return false }
     isAtMaybeGone = true
@@ -126,9 +124,11 @@ struct NotedRow {
       return deleted(RowState(life: life))
     case (.gone, nil, true), (.maybeGone, nil, true), (.standing, nil, true):
       standing.insert(packedKey)
-    // Its end, if it went, has a note of its own.
-    case (.standing, _?, _), (.gone, _?, true), (.maybeGone, _?, true): break
-    case (.gone, let alive?, false), (.maybeGone, let alive?, false): return deleted(alive)
+    // Its end, if it went, has a note of its own, or this one comes again.
+    case (.standing, let alive?, _), (.gone, let alive?, true),
+      (.maybeGone, let alive?, _) where exists || !isAtMaybeGone:
+      if alive.stamp == stamp { standing.insert(packedKey) }
+    case (.gone, let alive?, false), (.maybeGone, let alive?, _): return deleted(alive)
     // Of a row that is gone, what is kept includes what was written last.
     case (.inserted(let columns), let alive?, _), (.written(let columns), let alive?, _):
       if !exists, !isGone { return deleted(alive) }

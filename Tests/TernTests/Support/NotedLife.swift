@@ -42,11 +42,6 @@ struct NotedLife {
   private var writtenBeforeEnd: Set<String>?
   private var unique: String
 
-  /// A migration brought the row, and then another one was inserted under its key.
-  var isBegunAgain: Bool {
-    beginning.isMigrated && (deeds.contains(.insert) || deeds.contains(.replace))
-  }
-
   var key: String { "\(beginning) \(deeds.map(\.rawValue).joined(separator: " "))" }
 
   /// `nil` where a deed needs another row than there is.
