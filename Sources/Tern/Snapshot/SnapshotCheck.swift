@@ -41,7 +41,7 @@ final class SnapshotCheck {
       switch (mine.content(of: id), theirs.content(of: id)) {
       case (.extreme(let value, _), .extreme(let other, _)):
         // The stamp of an extreme can go down.
-        if column.rule.isBeaten(other, by: value) { note(stamp, shape, key) }
+        if value != other, column.rule.isBeaten(other, by: value) { note(stamp, shape, key) }
       default: note(stamp, shape, key, unless: theirs.stamp(of: id), authors)
       }
     }

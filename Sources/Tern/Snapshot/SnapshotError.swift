@@ -24,8 +24,8 @@ public struct SnapshotError: Error, Hashable, Sendable {
     public static let schemaMismatch = Code(reason: .schemaMismatch)
     /// Operations are in this replica's state that the snapshot lacks and the log no longer has.
     public static let lacksOperations = Code(reason: .lacksOperations)
-    /// The snapshot says that it holds operations, and lacks what they wrote here: it is damaged, or
-    /// whoever made it lies.
+    /// The snapshot says that it holds operations, and lacks what they wrote here: it is damaged,
+    /// whoever made it lies, or one of the authors is a copied database that wrote on.
     public static let takesAway = Code(reason: .takesAway)
     /// The snapshot's state has times more than five minutes ahead of this clock and the remote's:
     /// what is written here would have to be later still.

@@ -51,14 +51,16 @@ struct SnapshotForkTests {
     #expect(try device.store.stateReport(at: "r", merged: device.store.versionVector()) == nil)
   }
 
-  @Test func `one that lacks operations cannot tell, and one that has the same has no fork`()
+  @Test func `one that lacks operations loses none to it, and one that has the same has no fork`()
     throws
   {
     let (copy, parts) = try copies(1, 2)
     let behind = try device(4)
     try behind.pull(from: copy)
-    try behind.load(parts, from: Self.place)
-    #expect(try behind.store.counts().forks.isEmpty)
+    let before = try behind.store.canonicalState()
+    let error = #expect(throws: SnapshotError.self) { try behind.load(parts, from: Self.place) }
+    #expect(error?.code == .takesAway)
+    #expect(try behind.store.canonicalState() == before)
     let again = try device(5)
     try again.load(parts)
     try again.load(parts, from: Self.place)
