@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 /// What is written while the triggers are lifted, where the process dies before they are back: a
@@ -33,6 +33,7 @@ extension Installation {
           for statement in sql.note.noteUnlifted { try db.execute(sql: statement) }
         }
       }
+      try CrashPoint.reach(.openAfterRecovery)
     }
     try dropLifted(db)
   }

@@ -1,5 +1,5 @@
 import GRDB
-import TernCore
+@_spi(Rehearsal) import TernCore
 import TernDatabase
 
 /// Makes a database a replica, or a replica of a new schema version: what ``Replica/open`` does.
@@ -18,12 +18,14 @@ struct Installation {
     guard let migrator else { return }
     var last: String?
     while let next = try lift(before: migrator), next != last {
+      try CrashPoint.reach(.openAfterLift)
       // GRDB ends the process where the database is beyond that by now, by another process.
       let isNext = try database.barrierWriteWithoutTransaction {
         try self.next(of: migrator, $0) == next
       }
       guard isNext else { continue }
       try restoringTriggers { try migrator.migrate(database, upTo: next) }
+      try CrashPoint.reach(.openAfterMigration)
       last = next
     }
   }
@@ -40,6 +42,7 @@ struct Installation {
         target = try next(of: migrator, db)
         if target == nil { return .rollback }
         for installation in try [self] + others(db) { try installation.lift(db) }
+        try CrashPoint.reach(.openBeforeLift)
         return .commit
       }
     }
@@ -127,6 +130,7 @@ struct Installation {
           try db.inWaitingTransaction {
             installed.sql = try installInTransaction(db)
             installed.catalogue = try Catalogue(db: db, tables: tables).checksum()
+            try CrashPoint.reach(.openBeforeCommit)
             return .commit
           }
           return installed
@@ -297,6 +301,7 @@ struct Installation {
         FROM \(note.rowTable) AS r WHERE r.life & 1 AND NOT EXISTS (
           SELECT 1 FROM \(sql.shape.qualifiedName) AS t WHERE \(match.joined(separator: " AND ")))
         """))
+    try CrashPoint.reach(.openAfterAdoption)
   }
 
   /// - Throws: ``SchemaError`` where a row holds something else than `expected`.

@@ -82,6 +82,7 @@ public final class Replica: Sendable {
       database: database, schema: schema, tables: tables, inboxLimits: inbox, makeID: makeID)
     try installation.migrate(migrator)
     let (sql, catalogue) = try installation.install()
+    try CrashPoint.reach(.openAfterCommit)
     let store = SQLiteReplicaStore(
       database: database, tables: tables, sql: sql, catalogue: catalogue, retention: logRetention,
       inboxLimits: inbox, random: random)

@@ -84,6 +84,27 @@
     .uploadBeforeBegin, .uploadAfterBegin, .uploadBeforeStore, .uploadAfterStore,
   ]
 
+  /// The triggers are away for a migration, the rows are kept, and the transaction is still open.
+  public static let openBeforeLift = CrashPoint(rawValue: "open.before-lift")
+  /// The triggers are away, and the migration has not begun.
+  public static let openAfterLift = CrashPoint(rawValue: "open.after-lift")
+  /// A migration is durable, and the triggers are still away.
+  public static let openAfterMigration = CrashPoint(rawValue: "open.after-migration")
+  /// What others wrote after a death in a migration is noted, and the transaction is still open.
+  public static let openAfterRecovery = CrashPoint(rawValue: "open.after-recovery")
+  /// The rows of a table that did not sync before are noted, and the transaction is still open.
+  public static let openAfterAdoption = CrashPoint(rawValue: "open.after-adoption")
+  /// All that opening does is written, and the transaction is still open.
+  public static let openBeforeCommit = CrashPoint(rawValue: "open.before-commit")
+  public static let openAfterCommit = CrashPoint(rawValue: "open.after-commit")
+
+  /// Those of an opening that migrates, recovers or adopts.
+  public static let ofOpening: [CrashPoint] = [
+    .openBeforeLift, .openAfterLift, .openAfterMigration, .openAfterRecovery, .openAfterAdoption,
+    .openBeforeCommit, .openAfterCommit,
+  ]
+
   /// All that Tern itself reaches.
-  public static let ofTern = ofSync + ofServerKeeping + ofSnapshots + ofJobs + ofUploads
+  public static let ofTern =
+    ofSync + ofServerKeeping + ofSnapshots + ofJobs + ofUploads + ofOpening
 }

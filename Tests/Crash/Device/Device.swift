@@ -17,7 +17,8 @@ struct Device {
     self.arguments = arguments
     pool = try DatabasePool(path: arguments.database)
     let replica = try await Replica.open(
-      pool, schema: Library.schema, migrator: Library.migrator, durability: arguments.durability)
+      pool, schema: Library.schema(arguments.migrations),
+      migrator: Library.migrator(arguments.migrations), durability: arguments.durability)
     self.replica = replica
     guard let url = URL(string: arguments.url) else { throw URLError(.badURL) }
     engine = SyncEngine(

@@ -8,7 +8,7 @@ import CrashKit
 import Foundation
 @_spi(Rehearsal) import Tern
 
-CrashPoint.armFromEnvironment()
+CrashPoint.armFromEnvironment(own: Library.points)
 guard let arguments = DeviceArguments(Array(CommandLine.arguments.dropFirst())) else {
   fatalError("CrashDevice is started by a fleet: see script/crash")
 }

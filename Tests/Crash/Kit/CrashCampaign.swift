@@ -15,24 +15,29 @@ package struct CrashCampaign: Sendable {
   var conditions: FleetConditions?
 
   /// Kills at each of the points.
-  package static func at(_ points: [CrashPoint] = CrashPoint.ofSync, seed: UInt64 = 1)
-    -> CrashCampaign
-  {
+  package static func at(
+    _ points: [CrashPoint] = CrashPoint.ofSync + CrashPoint.ofOpening, seed: UInt64 = 1
+  ) -> CrashCampaign {
     CrashCampaign(plans: points.map { KillPlan($0) }, seed: seed)
   }
 
   /// Kills at random moments, several in each fleet.
-  package static func atRandom(_ count: Int, seed: UInt64 = 1) -> CrashCampaign {
+  package static func atRandom(_ count: Int, opening: Bool = false, seed: UInt64 = 1)
+    -> CrashCampaign
+  {
     let plans = stride(from: 0, to: count, by: killsPerFleet).map { first in
-      KillPlan(count: min(killsPerFleet, count - first), seed: seed &+ UInt64(first))
+      KillPlan(
+        count: min(killsPerFleet, count - first), opening: opening, seed: seed &+ UInt64(first))
     }
     return CrashCampaign(plans: plans, seed: seed)
   }
 
   /// The same for each of two small fleets, to see that what goes wrong there is found.
-  package static func small(under conditions: FleetConditions) -> CrashCampaign {
-    CrashCampaign(
-      plans: (1...2).map { KillPlan(count: 4, seed: $0) }, seed: 1, conditions: conditions)
+  package static func small(
+    _ plans: [KillPlan] = (1...2).map { KillPlan(count: 4, seed: $0) },
+    under conditions: FleetConditions
+  ) -> CrashCampaign {
+    CrashCampaign(plans: plans, seed: 1, conditions: conditions)
   }
 
   /// Blocks until the last fleet has ended.

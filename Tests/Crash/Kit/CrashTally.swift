@@ -12,6 +12,12 @@ package struct CrashTally: Sendable {
   /// Writes that were there after a kill that took their acknowledgement.
   package internal(set) var keptUnacknowledged = 0
   package internal(set) var operations = 0
+  /// Kills before `open` returned.
+  package internal(set) var killedOpening = 0
+  /// Writes by others between a death and the next opening.
+  package internal(set) var writtenByOthers = 0
+  /// Deaths after which others wrote nothing, since nobody could have told it from the migration.
+  package internal(set) var deathsAfterMigration = 0
   /// What must not be, with the fleet that it happened to.
   package internal(set) var violations: [String] = []
 
@@ -36,12 +42,15 @@ package struct CrashTally: Sendable {
     acknowledged += other.acknowledged
     keptUnacknowledged += other.keptUnacknowledged
     operations += other.operations
+    killedOpening += other.killedOpening
+    writtenByOthers += other.writtenByOthers
+    deathsAfterMigration += other.deathsAfterMigration
     violations += other.violations
   }
 
   package var table: String {
     var lines = [Rehearsal.row("point", "reached", "killed")]
-    for point in CrashPoint.ofSync {
+    for point in CrashPoint.ofSync + CrashPoint.ofOpening + Library.points {
       lines.append(Rehearsal.row(point.rawValue, "\(reached[point] ?? 0)", "\(killed[point] ?? 0)"))
     }
     for member in Fleet.Member.allCases {
@@ -51,6 +60,8 @@ package struct CrashTally: Sendable {
       """
       \(killCount) kills in \(fleets) fleets; \(acknowledged) acknowledged writes in \(operations) \
       operations, \(keptUnacknowledged) more kept whose acknowledgement a kill took; \
+      \(killedOpening) kills while opening, \(writtenByOthers) writes by others after one, none \
+      after \(deathsAfterMigration) with a migration complete; \
       \(violations.count) violations
       """)
     return lines.joined(separator: "\n")

@@ -12,19 +12,25 @@ package struct DeviceArguments: Hashable, Sendable {
   package var durability = Durability.powerLoss
   /// Whether dying is losing power: what SQLite did not sync is gone.
   package var losesPower = false
+  /// How many of its migrations the app has by now.
+  package var migrations = 1
 
   package var words: [String] {
-    [name, database, url, token, "\(seed)", stopFile, durability.rawValue, "\(losesPower)"]
+    [
+      name, database, url, token, "\(seed)", stopFile, durability.rawValue, "\(losesPower)",
+      "\(migrations)",
+    ]
   }
 
   package init?(_ words: [String]) {
-    guard words.count == 8, let seed = UInt64(words[4]),
-      let durability = Durability(rawValue: words[6]), let losesPower = Bool(words[7])
+    guard words.count == 9, let seed = UInt64(words[4]),
+      let durability = Durability(rawValue: words[6]), let losesPower = Bool(words[7]),
+      let migrations = Int(words[8])
     else { return nil }
     self.init(
       name: words[0], database: words[1], url: words[2], token: words[3], seed: seed,
       stopFile: words[5])
-    (self.durability, self.losesPower) = (durability, losesPower)
+    (self.durability, self.losesPower, self.migrations) = (durability, losesPower, migrations)
   }
 
   package init(

@@ -57,7 +57,7 @@ package final class Fleet {
     self.conditions = conditions
     self.folder = folder
     port = try FreePort.next()
-    if case .atRandom(let kills) = plan { random = kills[...] }
+    if case .atRandom(let kills, _) = plan { random = kills[...] }
     begin = clock.now
     for member in Member.allCases { members[member] = FleetProcess() }
   }
@@ -154,6 +154,7 @@ package final class Fleet {
         token: token, seed: seed, stopFile: stopFile)
       arguments.durability = conditions.durability
       arguments.losesPower = conditions.losesPower
+      arguments.migrations = migrations(of: member)
       process = try ChildProcess(
         BuiltExecutable.path("CrashDevice"), arguments: arguments.words, environment: environment)
     }
@@ -175,6 +176,12 @@ package final class Fleet {
 
   private func startDevices() throws {
     isReady = true
+    if plan.isOpening {
+      for device in Member.devices {
+        // One is a replica of an earlier app, and one no replica yet.
+        members[device]!.acknowledged = try file(of: device).fill(isReplica: device == .a)
+      }
+    }
     for device in Member.devices { try start(device) }
     scheduleKill()
   }
@@ -182,6 +189,7 @@ package final class Fleet {
   private func take(_ line: DeviceLine, of device: Member) throws {
     switch line {
     case .started(let done):
+      members[device]!.hasOpened = true
       let acknowledged = members[device]!.acknowledged
       if done < acknowledged || done > acknowledged + 1 {
         throw FleetFailure("\(device.name) acknowledged \(acknowledged) and came back at \(done)")
@@ -200,8 +208,34 @@ package final class Fleet {
   private func bury(_ member: Member) throws {
     let status = members[member]!.end()
     guard status == SIGKILL else { throw FleetFailure("\(member.name) ended with \(status)") }
+    if plan.isOpening, member != .server { try writeAsOthers(in: member) }
     try start(member)
     scheduleKill()
+  }
+
+  // MARK: - Openings
+
+  /// Each life finds a release with one migration more, and the first with two.
+  private func migrations(of device: Member) -> Int {
+    plan.isOpening ? 3 + members[device]!.deaths : 1
+  }
+
+  private func file(of device: Member) -> LibraryFile {
+    LibraryFile(path: database(of: device), device: device.rawValue, seed: seed)
+  }
+
+  /// After a death, by this process, which doesn't have Tern in that file.
+  private func writeAsOthers(in device: Member) throws {
+    if !members[device]!.hasOpened { tally.killedOpening += 1 }
+    let file = file(of: device)
+    let done = try file.done()
+    try take(.started(done: done), of: device)
+    guard let last = try file.writeAsOthers(forgettingRows: conditions.forgetsRows) else {
+      tally.deathsAfterMigration += 1
+      return
+    }
+    members[device]!.acknowledged = last
+    tally.writtenByOthers += last - done
   }
 
   // MARK: - Deaths
@@ -256,7 +290,9 @@ package final class Fleet {
   private func check() throws {
     let done = Dictionary(
       uniqueKeysWithValues: Member.devices.map { ($0.rawValue, members[$0]!.acknowledged) })
-    let check = FleetCheck(folder: folder, devices: Member.devices.map { $0.rawValue })
+    let check = FleetCheck(
+      folder: folder, devices: Member.devices.map { $0.rawValue },
+      migrations: Member.devices.map(migrations).max()!)
     // Before anything else opens the file.
     let doctor = try tern(["doctor", folder + "/server"])
     let broken = doctor.status == 0 ? [] : ["the server's file: \(doctor.output)"]

@@ -7,6 +7,8 @@ import TernTesting
 struct FleetCheck {
   let folder: String
   let devices: [String]
+  /// Of the newest app among them.
+  let migrations: Int
 
   func violations(_ model: Model) throws -> (violations: [String], operations: Int) {
     var violations: [String] = []
@@ -37,7 +39,7 @@ struct FleetCheck {
   private func open(_ database: DatabaseQueue) throws -> Replica {
     var generator = SeededGenerator(seed: 1)
     return try Replica.openBlocking(
-      database, schema: Library.schema, migrator: Library.migrator,
+      database, schema: Library.schema(migrations), migrator: Library.migrator(migrations),
       makeID: { ReplicaID(using: &generator) })
   }
 

@@ -7,6 +7,8 @@ package struct FleetConditions: Hashable, Sendable {
   package var losesPower = false
   /// A bug that devices and server have.
   package var bug: Planted?
+  /// Whether what Tern keeps for the opening after a death in a migration is gone.
+  package var forgetsRows = false
 
   package init() {}
 }

@@ -12,6 +12,8 @@ struct FleetProcess {
   /// The newest write that was acknowledged, in any life.
   var acknowledged = 0
   var acknowledgedInThisLife = 0
+  /// Whether this life has opened its file.
+  var hasOpened = false
   var keptUnacknowledged = 0
   /// What the device had when it told last; `nil` while it may still write.
   var vector: String?
@@ -20,6 +22,7 @@ struct FleetProcess {
     self.process = process
     pending = []
     acknowledgedInThisLife = 0
+    hasOpened = false
     vector = nil
   }
 

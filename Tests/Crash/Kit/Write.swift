@@ -48,7 +48,8 @@ package struct Write: Sendable {
       switch change {
       case .insert(let entry, let body):
         try db.execute(
-          sql: "INSERT INTO entry VALUES (?, ?, ?)", arguments: [entry, number, body])
+          sql: "INSERT INTO entry (id, number, body) VALUES (?, ?, ?)",
+          arguments: [entry, number, body])
       case .update(let entry, let body):
         try db.execute(
           sql: "UPDATE entry SET number = ?, body = ? WHERE id = ?",
@@ -59,7 +60,8 @@ package struct Write: Sendable {
         // Not `highest = excluded.highest`: what the app itself overwrites before a seal is gone.
         try db.execute(
           sql: """
-            INSERT INTO tally VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+            INSERT INTO tally (id, count, highest, text) VALUES (?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET
               count = count + excluded.count, highest = max(highest, excluded.highest),
               text = excluded.text
             """, arguments: [tally, difference, highest, text])

@@ -28,6 +28,30 @@ struct CrashTests {
     #expect(tally.killCount == kills)
   }
 
+  @Test("processes killed while they migrate, recover or adopt lose nothing and repeat nothing")
+  func opening() async {
+    let points = CrashPoint.ofOpening.rehearsed(oneOf: 4)
+    let kills = Rehearsal.count(100, short: 10)
+    let seed = Rehearsal.isLong ? 1 : Rehearsal.seed
+    var tally = await run(.at(points, seed: seed))
+    tally.add(await run(.atRandom(kills, opening: true, seed: seed)))
+    print(tally.table)
+    #expect(tally.violations == [])
+    for point in points {
+      #expect(tally.killed[point, default: 0] > 0, "nobody died at \(point.rawValue)")
+    }
+    #expect(tally.killedOpening > 0)
+    #expect(tally.writtenByOthers > 0)
+  }
+
+  @Test("what others write after a death in a migration is missed if Tern keeps no rows for it")
+  func withoutRows() async {
+    var conditions = FleetConditions()
+    conditions.forgetsRows = true
+    let tally = await run(.small([KillPlan(.openAfterLift)], under: conditions))
+    #expect(tally.violations.contains { $0.contains("is lost") || $0.contains("and its writes") })
+  }
+
   @Test("devices that promise less than they are tested for are found to lose writes")
   func lessDurable() async {
     var conditions = FleetConditions()

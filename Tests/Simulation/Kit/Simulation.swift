@@ -110,7 +110,9 @@ public final class Simulation: @unchecked Sendable {
   }
 
   private func crash(at point: CrashPoint) throws {
-    guard isFaulty else { return }
+    // An opening that fails puts the triggers back, and leaves nothing of what a death there does:
+    // fleets of real processes die at those points.
+    guard isFaulty, !CrashPoint.ofOpening.contains(point) else { return }
     let isServer = point.rawValue.hasPrefix("server")
     // Those are reached seldom.
     let weight = CrashPoint.ofSnapshots.contains(point) ? 5.0 : 1
