@@ -8,11 +8,10 @@ struct TriggerDoctor {
   let findings: Findings
 
   func run() throws {
-    for trigger in try transaction.appTriggers().unsafe {
+    for trigger in try transaction.appTriggers().skipped {
       try findings.add(
         .triggerSkipped,
-        "trigger “\(trigger.name)” does not run for rows that sync brings: "
-          + (trigger.danger ?? "its text can't be read"),
+        "trigger “\(trigger.name)” does not run for rows that sync brings: \(trigger.reason)",
         at: .init(table: trigger.table))
     }
     for failure in try transaction.failedTriggers() {

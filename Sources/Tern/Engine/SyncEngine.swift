@@ -428,6 +428,7 @@ public actor SyncEngine {
       $0.unpushed = unpushed
       $0.heldAside = counts.heldAside
       $0.largeRows = counts.largeRows
+      $0.skippedTriggers = counts.skippedTriggers
       $0.deferredOperations = counts.deferredOperations
       $0.groupsPutAside = counts.groupsPutAside
       $0.firstPutAside = counts.firstPutAside

@@ -7,6 +7,7 @@ extension SyncStatus.Moment: CustomStringConvertible {
     parts.add(pulled, "pulled")
     parts.add(heldAside, "held aside")
     parts.add(largeRows)
+    parts.add(skippedTriggers)
     parts.add(deferredOperations, "wait for a newer schema")
     parts.add(groupsPutAside, "put aside", firstPutAside)
     parts.add(forks)
@@ -29,6 +30,7 @@ extension ReplicaCounts: CustomStringConvertible {
     parts.add(unsealedNotes, "writes to seal")
     parts.add(heldAside, "rows held aside")
     parts.add(largeRows)
+    parts.add(skippedTriggers)
     parts.add(deferredOperations, "wait for a newer schema")
     parts.add(groupsPutAside, "groups put aside", firstPutAside)
     parts.add(forks)
@@ -48,6 +50,12 @@ extension [String] {
     for (table, count) in largeRows.sorted(by: { $0.key < $1.key }) {
       add(count, "rows of “\(table)” too large to travel")
     }
+  }
+
+  fileprivate mutating func add(_ triggers: [SkippedTrigger]) {
+    if triggers.isEmpty { return }
+    let names = triggers.map { "“\($0.name)”" }.joined(separator: ", ")
+    append("triggers that don't run for merged rows: \(names)")
   }
 
   fileprivate mutating func add(_ forks: [ReplicaFork]) {

@@ -37,6 +37,9 @@ public final class SyncStatus: Observable, Sendable {
     public var heldAside = 0
     /// Rows that are too large to travel, by table: make them shorter.
     public var largeRows: [String: Int] = [:]
+    /// The app's triggers that don't run for merged rows, and why. Split one that also mirrors rows
+    /// into tables that don't sync.
+    public var skippedTriggers: [SkippedTrigger] = []
     /// Operations that wait, in part, for a newer schema.
     public var deferredOperations = 0
     /// Groups of operations that cannot be read, or whose time has to come first, and wait whole.

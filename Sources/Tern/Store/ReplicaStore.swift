@@ -322,6 +322,9 @@ public struct ReplicaCounts: Hashable, Sendable {
   /// ``SyncOperation/Limit/rowBytes``, or because a peer brought them to their last
   /// life that travels.
   public var largeRows: [String: Int] = [:]
+  /// The app's triggers that don't run for rows that sync brings. Temporary ones are among them
+  /// once a merge has met them.
+  public var skippedTriggers: [SkippedTrigger] = []
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [ConflictKind: Int] = [:]
   /// Replicas of whom a remote has other operations than are here; the first hundred.

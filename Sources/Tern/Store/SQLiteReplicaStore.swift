@@ -409,6 +409,9 @@ package final class SQLiteReplicaStore: ReplicaStore {
       }
       if counts.groupsPutAside > 0 { counts.firstPutAside = try transaction.firstPutAside() }
       if transaction.hasLargeRows { counts.largeRows = try transaction.countLargeRows() }
+      counts.skippedTriggers = try knownTriggers.skipped(transaction.db) {
+        try transaction.appTriggers()
+      }
       counts.conflicts = try transaction.conflicts()
       counts.forks = try transaction.forks()
       return counts

@@ -14,8 +14,18 @@ struct PrintedTests {
     status.clockOffset = .milliseconds(3)
     #expect(
       "\(status)" == "waiting, 2 to push, 1 held aside, 3 rows of “book” too large to travel")
+    status.skippedTriggers = [
+      SkippedTrigger(name: "touch", table: "book", reason: "it sets “rev” of “book”, which syncs")
+    ]
     status.clockOffset = .seconds(-60)
-    #expect("\(status)".hasSuffix("travel, the remote's clock is ahead by -60.0 seconds"))
+    #expect(
+      "\(status)".hasSuffix(
+        "travel, triggers that don't run for merged rows: “touch”, the remote's clock is ahead by "
+          + "-60.0 seconds"))
+    #expect(
+      "\(status.skippedTriggers[0])"
+        == "trigger “touch” on “book” does not run for rows that sync brings: it sets “rev” of "
+        + "“book”, which syncs")
   }
 
   @Test func `counts name what there is something of`() {
