@@ -8,11 +8,22 @@ import TernCore
 final class SnapshotCheck {
   /// By author, of the last operation that is in the snapshot.
   private let seen: [UInt32: HybridTime]
-  /// Of what is not there, by whom and when it was written.
-  private var missing: Set<Stamp> = []
-  private var excused: Set<Stamp> = []
-  /// The first rows of them.
-  private var examples: [(stamp: Stamp, row: String)] = []
+  /// What is not there: in which table, and by whom and when it was written.
+  private struct Write: Hashable {
+    let table: Int64
+    let stamp: Stamp
+  }
+
+  private var missing: Set<Write> = []
+  /// By stamp, what waits in the snapshot: whole, or in some tables.
+  private var excused: [Stamp: Excuse] = [:]
+  private enum Excuse {
+    case whole
+    case tables(Set<String>)
+  }
+  private var shapes: [Int64: TableShape] = [:]
+  /// The first rows of what is missing.
+  private var examples: [(write: Write, row: String)] = []
   private static let mostExamples = 100
 
   /// - Parameter seen: without authors of whom the log has another copy's operations.
@@ -25,13 +36,13 @@ final class SnapshotCheck {
     _ theirs: RowState?, against mine: RowState, of shape: TableShape, _ key: [Value],
     knows: (TableShape.Column) -> Bool, _ authors: Authors
   ) {
-    guard let theirs else {
+    // Any of them would have brought the row to this life.
+    guard let theirs, theirs.life >= mine.life else {
       for stamp in mine.everyStamp { note(stamp, shape, key) }
       return
     }
-    if theirs.life > mine.life { return }
-    note(mine.stamp, shape, key, unless: theirs.life == mine.life ? theirs.stamp : nil, authors)
     guard theirs.life == mine.life else { return }
+    note(mine.stamp, shape, key, unless: theirs.stamp, authors)
     if let deletion = mine.presence?.deletion {
       note(deletion, shape, key, unless: theirs.presence?.deletion, authors)
     }
@@ -56,26 +67,50 @@ final class SnapshotCheck {
 
   private func note(_ stamp: Stamp, _ shape: TableShape, _ key: [Value]) {
     guard stamp != .zero, stamp.time <= seen[stamp.author] ?? .zero else { return }
-    missing.insert(stamp)
+    let write = Write(table: shape.id, stamp: stamp)
+    shapes[shape.id] = shape
+    missing.insert(write)
     if examples.count < Self.mostExamples {
       let key = key.map { "\($0)" }.joined(separator: ", ")
-      examples.append((stamp, "\(key) of \(shape.name)"))
+      examples.append((write, "\(key) of \(shape.name)"))
     }
   }
 
-  /// What waits in the snapshot for a newer version of the app or of Tern is in none of its rows.
-  func excuse(_ author: UInt32, _ time: HybridTime) {
-    excused.insert(Stamp(time: time, author: author))
+  /// What waits in the snapshot for a newer version of Tern or a clock is in none of its rows, and
+  /// what waits for one of the app in none of those tables.
+  func excuse(_ waiting: WaitingOperation, _ time: HybridTime) {
+    let stamp = Stamp(time: time, author: waiting.id.author)
+    // The last of its group says it for all, which have one time.
+    if waiting.aside != nil {
+      excused[stamp] = .whole
+      return
+    }
+    let tables = Set(waiting.parts.filter(\.column.isEmpty).map(\.table))
+    switch excused[stamp] {
+    case .whole?: break
+    case .tables(let known)?: excused[stamp] = .tables(known.union(tables))
+    case nil: if !tables.isEmpty { excused[stamp] = .tables(tables) }
+    }
+  }
+
+  private func isExcused(_ write: Write) -> Bool {
+    switch excused[write.stamp] {
+    case .whole?: true
+    case .tables(let tables)?:
+      tables.contains { shapes[write.table]?.isNamed($0) ?? false }
+    case nil: false
+    }
   }
 
   /// - Throws: ``SnapshotError``, where something would be taken away.
   func finish() throws {
-    missing.subtract(excused)
+    missing = missing.filter { !isExcused($0) }
     guard !missing.isEmpty else { return }
-    let row = examples.first { missing.contains($0.stamp) }?.row
+    let count = Set(missing.map(\.stamp)).count
+    let row = examples.first { missing.contains($0.write) }?.row
     throw SnapshotError(
       .takesAway,
-      "the snapshot lacks what \(missing.count) operations wrote that it says it holds"
+      "the snapshot lacks what \(count) operations wrote that it says it holds"
         + (row.map { ", in row \($0) for one" } ?? "")
         + "; nothing was loaded. Let another device give the remote a snapshot, and find out which "
         + "device gave this one")

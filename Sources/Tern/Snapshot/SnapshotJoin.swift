@@ -34,9 +34,16 @@ struct SnapshotJoin {
           + "counts; let a device sync first that has operations of both")
     }
     if Planted.isActive(.joinForgetsOwn) { return theirs }
-    return try state.joined(
-      with: theirs, isBehind: { behind.contains($0) }, rules: shape.rules, deletes: shape.deletes,
-      authors: authors)
+    do {
+      return try state.joined(
+        with: theirs, isBehind: { behind.contains($0) }, rules: shape.rules,
+        deletes: shape.deletes, authors: authors)
+    } catch {
+      throw SnapshotError(
+        .lacksOperations,
+        "the snapshot and this replica have a text of \(shape.name) that can't be one: \(error). "
+          + "A database was copied, and both copies wrote on")
+    }
   }
 
   private func isUnseenThere(_ stamp: Stamp) -> Bool {
@@ -73,7 +80,16 @@ struct SnapshotJoin {
       }
       return
     }
-    guard mine.state.life == theirs.state.life else { return }
+    guard mine.state.life == theirs.state.life else {
+      let (lesser, isUnseen) =
+        mine.state.life < theirs.state.life ? (mine, isUnseenThere) : (theirs, isUnseenHere)
+      if lesser.state.isPresent, let latest = lesser.state.latestStamp(authors: authors),
+        isUnseen(latest)
+      {
+        try losses.add(shape, key, .deleteWins, lesser.content, loser: latest, winner: joined.stamp)
+      }
+      return
+    }
     for column in shape.columns where column.rule.isLastWriter {
       let id = UInt32(column.id)
       guard let old = mine.state.stamp(of: id), let new = theirs.state.stamp(of: id), old != new,

@@ -128,9 +128,12 @@ final class SnapshotLoad {
           while !reader.isAtEnd {
             let (waiting, operation) = try WaitingOperation.read(&reader, authors)
             if waiting.id.sequence <= heads[operation.envelope.replica] {
-              if let join, !join.behind.contains(waiting.id.author) { continue }
+              if let join {
+                if !join.behind.contains(waiting.id.author) { continue }
+                try refuseCounters()
+              }
               noteTime(of: waiting, operation)
-              rowCheck.excuse(waiting.id.author, operation.envelope.time)
+              rowCheck.excuse(waiting, operation.envelope.time)
               try transaction.take(waiting, operation)
             } else {
               try takePart(waiting, operation)
@@ -181,10 +184,20 @@ final class SnapshotLoad {
         "the snapshot has schema version \(heading.schemaVersion), this app "
           + "\(transaction.schemaVersion); update the app")
     }
+    let times = Dictionary(heading.authors.map { ($0.id, $0.time) }, uniquingKeysWith: max)
     for (index, id) in transaction.authors.ids.enumerated() {
       let row = try transaction.author(UInt32(index))
       if index == 0, heads[id] > row.stored { throw MergeError(.foreignOwn, id, row.stored + 1) }
-      guard row.merged > heads[id], row.trimmed > heads[id] else { continue }
+      // Times increase. An author whose times go back is another copy's, or nobody's.
+      if heads[id] > row.stored, times[id] ?? .zero <= row.time {
+        throw SnapshotError(
+          .takesAway,
+          "the snapshot says that operation \(heads[id]) of replica \(id) came before its operation "
+            + "\(row.stored), which is here; nothing was loaded. Let another device give the remote one"
+        )
+      }
+      let isFork = try isNewFork(id, UInt32(index), row, times[id] ?? .zero)
+      guard row.merged > heads[id] && row.trimmed > heads[id] || isFork else { continue }
       if isRepairing {
         throw SnapshotError(
           .lacksOperations,
@@ -193,6 +206,31 @@ final class SnapshotLoad {
       }
       join = SnapshotJoin(losses: pass.concurrency.losses)
     }
+    if join != nil, try transaction.hasAside || !transaction.deferredParts().isEmpty {
+      try refuseCounters()
+    }
+  }
+
+  /// Whether the heading has another time of an operation that is here than the log, and that is
+  /// news. What such a snapshot lacks of its author says nothing, and so takes nothing away.
+  private func isNewFork(
+    _ id: ReplicaID, _ index: UInt32, _ row: StoreTransaction.AuthorRow, _ time: HybridTime
+  ) throws -> Bool {
+    guard index != 0, heads[id] > 0, row.stored >= heads[id], forks?.leavesOut(index) != true else {
+      return false
+    }
+    let here = try transaction.time(of: LogID(author: index, sequence: heads[id]), row)
+    return here.map { $0 != time } ?? false
+  }
+
+  /// What waits on one side is counted on the other, and would be counted once more when it is
+  /// merged: a share does not say of which operations it is.
+  private func refuseCounters() throws {
+    guard transaction.sql.contains(where: { $0.shape.rules.contains(.counter) }) else { return }
+    throw SnapshotError(
+      .lacksOperations,
+      "operations wait for a newer version here or in the snapshot, which has to be joined with what is "
+        + "here, and counters are in it; update the app on all devices, and sync again")
   }
 
   /// Finds out who has seen more of whom, and names the snapshot's authors.

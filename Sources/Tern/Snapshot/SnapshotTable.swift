@@ -45,7 +45,7 @@ struct SnapshotTable {
     }
     self.sources = sources
     kinds = shape.rules.map(\.kind)
-    readOld = try transaction.statement(join == nil ? sql.readMarked : sql.readState)
+    readOld = try transaction.statement(sql.readState)
     put = try transaction.statement(sql.putState)
     large = try transaction.largeRowsByKey(of: shape.id)
   }
@@ -78,6 +78,8 @@ struct SnapshotTable {
       row.packedKey, transaction.authors)
     if mine == state { return }
     try save(state, of: row)
+    // A migration or a tool took the row, and nobody here knows its values any more.
+    if mine.isShown, shown.isEmpty, mine.life == state.life { return }
     try show(row, joined(shown, content, theirs, state), state, mine)
   }
 
@@ -116,8 +118,13 @@ struct SnapshotTable {
     for (index, value) in key.enumerated() { readOld.bind(Int32(index + 1), value) }
     defer { readOld.reset() }
     guard try readOld.step() else { return nil }
+    // A state that is not marked came with this snapshot.
+    let life = readOld.int64(0)
+    guard join != nil || life < 0 else { throw WireError(.malformed, "row twice") }
     do {
-      return try transaction.state(in: readOld, from: 0)
+      var state = try transaction.state(in: readOld, from: 0)
+      state?.life = UInt32(truncatingIfNeeded: abs(life))
+      return state
     } catch is WireError {
       // Damaged, and so another one than any that a snapshot has.
       return RowState(life: 0)

@@ -87,7 +87,9 @@ extension CounterSum {
       guard let author = UInt32(exactly: try reader.varint("counter")), author < Self.nobody,
         parts.last.map({ $0.author < author }) ?? true
       else { throw WireError(.malformed, "counter") }
-      parts.append(Share(author: author, sum: try reader.sum()))
+      let sum = try reader.sum()
+      guard sum != 0 else { throw WireError(.malformed, "counter") }
+      parts.append(Share(author: author, sum: sum))
     }
     if let base { parts.append(Share(author: Self.nobody, sum: base)) }
   }

@@ -19,7 +19,7 @@ extension RowState {
   ///   - other: in the same numbers of authors and columns.
   ///   - isBehind: whether `other` has seen more of an author.
   ///   - rules: of every column that the table ever had, by id.
-  /// - Throws: ``WireError`` where a text is damaged.
+  /// - Throws: ``WireError`` where a text is damaged, or both are of two copies of a database.
   package func joined(
     with other: RowState, isBehind: (UInt32) -> Bool, rules: [MergeRule], deletes: DeleteRule,
     authors: Authors
@@ -60,7 +60,7 @@ extension RowState {
       return .set(elements.joined(with: others), authors.later(stamp, otherStamp))
     case (.text(let cell, let stamp), .text(let other, let otherStamp)):
       var sequence = try cell.sequence()
-      sequence.join(try other.sequence())
+      try sequence.join(try other.sequence())
       return .text(TextCell(sequence), authors.later(stamp, otherStamp))
     case (nil, _), (.unset, _): return right == .unset ? nil : right
     default: return left

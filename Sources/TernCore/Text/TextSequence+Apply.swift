@@ -119,7 +119,7 @@ extension TextSequence {
   }
 
   /// Whether the elements can be numbered. Who inserts so many means harm; any more are nowhere.
-  func hasRoom(_ author: Int32, _ count: UInt32) -> Bool {
+  private func hasRoom(_ author: Int32, _ count: UInt32) -> Bool {
     count < UInt32.max - authors[Int(author)].count
   }
 
@@ -127,7 +127,7 @@ extension TextSequence {
   /// whose numbers move.
   /// - Returns: the first number.
   @discardableResult
-  mutating func makeRoom(_ author: Int32, _ sequence: UInt64, count: UInt32) -> UInt32 {
+  private mutating func makeRoom(_ author: Int32, _ sequence: UInt64, count: UInt32) -> UInt32 {
     let entry = authors[Int(author)]
     let place = entry.place(of: sequence)
     let first = place < entry.operations.count ? entry.operations[place].first : entry.count
@@ -151,11 +151,12 @@ extension TextSequence {
     return first
   }
 
+  /// - Parameter bytes: `nil` of what is removed already.
   mutating func insert(
-    _ author: Int32, rank: UInt32, count: UInt32, bytes: ArraySlice<UInt8>, parent: Link
+    _ author: Int32, rank: UInt32, count: UInt32, bytes: ArraySlice<UInt8>?, parent: Link
   ) {
     var beside = index!.place(parent.author, parent.rank)
-    if goesOn(beside, author, rank, parent) {
+    if let bytes, goesOn(beside, author, rank, parent) {
       pieces[Int(beside)].count += count
       pieces[Int(beside)].byteCount += Int32(bytes.count)
       return buffer.append(contentsOf: bytes)
@@ -164,8 +165,8 @@ extension TextSequence {
     pieces.append(
       Piece(
         author: author, rank: rank, count: count, byteStart: Int32(buffer.count),
-        byteCount: Int32(bytes.count), isRemoved: false, parent: parent))
-    buffer.append(contentsOf: bytes)
+        byteCount: Int32(bytes?.count ?? 0), isRemoved: bytes == nil, parent: parent))
+    buffer.append(contentsOf: bytes ?? [])
     // The parent has to end its piece, or to begin it.
     if parent.isBefore {
       if pieces[Int(beside)].rank < parent.rank {

@@ -9,16 +9,20 @@ extension TextSequence {
   }
 
   /// Takes in what another state of the same text has: elements, removals, and changes that wait.
-  package mutating func join(_ other: TextSequence) {
+  ///
+  /// - Throws: ``WireError`` where both have an operation and not the same elements of it, as of
+  ///   two copies of a database that wrote on; and for more elements than can be numbered.
+  package mutating func join(_ other: TextSequence) throws(WireError) {
     prepareIndex()
-    let missing = makeRoom(for: other)
+    let missing = try makeRoom(for: other)
     if !missing.isEmpty { other.forEachParentFirst { insert($0, of: other, missing) } }
     for piece in other.pieces.dropFirst() where piece.isRemoved {
       for run in other.runs(of: piece) {
         if let found = rank(run.first) { _ = remove(found.author, found.rank, count: run.count) }
       }
     }
-    for entry in other.waiting where !waiting.contains(entry) {
+    let known = Set(waiting)
+    for entry in other.waiting where !known.contains(entry) {
       _ = apply(.edit(entry.edit), by: entry.author, entry.sequence)
     }
     _ = takeWaiting()
@@ -26,20 +30,76 @@ extension TextSequence {
 
   /// Numbers the elements of the operations that only the other one has, and gives the first of
   /// each.
-  private mutating func makeRoom(for other: TextSequence) -> Set<TextElementID> {
+  private mutating func makeRoom(for other: TextSequence) throws(WireError) -> Set<TextElementID> {
     var missing: Set<TextElementID> = []
+    var hasMoved = false
     for entry in other.authors {
       let author = authorIndex(entry.id)
-      // From the last: what stands before it is then here.
-      for place in entry.operations.indices.reversed() {
-        let id = TextElementID(entry.id, entry.operations[place].sequence, 0)
-        let count = entry.end(of: place) - entry.operations[place].first
-        guard rank(id) == nil, hasRoom(author, count) else { continue }
-        makeRoom(author, id.sequence, count: count)
-        missing.insert(id)
+      var operations: [(sequence: UInt64, count: UInt32, isNew: Bool)] = []
+      for (sequence, count) in entry.counts {
+        let place = authors[Int(author)].place(of: sequence)
+        let isKnown =
+          place < authors[Int(author)].operations.count
+          && authors[Int(author)].operations[place].sequence == sequence
+        if isKnown {
+          let here = authors[Int(author)]
+          guard here.end(of: place) - here.operations[place].first == count else {
+            throw WireError(.malformed, "text of two copies")
+          }
+        } else {
+          operations.append((sequence, count, true))
+          missing.insert(TextElementID(entry.id, sequence, 0))
+        }
+      }
+      if operations.isEmpty { continue }
+      for (sequence, count) in authors[Int(author)].counts {
+        operations.append((sequence, count, false))
+      }
+      operations.sort { $0.sequence < $1.sequence }
+      if try number(operations, of: author) { hasMoved = true }
+    }
+    if hasMoved { index = TextIndex((pieces, authors)) }
+    return missing
+  }
+
+  /// - Returns: whether elements that were there have other numbers now.
+  private mutating func number(
+    _ operations: [(sequence: UInt64, count: UInt32, isNew: Bool)], of author: Int32
+  ) throws(WireError) -> Bool {
+    /// From which number on elements that were there move, and by how much.
+    var moves: [(from: UInt32, by: UInt32)] = []
+    var (all, next, old): ([(sequence: UInt64, first: UInt32)], UInt32, UInt32) = ([], 0, 0)
+    for operation in operations {
+      all.append((operation.sequence, next))
+      guard operation.count < UInt32.max - next else {
+        throw WireError(.tooLarge, "text elements")
+      }
+      next += operation.count
+      if operation.isNew { continue }
+      let by = next - operation.count - old
+      if by > moves.last?.by ?? 0 { moves.append((old, by)) }
+      old += operation.count
+    }
+    for move in moves where move.from > 0 {
+      split(index!.place(author, move.from - 1), behind: move.from - 1)
+    }
+    (authors[Int(author)].operations, authors[Int(author)].count) = (all, next)
+    if moves.isEmpty { return false }
+    func moved(_ rank: UInt32) -> UInt32 {
+      var (low, high) = (0, moves.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if moves[middle].from <= rank { low = middle + 1 } else { high = middle }
+      }
+      return low == 0 ? rank : rank + moves[low - 1].by
+    }
+    for place in pieces.indices.dropFirst() {
+      if pieces[place].author == author { pieces[place].rank = moved(pieces[place].rank) }
+      if pieces[place].parent.author == author {
+        pieces[place].parent.rank = moved(pieces[place].parent.rank)
       }
     }
-    return missing
+    return true
   }
 
   private mutating func insert(
@@ -51,13 +111,9 @@ extension TextSequence {
       else { continue }
       var parent = run.parent
       if parent.author >= 0 {
-        guard let found = self.rank(other.id(parent.author, parent.rank)) else { continue }
-        (parent.author, parent.rank) = found
+        (parent.author, parent.rank) = self.rank(other.id(parent.author, parent.rank))!
       }
-      insert(
-        author, rank: rank, count: run.count,
-        bytes: run.bytes ?? Array(repeating: UInt8(ascii: " "), count: Int(run.count))[...],
-        parent: parent)
+      insert(author, rank: rank, count: run.count, bytes: run.bytes, parent: parent)
     }
   }
 
@@ -108,5 +164,10 @@ extension TextSequence.Author {
   /// The number behind an operation's last element.
   fileprivate func end(of place: Int) -> UInt32 {
     place + 1 < operations.count ? operations[place + 1].first : count
+  }
+
+  /// How many elements each operation inserted.
+  fileprivate var counts: [(sequence: UInt64, count: UInt32)] {
+    operations.indices.map { (operations[$0].sequence, end(of: $0) - operations[$0].first) }
   }
 }

@@ -78,6 +78,28 @@ struct JoinPropertyTests {
     #expect(joined.sum(of: 0) == 8 && joined.stamp(of: 0) == stamp)
   }
 
+  @Test func `a text of two copies, which wrote under one number, is refused`() throws {
+    func text(_ own: String, then other: String) throws -> TextSequence {
+      var text = TextSequence()
+      for (sequence, typed) in [own, other].enumerated() {
+        var delta = TextDelta()
+        delta.keep(TextHistory.count(text.text))
+        delta.insert(Array(typed.utf8))
+        let made = text.edit(delta)
+        let author = RowReplica.id(sequence)
+        _ = text.apply(.edit(try #require(made)), by: author, UInt64(sequence + 1))
+      }
+      return text
+    }
+    let (mine, theirs) = (try text("abc", then: "x"), try text("0123456789", then: "y"))
+    for (left, right) in [(mine, theirs), (theirs, mine)] {
+      #expect(throws: WireError.self) {
+        var joined = left
+        try joined.join(right)
+      }
+    }
+  }
+
   @Test(arguments: 0..<300)
   func `texts become what all changes make (INV-01, INV-07)`(_ seed: Int) throws {
     let history = try TextHistory(seed: UInt64(seed))
@@ -95,10 +117,10 @@ struct JoinPropertyTests {
     }
     for (mine, theirs) in [(left, right), (right, left)] {
       var joined = mine
-      joined.join(try TextHistory.read(theirs))
+      try joined.join(try TextHistory.read(theirs))
       #expect(joined.stored == both.stored)
       #expect(try TextHistory.read(joined).stored == both.stored)
-      joined.join(mine)
+      try joined.join(mine)
       #expect(joined.stored == both.stored)
     }
   }

@@ -52,7 +52,7 @@ struct MergePropertyTests {
       var state = RowState(life: 1)
       state.set(.counter(CounterSum(base: number), stamp), of: 4)
       var sum = CounterSum()
-      sum[7] = number
+      sum[7] = number == 0 ? 9 : number
       sum[3] = 1
       state.set(.counter(sum, stamp), of: 5)
       var writer = ByteWriter()
