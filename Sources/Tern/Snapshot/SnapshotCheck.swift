@@ -26,7 +26,6 @@ final class SnapshotCheck {
   private var examples: [(write: Write, row: String)] = []
   private static let mostExamples = 100
 
-  /// - Parameter seen: without authors of whom the log has another copy's operations.
   init(seen: [UInt32: HybridTime]) { self.seen = seen }
 
   /// - Parameters:

@@ -57,7 +57,9 @@ final class SnapshotLoad {
     try check(heading)
     try noteAuthors(heading)
     tail = try takeHeads(heading)
-    rowCheck = SnapshotCheck(seen: try seen(heading))
+    rowCheck = SnapshotCheck(
+      seen: Dictionary(uniqueKeysWithValues: zip(authors.map(\.index), heading.authors.map(\.time)))
+    )
     let tailCount = tail.count
     try transaction.forgetWaiting(of: join?.behind)
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = false }
@@ -196,7 +198,7 @@ final class SnapshotLoad {
             + "\(row.stored), which is here; nothing was loaded. Let another device give the remote one"
         )
       }
-      let isFork = try isNewFork(id, UInt32(index), row, times[id] ?? .zero)
+      let isFork = try isForked(id, UInt32(index), row, times[id] ?? .zero)
       guard row.merged > heads[id] && row.trimmed > heads[id] || isFork else { continue }
       if isRepairing {
         throw SnapshotError(
@@ -211,14 +213,14 @@ final class SnapshotLoad {
     }
   }
 
-  /// Whether the heading has another time of an operation that is here than the log, and that is
-  /// news. What such a snapshot lacks of its author says nothing, and so takes nothing away.
-  private func isNewFork(
+  /// Whether the remote has another copy's operations of an author, or the heading another time of
+  /// one that is here. What such a snapshot lacks says nothing, and so takes nothing away.
+  private func isForked(
     _ id: ReplicaID, _ index: UInt32, _ row: StoreTransaction.AuthorRow, _ time: HybridTime
   ) throws -> Bool {
-    guard index != 0, heads[id] > 0, row.stored >= heads[id], forks?.leavesOut(index) != true else {
-      return false
-    }
+    guard index != 0, heads[id] > 0 else { return false }
+    if forks?.leavesOut(index) ?? false { return true }
+    guard row.stored >= heads[id] else { return false }
     let here = try transaction.time(of: LogID(author: index, sequence: heads[id]), row)
     return here.map { $0 != time } ?? false
   }
@@ -242,7 +244,7 @@ final class SnapshotLoad {
     }
   }
 
-  /// Moves every author to where the snapshot has it.
+  /// Moves every author to where the snapshot has it; where it is joined, those who are behind.
   ///
   /// - Returns: operations of the log that come after.
   private func takeHeads(_ heading: SnapshotHeading) throws -> Set<LogID> {
@@ -258,7 +260,7 @@ final class SnapshotLoad {
         isBehind || heads[id] == 0
         ? nil : try transaction.time(of: LogID(author: index, sequence: heads[id]), row)
       if let here, here != time {
-        // Two copies of the author wrote on. What is here stays, and goes on after its own times.
+        // Two copies of the author wrote on. What is here of it stays: ``isForked(_:_:_:_:)``.
         if index == 0 { throw MergeError(.foreignOwn, id, heads[id]) }
         try forks?.note(index, heads[id], isOther: true)
       }
@@ -275,16 +277,6 @@ final class SnapshotLoad {
       if try !moveClock(to: time) { ahead.insert(index) }
     }
     return tail
-  }
-
-  /// By author, of its last operation in the snapshot; of forked authors nothing is known.
-  private func seen(_ heading: SnapshotHeading) throws -> [UInt32: HybridTime] {
-    var seen: [UInt32: HybridTime] = [:]
-    for (author, known) in zip(heading.authors, authors)
-    where forks?.leavesOut(known.index) != true {
-      seen[known.index] = author.time
-    }
-    return seen
   }
 
   // MARK: - Times
