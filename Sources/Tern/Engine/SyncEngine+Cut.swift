@@ -5,6 +5,8 @@ extension SyncEngine {
   /// too, and why this one could not is in ``status``.
   func cutSnapshot(isBase: Bool) async throws -> SyncSession.Event {
     do {
+      // It would stand for what the remote has otherwise.
+      guard try store.forks(at: remote.id).isEmpty else { return .cutSnapshot }
       try await snapshots.cut(heads: session.heads, isBase: isBase)
       status.update { $0.snapshotError = nil }
       return .cutSnapshot

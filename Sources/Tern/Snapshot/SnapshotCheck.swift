@@ -19,7 +19,7 @@ final class SnapshotCheck {
   private var excused: [Stamp: Excuse] = [:]
   private enum Excuse {
     case whole
-    case tables(Set<String>)
+    case parts(Set<DeferredPart>)
   }
   private var shapes: [Int64: TableShape] = [:]
   /// The first rows of what is missing.
@@ -75,8 +75,8 @@ final class SnapshotCheck {
     }
   }
 
-  /// What waits in the snapshot for a newer version of Tern or a clock is in none of its rows, and
-  /// what waits for one of the app in none of those tables.
+  /// What waits in the snapshot for a newer version of Tern or a clock is in none of its rows. What
+  /// waits for one of the app is not in its table, where that or a row's key is not known.
   func excuse(_ waiting: WaitingOperation, _ time: HybridTime) {
     let stamp = Stamp(time: time, author: waiting.id.author)
     // The last of its group says it for all, which have one time.
@@ -84,19 +84,21 @@ final class SnapshotCheck {
       excused[stamp] = .whole
       return
     }
-    let tables = Set(waiting.parts.filter(\.column.isEmpty).map(\.table))
     switch excused[stamp] {
     case .whole?: break
-    case .tables(let known)?: excused[stamp] = .tables(known.union(tables))
-    case nil: if !tables.isEmpty { excused[stamp] = .tables(tables) }
+    case .parts(let known)?: excused[stamp] = .parts(known.union(waiting.parts))
+    case nil: if !waiting.parts.isEmpty { excused[stamp] = .parts(waiting.parts) }
     }
   }
 
   private func isExcused(_ write: Write) -> Bool {
     switch excused[write.stamp] {
     case .whole?: true
-    case .tables(let tables)?:
-      tables.contains { shapes[write.table]?.isNamed($0) ?? false }
+    case .parts(let parts)?:
+      parts.contains { part in
+        guard let shape = shapes[write.table], shape.isNamed(part.table) else { return false }
+        return part.column.isEmpty || shape.keyColumns.contains { $0.folded == part.column.folded }
+      }
     case nil: false
     }
   }

@@ -171,7 +171,7 @@ final class SnapshotLoad {
       }
       return
     }
-    if others.contains(waiting.id.author) { return }
+    if others.contains(waiting.id.author) || forks?.leavesOut(waiting.id.author) ?? false { return }
     if waiting.id.author == 0 { throw MergeError(.foreignOwn, author, sequence) }
     try transaction.appendToLog(operation, author: waiting.id.author)
     tail.insert(waiting.id)
@@ -190,21 +190,26 @@ final class SnapshotLoad {
     for (index, id) in transaction.authors.ids.enumerated() {
       let row = try transaction.author(UInt32(index))
       if index == 0, heads[id] > row.stored { throw MergeError(.foreignOwn, id, row.stored + 1) }
-      // Times increase. An author whose times go back is another copy's, or nobody's.
-      if heads[id] > row.stored, times[id] ?? .zero <= row.time {
+      // Times increase, but for those of a group. An author whose times go back is another copy's,
+      // or nobody's.
+      let time = times[id] ?? .zero
+      let isBack = row.stored > row.merged ? time < row.time : time <= row.time
+      if heads[id] > row.stored, isBack, forks?.leavesOut(UInt32(index)) != true {
         throw SnapshotError(
           .takesAway,
           "the snapshot says that operation \(heads[id]) of replica \(id) came before its operation "
             + "\(row.stored), which is here; nothing was loaded. Let another device give the remote one"
         )
       }
-      let isFork = try isForked(id, UInt32(index), row, times[id] ?? .zero)
+      let isFork = try isForked(id, UInt32(index), row, time)
       guard row.merged > heads[id] && row.trimmed > heads[id] || isFork else { continue }
       if isRepairing {
         throw SnapshotError(
           .lacksOperations,
-          "the snapshot holds replica \(id) up to operation \(heads[id]) and this log begins after "
-            + "\(row.trimmed); load a newer one")
+          isFork
+            ? "the snapshot holds other operations of replica \(id) than are here: a database was copied"
+            : "the snapshot holds replica \(id) up to operation \(heads[id]) and this log begins after "
+              + "\(row.trimmed); load a newer one")
       }
       join = SnapshotJoin(losses: pass.concurrency.losses)
     }

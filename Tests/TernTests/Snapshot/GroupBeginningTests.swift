@@ -47,6 +47,14 @@ struct GroupBeginningTests {
     #expect(try fresh.database.read { try DatabaseDiagnosis($0).findings } == [])
   }
 
+  @Test func `a snapshot that ends the group is loaded where its beginning is`() throws {
+    let parts = try Parts(of: device(1, operation(1), operation(2, continues: false)))
+    let behind = try device(2, operation(1))
+    try behind.load(parts, from: RemotePlace(remoteID: "r", epoch: "e", cursor: nil))
+    #expect(try behind.store.versionVector()[Self.gone] == 2)
+    #expect(try behind.database.read { try DatabaseDiagnosis($0).findings } == [])
+  }
+
   @Test func `it keeps nobody from comparing states`() throws {
     let device = try device(1, operation(1))
     try device.store.resetPlace(
