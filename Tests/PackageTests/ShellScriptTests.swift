@@ -15,9 +15,9 @@ struct ShellScriptTests {
     let folder = Repository.root.appending(path: "script")
     var (sourcing, problems) = (0, [String]())
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() {
-      guard let lines = try? Line.lines(of: "script/\(name)"),
-        lines.first?.text.hasSuffix("bash") ?? false
-      else { continue }
+      if name.hasSuffix(".d") { continue }
+      let lines = try Line.lines(of: "script/\(name)")
+      guard lines.first?.text.hasSuffix("bash") ?? false else { continue }
       for (index, line) in lines.enumerated() {
         // What stands in a folder of its own is a part of the script.
         guard line.text.hasPrefix(". script/"), !line.text.contains(".d/") else { continue }

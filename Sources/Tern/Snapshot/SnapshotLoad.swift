@@ -412,10 +412,13 @@ final class SnapshotLoad {
     _ = try writer.bind(key, to: read)
     defer { read.reset() }
     let values = try key.withUnsafeBytes { try PackedKey.values($0) }
-    // One that is damaged says nothing.
-    guard try read.step(), let mine = try? transaction.state(in: read, from: 0) else { return }
-    rowCheck.hold(
-      nil, against: mine, of: writer.sql.shape, values, knows: { _ in true }, transaction.authors)
+    do {
+      guard try read.step(), let mine = try transaction.state(in: read, from: 0) else { return }
+      rowCheck.hold(
+        nil, against: mine, of: writer.sql.shape, values, knows: { _ in true }, transaction.authors)
+    } catch is WireError {
+      // A damaged state says nothing.
+    }
   }
 
   /// What is too large to travel was written here meanwhile, and stands for itself, as a row that

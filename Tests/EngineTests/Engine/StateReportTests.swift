@@ -49,17 +49,6 @@ struct StateReportTests {
     }
   }
 
-  /// What a tool does that takes the triggers away first.
-  private func damage(_ phone: Device, _ sql: String) async throws {
-    try await phone.database.write { db in
-      let triggers = try Row.fetchAll(
-        db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'item'")
-      for trigger in triggers { try db.execute(sql: "DROP TRIGGER \"\(trigger[0] as String)\"") }
-      try db.execute(sql: sql)
-      for trigger in triggers { try db.execute(sql: trigger[1]) }
-    }
-  }
-
   private func expectMended(_ phones: Device...) async throws {
     for phone in phones {
       #expect(try await phone.column("SELECT text FROM item WHERE id = '3'") == ["text 3"])
@@ -73,7 +62,7 @@ struct StateReportTests {
   @Test func `INV-01: a damaged row is found, and mended by the snapshot`() async throws {
     try await Server.run(Server.memoryStore(seed: 1), limits: limits(snapshotAfter: 3)) { server in
       let (a, b) = try await pair(server)
-      try await damage(b, "UPDATE item SET text = 'damaged' WHERE id = '3'")
+      try await b.executeUnnoted("UPDATE item SET text = 'damaged' WHERE id = '3'")
       try await write(a, ["6"])
       for phone in [a, a] { try await phone.syncOnce() }
       // Written offline, on top of the damage, and not lost by the repair.
@@ -95,7 +84,7 @@ struct StateReportTests {
   {
     try await Server.run(Server.memoryStore(seed: 2), limits: limits(snapshotAfter: 3)) { server in
       let (a, b) = try await pair(server)
-      try await damage(a, "DELETE FROM item WHERE id = '3'")
+      try await a.executeUnnoted("DELETE FROM item WHERE id = '3'")
       try await write(a, ["6"])
       for phone in [a, a, b] { try await phone.syncOnce() }
       #expect(b.engine.status.current.repairs == 1)
@@ -112,7 +101,7 @@ struct StateReportTests {
     try await Server.run(Server.memoryStore(seed: 3), limits: limits(snapshotAfter: 1000)) {
       server in
       let (a, b) = try await pair(server)
-      try await damage(b, "UPDATE item SET text = 'damaged' WHERE id = '3'")
+      try await b.executeUnnoted("UPDATE item SET text = 'damaged' WHERE id = '3'")
       try await write(a, ["6"])
       for phone in [a, a] { try await phone.syncOnce() }
       for _ in 0..<2 {
@@ -142,7 +131,7 @@ struct StateReportTests {
   @Test func `INV-01: a repair that failed is none`() async throws {
     try await Server.run(Server.memoryStore(seed: 6), limits: limits(snapshotAfter: 3)) { server in
       let (a, b) = try await pair(server)
-      try await damage(b, "UPDATE item SET text = 'damaged' WHERE id = '3'")
+      try await b.executeUnnoted("UPDATE item SET text = 'damaged' WHERE id = '3'")
       try await write(a, ["6"])
       for phone in [a, a] { try await phone.syncOnce() }
       let remote = PartlessRemote(remote: try Server.remote(port: server.port))
@@ -164,7 +153,7 @@ struct StateReportTests {
     try await Server.run(Server.memoryStore(seed: 4), limits: limits(snapshotAfter: 1000)) {
       server in
       let (a, b) = try await pair(server)
-      try await damage(b, "UPDATE item SET text = 'damaged' WHERE id = '3'")
+      try await b.executeUnnoted("UPDATE item SET text = 'damaged' WHERE id = '3'")
       try await write(a, ["6"])
       for phone in [a, a] { try await phone.syncOnce() }
       try await Device.run([b]) {
@@ -194,7 +183,7 @@ struct StateReportTests {
       for phone in [b, a, a, b] { try await phone.syncOnce() }
       try expectCompared(server, a, b)
       // Damage since is found with the next report, and not before: nothing is read twice.
-      try await damage(b, "UPDATE item SET text = 'damaged' WHERE id = '3'")
+      try await b.executeUnnoted("UPDATE item SET text = 'damaged' WHERE id = '3'")
       try await b.syncOnce()
       #expect(b.engine.status.current.differingTables.isEmpty)
     }

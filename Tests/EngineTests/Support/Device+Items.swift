@@ -54,6 +54,17 @@ extension Device {
     try await database.write { try $0.execute(sql: sql) }
   }
 
+  /// Past the triggers, as damage comes.
+  func executeUnnoted(_ sql: String) async throws {
+    try await database.write { db in
+      let triggers = try Row.fetchAll(
+        db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'item'")
+      for trigger in triggers { try db.execute(sql: "DROP TRIGGER \"\(trigger[0] as String)\"") }
+      try db.execute(sql: sql)
+      for trigger in triggers { try db.execute(sql: trigger[1]) }
+    }
+  }
+
   func column(_ sql: String) async throws -> [String] {
     try await database.read { try String.fetchAll($0, sql: sql) }
   }
