@@ -152,7 +152,8 @@ let package = Package(
       exclude: ["Fixtures"],
       swiftSettings: testing),
     .testTarget(
-      name: "TernServerTests", dependencies: ["Tern", "TernCore", "TernServer", "TernTool"],
+      name: "TernServerTests",
+      dependencies: ["Tern", "TernCore", "TernServer", "TernTesting", "TernTool"],
       exclude: ["Fixtures"],
       swiftSettings: testing),
     .testTarget(

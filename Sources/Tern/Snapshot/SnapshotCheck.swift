@@ -35,33 +35,10 @@ final class SnapshotCheck {
     _ theirs: RowState?, against mine: RowState, of shape: TableShape, _ key: [Value],
     knows: (TableShape.Column) -> Bool, _ authors: Authors
   ) {
-    // Any of them would have brought the row to this life.
-    guard let theirs, theirs.life >= mine.life else {
-      for stamp in mine.everyStamp { note(stamp, shape, key) }
-      return
+    let columns = shape.columns.lazy.filter(knows).map { (id: UInt32($0.id), rule: $0.rule) }
+    for write in mine.writes(lackingIn: theirs, columns: columns, authors: authors) {
+      note(write.stamp, shape, key)
     }
-    guard theirs.life == mine.life else { return }
-    note(mine.stamp, shape, key, unless: theirs.stamp, authors)
-    if let deletion = mine.presence?.deletion {
-      note(deletion, shape, key, unless: theirs.presence?.deletion, authors)
-    }
-    for column in shape.columns where knows(column) {
-      let id = UInt32(column.id)
-      guard let stamp = mine.stamp(of: id) else { continue }
-      switch (mine.content(of: id), theirs.content(of: id)) {
-      case (.extreme(let value, _), .extreme(let other, _)):
-        // The stamp of an extreme can go down.
-        if value != other, column.rule.isBeaten(other, by: value) { note(stamp, shape, key) }
-      default: note(stamp, shape, key, unless: theirs.stamp(of: id), authors)
-      }
-    }
-  }
-
-  private func note(
-    _ stamp: Stamp, _ shape: TableShape, _ key: [Value], unless other: Stamp?, _ authors: Authors
-  ) {
-    if let other, other == stamp || authors.isLess(stamp, other) { return }
-    note(stamp, shape, key)
   }
 
   private func note(_ stamp: Stamp, _ shape: TableShape, _ key: [Value]) {

@@ -1,6 +1,17 @@
 import TernCore
 import TernDatabase
 
+extension TableShape {
+  /// The names that the table and its columns had; `nil` where they always had these.
+  fileprivate var formerNaming: SnapshotSchema.Table? {
+    let renamed = columns.filter { !$0.formerNames.isEmpty }
+    if formerNames.isEmpty, renamed.isEmpty { return nil }
+    return SnapshotSchema.Table(
+      name: name, formerNames: formerNames,
+      formerColumns: Dictionary(uniqueKeysWithValues: renamed.map { ($0.name, $0.formerNames) }))
+  }
+}
+
 /// Cuts a snapshot from one read of the database, row by row: in memory are one part and one row.
 struct SnapshotCut {
   private let transaction: StoreTransaction
@@ -49,6 +60,8 @@ struct SnapshotCut {
     places = transaction.authors.ids.map { numbers[$0] }
     self.heading = heading
     summary = SnapshotSummary(heading, beginnings: beginnings)
+    summary.schema = SnapshotSchema(
+      version: heading.schemaVersion, renamed: transaction.sql.compactMap(\.shape.formerNaming))
   }
 
   mutating func run() throws -> SnapshotSummary {

@@ -71,6 +71,8 @@ package struct SnapshotSummary: Hashable, Sendable {
   package var parts: Int
   /// Of a loaded one: operations of this replica's log that it lacked, merged again on top.
   package var mergedAgain: Int
+  /// Of one that was cut.
+  package var schema: SnapshotSchema?
 
   package init(
     _ heading: SnapshotHeading, beginnings: [ReplicaID: SnapshotHead] = [:], rows: Int = 0,

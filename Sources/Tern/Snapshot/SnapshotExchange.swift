@@ -101,7 +101,7 @@ struct SnapshotExchange {
     let upload = try await remote.beginSnapshot(
       SnapshotOffer(
         key: key, parts: summary.parts, cursor: cursor, heads: summary.heads(at: heads),
-        isBase: isBase))
+        isBase: isBase, schema: summary.schema))
     for index in upload.missing {
       guard let part = try file.part(index) else {
         throw RemoteError(.unexpectedAnswer, "the remote asks for a part that is none")

@@ -13,9 +13,8 @@ final class SnapshotLoad {
   private let isRepairing: Bool
   private let origin: SnapshotOrigin?
   private let forks: RemoteForks?
-  private let part: (Int) throws -> [UInt8]?
+  private var parts: SnapshotParts
   private let locals = LocalColumns()
-  private var nextPart = 0
   private var rows = 0
   /// The heading's authors, with their index here.
   private var authors: [(id: ReplicaID, index: UInt32)] = []
@@ -46,7 +45,7 @@ final class SnapshotLoad {
     self.isRepairing = isRepairing
     self.origin = origin
     forks = try origin.map { try RemoteForks(transaction, at: $0.place.remoteID) }
-    self.part = part
+    parts = SnapshotParts(part)
     // Of what comes after the snapshot, something may be here that cannot be read.
     pass = try MergePass(transaction, isCheckingBodies: transaction.hasAside)
   }
@@ -64,9 +63,9 @@ final class SnapshotLoad {
     try transaction.forgetWaiting(of: join?.behind)
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = false }
     try markStates()
-    try readParts()
+    try readParts(heading)
     let summary = SnapshotSummary(
-      heading, beginnings: beginnings, rows: rows, parts: nextPart, mergedAgain: tailCount)
+      heading, beginnings: beginnings, rows: rows, parts: parts.count, mergedAgain: tailCount)
     try check(summary)
     if join == nil { try sweep() }
     try rowCheck.finish()
@@ -93,65 +92,64 @@ final class SnapshotLoad {
 
   // MARK: - Parts
 
-  private func content() throws -> [UInt8] {
-    guard let bytes = try part(nextPart) else {
-      throw SnapshotError(
-        .incomplete, "the snapshot ends after part \(nextPart) and lacks its end; fetch it again")
+  private func next() throws -> (kind: SnapshotPart.Kind, content: [UInt8]) {
+    do {
+      if let part = try parts.next() { return part }
+    } catch is SnapshotParts.Disorder {
+      throw SnapshotError(.incomplete, "the snapshot's parts are out of order; fetch it again")
     }
-    nextPart += 1
-    let content = try SnapshotPart.content(of: bytes)
-    guard !content.isEmpty else { throw WireError(.malformed, "snapshot part") }
-    return content
+    throw SnapshotError(
+      .incomplete, "the snapshot ends after part \(parts.count) and lacks its end; fetch it again")
   }
 
   private func readHeading() throws -> SnapshotHeading {
-    try content().withUnsafeBytes { buffer in
+    try next().content.withUnsafeBytes { buffer in
       var reader = ByteReader(buffer)
-      guard try reader.byte("part") == SnapshotPart.Kind.heading.rawValue else {
-        throw SnapshotError(.incomplete, "the snapshot does not begin with its heading")
-      }
+      _ = try reader.byte("part")
       return try SnapshotHeading(&reader)
     }
   }
 
-  private func readParts() throws {
-    var last = SnapshotPart.Kind.heading
-    while last != .end {
-      last = try content().withUnsafeBytes { buffer in
+  private func readParts(_ heading: SnapshotHeading) throws {
+    while !parts.isAtEnd {
+      let (kind, content) = try next()
+      try content.withUnsafeBytes { buffer in
         var reader = ByteReader(buffer)
-        guard let kind = SnapshotPart.Kind(rawValue: try reader.byte("part")), kind != .heading,
-          kind.rawValue >= last.rawValue
-        else { throw SnapshotError(.incomplete, "the snapshot's parts are out of order") }
+        _ = try reader.byte("part")
         switch kind {
         case .heading: break
         case .seen: try readSeen(&reader)
         case .rows: try readRows(&reader)
         case .operations:
-          while !reader.isAtEnd {
-            let (waiting, operation) = try WaitingOperation.read(&reader, authors)
-            if waiting.id.sequence <= heads[operation.envelope.replica] {
-              if let join {
-                if !join.behind.contains(waiting.id.author) { continue }
-                try refuseCounters()
-              }
-              noteTime(of: waiting, operation)
-              rowCheck.excuse(waiting, operation.envelope.time)
-              try transaction.take(waiting, operation)
-            } else {
-              try takePart(waiting, operation)
-            }
-          }
+          while !reader.isAtEnd { try take(SnapshotOperation(&reader, heading.authors)) }
         case .end:
           guard try reader.varint("row count") == UInt64(rows), reader.isAtEnd else {
             throw WireError(.malformed, "row count")
           }
         }
-        return kind
       }
     }
-    guard try part(nextPart) == nil else {
+    do {
+      _ = try parts.next()
+    } catch is SnapshotParts.Disorder {
       throw SnapshotError(.incomplete, "the snapshot goes on behind its end")
     }
+  }
+
+  private func take(_ entry: SnapshotOperation) throws {
+    let (waiting, operation) = (
+      WaitingOperation(entry, author: authors[entry.author].index), entry.operation
+    )
+    guard waiting.id.sequence <= heads[operation.envelope.replica] else {
+      return try takePart(waiting, operation)
+    }
+    if let join {
+      if !join.behind.contains(waiting.id.author) { return }
+      try refuseCounters()
+    }
+    noteTime(of: waiting, operation)
+    rowCheck.excuse(waiting, operation.envelope.time)
+    try transaction.take(waiting, operation)
   }
 
   /// Notes an operation of a group that is not whole: it is stored behind the heads, with the tail.
@@ -322,17 +320,10 @@ final class SnapshotLoad {
 
   private func readSeen(_ reader: inout ByteReader) throws {
     while !reader.isAtEnd {
-      let (author, other) = (try reader.varint("seen"), try reader.varint("seen"))
-      guard author < authors.count, other < authors.count else {
-        throw WireError(.malformed, "seen")
-      }
-      let sequence = try reader.varint("seen")
-      guard 1...VersionVector.maximumSequence ~= sequence else {
-        throw WireError(.malformed, "seen")
-      }
-      let index = authors[Int(author)].index
+      let seen = try reader.snapshotSeen(authors.count)
+      let index = authors[seen.author].index
       if index != 0 {
-        try pass.noteSeen(VersionVector([authors[Int(other)].id: sequence]), by: index)
+        try pass.noteSeen(VersionVector([authors[seen.other].id: seen.sequence]), by: index)
       }
     }
   }

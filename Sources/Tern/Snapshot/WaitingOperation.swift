@@ -7,15 +7,7 @@ struct WaitingOperation {
   let id: LogID
   var parts: Set<DeferredPart> = []
   /// Of the last operation of a group that is put aside.
-  var aside: Aside?
-
-  struct Aside {
-    /// The group's first sequence.
-    var first: UInt64
-    /// Whether it waits for its time, and not for a Tern that can read it.
-    var isFuture: Bool
-    var reason: String
-  }
+  var aside: SnapshotOperation.Aside?
 
   /// - Parameter author: the snapshot's number.
   func append(to writer: inout ByteWriter, author: UInt32, _ operation: SyncOperation) {
@@ -34,33 +26,13 @@ struct WaitingOperation {
     writer.append(string: aside.reason)
   }
 
-  /// Reads the next one of a part.
-  ///
-  /// - Parameter authors: the heading's, with their index here.
-  static func read(
-    _ reader: inout ByteReader, _ authors: [(id: ReplicaID, index: UInt32)]
-  ) throws -> (WaitingOperation, SyncOperation) {
-    let place = try reader.varint("author")
-    guard place < authors.count else { throw WireError(.malformed, "author") }
-    let author = authors[Int(place)]
-    let bytes = try reader.bytes(reader.count("operation length"), "operation")
-    let operation = try SyncOperation(bytes: Array(bytes))
-    guard operation.envelope.replica == author.id else { throw WireError(.malformed, "author") }
-    let id = LogID(author: author.index, sequence: operation.envelope.sequence)
-    var waiting = WaitingOperation(id: id)
-    for _ in 0..<(try reader.count("part count")) {
-      waiting.parts.insert(
-        DeferredPart(table: try reader.string("table"), column: try reader.string("column")))
-    }
-    let kind = try reader.byte("kind")
-    guard kind <= 2 else { throw WireError(.malformed, "kind") }
-    if kind > 0 {
-      let first = try reader.varint("group")
-      guard first > 0, first <= id.sequence else { throw WireError(.malformed, "group") }
-      waiting.aside = Aside(
-        first: first, isFuture: kind == 2, reason: try reader.string("reason"))
-    }
-    return (waiting, operation)
+  init(id: LogID, parts: Set<DeferredPart> = []) { (self.id, self.parts) = (id, parts) }
+
+  /// - Parameter author: its index here.
+  init(_ entry: SnapshotOperation, author: UInt32) {
+    id = LogID(author: author, sequence: entry.operation.envelope.sequence)
+    parts = Set(entry.parts.map { DeferredPart(table: $0.table, column: $0.column) })
+    aside = entry.aside
   }
 }
 

@@ -52,6 +52,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case snapshotKeepsOld
   /// A snapshot's rows take the place of those that it is joined with.
   case joinForgetsOwn
+  /// The server takes a snapshot without looking into it.
+  case offerUnchecked
+  /// The check of an offered snapshot does not ask for rows that are not there.
+  case missingRowsTaken
   /// A table's digest has authors by the numbers that this replica gave them.
   case digestByNumber
   /// A token opens every space.

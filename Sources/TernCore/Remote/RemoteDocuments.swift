@@ -80,6 +80,7 @@ package struct OfferDocument: Codable {
   package var base: Bool?
   /// Sequence, milliseconds and counter by replica in hexadecimal, so that no number is over 2⁵³.
   package var heads: [String: [Int64]]
+  package var schema: SnapshotSchema?
 
   package init(_ offer: SnapshotOffer) {
     key = offer.key
@@ -91,6 +92,7 @@ package struct OfferDocument: Codable {
       return (replica.description, [sequence, head.time.milliseconds, Int64(head.time.counter)])
     }
     heads = Dictionary(uniqueKeysWithValues: entries)
+    schema = offer.schema
   }
 
   /// `nil` where a head is none.
@@ -106,7 +108,7 @@ package struct OfferDocument: Codable {
     }
     return SnapshotOffer(
       key: key, parts: parts, cursor: cursor.map { RemoteCursor(rawValue: $0) }, heads: read,
-      isBase: base ?? false)
+      isBase: base ?? false, schema: schema)
   }
 }
 

@@ -56,16 +56,19 @@ public struct SnapshotOffer: Hashable, Sendable {
   /// stays so until it is complete. Then its heads become the remote's, and pulling from before
   /// it is answered ``RemoteError/Code/snapshotNeeded``.
   public var isBase: Bool
+  /// `nil` from a client that does not say it yet.
+  public var schema: SnapshotSchema?
 
   public init(
     key: String, parts: Int, cursor: RemoteCursor?, heads: [ReplicaID: SnapshotHead],
-    isBase: Bool = false
+    isBase: Bool = false, schema: SnapshotSchema? = nil
   ) {
     self.key = key
     self.parts = parts
     self.cursor = cursor
     self.heads = heads
     self.isBase = isBase
+    self.schema = schema
   }
 }
 

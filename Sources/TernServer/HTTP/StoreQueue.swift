@@ -8,6 +8,8 @@ import TernCore
 struct StoreQueue: Sendable {
   /// One at a time, since the store's lock lets no more through; so memory holds one decoded batch.
   private let writes = DispatchQueue(label: "tern.server.writes")
+  /// One at a time: a check is long, and reads and writes go on beside it.
+  private let checks = DispatchQueue(label: "tern.server.checks")
   private let reads = DispatchQueue(label: "tern.server.reads", attributes: .concurrent)
   /// After so long in the queue a write is not tried: another process has the file's lock, for
   /// which the ones before have waited, and this one's client would leave before its own
@@ -41,6 +43,12 @@ struct StoreQueue: Sendable {
     _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
     try await run(on: reads, work)
+  }
+
+  func check<Value: Sendable>(
+    _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    try await run(on: checks, work)
   }
 
   private func run<Value: Sendable>(

@@ -48,7 +48,7 @@ extension SyncResponder {
   }
 
   func completeSnapshot(_ id: Substring, in space: SpaceName) async throws -> Response {
-    let hasMore = try await queue.write {
+    let hasMore = try await queue.check {
       try service.completeSnapshot(String(id), in: space)
     }
     if hasMore { maintenance.ask(for: space) }

@@ -49,6 +49,9 @@ public struct ServerLimits: Hashable, Sendable {
   public var uploadsPerSpace = 2
   /// How long an upload is waited for after it was last added to.
   public var uploadAge = Duration.seconds(24 * 3600)
+  /// How long no snapshot is asked for after one was refused, because devices that offer it again
+  /// would upload all of it each time.
+  public var refusalPause = Duration.seconds(600)
   /// After so many operations since the newest snapshot another one is asked for.
   public var operationsPerSnapshot: UInt64 = 10_000
 

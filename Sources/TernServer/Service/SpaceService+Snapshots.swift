@@ -12,24 +12,24 @@ extension SpaceService {
     try SnapshotAdmission.checkShape(offer, limits)
     let beginning = SpaceCursor(epoch: store.epoch, position: 0, chain: nil).cursor
     let admission = SnapshotAdmission(
-      cursor: offer.cursor ?? beginning, isBase: offer.isBase, heads: offer.heads, limits: limits,
-      now: clock.nowMilliseconds)
+      cursor: offer.cursor ?? beginning, isBase: offer.isBase, schemaVersion: offer.schema?.version,
+      heads: offer.heads, limits: limits, now: clock.nowMilliseconds)
     let id = offer.id(at: admission.cursor)
     return try store.update(space) { transaction in
       try checkRoom(transaction)
       try dropOldUploads(transaction)
-      if let known = try transaction.snapshot(id), known.isComplete {
-        return SnapshotUpload(id: id, missing: [])
-      }
+      let known = try transaction.snapshot(id)
+      if known?.isComplete ?? false { return SnapshotUpload(id: id, missing: []) }
+      if let refusal = known?.refusal { throw refused(id, refusal) }
       let position = try admission.check(transaction, epoch: store.epoch)
-      if var known = try transaction.snapshot(id) {
+      if var known {
         known.touchedMilliseconds = clock.nowMilliseconds
         try transaction.update(known)
       } else {
         try makeRoomForUpload(transaction)
         let snapshot = StoredSnapshot(
           id: id, cursor: admission.cursor, position: position, isBase: offer.isBase,
-          parts: offer.parts, touchedMilliseconds: clock.nowMilliseconds)
+          schema: offer.schema, parts: offer.parts, touchedMilliseconds: clock.nowMilliseconds)
         try transaction.add(snapshot, heads: offer.heads)
       }
       let stored = try transaction.storedParts(of: id)
@@ -76,29 +76,47 @@ extension SpaceService {
     }
   }
 
-  /// Makes a snapshot whose parts are all there the newest, at once and durably, and then does
-  /// what ``maintain(_:)`` does, once. Doing it again is acknowledged.
+  /// Checks a snapshot whose parts are all there, makes it the newest, at once and durably, and then
+  /// does what ``maintain(_:)`` does, once. Doing it again is acknowledged.
   ///
+  /// The check reads the snapshot, the one before it and the log since, and locks nothing meanwhile.
   /// - Returns: whether there is more to maintain.
-  /// - Throws: ``RemoteError``, see ``SnapshotAdmission``; `snapshot-unknown`.
+  /// - Throws: ``RemoteError``, see ``SnapshotAdmission``; `snapshot-unknown`; `snapshot-refused`
+  ///   where the space is known to have something else than is in it.
   @discardableResult
   public func completeSnapshot(_ id: String, in space: SpaceName) throws -> Bool {
-    let grown = try store.update(space) { transaction -> UInt64? in
-      let snapshot = try find(id, transaction)
-      if snapshot.isComplete { return nil }
-      let stored = try transaction.storedParts(of: id).count
-      guard stored == snapshot.parts else {
-        throw RemoteError(
-          .snapshotIncomplete,
-          "\(snapshot.parts - stored) of \(snapshot.parts) parts are missing; begin again to learn "
-            + "which")
+    guard let check = try offerCheck(of: id, in: space) else { return try maintain(space) }
+    let outcome = Planted.isActive(.offerUnchecked) ? .init() : try check.run(in: store)
+    let (grown, refusal) = try store.update(space) { transaction -> (UInt64?, String?) in
+      var snapshot = try find(id, transaction)
+      if snapshot.isComplete { return (nil, nil) }
+      if let refusal = try outcome.refusal ?? strangeRefusal(outcome.carried, transaction) {
+        snapshot.refusal = refusal
+        snapshot.touchedMilliseconds = clock.nowMilliseconds
+        try transaction.update(snapshot)
+        return (nil, refusal)
       }
-      let whole = try admit(snapshot, transaction)
-      try transaction.update(whole)
-      try dropOlder(than: whole, transaction)
-      try CrashPoint.reach(.serverBeforeSnapshot)
-      return whole.isBase ? whole.position : nil
+      return (try take(snapshot, transaction), nil)
     }
+    if let refusal { throw refused(id, refusal) }
+    return try finish(grown, in: space)
+  }
+
+  /// Makes a snapshot the newest that was refused: an operator knows better than the check.
+  ///
+  /// - Returns: whether there is more to maintain.
+  /// - Throws: ``RemoteError`` with `snapshot-unknown` where none of that name was refused; see
+  ///   ``SnapshotAdmission``.
+  public func acceptSnapshot(_ id: String, in space: SpaceName) throws -> Bool {
+    let grown = try store.update(space) { transaction in
+      let snapshot = try find(id, transaction)
+      guard snapshot.refusal != nil else { throw unknown(id) }
+      return try take(snapshot, transaction)
+    }
+    return try finish(grown, in: space)
+  }
+
+  private func finish(_ grown: UInt64?, in space: SpaceName) throws -> Bool {
     try CrashPoint.reach(.serverAfterSnapshot)
     if let grown { board.publish(grown, of: space) }
     return try maintain(space)
@@ -106,11 +124,61 @@ extension SpaceService {
 
   /// - Throws: ``RemoteError`` with `snapshot-unknown`.
   public func snapshotPart(_ index: Int, of id: String, in space: SpaceName) throws -> [UInt8] {
-    guard let bytes = try store.snapshotPart(index, of: id, in: space) else { throw unknown(id) }
+    guard let bytes = try store.snapshotPart(index, of: id, in: space, isWhole: true)
+    else { throw unknown(id) }
     return bytes
   }
 
   // MARK: - Steps
+
+  /// What is to be checked of an upload that is all there; `nil` for a snapshot that is whole.
+  private func offerCheck(of id: String, in space: SpaceName) throws -> OfferCheck? {
+    try store.update(space) { transaction in
+      let snapshot = try find(id, transaction)
+      if snapshot.isComplete { return nil }
+      if let refusal = snapshot.refusal { throw refused(id, refusal) }
+      let stored = try transaction.storedParts(of: id).count
+      guard stored == snapshot.parts else {
+        throw RemoteError(
+          .snapshotIncomplete,
+          "\(snapshot.parts - stored) of \(snapshot.parts) parts are missing; begin again to learn "
+            + "which")
+      }
+      let heads = try transaction.snapshotHeads(of: id)
+      try checkAdmission(of: snapshot, heads, transaction)
+      return OfferCheck(
+        space: space, offered: snapshot, offeredHeads: heads,
+        previous: try transaction.snapshots().last(where: \.isComplete),
+        heads: try transaction.heads(), end: transaction.position)
+    }
+  }
+
+  private func checkAdmission(
+    of snapshot: StoredSnapshot, _ heads: [ReplicaID: SnapshotHead],
+    _ transaction: any SpaceTransaction
+  ) throws {
+    let admission = SnapshotAdmission(
+      cursor: snapshot.cursor, isBase: snapshot.isBase, schemaVersion: snapshot.schema?.version,
+      heads: heads, limits: limits, now: clock.nowMilliseconds)
+    _ = try admission.check(transaction, epoch: store.epoch)
+  }
+
+  /// Why a snapshot is refused that carries other operations along than the space has.
+  private func strangeRefusal(
+    _ carried: [OperationKey: OperationDigest], _ transaction: any SpaceTransaction
+  ) throws -> String? {
+    let known = try transaction.digests(of: Array(carried.keys))
+    guard let strange = known.first(where: { carried[$0.key] != $0.value })?.key else { return nil }
+    return "it carries another operation \(strange.sequence) of replica \(strange.author) along "
+      + "than the space has"
+  }
+
+  private func refused(_ id: String, _ reason: String) -> RemoteError {
+    RemoteError(
+      .snapshotRefused,
+      "the snapshot was not taken: \(reason). Let another device give one; where this one is right, "
+        + "the server's operator takes it by its name, \(id)")
+  }
 
   private func find(_ id: String, _ transaction: any SpaceTransaction) throws -> StoredSnapshot {
     guard let snapshot = try transaction.snapshot(id) else { throw unknown(id) }
@@ -124,17 +192,25 @@ extension SpaceService {
         + "(uploadsPerSpace), or newer ones took its place; greet again")
   }
 
+  /// Makes a snapshot the newest. Returns the space's position where that grew by it.
+  private func take(_ snapshot: StoredSnapshot, _ transaction: any SpaceTransaction) throws
+    -> UInt64?
+  {
+    let whole = try admit(snapshot, transaction)
+    try transaction.update(whole)
+    try dropOlder(than: whole, transaction)
+    try CrashPoint.reach(.serverBeforeSnapshot)
+    return whole.isBase ? whole.position : nil
+  }
+
   /// The snapshot as it is from now on; a base also becomes a place of the space.
   private func admit(_ snapshot: StoredSnapshot, _ transaction: any SpaceTransaction) throws
     -> StoredSnapshot
   {
     let heads = try transaction.snapshotHeads(of: snapshot.id)
-    let admission = SnapshotAdmission(
-      cursor: snapshot.cursor, isBase: snapshot.isBase, heads: heads, limits: limits,
-      now: clock.nowMilliseconds)
-    _ = try admission.check(transaction, epoch: store.epoch)
+    try checkAdmission(of: snapshot, heads, transaction)
     var whole = snapshot
-    whole.isComplete = true
+    (whole.isComplete, whole.refusal) = (true, nil)
     guard snapshot.isBase else { return whole }
     var authors = try transaction.heads()
     for (author, head) in heads where head.sequence > authors[author]?.sequence ?? 0 {

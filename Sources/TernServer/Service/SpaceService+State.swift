@@ -42,6 +42,12 @@ extension SpaceService {
   /// Whether a snapshot would help: many operations came since the newest, or two replicas differ
   /// and none has been cut since.
   func wantsSnapshot(_ summary: SpaceSummary) -> Bool {
+    // Another device may have a better one, and has time to offer it.
+    if let refused = summary.refusedMilliseconds,
+      clock.nowMilliseconds - refused < limits.refusalPause.milliseconds
+    {
+      return false
+    }
     let covered = summary.snapshot?.position ?? 0
     if let state = summary.state, state.isDisputed, covered < state.position { return true }
     return summary.position - covered > limits.operationsPerSnapshot

@@ -7,6 +7,8 @@ import TernCore
 struct SnapshotAdmission {
   let cursor: RemoteCursor
   let isBase: Bool
+  /// Of the app that cut it.
+  let schemaVersion: UInt32?
   /// Of every replica, the last operation in the snapshot.
   let heads: [ReplicaID: SnapshotHead]
   let limits: ServerLimits
@@ -85,7 +87,14 @@ struct SnapshotAdmission {
   }
 
   private func checkIsNewer(_ position: UInt64, _ space: any SpaceTransaction) throws {
-    let newest = try space.snapshots().last(where: \.isComplete)?.position ?? 0
+    let last = try space.snapshots().last(where: \.isComplete)
+    if let known = last?.schema?.version, let version = schemaVersion, version < known {
+      throw RemoteError(
+        .snapshotSuperseded,
+        "the space has a snapshot of schema version \(known), and this one is of \(version): it would "
+          + "lack what that app did not know; update the app")
+    }
+    let newest = last?.position ?? 0
     guard isBase ? position == space.position : position > newest else {
       throw RemoteError(
         .snapshotSuperseded,
@@ -164,6 +173,7 @@ extension SnapshotOffer {
     for (replica, head) in heads.sorted(by: { $0.key < $1.key }) {
       text += "\(replica) \(head.sequence) \(head.time.rawValue)\n"
     }
+    if let schema { text += schema.stored }
     return sha256(Array(text.utf8)).prefix(16).hexadecimal
   }
 }

@@ -32,8 +32,11 @@ public protocol SpaceStore: Sendable {
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value
 
-  /// One part of a snapshot that is whole, or `nil`.
-  func snapshotPart(_ index: Int, of id: String, in space: SpaceName) throws -> [UInt8]?
+  /// One part of a snapshot, or `nil`.
+  ///
+  /// - Parameter isWhole: whether the snapshot is to be whole, or an upload.
+  func snapshotPart(_ index: Int, of id: String, in space: SpaceName, isWhole: Bool) throws
+    -> [UInt8]?
 
   /// A replica's lease as it is written down, or `nil`.
   func lease(of replica: ReplicaID, in space: SpaceName) throws -> Lease?

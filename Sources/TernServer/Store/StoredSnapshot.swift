@@ -11,21 +11,27 @@ public struct StoredSnapshot: Hashable, Sendable {
   public let isBase: Bool
   /// Whether it is whole, and can be seen.
   public var isComplete = false
+  /// As it was offered.
+  public let schema: SnapshotSchema?
   /// How many it is to have.
   public let parts: Int
   /// Of the parts that are stored.
   public var bytes = 0
-  /// When the upload began or was last added to: milliseconds since 1970.
+  /// Why it was not taken, of an upload that was whole and failed the check. An operator may take it
+  /// all the same.
+  public var refusal: String?
+  /// When the upload began, was last added to or was refused: milliseconds since 1970.
   public var touchedMilliseconds: Int64
 
   public init(
-    id: String, cursor: RemoteCursor, position: UInt64, isBase: Bool, parts: Int,
-    touchedMilliseconds: Int64
+    id: String, cursor: RemoteCursor, position: UInt64, isBase: Bool,
+    schema: SnapshotSchema? = nil, parts: Int, touchedMilliseconds: Int64
   ) {
     self.id = id
     self.cursor = cursor
     self.position = position
     self.isBase = isBase
+    self.schema = schema
     self.parts = parts
     self.touchedMilliseconds = touchedMilliseconds
   }

@@ -12,12 +12,15 @@ public struct SpaceSummary: Hashable, Sendable {
   /// The newest that is whole, with its heads.
   public var snapshot: StoredSnapshot?
   public var snapshotHeads: VersionVector
+  /// When an upload that is still here was refused last: milliseconds since 1970.
+  public var refusedMilliseconds: Int64?
   /// What a replica reported last of its state.
   public var state: StoredState?
 
   public init(
     position: UInt64 = 0, heads: VersionVector = .init(), trimmed: UInt64 = 0,
     snapshot: StoredSnapshot? = nil, snapshotHeads: VersionVector = .init(),
+    refusedMilliseconds: Int64? = nil,
     state: StoredState? = nil, newestTime: HybridTime = .zero
   ) {
     self.position = position
@@ -26,6 +29,7 @@ public struct SpaceSummary: Hashable, Sendable {
     self.trimmed = trimmed
     self.snapshot = snapshot
     self.snapshotHeads = snapshotHeads
+    self.refusedMilliseconds = refusedMilliseconds
     self.state = state
   }
 }

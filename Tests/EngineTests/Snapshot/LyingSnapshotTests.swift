@@ -6,7 +6,8 @@ import TernServer
 import TestDevice
 import Testing
 
-/// A member that offers a snapshot with the real heads and less in it than they stand for.
+/// A member that offers a snapshot with the real heads and less in it than they stand for: the
+/// server refuses it, and so do devices that are given it.
 @Suite("Snapshot: one that lacks what it says it holds", .timeLimit(.minutes(2)))
 struct LyingSnapshotTests {
   struct Lie: CustomTestStringConvertible, Sendable {
@@ -87,14 +88,26 @@ struct LyingSnapshotTests {
     try await member.executeUnnoted(lie.sql)
     var parts: [[UInt8]] = []
     let summary = try member.store.cutSnapshot { parts.append($0) }
-    let upload = try await remote.beginSnapshot(
-      SnapshotOffer(
-        key: "lie", parts: parts.count, cursor: place?.cursor, heads: summary.heads,
-        isBase: isBase))
+    let offer = SnapshotOffer(
+      key: "lie", parts: parts.count, cursor: place?.cursor, heads: summary.heads,
+      isBase: isBase, schema: summary.schema)
+    let upload = try await remote.beginSnapshot(offer)
     for index in upload.missing {
       try await remote.putSnapshotPart(parts[index], index: index, of: upload.id)
     }
-    try await remote.completeSnapshot(upload.id)
+    let refused = await #expect(throws: RemoteError.self) {
+      try await remote.completeSnapshot(upload.id)
+    }
+    #expect(refused?.code == .snapshotRefused)
+    #expect(refused?.message.contains("it lacks") == true)
+    let again = await #expect(throws: RemoteError.self) {
+      _ = try await remote.beginSnapshot(offer)
+    }
+    #expect(again?.code == .snapshotRefused)
+    let before = try server.service.greet(SpaceName(Server.space))
+    #expect(before.snapshot == nil && before.trimmed == 0)
+    // An operator who takes it all the same is no better than a server that looks at nothing.
+    _ = try server.service.acceptSnapshot(upload.id, in: SpaceName(Server.space))
     for _ in 1...20 { _ = try server.service.maintain(SpaceName(Server.space)) }
     #expect(try server.service.greet(SpaceName(Server.space)).trimmed > 0)
   }

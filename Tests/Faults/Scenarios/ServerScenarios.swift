@@ -66,10 +66,12 @@ extension Scenario<Server> {
     let heads = operations.map(\.envelope).reduce(into: [ReplicaID: SnapshotHead]()) {
       $0[$1.replica] = SnapshotHead(sequence: $1.sequence, time: $1.time)
     }
-    let part = [UInt8](repeating: 7, count: 20_000)
+    var cut: [[UInt8]] = []
+    _ = try peer.store.cutSnapshot { cut.append($0) }
+    let parts = cut
     @Sendable func begin(_ server: Server) throws -> String {
       let cursor = try server.service().pull(from: space, after: nil).cursor
-      let offer = SnapshotOffer(key: "k", parts: 1, cursor: cursor, heads: heads)
+      let offer = SnapshotOffer(key: "k", parts: parts.count, cursor: cursor, heads: heads)
       return try server.service().beginSnapshot(offer, in: space).id
     }
     return Scenario(
@@ -85,7 +87,9 @@ extension Scenario<Server> {
         Step(name: "begin") { _ = try begin($0) },
         Step(name: "part") { server in
           let id = try begin(server)
-          try server.service().putSnapshotPart(part, index: 0, of: id, in: space)
+          for (index, part) in parts.enumerated() {
+            try server.service().putSnapshotPart(part, index: index, of: id, in: space)
+          }
         },
         Step(name: "complete", isAtomic: false) { server in
           let id = try server.service().greet(space).snapshot?.id ?? begin(server)
@@ -95,7 +99,7 @@ extension Scenario<Server> {
       check: { server in
         let greeting = try server.service().greet(space)
         guard let id = greeting.snapshot?.id, greeting.trimmed == greeting.position,
-          try server.service().snapshotPart(0, of: id, in: space) == part,
+          try server.service().snapshotPart(0, of: id, in: space) == parts[0],
           try server.service().push(operations, to: space).accepted == 0,
           try server.findings().isEmpty
         else { throw App.NotOpen() }

@@ -56,7 +56,7 @@ struct ServerDoctorTests {
     #expect(try patient.remarks().contains("state-disputed"))
     #expect(try patient.findings() == [])
     let upload = try patient.store.update(.home) { try $0.snapshots().last?.id ?? "" }
-    try patient.service.putSnapshotPart([6], index: 0, of: upload, in: .home)
+    try patient.service.putSnapshotPart(patient.begunParts[0], index: 0, of: upload, in: .home)
     try patient.service.completeSnapshot(upload, in: .home)
     #expect(try !patient.remarks().contains("state-disputed"))
     #expect(try patient.findings() == [])

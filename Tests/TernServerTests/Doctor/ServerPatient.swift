@@ -15,6 +15,8 @@ final class ServerPatient {
   let service: SpaceService
   /// Who has written into the space `work`, as far as they are.
   private(set) var fay = Author(6)
+  /// Of the upload that is not whole, of which the second is there.
+  private(set) var begunParts: [[UInt8]] = []
 
   init() throws {
     folder = try TemporaryFolder()
@@ -48,9 +50,10 @@ final class ServerPatient {
     try service.upload(SnapshotOffer("b", at: second, of: [ada, bob]))
     _ = try service.push([ada.write("c")], to: .home)
     let end = try service.end()
-    let begun = try service.beginSnapshot(
-      SnapshotOffer("c", at: end, of: [ada, bob], parts: 2), in: .home)
-    try service.putSnapshotPart([7], index: 1, of: begun.id, in: .home)
+    let offer = SnapshotOffer("c", at: end, of: [ada, bob])
+    let begun = try service.beginSnapshot(offer, in: .home)
+    begunParts = try offer.partsWithoutRows()
+    try service.putSnapshotPart(begunParts[1], index: 1, of: begun.id, in: .home)
     try service.report(report(at: end, rows: 1), in: .home)
   }
 

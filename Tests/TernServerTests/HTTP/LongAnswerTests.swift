@@ -121,17 +121,34 @@ struct LongAnswerTests {
     }
   }
 
+  /// What an author had seen, over and over, in numbers that nothing shortens.
+  private static func longPart() throws -> [UInt8] {
+    var generator = SeededGenerator(state: 5)
+    var content = ByteWriter()
+    content.append(byte: SnapshotPart.Kind.seen.rawValue)
+    while content.count < 300_000 {
+      content.append(raw: [0, 0])
+      content.append(
+        varint: UInt64.random(in: 1...VersionVector.maximumSequence, using: &generator))
+    }
+    return try SnapshotPart.encoded(content.bytes)
+  }
+
   @Test("a part of a snapshot counts until it is sent, and comes whole")
   func part() async throws {
     try await LiveServer.run { server async throws in
       var ada = Author(1)
       _ = try await server.push(ada.write(count: 1))
-      let offer = SnapshotOffer(at: try server.service.end(), of: [ada])
+      let offer = SnapshotOffer(at: try server.service.end(), of: [ada], parts: 3)
       let id = try server.service.beginSnapshot(offer, in: .home).id
-      let part = Self.operation(bytes: 300_000).bytes
-      try server.service.putSnapshotPart(part, index: 0, of: id, in: .home)
+      var parts = try offer.partsWithoutRows()
+      let part = try Self.longPart()
+      parts[1] = part
+      for (index, part) in parts.enumerated() {
+        try server.service.putSnapshotPart(part, index: index, of: id, in: .home)
+      }
       try server.service.completeSnapshot(id, in: .home)
-      let path = "/v1/spaces/home/snapshots/\(id)/parts/0"
+      let path = "/v1/spaces/home/snapshots/\(id)/parts/1"
       #expect(Array(try await server.send(server.request(path)).body) == part)
       while server.application.sent.used > 0 { await Task.yield() }
     }

@@ -77,7 +77,9 @@ struct BaseTests {
     _ = ada.write(count: 5)
     let offer = SnapshotOffer(at: nil, of: [ada], isBase: true)
     let upload = try service.beginSnapshot(offer, in: .home)
-    try service.putSnapshotPart([1], index: 0, of: upload.id, in: .home)
+    for (index, part) in try offer.partsWithoutRows().enumerated() {
+      try service.putSnapshotPart(part, index: index, of: upload.id, in: .home)
+    }
     let operations = [bob.write()]
     _ = try service.push(operations, to: .home)
     let error = refusal { try service.completeSnapshot(upload.id, in: .home) }

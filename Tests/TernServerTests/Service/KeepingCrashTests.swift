@@ -20,7 +20,10 @@ struct KeepingCrashTests {
     _ = try service().push(operations, to: .home)
     let offer = SnapshotOffer(at: try service().end(), of: [ada])
     let id = try service().beginSnapshot(offer, in: .home).id
-    try service().putSnapshotPart([1], index: 0, of: id, in: .home)
+    let parts = try offer.partsWithoutRows()
+    for (index, part) in parts.enumerated() {
+      try service().putSnapshotPart(part, index: index, of: id, in: .home)
+    }
 
     let reached = Mutex(0)
     let handler: CrashPoint.Handler = { reachedPoint in
@@ -40,7 +43,7 @@ struct KeepingCrashTests {
     try service().completeSnapshot(id, in: .home)
     try maintain(service())
     #expect(try service().greet(.home).trimmed == 4)
-    #expect(try service().snapshotPart(0, of: id, in: .home) == [1])
+    #expect(try service().snapshotPart(0, of: id, in: .home) == parts[0])
     #expect(try service().push(operations, to: .home).accepted == 0)
   }
 }

@@ -15,6 +15,12 @@ struct UploadLimitTests {
     return (service, try service.beginSnapshot(offer, in: .home).id, ada)
   }
 
+  private func written() -> Author {
+    var ada = Author(1)
+    _ = ada.write()
+    return ada
+  }
+
   @Test("a part has its limit, and is not empty", arguments: StoreKind.allCases)
   func partBytes(kind: StoreKind) throws {
     let (service, id, _) = try begun(kind) { $0.snapshotPartBytes = 3 }
@@ -28,12 +34,15 @@ struct UploadLimitTests {
 
   @Test("all parts together have a limit", arguments: StoreKind.allCases)
   func snapshotBytes(kind: StoreKind) throws {
-    let (service, id, _) = try begun(kind) { $0.snapshotBytes = 3 }
-    try service.putSnapshotPart([1, 2], index: 0, of: id, in: .home)
-    let long = refusal { try service.putSnapshotPart([3, 4], index: 1, of: id, in: .home) }
+    let heads = try SnapshotOffer(at: nil, of: [written()]).partsWithoutRows()
+    let (service, id, _) = try begun(kind) { $0.snapshotBytes = heads.joined().count }
+    try service.putSnapshotPart(heads[0], index: 0, of: id, in: .home)
+    let long = refusal {
+      try service.putSnapshotPart(heads[1] + [0], index: 1, of: id, in: .home)
+    }
     #expect(long?.code == .tooLarge)
     #expect(long?.message.contains("snapshotBytes") == true)
-    try service.putSnapshotPart([3], index: 1, of: id, in: .home)
+    try service.putSnapshotPart(heads[1], index: 1, of: id, in: .home)
     try service.completeSnapshot(id, in: .home)
   }
 

@@ -61,8 +61,10 @@ final class FailingStore: SpaceStore {
     return try base.update(space, body)
   }
 
-  func snapshotPart(_ index: Int, of id: String, in space: SpaceName) throws -> [UInt8]? {
-    try base.snapshotPart(index, of: id, in: space)
+  func snapshotPart(
+    _ index: Int, of id: String, in space: SpaceName, isWhole: Bool
+  ) throws -> [UInt8]? {
+    try base.snapshotPart(index, of: id, in: space, isWhole: isWhole)
   }
 
   func lease(of replica: ReplicaID, in space: SpaceName) throws -> Lease? {

@@ -1,6 +1,7 @@
 #if Server
 import TernCore
 import TernServer
+import TernTesting
 
 extension SnapshotHead {
   init(_ author: Author) { self.init(sequence: author.sequence, time: author.time) }
@@ -9,7 +10,7 @@ extension SnapshotHead {
 extension SnapshotOffer {
   /// Everything that `authors` have written up to now.
   init(
-    _ key: String = "k", at cursor: RemoteCursor?, of authors: [Author], parts: Int = 1,
+    _ key: String = "k", at cursor: RemoteCursor?, of authors: [Author], parts: Int = 2,
     isBase: Bool = false
   ) {
     let heads = authors.map { ($0.replica, SnapshotHead($0)) }
@@ -36,7 +37,7 @@ extension SpaceService {
     let upload = try beginSnapshot(offer, in: space)
     for index in upload.missing {
       try putSnapshotPart(
-        Array("\(offer.key) \(index)".utf8), index: index, of: upload.id, in: space)
+        offer.partsWithoutRows()[index], index: index, of: upload.id, in: space)
     }
     try completeSnapshot(upload.id, in: space)
     return upload.id

@@ -23,6 +23,8 @@ struct MemorySpace {
       position: position, heads: VersionVector(heads.mapValues(\.sequence)),
       trimmed: keeping.trimmed, snapshot: newest?.row,
       snapshotHeads: VersionVector((newest?.heads ?? [:]).mapValues(\.sequence)),
+      refusedMilliseconds: keeping.rows.filter { $0.refusal != nil }.map(\.touchedMilliseconds)
+        .max(),
       state: keeping.state, newestTime: heads.values.map(\.time).max() ?? .zero)
   }
 

@@ -53,9 +53,12 @@ public final class MemorySpaceStore: SpaceStore {
     }
   }
 
-  public func snapshotPart(_ index: Int, of id: String, in space: SpaceName) -> [UInt8]? {
+  public func snapshotPart(
+    _ index: Int, of id: String, in space: SpaceName, isWhole: Bool
+  ) -> [UInt8]? {
     contents.withLock { contents in
-      guard let snapshot = contents.spaces[space]?.keeping.snapshots[id], snapshot.row.isComplete
+      guard let snapshot = contents.spaces[space]?.keeping.snapshots[id],
+        snapshot.row.isComplete == isWhole
       else { return nil }
       return snapshot.parts[index]?.bytes
     }

@@ -45,6 +45,7 @@ public final class SQLiteSpaceStore: SpaceStore {
       return SpaceSummary(
         position: row.position, heads: heads, trimmed: row.trimmed, snapshot: newest,
         snapshotHeads: VersionVector((held ?? [:]).mapValues(\.sequence)),
+        refusedMilliseconds: try StoredSnapshot.fetchRefused(db, space: row.id),
         state: try StoredState.fetch(db, space: row.id, head: row.position),
         newestTime: newestTime)
     }

@@ -28,24 +28,25 @@ extension SQLiteSpaceTransaction {
     try db.execute(
       sql: """
         INSERT INTO snapshot (space, \(StoredSnapshot.columns), heads)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
       arguments: [
         id, snapshot.id, snapshot.cursor.rawValue, Int64(snapshot.position), snapshot.isBase,
         snapshot.isComplete, snapshot.parts, snapshot.bytes, snapshot.touchedMilliseconds,
-        SnapshotHeads.encode(heads),
+        snapshot.refusal, snapshot.schema?.stored, SnapshotHeads.encode(heads),
       ])
   }
 
   func update(_ snapshot: StoredSnapshot) throws {
     let statement = try db.cachedStatement(
       sql: """
-        UPDATE snapshot SET cursor = ?, position = ?, is_complete = ?, bytes = ?, touched_ms = ?
+        UPDATE snapshot
+        SET cursor = ?, position = ?, is_complete = ?, bytes = ?, touched_ms = ?, refusal = ?
         WHERE space = ? AND name = ?
         """)
     try statement.execute(arguments: [
       snapshot.cursor.rawValue, Int64(snapshot.position), snapshot.isComplete, snapshot.bytes,
-      snapshot.touchedMilliseconds, id, snapshot.id,
+      snapshot.touchedMilliseconds, snapshot.refusal, id, snapshot.id,
     ])
   }
 
@@ -110,16 +111,18 @@ extension SQLiteSpaceTransaction {
 }
 
 extension SQLiteSpaceStore {
-  public func snapshotPart(_ index: Int, of id: String, in space: SpaceName) throws -> [UInt8]? {
+  public func snapshotPart(
+    _ index: Int, of id: String, in space: SpaceName, isWhole: Bool
+  ) throws -> [UInt8]? {
     try pool.read { db in
       guard let row = try SpaceRow.fetch(db, name: space) else { return nil }
       let statement = try db.cachedStatement(
         sql: """
           SELECT snapshot_part.bytes FROM snapshot
           JOIN snapshot_part ON snapshot_part.snapshot = snapshot.id AND snapshot_part.part = ?
-          WHERE snapshot.space = ? AND snapshot.name = ? AND snapshot.is_complete
+          WHERE snapshot.space = ? AND snapshot.name = ? AND snapshot.is_complete = ?
           """)
-      return try Data.fetchOne(statement, arguments: [index, row.id, id]).map { Array($0) }
+      return try Data.fetchOne(statement, arguments: [index, row.id, id, isWhole]).map { Array($0) }
     }
   }
 }

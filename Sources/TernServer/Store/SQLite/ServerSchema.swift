@@ -1,7 +1,7 @@
 #if Server
 import GRDB
 
-/// The tables of a server's data file, format 4. A new file and one of an older format that was
+/// The tables of a server's data file, format 5. A new file and one of an older format that was
 /// brought forward are the same.
 enum ServerSchema {
   /// Makes a store in an empty database.
@@ -20,6 +20,7 @@ enum ServerSchema {
     try db.execute(sql: tables)
     if format >= 2 { try db.execute(sql: snapshotTables) }
     if format >= 4 { try db.execute(sql: stateTable) }
+    if format >= 5 { try db.execute(sql: checkColumns) }
   }
 
   /// Brings a store of an older format forward, in the caller's transaction.
@@ -28,7 +29,8 @@ enum ServerSchema {
     guard version < ServerFile.formatVersion else { return }
     // Format 2 has them.
     if version == 1 { try db.execute(sql: snapshotTables) }
-    try db.execute(sql: stateTable)
+    if version < 4 { try db.execute(sql: stateTable) }
+    try db.execute(sql: checkColumns)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -111,6 +113,12 @@ enum ServerSchema {
       at_ms INTEGER NOT NULL,
       PRIMARY KEY (space, position)
     ) STRICT, WITHOUT ROWID;
+    """
+
+  /// What format 5 has more. The whole snapshots of before count as checked.
+  private static let checkColumns = """
+    ALTER TABLE snapshot ADD COLUMN refusal TEXT;
+    ALTER TABLE snapshot ADD COLUMN schema TEXT;
     """
 
   /// What format 4 has more: the last report of a space.

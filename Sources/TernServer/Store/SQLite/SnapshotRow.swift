@@ -6,15 +6,27 @@ import TernCore
 extension StoredSnapshot {
   /// The columns that ``init(_:)`` reads, in its order.
   static let columns = """
-    name, cursor, position, is_base, is_complete, parts, bytes, touched_ms
+    name, cursor, position, is_base, is_complete, parts, bytes, touched_ms, refusal, schema
     """
 
   init(_ row: Row) {
     self.init(
       id: row[0], cursor: RemoteCursor(rawValue: row[1]), position: UInt64(row[2] as Int64),
-      isBase: row[3], parts: row[5], touchedMilliseconds: row[7])
+      isBase: row[3], schema: SnapshotSchema(stored: row[9]), parts: row[5],
+      touchedMilliseconds: row[7])
     isComplete = row[4]
     bytes = row[6]
+    refusal = row[8]
+  }
+
+  /// When an upload that is still here was refused last.
+  static func fetchRefused(_ db: Database, space: Int64) throws -> Int64? {
+    let statement = try db.cachedStatement(
+      sql: """
+        SELECT max(touched_ms) FROM snapshot
+        WHERE space = ? AND name IS NOT NULL AND refusal IS NOT NULL
+        """)
+    return try Int64.fetchOne(statement, arguments: [space])
   }
 
   static func fetchNewest(_ db: Database, space: Int64) throws -> StoredSnapshot? {
@@ -24,6 +36,24 @@ extension StoredSnapshot {
         WHERE space = ? AND name IS NOT NULL AND is_complete ORDER BY position DESC, name DESC
         """)
     return try Row.fetchOne(statement, arguments: [space]).map { StoredSnapshot($0) }
+  }
+}
+
+extension SnapshotSchema {
+  /// As JSON, always the same.
+  var stored: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    guard let data = try? encoder.encode(self) else { fatalError("names can always be encoded") }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  /// One that can't be read says nothing, and its snapshot is compared by the names in it.
+  init?(stored: String?) {
+    guard let stored,
+      let schema = try? JSONDecoder().decode(SnapshotSchema.self, from: Data(stored.utf8))
+    else { return nil }
+    self = schema
   }
 }
 

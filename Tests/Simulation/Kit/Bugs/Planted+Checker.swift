@@ -25,6 +25,8 @@ extension Planted {
       .deleteForgotten, .uniqueByArrival, .snapshotKeepsOld, .copyTakesStates, .deferredForgotten,
       .formerNameForgotten, .heldNotWoken, .joinForgetsOwn:
       PlantedChecker("INV-01", "states of", "report different states")
+    case .offerUnchecked, .missingRowsTaken:
+      PlantedChecker("INV-03", "a snapshot that lacks a row was taken")
     case .digestByNumber: PlantedChecker("INV-01", "report different states", "its state to differ")
     case .replaceUnnoted: PlantedChecker("INV-02", "deleted item/")
     case .noteLost, .copyForgets:

@@ -25,6 +25,9 @@ extension Planted {
     case .snapshotTailLost:
       "what the log has and a loaded snapshot lacks is not merged again"
     case .snapshotKeepsOld: "states that a loaded snapshot does not have stay"
+    case .offerUnchecked: "a server takes an offered snapshot without looking into it"
+    case .missingRowsTaken:
+      "the check of an offered snapshot does not ask for rows that are not there"
     case .joinForgetsOwn:
       "where a snapshot is joined with what it lacks, its rows take the place of those here"
     case .copyForgets: "a copy of a database that takes a new id drops what it wrote alone"

@@ -170,6 +170,7 @@ extension SimulatedServer {
     -> SnapshotUpload
   {
     let upload = try service.beginSnapshot(offer, in: Self.name(of: space))
+    offers[upload.id] = offer
     if offer.isBase {
       trace.saw(.baseOffered)
       hasBase = true
@@ -184,7 +185,13 @@ extension SimulatedServer {
 
   func completeSnapshot(_ id: String, in space: Int) throws {
     let name = Self.name(of: space)
-    _ = try service.completeSnapshot(id, in: name)
+    if let offer = offers.removeValue(forKey: id) { try lie(about: offer, id, in: name) }
+    do {
+      _ = try service.completeSnapshot(id, in: name)
+    } catch let error as RemoteError where error.code == .snapshotRefused {
+      violation = violation ?? "INV-03: a snapshot of an honest device was refused: \(error)"
+      throw error
+    }
     trace.note("snapshot complete")
     trace.saw(.snapshotCompleted)
     publish(store.summary(of: name).position, in: space)

@@ -16,6 +16,10 @@ final class SimulatedServer: @unchecked Sendable {
   private var backup: MemorySpaceStore?
   private var generator: SeededGenerator
   private(set) var tokens: [Int: String] = [:]
+  /// What was offered, by the upload's name, until it is complete.
+  var offers: [String: SnapshotOffer] = [:]
+  /// Draws what a forged snapshot leaves out.
+  var lies: SeededGenerator
   /// What each device's messages meet on their way.
   var network: [Int: SeededGenerator] = [:]
   var late: [(at: Int64, body: (SimulatedServer) -> Void)] = []
@@ -54,6 +58,7 @@ final class SimulatedServer: @unchecked Sendable {
     self.clock = clock
     self.trace = trace
     generator = script.generator(UInt64(200 + index))
+    lies = script.generator(UInt64(300 + index))
     var limits = ServerLimits()
     limits.pageOperations = 7
     limits.stateInterval = .milliseconds(500)

@@ -67,7 +67,7 @@ struct UpgradeTests {
     }
     try service.upload(
       SnapshotOffer(
-        key: "k", parts: 1, cursor: service.end(),
+        key: "k", parts: 2, cursor: service.end(),
         heads: Dictionary(uniqueKeysWithValues: heads)))
     #expect(try service.greet(.home).trimmed == 4)
     try expectHealthy(store)

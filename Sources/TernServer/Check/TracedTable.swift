@@ -1,0 +1,183 @@
+#if Server
+import TernCore
+
+/// A table as a check knows it, by names alone: the server has no schema.
+final class TracedTable {
+  let id: Int64
+  let name: String
+  let deletes: DeleteRule
+  private let keyColumns: [String]
+  /// By column, whose numbers are in the order in which they were met. What is a sum, a set or a
+  /// text counts as written last by whom its stamp says.
+  private(set) var rules: [MergeRule] = []
+  private(set) var columns: [(id: UInt32, rule: MergeRule)] = []
+  private(set) var names: [String] = []
+  private var numbers: [String: UInt32] = [:]
+  private var formerNumbers: [String: UInt32] = [:]
+  private var isOffered = false
+  /// Where the offered snapshot has each column in its block; `nil` where it does not know it, or
+  /// not the table.
+  private(set) var offered: [Int?] = []
+
+  /// - Parameter block: the first one that was met.
+  init(id: Int64, _ block: BodyBlock) {
+    self.id = id
+    name = block.table
+    deletes = DeleteRule(DeleteRule.Kind(rawValue: block.deletes) ?? .deleteWins)
+    keyColumns = block.keyColumns.map(\.folded)
+  }
+
+  /// Whether a merge takes rows of the block into the table. Those of another wait.
+  func takes(_ block: BodyBlock) -> Bool {
+    block.deletes == deletes.kind.rawValue && block.keyColumns.map(\.folded) == keyColumns
+  }
+
+  /// The number of each of a block's columns; `nil` for one that is of no account.
+  ///
+  /// - Parameters:
+  ///   - isFormer: whether names of before are meant.
+  ///   - addsNone: whether a column that was not met is of no account.
+  func columns(of block: BodyBlock, isFormer: Bool, addsNone: Bool = false) -> [UInt32?] {
+    block.columns.map { column in
+      let name = column.name.folded
+      if let known = numbers[name] ?? (isFormer ? formerNumbers[name] : nil) { return known }
+      return addsNone ? nil : add(column)
+    }
+  }
+
+  private func add(_ column: BodyBlock.Column) -> UInt32 {
+    let number = UInt32(rules.count)
+    numbers[column.name.folded] = number
+    let kind = MergeRule.Kind(rawValue: column.rule)
+    let rule = kind == .maximum || kind == .minimum ? MergeRule(kind!) : .lastWriter
+    rules.append(rule)
+    columns.append((number, rule))
+    names.append(column.name)
+    offered.append(nil)
+    return number
+  }
+
+  /// Notes a block of the offered snapshot.
+  func offer(_ block: BodyBlock) {
+    isOffered = true
+    for (place, column) in columns(of: block, isFormer: false).enumerated() {
+      if let column { offered[Int(column)] = place }
+    }
+  }
+
+  /// Notes the names that columns of the offered snapshot had.
+  func rename(_ naming: SnapshotSchema.Table) {
+    for (column, formerNames) in naming.formerColumns {
+      guard let number = numbers[column.folded] else { continue }
+      for name in formerNames { formerNumbers[name.folded] = number }
+    }
+  }
+
+  /// - Parameter column: without a name the table itself.
+  func isOffered(_ column: String) -> Bool {
+    if column.isEmpty { return isOffered }
+    return numbers[column.folded].map { offered[Int($0)] != nil } ?? false
+  }
+}
+
+/// What is known of a row of a space: who wrote it, and by column a hash of what they wrote, where
+/// every replica shows that.
+struct TracedRow {
+  var state: RowState
+  var values: [(column: UInt32, hash: UInt64)] = []
+
+  /// A row of a snapshot, in a table's numbers.
+  ///
+  /// - Parameters:
+  ///   - columns: of the block that it stands in.
+  ///   - hasValues: whether what it shows is what was written.
+  init(
+    _ row: SnapshotRow, of table: TracedTable, columns: [UInt32?], hasValues: Bool,
+    author: (UInt32) throws(WireError) -> UInt32
+  ) throws {
+    var sources: [UInt32?] = Array(repeating: nil, count: table.rules.count)
+    for (place, column) in columns.enumerated() {
+      if let column { sources[Int(column)] = UInt32(place) }
+    }
+    var state = row.state
+    for index in state.cells.indices {
+      switch state.cells[index].content {
+      case .counter(_, let stamp), .set(_, let stamp), .text(_, let stamp):
+        state.cells[index].content = .stamped(stamp)
+      case .unset, .stamped, .extreme, .presence: break
+      }
+    }
+    self.state = try state.renumbered(
+      authors: author, columns: sources, kinds: table.rules.map(\.kind))
+    guard hasValues else { return }
+    for (place, column) in columns.enumerated() {
+      if let column, let value = row.values[place] { values.append((column, Self.hash(value))) }
+    }
+  }
+
+  init() { state = RowState(life: 0) }
+
+  /// Of equal values an equal number, of others another one. Nobody outside can guess it: it
+  /// depends on a number that the process drew.
+  static func hash(_ value: WireValue) -> UInt64 {
+    var hasher = Hasher()
+    switch value.tag {
+    case .null, .integer128: hasher.combine(0)
+    case .integer, .negative, .integer64: hasher.combine(Int64(bitPattern: value.bits))
+    case .real:
+      // SQLite keeps a whole number of a column for reals as an integer.
+      let number = Double(bitPattern: value.bits)
+      if let whole = Int64(exactly: number) {
+        hasher.combine(whole)
+      } else {
+        hasher.combine(number)
+      }
+    case .text:
+      hasher.combine(1)
+      hasher.combine(bytes: value.content)
+    case .blob:
+      hasher.combine(2)
+      hasher.combine(bytes: value.content)
+    }
+    return UInt64(bitPattern: Int64(hasher.finalize()))
+  }
+
+  func hash(of column: UInt32) -> UInt64? { values.first { $0.column == column }?.hash }
+
+  private mutating func set(_ hash: UInt64?, of column: UInt32) {
+    values.removeAll { $0.column == column }
+    if let hash { values.append((column, hash)) }
+  }
+
+  /// Merges a row of an operation, as every replica does.
+  ///
+  /// - Parameters:
+  ///   - columns: of the block that it stands in.
+  ///   - hasValues: whether every replica shows what it wrote.
+  mutating func merge(
+    _ row: BodyRow, of table: TracedTable, columns: [UInt32?], stamp: Stamp, sequence: UInt64,
+    hasValues: Bool, _ authors: Authors
+  ) throws(WireError) {
+    let change = RowChange(
+      kind: row.kind, life: row.life, stamp: stamp, sequence: sequence, covered: row.covered)
+    let life = state.life
+    if state.begin(change, deletes: table.deletes, authors: authors) == .beaten { return }
+    if state.life != life { values.removeAll() }
+    if row.kind != .delete {
+      for (place, column) in columns.enumerated() where row.isCarried[place] {
+        guard let column else { continue }
+        let rule = table.rules[Int(column)]
+        let hasChanged = try state.mergeColumn(
+          column, rule: rule, value: row.values[place], stamp: stamp, turn: Turn(sequence),
+          authors: authors)
+        guard hasChanged, rule.isLastWriter else { continue }
+        set(hasValues ? Self.hash(row.values[place]) : nil, of: column)
+      }
+    }
+    if row.kind == .insert {
+      state.finishInsert(stamp, rules: table.rules, authors: authors)
+    }
+    state.settle(table.deletes, after: change, authors: authors)
+  }
+}
+#endif
