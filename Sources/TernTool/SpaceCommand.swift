@@ -10,9 +10,14 @@ struct SpaceCommand: AsyncParsableCommand {
 }
 
 extension SpaceService {
-  /// How much a space holds, for a person.
+  /// How much a space holds, for a person; of a damaged one, why nobody knows.
   func contents(of space: SpaceName, _ tokens: [TokenRecord]) throws -> String {
-    let operations = try store.position(of: space)
+    let operations: UInt64
+    do {
+      operations = try store.position(of: space)
+    } catch let error as StoreError {
+      return "damaged: \(error)"
+    }
     let opening = tokens.count { $0.space == space }
     return "\(operations) operation\(operations == 1 ? "" : "s"), "
       + "\(opening) token\(opening == 1 ? "" : "s")"

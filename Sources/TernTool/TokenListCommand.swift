@@ -1,6 +1,7 @@
 #if Server
 import ArgumentParser
 import Foundation
+import TernCore
 import TernServer
 
 struct TokenListCommand: AsyncParsableCommand {
@@ -14,10 +15,17 @@ struct TokenListCommand: AsyncParsableCommand {
   func run() async throws {
     try withVisitingService(options) { service in
       for token in try service.store.tokens() {
-        let created = Date(timeIntervalSince1970: Double(token.createdMilliseconds) / 1000)
-        print("\(token.digest)  \(created.formatted(.iso8601))  \(token.space)")
+        print("\(token.digest)  \(Self.text(token.createdMilliseconds))  \(token.space)")
       }
     }
+  }
+
+  /// A damaged file may have a time that is no date.
+  private static func text(_ milliseconds: Int64) -> String {
+    guard (0...HybridTime.maximumMilliseconds).contains(milliseconds) else {
+      return "no date (\(milliseconds) ms)"
+    }
+    return Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
   }
 }
 #endif

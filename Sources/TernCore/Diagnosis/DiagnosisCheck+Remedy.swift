@@ -65,10 +65,11 @@ extension DiagnosisCheck {
     case .gateClosed: "wait until it reopens"
     case .gateForever: "set the device's clock right and run a worker; or delete the gate's row"
     case .serverFormat: "serve a new file, to which the devices bring what they have"
-    case .serverTable, .epoch, .space, .positionGap, .positionBeyond, .operationChain,
+    case .serverTable, .epoch, .space, .number, .positionGap, .positionBeyond, .operationChain,
       .operationDigest, .operationDamaged, .operationMismatch, .operationLost, .operationGap,
       .operationTime, .head, .base, .trimmedLost, .snapshotCursor, .snapshotHeads, .snapshotPart:
       Self.restore
+    case .fileOpen: "run `chmod 600` on it, and on the `-wal` and `-shm` beside it"
     case .token: "revoke it with `tern token revoke`, and make another"
     case .operationLeft: "stop the server and set the row's bytes to x''"
     case .groupOpen: "wait until its author has pushed the rest"

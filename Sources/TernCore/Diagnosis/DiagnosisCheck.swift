@@ -6,6 +6,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case newerFormat = "newer-format"
   case olderFormat = "older-format"
   case leftoverParts = "leftover-parts"
+  case fileOpen = "file-open"
   // A replica's own tables.
   case storeTable = "store-table"
   case catalogue
@@ -75,6 +76,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case epoch
   case token
   case space
+  case number
   // A space's operations.
   case positionGap = "position-gap"
   case positionBeyond = "position-beyond"
@@ -104,7 +106,8 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
 
   package var isRemark: Bool {
     switch self {
-    case .leftoverParts, .fork, .notes, .largeRows, .triggerSkipped, .triggerFailed, .aside,
+    case .leftoverParts, .fileOpen, .fork, .notes, .largeRows, .triggerSkipped, .triggerFailed,
+      .aside,
       .deferred, .held, .orderText,
       .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft, .gateClosed, .groupOpen,
       .snapshotUpload, .snapshotDropped, .leaseBehind, .stateDisputed:
@@ -123,7 +126,8 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
     case .integrity, .storeTable, .tableGone, .tableChanged, .columnGone, .triggerMissing,
       .triggerStale, .triggerLeft, .notes, .rowUnsynced:
       .localWritesStay
-    case .serverTable, .space, .positionGap, .positionBeyond, .operationDigest, .operationLost,
+    case .serverTable, .space, .number, .positionGap, .positionBeyond, .operationDigest,
+      .operationLost,
       .operationGap, .head, .snapshotPart:
       .acknowledgedIsStored
     case .jobPart, .jobFileMissing, .jobAbandoned: .effectsHappenOnce
@@ -134,7 +138,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
       .operationMismatch, .groupOpen, .snapshotUpload:
       .operationsAreAtomic
     case .inbox, .splice, .orderText, .orderDouble: .intentSurvives
-    case .sharedTable, .token: .spacesAreApart
+    case .sharedTable, .token, .fileOpen: .spacesAreApart
     case .newerFormat, .olderFormat, .aside, .deferred, .jobState, .jobStuck, .gateClosed,
       .gateForever, .serverFormat:
       .drains

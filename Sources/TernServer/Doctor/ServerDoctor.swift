@@ -39,6 +39,8 @@ package struct ServerDoctor {
     if (try? SpaceName(space.name, limits: .withoutNameLimit)) == nil {
       try findings.add(.space, "the space's name is none")
     }
+    // Everything behind this computes with them.
+    guard try !hasForeignNumbers(space) else { return }
     guard 0 <= space.emptied, space.emptied <= space.trimmed, space.trimmed <= space.position else {
       return try findings.add(
         .space,
@@ -50,6 +52,31 @@ package struct ServerDoctor {
     guard format >= 2 else { return }
     try SnapshotDoctor(db, space, findings, heads).run()
     try HorizonDoctor(db, space, findings).run(hasStates: format >= 4)
+  }
+
+  /// Whether a number of the space is none that a server writes.
+  private func hasForeignNumbers(_ space: SpacePlaces) throws -> Bool {
+    let present = try Self.columns(db)
+    var isFound = false
+    for (table, column, number) in StoredNumber.columns
+    where present[table]?.contains(where: { $0[0] == column }) ?? false {
+      let owner =
+        switch table {
+        case "space": "id = ?"
+        case "snapshot_part": "snapshot IN (SELECT id FROM snapshot WHERE space = ?)"
+        default: "space = ?"
+        }
+      let values = try Int64.fetchCursor(
+        db, sql: "SELECT \(column) FROM \(table) WHERE \(owner) AND \(column) NOT BETWEEN ? AND ?",
+        arguments: [space.id, number.range.lowerBound, number.range.upperBound])
+      while let value = try values.next() {
+        isFound = true
+        try findings.add(
+          .number, "the \(number.rawValue) in its column \(column) is \(value), out of range",
+          at: .init(table: table))
+      }
+    }
+    return isFound
   }
 
   // MARK: - The store

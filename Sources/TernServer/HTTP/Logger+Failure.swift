@@ -3,13 +3,15 @@ import GRDB
 import Logging
 
 extension Logger {
-  /// The kind of an error and SQLite's own words, which hold no values; never what a client sent.
+  /// The kind of an error, and SQLite's or the store's own words, which hold no values; never what
+  /// a client sent.
   func failure(_ message: Logger.Message, _ error: any Error) {
     var metadata: Logger.Metadata = ["error": "\(type(of: error))"]
     if let error = error as? DatabaseError {
       metadata["code"] = "\(error.extendedResultCode.rawValue)"
       metadata["message"] = "\(error.message ?? "")"
     }
+    if let error = error as? StoreError { metadata["message"] = "\(error.message)" }
     self.error(message, metadata: metadata)
   }
 }

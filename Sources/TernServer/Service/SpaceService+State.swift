@@ -50,7 +50,8 @@ extension SpaceService {
     }
     let covered = summary.snapshot?.position ?? 0
     if let state = summary.state, state.isDisputed, covered < state.position { return true }
-    return summary.position - covered > limits.operationsPerSnapshot
+    return summary.position > covered
+      && summary.position - covered > limits.operationsPerSnapshot
   }
 
   /// Whether the space has changed since its last report, which is not new.

@@ -46,7 +46,7 @@ struct ServerDoctorDamageTests {
     ("UPDATE space SET name = 'no name' WHERE name = 'home'", ["space"]),
     ("UPDATE space SET trimmed = 4 WHERE name = 'home'", ["space"]),
     ("UPDATE space SET trimmed = 99 WHERE name = 'home'", ["space"]),
-    ("UPDATE space SET emptied = -1 WHERE name = 'work'", ["space"]),
+    ("UPDATE space SET emptied = -1 WHERE name = 'work'", ["number"]),
     // Positions.
     ("DELETE FROM operation WHERE space = \(home) AND position = 1", ["position-gap"]),
     ("DELETE FROM operation WHERE space = \(home) AND position = 7", ["position-gap"]),
@@ -54,13 +54,13 @@ struct ServerDoctorDamageTests {
     ("UPDATE space SET position = 10 WHERE name = 'home'", ["position-gap"]),
     ("UPDATE space SET position = 3 WHERE name = 'work'", ["position-beyond"]),
     (
-      "UPDATE operation SET position = -1 WHERE space = \(work) AND position = 4",
+      "UPDATE operation SET position = 0 WHERE space = \(work) AND position = 4",
       ["position-beyond", "position-gap"]
     ),
     (
       """
       INSERT INTO operation (space, position, author, sequence, digest, chain, bytes)
-      SELECT space, 9223372036854775807, author, 77, digest, chain, bytes FROM operation
+      SELECT space, 4503599627370496, author, 77, digest, chain, bytes FROM operation
       WHERE space = \(home) AND position = 7
       """, ["position-beyond"]
     ),
@@ -114,7 +114,7 @@ struct ServerDoctorDamageTests {
     ("UPDATE space SET trimmed = 8 WHERE name = 'home'", ["trimmed-lost"]),
     ("UPDATE snapshot SET cursor = 'x' WHERE \(newest)", ["snapshot-cursor"]),
     ("UPDATE snapshot SET position = 99 WHERE NOT is_complete", ["snapshot-cursor"]),
-    ("UPDATE snapshot SET position = -1 WHERE NOT is_complete", ["snapshot-cursor"]),
+    ("UPDATE snapshot SET position = -1 WHERE NOT is_complete", ["number"]),
     ("UPDATE snapshot SET heads = x'00' WHERE \(newest)", ["snapshot-heads"]),
     ("UPDATE snapshot SET heads = x'' WHERE \(newest)", ["snapshot-heads"]),
     (
@@ -142,7 +142,7 @@ struct ServerDoctorDamageTests {
     ("UPDATE snapshot SET bytes = 0 WHERE NOT is_complete", ["snapshot-part"]),
     // The horizon, and what replicas reported.
     ("UPDATE lease SET position = 99 WHERE space = \(home)", ["lease"]),
-    ("UPDATE lease SET position = -1 WHERE space = \(home)", ["lease"]),
+    ("UPDATE lease SET position = -1 WHERE space = \(home)", ["number"]),
     ("UPDATE lease SET replica = x'00' WHERE space = \(home)", ["lease"]),
     ("UPDATE mark SET position = 99 WHERE space = \(home) AND position = 8", ["mark"]),
     ("INSERT INTO mark VALUES (\(home), 1, 9000000)", ["mark"]),

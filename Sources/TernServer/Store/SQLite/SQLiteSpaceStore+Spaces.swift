@@ -15,9 +15,12 @@ extension SQLiteSpaceStore {
     try pool.writeWithoutTransaction { db in
       var isThere = false
       try db.inTransaction(.immediate) {
-        if let row = try SpaceRow.fetch(db, name: space) {
+        // Its id alone: a space whose numbers are damaged can be removed.
+        if let id = try Int64.fetchOne(
+          db, sql: "SELECT id FROM space WHERE name = ?", arguments: [space.text])
+        {
           isThere = true
-          for sql in Self.removals { try db.execute(sql: sql, arguments: [row.id]) }
+          for sql in Self.removals { try db.execute(sql: sql, arguments: [id]) }
         }
         return .commit
       }

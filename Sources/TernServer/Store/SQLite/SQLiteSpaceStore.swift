@@ -29,7 +29,7 @@ public final class SQLiteSpaceStore: SpaceStore {
   }
 
   public func summary(of space: SpaceName) throws -> SpaceSummary {
-    try pool.read { db in
+    try read(space) { db in
       guard let row = try SpaceRow.fetch(db, name: space) else { return SpaceSummary() }
       let statement = try db.cachedStatement(
         sql: "SELECT author, sequence, time FROM head WHERE space = ?")
@@ -37,7 +37,8 @@ public final class SQLiteSpaceStore: SpaceStore {
       var newestTime = HybridTime.zero
       let rows = try Row.fetchCursor(statement, arguments: [row.id])
       while let row = try rows.next() {
-        heads[try ReplicaID(stored: row[0])] = UInt64(row[1] as Int64)
+        heads[try ReplicaID(stored: row[0])] = UInt64(
+          try row.number(1, .sequence, of: "head"))
         newestTime = max(newestTime, HybridTime(rawValue: UInt64(bitPattern: row[2] as Int64)))
       }
       let newest = try StoredSnapshot.fetchNewest(db, space: row.id)
@@ -52,14 +53,14 @@ public final class SQLiteSpaceStore: SpaceStore {
   }
 
   public func position(of space: SpaceName) throws -> UInt64 {
-    try pool.read { try SpaceRow.fetch($0, name: space)?.position ?? 0 }
+    try read(space) { try SpaceRow.fetch($0, name: space)?.position ?? 0 }
   }
 
   public func page(
     of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
     contentBytes: Int, operations: Int
   ) throws -> StoredPage {
-    try pool.read { db in
+    try read(space) { db in
       guard let row = try SpaceRow.fetch(db, name: space) else { return StoredPage(head: 0) }
       var page = StoredPage(head: row.position, trimmed: row.trimmed, end: position)
       guard let after = Int64(exactly: position), position <= row.position else { return page }
@@ -80,7 +81,7 @@ public final class SQLiteSpaceStore: SpaceStore {
           if total > contentBytes, !page.operations.isEmpty { break }
           page.operations.append(Array(bytes))
         }
-        page.end = UInt64(row[0] as Int64)
+        page.end = try row.position(0, of: "operation")
         page.lastChain = ChainDigest(stored: Array(row[1] as Data))
       }
       return page
@@ -90,15 +91,30 @@ public final class SQLiteSpaceStore: SpaceStore {
   public func update<Value: Sendable>(
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value {
-    try pool.writeWithoutTransaction { db in
-      var value: Value?
-      // Takes the file's write lock before the head is read; a store on PostgreSQL locks the row.
-      try db.inTransaction(.immediate) {
-        value = try body(SQLiteSpaceTransaction(db, space: space))
-        return .commit
+    try naming(space) {
+      try pool.writeWithoutTransaction { db in
+        var value: Value?
+        // Takes the file's write lock before the head is read; a store on PostgreSQL locks the row.
+        try db.inTransaction(.immediate) {
+          value = try body(SQLiteSpaceTransaction(db, space: space))
+          return .commit
+        }
+        guard let value else { fatalError("a committed transaction has a value") }
+        return value
       }
-      guard let value else { fatalError("a committed transaction has a value") }
-      return value
+    }
+  }
+
+  func read<Value>(_ space: SpaceName, _ body: (Database) throws -> Value) throws -> Value {
+    try naming(space) { try pool.read(body) }
+  }
+
+  /// Names the space whose numbers are out of range.
+  private func naming<Value>(_ space: SpaceName, _ body: () throws -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch let error as NumberOutOfRange {
+      throw error.error(in: space)
     }
   }
 }

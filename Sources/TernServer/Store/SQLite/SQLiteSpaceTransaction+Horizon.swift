@@ -12,7 +12,7 @@ extension SQLiteSpaceTransaction {
     let row = try Row.fetchOne(
       db, sql: "SELECT trimmed, emptied FROM space WHERE id = ?", arguments: [id])
     guard let row else { fatalError("a transaction has its space") }
-    return (UInt64(row[0] as Int64), UInt64(row[1] as Int64))
+    return (try row.position(0, of: "space"), try row.position(1, of: "space"))
   }
 
   func trim(through position: UInt64) throws {
@@ -35,7 +35,7 @@ extension SQLiteSpaceTransaction {
     while let row = try rows.next() {
       total += row[1]
       if total > contentBytes, end > emptied { break }
-      end = row[0]
+      end = try row.number(0, .position, of: "operation")
     }
     try db.execute(
       sql: "UPDATE operation SET bytes = x'' WHERE space = ? AND position > ? AND position <= ?",
@@ -53,7 +53,7 @@ extension SQLiteSpaceTransaction {
     var leases: [ReplicaID: Lease] = [:]
     let rows = try Row.fetchCursor(
       db, sql: "SELECT position, at_ms, replica FROM lease WHERE space = ?", arguments: [id])
-    while let row = try rows.next() { leases[try ReplicaID(stored: row[2])] = Lease(row) }
+    while let row = try rows.next() { leases[try ReplicaID(stored: row[2])] = try Lease(row) }
     return leases
   }
 
@@ -77,7 +77,10 @@ extension SQLiteSpaceTransaction {
     try Row.fetchAll(
       db, sql: "SELECT position, at_ms FROM mark WHERE space = ? ORDER BY position",
       arguments: [id]
-    ).map { PositionMark(position: UInt64($0[0] as Int64), milliseconds: $0[1]) }
+    ).map {
+      PositionMark(
+        position: try $0.position(0, of: "mark"), milliseconds: try $0.milliseconds(1, of: "mark"))
+    }
   }
 
   func add(_ mark: PositionMark) throws {
@@ -94,20 +97,24 @@ extension SQLiteSpaceTransaction {
 
 extension SQLiteSpaceStore {
   public func lease(of replica: ReplicaID, in space: SpaceName) throws -> Lease? {
-    try pool.read { db in
+    try read(space) { db in
       let statement = try db.cachedStatement(
         sql: """
           SELECT lease.position, at_ms FROM space JOIN lease ON lease.space = space.id
           WHERE space.name = ? AND replica = ?
           """)
-      return try Row.fetchOne(statement, arguments: [space.text, replica.data]).map { Lease($0) }
+      return try Row.fetchOne(statement, arguments: [space.text, replica.data]).map {
+        try Lease($0)
+      }
     }
   }
 }
 
 extension Lease {
-  fileprivate init(_ row: Row) {
-    self.init(position: UInt64(row[0] as Int64), milliseconds: row[1])
+  fileprivate init(_ row: Row) throws {
+    self.init(
+      position: try row.position(0, of: "lease"),
+      milliseconds: try row.milliseconds(1, of: "lease"))
   }
 }
 #endif

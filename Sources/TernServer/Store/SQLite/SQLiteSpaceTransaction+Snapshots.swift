@@ -11,13 +11,13 @@ extension SQLiteSpaceTransaction {
         SELECT \(StoredSnapshot.columns) FROM snapshot
         WHERE space = ? AND name IS NOT NULL ORDER BY position, name
         """, arguments: [id]
-    ).map { StoredSnapshot($0) }
+    ).map { try StoredSnapshot($0) }
   }
 
   func snapshot(_ name: String) throws -> StoredSnapshot? {
     let statement = try db.cachedStatement(
       sql: "SELECT \(StoredSnapshot.columns) FROM snapshot WHERE space = ? AND name = ?")
-    return try Row.fetchOne(statement, arguments: [id, name]).map { StoredSnapshot($0) }
+    return try Row.fetchOne(statement, arguments: [id, name]).map { try StoredSnapshot($0) }
   }
 
   func snapshotHeads(of name: String) throws -> [ReplicaID: SnapshotHead] {
@@ -114,7 +114,7 @@ extension SQLiteSpaceStore {
   public func snapshotPart(
     _ index: Int, of id: String, in space: SpaceName, isWhole: Bool
   ) throws -> [UInt8]? {
-    try pool.read { db in
+    try read(space) { db in
       guard let row = try SpaceRow.fetch(db, name: space) else { return nil }
       let statement = try db.cachedStatement(
         sql: """

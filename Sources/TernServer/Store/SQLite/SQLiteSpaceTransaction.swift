@@ -35,7 +35,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     var heads: [ReplicaID: AuthorHead] = [:]
     let rows = try Row.fetchCursor(statement, arguments: [id])
     while let row = try rows.next() {
-      heads[try ReplicaID(stored: row[3])] = AuthorHead(row)
+      heads[try ReplicaID(stored: row[3])] = try AuthorHead(row)
     }
     return heads
   }
@@ -46,7 +46,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     var heads: [ReplicaID: AuthorHead] = [:]
     for author in authors {
       guard let row = try Row.fetchOne(statement, arguments: [id, author.data]) else { continue }
-      heads[author] = AuthorHead(row)
+      heads[author] = try AuthorHead(row)
     }
     return heads
   }
@@ -73,8 +73,8 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     guard let sequence = Int64(exactly: key.sequence) else { return nil }
     let statement = try db.cachedStatement(
       sql: "SELECT position FROM operation WHERE space = ? AND author = ? AND sequence = ?")
-    return try Int64.fetchOne(statement, arguments: [id, key.author.data, sequence])
-      .map { UInt64($0) }
+    return try Row.fetchOne(statement, arguments: [id, key.author.data, sequence])
+      .map { try $0.position(0, of: "operation") }
   }
 
   func chain(at position: UInt64) throws -> ChainDigest? {
@@ -142,9 +142,9 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
 
 extension AuthorHead {
   /// Of sequence, time and whether the group goes on.
-  fileprivate init(_ row: Row) {
+  fileprivate init(_ row: Row) throws {
     self.init(
-      sequence: UInt64(row[0] as Int64),
+      sequence: UInt64(try row.number(0, .sequence, of: "head")),
       time: HybridTime(rawValue: UInt64(bitPattern: row[1] as Int64)), continues: row[2])
   }
 }

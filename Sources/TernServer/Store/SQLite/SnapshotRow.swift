@@ -9,24 +9,30 @@ extension StoredSnapshot {
     name, cursor, position, is_base, is_complete, parts, bytes, touched_ms, refusal, schema
     """
 
-  init(_ row: Row) {
+  /// - Throws: ``NumberOutOfRange``.
+  init(_ row: Row) throws {
+    let table = "snapshot"
     self.init(
-      id: row[0], cursor: RemoteCursor(rawValue: row[1]), position: UInt64(row[2] as Int64),
-      isBase: row[3], schema: SnapshotSchema(stored: row[9]), parts: row[5],
-      touchedMilliseconds: row[7])
+      id: row[0], cursor: RemoteCursor(rawValue: row[1]),
+      position: try row.position(2, of: table), isBase: row[3],
+      schema: SnapshotSchema(stored: row[9]), parts: Int(try row.number(5, .parts, of: table)),
+      touchedMilliseconds: try row.milliseconds(7, of: table))
     isComplete = row[4]
-    bytes = row[6]
+    bytes = Int(try row.number(6, .bytes, of: table))
     refusal = row[8]
   }
 
   /// When an upload that is still here was refused last.
+  ///
+  /// - Throws: ``NumberOutOfRange``.
   static func fetchRefused(_ db: Database, space: Int64) throws -> Int64? {
     let statement = try db.cachedStatement(
       sql: """
-        SELECT max(touched_ms) FROM snapshot
+        SELECT touched_ms FROM snapshot
         WHERE space = ? AND name IS NOT NULL AND refusal IS NOT NULL
+        ORDER BY touched_ms DESC LIMIT 1
         """)
-    return try Int64.fetchOne(statement, arguments: [space])
+    return try Row.fetchOne(statement, arguments: [space])?.milliseconds(0, of: "snapshot")
   }
 
   static func fetchNewest(_ db: Database, space: Int64) throws -> StoredSnapshot? {
@@ -35,7 +41,7 @@ extension StoredSnapshot {
         SELECT \(columns) FROM snapshot
         WHERE space = ? AND name IS NOT NULL AND is_complete ORDER BY position DESC, name DESC
         """)
-    return try Row.fetchOne(statement, arguments: [space]).map { StoredSnapshot($0) }
+    return try Row.fetchOne(statement, arguments: [space]).map { try StoredSnapshot($0) }
   }
 }
 
@@ -96,6 +102,7 @@ enum SnapshotHeads {
       let words = [entry.dropFirst(ReplicaID.byteCount).prefix(8), entry.suffix(8)].map {
         $0.reduce(0) { $0 << 8 | UInt64($1) }
       }
+      guard words[0] <= VersionVector.maximumSequence else { return nil }
       heads[replica] = SnapshotHead(sequence: words[0], time: HybridTime(rawValue: words[1]))
     }
     return heads

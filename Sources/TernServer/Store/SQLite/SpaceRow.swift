@@ -14,7 +14,8 @@ struct SpaceRow {
       sql: "SELECT id, position, trimmed FROM space WHERE name = ?")
     return try Row.fetchOne(statement, arguments: [name.text]).map {
       SpaceRow(
-        id: $0[0], position: UInt64($0[1] as Int64), trimmed: UInt64($0[2] as Int64))
+        id: $0[0], position: try $0.position(1, of: "space"),
+        trimmed: try $0.position(2, of: "space"))
     }
   }
 }

@@ -13,7 +13,8 @@ extension StoredState {
         """)
     guard let row = try Row.fetchOne(statement, arguments: [id, Int64(head)]) else { return nil }
     var state = StoredState(
-      report: nil, position: UInt64(row[0] as Int64), milliseconds: row[1], isDisputed: row[2])
+      report: nil, position: try row.position(0, of: "state"),
+      milliseconds: try row.milliseconds(1, of: "state"), isDisputed: row[2])
     if let bytes = row[3] as Data? {
       do {
         state.report = try JSONDecoder().decode(StateReport.self, from: bytes)

@@ -1,0 +1,91 @@
+#if Server
+import GRDB
+import TernCore
+
+/// What a number in a server's file stands for, and what it can be.
+///
+/// Whatever wrote another one, every number is looked at before anything is computed with it.
+enum StoredNumber: String {
+  /// Doubles hold them too, as other readers of JSON have them.
+  case position
+  case sequence
+  /// That of an operation; a base has its position, negative.
+  case operationSequence = "sequence of an operation"
+  /// Milliseconds since 1970.
+  case time
+  /// The bits of a ``HybridTime``, each of which is one.
+  case hybridTime = "hybrid time"
+  case parts = "number of parts"
+  case part = "part's index"
+  case bytes = "number of bytes"
+  case flag
+
+  var range: ClosedRange<Int64> {
+    switch self {
+    case .position: 0...Self.maximumPosition
+    case .sequence: 0...Int64(VersionVector.maximumSequence)
+    case .operationSequence: -Self.maximumPosition...Int64(VersionVector.maximumSequence)
+    case .time: -HybridTime.maximumMilliseconds...HybridTime.maximumMilliseconds
+    case .hybridTime: .min ... .max
+    case .parts: 1...Int64(Int32.max)
+    case .part: 0...Int64(Int32.max)
+    case .bytes: 0...Self.maximumPosition
+    case .flag: 0...1
+    }
+  }
+
+  private static let maximumPosition: Int64 = 1 << 53
+
+  /// Every column of numbers of the tables that a space has, but for those that refer to rows.
+  static let columns: [(table: String, column: String, number: StoredNumber)] = [
+    ("space", "position", .position), ("space", "trimmed", .position),
+    ("space", "emptied", .position),
+    ("operation", "position", .position), ("operation", "sequence", .operationSequence),
+    ("head", "sequence", .sequence), ("head", "time", .hybridTime), ("head", "continues", .flag),
+    ("token", "created_ms", .time),
+    ("snapshot", "position", .position), ("snapshot", "is_base", .flag),
+    ("snapshot", "is_complete", .flag), ("snapshot", "parts", .parts),
+    ("snapshot", "bytes", .bytes), ("snapshot", "touched_ms", .time),
+    ("snapshot_part", "part", .part),
+    ("lease", "position", .position), ("lease", "at_ms", .time),
+    ("mark", "position", .position), ("mark", "at_ms", .time),
+    ("state", "position", .position), ("state", "at_ms", .time), ("state", "is_disputed", .flag),
+  ]
+}
+
+/// A number that no server writes; the store adds the space's name.
+struct NumberOutOfRange: Error {
+  let table: String
+  let number: StoredNumber
+  let value: Int64
+
+  /// The error of one space, which others don't notice.
+  func error(in space: SpaceName) -> StoreError {
+    StoreError(
+      .damaged,
+      "space \(space): the table '\(table)' has a \(number.rawValue) of \(value), which is out of "
+        + "range; this space is not served until it is restored, see 'tern doctor'")
+  }
+}
+
+extension Row {
+  /// The number in a column, looked at.
+  ///
+  /// - Throws: ``NumberOutOfRange``.
+  func number(_ index: Int, _ number: StoredNumber, of table: String) throws -> Int64 {
+    let value: Int64 = self[index]
+    guard number.range.contains(value) else {
+      throw NumberOutOfRange(table: table, number: number, value: value)
+    }
+    return value
+  }
+
+  func position(_ index: Int, of table: String) throws -> UInt64 {
+    UInt64(try number(index, .position, of: table))
+  }
+
+  func milliseconds(_ index: Int, of table: String) throws -> Int64 {
+    try number(index, .time, of: table)
+  }
+}
+#endif
