@@ -4,7 +4,8 @@ import ExampleService
 struct Arguments: Sendable {
   private static let flags: Set = ["once", "run"]
   private static let names: Set = [
-    "data", "first", "batch", "seed", "edits", "space", "token", "limit", "push-bytes",
+    "data", "first", "batch", "seed", "edits", "space", "token", "token-file", "limit",
+    "push-bytes",
   ]
   private var options: [String: String] = [:]
   private var rest: [String] = []
@@ -34,6 +35,8 @@ struct Arguments: Sendable {
   }
 
   func has(_ flag: String) -> Bool { options[flag] != nil }
+
+  func text(_ name: String) -> String? { options[name] }
 
   func required(_ name: String) throws -> String {
     guard let value = options[name] else { throw Usage("--\(name) is missing") }
@@ -71,10 +74,10 @@ struct Usage: Error, CustomStringConvertible {
       shelve KEY SHELF                     thumbnail KEY PATH
       delete KEY
       edit --seed N --edits N              a mix of all these, the same for the same seed
-      sync URL --space S --token T [--once | --run [--edits N --seed N]]
+      sync URL --space S [--token-file F] [--once | --run [--edits N --seed N]]
       sync FOLDER --space S [the same]     without a server
       list [--limit N], stats, hash
-    A token is better in TERN_TOKEN, which no list of processes shows.
+    Without a file that holds it, a server's token is in TERN_TOKEN.
 
     \(Ending.table)
     """

@@ -1,3 +1,4 @@
+import ExampleService
 import GRDB
 import Tern
 
@@ -18,6 +19,7 @@ enum LibraryDatabase {
     var configuration = Configuration()
     // `library edit` commits while `library sync` does.
     configuration.busyMode = .timeout(10)
+    PrivateFile.make(path)
     let pool = try DatabasePool(path: path, configuration: configuration)
     return try await Replica.open(pool, schema: .library, migrator: migrator)
   }

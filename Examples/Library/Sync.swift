@@ -23,13 +23,16 @@ struct Sync {
     let text = try arguments.argument(0, "URL or folder")
     let space = try arguments.required("space")
     // With a token it is a server's address that lacks its scheme, rather than a folder's name.
-    let isPath = !text.contains("://") && !arguments.has("token")
+    let isPath = !text.contains("://") && !arguments.has("token") && !arguments.has("token-file")
     if let folder = isPath ? URL(filePath: text) : URL(string: text), folder.isFileURL {
       return DirectoryRemote(folder, space: space, replica: replica)
     }
     guard let url = ServiceAddress.url(text) else { throw Usage("that is no URL: \(text)") }
-    let known = arguments.has("token") ? nil : ProcessInfo.processInfo.environment["TERN_TOKEN"]
-    let token = try known ?? arguments.required("token")
+    let found = try ServerToken.find(
+      arguments.text("token"), file: arguments.text("token-file"))
+    guard let token = found else {
+      throw Usage("a server needs a token, in TERN_TOKEN or in a --token-file")
+    }
     return HTTPRemote(url, space: space, token: { token }, over: meter)
   }
 

@@ -17,8 +17,9 @@ struct Run: AsyncParsableCommand {
   @Option(help: "The recognizer's catalogue, a CSV file.") var catalogue: String?
   @Option(help: "A Tern server with which the library syncs.") var sync: String?
   @Option(help: "The space on that server.") var space = "home"
-  @Option(help: "Its token; better in TERN_TOKEN, which no list of processes shows.")
-  var token: String?
+  @Option(help: "A file that holds its token; without one TERN_TOKEN has it.")
+  var tokenFile: String?
+  @Option(help: .hidden) var token: String?
   @Flag(help: "Stop when what is left has failed, or waits for over five minutes.") var once = false
   @Option(help: .hidden) var streamSeconds = 300
   /// For which a service is left alone that does not say for how long.
@@ -51,10 +52,11 @@ struct Run: AsyncParsableCommand {
 
   private func remote(_ address: String) throws -> HTTPRemote {
     guard let url = ServiceAddress.url(address),
-      let token = token ?? ProcessInfo.processInfo.environment["TERN_TOKEN"]
+      let token = try ServerToken.find(token, file: tokenFile)
     else {
       throw Refusal(
-        "--sync is a URL such as http://127.0.0.1:8080, and needs a token in TERN_TOKEN or --token")
+        "--sync is a URL such as http://127.0.0.1:8080, and needs a token in TERN_TOKEN or in a "
+          + "--token-file")
     }
     return HTTPRemote(url, space: space, token: { token })
   }

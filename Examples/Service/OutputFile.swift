@@ -3,7 +3,7 @@ import Foundation
 /// A file that a person names for what a program writes.
 package enum OutputFile {
   /// Writes a text to where the path leads. A regular file is replaced as a whole, keeps its access
-  /// rights, and is what it was when this fails; behind a link that is the file that it names. What is
+  /// rights, and is what it was when this fails; a new one is its owner's alone. Behind a link that is the file that it names. What is
   /// none, such as a pipe or a device, is written into.
   ///
   /// - Throws: ``Refusal`` with ``Ending/disk``.
@@ -15,7 +15,7 @@ package enum OutputFile {
     }
     var status = stat()
     guard let target, stat(target, &status) == 0 else {
-      return try write(text, path, O_WRONLY | O_CREAT | O_EXCL, 0o666)
+      return try write(text, path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
       return try write(text, path, O_WRONLY, 0)

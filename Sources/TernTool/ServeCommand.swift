@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Logging
 @_spi(Rehearsal) import TernCore
+import TernDatabase
 import TernServer
 
 struct ServeCommand: AsyncParsableCommand {
@@ -33,6 +34,9 @@ struct ServeCommand: AsyncParsableCommand {
     defer { try? store.close() }
     var logger = Logger(label: "tern") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .warning
+    if let complaint = OwnerOnly.complaint(of: options.data) {
+      logger.warning("\(complaint)", metadata: ["file": "\(options.data)", "try": "chmod 600"])
+    }
     var limits = ServerLimits()
     limits.fitOpenFiles()
     var server = TernServerApplication(

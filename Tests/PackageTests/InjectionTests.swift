@@ -28,6 +28,7 @@ struct InjectionTests {
     "TernDatabase/Files/AppendedFile": "a shared folder's, and what a download has so far",
     "TernDatabase/Files/DurableFile": "a job's",
     "TernDatabase/Files/FileLock": "a lock's",
+    "TernDatabase/Files/OwnerOnly": "a new database, which nobody has open yet",
     "TernDatabase/Files/PartFile": "the parts of a snapshot",
     "TernDatabase/Files/ReadFile": "a shared folder's",
     "TernJobs/Files/FolderOwner": "the note of whose a folder is",

@@ -27,6 +27,14 @@ struct ExportTests {
     }
   }
 
+  @Test func `a new export is its owner's alone`() async throws {
+    try await withScanFolder { folder async throws in
+      let file = folder.path + "/new.csv"
+      #expect(try await folder("export", file).status == 0)
+      #expect(try rights(file) == 0o600)
+    }
+  }
+
   @Test func `an export into a pipe is what its reader gets`() async throws {
     try await withScanFolder { folder in
       let script = """
@@ -79,6 +87,23 @@ struct ExportTests {
         [.posixPermissions: 0o640], ofItemAtPath: folder.database)
       #expect(try await folder("status").status == 0)
       #expect(try rights(folder.database) == 0o640)
+    }
+  }
+
+  @Test func `a token comes from a file, and on the command line it warns`() async throws {
+    try await withScanFolder { folder in
+      let file = folder.path + "/token"
+      try "secret\n".write(toFile: file, atomically: true, encoding: .utf8)
+      let run = ["run", "--once", "--service", "http://127.0.0.1:1", "--sync", "nonsense"]
+      for (words, said) in [
+        (["--token-file", file], "--sync is a URL"),
+        (["--sync", "http://127.0.0.1:1", "--token-file", file + "s"], "can't be read"),
+        (["--sync", "http://127.0.0.1:1", "--token", "secret"], "use TERN_TOKEN or --token-file"),
+      ] {
+        let outcome = try await blocking { try folder.start(run + words).outcome() }
+        #expect(outcome.text.contains(said), "\(outcome.text)")
+        #expect(!outcome.text.contains("secret"))
+      }
     }
   }
 

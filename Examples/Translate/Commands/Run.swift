@@ -38,7 +38,8 @@ struct Run: AsyncParsableCommand {
   @OptionGroup var file: DataFile
   @Option(help: ArgumentHelp(Word.syncHelp.text)) var sync: String?
   @Option(help: ArgumentHelp(Word.spaceHelp.text)) var space = "home"
-  @Option(help: ArgumentHelp(Word.tokenHelp.text)) var token: String?
+  @Option(help: ArgumentHelp(Word.tokenHelp.text)) var tokenFile: String?
+  @Option(help: .hidden) var token: String?
   @Flag(help: ArgumentHelp(Word.onceHelp.text)) var once = false
   @Flag(help: ArgumentHelp(Word.retryHelp.text)) var retry = false
   @Flag(help: ArgumentHelp(Word.jsonHelp.text)) var json = false
@@ -101,7 +102,7 @@ struct Run: AsyncParsableCommand {
 
   private func syncEngine(_ database: TranslateDatabase, _ address: String) throws -> SyncEngine {
     guard let url = ServiceAddress.url(address),
-      let token = token ?? ProcessInfo.processInfo.environment["TERN_TOKEN"]
+      let token = try ServerToken.find(token, file: tokenFile)
     else { throw Refusal(Word.syncNeeds.text) }
     return SyncEngine(database.replica, remote: HTTPRemote(url, space: space, token: { token }))
   }

@@ -17,7 +17,13 @@ struct Doctor {
   /// - Parameter path: of the file, for what is beside it; `nil` for the database alone.
   func run(path: String?, files: URL?, other: DatabaseDiagnosis.OtherKind) throws {
     try checkIntegrity()
-    if let look = try other(db) { return try attempt { try look(findings) } }
+    if let look = try other(db) {
+      // An app's own database is the app's; a server's file is Tern's.
+      if let complaint = path.flatMap({ OwnerOnly.complaint(of: $0) }) {
+        try findings.add(.fileOpen, complaint)
+      }
+      return try attempt { try look(findings) }
+    }
     let names = try StoreTables.replicas(in: db)
     var synced: [String: String] = [:]
     for name in names {

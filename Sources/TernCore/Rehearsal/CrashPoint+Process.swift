@@ -37,7 +37,7 @@ import Synchronization
       Planted.plant(bug)
     }
     let armed = getenv(armVariable).map { String(cString: $0) }.map { Armed($0, of: ofTern + own) }
-    let log = getenv(logVariable).map { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644) }
+    let log = getenv(logVariable).map { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
     let reached = Mutex(0)
     handle { point in
       var dies = false

@@ -15,7 +15,7 @@ package final class AppendedFile {
   /// - Throws: ``FileFailure``.
   package static func attempt(_ path: String, _ durable: DurableFile) throws -> AppendedFile? {
     let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC
-    var descriptor = open(path, flags | O_CREAT | O_EXCL, 0o666)
+    var descriptor = open(path, flags | O_CREAT | O_EXCL, OwnerOnly.file)
     if descriptor < 0, errno == EEXIST { descriptor = open(path, flags) }
     guard descriptor >= 0 else { throw FileFailure("opening a file") }
     let file = try AppendedFile(descriptor, path, durable)

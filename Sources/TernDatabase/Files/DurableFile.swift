@@ -42,7 +42,9 @@ package struct DurableFile: Sendable {
     if let end = path.lastIndex(of: "/"), end > path.startIndex {
       try makeFolder(String(path[..<end]))
     }
-    guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileFailure("making a folder") }
+    guard mkdir(path, OwnerOnly.folder) == 0 || errno == EEXIST else {
+      throw FileFailure("making a folder")
+    }
     try syncFolder(of: path)
   }
 
@@ -82,7 +84,7 @@ package struct DurableFile: Sendable {
   private func create(
     _ path: String, maximumBytes: Int, _ next: () throws -> UnsafeRawBufferPointer
   ) throws -> Bool {
-    let output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    let output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, OwnerOnly.file)
     guard output >= 0 else { throw FileFailure("creating a file") }
     var isWhole = false
     defer {

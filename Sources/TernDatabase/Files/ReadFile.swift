@@ -96,13 +96,12 @@ package enum FolderListing {
     }
   }
 
-  /// Makes a folder in one that is there, open to whom the process's mask lets, if it is
-  /// not there already.
+  /// Makes a folder in one that is there, for its owner alone, if it is not there already.
   ///
   /// - Parameter isNamed: whether a folder that is there is known to be so durably.
   /// - Throws: ``FileFailure``.
   package static func create(_ path: String, _ durable: DurableFile, isNamed: Bool) throws {
-    let isNew = mkdir(path, 0o777) == 0
+    let isNew = mkdir(path, OwnerOnly.folder) == 0
     guard isNew || errno == EEXIST else { throw FileFailure("creating a folder") }
     if isNew || !isNamed { try durable.syncFolder(of: path) }
   }

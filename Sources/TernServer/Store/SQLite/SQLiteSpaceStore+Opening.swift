@@ -1,5 +1,6 @@
 #if Server
 import GRDB
+import TernDatabase
 
 extension SQLiteSpaceStore {
   /// Opens the data file at `path`, or makes it; one of an older format is brought forward, but not
@@ -37,6 +38,7 @@ extension SQLiteSpaceStore {
   }
 
   private static func create(_ path: String, epoch: String) throws {
+    OwnerOnly.makeFile(path)
     let queue = try DatabaseQueue(path: path, configuration: configuration)
     defer { try? queue.close() }
     try queue.inDatabase { db in
