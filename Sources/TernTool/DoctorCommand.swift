@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Tern
+import TernCore
 import TernServer
 
 struct DoctorCommand: AsyncParsableCommand {
@@ -31,7 +32,7 @@ struct DoctorCommand: AsyncParsableCommand {
     do {
       isHealthy = try json ? printJSON() : printText()
     } catch let error as InspectionError {
-      FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
+      FileHandle.standardError.write(Data("Error: \(error)".shown().utf8 + [10]))
       throw ExitCode(2)
     }
     if !isHealthy { throw ExitCode(1) }
@@ -65,8 +66,8 @@ struct DoctorCommand: AsyncParsableCommand {
     let place = finding.place.description
     return """
       \(finding.grade == .finding ? "FINDING" : "remark ") \(finding.invariant) \(finding.check)\
-      \(place.isEmpty ? "" : ": \(place)")
-        \(finding.what)
+      \(place.isEmpty ? "" : ": \(place.shown())")
+        \(finding.what.shown())
         \(finding.remedy)
       """
   }
@@ -78,6 +79,7 @@ enum ToolJSON {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     return String(decoding: try encoder.encode(document), as: UTF8.self)
+      .shown(keepsLines: true, isJSON: true)
   }
 }
 #endif

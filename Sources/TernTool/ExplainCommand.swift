@@ -1,6 +1,7 @@
 #if Server
 import ArgumentParser
 import Tern
+import TernCore
 
 struct ExplainCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -20,7 +21,7 @@ struct ExplainCommand: AsyncParsableCommand {
       print(try ToolJSON.text(ExplanationDocument(row, explanation)))
     } else {
       if let remark = row.remark { print(remark) }
-      print(explanation)
+      print("\(explanation)".shown(keepsLines: true))
     }
   }
 }

@@ -1,6 +1,7 @@
 #if Server
 import ArgumentParser
 import Tern
+import TernCore
 
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -19,7 +20,7 @@ struct HistoryCommand: AsyncParsableCommand {
       if options.json {
         changes += page.changes.map(ChangeDocument.init)
       } else {
-        for change in page.changes { print(change) }
+        for change in page.changes { print("\(change)".shown(keepsLines: true)) }
       }
       position = page.next
     } while position != nil

@@ -1,12 +1,13 @@
 #if Server
 import Foundation
 import Tern
+import TernCore
 
 /// An inspection as text for people.
 struct InspectReport {
   private var lines: [String] = []
 
-  var text: String { lines.joined(separator: "\n") }
+  var text: String { lines.map { $0.shown() }.joined(separator: "\n") }
 
   init(_ file: DatabaseFileInspection) {
     lines = ["file      \(file.path)", "size      \(Self.text(file.sizes))"]
@@ -86,7 +87,7 @@ struct InspectReport {
   /// A heading and columns as wide as their longest cell.
   private mutating func append(_ title: String, _ header: [String], _ rows: [[String]]) {
     if rows.isEmpty { return }
-    let table = [header] + rows
+    let table = [header] + rows.map { $0.map { $0.shown() } }
     let widths = header.indices.map { column in table.map { $0[column].count }.max() ?? 0 }
     lines += ["", title]
     for row in table {
@@ -121,6 +122,9 @@ struct InspectReport {
 
   private static func time(_ milliseconds: Int64) -> String {
     if milliseconds == 0 { return "none" }
+    guard (0...HybridTime.maximumMilliseconds).contains(milliseconds) else {
+      return "\(milliseconds) ms, which is no date"
+    }
     return Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
   }
 }

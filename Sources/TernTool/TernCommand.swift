@@ -1,5 +1,7 @@
 #if Server
 import ArgumentParser
+import Foundation
+import TernCore
 
 /// `tern`: a file for every subcommand.
 @main
@@ -11,5 +13,23 @@ struct TernCommand: AsyncParsableCommand {
       ServeCommand.self, TokenCommand.self, SpaceCommand.self, InspectCommand.self,
       DoctorCommand.self, ExplainCommand.self, HistoryCommand.self,
     ])
+
+  /// Ends with what the parser says of an error, as a terminal can show it.
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      let code = exitCode(for: error)
+      let text = fullMessage(for: error).shown(keepsLines: true)
+      let output = code.isSuccess ? FileHandle.standardOutput : .standardError
+      if !text.isEmpty { output.write(Data("\(text)\n".utf8)) }
+      Foundation.exit(code.rawValue)
+    }
+  }
 }
 #endif

@@ -24,6 +24,21 @@ struct CatalogueTests {
     #expect(try CSVReader.records(Array(text.utf8)).map(\.fields) == records)
   }
 
+  @Test(arguments: ["=HYPERLINK(\"http://x\")", "+1", "-1", "@a", "\ta", "\ra"])
+  func `a cell that a spreadsheet would take for a formula begins with an apostrophe`(
+    _ cell: String
+  )
+    throws
+  {
+    let records = try CSVReader.records(Array(CSVWriter.text([[cell, "a=b"]]).utf8))
+    #expect(records.map(\.fields) == [["'" + cell, "a=b"]])
+  }
+
+  @Test func `what a terminal would obey is written out`() {
+    #expect(
+      CSVWriter.text([["a\u{1B}[2J", "b\u{202E}\u{9B}"]]) == "a\\u{1B}[2J,b\\u{202E}\\u{009B}\r\n")
+  }
+
   @Test(arguments: [
     ("1,a,b\n", 2, "3 fields"), ("1,a,b,c\n\n1,a,,c\n", 4, "without a title"),
     ("1,a,b,c\n1,a,\"b,c\n", 3, "never closed"),

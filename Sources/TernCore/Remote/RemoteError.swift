@@ -122,9 +122,10 @@ extension RemoteError: AdvisingError {
 }
 
 extension RemoteError: CustomStringConvertible {
-  public var description: String { "\(message) (\(code.rawValue))" }
+  /// Also what a server says can be shown.
+  public var description: String { "\(message) (\(code.rawValue))".shown() }
 }
 
 extension RemoteError.Code: CustomStringConvertible {
-  public var description: String { rawValue }
+  public var description: String { rawValue.shown() }
 }

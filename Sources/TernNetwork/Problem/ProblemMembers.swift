@@ -57,7 +57,7 @@ struct ProblemMembers {
     guard case .text(let text) = members[name] else { return nil }
     // First the characters, or one of them inside a secret would keep it from being found.
     var scalars = String.UnicodeScalarView()
-    scalars.append(contentsOf: text.unicodeScalars.filter { !Self.isControl($0) })
+    scalars.append(contentsOf: text.unicodeScalars.filter { !$0.isObeyed })
     let shown = secrets.reduce(String(scalars)) { text, secret in
       text.replacingOccurrences(of: secret, with: "(hidden)", options: .literal)
     }
@@ -70,12 +70,5 @@ struct ProblemMembers {
 
   func number(_ name: String) -> Double? {
     if case .number(let number) = members[name] { number } else { nil }
-  }
-
-  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .lineSeparator, .paragraphSeparator: true
-    default: false
-    }
   }
 }

@@ -45,6 +45,7 @@ public struct SpaceName: Hashable, Sendable {
 }
 
 extension SpaceName: CustomStringConvertible {
-  public var description: String { text }
+  /// One of a damaged file may be any text.
+  public var description: String { text.shown() }
 }
 #endif

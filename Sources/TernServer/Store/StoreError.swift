@@ -1,7 +1,7 @@
 #if Server
 import Foundation
 
-/// Why a data file could not be opened. The file was not changed.
+/// Why a data file could not be opened, or a space of it not read. The file was not changed.
 public struct StoreError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     fileprivate enum Reason: String {
@@ -17,7 +17,7 @@ public struct StoreError: Error, Hashable, Sendable {
     public static let olderFormat = Code(reason: .olderFormat)
     /// The file can't be read, made or written.
     public static let inaccessible = Code(reason: .inaccessible)
-    /// The file lacks what every server file has.
+    /// The file lacks what every server file has, or a space of it has a number out of range.
     public static let damaged = Code(reason: .damaged)
     /// Another server has the file open.
     public static let inUse = Code(reason: .inUse)
@@ -34,7 +34,7 @@ public struct StoreError: Error, Hashable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-  public var description: String { message }
+  public var description: String { message.shown() }
 }
 
 extension StoreError: LocalizedError {

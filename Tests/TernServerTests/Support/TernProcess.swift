@@ -38,6 +38,11 @@ final class TernProcess {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// What it says on standard error until its end.
+  func complaints() -> String {
+    String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+  }
+
   var identifier: Int32 { process.processIdentifier }
 
   func terminate() { process.terminate() }
