@@ -21,13 +21,16 @@ struct AbsentFile: Error, CustomStringConvertible {
 }
 
 /// Runs `body` with a service over the data file, beside a server that may have it open.
+///
+/// - Parameter checkpoints: whether to move the log into the file, where no server does.
 func withVisitingService(
-  _ options: DataOptions, mayCreate: Bool = false, _ body: (SpaceService) throws -> Void
+  _ options: DataOptions, mayCreate: Bool = false, checkpoints: Bool = false,
+  _ body: (SpaceService) throws -> Void
 ) throws {
   guard mayCreate || FileManager.default.fileExists(atPath: options.data) else {
     throw AbsentFile(path: options.data)
   }
-  let store = try options.open(checkpoints: false)
+  let store = try options.open(checkpoints: checkpoints)
   defer { try? store.close() }
   try body(SpaceService(store: store, clock: .system))
 }

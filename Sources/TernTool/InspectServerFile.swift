@@ -49,7 +49,7 @@ struct InspectServerFile: Codable {
       // "TSRV": what a server writes into the header of its file.
       guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == 0x5453_5256 else { return nil }
       let format = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-      guard format <= 4 else { throw InspectionError(.newerFormat, path: path) }
+      guard format <= 5 else { throw InspectionError(.newerFormat, path: path) }
       return try Self(db, path: path, format: format)
     }
     guard let read else { return nil }
@@ -66,12 +66,13 @@ struct InspectServerFile: Codable {
       db,
       sql: """
         SELECT *, (SELECT count(*) FROM token WHERE space = space.id) AS tokens,
-          (SELECT ifnull(sum(length(bytes)), 0) FROM operation WHERE space = space.id) AS bytes
-        FROM space ORDER BY name
+          (SELECT ifnull(sum(length(operation.bytes)), 0) FROM operation
+            WHERE space = space.id) AS operation_bytes
+        FROM space WHERE name NOT LIKE '.removed-%' ORDER BY name
         """)
     spaces = try rows.map { row in
       Space(
-        name: row["name"], position: row["position"], bytes: row["bytes"],
+        name: row["name"], position: row["position"], bytes: row["operation_bytes"],
         // Format 1 has neither it nor snapshots.
         trimmed: row["trimmed"] ?? 0, tokens: row["tokens"],
         authors: try Self.authors(db, space: row["id"]),

@@ -3,7 +3,6 @@ import ArgumentParser
 import Foundation
 import Logging
 @_spi(Rehearsal) import TernCore
-import TernDatabase
 import TernServer
 
 struct ServeCommand: AsyncParsableCommand {
@@ -20,7 +19,22 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The port to listen on; 0 for a free one.")
   var port = 8080
 
+  @Option(help: "The most bytes that a space may store, unpacked; see 'tern space quota'.")
+  var spaceBytes = ServerLimits().bytesPerSpace
+
+  @Option(help: "The most operations that a space may store; see 'tern space quota'.")
+  var spaceOperations = ServerLimits().operationsPerSpace
+
+  @Option(help: "The bytes of the disk that are kept free: with less, nothing new is stored.")
+  var reserveBytes = ServerLimits().diskReserveBytes
+
   func validate() throws {
+    for (option, value) in [
+      ("space-bytes", spaceBytes), ("space-operations", spaceOperations),
+      ("reserve-bytes", reserveBytes),
+    ] where value < 0 {
+      throw ValidationError("--\(option) is a number from 0 on")
+    }
     guard (0...65_535).contains(port) else {
       throw ValidationError("--port is a number from 0 to 65535")
     }
@@ -34,14 +48,17 @@ struct ServeCommand: AsyncParsableCommand {
     defer { try? store.close() }
     var logger = Logger(label: "tern") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .warning
-    if let complaint = OwnerOnly.complaint(of: options.data) {
+    if let complaint = SQLiteSpaceStore.complaint(of: options.data) {
       logger.warning("\(complaint)", metadata: ["file": "\(options.data)", "try": "chmod 600"])
     }
     var limits = ServerLimits()
     limits.fitOpenFiles()
-    var server = TernServerApplication(
-      service: SpaceService(store: store, clock: .system, limits: limits), host: host, port: port,
-      logger: logger)
+    (limits.bytesPerSpace, limits.operationsPerSpace) = (spaceBytes, spaceOperations)
+    limits.diskReserveBytes = reserveBytes
+    let service = SpaceService(
+      store: store, clock: .system, limits: limits, disk: .holding(options.data))
+    try prepareDisk(service, logger)
+    var server = TernServerApplication(service: service, host: host, port: port, logger: logger)
     server.onListening = { [host] port in
       let name = host.contains(":") ? "[\(host)]" : host
       print("tern: listening on http://\(name):\(port)")
@@ -49,6 +66,15 @@ struct ServeCommand: AsyncParsableCommand {
       fflush(nil)
     }
     try await server.run(until: [.sigterm, .sigint])
+  }
+
+  private func prepareDisk(_ service: SpaceService, _ logger: Logger) throws {
+    guard let shortage = try service.shortage() else {
+      return ReserveFile(dataPath: options.data).make()
+    }
+    logger.warning(
+      "serving read-only until the disk has room",
+      metadata: ["why": "\(shortage)", "try": "tern space delete, or remove other files"])
   }
 }
 #endif

@@ -5,8 +5,8 @@ import TernServer
 struct SpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "space",
-    abstract: "List and delete spaces; the server may run meanwhile.",
-    subcommands: [SpaceListCommand.self, SpaceDeleteCommand.self])
+    abstract: "List, limit and delete spaces; the server may run meanwhile.",
+    subcommands: [SpaceListCommand.self, SpaceQuotaCommand.self, SpaceDeleteCommand.self])
 }
 
 extension SpaceService {

@@ -1,5 +1,6 @@
 #if Server
 import ArgumentParser
+import Foundation
 import TernServer
 
 struct SpaceDeleteCommand: AsyncParsableCommand {
@@ -18,7 +19,11 @@ struct SpaceDeleteCommand: AsyncParsableCommand {
 
   func run() async throws {
     let name = try SpaceName(space)
-    try withVisitingService(options) { service in
+    // The log of a long removal would grow where no server writes it back.
+    let isThere = FileManager.default.fileExists(atPath: options.data)
+    let lock = yes && isThere ? try? ServingLock(dataPath: options.data) : nil
+    defer { lock?.release() }
+    try withVisitingService(options, checkpoints: lock != nil) { service in
       let absent = ValidationError("there is no space \(name); see 'tern space list'")
       guard try service.store.spaces().contains(name) else { throw absent }
       guard yes else {

@@ -77,6 +77,8 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case token
   case space
   case number
+  case spaceBytes = "space-bytes"
+  case spaceRemoved = "space-removed"
   // A space's operations.
   case positionGap = "position-gap"
   case positionBeyond = "position-beyond"
@@ -110,7 +112,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
       .aside,
       .deferred, .held, .orderText,
       .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft, .gateClosed, .groupOpen,
-      .snapshotUpload, .snapshotDropped, .leaseBehind, .stateDisputed:
+      .snapshotUpload, .snapshotDropped, .spaceRemoved, .leaseBehind, .stateDisputed:
       true
     default: false
     }
@@ -142,7 +144,8 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
     case .newerFormat, .olderFormat, .aside, .deferred, .jobState, .jobStuck, .gateClosed,
       .gateForever, .serverFormat:
       .drains
-    case .largeRows, .orderLong, .jobCount, .jobFileLeft, .operationLeft, .snapshotDropped:
+    case .largeRows, .orderLong, .jobCount, .jobFileLeft, .operationLeft, .snapshotDropped,
+      .spaceBytes, .spaceRemoved:
       .limitsHold
     case .identity, .copied, .clock, .logTime, .operationTime: .timesIncrease
     case .base, .trimmedLost, .snapshotHeads, .lease, .leaseBehind, .mark: .compactionIsUnseen

@@ -65,6 +65,9 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let tooManySpaces = Code(rawValue: "too-many-spaces")
     /// As many replicas have written into the space as may: new ones need another.
     public static let tooManyReplicas = Code(rawValue: "too-many-replicas")
+    /// The space stores as many bytes or operations as it may. What was written waits here, and
+    /// pulls go on.
+    public static let spaceFull = Code(rawValue: "space-full")
     /// Not the remote's: this device's database failed, or what came cannot be merged.
     public static let local = Code(rawValue: "local")
     /// Not the remote's: it holds operations under this replica's id that this database never made,

@@ -29,12 +29,20 @@ package struct ServerDoctor {
     let places = format >= 2 ? "trimmed, emptied" : "0, 0"
     let rows = try Row.fetchCursor(
       db, sql: "SELECT id, name, position, \(places) FROM space ORDER BY name")
-    while let row = try rows.next() { try check(SpacePlaces(row, epoch: epoch)) }
+    while let row = try rows.next() {
+      let space = SpacePlaces(row, epoch: epoch)
+      if format >= 5, space.name.hasPrefix(".removed-") {
+        try findings.add(.spaceRemoved, "what a removed space held is being removed")
+      } else {
+        try check(space)
+      }
+    }
     findings.space = nil
   }
 
   private func check(_ space: SpacePlaces) throws {
     findings.space = space.name
+    let before = findings.brokenCount
     // What it throws is that it is no name.
     if (try? SpaceName(space.name, limits: .withoutNameLimit)) == nil {
       try findings.add(.space, "the space's name is none")
@@ -52,6 +60,8 @@ package struct ServerDoctor {
     guard format >= 2 else { return }
     try SnapshotDoctor(db, space, findings, heads).run()
     try HorizonDoctor(db, space, findings).run(hasStates: format >= 4)
+    // What is lost or left is not in the count either.
+    if format >= 5, findings.brokenCount == before { try checkBytes(space) }
   }
 
   /// Whether a number of the space is none that a server writes.
@@ -77,6 +87,15 @@ package struct ServerDoctor {
       }
     }
     return isFound
+  }
+
+  private func checkBytes(_ space: SpacePlaces) throws {
+    let row = try Row.fetchOne(
+      db, sql: "SELECT bytes, \(ServerSchema.storedBytes) FROM space WHERE id = ?",
+      arguments: [space.id])
+    guard let row, row[0] as Int64 != row[1] as Int64 else { return }
+    try findings.add(
+      .spaceBytes, "it counts \(row[0] as Int64) bytes, and stores \(row[1] as Int64)")
   }
 
   // MARK: - The store
@@ -142,6 +161,13 @@ package struct ServerDoctor {
       let token = TokenDigest(stored: Array(row[0] as Data))
       try findings.add(.token, "the token can open nothing", at: .init(name: "token \(token)"))
     }
+  }
+}
+
+extension Findings {
+  /// Those that are no remarks.
+  fileprivate var brokenCount: Int {
+    counts.reduce(0) { $0 + ($1.key.isRemark ? 0 : $1.value) }
   }
 }
 

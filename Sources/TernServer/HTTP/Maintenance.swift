@@ -40,6 +40,10 @@ struct Maintenance: Sendable {
       let spaces = try await queue.read { try service.store.spaces() }
       service.leases.keep(only: Set(spaces))
       for space in spaces { await maintain(space) }
+      while try await queue.write({ try service.removeRemains() }) {}
+      if let shortage = try await queue.read({ try service.shortage() }) {
+        logger.warning("nothing new is stored", metadata: ["why": "\(shortage)"])
+      }
     } catch {
       logger.failure("maintenance failed", error)
     }

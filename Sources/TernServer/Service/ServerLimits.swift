@@ -55,6 +55,16 @@ public struct ServerLimits: Hashable, Sendable {
   /// After so many operations since the newest snapshot another one is asked for.
   public var operationsPerSnapshot: UInt64 = 10_000
 
+  // MARK: - Shares
+
+  /// What one space stores, unpacked: its operations and its snapshots. An operator gives a space
+  /// another limit with ``SpaceService/setQuota(_:of:)``.
+  public var bytesPerSpace = 4 << 30
+  /// The operations of one space that are not trimmed.
+  public var operationsPerSpace = 10_000_000
+  /// What is kept free of the disk: where less is, nothing new is stored.
+  public var diskReserveBytes = 256 << 20
+
   // MARK: - State reports
 
   /// The tables in a replica's report of its state.

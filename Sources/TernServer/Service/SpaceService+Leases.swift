@@ -28,6 +28,11 @@ extension SpaceService {
   /// not end reading too. The renewal is noted then, for when the disk has room.
   func settle(_ renewal: LeaseRenewal) throws -> (any Error)? {
     do {
+      if try shortage() != nil, renewal.canWait {
+        _ = leases.note(renewal)
+        return nil
+      }
+      try checkDisk(adding: 0)
       try write(renewal)
       return nil
     } catch let error as RemoteError {

@@ -6,7 +6,8 @@ extension SpaceService {
   ///
   /// All or nothing. An operation that the space has already is acknowledged again.
   /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-ahead`,
-  ///   `time-not-increasing`, `too-large`, `too-many-spaces`, `too-many-replicas`.
+  ///   `time-not-increasing`, `too-large`, `too-many-spaces`, `too-many-replicas`, `space-full`;
+  ///   with `unavailable` below the disk's reserve.
   public func push(_ operations: [SyncOperation], to space: SpaceName) throws -> PushReceipt {
     guard operations.count <= limits.batchOperations else {
       throw RemoteError(
@@ -19,6 +20,7 @@ extension SpaceService {
       let position = try store.summary(of: space).position
       return PushReceipt(nowMilliseconds: now, position: position, accepted: 0)
     }
+    try checkDisk(adding: operations.byteCount)
     let pushed = operations.map { NewOperation($0) }
     let receipt = try acknowledge(pushed.count, now) {
       try store.update(space) { transaction in
@@ -26,7 +28,10 @@ extension SpaceService {
         var admission = try prepare(pushed, in: transaction, now: now)
         for new in pushed { try admission.offer(new) }
         let admitted = admission.admitted
-        if !admitted.isEmpty { try transaction.append(admitted, heads: admission.heads) }
+        if !admitted.isEmpty {
+          try checkQuota(admitted, transaction)
+          try transaction.append(admitted, heads: admission.heads)
+        }
         try CrashPoint.reach(.serverBeforeCommit)
         return PushReceipt(
           nowMilliseconds: now, position: transaction.position + UInt64(admitted.count),

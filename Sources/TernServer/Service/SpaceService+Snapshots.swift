@@ -15,6 +15,7 @@ extension SpaceService {
       cursor: offer.cursor ?? beginning, isBase: offer.isBase, schemaVersion: offer.schema?.version,
       heads: offer.heads, limits: limits, now: clock.nowMilliseconds)
     let id = offer.id(at: admission.cursor)
+    try checkDisk(adding: 0)
     return try store.update(space) { transaction in
       try checkRoom(transaction)
       try dropOldUploads(transaction)
@@ -39,8 +40,8 @@ extension SpaceService {
 
   /// Stores one part; the same part again is acknowledged.
   ///
-  /// - Throws: ``RemoteError`` with `snapshot-unknown`, `snapshot-conflict`, `malformed` or
-  ///   `too-large`.
+  /// - Throws: ``RemoteError`` with `snapshot-unknown`, `snapshot-conflict`, `malformed`,
+  ///   `too-large` or `space-full`; with `unavailable` below the disk's reserve.
   public func putSnapshotPart(
     _ bytes: [UInt8], index: Int, of id: String, in space: SpaceName
   ) throws {
@@ -50,6 +51,7 @@ extension SpaceService {
         .tooLarge,
         "snapshotPartBytes: a part has at most \(limits.snapshotPartBytes) bytes; make more parts")
     }
+    try checkDisk(adding: bytes.count)
     let digest = PartDigest(part: bytes)
     try store.update(space) { transaction in
       var snapshot = try find(id, transaction)
@@ -69,6 +71,7 @@ extension SpaceService {
         throw RemoteError(
           .tooLarge, "snapshotBytes: a snapshot has at most \(limits.snapshotBytes) bytes")
       }
+      try checkQuota(part: bytes.count, of: snapshot, transaction)
       try transaction.addPart(bytes, digest: digest, index: index, of: id)
       snapshot.bytes += bytes.count
       snapshot.touchedMilliseconds = clock.nowMilliseconds

@@ -7,16 +7,25 @@ extension SpaceService {
   ///
   /// It may be of a file that another process serves. Whoever has one of its tokens is
   /// `unauthorized` from then on, also who has a request on its way; event streams end, those of
-  /// another process with their next sign of life. One transaction, which for a large space takes a
-  /// while, and pushes to other spaces wait for it. A device keeps what it has, and brings it to a
-  /// space of the same name if it is given a token for that.
-  /// - Throws: The store's errors; then the space is as it was.
+  /// another process with their next sign of life. The space is gone with the first transaction;
+  /// what it held goes in short ones, between which other spaces are served. A device keeps what it
+  /// has, and brings it to a space of the same name if it is given a token for that.
+  /// - Throws: The store's errors. What is left then goes with the next removal, or with the next
+  ///   maintenance of a server.
   @discardableResult
   public func removeSpace(_ space: SpaceName) throws -> Bool {
     let wasThere = try store.removeSpace(space)
     leases.forget(space)
     board.finish(space)
+    while try removeRemains() {}
     return wasThere
+  }
+
+  /// Removes some of what removed spaces held, in one short transaction. Returns whether there is
+  /// more.
+  public func removeRemains() throws -> Bool {
+    try store.removeRemains(
+      rows: limits.trimmedOperations, contentBytes: limits.trimmedBytes)
   }
 }
 #endif

@@ -13,6 +13,7 @@ extension SpaceService {
         "reportedTables: a report has at most \(limits.reportedTables) tables, and this one has "
           + "\(report.tables.count)")
     }
+    try checkDisk(adding: 0)
     try store.update(space) { transaction in
       try checkRoom(transaction)
       let position = transaction.position

@@ -11,6 +11,7 @@ public struct SpaceService: Sendable {
   public let store: any SpaceStore
   public let clock: ServerClock
   public let limits: ServerLimits
+  public let disk: ServerDisk
   let board = PositionBoard()
   let leases = LeaseBook()
   let clockWatch = ClockWatch()
@@ -18,10 +19,14 @@ public struct SpaceService: Sendable {
   /// can only be one that was removed while the request was on its way.
   var makesSpaces = true
 
-  public init(store: any SpaceStore, clock: ServerClock, limits: ServerLimits = .init()) {
+  public init(
+    store: any SpaceStore, clock: ServerClock, limits: ServerLimits = .init(),
+    disk: ServerDisk = .unlimited
+  ) {
     self.store = store
     self.clock = clock
     self.limits = limits
+    self.disk = disk
   }
 
   /// Says where a space is; one that doesn't exist is at 0.

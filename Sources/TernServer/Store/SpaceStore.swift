@@ -44,10 +44,21 @@ public protocol SpaceStore: Sendable {
   /// The spaces that there are, by name.
   func spaces() throws -> [SpaceName]
 
-  /// Removes a space with all that is its own, its tokens too. Returns whether there was one.
+  /// Removes a space and its tokens. Returns whether there was one.
   ///
-  /// The space is gone as a whole, however long that takes; all else that writes waits meanwhile.
+  /// It is gone as a whole, and nobody finds it any more; what it held goes with
+  /// ``removeRemains(rows:contentBytes:)``.
   func removeSpace(_ space: SpaceName) throws -> Bool
+
+  /// Removes so many rows at most of what removed spaces held, of about `contentBytes` and at least
+  /// one, so that no transaction is long. Returns whether there is more.
+  func removeRemains(rows: Int, contentBytes: Int) throws -> Bool
+
+  /// What a space stores; nothing for one that doesn't exist.
+  func usage(of space: SpaceName) throws -> SpaceUsage
+
+  /// What of the store's own bytes nothing uses, and what is stored next can have.
+  func reusableBytes() throws -> Int
 
   /// The token with a digest, or `nil`.
   func token(_ digest: TokenDigest) throws -> TokenRecord?
@@ -101,6 +112,11 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows {
   var state: StoredState? { get throws }
 
   func set(_ state: StoredState) throws
+
+  /// What the space stored when the transaction began.
+  var usage: SpaceUsage { get throws }
+
+  func set(_ quota: SpaceQuota) throws
 
   /// Adds a token for this space.
   func add(_ token: TokenDigest, createdMilliseconds: Int64) throws

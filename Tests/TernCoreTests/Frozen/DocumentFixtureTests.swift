@@ -102,14 +102,14 @@ struct DocumentFixtureTests {
       .timeNotIncreasing, .cursorUnknown, .snapshotNeeded, .snapshotUnknown, .snapshotSuperseded,
       .snapshotIncomplete, .snapshotConflict, .stateSuperseded, .notFound, .methodNotAllowed,
       .malformed, .unsupportedVersion, .unsupportedMediaType, .tooLarge, .tooManySpaces,
-      .tooManyReplicas,
+      .tooManyReplicas, .spaceFull,
     ]
     let texts = """
       unavailable unauthorized forbidden sequence-gap sequence-conflict time-ahead \
       time-not-increasing cursor-unknown snapshot-needed snapshot-unknown snapshot-superseded \
       snapshot-incomplete snapshot-conflict state-superseded not-found method-not-allowed \
       malformed unsupported-version unsupported-media-type too-large too-many-spaces \
-      too-many-replicas
+      too-many-replicas space-full
       """
     #expect(codes.map(\.rawValue) == texts.split(separator: " ").map(String.init))
   }

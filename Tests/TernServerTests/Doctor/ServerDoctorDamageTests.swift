@@ -28,7 +28,7 @@ struct ServerDoctorDamageTests {
       """, ["sqlite-integrity"]
     ),
     // A server's tables.
-    ("PRAGMA user_version = 5", ["newer-format"]),
+    ("PRAGMA user_version = 6", ["newer-format"]),
     ("PRAGMA user_version = 3", ["server-format"]),
     ("PRAGMA user_version = 0", ["server-format"]),
     ("DROP TABLE mark", ["server-table"]),
@@ -47,6 +47,7 @@ struct ServerDoctorDamageTests {
     ("UPDATE space SET trimmed = 4 WHERE name = 'home'", ["space"]),
     ("UPDATE space SET trimmed = 99 WHERE name = 'home'", ["space"]),
     ("UPDATE space SET emptied = -1 WHERE name = 'work'", ["number"]),
+    ("UPDATE space SET bytes = bytes + 1 WHERE name = 'work'", ["space-bytes"]),
     // Positions.
     ("DELETE FROM operation WHERE space = \(home) AND position = 1", ["position-gap"]),
     ("DELETE FROM operation WHERE space = \(home) AND position = 7", ["position-gap"]),

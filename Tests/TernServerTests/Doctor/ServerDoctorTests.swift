@@ -31,6 +31,25 @@ struct ServerDoctorTests {
     #expect(try patient.findings() == [])
   }
 
+  @Test func `what is left of a removed space is a remark until it is removed`() throws {
+    let patient = try ServerPatient()
+    #expect(try patient.store.removeSpace(.home))
+    #expect(try patient.remarks().contains("space-removed"))
+    #expect(try patient.findings() == [])
+    while try patient.service.removeRemains() {}
+    #expect(try !patient.remarks().contains("space-removed"))
+    #expect(try patient.findings() == [])
+  }
+
+  @Test func `a file that others may open is a remark`() throws {
+    let patient = try ServerPatient()
+    #expect(try !patient.remarks().contains("file-open"))
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o640], ofItemAtPath: patient.path)
+    #expect(try patient.remarks().contains("file-open"))
+    #expect(try patient.findings() == [])
+  }
+
   @Test func `a lease that a base left behind is a remark until its replica comes`() throws {
     let patient = try ServerPatient()
     let space = SpaceName(stored: "new")

@@ -56,7 +56,7 @@ struct RemovedSpaceTests {
     }
     _ = try fill(SpaceService(store: store, clock: HandClock().clock))
     #expect(try counts().allSatisfy { $0 ?? 0 > 0 })
-    #expect(try store.removeSpace(.home))
+    #expect(try SpaceService(store: store, clock: HandClock().clock).removeSpace(.home))
     #expect(try counts().allSatisfy { $0 == 0 })
     try expectHealthy(store)
   }

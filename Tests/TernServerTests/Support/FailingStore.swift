@@ -73,6 +73,11 @@ final class FailingStore: SpaceStore {
 
   func spaces() throws -> [SpaceName] { try base.spaces() }
   func removeSpace(_ space: SpaceName) throws -> Bool { try base.removeSpace(space) }
+  func removeRemains(rows: Int, contentBytes: Int) throws -> Bool {
+    try base.removeRemains(rows: rows, contentBytes: contentBytes)
+  }
+  func usage(of space: SpaceName) throws -> SpaceUsage { try base.usage(of: space) }
+  func reusableBytes() throws -> Int { try base.reusableBytes() }
   func token(_ digest: TokenDigest) throws -> TokenRecord? { try base.token(digest) }
   func tokens() throws -> [TokenRecord] { try base.tokens() }
   func removeToken(_ digest: TokenDigest) throws -> Bool { try base.removeToken(digest) }

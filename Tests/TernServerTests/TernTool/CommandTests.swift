@@ -120,6 +120,23 @@ struct CommandTests {
     #expect(try TernProcess.run("space", "delete", "--data", data, "home", "--yes").code != 0)
   }
 
+  @Test("a space's quota is printed, set and taken back")
+  func quota() throws {
+    _ = try createToken()
+    func quota(_ words: String...) throws -> (output: String, errors: String, code: Int32) {
+      try TernProcess.run(["space", "quota", "--data", data] + words)
+    }
+    let servers = "bytes       0, at most the server's\noperations  0, at most the server's\n"
+    #expect(try quota("home").output == servers)
+    let own = "bytes       0, at most 5000\noperations  0, at most 7\n"
+    #expect(try quota("home", "--bytes", "5000", "--operations", "7").output == own)
+    #expect(try quota("home").output == own)
+    #expect(try quota("home", "--reset").output == servers)
+    #expect(try quota("none", "--bytes", "5").code != 0)
+    #expect(try quota("home", "--bytes", "-5").code != 0)
+    #expect(try TernProcess.run("space", "list", "--data", data).output.hasPrefix("home"))
+  }
+
   @Test("a space that is deleted while its server runs is closed to its devices")
   func deletedSpace() async throws {
     let (server, url) = try serve()

@@ -16,6 +16,7 @@ struct MemoryKeeping {
   var leases: [ReplicaID: Lease] = [:]
   var marks: [PositionMark] = []
   var state: StoredState?
+  var quota = SpaceQuota()
 
   /// The least position first; of equal ones always in the same order.
   var rows: [StoredSnapshot] {
@@ -68,6 +69,8 @@ extension MemorySpaceTransaction {
   var state: StoredState? { keeping.state }
 
   func set(_ state: StoredState) { keeping.state = state }
+
+  func set(_ quota: SpaceQuota) { keeping.quota = quota }
 
   func leases() -> [ReplicaID: Lease] { keeping.leases }
 

@@ -13,6 +13,8 @@ struct MemorySpace {
   private(set) var entries: [Entry] = []
   private(set) var heads: [ReplicaID: AuthorHead] = [:]
   private(set) var keeping = MemoryKeeping()
+  /// Of its operations.
+  private var bytes = 0
   private var positions: [OperationKey: Int] = [:]
 
   var position: UInt64 { UInt64(entries.count) }
@@ -26,6 +28,12 @@ struct MemorySpace {
       refusedMilliseconds: keeping.rows.filter { $0.refusal != nil }.map(\.touchedMilliseconds)
         .max(),
       state: keeping.state, newestTime: heads.values.map(\.time).max() ?? .zero)
+  }
+
+  var usage: SpaceUsage {
+    SpaceUsage(
+      bytes: bytes + keeping.rows.reduce(0) { $0 + $1.bytes },
+      operations: entries.count - Int(keeping.emptied), quota: keeping.quota)
   }
 
   func position(of key: OperationKey) -> UInt64? { positions[key].map { UInt64($0) + 1 } }
@@ -70,6 +78,7 @@ struct MemorySpace {
           author: none, bytes: [], digest: base,
           chain: ChainDigest(after: entries.last?.chain, base)))
     }
+    bytes += operations.reduce(0) { $0 + $1.operation.bytes.count }
     for new in operations {
       precondition(positions[new.key] == nil, "an operation has one position")
       positions[new.key] = entries.count
@@ -83,7 +92,10 @@ struct MemorySpace {
 
   /// Also takes the bytes from what was trimmed since.
   mutating func keep(_ keeping: MemoryKeeping) {
-    for position in self.keeping.emptied..<keeping.emptied { entries[Int(position)].bytes = [] }
+    for position in self.keeping.emptied..<keeping.emptied {
+      bytes -= entries[Int(position)].bytes.count
+      entries[Int(position)].bytes = []
+    }
     self.keeping = keeping
   }
 }

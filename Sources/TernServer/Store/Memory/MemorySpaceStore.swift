@@ -80,6 +80,14 @@ public final class MemorySpaceStore: SpaceStore {
     }
   }
 
+  public func removeRemains(rows: Int, contentBytes: Int) -> Bool { false }
+
+  public func usage(of space: SpaceName) -> SpaceUsage {
+    contents.withLock { $0.spaces[space]?.usage ?? SpaceUsage() }
+  }
+
+  public func reusableBytes() -> Int { 0 }
+
   public func token(_ digest: TokenDigest) -> TokenRecord? {
     contents.withLock { $0.tokens[digest] }
   }

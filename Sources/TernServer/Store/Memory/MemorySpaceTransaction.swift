@@ -31,6 +31,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
 
   var authorCount: Int { space?.heads.count ?? 0 }
 
+  var usage: SpaceUsage { space?.usage ?? SpaceUsage() }
+
   func digests(of keys: [OperationKey]) -> [OperationKey: OperationDigest] {
     var digests: [OperationKey: OperationDigest] = [:]
     for key in keys { digests[key] = space?.digest(of: key) }

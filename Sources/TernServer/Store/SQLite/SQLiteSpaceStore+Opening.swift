@@ -16,7 +16,7 @@ extension SQLiteSpaceStore {
   public convenience init(
     path: String, using generator: inout some RandomNumberGenerator, checkpoints: Bool = true
   ) throws {
-    do {
+    func open() throws -> (DatabasePool, String) {
       if try !ServerFile(path: path).holdsStore() {
         try Self.create(path, epoch: Epoch.draw(using: &generator))
       }
@@ -24,11 +24,31 @@ extension SQLiteSpaceStore {
       try Self.prepare(pool, checkpoints: checkpoints)
       let epoch = try Self.readEpoch(pool, path: path)
       try Self.upgrade(pool, isAllowed: checkpoints)
+      return (pool, epoch)
+    }
+    do {
+      let (pool, epoch) = try Self.retryingWithReserve(path) { try open() }
       self.init(pool: pool, epoch: epoch, checkpoints: checkpoints)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
       throw StoreError(.inaccessible, "\(path) can't be opened; check its permissions")
     }
   }
+
+  /// Does something again where the disk had no room for it, and the reserve file gave it some.
+  static func retryingWithReserve<Value>(_ path: String, _ body: () throws -> Value) throws -> Value
+  {
+    do {
+      return try body()
+    } catch let error as DatabaseError
+      where [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode)
+      && ReserveFile(dataPath: path).release()
+    {
+      return try body()
+    }
+  }
+
+  /// Says that others on the machine may open a data file; `nil` where nobody else may.
+  package static func complaint(of path: String) -> String? { OwnerOnly.complaint(of: path) }
 
   private static var configuration: Configuration {
     var configuration = Configuration()

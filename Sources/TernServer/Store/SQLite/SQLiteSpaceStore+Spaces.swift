@@ -5,36 +5,156 @@ import TernCore
 extension SQLiteSpaceStore {
   public func spaces() throws -> [SpaceName] {
     try pool.read { db in
-      try String.fetchAll(db, sql: "SELECT name FROM space ORDER BY name")
-        .map { SpaceName(stored: $0) }
+      try String.fetchAll(
+        db, sql: "SELECT name FROM space WHERE NOT \(Self.isRemoved) ORDER BY name"
+      ).map { SpaceName(stored: $0) }
     }
   }
 
+  /// A removed space has a name that nobody can give one, until its rows are gone.
+  static let isRemoved = "(name >= '.removed-' AND name < '.removed.')"
+
   /// The file does not get smaller, and its free pages hold old bytes until they are used again.
   public func removeSpace(_ space: SpaceName) throws -> Bool {
-    try pool.writeWithoutTransaction { db in
-      var isThere = false
-      try db.inTransaction(.immediate) {
-        // Its id alone: a space whose numbers are damaged can be removed.
-        if let id = try Int64.fetchOne(
+    try writing { db in
+      // Its id alone: a space whose numbers are damaged can be removed.
+      guard
+        let id = try Int64.fetchOne(
           db, sql: "SELECT id FROM space WHERE name = ?", arguments: [space.text])
-        {
-          isThere = true
-          for sql in Self.removals { try db.execute(sql: sql, arguments: [id]) }
-        }
-        return .commit
+      else { return false }
+      try db.execute(sql: "DELETE FROM token WHERE space = ?", arguments: [id])
+      try db.execute(
+        sql: "UPDATE space SET name = ? WHERE id = ?", arguments: [".removed-\(id)", id])
+      return true
+    }
+  }
+
+  public func removeRemains(rows: Int, contentBytes: Int) throws -> Bool {
+    try writing { db in
+      guard
+        let id = try Int64.fetchOne(
+          db, sql: "SELECT id FROM space WHERE \(Self.isRemoved) LIMIT 1")
+      else { return false }
+      for content in Self.contents
+      where try Self.removeSome(content, of: id, db, rows: rows, contentBytes: contentBytes) {
+        return true
       }
-      return isThere
+      for table in ["token", "head", "lease", "mark", "snapshot", "state"] {
+        let key = ["token": "digest", "head": "author", "lease": "replica", "mark": "position"]
+        let column = key[table] ?? "rowid"
+        try db.execute(
+          sql: """
+            DELETE FROM \(table) WHERE space = ?1
+              AND \(column) IN (SELECT \(column) FROM \(table) WHERE space = ?1 LIMIT ?2)
+            """, arguments: [id, rows])
+        if db.changesCount > 0 { return true }
+      }
+      try db.execute(sql: "DELETE FROM space WHERE id = ?", arguments: [id])
+      return true
     }
   }
 
   /// What refers to others goes before them.
-  private static let removals =
-    [
-      "DELETE FROM snapshot_part WHERE snapshot IN (SELECT id FROM snapshot WHERE space = ?)"
-    ]
-    + ["snapshot", "operation", "head", "token", "lease", "mark", "state"].map {
-      "DELETE FROM \($0) WHERE space = ?"
-    } + ["DELETE FROM space WHERE id = ?"]
+  private static let contents = [
+    (
+      table: "snapshot_part",
+      condition: "snapshot IN (SELECT id FROM snapshot WHERE space = ?)"
+    ), (table: "operation", condition: "space = ?"),
+  ]
+
+  /// Returns whether there was something.
+  private static func removeSome(
+    _ content: (table: String, condition: String), of space: Int64, _ db: Database, rows: Int,
+    contentBytes: Int
+  ) throws -> Bool {
+    let found = try Row.fetchCursor(
+      db,
+      sql: "SELECT id, length(bytes) FROM \(content.table) WHERE \(content.condition) LIMIT ?",
+      arguments: [space, rows])
+    var (removed, total): ([Int64], Int) = ([], 0)
+    while let row = try found.next() {
+      total += row[1] as Int
+      if total > contentBytes, !removed.isEmpty { break }
+      removed.append(row[0])
+    }
+    let delete = try db.cachedStatement(sql: "DELETE FROM \(content.table) WHERE id = ?")
+    for id in removed { try delete.execute(arguments: [id]) }
+    return !removed.isEmpty
+  }
+
+  /// Runs a transaction that removes. Where the disk is full it has the room of the reserve file.
+  ///
+  /// Pages that it frees are not written over, as SQLite does by itself on some systems: they would
+  /// all stand in the log, for which a full disk has no room.
+  private func writing(_ body: (Database) throws -> Bool) throws -> Bool {
+    try Self.retryingWithReserve(pool.path) {
+      try pool.writeWithoutTransaction { db in
+        let before = try Int.fetchOne(db, sql: "PRAGMA secure_delete") ?? 0
+        _ = try Int.fetchOne(db, sql: "PRAGMA secure_delete = FAST")
+        // Only what it removes later is concerned.
+        let setting = before == 2 ? "FAST" : "\(before)"
+        defer { _ = try? Int.fetchOne(db, sql: "PRAGMA secure_delete = \(setting)") }
+        var answer = false
+        try db.inTransaction(.immediate) {
+          answer = try body(db)
+          return .commit
+        }
+        return answer
+      }
+    }
+  }
+
+  // MARK: - Shares
+
+  public func usage(of space: SpaceName) throws -> SpaceUsage {
+    try read(space) { try SpaceUsage.fetch($0, where: "name = ?", [space.text]) ?? SpaceUsage() }
+  }
+
+  public func reusableBytes() throws -> Int {
+    try pool.read { db in
+      let pages = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+      return pages * (try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
+    }
+  }
+}
+
+extension SpaceUsage {
+  static func fetch(_ db: Database, where condition: String, _ arguments: StatementArguments) throws
+    -> SpaceUsage?
+  {
+    let statement = try db.cachedStatement(
+      sql: """
+        SELECT position, emptied, bytes, quota_bytes, quota_operations FROM space
+        WHERE \(condition)
+        """)
+    guard let row = try Row.fetchOne(statement, arguments: arguments) else { return nil }
+    let table = "space"
+    let (position, emptied) = (
+      try row.number(0, .position, of: table), try row.number(1, .position, of: table)
+    )
+    return SpaceUsage(
+      bytes: Int(try row.number(2, .bytes, of: table)),
+      operations: Int(max(0, position - emptied)),
+      quota: SpaceQuota(
+        bytes: row.hasNull(atIndex: 3) ? nil : Int(try row.number(3, .bytes, of: table)),
+        operations: row.hasNull(atIndex: 4) ? nil : Int(try row.number(4, .position, of: table))))
+  }
+}
+
+extension SQLiteSpaceTransaction {
+  var usage: SpaceUsage {
+    get throws {
+      guard let usage = try SpaceUsage.fetch(db, where: "id = ?", [id]) else {
+        fatalError("a transaction has its space")
+      }
+      return usage
+    }
+  }
+
+  func set(_ quota: SpaceQuota) throws {
+    try db.execute(
+      sql: "UPDATE space SET quota_bytes = ?, quota_operations = ? WHERE id = ?",
+      arguments: [quota.bytes, quota.operations, id])
+  }
 }
 #endif

@@ -33,15 +33,17 @@ extension SQLiteSpaceTransaction {
         """, arguments: [id, Int64(emptied), Int64(trimmed), operations])
     var (end, total): (Int64, Int) = (Int64(emptied), 0)
     while let row = try rows.next() {
-      total += row[1]
-      if total > contentBytes, end > emptied { break }
+      let bytes: Int = row[1]
+      if total + bytes > contentBytes, end > emptied { break }
+      total += bytes
       end = try row.number(0, .position, of: "operation")
     }
     try db.execute(
       sql: "UPDATE operation SET bytes = x'' WHERE space = ? AND position > ? AND position <= ?",
       arguments: [id, Int64(emptied), end])
     try db.execute(
-      sql: "UPDATE space SET emptied = ? WHERE id = ?", arguments: [end, id])
+      sql: "UPDATE space SET emptied = ?, bytes = bytes - ? WHERE id = ?",
+      arguments: [end, total, id])
     return end < Int64(trimmed)
   }
 }

@@ -64,10 +64,12 @@ extension SQLiteSpaceTransaction {
         """, arguments: [id])
     var (removed, total): ([Int64], Int) = ([], 0)
     while let part = try parts.next() {
-      total += part[1]
-      if total > contentBytes, !removed.isEmpty { break }
+      let bytes: Int = part[1]
+      if total + bytes > contentBytes, !removed.isEmpty { break }
+      total += bytes
       removed.append(part[0])
     }
+    try addBytes(-total)
     let delete = try db.cachedStatement(sql: "DELETE FROM snapshot_part WHERE id = ?")
     for part in removed { try delete.execute(arguments: [part]) }
     try db.execute(
@@ -88,6 +90,12 @@ extension SQLiteSpaceTransaction {
     snapshot_part.snapshot = (SELECT id FROM snapshot WHERE space = ? AND name = ?)
     """
 
+  /// Keeps ``SpaceUsage/bytes``.
+  private func addBytes(_ count: Int) throws {
+    let add = try db.cachedStatement(sql: "UPDATE space SET bytes = bytes + ? WHERE id = ?")
+    try add.execute(arguments: [count, id])
+  }
+
   func storedParts(of name: String) throws -> Set<Int> {
     try Int.fetchSet(
       db, sql: "SELECT part FROM snapshot_part WHERE \(Self.ofSnapshot)", arguments: [id, name])
@@ -107,6 +115,7 @@ extension SQLiteSpaceTransaction {
         SELECT id, ?, ?, ? FROM snapshot WHERE space = ? AND name = ?
         """)
     try statement.execute(arguments: [index, Data(digest.bytes), Data(bytes), id, name])
+    try addBytes(bytes.count)
   }
 }
 

@@ -25,7 +25,8 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
   var spacesBefore: Int? {
     get throws {
       guard isNew else { return nil }
-      return try Int.fetchOne(db, sql: "SELECT count(*) - 1 FROM space")
+      return try Int.fetchOne(
+        db, sql: "SELECT count(*) - 1 FROM space WHERE NOT \(SQLiteSpaceStore.isRemoved)")
     }
   }
 
@@ -87,10 +88,11 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         INSERT INTO operation (space, position, author, sequence, digest, chain, bytes)
         VALUES (?, ?, ?, ?, ?, ?, ?)
         """)
-    var position = Int64(position)
+    var (position, bytes) = (Int64(position), 0)
     var chain = try chain(at: self.position)
     for new in operations {
       position += 1
+      bytes += new.operation.bytes.count
       let next = ChainDigest(after: chain, new.digest)
       chain = next
       try insert.execute(arguments: [
@@ -98,7 +100,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         Data(next.bytes), Data(new.operation.bytes),
       ])
     }
-    try set(heads, position: position)
+    try set(heads, position: position, adding: bytes)
   }
 
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest {
@@ -112,11 +114,13 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
       arguments: [
         id, next, ReplicaID(high: 0, low: 0).data, -next, Data(digest.bytes), Data(chain.bytes),
       ])
-    try set(heads, position: next)
+    try set(heads, position: next, adding: 0)
     return chain
   }
 
-  private func set(_ heads: [ReplicaID: AuthorHead], position: Int64) throws {
+  private func set(_ heads: [ReplicaID: AuthorHead], position: Int64, adding bytes: Int)
+    throws
+  {
     let upsert = try db.cachedStatement(
       sql: """
         INSERT INTO head (space, author, sequence, time, continues) VALUES (?, ?, ?, ?, ?)
@@ -129,8 +133,9 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         head.continues,
       ])
     }
-    let move = try db.cachedStatement(sql: "UPDATE space SET position = ? WHERE id = ?")
-    try move.execute(arguments: [position, id])
+    let move = try db.cachedStatement(
+      sql: "UPDATE space SET position = ?, bytes = bytes + ? WHERE id = ?")
+    try move.execute(arguments: [position, bytes, id])
   }
 
   func add(_ token: TokenDigest, createdMilliseconds: Int64) throws {

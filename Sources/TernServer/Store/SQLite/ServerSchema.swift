@@ -20,7 +20,7 @@ enum ServerSchema {
     try db.execute(sql: tables)
     if format >= 2 { try db.execute(sql: snapshotTables) }
     if format >= 4 { try db.execute(sql: stateTable) }
-    if format >= 5 { try db.execute(sql: checkColumns) }
+    if format >= 5 { try db.execute(sql: checkColumns + quotaColumns) }
   }
 
   /// Brings a store of an older format forward, in the caller's transaction.
@@ -30,7 +30,8 @@ enum ServerSchema {
     // Format 2 has them.
     if version == 1 { try db.execute(sql: snapshotTables) }
     if version < 4 { try db.execute(sql: stateTable) }
-    try db.execute(sql: checkColumns)
+    try db.execute(sql: checkColumns + quotaColumns)
+    try db.execute(sql: countBytes)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -130,6 +131,26 @@ enum ServerSchema {
       is_disputed INTEGER NOT NULL,
       report BLOB NOT NULL
     ) STRICT;
+    """
+
+  /// What format 5 has more: the bytes that each space stores, of operations and of parts, and what
+  /// an operator lets it store. A removed space, of which rows are left, has a name with a dot.
+  private static let quotaColumns = """
+    ALTER TABLE space ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE space ADD COLUMN quota_bytes INTEGER;
+    ALTER TABLE space ADD COLUMN quota_operations INTEGER;
+    """
+
+  /// Counts what a space stored before its bytes were kept.
+  private static let countBytes = """
+    UPDATE space SET bytes = \(storedBytes)
+    """
+
+  /// What ``SpaceUsage/bytes`` of a row of `space` has to be. The lengths alone are read.
+  static let storedBytes = """
+    (SELECT ifnull(sum(length(operation.bytes)), 0) FROM operation WHERE space = space.id)
+      + (SELECT ifnull(sum(length(snapshot_part.bytes)), 0) FROM snapshot_part
+         WHERE snapshot IN (SELECT id FROM snapshot WHERE space = space.id))
     """
 }
 #endif

@@ -39,7 +39,8 @@ enum StoredNumber: String {
   /// Every column of numbers of the tables that a space has, but for those that refer to rows.
   static let columns: [(table: String, column: String, number: StoredNumber)] = [
     ("space", "position", .position), ("space", "trimmed", .position),
-    ("space", "emptied", .position),
+    ("space", "emptied", .position), ("space", "bytes", .bytes),
+    ("space", "quota_bytes", .bytes), ("space", "quota_operations", .position),
     ("operation", "position", .position), ("operation", "sequence", .operationSequence),
     ("head", "sequence", .sequence), ("head", "time", .hybridTime), ("head", "continues", .flag),
     ("token", "created_ms", .time),

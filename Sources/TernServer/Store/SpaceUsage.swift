@@ -1,0 +1,32 @@
+#if Server
+/// What a space stores.
+public struct SpaceUsage: Hashable, Sendable {
+  /// Of operations and of parts of snapshots, unpacked, as they are stored. Those that are being
+  /// removed count until they are gone.
+  public var bytes: Int
+  /// Operations that have their bytes: those that were trimmed do not count.
+  public var operations: Int
+  /// What an operator gave this space.
+  public var quota: SpaceQuota
+
+  public init(bytes: Int = 0, operations: Int = 0, quota: SpaceQuota = SpaceQuota()) {
+    self.bytes = bytes
+    self.operations = operations
+    self.quota = quota
+  }
+}
+
+/// What one space may store in place of ``ServerLimits/bytesPerSpace`` and
+/// ``ServerLimits/operationsPerSpace``.
+public struct SpaceQuota: Hashable, Sendable {
+  /// `nil` is the server's limit.
+  public var bytes: Int?
+  /// `nil` is the server's limit.
+  public var operations: Int?
+
+  public init(bytes: Int? = nil, operations: Int? = nil) {
+    self.bytes = bytes
+    self.operations = operations
+  }
+}
+#endif

@@ -1,0 +1,51 @@
+#if Server
+import ArgumentParser
+import TernServer
+
+struct SpaceQuotaCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "quota",
+    abstract: "Print what a space stores and may store, after setting that if it is asked for.",
+    discussion: "A quota that was not set is that of 'tern serve'. What is stored stays.")
+
+  @OptionGroup var options: DataOptions
+
+  @Argument(help: "The space's name, from 'tern space list'.")
+  var space: String
+
+  @Option(help: "The most bytes that it may store, unpacked.")
+  var bytes: Int?
+
+  @Option(help: "The most operations that it may store.")
+  var operations: Int?
+
+  @Flag(help: "Give it the server's own quotas again.")
+  var reset = false
+
+  func validate() throws {
+    for value in [bytes, operations] where value ?? 0 < 0 {
+      throw ValidationError("a quota is a number from 0 on")
+    }
+  }
+
+  func run() async throws {
+    let name = try SpaceName(space)
+    try withVisitingService(options) { service in
+      var quota = reset ? SpaceQuota() : try service.store.usage(of: name).quota
+      quota.bytes = bytes ?? quota.bytes
+      quota.operations = operations ?? quota.operations
+      guard try service.setQuota(quota, of: name) else {
+        throw ValidationError("there is no space \(name); see 'tern space list'")
+      }
+      let usage = try service.store.usage(of: name)
+      let (most, mostOperations) = (
+        quota.bytes.map { "\($0)" } ?? "the server's",
+        quota.operations.map { "\($0)" }
+          ?? "the server's"
+      )
+      print("bytes       \(usage.bytes), at most \(most)")
+      print("operations  \(usage.operations), at most \(mostOperations)")
+    }
+  }
+}
+#endif
