@@ -48,6 +48,8 @@ struct InspectServerFile: Codable {
     let read = try ReadOnlyFile(path: path).read { db -> Self? in
       // "TSRV": what a server writes into the header of its file.
       guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == 0x5453_5256 else { return nil }
+      // A server makes no views at all.
+      try ViewForTable.refuse(in: db, prefix: "", path: path)
       let format = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
       guard format <= 5 else { throw InspectionError(.newerFormat, path: path) }
       return try Self(db, path: path, format: format)

@@ -79,6 +79,48 @@ struct InspectCommandTests {
     }
   }
 
+  private static let endless = """
+    AS WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers) SELECT * FROM numbers
+    """
+
+  @Test(.timeLimit(.minutes(1))) func `an endless view in place of a table is named, and not read`()
+    async throws
+  {
+    try await inFolder { folder in
+      let (path, data) = (folder + "/library.sqlite", folder + "/server.tern")
+      let database = try DatabasePool(path: path)
+      try await database.write {
+        try $0.execute(sql: "CREATE TABLE book (isbn TEXT NOT NULL PRIMARY KEY)")
+      }
+      _ = try await Replica.open(
+        database, schema: SyncSchema(version: 1, tables: [SyncTable("book")]))
+      let logs = try await database.read {
+        try String.fetchAll(
+          $0, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '*_log'")
+      }
+      let log = try #require(logs.first)
+      try await database.write {
+        try $0.execute(sql: "DROP TABLE \(log); CREATE VIEW \(log) (bytes) \(Self.endless)")
+      }
+      do {
+        var generator = SystemRandomNumberGenerator()
+        let store = try SQLiteSpaceStore(path: data, using: &generator)
+        try store.close()
+      }
+      try await DatabaseQueue(path: data).write {
+        try $0.execute(sql: "DROP TABLE head; CREATE VIEW token_copy AS SELECT 1")
+        try $0.execute(sql: "CREATE VIEW head (space) \(Self.endless)")
+      }
+      for (file, view) in [(path, log), (data, "head")] {
+        let refused = try await inspect(file)
+        #expect(refused.code != 0)
+        #expect(refused.output.contains("\"\(view)\" is a view"))
+      }
+      let doctored = try await run([try BuiltExecutable.path("tern"), "doctor", path])
+      #expect(doctored.code != 0)
+    }
+  }
+
   private func inspect(_ arguments: String...) async throws -> (output: String, code: CInt) {
     try await run([try BuiltExecutable.path("tern"), "inspect"] + arguments)
   }

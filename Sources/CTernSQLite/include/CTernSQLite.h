@@ -17,6 +17,11 @@ static inline int tern_triggers_are_enabled(sqlite3 *connection) {
   return isEnabled;
 }
 
+/// Turns every view of one connection off: a statement that reads one fails.
+static inline int tern_disable_views(sqlite3 *connection) {
+  return sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_VIEW, 0, (int *)0);
+}
+
 /// Turns the enforcement of foreign keys of one connection on or off; unlike the pragma, also
 /// inside a transaction.
 static inline int tern_enable_foreign_keys(sqlite3 *connection, int isEnabled) {

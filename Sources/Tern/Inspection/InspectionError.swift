@@ -11,6 +11,7 @@ public struct InspectionError: Error, Sendable {
       case notADatabase = "not-a-database"
       case noReplica = "no-replica"
       case newerFormat = "newer-format"
+      case viewForTable = "view-for-table"
       case writtenMeanwhile = "written-meanwhile"
     }
     package let reason: Reason
@@ -24,6 +25,9 @@ public struct InspectionError: Error, Sendable {
     public static let noReplica = Code(reason: .noReplica)
     /// A newer Tern made it.
     public static let newerFormat = Code(reason: .newerFormat)
+    /// It has a view where Tern makes a table, so that somebody changed it, and nothing was read:
+    /// ``InspectionError/underlyingError`` names the view.
+    public static let viewForTable = Code(reason: .viewForTable)
     /// Nobody had the file open when the look began, and then somebody wrote to it: what was seen
     /// may be of two moments. Another look tells.
     public static let writtenMeanwhile = Code(reason: .writtenMeanwhile)
@@ -57,6 +61,8 @@ extension InspectionError: CustomStringConvertible {
       case .notADatabase: "\(path) is no SQLite database"
       case .noReplica: "\(path) holds no replica: it was never opened with Replica.open"
       case .newerFormat: "\(path) was made by a newer Tern; inspect it with that one"
+      case .viewForTable:
+        "\(path) was changed by somebody else, and nothing of it was read; look at a backup"
       case .writtenMeanwhile:
         "\(path) was opened and written to during the look, which saw parts of two states; look again"
       }

@@ -2,7 +2,8 @@ import Foundation
 import GRDB
 import TernDatabase
 
-/// Reads a database file and makes or changes nothing, there or beside it.
+/// Reads a database file and makes or changes nothing, there or beside it. Only tables are read: a
+/// statement that reads a view fails.
 package struct ReadOnlyFile {
   /// Of the file itself, where a link was named: that is beside which SQLite has its log.
   package let path: String
@@ -41,6 +42,7 @@ package struct ReadOnlyFile {
     var configuration = Configuration()
     configuration.readonly = isReadOnly
     configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { try $0.disableViews() }
     let queue = try DatabaseQueue(path: name, configuration: configuration)
     let value = try queue.read(body)
     try queue.close()

@@ -25,6 +25,7 @@ struct ReplicaReader {
 
   /// `nil` for a replica whose first `open` did not end.
   private func inspection() throws -> ReplicaInspection? {
+    try ViewForTable.refuse(in: db, prefix: tables.prefix, path: path)
     guard let format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)") else {
       return nil
     }
