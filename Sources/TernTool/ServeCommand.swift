@@ -28,7 +28,13 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The bytes of the disk that are kept free: with less, nothing new is stored.")
   var reserveBytes = ServerLimits().diskReserveBytes
 
+  @Option(help: "The most connections of one address; a proxy's are all of one.")
+  var connectionsPerAddress: Int?
+
   func validate() throws {
+    if let connectionsPerAddress, connectionsPerAddress < 1 {
+      throw ValidationError("--connections-per-address is a number from 1")
+    }
     for (option, value) in [
       ("space-bytes", spaceBytes), ("space-operations", spaceOperations),
       ("reserve-bytes", reserveBytes),
@@ -53,6 +59,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
     var limits = ServerLimits()
     limits.fitOpenFiles()
+    if let connectionsPerAddress { limits.connectionsPerAddress = connectionsPerAddress }
     (limits.bytesPerSpace, limits.operationsPerSpace) = (spaceBytes, spaceOperations)
     limits.diskReserveBytes = reserveBytes
     let service = SpaceService(

@@ -6,6 +6,7 @@ import NIOCore
 import TernCore
 
 extension HTTPField.Name {
+  static let host = Self("Host")!
   static let ternCursor = Self("Tern-Cursor")!
   static let ternMore = Self("Tern-More")!
   static let ternNow = Self("Tern-Now")!
@@ -23,7 +24,10 @@ extension Response {
       body: .init(byteBuffer: .init(json: document)))
   }
 
-  init(_ page: PulledPage, counting share: AnswerShare?, to channel: any Channel) {
+  /// - Parameter body: the page's operations, packed.
+  init(
+    _ page: PulledPage, _ body: ByteBuffer, counting share: AnswerShare?, to channel: any Channel
+  ) {
     self.init(
       status: .ok,
       headers: [
@@ -31,8 +35,7 @@ extension Response {
         .ternCursor: page.cursor.rawValue,
         .ternMore: page.hasMore ? "1" : "0",
       ],
-      body: ResponseBody(
-        ByteBuffer(bytes: Batch(page.operations).encoded()), counting: share, to: channel))
+      body: ResponseBody(body, counting: share, to: channel))
     headers[.ternNow] = page.nowMilliseconds.map { String($0) }
   }
 }

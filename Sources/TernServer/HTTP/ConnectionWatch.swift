@@ -1,12 +1,15 @@
 #if Server
 import NIOCore
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
 
 /// Knows what of the answers on a connection is still to leave, and closes one that takes nothing
 /// of it, or whose request does not come to its end: nobody else looks at these two.
 ///
 /// It looks once in `writeTime` while there is something to look at, and so closes within twice of
 /// it; a timer for every write would have to be found again among those of all connections.
+///
+/// It also brings what watches a connection before it, and tells ``ConnectionBook``.
 final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
@@ -15,6 +18,8 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
 
   private let writeTime: TimeAmount
   private let requestTime: TimeAmount
+  private let connections: ConnectionBook
+  private let heads: HeadWatch
   /// The parts of answers that are not the system's yet.
   private var unwritten = 0
   /// When the last of them became so, or the first of them came.
@@ -25,18 +30,46 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
   /// Who waits until nothing is unwritten.
   private var drained: EventLoopPromise<Void>?
 
-  init(writeTime: Duration, requestTime: Duration) {
+  init(
+    writeTime: Duration, requestTime: Duration, headTime: Duration, connections: ConnectionBook
+  ) {
     self.writeTime = TimeAmount(writeTime)
     self.requestTime = TimeAmount(requestTime)
+    self.connections = connections
+    heads = HeadWatch(headTime: headTime)
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    let pipeline = context.pipeline.syncOperations
+    do {
+      try pipeline.addHandler(heads, position: .first)
+      try pipeline.addHandler(
+        MissingHost(), position: .before(pipeline.handler(type: HTTP1ToHTTPServerCodec.self)))
+    } catch {
+      context.close(promise: nil)
+    }
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    connections.open(context.channel)
+    context.fireChannelActive()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    connections.closed(context.channel)
+    context.fireChannelInactive()
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head:
+      heads.headCame()
       requestBegan = .now()
       watch(context)
     case .body: break
-    case .end: requestBegan = nil
+    case .end:
+      heads.requestEnded()
+      requestBegan = nil
     }
     context.fireChannelRead(data)
   }
@@ -45,9 +78,12 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
     let written = promise ?? context.eventLoop.makePromise(of: Void.self)
     if unwritten == 0 { writeProgress = .now() }
     unwritten += 1
+    let isLast = if case .end = unwrapOutboundIn(data) { true } else { false }
+    let channel = context.channel
     written.futureResult.hop(to: context.eventLoop).assumeIsolated().whenComplete { _ in
       self.unwritten -= 1
       self.writeProgress = .now()
+      if isLast { self.connections.answered(channel) }
       guard self.unwritten == 0 else { return }
       self.drained?.succeed()
       self.drained = nil

@@ -52,7 +52,7 @@ struct Maintenance: Sendable {
   /// Nothing is lost by doing it later, and a space where it fails doesn't keep it from others.
   private func maintain(_ space: SpaceName) async {
     do {
-      while !Task.isCancelled, try await queue.write({ try service.maintain(space) }) {}
+      while !Task.isCancelled, try await queue.write(to: space, { try service.maintain(space) }) {}
     } catch is CancellationError {
       // The server ends.
     } catch {

@@ -28,16 +28,16 @@ enum OpenFiles {
 }
 
 extension ServerLimits {
-  /// Raises this process's limit of open files as far as it may, and lowers ``connections`` and
-  /// ``streams`` to what fits in it. `tern serve` does, before it listens.
-  ///
-  /// A connection too many then waits until another one ends, and none fails.
+  /// Raises this process's limit of open files as far as it may, and lowers ``connections``,
+  /// ``connectionsPerAddress`` and ``streams`` to what fits in it. `tern serve` does, before it
+  /// listens.
   public mutating func fitOpenFiles() { fit(openFiles: OpenFiles.raiseLimit()) }
 
   /// Leaves some for the store, the log, and what a service has beside.
   mutating func fit(openFiles: Int) {
     connections = max(1, min(connections, max(openFiles / 2, openFiles - 128)))
     streams = min(streams, connections / 2)
+    connectionsPerAddress = min(connectionsPerAddress, max(1, connections / 2))
   }
 }
 #endif

@@ -4,8 +4,11 @@ import TernCore
 
 extension Response {
   /// The answer that refuses a request.
-  init(_ error: RemoteError, expected: UInt64? = nil) {
-    let (status, title) = error.code.answer
+  ///
+  /// - Parameter status: where it is not the code's own.
+  init(_ error: RemoteError, expected: UInt64? = nil, status: HTTPResponse.Status? = nil) {
+    let (usual, title) = error.code.answer
+    let status = status ?? usual
     let problem = ProblemDocument(error, title: title, status: status.code, expected: expected)
     self.init(json: problem, status: .init(code: status.code), type: "application/problem+json")
     if error.code == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }

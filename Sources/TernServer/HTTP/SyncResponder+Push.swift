@@ -13,7 +13,11 @@ extension SyncResponder {
     let limit = service.limits.bodyBytes
     let what = "bodyBytes: a push"
     let receipt = try await receiving(request, of: space, atMost: limit, what) { body in
-      try await queue.write { try service.push(decode(body), to: space) }
+      try await queue.write(to: space) {
+        try service.check(decode(body))
+      } _: { pushed in
+        try service.push(pushed, to: space)
+      }
     }
     return Response(json: ReceiptDocument(receipt))
   }

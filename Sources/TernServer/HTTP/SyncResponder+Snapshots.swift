@@ -11,8 +11,11 @@ private let offerBytes = 4 << 20
 extension SyncResponder {
   func beginSnapshot(_ request: Request, in space: SpaceName) async throws -> Response {
     let upload = try await receiving(request, of: space, atMost: offerBytes, "an offer") { body in
-      let offer = try decode(body)
-      return try await queue.write { try service.beginSnapshot(offer, in: space) }
+      try await queue.write(to: space) {
+        try decode(body)
+      } _: { offer in
+        try service.beginSnapshot(offer, in: space)
+      }
     }
     // Another upload may have given way, and its bytes are to go.
     maintenance.ask(for: space)
@@ -39,16 +42,18 @@ extension SyncResponder {
     }
     let limit = service.limits.snapshotPartBytes
     try await receiving(request, of: space, atMost: limit, "snapshotPartBytes: a part") { body in
-      let bytes = Array(body.readableBytesView)
-      try await queue.write {
-        try service.putSnapshotPart(bytes, index: index, of: String(id), in: space)
+      try await queue.write(to: space) {
+        let bytes = Array(body.readableBytesView)
+        return (bytes, PartDigest(part: bytes))
+      } _: { bytes, digest in
+        try service.putSnapshotPart(bytes, digest, index: index, of: String(id), in: space)
       }
     }
     return now()
   }
 
   func completeSnapshot(_ id: Substring, in space: SpaceName) async throws -> Response {
-    let hasMore = try await queue.check {
+    let hasMore = try await queue.check(of: space) {
       try service.completeSnapshot(String(id), in: space)
     }
     if hasMore { maintenance.ask(for: space) }
@@ -58,7 +63,7 @@ extension SyncResponder {
   func snapshotPart(
     _ index: Int, of id: Substring, in space: SpaceName, to channel: any Channel
   ) async throws -> Response {
-    let (bytes, share) = try await queue.read {
+    let (bytes, share) = try await queue.page(of: space) {
       let bytes = try service.snapshotPart(index, of: String(id), in: space)
       return (bytes, try self.share(of: bytes.count, space))
     }

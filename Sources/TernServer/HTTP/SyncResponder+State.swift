@@ -10,8 +10,11 @@ private let reportBytes = 256 << 10
 extension SyncResponder {
   func reportState(_ request: Request, in space: SpaceName) async throws -> Response {
     try await receiving(request, of: space, atMost: reportBytes, "a report") { body in
-      let report = try decode(body)
-      try await queue.write { try service.report(report, in: space) }
+      try await queue.write(to: space) {
+        try decode(body)
+      } _: { report in
+        try service.report(report, in: space)
+      }
     }
     return now()
   }

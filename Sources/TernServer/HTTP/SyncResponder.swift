@@ -24,17 +24,22 @@ struct SyncResponder: HTTPResponder {
   let maintenance: Maintenance
   let received: BodyBudget
   let sent: BodyBudget
+  let connections: ConnectionBook
   let heartbeat: Duration
+  private let requests: TokenRequests
 
   init(
-    maintenance: Maintenance, received: BodyBudget, sent: BodyBudget, heartbeat: Duration
+    maintenance: Maintenance, received: BodyBudget, sent: BodyBudget, connections: ConnectionBook,
+    heartbeat: Duration
   ) {
     service = maintenance.service
     queue = maintenance.queue
     self.maintenance = maintenance
     self.received = received
     self.sent = sent
+    self.connections = connections
     self.heartbeat = heartbeat
+    requests = TokenRequests(limit: service.limits.requestsPerToken)
   }
 
   func respond(to request: Request, context: Context) async throws -> Response {
@@ -46,6 +51,8 @@ struct SyncResponder: HTTPResponder {
         response.headers[.allow] = Route.methods(at: request.uri.path)
       }
       return response
+    } catch let error as TooManyRequests {
+      return Response(error.refusal, status: .tooManyRequests)
     } catch let error as HTTPParserError {
       // Hummingbird answers and closes the connection.
       throw error
@@ -65,6 +72,10 @@ struct SyncResponder: HTTPResponder {
   }
 
   private func answer(_ request: Request, _ context: Context) async throws -> Response {
+    // One that is named twice stands among the fields as well.
+    guard request.head.authority != nil, request.headers[.host] == nil else {
+      throw RemoteError(.malformed, "a request names its host once, in the field Host")
+    }
     let name: Substring
     let route: SpaceRoute
     switch try Route(method: request.method, path: request.uri.path) {
@@ -72,7 +83,16 @@ struct SyncResponder: HTTPResponder {
     case .space(let asked, let what): (name, route) = (asked, what)
     }
     // Before anything of it is looked at, whatever it is.
-    let space = try await authorize(request, name)
+    let (space, token) = try await authorize(request, name)
+    connections.authorized(context.channel)
+    return try await requests.counting(token) {
+      try await answer(request, route, of: space, context)
+    }
+  }
+
+  private func answer(
+    _ request: Request, _ route: SpaceRoute, of space: SpaceName, _ context: Context
+  ) async throws -> Response {
     switch route {
     case .greet: return try await greet(space, context)
     case .push: return try await push(request, to: space)
@@ -88,11 +108,12 @@ struct SyncResponder: HTTPResponder {
     }
   }
 
-  private func authorize(_ request: Request, _ name: Substring) async throws -> SpaceName {
+  private func authorize(_ request: Request, _ name: Substring) async throws -> (
+    SpaceName, TokenDigest
+  ) {
     let space = try SpaceName(name, limits: service.limits)
     let token = Self.bearerToken(request.headers[.authorization])
-    try await queue.read { try service.authorize(token, for: space) }
-    return space
+    return (space, try await queue.read { try service.authorize(token, for: space) })
   }
 
   /// - Source: RFC 6750, section 2.1; the scheme's name is in any case (RFC 9110, section 11.1).
@@ -105,12 +126,13 @@ struct SyncResponder: HTTPResponder {
 
   /// One of many replicas is long.
   private func greet(_ space: SpaceName, _ context: Context) async throws -> Response {
-    let greeting = try await queue.read { try service.greet(space) }
-    let bytes = ByteBuffer(json: GreetingDocument(greeting))
+    let (bytes, share) = try await queue.page(of: space) {
+      let bytes = ByteBuffer(json: GreetingDocument(try service.greet(space)))
+      return (bytes, try self.share(of: bytes.readableBytes, space))
+    }
     return Response(
       status: .ok, headers: [.contentType: "application/json"],
-      body: ResponseBody(
-        bytes, counting: try share(of: bytes.readableBytes, space), to: context.channel))
+      body: ResponseBody(bytes, counting: share, to: context.channel))
   }
 
   private func pull(
@@ -123,19 +145,19 @@ struct SyncResponder: HTTPResponder {
       }
       return replica
     }
-    let (page, renewal, share) = try await queue.read {
+    let (page, body, renewal, share) = try await queue.page(of: space) {
       let (page, renewal) = try service.page(of: space, after: cursor, excluding: excluded)
-      let bytes = page.operations.byteCount
-      return (page, renewal, try self.share(of: bytes, space))
+      let share = try self.share(of: page.operations.byteCount, space)
+      return (page, ByteBuffer(bytes: Batch(page.operations).encoded()), renewal, share)
     }
     if let renewal { try await settle(renewal, context.logger) }
-    return Response(page, counting: share, to: context.channel)
+    return Response(page, body, counting: share, to: context.channel)
   }
 
   /// A renewal that can wait does, where the file is being written to for long.
   func settle(_ renewal: LeaseRenewal, _ logger: Logger) async throws {
     do {
-      if let error = try await queue.write({ try service.settle(renewal) }) {
+      if let error = try await queue.write(to: renewal.space, { try service.settle(renewal) }) {
         logger.failure("a lease could not be written down", error)
       }
     } catch let error as RemoteError where error.code == .unavailable && renewal.canWait {
@@ -150,7 +172,7 @@ struct SyncResponder: HTTPResponder {
       let space = try? SpaceName(name, limits: service.limits)
     else { return nil }
     // Only a help: without it the client asks for the heads.
-    return try? await queue.read { try service.greet(space).heads[replica] + 1 }
+    return try? await queue.page(of: space) { try service.greet(space).heads[replica] + 1 }
   }
 }
 #endif

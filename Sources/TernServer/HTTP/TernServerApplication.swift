@@ -29,9 +29,11 @@ public struct TernServerApplication: Service {
 
   let received = BodyBudget.ofRequests()
   let sent = BodyBudget.ofAnswers()
+  let queue: StoreQueue
 
   public init(service: SpaceService, host: String = "127.0.0.1", port: Int, logger: Logger) {
     self.service = service
+    queue = StoreQueue(waitingPerSpace: service.limits.waitingPerSpace)
     self.host = host
     self.port = port
     self.logger = logger
@@ -45,7 +47,7 @@ public struct TernServerApplication: Service {
     var service = service
     service.makesSpaces = false
     let maintenance = Maintenance(
-      service: service, queue: StoreQueue(), interval: maintenanceInterval, logger: logger)
+      service: service, queue: queue, interval: maintenanceInterval, logger: logger)
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await maintenance.run() }
@@ -75,19 +77,26 @@ public struct TernServerApplication: Service {
 
   private func application(_ maintenance: Maintenance) -> Application<SyncResponder> {
     // A body that is too late is refused first, where there is something left of it to read.
-    let requestTime = service.limits.bodyTime + idleTimeout
+    let limits = service.limits
+    let requestTime = limits.bodyTime + idleTimeout
+    let connections = ConnectionBook(
+      limit: limits.connections, limitPerAddress: limits.connectionsPerAddress)
     let handlers = { @Sendable [idleTimeout] () -> [any RemovableChannelHandler] in
-      [ConnectionWatch(writeTime: idleTimeout, requestTime: requestTime)]
+      let watch = ConnectionWatch(
+        writeTime: idleTimeout, requestTime: requestTime, headTime: limits.headTime,
+        connections: connections)
+      return [watch, RefusedBody()]
     }
     return Application(
       responder: SyncResponder(
-        maintenance: maintenance, received: received, sent: sent, heartbeat: heartbeat),
+        maintenance: maintenance, received: received, sent: sent, connections: connections,
+        heartbeat: heartbeat),
       server: .http1(
         configuration: .init(
           additionalChannelHandlers: handlers(), idleTimeout: TimeAmount(idleTimeout))),
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port),
-        availableConnectionsDelegate: MaximumAvailableConnections(service.limits.connections)),
+        availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)),
       onServerRunning: { [onListening] channel in
         await onListening(channel.localAddress?.port ?? 0)
       },

@@ -33,8 +33,22 @@ public struct ServerLimits: Hashable, Sendable {
   /// The replicas that have ever written into one space. A greeting names them all, and an
   /// operation has room for as many that its author had seen.
   public var replicasPerSpace = SyncOperation.Limit.seen
-  /// The connections of one server process.
+  /// The requests of one space that wait for their turn to write, to be unpacked or to be read.
+  public var waitingPerSpace = 64
+  /// The requests with one token that are being answered; open event streams don't count.
+  public var requestsPerToken = 64
+
+  // MARK: - Connections
+
+  /// The connections of one server process. At the limit the one goes that has not been authorized
+  /// for longest, unless it has an authorized request or event stream under way.
   public var connections = 10_000
+  /// The connections of one address, where an IPv6 network of 64 bits counts as one. At the limit
+  /// one of its own goes in the same way. Behind a proxy all have the proxy's address.
+  public var connectionsPerAddress = 5_000
+  /// How long a connection has for its first request's head, and for a later one from its first
+  /// byte.
+  public var headTime = Duration.seconds(10)
 
   // MARK: - Snapshots
 

@@ -9,19 +9,29 @@ extension SpaceService {
   ///   `time-not-increasing`, `too-large`, `too-many-spaces`, `too-many-replicas`, `space-full`;
   ///   with `unavailable` below the disk's reserve.
   public func push(_ operations: [SyncOperation], to space: SpaceName) throws -> PushReceipt {
+    try push(check(operations), to: space)
+  }
+
+  /// What a push can be told without the store, and so before its turn.
+  ///
+  /// - Throws: ``RemoteError`` with `too-large`.
+  func check(_ operations: [SyncOperation]) throws(RemoteError) -> [NewOperation] {
     guard operations.count <= limits.batchOperations else {
       throw RemoteError(
         .tooLarge,
         "batchOperations: a push has at most \(limits.batchOperations) operations; push fewer at "
           + "a time")
     }
+    return operations.map { NewOperation($0) }
+  }
+
+  func push(_ pushed: [NewOperation], to space: SpaceName) throws -> PushReceipt {
     let now = clock.nowMilliseconds
-    guard !operations.isEmpty else {
+    guard !pushed.isEmpty else {
       let position = try store.summary(of: space).position
       return PushReceipt(nowMilliseconds: now, position: position, accepted: 0)
     }
-    try checkDisk(adding: operations.byteCount)
-    let pushed = operations.map { NewOperation($0) }
+    try checkDisk(adding: pushed.reduce(0) { $0 + $1.operation.bytes.count })
     let receipt = try acknowledge(pushed.count, now) {
       try store.update(space) { transaction in
         try checkRoom(transaction)

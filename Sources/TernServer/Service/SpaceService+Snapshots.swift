@@ -45,6 +45,13 @@ extension SpaceService {
   public func putSnapshotPart(
     _ bytes: [UInt8], index: Int, of id: String, in space: SpaceName
   ) throws {
+    try putSnapshotPart(bytes, PartDigest(part: bytes), index: index, of: id, in: space)
+  }
+
+  /// - Parameter digest: of `bytes`, which takes a while.
+  func putSnapshotPart(
+    _ bytes: [UInt8], _ digest: PartDigest, index: Int, of id: String, in space: SpaceName
+  ) throws {
     guard !bytes.isEmpty else { throw RemoteError(.malformed, "a snapshot's part is not empty") }
     guard bytes.count <= limits.snapshotPartBytes else {
       throw RemoteError(
@@ -52,7 +59,6 @@ extension SpaceService {
         "snapshotPartBytes: a part has at most \(limits.snapshotPartBytes) bytes; make more parts")
     }
     try checkDisk(adding: bytes.count)
-    let digest = PartDigest(part: bytes)
     try store.update(space) { transaction in
       var snapshot = try find(id, transaction)
       guard (0..<snapshot.parts).contains(index) else {

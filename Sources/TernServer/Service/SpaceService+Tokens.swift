@@ -27,10 +27,11 @@ extension SpaceService {
     try store.removeToken(TokenDigest(token: token))
   }
 
-  /// Returns when `token` opens `space`.
+  /// Returns when `token` opens `space`: what the store knows it by.
   ///
   /// - Throws: ``RemoteError`` with `unauthorized` or `forbidden`.
-  public func authorize(_ token: String?, for space: SpaceName) throws {
+  @discardableResult
+  public func authorize(_ token: String?, for space: SpaceName) throws -> TokenDigest {
     guard let token, let record = try store.token(TokenDigest(token: token)) else {
       throw RemoteError(
         .unauthorized,
@@ -41,6 +42,7 @@ extension SpaceService {
       throw RemoteError(
         .forbidden, "the token is for another space; use this space's own token")
     }
+    return record.digest
   }
 }
 #endif

@@ -106,8 +106,8 @@ struct LongAnswerTests {
     limits.answerBytesInFlight = Self.bytes + 1_000
     try await LiveServer.run(limits: limits) { server async throws in
       _ = try server.service.push([Self.operation()], to: .home)
-      let client = try RawClient(server)
-      #expect(await client.send(server.head("GET", Self.path)))
+      var client: RawClient? = try RawClient(server)
+      #expect(await client?.send(server.head("GET", Self.path)) == true)
       while server.application.sent.used == 0 { await Task.yield() }
       let refused = try await server.send(server.request(Self.path))
       #expect((refused.status, refused.problem) == (503, "unavailable"))
@@ -115,7 +115,8 @@ struct LongAnswerTests {
       #expect((refused.json["detail"] as? String)?.contains("answerBytesInFlight") == true)
       #expect(try await server.send(server.request("/v1/spaces/home")).status == 200)
 
-      client.end()
+      // With what it has not read, which the other end is told.
+      client = nil
       while server.application.sent.used > 0 { await Task.yield() }
       #expect(try await server.send(server.request(Self.path)).status == 200)
     }

@@ -12,6 +12,7 @@ struct OpenFilesTests {
     #expect(limits == ServerLimits())
     limits.fit(openFiles: 1_024)
     #expect((limits.connections, limits.streams) == (896, 448))
+    #expect(limits.connectionsPerAddress == 448)
     limits.fit(openFiles: 100)
     #expect((limits.connections, limits.streams) == (50, 25))
   }

@@ -4,7 +4,8 @@ import Synchronization
 import TernCore
 import TernServer
 
-/// A store in front of another one, some calls of which fail while they are told to.
+/// A store in front of another one, some calls of which fail while they are told to. What writes can
+/// be made to wait.
 final class FailingStore: SpaceStore {
   enum Call: Hashable {
     case position(SpaceName)
@@ -18,8 +19,12 @@ final class FailingStore: SpaceStore {
 
   private let base: any SpaceStore
   private let state = Mutex(State())
+  private let onUpdate: @Sendable (SpaceName) -> Void
 
-  init(_ base: any SpaceStore) { self.base = base }
+  init(_ base: any SpaceStore, onUpdate: @escaping @Sendable (SpaceName) -> Void = { _ in }) {
+    self.base = base
+    self.onUpdate = onUpdate
+  }
 
   /// From now on these fail, and what was seen is forgotten.
   func fail(_ calls: Set<Call>) {
@@ -58,6 +63,7 @@ final class FailingStore: SpaceStore {
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value {
     try note(.update(space))
+    onUpdate(space)
     return try base.update(space, body)
   }
 

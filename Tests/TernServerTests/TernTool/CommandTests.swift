@@ -90,6 +90,18 @@ struct CommandTests {
     #expect(server.wait() == 0)
   }
 
+  @Test("an address may have one connection at least")
+  func connectionsPerAddress() throws {
+    let refused = try TernProcess.run("serve", "--data", data, "--connections-per-address", "0")
+    #expect(refused.code != 0)
+    #expect(refused.errors.contains("--connections-per-address is a number from 1"))
+    let process = try TernProcess(
+      ["serve", "--data", data, "--port", "0", "--connections-per-address", "1"])
+    #expect(process.line().hasPrefix("tern: listening on "))
+    process.terminate()
+    #expect(process.wait() == 0)
+  }
+
   @Test("tokens are listed by id and revoked by it")
   func tokens() throws {
     let secrets = [try createToken(), try createToken(space: "work")]

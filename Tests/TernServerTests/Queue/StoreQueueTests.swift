@@ -23,7 +23,7 @@ private final class HandInstant: Sendable {
   func pass(_ duration: Duration) { state.withLock { $0.now += duration } }
 }
 
-@Suite("HTTP: the queue of writes", .timeLimit(.minutes(1)))
+@Suite("Queue: writes that wait", .timeLimit(.minutes(1)))
 struct StoreQueueTests {
   /// What becomes of a write behind one that goes on for a while, as where another process has the
   /// file's lock: whether it was tried, and its error.
@@ -31,7 +31,8 @@ struct StoreQueueTests {
     _ meanwhile: (HandInstant, Task<Void, any Error>) -> Void
   ) async throws -> (wasTried: Bool, error: (any Error)?) {
     let flag = SetOnce()
-    let error = try await errorBehind({ queue in try await queue.write { flag.set() } }, meanwhile)
+    let error = try await errorBehind(
+      { queue in try await queue.write(to: .home) { flag.set() } }, meanwhile)
     return (flag.isSet, error)
   }
 
@@ -40,13 +41,13 @@ struct StoreQueueTests {
     _ meanwhile: (HandInstant, Task<Void, any Error>) -> Void
   ) async throws -> (any Error)? {
     let clock = HandInstant()
-    let queue = StoreQueue { clock.look() }
+    let queue = StoreQueue(waitingPerSpace: 64) { clock.look() }
     let door = DispatchSemaphore(value: 0)
-    async let first: Void = queue.write { door.wait() }
+    async let first: Void = queue.write(to: .home) { door.wait() }
     // As it was given to the queue, and as its turn came.
     while clock.looks < 2 { await Task.yield() }
     let second = Task { try await write(queue) }
-    while clock.looks < 3 { await Task.yield() }
+    while queue.waitingWrites < 1 { await Task.yield() }
     meanwhile(clock, second)
     door.signal()
     try await first
@@ -89,7 +90,8 @@ struct StoreQueueTests {
       let responder = SyncResponder(
         maintenance: Maintenance(
           service: service, queue: queue, interval: .seconds(1), logger: logger),
-        received: .ofRequests(), sent: .ofAnswers(), heartbeat: .seconds(1))
+        received: .ofRequests(), sent: .ofAnswers(),
+        connections: ConnectionBook(limit: 1, limitPerAddress: 1), heartbeat: .seconds(1))
       try await responder.settle(renewal, logger)
     } _: { clock, _ in
       clock.pass(.seconds(11))
