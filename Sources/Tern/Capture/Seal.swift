@@ -108,7 +108,7 @@ struct Seal {
       if hasHeld { try transaction.wake(shape.id, row.packedKey) }
       // A row that is held aside is absent from its table without having been deleted.
       let isHeld = hasHeld ? try transaction.isHeld(shape.id, row.packedKey) : false
-      if isHeld, !row.exists { continue }
+      if isHeld, !row.exists, try !transaction.isToGo(shape.id, row.packedKey) { continue }
       // Each of its notes was written without what was held.
       let wasHeld = isHeld || hasHeld && shownAgain.contains(row.packedKey)
       let changed = try row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)

@@ -66,6 +66,13 @@ struct HeldDoctor {
       } catch is WireError {
         continue
       }
+      if reason == .removal {
+        if try writer.read(key) == nil, !hasNotes {
+          try findings.add(
+            .heldStands, "the row is held aside as one that is to go, and is gone", at: place)
+        }
+        continue
+      }
       guard let state else {
         if try !transaction.isTooLarge(key, of: sql.shape.id) {
           try findings.add(.heldStray, "the row is held aside, and no state knows it", at: place)
@@ -118,7 +125,7 @@ struct HeldDoctor {
     case .constraint:
       guard row.state.isComplete else { return false }
       return try trial?.refuses(key, row.content) ?? true
-    case .deleted: return true
+    case .deleted, .removal: return true
     }
   }
 

@@ -111,6 +111,8 @@ final class StateDoctor {
   private func compare(_ state: RowState, _ key: [UInt8], _ place: DatabaseFinding.Place) throws {
     // What is too large to travel was written here, and stands for itself.
     if try transaction.hasLargeRows && transaction.isTooLarge(key, of: shape.id) { return }
+    // The table shows it because it refuses to let it go.
+    if try writer.isRemovalRefused(key) { return }
     let shown = try writer.read(key)
     let held = try transaction.storedContent(in: .held, shape.id, key)
     guard state.isShown else {
@@ -152,7 +154,7 @@ final class StateDoctor {
     defer { scan.reset() }
     while try scan.step() {
       let key = scan.packedKey(shape)
-      if noted.contains(key) { continue }
+      if try noted.contains(key) || writer.isRemovalRefused(key) { continue }
       if try transaction.hasLargeRows && transaction.isTooLarge(key, of: shape.id) { continue }
       try findings.add(
         .rowUnsynced, "the row is in the table, and in no state and no note",

@@ -57,7 +57,8 @@ final class WrittenValues {
       let column = shape.columns[target]
       guard column.rule.kind.isKeptInTable, state.stamp(of: UInt32(column.id)) == stamp,
         let value = row.values[source].value,
-        try writer.read(key) != nil, try !writer.shows(value, in: column.name, of: key)
+        try writer.read(key) != nil, try !writer.isRemovalRefused(key),
+        try !writer.shows(value, in: column.name, of: key)
       else { continue }
       try findings.add(
         .writtenDiffers,

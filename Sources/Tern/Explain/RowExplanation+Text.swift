@@ -42,6 +42,7 @@ extension RowExplanation.HeldAside: CustomStringConvertible {
     case .unique(let rivals) where rivals.isEmpty: "a row created earlier has its place"
     case .unique(let rivals): "these rows, created earlier, have its place: \(rivals)"
     case .incomplete: "its insert has not come"
+    case .removal: "it is to go, and its table refuses to let it go"
     }
   }
 }

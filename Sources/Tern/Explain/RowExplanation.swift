@@ -51,6 +51,9 @@ public struct RowExplanation: Hashable, Sendable {
     case unique([Reference])
     /// Changes of it came before its insert.
     case incomplete
+    /// It is deleted, or is to be held aside, and its table refuses to let it go: an expression of
+    /// the app's fails, in an index say. The table shows it still.
+    case removal
   }
 
   /// A row that another one refers to.

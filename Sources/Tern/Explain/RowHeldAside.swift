@@ -26,6 +26,9 @@ public struct RowHeldAside: Hashable, Sendable {
     case unique
     /// Changes of it came before its insert.
     case incomplete
+    /// It is deleted, or is to be held aside, and its table refuses to let it go: an expression of
+    /// the app's fails, in an index say. The table shows it still.
+    case removal
   }
 }
 
@@ -96,6 +99,7 @@ extension HeldReason {
     case .orphaned: .parentDeleted
     case .unique: .unique
     case .incomplete: .incomplete
+    case .removal: .removal
     case .deleted: nil
     }
   }

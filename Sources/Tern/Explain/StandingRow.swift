@@ -58,13 +58,14 @@ struct StandingRow {
 
   var standing: RowExplanation.Standing {
     guard state != nil else { return shown == nil ? .unknown : .unsynced }
+    if heldReason == .removal { return .heldAside(.removal) }
     if let deletion { return .deleted(authors.stamp(deletion)) }
     switch heldReason {
     case .constraint: return .heldAside(.constraint)
     case .parent, .orphaned: return .heldAside(.parent(missingParents))
     case .unique: return .heldAside(.unique(rivals))
     case .incomplete: return .heldAside(.incomplete)
-    case .deleted, nil: return shown == nil ? .missing : .shown
+    case .removal, .deleted, nil: return shown == nil ? .missing : .shown
     }
   }
 

@@ -19,7 +19,7 @@ extension RowMerger {
     among met: [MetColumn], _ row: BodyRow, _ state: RowState, _ stamp: Stamp, _ losses: Losses
   ) throws {
     guard losses.isKeeping, state.isPresent else { return }
-    let shown = try writer.read(row.packedKey) ?? writer.aside(row.packedKey) ?? [:]
+    let shown = try writer.standing(row.packedKey) ?? [:]
     let large = large.isEmpty ? nil : large[Array(row.packedKey)]
     var lost: [Loss: [String: Value]] = [:]
     for column in met {
@@ -57,7 +57,7 @@ extension RowMerger {
     _ row: BodyRow, _ stamp: Stamp, loser: Stamp, _ losses: Losses
   ) throws {
     guard losses.isKeeping else { return }
-    let content = try writer.read(row.packedKey) ?? writer.aside(row.packedKey) ?? [:]
+    let content = try writer.standing(row.packedKey) ?? [:]
     try losses.add(shape, row.packedKey, .deleteWins, content, loser: loser, winner: stamp)
   }
 

@@ -14,6 +14,8 @@ enum HeldReason: String {
   case unique
   /// Columns arrived before the insert that they belong to.
   case incomplete
+  /// It is to go, and its table refuses that: it stands there still.
+  case removal
   /// It is deleted, and a change may bring it back. Such rows are counted as deleted, and kept in a
   /// table of their own.
   case deleted

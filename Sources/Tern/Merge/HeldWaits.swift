@@ -45,6 +45,22 @@ extension StoreTransaction {
     return keys
   }
 
+  /// Whether a row stands in its table that is to go from there.
+  func isToGo(_ table: Int64, _ key: [UInt8]) throws -> Bool {
+    try hasHeldRows() && heldReason(RowID(table: table, key: key)) == .removal
+  }
+
+  /// The keys of a table's rows that are to go from there, which the table refuses.
+  func refusedRemovals(of table: Int64) throws -> Set<[UInt8]> {
+    guard try hasHeldRows() else { return [] }
+    let select = try statement(
+      "SELECT key FROM \(tables.held) WHERE tbl = ? AND reason = '\(HeldReason.removal)'")
+    select.bind(1, table)
+    var keys: Set<[UInt8]> = []
+    try select.each { keys.insert(Array(select.blob(0))) }
+    return keys
+  }
+
   /// The rows that wait for a row.
   func waiters(of row: RowID) throws -> [RowID] {
     let select = try statement(

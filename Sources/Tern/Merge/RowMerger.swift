@@ -224,8 +224,12 @@ final class RowMerger {
     switch effect {
     case .ends: try writer.removeAndForget(key)
     case .begins:
-      if let old, old.isAlive || shape.deletes.keepsContent { try writer.removeAndForget(key) }
       let content = writer.named(columns, values)
+      if let old, try old.isAlive || shape.deletes.keepsContent || writer.isRemovalRefused(key),
+        try !writer.removeAndForget(key)
+      {
+        return try writer.holdRefused(key, content: content)
+      }
       if let reason = reason(state) { return try writer.hold(key, reason, adding: content) }
       try writer.write(key, content: content)
     case .stays where shape.deletes.keepsContent:

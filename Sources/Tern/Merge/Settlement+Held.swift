@@ -10,6 +10,7 @@ import TernDatabase
 extension Settlement {
   func showHeld(_ tables: [TableSQL]) throws {
     guard try transaction.hasUnsettledRows() else { return }
+    try removeAgain()
     // What waits for a row that may be shown may be shown with it.
     try transaction.statement(transaction.tables.statements.wakeFurther).run()
     var queue = HeldQueue()
@@ -29,6 +30,16 @@ extension Settlement {
     }
   }
 
+  /// Takes out what is to go and was refused.
+  private func removeAgain() throws {
+    for sql in transaction.sql {
+      for key in try transaction.unsettledKeys(sql.shape.id)
+      where try transaction.heldReason(RowID(table: sql.shape.id, key: key)) == .removal {
+        try writer(sql).removeAgain(key)
+      }
+    }
+  }
+
   private func collect(_ sql: TableSQL, into queue: inout HeldQueue) throws {
     var keys = try transaction.unsettledKeys(sql.shape.id)
     if keys.isEmpty { return }
@@ -39,6 +50,9 @@ extension Settlement {
         .sorted { $0.creation < $1.creation }.map(\.key)
     }
     for key in keys {
+      let row = RowID(table: sql.shape.id, key: key)
+      let reason = try transaction.heldReason(row)
+      if reason == .removal { continue }
       // Without a state it is a row that is too large to travel and had to yield.
       guard try writer.state(of: key)?.isShown ?? true,
         let held = try transaction.storedContent(in: .held, sql.shape.id, key)
@@ -48,8 +62,6 @@ extension Settlement {
         try transaction.dropContent(in: .held, sql.shape.id, key)
         continue
       }
-      let row = RowID(table: sql.shape.id, key: key)
-      let reason = try transaction.heldReason(row)
       guard reason == .parent || reason == .orphaned else {
         queue.add(row, .init())
         continue

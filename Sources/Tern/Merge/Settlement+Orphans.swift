@@ -27,6 +27,9 @@ extension Settlement {
     case .constraint, .incomplete, .deleted:
       // Nothing but a change of its own can show it.
       try transaction.setWaits(row, on: [])
+    case .removal:
+      // An expression of the app's failed, and nobody knows what that waits for.
+      try transaction.setWaits(row, on: nil)
     case .unique:
       let parents = try parents(of: row, content, sql.shape)
       let rivals = try writer(sql).rivals(of: key, content: content)

@@ -123,7 +123,9 @@ final class TableWriter {
       }
       return content
     }
-    if isPlain || locals?.hasSome(for: row.packedKey, sql.shape) ?? false {
+    if try isPlain || locals?.hasSome(for: row.packedKey, sql.shape) ?? false
+      || isRemovalRefused(row.packedKey)
+    {
       try write(row.packedKey, content: content())
       return
     }
@@ -139,7 +141,8 @@ final class TableWriter {
 
   /// The same for ``TableSQL/batchRows`` rows at once, or for each where the table refuses one.
   func writeAll(_ rows: ArraySlice<BodyRow>, order: [Int]) throws {
-    if locals != nil || isPlain {
+    if try locals != nil || isPlain || rows.contains(where: { try isRemovalRefused($0.packedKey) })
+    {
       for row in rows { try writeAll(row, order: order) }
       return
     }
@@ -214,6 +217,7 @@ final class TableWriter {
   private func put(
     _ key: some ContiguousBytesLike, _ content: [String: Value], _ write: Write
   ) throws -> HeldReason? {
+    if try isRemovalRefused(key) { return .removal }
     if isPlain, case .upsert = write {
       let isThere = try read(key) != nil
       if isThere, content.isEmpty { return nil }
@@ -245,7 +249,7 @@ final class TableWriter {
   ) throws {
     if var aside = try aside(key) {
       // What is too large to travel was written here meanwhile, and stands for itself.
-      if reason == nil, let shown = try read(key) { aside = shown }
+      if reason == nil, try !isRemovalRefused(key), let shown = try read(key) { aside = shown }
       let content = aside.merging(named(columns, values)) { $1 }
       try forget(key)
       if let reason { return try hold(key, reason, adding: content) }
@@ -283,19 +287,55 @@ final class TableWriter {
 
   // MARK: - Removing and holding
 
-  func remove(_ key: some ContiguousBytesLike) throws {
+  /// Takes a row out of its table.
+  ///
+  /// - Returns: `false` where the table refuses that. The row is held aside as one that is to go.
+  @discardableResult
+  func remove(_ key: some ContiguousBytesLike) throws -> Bool {
+    try locals?.noteRemoved(key, self)
+    if try take(key) { return true }
+    try holdRefused(key, content: content(of: key) ?? [:])
+    return false
+  }
+
+  private func take(_ key: some ContiguousBytesLike) throws -> Bool {
+    _ = try bind(key, to: deleteRow)
+    if try run(deleteRow, key) != nil { return false }
     hasBeenTouched = true
     try transaction.wake(sql.shape.id, key)
     if shown.isEmpty || key.withBytes({ shown.remove(Array($0)) }) == nil { tell(key) }
     if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
-    try locals?.noteRemoved(key, self)
-    _ = try bind(key, to: deleteRow)
-    _ = try run(deleteRow, key)
+    return true
   }
 
-  func removeAndForget(_ key: some ContiguousBytesLike) throws {
-    try remove(key)
+  /// - Parameter content: what is to be written once the row went, if any of it is.
+  func holdRefused(_ key: some ContiguousBytesLike, content: [String: Value]) throws {
+    hasHeld = true
+    try transaction.hold(sql.shape.id, key, .removal, content: content)
+  }
+
+  /// Whether a row stands in its table that is to go from there.
+  func isRemovalRefused(_ key: some ContiguousBytesLike) throws -> Bool {
+    try hasHeld && transaction.isToGo(sql.shape.id, key.withBytes { Array($0) })
+  }
+
+  /// Tries again to take out a row that is to go; what the state says of it is done afterwards.
+  func removeAgain(_ key: [UInt8]) throws {
+    if try read(key) != nil, try !take(key) { return }
+    let content = try aside(key) ?? [:]
+    try transaction.dropContent(in: .held, sql.shape.id, key)
+    guard let state = try state(of: key), state.isPresent else { return }
+    // The settlement shows it, if it can stand.
+    try transaction.hold(
+      sql.shape.id, key, state.isComplete ? .constraint : .incomplete, content: content)
+  }
+
+  /// - Returns: whether the row is gone.
+  @discardableResult
+  func removeAndForget(_ key: some ContiguousBytesLike) throws -> Bool {
+    try locals?.noteRemoved(key, self)
     try forget(key)
+    return try remove(key)
   }
 
   func forget(_ key: some ContiguousBytesLike) throws {
@@ -317,10 +357,31 @@ final class TableWriter {
     throws
   {
     let shown = try read(key)
-    if shown != nil { try remove(key) }
+    let standing = try isRemovalRefused(key) ? aside(key) : shown
+    let before = standing ?? locals?.giveBack(to: key, sql.shape) ?? [:]
+    let content = before.merging(content) { $1 }
+    if shown != nil {
+      try locals?.noteRemoved(key, self)
+      if try !take(key) {
+        if reason == .deleted { try transaction.hold(sql.shape.id, key, reason, content: content) }
+        return try holdRefused(key, content: content)
+      }
+      if reason == .deleted { try forget(key) }
+    }
     if reason != .deleted { hasHeld = true }
-    let before = shown ?? locals?.giveBack(to: key, sql.shape) ?? [:]
-    try transaction.hold(sql.shape.id, key, reason, content: before.merging(content) { $1 })
+    // What waited for the row to go is looked at again.
+    try transaction.hold(
+      sql.shape.id, key, reason == .removal ? .constraint : reason, content: content)
+  }
+
+  /// What the state has of a row that its table shows, or that is to go from there.
+  private func content(of key: some ContiguousBytesLike) throws -> [String: Value]? {
+    try isRemovalRefused(key) ? aside(key) : read(key)
+  }
+
+  /// The same, or what is held aside of it, or kept of one that is deleted.
+  func standing(_ key: some ContiguousBytesLike) throws -> [String: Value]? {
+    try content(of: key) ?? aside(key)
   }
 
   /// The row as it stands in the table, local columns included.

@@ -43,7 +43,7 @@ final class LocalColumns {
       return
     }
     let names = Set(shape.localColumns)
-    guard !names.isEmpty, let row = try writer.read(key) ?? writer.aside(key) else { return }
+    guard !names.isEmpty, let row = try writer.standing(key) else { return }
     rows[shape.id, default: [:]][packed] = Row(content: row.filter { names.contains($0.key) })
   }
 }

@@ -129,6 +129,7 @@ struct SnapshotCut {
     let sources: [UInt32?] = shape.columns.map { UInt32($0.id) }
     let keyCount = Int32(shape.keyColumns.count)
     let writer = try TableWriter(transaction, sql, hasHeld: true)
+    let refused = try transaction.refusedRemovals(of: shape.id)
     let select = try transaction.statement(sql.readAllRows)
     defer { select.reset() }
     var key = ByteWriter()
@@ -138,7 +139,7 @@ struct SnapshotCut {
       let state = try stored.renumbered(authors: place, columns: sources, kinds: kinds)
       key.removeAll()
       for index in 0..<keyCount { key.append(key: select.value(index)) }
-      let isShown = !select.isNull(keyCount + 5)
+      let isShown = !select.isNull(keyCount + 5) && !refused.contains(key.bytes)
       let aside = isShown || !state.isAlive ? nil : try writer.aside(key.bytes)
       // What was in it, nobody can read here any more.
       if state.isShown, !isShown, aside == nil {

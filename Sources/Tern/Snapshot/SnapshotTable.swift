@@ -140,13 +140,15 @@ struct SnapshotTable {
       return
     }
     var content = content
-    if old != nil {
+    if try old != nil || writer.isRemovalRefused(key) {
       // A column that nobody wrote in this life shows its default again.
       let hasDefaults = content.count < shape.columns.count
       let local = try localContent(key)
       content.merge(local) { synced, _ in synced }
-      if hasDefaults { try writer.remove(key) }
       try writer.forget(key)
+      if hasDefaults, try !writer.remove(key) {
+        return try writer.holdRefused(key, content: content)
+      }
     }
     if state.isShown {
       try writer.write(key, content: content)
@@ -182,7 +184,7 @@ struct SnapshotTable {
   }
 
   private func shownOrHeld(_ key: UnsafeRawBufferPointer) throws -> [String: Value] {
-    try writer.read(key) ?? writer.aside(key) ?? [:]
+    try writer.standing(key) ?? [:]
   }
 
   /// Whether the table, or what is held aside, has what the state says: something may have written

@@ -8,6 +8,7 @@ struct TableDigest {
   private let transaction: StoreTransaction
   private let sql: TableSQL
   private let writer: TableWriter
+  private let refused: Set<[UInt8]>
   /// By name, in which the columns of all replicas have one order.
   private let columns: [(offset: Int32, id: UInt32, name: String)]
   private var content = ByteWriter()
@@ -15,6 +16,7 @@ struct TableDigest {
   init(_ transaction: StoreTransaction, _ sql: TableSQL) throws {
     (self.transaction, self.sql) = (transaction, sql)
     writer = try TableWriter(transaction, sql, hasHeld: true)
+    refused = try transaction.refusedRemovals(of: sql.shape.id)
     columns = sql.shape.columns.enumerated()
       .map { (Int32($0.offset), UInt32($0.element.id), $0.element.name) }
       .sorted { $0.2.folded < $1.2.folded }
@@ -70,7 +72,9 @@ struct TableDigest {
     content.append(byte: state.isDeleted ? 1 : 0)
     try append(state.presence?.deletion ?? .zero)
     guard state.isAlive else { return }
-    let isShown = !select.isNull(keyCount + 5)
+    let isShown =
+      !select.isNull(keyCount + 5)
+      && (refused.isEmpty || !refused.contains(select.packedKey(sql.shape)))
     // What is held aside has its values there.
     let aside = isShown ? nil : try writer.aside(select.packedKey(sql.shape))
     // Neither there nor here: somebody took it away.

@@ -19,7 +19,7 @@ extension StoreTransaction {
     while try select.step() {
       guard let state = try state(in: select, from: keyCount) else { continue }
       let packed = select.packedKey(shape)
-      let shown = try writer.read(packed)
+      let shown = try writer.isRemovalRefused(packed) ? nil : writer.read(packed)
       let held = shown == nil ? try writer.aside(packed) : nil
       rows.append(
         CanonicalRow(
