@@ -43,6 +43,9 @@ struct HeldBench {
     try measure("three-syncs") { for _ in 0..<3 { try meet() } }
     try expect(0, "child")
     report("write", try b.writes() / without)
+    try b.takeUnknown(count)
+    try b.reopen()
+    try measure("open") { try b.reopen() }
     try a.execute("INSERT INTO parent (id) VALUES ('p')")
     try measure("parent-back") { try meet() }
     try expect(count, "child")
@@ -136,6 +139,7 @@ struct HeldBench {
   private struct Peer {
     let database: DatabaseQueue
     let replica: Replica
+    private let id: UInt64
 
     init(_ id: UInt64) throws {
       database = try DatabaseQueue()
@@ -152,13 +156,43 @@ struct HeldBench {
             CREATE TABLE kept (id TEXT NOT NULL PRIMARY KEY);
             """)
       }
-      replica = try Replica.openBlocking(
+      self.id = id
+      replica = try Self.open(database, id)
+    }
+
+    private static func open(_ database: DatabaseQueue, _ id: UInt64) throws -> Replica {
+      try Replica.openBlocking(
         database,
         schema: SyncSchema(
           version: 1,
           tables: ["parent", "child", "tag", "link"].map { SyncTable($0) }
             + [SyncTable("kept", deletes: .updateWins)]),
         makeID: { ReplicaID(high: 0, low: id) })
+    }
+
+    func reopen() throws {
+      _ = try Self.open(database, id)
+    }
+
+    /// Operations of tables that the schema does not have.
+    func takeUnknown(_ count: Int) throws {
+      let operations = (1...count).map { number in
+        var body = ByteWriter()
+        body.append(block: BodyBlock(table: "unknown\(number)", keyColumns: ["id"], columns: []))
+        body.append(row: .insert, life: 1)
+        body.append("k" as Value)
+        body.appendEndOfBlock()
+        return SyncOperation(
+          .init(
+            replica: ReplicaID(high: 7, low: 7), sequence: UInt64(number),
+            time: HybridTime(milliseconds: 1_700_000_000_000 + Int64(number)), schemaVersion: 1),
+          body: body.bytes)
+      }
+      _ = try replica.store.merge(
+        PulledPage(
+          operations: operations, cursor: RemoteCursor(rawValue: "1"), hasMore: false,
+          nowMilliseconds: 0),
+        from: RemotePlace(remoteID: "stranger", epoch: "e", cursor: nil))
     }
 
     func execute(_ sql: String) throws {

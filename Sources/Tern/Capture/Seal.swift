@@ -13,6 +13,8 @@ struct Seal {
   private var author: StoreTransaction.AuthorRow
   private let firstSequence: UInt64
   private var body = ByteWriter()
+  /// Of tables and columns, in the headings of the body.
+  private var nameCount = 0
   /// Of the operation's fragments, those that are in the log.
   private var fragments = 0
   private var restored: [Restored] = []
@@ -134,7 +136,7 @@ struct Seal {
         try transaction.leaveOut(row.packedKey, row.note.columns, of: shape.id)
         continue
       }
-      if !isOpen { body.append(block: shape.block) }
+      if !isOpen { try open(shape.block) }
       isOpen = true
       body.append(raw: row.encoded.bytes)
       try states.put(state, key: row.keyValues, hash: hash)
@@ -156,6 +158,12 @@ struct Seal {
     }
     try states.flush()
     if isOpen { body.appendEndOfBlock() }
+  }
+
+  private mutating func open(_ block: BodyBlock) throws {
+    if nameCount + block.nameCount > BodyLimit.names { try cut(continues: true) }
+    nameCount += block.nameCount
+    body.append(block: block)
   }
 
   private func showAgain(
@@ -210,6 +218,7 @@ struct Seal {
         replica: transaction.ownID, sequence: author.stored, time: time, seen: seen,
         schemaVersion: transaction.schemaVersion, continues: continues), body: body.bytes)
     body.removeAll()
+    nameCount = 0
     // At once: all fragments together can be longer than what there is of memory.
     try transaction.appendToLog(operation, author: 0)
     fragments += 1

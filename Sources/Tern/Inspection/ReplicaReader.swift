@@ -47,7 +47,7 @@ struct ReplicaReader {
       unsealedNotes: synced.reduce(0) { $0 + $1.unsealedNotes }, tables: synced,
       heldAside: synced.reduce(into: [:]) { $0.merge($1.heldAside, uniquingKeysWith: +) },
       deferredOperations: try Int.fetchOne(
-        db, sql: "SELECT count(DISTINCT id) FROM \(tables.deferred)") ?? 0,
+        db, sql: tables.countDeferred) ?? 0,
       groupsPutAside: try putAside(),
       conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"), forks: try forks(),
       storage: try TableSizes(db: db, prefix: tables.prefix).all())

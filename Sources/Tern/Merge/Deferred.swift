@@ -39,6 +39,12 @@ extension StoreTransaction {
     try statement.run()
   }
 
+  func hasDeferred() throws -> Bool {
+    let any = try statement("SELECT 1 FROM \(tables.deferred) LIMIT 1")
+    defer { any.reset() }
+    return try any.step()
+  }
+
   func deferredParts() throws -> [(id: LogID, parts: Set<DeferredPart>)] {
     let statement = try statement("SELECT id, tbl, col FROM \(tables.deferred) ORDER BY id")
     defer { statement.reset() }
@@ -70,6 +76,18 @@ extension StoreTransaction {
     for (sql, keys) in orphans { try keys.forEach(pass.writer(for: sql).noteOrphan) }
     for group in aside { try takeUp(group, pass) }
     try replayDeferred(pass)
+    try pass.finish()
+  }
+
+  /// Tries the rows again that their tables refused: what a function of the app's says may be
+  /// another by now. And what an earlier Tern put aside, if this one can read it.
+  func tryRefused() throws {
+    let aside = try unreadableGroups().filter { try bodyError(in: $0) == nil }
+    if try aside.isEmpty && !hasHeldRows() { return }
+    try statement(tables.statements.wakeRefused).run()
+    guard try !aside.isEmpty || hasUnsettledRows() else { return }
+    let pass = try MergePass(self)
+    for group in aside { try takeUp(group, pass) }
     try pass.finish()
   }
 

@@ -128,7 +128,6 @@ final class MergePass {
     try operation.forEachBlock { block, reader in
       let found = try merger(for: block)
       let (target, mapping) = (found?.0, found.map { $0.1.mapping(of: block) })
-      if mapping == nil { try transaction.putOff(.init(block), of: id) }
       var unknown = mapping?.unknown ?? []
       let context = mapping.map {
         RowMerger.Context(stamp: stamp, turn: turn, mapping: $0, concurrency: concurrency)
@@ -136,6 +135,8 @@ final class MergePass {
       var count = 0
       while try reader.nextRow(&row, of: block) {
         count += 1
+        // Of a table without a row there is nothing to merge later.
+        if mapping == nil, count == 1 { try transaction.putOff(.init(block), of: id) }
         try putOff(&unknown, carriedBy: row, of: block, id)
         if Planted.isActive(.rowLeftOut), count == 2 { continue }
         guard let target, let context, try holds(row, of: block, id, target) else { continue }

@@ -25,6 +25,12 @@ extension Installation {
     return Int64(checksum.value)
   }
 
+  /// The same with what the replica's own schema makes of it: of both together depends which parts
+  /// of operations can be merged, and which rows can stand.
+  func openedChecksum(_ db: Database, _ catalogue: Catalogue) throws -> Int64 {
+    try Int64(catalogue.checksum()) << 32 | migrationChecksum(db)
+  }
+
   /// Puts ``NoteSQL/standingTrigger`` on the tables that have rows for it, and takes it
   /// from the others.
   func installStandingTriggers(_ transaction: StoreTransaction) throws {

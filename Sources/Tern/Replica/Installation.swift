@@ -172,12 +172,15 @@ struct Installation {
     where changes.contains(where: { $0.isNewTable || !$0.newTexts.isEmpty }) {
       try transaction.markUndone(sequence)
     }
-    let checksum = try migrationChecksum(db)
+    let checksum = try openedChecksum(db, catalogue)
     let isNoted = try Int64.fetchOne(db, sql: "SELECT migrated FROM \(tables.opened)") == checksum
     let isMigrated = isThere && !isNoted
     if isMigrated { try installStandingTriggers(transaction) }
     let migrated = isMigrated ? zip(changes, sql).filter { !$0.0.isNewTable }.map(\.1) : []
-    try transaction.merging { try transaction.replayWaiting(migrated) }
+    try transaction.merging {
+      // What waits for a newer schema is looked at where there is one, and not again and again.
+      if isNoted { try transaction.tryRefused() } else { try transaction.replayWaiting(migrated) }
+    }
     // Opening again what is as it was writes nothing.
     if !isNoted {
       try db.execute(

@@ -211,7 +211,7 @@ final class SnapshotLoad {
       }
       join = SnapshotJoin(losses: pass.concurrency.losses)
     }
-    if join != nil, try transaction.hasAside || !transaction.deferredParts().isEmpty {
+    if join != nil, try transaction.hasAside || transaction.hasDeferred() {
       try refuseCounters()
     }
   }

@@ -51,7 +51,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
     // The log holds every operation of an author behind the trimmed ones.
     rowCounts = """
       SELECT \((["0"] + notes).joined(separator: " + ")), (SELECT sum(stored - trimmed) FROM \(tables.author)),
-        (SELECT count(*) FROM \(tables.held)), (SELECT count(DISTINCT id) FROM \(tables.deferred)),
+        (SELECT count(*) FROM \(tables.held)), (\(tables.countDeferred)),
         (SELECT count(*) FROM \(tables.aside))
       """
     self.database = database

@@ -16,6 +16,7 @@ final class StoreSQL: Sendable {
   let forgetUnsettled: String
   let wake: String
   let wakeAll: String
+  let wakeRefused: String
   let settleOthers: String
   let wakeFurther: String
   let anyUnsettledRow: String
@@ -61,6 +62,8 @@ final class StoreSQL: Sendable {
       INSERT OR IGNORE INTO \(row) SELECT tbl, key FROM \(held)
       WHERE tbl IN (SELECT id FROM \(prefix)table WHERE is_synced)
       """
+    wakeRefused =
+      wakeAll + " AND reason IN ('\(HeldReason.constraint)', '\(HeldReason.removal)')"
     settleOthers = """
       DELETE FROM \(row) WHERE tbl NOT IN (SELECT id FROM \(prefix)table WHERE is_synced)
       """

@@ -58,6 +58,17 @@ struct StoreTables {
     [unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened]
   }
 
+  /// Counts the operations of which a part waits: one search for each, however many names it has.
+  var countDeferred: String {
+    """
+    WITH RECURSIVE waiting (id) AS (
+      SELECT min(id) FROM \(deferred) UNION ALL
+      SELECT (SELECT min(id) FROM \(deferred) WHERE id > waiting.id) FROM waiting
+      WHERE waiting.id IS NOT NULL)
+    SELECT count(id) FROM waiting
+    """
+  }
+
   /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
   /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
   /// `aside.due_ms` is when this clock will have come near its time, where that is what
@@ -183,7 +194,7 @@ struct StoreTables {
       CREATE TABLE IF NOT EXISTS \(unsettledRow) (
         tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID
       """,
-      // A checksum of what the app's migrations had made when the replica was last opened.
+      // A checksum of the app's schema and of the replica's when the replica was last opened.
       """
       CREATE TABLE IF NOT EXISTS \(opened) (
         one INTEGER PRIMARY KEY CHECK (one = 1), migrated INTEGER NOT NULL)

@@ -38,10 +38,17 @@ package struct BodyBlock: Hashable, Sendable {
 package enum BodyLimit {
   package static let columns = 2000
   package static let keyColumns = 64
+  /// The most tables and columns that the headings of one body name, each time that they do.
+  package static let names = 65_536
   /// The greatest life that travels. Half of what fits, so that a row which a peer brought there
   /// has a next life all the same; that one stays on its device, with
   /// ``SyncOperation/Limit/rowBytes``'s rows.
   package static let life = UInt32.max >> 1
+}
+
+extension BodyBlock {
+  /// How many tables and columns its heading names.
+  package var nameCount: Int { 1 + keyColumns.count + columns.count }
 }
 
 extension ByteWriter {
@@ -95,6 +102,7 @@ package struct BodyReader {
   private var tables: Set<String> = []
   /// In the present block: sets and texts that were changed, by life, column and key.
   private var changed: Set<[UInt8]> = []
+  private var nameCount = 0
 
   package init(_ body: UnsafeRawBufferPointer) {
     reader = ByteReader(body)
@@ -133,6 +141,8 @@ package struct BodyReader {
         .init(name: try reader.string("column"), rule: try reader.byte("column rule")))
     }
     let names = keyColumns + columns.map(\.name)
+    nameCount += 1 + names.count
+    guard nameCount <= BodyLimit.names else { throw WireError(.tooLarge, "name count") }
     guard Set(names.map(\.folded)).count == names.count else {
       throw WireError(.malformed, "column names")
     }

@@ -132,10 +132,12 @@ extension MemoryState {
       let targets = block.columns.map { column in
         index.flatMap { tables[$0].shape.index(of: column) }
       }
-      isWhole = isWhole && index != nil
       while try reader.nextRow(&row, of: block) {
         if zip(targets, row.isCarried).contains(where: { $0 == nil && $1 }) { isWhole = false }
-        guard let index else { continue }
+        guard let index else {
+          isWhole = false
+          continue
+        }
         if try tables[index].merge(
           row, stamp: stamp, turn: turn, targets: targets,
           authors: authors)

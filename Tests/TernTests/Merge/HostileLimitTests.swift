@@ -53,6 +53,23 @@ struct HostileLimitTests {
         [UInt8](repeating: 0, count: count), columns: (0..<count).map { ("c\($0)", 0) })
     },
     Bounded(
+      testDescription: "names of tables and columns", limit: BodyLimit.names,
+      reason: "name count is over its limit", isKnown: false
+    ) { forger, count in
+      forger.write {
+        for number in 0..<count / 2 {
+          // Two names, and one more where the count is odd.
+          let columns = number == 0 && count % 2 == 1 ? [BodyBlock.Column(name: "c", rule: 0)] : []
+          $0.append(block: BodyBlock(table: "t\(number)", keyColumns: ["id"], columns: columns))
+          if number == 0 {
+            $0.append(row: .delete, life: 2)
+            $0.append(raw: Forger.packed("forged"))
+          }
+          $0.appendEndOfBlock()
+        }
+      }
+    },
+    Bounded(
       testDescription: "columns of a key", limit: BodyLimit.keyColumns,
       reason: "key column count is malformed", isKnown: false
     ) { forger, count in

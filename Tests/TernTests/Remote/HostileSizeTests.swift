@@ -102,21 +102,23 @@ struct HostileSizeTests {
   }
 
   @Test(arguments: ReplicaStoreKind.allCases)
-  func `a hundred thousand tables that nobody has wait in bounded memory`(_ kind: ReplicaStoreKind)
+  func `thirty thousand tables that nobody has wait in bounded memory`(_ kind: ReplicaStoreKind)
     async throws
   {
     let meeting = try await HostileMeeting(kind)
     var forger = Forger()
     let attack = forger.write {
-      for number in 0..<100_000 {
+      for number in 0..<30_000 {
         $0.append(block: BodyBlock(table: "t\(number)", keyColumns: ["k"], columns: []))
+        $0.append(row: .delete, life: 2)
+        $0.append(raw: Forger.packed("k"))
         $0.appendEndOfBlock()
       }
     }
     let more = try await peakMemory {
       try await meeting.sync(with: ScriptedRemote(giving: [attack]))
     }
-    print("100000 tables, \(attack.bytes.count >> 10) KiB, \(kind): \(more >> 20) MiB more at most")
+    print("30000 tables, \(attack.bytes.count >> 10) KiB, \(kind): \(more >> 20) MiB more at most")
     #expect(more < 200 << 20)
     #expect(try meeting.store.counts().deferredOperations == 1)
     try await meeting.checkIntact()

@@ -83,4 +83,54 @@ struct IdleCostTests {
     try a.store.seal()
     #expect(try !a.store.hasNews())
   }
+
+  /// The statements of opening a file again.
+  private func opening(_ device: Device, _ statements: Statements, _ schema: SyncSchema) throws
+    -> [String]
+  {
+    _ = statements.take()
+    _ = try Device(device.database, schema, id: 1)
+    return statements.take()
+  }
+
+  @Test func `opening again asks for nothing that waits for another schema or another row`() throws
+  {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("item"), SyncTable("part")])
+    let sql = """
+      CREATE TABLE item (id TEXT NOT NULL PRIMARY KEY, text);
+      CREATE TABLE part (id TEXT NOT NULL PRIMARY KEY, item TEXT REFERENCES item);
+      """
+    let statements = Statements()
+    var configuration = Configuration()
+    configuration.prepareDatabase { db in db.trace { statements.add("\($0)") } }
+    let a = try Device(schema, id: 1, database: DatabaseQueue(configuration: configuration)) {
+      try $0.execute(sql: sql)
+    }
+    let empty = try opening(a, statements, schema)
+    var forger = Forger()
+    for number in 0..<50 {
+      try a.merge([
+        forger.row([], of: "unknown\(number)", columns: []),
+        forger.row(
+          Forger.packed("none"), of: "part", key: Forger.packed(.string("p\(number)")),
+          columns: [("item", 0)]),
+      ])
+    }
+    #expect(try a.store.counts().deferredOperations == 50)
+    #expect(try a.store.counts().heldAside == 50)
+    _ = try opening(a, statements, schema)
+    let full = try opening(a, statements, schema)
+    #expect(full.count <= empty.count + 4, "\(full.filter { !empty.contains($0) })")
+    let asked = full.filter { $0.contains("grdb_tern_main_deferred") }
+    #expect(asked.filter { !$0.contains("foreign_key_list") } == [])
+    // A schema that knows one of them takes it.
+    let known = SyncSchema(version: 2, tables: schema.tables + [SyncTable("unknown7")])
+    try a.database.write {
+      try $0.execute(sql: "CREATE TABLE unknown7 (id TEXT NOT NULL PRIMARY KEY)")
+    }
+    let newer = try Device(a.database, known, id: 1)
+    #expect(try newer.rows("SELECT id FROM unknown7").count == 1)
+    #expect(try newer.store.counts().deferredOperations == 49)
+    #expect(try newer.store.counts().heldAside == 50)
+  }
 }
