@@ -29,6 +29,7 @@ extension SyncEngine {
   /// else sealed: another engine of the replica, or another process.
   func followOtherProcesses(_ signals: SyncSignals) async {
     while (try? await environment.clock.sleep(for: environment.pollInterval)) != nil {
+      signals.look()
       // An error here is met again, and reported, by the push that follows the next signal.
       if session.phase == .listening, (try? isAheadOfRemote || store.hasNews()) ?? true {
         // Perhaps no push follows, because the remote refuses them.

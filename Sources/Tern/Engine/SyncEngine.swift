@@ -33,6 +33,7 @@ public actor SyncEngine {
   private var trimmedAt: UInt64?
   /// A snapshot that can't be loaded here, and why. It is not fetched again, but another one is.
   var unloadable: (id: String, error: any Error)?
+  var fruitless = FruitlessAnswers()
   let turns = SyncTurns()
   /// Of the run that goes on.
   private var signals: SyncSignals?
@@ -51,6 +52,8 @@ public actor SyncEngine {
     if environment.snapshotPath == nil {
       environment.snapshotPath = replica.store.snapshotPath(of: remote.id)
     }
+    let path = replica.store.database.path
+    if path.hasPrefix("/") { environment.databasePath = path }
     environment.didMerge = { replica.localWrites.tell() }
     self.init(store: replica.store, remote: remote, environment: environment)
   }
@@ -151,6 +154,7 @@ public actor SyncEngine {
     session = SyncSession(backoff: environment.backoff)
     pushes.bytes = environment.pushBytes
     trimmedAt = nil
+    fruitless = FruitlessAnswers()
   }
 
   // MARK: - The loop
@@ -168,6 +172,10 @@ public actor SyncEngine {
       do {
         switch action {
         case .listen:
+          fruitless.begin()
+          if let looks = fruitless.noteAnswered(merged: status.current.pulled) {
+            signals.hold(looks: looks)
+          }
           try trim()
           try reportListening(leavingSome: .syncing)
           turns.answer(session.refusal.map { .failed($0.error) } ?? .synced)
@@ -175,6 +183,7 @@ public actor SyncEngine {
           isStreaming = true
           while true {
             if let signal = signals.take() {
+              if isKnown(signal) { continue }
               event = self.event(signal)
               break
             }
@@ -185,6 +194,7 @@ public actor SyncEngine {
             guard await wakes.next(isolation: self) != nil else { return }
           }
         case .wait(let delay, let pause):
+          fruitless.begin()
           reportWaiting()
           let end = await wait(delay, pause, after: failure, signals, &wakes)
           guard let end else { return }
@@ -210,10 +220,18 @@ public actor SyncEngine {
     }
   }
 
+  /// Whether it is a position that tells nothing, as that of an own push does.
+  private func isKnown(_ signal: SyncSignals.Signal) -> Bool {
+    guard case .remotePosition(let position) = signal else { return false }
+    return !session.isNews(position)
+  }
+
   private func event(_ signal: SyncSignals.Signal) -> SyncSession.Event {
     switch signal {
     case .localWrite: return .localWrite
-    case .remotePosition(let position): return .remotePosition(position)
+    case .remotePosition(let position):
+      fruitless.noteAsked(merged: status.current.pulled)
+      return .remotePosition(position)
     case .mayAskAgain(let refusal): return .mayAskAgain(refusal)
     case .asked: return .woken(isByNetwork: false)
     case .networkChanged: return .woken(isByNetwork: true)
@@ -299,7 +317,8 @@ public actor SyncEngine {
   var snapshots: SnapshotExchange {
     SnapshotExchange(
       store: store, remote: remote, path: environment.snapshotPath,
-      maximumBytes: environment.snapshotBytes)
+      maximumBytes: environment.snapshotBytes,
+      checkRoom: { [environment, id = remote.id] in try environment.checkRoom(for: $0, from: id) })
   }
 
   /// Forgets what every remote holds: after each greeting, and while much comes and goes.
@@ -354,10 +373,12 @@ public actor SyncEngine {
       }
       var next = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: page.cursor)
       next.excluded = own
-      try await merge(page, from: next)
+      try environment.checkRoom(for: page.operations.byteCount, from: remote.id)
+      let merged = try await merge(page, from: next)
       // What differed is known as a fork by now.
       if pushes.confirmed.epoch == session.epoch { noteConfirmed(page.operations.heads) }
       status.update { $0.lastError = session.refusal?.error ?? page.withheld }
+      try checkFruit(of: page, merged: merged)
       return .pulled(
         page.operations.heads, hasMore: page.hasMore, withheld: page.withheld,
         jitter: environment.jitter())
@@ -368,15 +389,19 @@ public actor SyncEngine {
 
   /// Merges a page without keeping others from writing for long: another process looks for the
   /// write lock now and then, and finds it free only while nobody has it.
-  private func merge(_ page: PulledPage, from place: RemotePlace) async throws {
+  ///
+  /// - Returns: how many operations were new.
+  private func merge(_ page: PulledPage, from place: RemotePlace) async throws -> Int {
     var rest = page
+    var new = 0
     while true {
       let isOver = Self.hasPassed(environment.mergeLimit, by: environment.clock)
       let (summary, merged) = try store.merge(rest, from: place, until: isOver)
+      new += summary.mergedOperations
       status.update { $0.pulled += summary.mergedOperations }
       if summary.mergedOperations > 0 { environment.didMerge() }
       rest.operations.removeFirst(merged)
-      if rest.operations.isEmpty { return }
+      if rest.operations.isEmpty { return new }
       try await environment.clock.sleep(for: environment.mergePause)
     }
   }

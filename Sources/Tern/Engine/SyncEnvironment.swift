@@ -37,6 +37,9 @@ public struct SyncEnvironment: Sendable {
   /// for a file beside the database, or for a database in memory one that is gone
   /// with this process.
   public var snapshotPath: String?
+  /// Where the database is, if it is a file; and how much room there is.
+  package var databasePath: String?
+  package var freeBytes: @Sendable (String) -> Int? = FreeSpace.bytes
   /// Where the engine runs and its store blocks.
   public var executor: any SerialExecutor
 

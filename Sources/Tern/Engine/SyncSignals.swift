@@ -36,6 +36,8 @@ package final class SyncSignals: Sendable {
   private struct Waiting {
     var localWrite = false
     var position: UInt64?
+    /// After how many looks for other processes' writes a position is told of.
+    var looks = 0
     var refusal: Int?
     var end: RemoteError?
     var streamHolds = false
@@ -71,13 +73,30 @@ package final class SyncSignals: Sendable {
   package func take() -> Signal? {
     waiting.withLock { waiting in
       if waiting.localWrite.take() { return .localWrite }
-      if let position = waiting.position.take() { return .remotePosition(position) }
+      if waiting.looks == 0, let position = waiting.position.take() {
+        return .remotePosition(position)
+      }
       if let refusal = waiting.refusal.take() { return .mayAskAgain(refusal) }
       if waiting.networkChanged.take() { return .networkChanged }
       if waiting.asked.take() { return .asked }
       if waiting.streamHolds.take() { return .streamHolds }
       return waiting.end.take().map(Signal.streamEnded)
     }
+  }
+
+  /// Tells of positions only after so many looks from now on.
+  func hold(looks: Int) {
+    waiting.withLock { $0.looks = looks }
+  }
+
+  /// A look for other processes' writes has come.
+  func look() {
+    let isOver = waiting.withLock { waiting in
+      if waiting.looks == 0 { return false }
+      waiting.looks -= 1
+      return waiting.looks == 0 && waiting.position != nil
+    }
+    if isOver { waker.yield() }
   }
 
   /// - Returns: the wait's number.

@@ -10,6 +10,8 @@ struct SnapshotExchange {
   let path: String?
   /// What all parts of one that is fetched may have.
   var maximumBytes = SnapshotPart.Limit.snapshotBytes
+  /// Throws where the disk has no room for so many bytes more.
+  var checkRoom: @Sendable (Int) throws -> Void = { _ in }
 
   // MARK: - From the remote
 
@@ -45,13 +47,19 @@ struct SnapshotExchange {
         file.remove()
         throw WireError(.tooLarge, "snapshot")
       }
+      // Those before it stay: with room, the next fetch goes on from here.
+      try checkRoom(part.count)
       try file.append(part)
       try CrashPoint.reach(.snapshotPartStored)
     }
     var origin = SnapshotOrigin(place: place)
     (origin.heads, origin.nowMilliseconds) = (snapshot.heads, nowMilliseconds)
     do {
-      _ = try store.loadSnapshot(from: origin, isRepairing: isRepairing) { try file.part($0) }
+      _ = try store.loadSnapshot(from: origin, isRepairing: isRepairing) {
+        // What it unpacks to is known only then.
+        try checkRoom(0)
+        return try file.part($0)
+      }
     } catch {
       guard Self.isDamage(error) else { throw error }
       file.remove()

@@ -129,6 +129,10 @@ package struct SyncSession: Sendable {
   package var announced: UInt64 { greeted.announced }
   /// Whether there is something that was not pulled yet.
   package var hasMoreToPull: Bool { announced > greeted.pulledUpTo }
+  /// Whether a position tells of more than what is known, or of a remote that has less.
+  package func isNews(_ position: UInt64) -> Bool {
+    hasMoreToPull || position > announced || position < greeted.position
+  }
   /// Whether the remote would like to know the state here; one in doubt is no measure for others.
   package var wantsState: Bool { greeted.asksForState && !greeted.isDoubtful }
   /// The last with which a repair was tried.

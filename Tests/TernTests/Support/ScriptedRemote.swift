@@ -20,6 +20,9 @@ final class ScriptedRemote: Remote {
     var onGreet: (@Sendable (inout State) throws -> RemoteGreeting)?
     var onPush: (@Sendable (inout State, [SyncOperation]) throws -> PushReceipt)?
     var onPull: (@Sendable (inout State, RemoteCursor?) throws -> PulledPage)?
+    /// After each, the task that follows them yields.
+    var onPosition: (@Sendable (inout State) -> UInt64)?
+    var positions = 0
     var onPart: (@Sendable (Int) throws -> [UInt8])?
   }
 
@@ -48,6 +51,8 @@ final class ScriptedRemote: Remote {
     }
   }
 
+  var positionCount: Int { state.withLock { $0.positions } }
+  var greetings: Int { state.withLock { $0.greetings } }
   var pulls: Int { state.withLock { $0.pulls } }
   var pushes: Int { state.withLock { $0.pushes } }
   var parts: Int { state.withLock { $0.parts } }
@@ -97,5 +102,15 @@ final class ScriptedRemote: Remote {
     }
   }
 
-  func positions() -> AsyncThrowingStream<UInt64, any Error> { AsyncThrowingStream { $0.finish() } }
+  func positions() -> AsyncThrowingStream<UInt64, any Error> {
+    AsyncThrowingStream {
+      await Task.yield()
+      if Task.isCancelled { return nil }
+      return self.state.withLock { state in
+        guard let next = state.onPosition else { return nil }
+        state.positions += 1
+        return next(&state)
+      }
+    }
+  }
 }
