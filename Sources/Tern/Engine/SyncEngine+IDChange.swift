@@ -49,6 +49,20 @@ extension SyncEngine {
     note(change)
   }
 
+  /// Takes a new id where another remote has what this one does not take: that stays as it is, and
+  /// what is written from now on is given here too.
+  ///
+  /// - Returns: whether there is one. If not, nothing has changed.
+  func leaveRefused(_ id: ReplicaID) throws -> Bool {
+    // A server's word is better kept than a folder's, to which anybody can write.
+    if remote.keepsSnapshots || losses >= 3 { return false }
+    let place = RemotePlace(remoteID: remote.id, epoch: session.epoch, cursor: nil)
+    guard let change = try store.leaveID(id, for: place, heads: session.heads) else { return false }
+    losses += 1
+    note(change)
+    return true
+  }
+
   private func note(_ change: ReplicaIDChange) {
     idChanges += 1
     // Perhaps for what it has in the former id's name.

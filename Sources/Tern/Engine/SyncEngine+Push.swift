@@ -149,10 +149,9 @@ extension SyncEngine {
         error.code, error.message, replica: refused, sequence: error.sequence)
       return nil
     }
-    if error.code == .sequenceConflict, refused == id,
-      try await changeID(remote.greet(), conflict: error.sequence)
-    {
-      return .didChangeID
+    if error.code == .sequenceConflict, refused == id {
+      let isChanged = try await changeID(remote.greet(), conflict: error.sequence)
+      if try isChanged || leaveRefused(id) { return .didChangeID }
     }
     // Where it was set since the greeting, what is written from here on goes by it too.
     if error.code == .timeAhead, let now = error.nowMilliseconds { try correctClock(now) }

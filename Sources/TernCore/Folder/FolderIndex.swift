@@ -162,8 +162,8 @@ package struct FolderIndex: Sendable {
 
   /// Which of the operations of a push are new here, in their order.
   ///
-  /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-not-increasing`, or
-  ///   `too-large` for one replica too many.
+  /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, also for one behind
+  ///   what is disputed, `time-not-increasing`, or `too-large` for one replica too many.
   package func new(of pushed: [SyncOperation]) throws(RemoteError) -> [SyncOperation] {
     var lasts: [ReplicaID: (sequence: UInt64, record: Record)] = [:]
     var new: [SyncOperation] = []
@@ -185,12 +185,23 @@ package struct FolderIndex: Sendable {
         if envelope.sequence < next { continue }
       }
       guard envelope.sequence == next else { throw refusal(.sequenceGap, envelope) }
+      // Nobody would be given it.
+      if let dispute = authors[replica]?.dispute { throw refusal(envelope, behind: dispute) }
       let record = Record(operation, at: Place(file: 0, frame: 0))
       if let last, !last.record.canPrecede(record) { throw refusal(.timeNotIncreasing, envelope) }
       lasts[replica] = (next, record)
       new.append(operation)
     }
     return new
+  }
+
+  private func refusal(_ envelope: SyncOperation.Envelope, behind dispute: Dispute) -> RemoteError {
+    RemoteError(
+      .sequenceConflict,
+      "the folder's files disagree about operation \(dispute.sequence) of replica \(dispute.replica), and "
+        + "operation \(envelope.sequence) behind it would be given to nobody: its device needs a replica "
+        + "id of its own",
+      replica: envelope.replica, sequence: envelope.sequence)
   }
 
   private func refusal(_ code: RemoteError.Code, _ envelope: SyncOperation.Envelope) -> RemoteError

@@ -24,12 +24,12 @@ struct Share: Sendable {
 
   func remote(
     _ writer: ReplicaID, space: String = "home", fileBytes: Int = 8 << 20,
-    replicaLimit: Int = FolderIndex.Limit.replicas,
+    replicaLimit: Int = FolderIndex.Limit.replicas, fileLimit: Int = 10_000,
     files: DurableFile = DurableFile(isSynced: false)
   ) -> DirectoryRemote {
     DirectoryRemote(
       url, space: space, writer: { writer }, files: files, fileBytes: fileBytes,
-      replicaLimit: replicaLimit, pollInterval: .milliseconds(5))
+      replicaLimit: replicaLimit, fileLimit: fileLimit, pollInterval: .milliseconds(5))
   }
 
   /// The names in the space's folder.

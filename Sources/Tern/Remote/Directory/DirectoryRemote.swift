@@ -56,7 +56,7 @@ public struct DirectoryRemote: Remote {
   package init(
     _ folder: URL, space: String, writer: @escaping @Sendable () throws -> ReplicaID,
     files: DurableFile, fileBytes: Int = SharedFolder.Limit.fileBytes,
-    replicaLimit: Int = FolderIndex.Limit.replicas,
+    replicaLimit: Int = FolderIndex.Limit.replicas, fileLimit: Int = SharedFolder.Limit.files,
     clock: any Clock<Duration> = .continuous, pollInterval: Duration = .seconds(2),
     executor: (any SerialExecutor)? = nil
   ) {
@@ -67,7 +67,7 @@ public struct DirectoryRemote: Remote {
     self.pollInterval = pollInterval
     self.folder = SharedFolder(
       root: root, space: space, writer: writer, files: files, fileBytes: fileBytes,
-      replicaLimit: replicaLimit,
+      replicaLimit: replicaLimit, fileLimit: fileLimit,
       executor: executor ?? DatabaseExecutor(label: "tern.folder"))
   }
 

@@ -58,6 +58,12 @@ extension SharedFolder {
     for file in files.sorted(by: { $0.name < $1.name }) where numbers[file.name] != nil {
       if case .unreadable(let reason) = file.rest { return unreadable(file.name, reason) }
     }
+    if let name = over.min() {
+      return RemoteError(
+        .tooLarge,
+        "“\(name)” and \(over.count - 1) other files of space “\(space)” are not read: \(fileCrowding)"
+      )
+    }
     guard let name = crowded.min() else { return nil }
     return RemoteError(.tooLarge, "“\(name)” of space “\(space)” is left out in part: \(crowding)")
   }

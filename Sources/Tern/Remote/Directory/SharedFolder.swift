@@ -14,6 +14,7 @@ actor SharedFolder {
     static let fileBytes = 8 << 20
     /// One page's operations are about so long together.
     static let pageBytes = 1 << 20
+    /// Files with operations. What holds none is passed over, however many there are.
     static let files = 10_000
     /// The greatest in the name of a replica's file: a hundred for every file that is read.
     static let number = 1_000_000
@@ -55,6 +56,9 @@ actor SharedFolder {
   private var looks = 0
   /// The names of files with operations of more replicas than a folder can have.
   private(set) var crowded: Set<String> = []
+  /// The names of files over the limit, which are not read.
+  private(set) var over: Set<String> = []
+  private let fileLimit: Int
   /// By a file's name up to where it is on the disk as durably as a push promises.
   var settled: [String: Int] = [:]
   /// Whether the folder itself is.
@@ -74,7 +78,8 @@ actor SharedFolder {
 
   init(
     root: String, space: String, writer: @escaping @Sendable () throws -> ReplicaID,
-    files: DurableFile, fileBytes: Int, replicaLimit: Int, executor: any SerialExecutor
+    files: DurableFile, fileBytes: Int, replicaLimit: Int, fileLimit: Int,
+    executor: any SerialExecutor
   ) {
     self.root = root
     self.space = space
@@ -83,6 +88,7 @@ actor SharedFolder {
     durable = files
     self.fileBytes = fileBytes
     self.replicaLimit = replicaLimit
+    self.fileLimit = fileLimit
     index = FolderIndex(replicas: replicaLimit)
     self.executor = executor
   }
@@ -106,10 +112,13 @@ actor SharedFolder {
   func ignoredFiles() throws -> [DirectoryRemote.IgnoredFile] {
     try scan(isThorough: true)
     let ignored = files.filter { numbers[$0.name] != nil }.compactMap(\.ignored)
-    let over = crowded.map {
+    let left = crowded.map {
       DirectoryRemote.IgnoredFile(name: $0, offset: 0, reason: crowding)
     }
-    return (ignored + over).sorted { $0.name < $1.name }
+    let unread = over.map {
+      DirectoryRemote.IgnoredFile(name: $0, offset: 0, reason: fileCrowding)
+    }
+    return (ignored + left + unread).sorted { $0.name < $1.name }
   }
 
   /// Reads what is new in the folder.
@@ -127,15 +136,28 @@ actor SharedFolder {
         (numbers[name], settled[name]) = (nil, nil)
         crowded.remove(name)
       }
+      over = []
+      var full = files.filter { !$0.frames.isEmpty }.count
       for name in names.keys.sorted() {
         if let number = numbers[name], files[number].identity == names[name],
           files[number].isRead(isThorough)
         {
           continue
         }
+        let isFull = numbers[name].map { !files[$0].frames.isEmpty } ?? false
+        if !isFull, full >= fileLimit, try !name.hasPrefix("\(writer())-") {
+          if numbers[name] == nil { over.insert(name) }
+          continue
+        }
         try readOn(name, names[name]!)
+        if !isFull, let number = numbers[name], !files[number].frames.isEmpty { full += 1 }
       }
     }
+  }
+
+  var fileCrowding: String {
+    "the folder has \(fileLimit) files with operations beside it, and no more are read: take away "
+      + "what is none of your devices'"
   }
 
   var crowding: String {
@@ -145,7 +167,7 @@ actor SharedFolder {
   /// Lets the next look read everything again, and whoever watches ask again for the heads.
   func forget() {
     (index, files, numbers, recent) = (FolderIndex(replicas: replicaLimit), [], [:], [])
-    (crowded, settled, isNamed) = ([], [:], false)
+    (crowded, over, settled, isNamed) = ([], [], [:], false)
     moment.losses += 1
     moment.position += 1
   }
@@ -174,14 +196,11 @@ actor SharedFolder {
     }
     let all = try FolderListing.read(path) ?? [:]
     // What begins with a dot is on its way: it has another name when it is whole.
-    let names = all.filter { $0.key.hasSuffix(Self.suffix) && !$0.key.hasPrefix(".") }
-    guard names.count <= Limit.files else {
-      throw RemoteError(
-        .tooLarge,
-        "files: the space's folder has \(names.count) files, and at most \(Limit.files) "
-          + "can be read")
+    // In an empty one there is nothing to be read, and nothing yet of one that is being made.
+    return all.filter {
+      $0.key.hasSuffix(Self.suffix) && !$0.key.hasPrefix(".")
+        && !($0.value.isRegular && $0.value.byteCount == 0)
     }
-    return names
   }
 
   static let suffix = ".tern"

@@ -39,18 +39,47 @@ struct FolderLimitTests {
     }
   }
 
-  @Test func `a folder with a file more than can be read is refused by name`() async throws {
+  @Test func `files that hold nothing stop nobody, however many they are`() async throws {
     try await Share.run { share in
       var a = Author(1)
       let operations = a.next(1)
       _ = try await share.remote(a.id).push(operations)
-      for number in 1..<10_000 { try share.write(Data(), to: "\(number).tern") }
+      for number in 0..<10_001 { try share.write(Data(), to: "\(number).tern") }
       #expect(try await share.fresh().operations == operations)
-      try share.write(Data(), to: "over.tern")
-      let error = await #expect(throws: RemoteError.self) { try await share.fresh() }
-      #expect(error?.code == .tooLarge && error?.message.contains("10001") == true)
-      try share.remove("over.tern")
-      #expect(try await share.fresh().operations == operations)
+      // Nor do those with something else in them, by name.
+      for number in 0..<3 { try share.write(Data("notes".utf8), to: "0-\(number).tern") }
+      let reader = share.remote(Author.id(99), fileLimit: 1)
+      #expect(try await reader.pull(after: nil, excluding: Author.id(99)).operations == operations)
+      let second = a.next(1)
+      _ = try await share.remote(a.id, fileLimit: 1).push(second)
+      #expect(
+        try await reader.pull(after: nil, excluding: Author.id(99)).operations == operations
+          + second)
+    }
+  }
+
+  @Test func `files over the limit are left out by name, and those that were read go on`()
+    async throws
+  {
+    try await Share.run { share in
+      var (a, b, c) = (Author(1), Author(2), Author(3))
+      let (first, second) = (a.next(1), b.next(1))
+      _ = try await share.remote(a.id).push(first)
+      _ = try await share.remote(b.id).push(second)
+      let reader = share.remote(Author.id(99), fileLimit: 2)
+      #expect(try await reader.everything().operations == first + second)
+      _ = try await share.remote(c.id).push(c.next(1))
+      let name = "\(c.id)-1.tern"
+      let page = try await reader.pull(after: nil, excluding: Author.id(99))
+      #expect(page.operations == first + second)
+      #expect(page.withheld?.code == .tooLarge && page.withheld?.message.contains(name) == true)
+      #expect(try await reader.ignoredFiles().map(\.name) == [name])
+      let later = a.next(1)
+      _ = try await share.remote(a.id).push(later)
+      #expect(try await reader.everything().operations == first + later + second)
+      try share.remove("\(b.id)-1.tern")
+      #expect(try await reader.everything().operations.count == 3)
+      #expect(try await reader.ignoredFiles().isEmpty)
     }
   }
 

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
+import TernTesting
 import TestDevice
 import Testing
 
@@ -32,6 +33,60 @@ struct FolderSyncTests {
       // Each in a file of its own.
       let ids = try [a, b].map { try "\($0.replica.store.replicaID())-1.tern" }
       #expect(try share.names() == ids.sorted())
+    }
+  }
+
+  /// A file with an operation that its author never wrote, made where nobody refuses it.
+  private func forge(_ id: ReplicaID, in share: Share) async throws -> String {
+    let forged = SyncOperation(
+      .init(replica: id, sequence: 1, time: HybridTime(milliseconds: 1_700_000_000_000)),
+      body: [])
+    let name = "\(Author.id(200))-1.tern"
+    try await Share.run { elsewhere in
+      _ = try await elsewhere.remote(Author.id(200)).push([forged])
+      try share.write(elsewhere.read(name), to: name)
+    }
+    return name
+  }
+
+  private func syncDisputed(_ device: Device, _ id: ReplicaID) async throws {
+    let error = await #expect(throws: RemoteError.self) { try await device.syncOnce() }
+    #expect(error?.code == .sequenceConflict && error?.replica == id)
+  }
+
+  @Test(arguments: [false, true])
+  func `a forged operation of a device keeps out no more than what it had given`(
+    _ hasMore: Bool
+  ) async throws {
+    try await Share.run { share in
+      let other = MemoryRemote(id: "other")
+      let a = try await Device { hasMore ? [share.remote($0), other] : [share.remote($0)] }
+      let b = try await Device { [share.remote($0)] }
+      try await a.execute("INSERT INTO item VALUES ('1', 'before', 1)")
+      for engine in a.engines { try await engine.syncOnce() }
+      try await b.syncOnce()
+      let id = try a.replica.store.replicaID()
+      let name = try await forge(id, in: share)
+      try await a.execute("INSERT INTO item VALUES ('2', 'behind', 1)")
+      // Where another remote has it already, it can't have another author here.
+      if hasMore { try await a.engines[1].syncOnce() }
+      try await syncDisputed(a, id)
+      let change = try #require(a.engine.status.current.idChange)
+      #expect(change.former == id && change.current != id)
+      try await a.execute("INSERT INTO item VALUES ('3', 'later', 1)")
+      try await syncDisputed(a, id)
+      try await syncDisputed(b, id)
+      let ids = try await b.column("SELECT id FROM item ORDER BY id")
+      #expect(ids == (hasMore ? ["1", "3"] : ["1", "2", "3"]))
+      #expect(try a.replica.store.replicaID() == change.current)
+      // Nothing else stays once the forged file is gone.
+      try share.remove(name)
+      for device in [a, b, a] { try await device.syncOnce() }
+      let c = try await Device { [share.remote($0)] }
+      try await c.syncOnce()
+      for device in [b, c] {
+        #expect(try device.replica.store.canonicalState() == a.replica.store.canonicalState())
+      }
     }
   }
 
