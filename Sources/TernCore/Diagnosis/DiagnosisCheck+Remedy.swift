@@ -49,7 +49,8 @@ extension DiagnosisCheck {
     case .columnDiffers, .writtenDiffers:
       "open it with the app and write the column with the value that is right"
     case .heldStray, .keptStray: "open it with the app and let it sync, and look again"
-    case .heldStands: "open it with the app, which looks again at every row held aside"
+    case .heldStands:
+      "write the row, or what it refers to, with the app, which looks at it again then"
     case .held: "see to what keeps them out: `tern explain` names it for a row"
     case .orderLong: "move the row beside its neighbour with `Replica.move`"
     case .orderText: "move a row beside them with `Replica.move`, which gives them keys"
