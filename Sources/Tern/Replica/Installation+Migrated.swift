@@ -27,8 +27,17 @@ extension Installation {
 
   /// The same with what the replica's own schema makes of it: of both together depends which parts
   /// of operations can be merged, and which rows can stand.
-  func openedChecksum(_ db: Database, _ catalogue: Catalogue) throws -> Int64 {
-    try Int64(catalogue.checksum()) << 32 | migrationChecksum(db)
+  func openedChecksum(_ db: Database, _ catalogue: Catalogue, _ shapes: [TableShape]) throws
+    -> Int64
+  {
+    var checksum = Checksum(try catalogue.checksum())
+    // Which the catalogue does not have: what peers call it.
+    for shape in shapes {
+      let names =
+        [[shape.name] + shape.formerNames] + shape.columns.map { [$0.name] + $0.formerNames }
+      for name in names.joined() { checksum.add(Array(name.utf8) + [0]) }
+    }
+    return Int64(checksum.value) << 32 | (try migrationChecksum(db))
   }
 
   /// Puts ``NoteSQL/standingTrigger`` on the tables that have rows for it, and takes it

@@ -172,7 +172,7 @@ struct Installation {
     where changes.contains(where: { $0.isNewTable || !$0.newTexts.isEmpty }) {
       try transaction.markUndone(sequence)
     }
-    let checksum = try openedChecksum(db, catalogue)
+    let checksum = try openedChecksum(db, catalogue, changes.map(\.shape))
     let isNoted = try Int64.fetchOne(db, sql: "SELECT migrated FROM \(tables.opened)") == checksum
     let isMigrated = isThere && !isNoted
     if isMigrated { try installStandingTriggers(transaction) }
