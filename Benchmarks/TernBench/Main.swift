@@ -8,6 +8,7 @@ enum Main {
     usage: tern-bench list                              cases and their aims
            tern-bench count CASE plain|tern ROWS [FILE] runs one case, once
            tern-bench floor WORK STEP ROWS FILE         what SQLite alone takes, once
+           tern-bench floor single sealed|tern ROWS FILE seals of one row, in SQL alone or Tern's
            tern-bench held CASE ROWS            seconds, of many rows held aside
            tern-bench lock FILE OPERATIONS      seconds that another writer waits for a merge
            tern-bench large-text BYTES EDITS            seconds of edits of one text
@@ -44,6 +45,11 @@ enum Main {
       else { return fail() }
       let path = arguments.count == 5 ? arguments[4] : nil
       measure(try bench.prepare(isSynced: isSynced, path: path, rows: BenchRow.make(rows)))
+    case "floor" where arguments.count == 5 && arguments[1] == "single":
+      guard let rows = Int(arguments[3]), let step = SealFloor.Step(rawValue: arguments[2]) else {
+        return fail()
+      }
+      try SealFloor(path: arguments[4], rows: BenchRow.make(rows)).run(step)
     case "floor" where arguments.count == 5:
       guard let work = Floor.Work(rawValue: arguments[1]), let rows = Int(arguments[3]),
         let step = Floor.Step(rawValue: arguments[2])

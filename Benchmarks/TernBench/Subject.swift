@@ -4,11 +4,13 @@ import Tern
 /// A database with the table `item`, synced or plain.
 struct Subject {
   let database: any DatabaseWriter
+  /// `nil` for one in memory.
+  let path: String?
   let replica: Replica?
   var rows: [BenchRow]
 
   static let rowsPerTransaction = 1000
-  private static let insertSQL = "INSERT INTO item VALUES (?1, ?2, ?3, ?4, ?5)"
+  static let insertSQL = "INSERT INTO item VALUES (?1, ?2, ?3, ?4, ?5)"
   private static let updateSQL = "UPDATE item SET b = ?2 WHERE id = ?1"
   private static let upsertSQL =
     insertSQL + " ON CONFLICT DO UPDATE SET a = ?2, b = ?3, c = ?4, d = ?5"
@@ -16,8 +18,13 @@ struct Subject {
     "INSERT INTO item (id, b) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET b = excluded.b"
 
   /// - Parameter path: of the file; `nil` for a database in memory.
-  init(isSynced: Bool, path: String?, rows: [BenchRow], replicaID: UInt64 = 1) throws {
-    database = try path.map { try DatabasePool(path: $0) } ?? DatabaseQueue()
+  init(
+    isSynced: Bool, path: String?, rows: [BenchRow], replicaID: UInt64 = 1,
+    configuration: Configuration = Configuration()
+  ) throws {
+    self.path = path
+    database =
+      try path.map { try DatabasePool(path: $0, configuration: configuration) } ?? DatabaseQueue()
     self.rows = rows
     try database.write { try $0.execute(sql: BenchRow.table) }
     if isSynced {
@@ -77,10 +84,16 @@ struct Subject {
 
   func insertOneByOne(sealing: Bool = false) throws {
     for row in rows {
-      try database.write { try Self.insert(row, $0) }
-      if sealing { try replica?.store.seal() }
+      try insertOne(row)
+      if sealing { try seal() }
     }
   }
+
+  func insertOne(_ row: BenchRow) throws {
+    try database.write { try Self.insert(row, $0) }
+  }
+
+  func seal() throws { try replica?.store.seal() }
 
   /// Changes one column of each row, in a transaction and an operation of its own.
   func updateOneByOne() throws {

@@ -15,7 +15,7 @@ struct JobBench {
   let durability: Durability
   /// How many jobs run at once.
   var concurrency = 4
-  var recording: JobRecording?
+  var recording: StatementRecording?
 
   static let limits = {
     var limits = JobLimits()
@@ -47,7 +47,7 @@ struct JobBench {
   /// What SQLite was told to do for that.
   func record(
     count: Int, together size: Int
-  ) async throws -> (enqueueing: [JobRecording.Part], working: [JobRecording.Part]) {
+  ) async throws -> (enqueueing: [StatementRecording.Part], working: [StatementRecording.Part]) {
     let recording = recording!
     let queue = try open()
     recording.start()

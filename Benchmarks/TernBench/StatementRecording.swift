@@ -2,14 +2,19 @@ import GRDB
 import Synchronization
 import TernCore
 
-/// What a queue's connections ran, with all that was bound, so that another program can do the same.
-final class JobRecording: Sendable {
+/// What connections ran, with all that was bound, so that another program can do the same.
+final class StatementRecording: Sendable {
   enum Part {
     /// Which of ``statements``.
     case statement(Int, [Value])
     /// A transaction ends.
     case end
   }
+
+  /// Whether pragmas are recorded too.
+  private let hasPragmas: Bool
+
+  init(hasPragmas: Bool = false) { self.hasPragmas = hasPragmas }
 
   private struct Content {
     var isRecording = false
@@ -34,6 +39,14 @@ final class JobRecording: Sendable {
 
   func start() { content.withLock { $0.isRecording = true } }
 
+  /// - Returns: what ran in it.
+  func record(_ body: () throws -> Void) rethrows -> [Part] {
+    start()
+    defer { content.withLock { $0.isRecording = false } }
+    try body()
+    return take()
+  }
+
   /// - Returns: what ran since the last call.
   func take() -> [Part] {
     content.withLock { content in
@@ -48,8 +61,8 @@ final class JobRecording: Sendable {
     content.withLock { content in
       guard content.isRecording else { return }
       let sql = statement.sql
-      // Where transactions begin and what each waits for is the other program's own.
-      if sql.hasPrefix("BEGIN") || sql.hasPrefix("PRAGMA") { return }
+      // Where transactions begin is the other program's own.
+      if sql.hasPrefix("BEGIN") || !hasPragmas && sql.hasPrefix("PRAGMA") { return }
       if sql.hasPrefix("COMMIT") { return content.parts.append(.end) }
       let index = content.indices[sql] ?? content.statements.count
       if index == content.statements.count {
