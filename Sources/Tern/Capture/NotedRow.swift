@@ -46,6 +46,8 @@ struct NotedRow {
     keyCount = shape.keyColumns.count
     stateColumn = Int32(1 + shape.maskCount + keyCount)
     changed = Array(repeating: nil, count: shape.columns.count)
+    encoded.reserve(128)
+    keyWriter.reserve(64)
   }
 
   var exists: Bool { scan.int64(stateColumn + 5) == 1 }

@@ -15,6 +15,8 @@ struct Seal {
   private var body = ByteWriter()
   /// Of tables and columns, in the headings of the body.
   private var nameCount = 0
+  /// Of an operation of one row.
+  private static let usualBytes = 256
   /// Of the operation's fragments, those that are in the log.
   private var fragments = 0
   private var restored: [Restored] = []
@@ -36,6 +38,7 @@ struct Seal {
     time = last.next(atMilliseconds: wall)
     stamp = Stamp(time: time, author: 0)
     author = try transaction.author(0)
+    body.reserve(Self.usualBytes)
     firstSequence = author.stored + 1
     hasHeld = try transaction.hasHeldRows()
     hasConvertedReferences = transaction.sql.contains { sql in
@@ -136,7 +139,7 @@ struct Seal {
         try transaction.leaveOut(row.packedKey, row.note.columns, of: shape.id)
         continue
       }
-      if !isOpen { try open(shape.block) }
+      if !isOpen { try open(sql) }
       isOpen = true
       body.append(raw: row.encoded.bytes)
       try states.put(state, key: row.keyValues, hash: hash)
@@ -160,10 +163,10 @@ struct Seal {
     if isOpen { body.appendEndOfBlock() }
   }
 
-  private mutating func open(_ block: BodyBlock) throws {
-    if nameCount + block.nameCount > BodyLimit.names { try cut(continues: true) }
-    nameCount += block.nameCount
-    body.append(block: block)
+  private mutating func open(_ sql: TableSQL) throws {
+    if nameCount + sql.headingNames > BodyLimit.names { try cut(continues: true) }
+    nameCount += sql.headingNames
+    body.append(raw: sql.heading)
   }
 
   private func showAgain(

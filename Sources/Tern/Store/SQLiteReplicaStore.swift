@@ -20,6 +20,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
   let random: @Sendable () -> UInt64
   private let inboxLimits: InboxLimits
   private let knownTriggers = KnownTriggers()
+  /// Of the connection that writes, and used on its queue alone.
+  private nonisolated(unsafe) let statements = StatementMemory()
   /// Yields whether something is noted, was put aside until now, or is to be settled.
   private let news: String
   /// Yields notes, operations, rows held aside, deferred operations and groups put aside.
@@ -64,32 +66,41 @@ package final class SQLiteReplicaStore: ReplicaStore {
   func transaction<T>(
     withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
   ) throws -> T {
-    try writing(withoutForeignKeys: withoutForeignKeys) { db, recorder in
-      try body(
-        StoreTransaction(
-          db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
-          knownTriggers: knownTriggers))
+    try telling { recorder in
+      try database.writeWithoutTransaction { db in
+        func run() throws -> T {
+          try db.inOwnTransaction(statements) {
+            try checkCatalogueOnce(db)
+            return try body(
+              StoreTransaction(
+                db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
+                knownTriggers: knownTriggers, statements: statements))
+          }
+        }
+        return try withoutForeignKeys && hasForeignKeys(db) ? db.withoutForeignKeys(run) : run()
+      }
     }
   }
 
-  /// The same before what the replica is about to do with it is read.
-  func writing<T>(
-    withoutForeignKeys: Bool = false, _ body: (Database, ChangeRecorder?) throws -> T
-  ) throws -> T {
-    let recorder = changes.isHeard ? ChangeRecorder() : nil
-    let output = try database.writeWithoutTransaction { db in
-      func run() throws -> T {
+  /// One in which the app writes before what the replica is about to do with it is read.
+  func writing<T>(_ body: (Database, ChangeRecorder?) throws -> T) throws -> T {
+    try telling { recorder in
+      try database.writeWithoutTransaction { db in
         var output: T?
         try db.inWaitingTransaction {
-          let version = try checkCatalogue(db)
-          checkedVersion.withLock { $0 = version }
+          try checkCatalogueOnce(db)
           output = try body(db, recorder)
           return .commit
         }
         return output!
       }
-      return try withoutForeignKeys && hasForeignKeys(db) ? db.withoutForeignKeys(run) : run()
     }
+  }
+
+  /// Tells whoever listens of what changed, behind the commit.
+  private func telling<T>(_ write: (ChangeRecorder?) throws -> T) throws -> T {
+    let recorder = changes.isHeard ? ChangeRecorder() : nil
+    let output = try write(recorder)
     if let recorder { try changes.tell(recorder.changes(in: sql)) }
     return output
   }
@@ -97,7 +108,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
   /// The replica as it stands now in an open transaction.
   func transaction(of db: Database, _ recorder: ChangeRecorder?) throws -> StoreTransaction {
     try StoreTransaction(
-      db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits)
+      db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
+      statements: statements)
   }
 
   /// The same in a transaction of the app's, which decides whether it is kept.
@@ -133,10 +145,16 @@ package final class SQLiteReplicaStore: ReplicaStore {
 
   /// SQLite's number of the schema, which grows with every change of it.
   private func schemaVersion(_ db: Database) throws -> Int64 {
-    let version = try FastStatement(db, "PRAGMA main.schema_version")
+    let version = try statements.statement(db, "PRAGMA main.schema_version")
     defer { version.reset() }
     _ = try version.step()
     return version.int64(0)
+  }
+
+  /// In a transaction of the store's own.
+  private func checkCatalogueOnce(_ db: Database) throws {
+    let version = try checkCatalogue(db)
+    checkedVersion.withLock { $0 = version }
   }
 
   /// An opening with another schema changes the catalogue, and triggers with it. Under the older

@@ -8,6 +8,7 @@ final class StoreSQL: Sendable {
   let saveClock: String
   let readAuthor: String
   let saveAuthor: String
+  let saveOwn: String
   let unannounced: String
   let appendToLog: String
   let anyHeld: String
@@ -43,6 +44,8 @@ final class StoreSQL: Sendable {
       VALUES (?1, ?2, ?3, ?4, 0, ?5) ON CONFLICT (idx)
       DO UPDATE SET stored = excluded.stored, merged = excluded.merged, time = excluded.time
       """
+    // Its row stands there from the beginning.
+    saveOwn = "UPDATE \(prefix)author SET stored = ?, merged = ?, time = ? WHERE idx = 0"
     unannounced = """
       SELECT idx, merged FROM \(prefix)author WHERE idx > 0 AND merged > announced
       ORDER BY idx LIMIT \(SyncOperation.Limit.seen)

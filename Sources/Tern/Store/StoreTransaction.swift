@@ -28,6 +28,8 @@ final class StoreTransaction {
   /// The row of author 0, as stored.
   private var ownRow: AuthorRow
   private var scratch = ByteWriter()
+  /// Of the connection, where it is the one that writes.
+  private let statements: StatementMemory?
   /// Where somebody listens: which rows changed.
   let recorder: ChangeRecorder?
   let inboxLimits: InboxLimits
@@ -41,18 +43,23 @@ final class StoreTransaction {
 
   init(
     _ db: Database, tables: StoreTables, sql: [TableSQL], recorder: ChangeRecorder? = nil,
-    inboxLimits: InboxLimits = InboxLimits(), knownTriggers: KnownTriggers? = nil
+    inboxLimits: InboxLimits = InboxLimits(), knownTriggers: KnownTriggers? = nil,
+    statements: StatementMemory? = nil
   ) throws {
     self.db = db
+    self.statements = statements
     self.knownTriggers = knownTriggers
     self.inboxLimits = inboxLimits
     self.recorder = recorder
     self.tables = tables
     self.sql = sql
+    func statement(_ sql: String) throws -> FastStatement {
+      try statements?.statement(db, sql) ?? FastStatement(db, sql)
+    }
     let author: FastStatement
     do {
-      let replica = try FastStatement(db, tables.statements.readReplica)
-      author = try FastStatement(db, tables.statements.readAuthors)
+      let replica = try statement(tables.statements.readReplica)
+      author = try statement(tables.statements.readAuthors)
       guard try replica.step() else { throw ReplicaError.notInstalled }
       lastTime = HybridTime(rawValue: replica.raw(0))
       schemaVersion = UInt32(replica.int64(1))
@@ -78,7 +85,7 @@ final class StoreTransaction {
   var ownID: ReplicaID { authors.ids[0] }
 
   func statement(_ sql: String) throws -> FastStatement {
-    try FastStatement(db, sql)
+    try statements?.statement(db, sql) ?? FastStatement(db, sql)
   }
 
   func saveClock() throws {
@@ -133,6 +140,7 @@ final class StoreTransaction {
   }
 
   func save(_ row: AuthorRow, of index: UInt32) throws {
+    if index == 0 { return try saveOwn(row) }
     let statement = try statement(tables.statements.saveAuthor)
     let id = authors.ids[Int(index)].bytes
     try id.withUnsafeBytes { bytes in
@@ -143,7 +151,15 @@ final class StoreTransaction {
       statement.bind(5, raw: row.time.rawValue)
       try statement.run()
     }
-    if index == 0 { ownRow = row }
+  }
+
+  private func saveOwn(_ row: AuthorRow) throws {
+    let statement = try statement(tables.statements.saveOwn)
+    statement.bind(1, raw: row.stored)
+    statement.bind(2, raw: row.merged)
+    statement.bind(3, raw: row.time.rawValue)
+    try statement.run()
+    ownRow = row
   }
 
   // MARK: - Log

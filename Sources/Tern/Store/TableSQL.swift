@@ -7,6 +7,10 @@ import TernDatabase
 final class TableSQL: Sendable {
   let shape: TableShape
   let note: NoteSQL
+  /// What the table's rows in an operation begin with.
+  let heading: [UInt8]
+  /// How many tables and columns it names.
+  let headingNames: Int
   /// Columns: ms, masks, keys, life, time, author, covered, cells, where the values are from (1:
   /// the row, 2: what it held when it was deleted, 0: nowhere), values.
   let scanNotes: String
@@ -40,6 +44,9 @@ final class TableSQL: Sendable {
     let builder = Builder(shape: shape, note: note)
     self.shape = shape
     self.note = note
+    var heading = ByteWriter()
+    heading.append(block: shape.block)
+    (self.heading, headingNames) = (heading.bytes, shape.block.nameCount)
     scanNotes = builder.scanNotes
     lastNoteTime = "SELECT ms FROM \(note.noteTable) ORDER BY rowid DESC LIMIT 1"
     deleteNotes = "DELETE FROM \(note.noteTable)"

@@ -41,7 +41,7 @@ public struct ReplicaID: Hashable, Sendable {
 
   /// The 16 bytes, most significant first.
   public var bytes: [UInt8] {
-    [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
+    withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) }
   }
 }
 

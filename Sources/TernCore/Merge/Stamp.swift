@@ -15,20 +15,29 @@ package struct Stamp: Hashable, Sendable {
 /// The replicas that a store knows, by index. Index 0 is the store's own.
 package struct Authors: Hashable, Sendable {
   package private(set) var ids: [ReplicaID]
-  private var indices: [ReplicaID: UInt32]
+  /// Only of more than are looked through at once: every transaction reads them.
+  private var indices: [ReplicaID: UInt32] = [:]
+  private static let fewCount = 8
 
   package init(_ ids: [ReplicaID]) {
     self.ids = ids
+    indexMany()
+  }
+
+  private mutating func indexMany() {
+    if ids.count <= Self.fewCount { return }
     indices = Dictionary(uniqueKeysWithValues: ids.enumerated().map { ($1, UInt32($0)) })
   }
 
-  package func index(of id: ReplicaID) -> UInt32? { indices[id] }
+  package func index(of id: ReplicaID) -> UInt32? {
+    ids.count > Self.fewCount ? indices[id] : ids.firstIndex(of: id).map { UInt32($0) }
+  }
 
   package mutating func add(_ id: ReplicaID) -> UInt32 {
-    if let index = indices[id] { return index }
+    if let index = index(of: id) { return index }
     let index = UInt32(ids.count)
     ids.append(id)
-    indices[id] = index
+    if indices.isEmpty { indexMany() } else { indices[id] = index }
     return index
   }
 

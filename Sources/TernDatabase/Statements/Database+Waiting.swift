@@ -16,18 +16,51 @@ extension Database {
   /// One transaction with the write lock from its beginning. Where the app has SQLite wait for
   /// nobody, it waits up to five seconds for whoever writes.
   package func inWaitingTransaction(_ body: () throws -> TransactionCompletion) throws {
-    var hasBegun = false
-    func transact() throws {
+    try beginningOrWaiting { hasBegun in
       try inTransaction(.immediate) {
         hasBegun = true
         return try body()
       }
     }
+  }
+
+  /// The same for a body in which no code of the app's runs: BEGIN and COMMIT are prepared once a
+  /// connection, where GRDB has SQLite read them each time.
+  ///
+  /// GRDB's observers are told as ever. What GRDB does besides is to refuse its statements behind
+  /// one that ended the transaction; here whoever runs that throws ``TransactionEnded``.
+  ///
+  /// - Parameter statements: of this connection.
+  package func inOwnTransaction<T>(_ statements: StatementMemory, _ body: () throws -> T) throws
+    -> T
+  {
+    var output: T?
+    try beginningOrWaiting { hasBegun in
+      try statements.execute(self, "BEGIN IMMEDIATE TRANSACTION")
+      hasBegun = true
+      do {
+        output = try body()
+        guard isInsideTransaction else {
+          throw DatabaseError(resultCode: .SQLITE_ABORT, message: "Transaction was aborted")
+        }
+        try statements.execute(self, "COMMIT TRANSACTION")
+      } catch {
+        // What failed first is what the caller is told.
+        try? rollback()
+        throw error
+      }
+    }
+    return output!
+  }
+
+  /// - Parameter transact: says when it has the lock.
+  private func beginningOrWaiting(_ transact: (_ hasBegun: inout Bool) throws -> Void) throws {
+    var hasBegun = false
     do {
-      try transact()
+      try transact(&hasBegun)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && !hasBegun {
       guard case .immediateError = configuration.busyMode else { throw error }
-      try waiting(milliseconds: 5000, transact)
+      try waiting(milliseconds: 5000) { try transact(&hasBegun) }
     }
   }
 

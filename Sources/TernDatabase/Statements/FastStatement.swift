@@ -13,7 +13,11 @@ package struct FastStatement {
   private let owner: Statement
 
   package init(_ db: Database, _ sql: String) throws {
-    owner = try db.cachedStatement(sql: sql)
+    self.init(try db.cachedStatement(sql: sql))
+  }
+
+  init(_ owner: Statement) {
+    self.owner = owner
     pointer = owner.sqliteStatement
     sqlite3_reset(pointer)
     sqlite3_clear_bindings(pointer)

@@ -1,0 +1,58 @@
+import GRDB
+
+/// Statements of one connection by the strings that ask for them again and again: found by a few
+/// bytes of those, where GRDB's own cache hashes the whole text each time.
+///
+/// GRDB owns them. Here they are weak, so that the app can close its database.
+package final class StatementMemory {
+  private struct Place {
+    var sql = ""
+    weak var statement: Statement?
+  }
+
+  /// How many places in a row a statement can stand in.
+  private static let tries = 4
+  /// 256 to begin at.
+  private let places = UnsafeMutableBufferPointer<Place>.allocate(capacity: 255 + tries)
+
+  package init() { places.initialize(repeating: Place()) }
+
+  deinit {
+    places.deinitialize()
+    places.deallocate()
+  }
+
+  /// - Parameter db: always the same connection.
+  package func statement(_ db: Database, _ sql: String) throws -> FastStatement {
+    FastStatement(try known(db, sql))
+  }
+
+  /// Runs a statement that has no parameters as GRDB does, and tells its observers.
+  func execute(_ db: Database, _ sql: String) throws {
+    try known(db, sql).execute()
+  }
+
+  private func known(_ db: Database, _ sql: String) throws -> Statement {
+    let first = Self.place(of: sql)
+    for index in first..<first + Self.tries where places[index].sql == sql {
+      if let statement = places[index].statement { return statement }
+    }
+    let statement = try db.cachedStatement(sql: sql)
+    let free = (first..<first + Self.tries).first { places[$0].statement == nil }
+    places[free ?? first] = Place(sql: sql, statement: statement)
+    return statement
+  }
+
+  /// By the length, and eight bytes in the middle, where tables have their names.
+  private static func place(of sql: String) -> Int {
+    var hash = UInt64(truncatingIfNeeded: sql.utf8.count)
+    sql.utf8.withContiguousStorageIfAvailable { bytes in
+      if bytes.count >= 8 {
+        hash ^= UnsafeRawBufferPointer(bytes)
+          .loadUnaligned(fromByteOffset: (bytes.count - 8) / 2, as: UInt64.self)
+      }
+    }
+    // Fibonacci hashing: the upper bits depend on all.
+    return Int((hash &* 0x9E37_79B9_7F4A_7C15) >> 56)
+  }
+}
