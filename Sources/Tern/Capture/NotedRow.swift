@@ -18,8 +18,10 @@ struct NotedRow {
   private(set) var encoded = ByteWriter()
   private var keyWriter = ByteWriter()
   private(set) var note = Note.gone
-  /// The key's values, until the scan's next step.
+  /// The key's values, in the form that equal keys share, until the scan's next step.
   private(set) var keyValues: [WireValue] = []
+  /// Whether the note has one in another form.
+  private(set) var hasLookalikeKey = false
   /// Some note is of a row that may have gone, and the scan is at those.
   private var (hasMaybeGone, isAtMaybeGone) = (false, false)
   private var isOverLimit = false
@@ -90,9 +92,12 @@ struct NotedRow {
   private mutating func readKey() {
     keyWriter.removeAll()
     keyValues.removeAll(keepingCapacity: true)
+    hasLookalikeKey = false
     for index in 0..<keyCount {
-      let value = scan.value(stateColumn - Int32(keyCount - index))
-      keyWriter.append(key: value)
+      let noted = scan.value(stateColumn - Int32(keyCount - index))
+      let value = noted.inKey
+      if value.tag != noted.tag { hasLookalikeKey = true }
+      keyWriter.append(value)
       keyValues.append(value)
     }
   }

@@ -20,6 +20,8 @@ struct Seal {
   /// Of the operation's fragments, those that are in the log.
   private var fragments = 0
   private var restored: [Restored] = []
+  /// Rows that were written under a key that others show in another form, by table.
+  private var lookalikes: [Int: [[UInt8]]] = [:]
   private let hasHeld: Bool
   /// Whether a change of a row can leave children that SQLite took for its own before.
   private let hasConvertedReferences: Bool
@@ -62,7 +64,9 @@ struct Seal {
     var seal = try Seal(transaction, noteMilliseconds: latest)
     for index in noted { try seal.sealTable(index) }
     let sealed = try seal.finish(noted)
-    if !seal.restored.isEmpty { try transaction.merging(seal.putBack) }
+    if !seal.restored.isEmpty || !seal.lookalikes.isEmpty {
+      try transaction.merging(seal.putBack)
+    }
     if try !sealed.isEmpty && transaction.hasUnsettledRows() { try transaction.noteUnsettled() }
     return sealed
   }
@@ -100,6 +104,9 @@ struct Seal {
     while try row.step() {
       scanned += 1
       if Planted.isActive(.noteLost), (scanned + Int(time.milliseconds)) % 5 == 0 { continue }
+      if sql.settleKey != nil, row.exists, row.hasLookalikeKey {
+        lookalikes[index, default: []].append(row.packedKey)
+      }
       if known.contains(row) { continue }
       let hash = row.packedKey.withUnsafeBytes { KeyHash.of($0) }
       let old: RowState?
@@ -188,7 +195,13 @@ struct Seal {
   /// Writes into rows what beat the values that were written to them.
   private func putBack() throws {
     let refused = try restored.filter { try !putBack($0) }
-    for index in Set(restored.map(\.table)) {
+    for (index, keys) in lookalikes {
+      let sql = transaction.sql[index]
+      let writer = try TableWriter(transaction, sql, hasHeld: true)
+      for key in keys { try writer.settleKey(key) }
+      try transaction.notifyChanges(in: sql.shape)
+    }
+    for index in Set(restored.map(\.table) + lookalikes.keys) {
       try transaction.forgetNotes(transaction.sql[index])
     }
     if !refused.isEmpty { try hold(refused) }

@@ -28,6 +28,7 @@ final class TableWriter {
   private let upsertAll: FastStatement
   private var upsertAllRows: FastStatement?
   private let deleteRow: FastStatement
+  private let settleKeyRow: FastStatement?
   private var updates: [[Int]: FastStatement] = [:]
 
   init(_ transaction: StoreTransaction, _ sql: TableSQL, hasHeld: Bool) throws {
@@ -44,6 +45,7 @@ final class TableWriter {
       && !AppTriggers.declaresConflicts(sql.shape.name, transaction.db)
     upsertAll = try transaction.appStatement(sql.upsertAll)
     deleteRow = try transaction.appStatement(sql.delete)
+    settleKeyRow = try sql.settleKey.map { try transaction.appStatement($0) }
   }
 
   /// Runs a statement that writes the row with this key; not `nil` when the table refused it.
@@ -80,8 +82,17 @@ final class TableWriter {
 
   private func noteTouched(_ key: some ContiguousBytesLike) throws {
     hasBeenTouched = true
+    try settleKey(key)
     try transaction.wake(sql.shape.id, key)
     if isReferring, recordsKeys { key.withBytes { written.append(Array($0)) } }
+  }
+
+  /// Has a row that was written as 1.0 show 1, as it does where it came by sync. A table that
+  /// refuses that keeps what it has.
+  func settleKey(_ key: some ContiguousBytesLike) throws {
+    guard let settleKeyRow else { return }
+    _ = try bind(key, to: settleKeyRow)
+    _ = try run(settleKeyRow, key)
   }
 
   private func tell(_ key: some ContiguousBytesLike) {

@@ -20,6 +20,19 @@ extension TableShape {
   }
 }
 
+extension TableShape {
+  /// Whether the table can hold 1 or 1.0 as one key: as whichever was written.
+  var keyHoldsLookalikes: Bool { keyAffinities.contains(.blob) }
+}
+
+extension WireValue {
+  /// The form that equal keys share: the whole number in place of a real that is one.
+  var inKey: WireValue {
+    guard tag == .real, let whole = Int64(exactly: Double(bitPattern: bits)) else { return self }
+    return WireValue(whole < 0 ? .negative : .integer, bits: UInt64(bitPattern: whole))
+  }
+}
+
 extension UnsafeRawBufferPointer {
   /// Whether SQLite reads the text as a number, spaces around it included.
   var isNumber: Bool {

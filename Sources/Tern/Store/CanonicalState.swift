@@ -23,7 +23,7 @@ extension StoreTransaction {
       let held = shown == nil ? try writer.aside(packed) : nil
       rows.append(
         CanonicalRow(
-          table: shape.name, key: (0..<keyCount).compactMap { select.value($0).value },
+          table: shape.name, key: try packed.withUnsafeBytes { try PackedKey.values($0) },
           life: state.life, time: state.stamp.time,
           author: state.stamp == .zero ? nil : authors.ids[Int(state.stamp.author)],
           cells: cells(state, shape, values: shown ?? held ?? [:]), isShown: shown != nil))

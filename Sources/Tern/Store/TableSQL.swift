@@ -33,6 +33,9 @@ final class TableSQL: Sendable {
   /// Fewer for wide tables, and 1 for those where it is not worth it.
   let batchRows: Int
   let delete: String
+  /// Gives a row's key the one form that all devices show, where the table can hold another:
+  /// the whole number 1 for 1.0.
+  let settleKey: String?
   /// Columns: a number, those that travel, local ones.
   let read: String
   /// What a deleted row held, local columns included, and how to forget all that.
@@ -60,6 +63,7 @@ final class TableSQL: Sendable {
     putStates = builder.putStates(batchRows)
     upsertAllRows = builder.upsert(shape.columns.map(\.name), rows: batchRows)
     delete = builder.delete
+    settleKey = shape.keyHoldsLookalikes ? builder.settleKey : nil
     read = builder.read
     readGone = builder.readGone
     deleteGone = "DELETE FROM \(note.goneTable)"
@@ -198,6 +202,14 @@ private struct Builder {
   }
 
   var delete: String { "DELETE FROM \(table) WHERE \(keyMatch)" }
+
+  /// SQLite holds both forms equal, in foreign keys and for the triggers too.
+  var settleKey: String {
+    let sets = zip(shape.keyColumns, parameters(keyCount)).map { "\($0.quoted) = \($1)" }
+    let isReal = shape.keyColumns.map { "typeof(\($0.quoted)) = 'real'" }
+    return "UPDATE OR ABORT \(table) SET \(sets.joined(separator: ", ")) "
+      + "WHERE \(keyMatch) AND (\(isReal.joined(separator: " OR ")))"
+  }
 
   var read: String {
     let names = shape.columns.map(\.name) + shape.localColumns
