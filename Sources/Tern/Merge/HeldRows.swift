@@ -71,6 +71,7 @@ extension StoreTransaction {
   }
 
   func forgetUnsettled() throws {
+    if try !isUnsettled() { return }
     try statement(tables.statements.forgetUnsettled).run()
   }
 

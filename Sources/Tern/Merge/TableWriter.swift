@@ -27,7 +27,8 @@ final class TableWriter {
   let isPlain: Bool
   private let upsertAll: FastStatement
   private var upsertAllRows: FastStatement?
-  private let deleteRow: FastStatement
+  /// From its first use on: to prepare it costs as much as to merge several rows, and few delete.
+  private var deleteRow: FastStatement?
   private let settleKeyRow: FastStatement?
   private var updates: [[Int]: FastStatement] = [:]
 
@@ -44,7 +45,6 @@ final class TableWriter {
       try transaction.triggers.decidesConflicts
       && !AppTriggers.declaresConflicts(sql.shape.name, transaction.db)
     upsertAll = try transaction.appStatement(sql.upsertAll)
-    deleteRow = try transaction.appStatement(sql.delete)
     settleKeyRow = try sql.settleKey.map { try transaction.appStatement($0) }
   }
 
@@ -310,8 +310,10 @@ final class TableWriter {
   }
 
   private func take(_ key: some ContiguousBytesLike) throws -> Bool {
-    _ = try bind(key, to: deleteRow)
-    if try run(deleteRow, key) != nil { return false }
+    let delete = try deleteRow ?? transaction.appStatement(sql.delete)
+    deleteRow = delete
+    _ = try bind(key, to: delete)
+    if try run(delete, key) != nil { return false }
     hasBeenTouched = true
     try transaction.wake(sql.shape.id, key)
     if shown.isEmpty || key.withBytes({ shown.remove(Array($0)) }) == nil { tell(key) }

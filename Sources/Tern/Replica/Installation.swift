@@ -121,19 +121,19 @@ struct Installation {
   /// Checks the schema against the database and puts tables and triggers in place, in one
   /// transaction.
   ///
-  /// - Returns: the synced tables, and the checksum of the catalogue that has them.
-  func install() throws -> (sql: [TableSQL], catalogue: UInt32) {
+  /// - Returns: the synced tables, and the catalogue that has them.
+  func install() throws -> (sql: [TableSQL], catalogue: KnownCatalogue) {
     try restoringTriggers {
       try database.writeWithoutTransaction { db in
         try db.withoutForeignKeys {
-          var installed: (sql: [TableSQL], catalogue: UInt32) = ([], 0)
+          var installed: (sql: [TableSQL], catalogue: KnownCatalogue)?
           try db.inWaitingTransaction {
-            installed.sql = try installInTransaction(db)
-            installed.catalogue = try Catalogue(db: db, tables: tables).checksum()
+            let sql = try installInTransaction(db)
+            installed = (sql, try KnownCatalogue(db, tables))
             try CrashPoint.reach(.openBeforeCommit)
             return .commit
           }
-          return installed
+          return installed!
         }
       }
     }

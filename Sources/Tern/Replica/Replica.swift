@@ -117,12 +117,12 @@ public final class Replica: Sendable {
 extension SQLiteReplicaStore {
   /// ``Replica/write(_:)`` on the caller's thread.
   package func write<T>(_ body: (Database) throws -> T) throws -> T {
-    let (result, isWaitedFor) = try writing { db, recorder in
+    let (result, isWaitedFor) = try writing { db, asItStands in
       let result = try body(db)
       try CrashPoint.reach(.captureBeforeCommit)
       // As it stands after `body`, which may have sealed
       // by itself: ``Replica/writeWithoutUndo(in:_:)``.
-      let transaction = try self.transaction(of: db, recorder)
+      let transaction = try asItStands()
       _ = try Seal.run(in: transaction)
       return (result, try transaction.isUnsettled())
     }

@@ -216,3 +216,29 @@ struct Catalogue {
     return Set(rows.count..<rules.count)
   }
 }
+
+/// The catalogue that a store works by, SQLite's number of the schema that had it, and whether any
+/// table in that has a foreign key.
+struct KnownCatalogue {
+  let checksum: UInt32
+  let schemaVersion: Int64
+  let hasForeignKeys: Bool
+
+  init(_ db: Database, _ tables: StoreTables) throws {
+    checksum = try Catalogue(db: db, tables: tables).checksum()
+    schemaVersion = try Int64.fetchOne(db, sql: "PRAGMA main.schema_version") ?? 0
+    hasForeignKeys = try db.hasForeignKeys()
+  }
+}
+
+extension Database {
+  /// Whether any table of the app's has one.
+  func hasForeignKeys() throws -> Bool {
+    try Row.fetchOne(
+      self,
+      sql: """
+        SELECT 1 FROM main.sqlite_master AS t, pragma_foreign_key_list(t.name, 'main')
+        WHERE t.type = 'table' AND substr(t.name, 1, 10) <> 'grdb_tern_' LIMIT 1
+        """) != nil
+  }
+}

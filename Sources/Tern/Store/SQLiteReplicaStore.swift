@@ -20,25 +20,28 @@ package final class SQLiteReplicaStore: ReplicaStore {
   let random: @Sendable () -> UInt64
   private let inboxLimits: InboxLimits
   private let knownTriggers = KnownTriggers()
-  /// Of the connection that writes, and used on its queue alone.
+  /// Of the connection that writes, and used on its queue alone: not in a transaction that the app
+  /// hands over, which can be another connection's.
   private nonisolated(unsafe) let statements = StatementMemory()
   /// Yields whether something is noted, was put aside until now, or is to be settled.
   private let news: String
   /// Yields notes, operations, rows held aside, deferred operations and groups put aside.
   private let rowCounts: String
   /// Whether any table has a foreign key, and SQLite's number of the schema of which that is known.
-  private let foreignKeys = Mutex<(schemaVersion: Int64, isAny: Bool)?>(nil)
+  private let foreignKeys: Mutex<(schemaVersion: Int64, isAny: Bool)>
   /// The checksum of the catalogue that `sql` was made by.
   private let catalogue: UInt32
   /// SQLite's number of the schema under which the catalogue was last found to be that one.
-  private let checkedVersion = Mutex<Int64?>(nil)
+  private let checkedVersion: Mutex<Int64>
 
-  /// - Parameter catalogue: the checksum of the one that `sql` was made by.
+  /// - Parameter catalogue: the one that `sql` was made by.
   init(
-    database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL], catalogue: UInt32,
+    database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL], catalogue: KnownCatalogue,
     retention: Duration, inboxLimits: InboxLimits, random: @escaping @Sendable () -> UInt64
   ) {
-    self.catalogue = catalogue
+    self.catalogue = catalogue.checksum
+    checkedVersion = Mutex(catalogue.schemaVersion)
+    foreignKeys = Mutex((catalogue.schemaVersion, catalogue.hasForeignKeys))
     self.inboxLimits = inboxLimits
     self.random = random
     let noted = sql.map { "EXISTS (SELECT 1 FROM \($0.note.noteTable))" }
@@ -83,13 +86,15 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   /// One in which the app writes before what the replica is about to do with it is read.
-  func writing<T>(_ body: (Database, ChangeRecorder?) throws -> T) throws -> T {
+  func writing<T>(
+    _ body: (Database, _ asItStands: () throws -> StoreTransaction) throws -> T
+  ) throws -> T {
     try telling { recorder in
       try database.writeWithoutTransaction { db in
         var output: T?
         try db.inWaitingTransaction {
           try checkCatalogueOnce(db)
-          output = try body(db, recorder)
+          output = try body(db) { try transaction(of: db, recorder, statements) }
           return .commit
         }
         return output!
@@ -106,7 +111,9 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   /// The replica as it stands now in an open transaction.
-  func transaction(of db: Database, _ recorder: ChangeRecorder?) throws -> StoreTransaction {
+  func transaction(
+    of db: Database, _ recorder: ChangeRecorder?, _ statements: StatementMemory? = nil
+  ) throws -> StoreTransaction {
     try StoreTransaction(
       db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
       statements: statements)
@@ -129,23 +136,17 @@ package final class SQLiteReplicaStore: ReplicaStore {
   /// are told apart.
   private func hasForeignKeys(_ db: Database) throws -> Bool {
     let schemaVersion = try schemaVersion(db)
-    var isAny = foreignKeys.withLock { $0?.schemaVersion == schemaVersion ? $0?.isAny : nil }
-    if isAny == nil {
-      isAny =
-        try Row.fetchOne(
-          db,
-          sql: """
-            SELECT 1 FROM main.sqlite_master AS t, pragma_foreign_key_list(t.name, 'main')
-            WHERE t.type = 'table' LIMIT 1
-            """) != nil
-      foreignKeys.withLock { [isAny] in $0 = (schemaVersion, isAny!) }
-    }
-    return isAny!
+    let known = foreignKeys.withLock { $0.schemaVersion == schemaVersion ? $0.isAny : nil }
+    if let known { return known }
+    let isAny = try db.hasForeignKeys()
+    foreignKeys.withLock { $0 = (schemaVersion, isAny) }
+    return isAny
   }
 
   /// SQLite's number of the schema, which grows with every change of it.
-  private func schemaVersion(_ db: Database) throws -> Int64 {
-    let version = try statements.statement(db, "PRAGMA main.schema_version")
+  private func schemaVersion(_ db: Database, _ statements: StatementMemory? = nil) throws -> Int64 {
+    let text = "PRAGMA main.schema_version"
+    let version = try statements?.statement(db, text) ?? FastStatement(db, text)
     defer { version.reset() }
     _ = try version.step()
     return version.int64(0)
@@ -153,7 +154,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
 
   /// In a transaction of the store's own.
   private func checkCatalogueOnce(_ db: Database) throws {
-    let version = try checkCatalogue(db)
+    let version = try checkCatalogue(db, statements)
     checkedVersion.withLock { $0 = version }
   }
 
@@ -161,8 +162,9 @@ package final class SQLiteReplicaStore: ReplicaStore {
   /// one a seal would drop the notes of columns that it does not know.
   ///
   /// - Returns: SQLite's number of the schema.
-  private func checkCatalogue(_ db: Database) throws -> Int64 {
-    let version = try schemaVersion(db)
+  private func checkCatalogue(_ db: Database, _ statements: StatementMemory? = nil) throws -> Int64
+  {
+    let version = try schemaVersion(db, statements)
     if checkedVersion.withLock({ $0 == version }) { return version }
     if try tables.areTriggersLifted(db) {
       throw ReplicaError(

@@ -1,6 +1,7 @@
 import GRDB
 import Tern
 import TestDevice
+import TestProcesses
 import Testing
 
 private let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a)"
@@ -33,6 +34,28 @@ struct WithoutUndoTests {
     try meet(a, b)
     #expect(try b.rows == ["answer"])
     try expectEqual(a, b, "t")
+  }
+
+  @Test func `a transaction of another connection is the one that is written in`() throws {
+    try withTemporaryFolder { folder in
+      let path = "\(folder)/app.sqlite"
+      let a = try Device(
+        SyncSchema(version: 1, tables: [SyncTable("t")]), id: 1, database: DatabaseQueue(path: path)
+      ) { try $0.execute(sql: creation) }
+      let other = try DatabaseQueue(path: path)
+      for round in 1...2 {
+        // What the replica's own connection runs comes before and after.
+        try a.commit("INSERT INTO t VALUES ('own \(round)', '')")
+        try other.write { db in
+          try a.replica.writeWithoutUndo(in: db) {
+            try $0.execute(sql: "INSERT INTO t VALUES ('other \(round)', '')")
+          }
+          #expect(try a.store.counts().operations == 2 * round - 1)
+        }
+        #expect(try a.store.counts().operations == 2 * round)
+        #expect(try a.store.counts().unsealedNotes == 0)
+      }
+    }
   }
 
   @Test func `what one transaction wrote before it is an operation of its own`() throws {
