@@ -150,7 +150,7 @@ struct LookalikeKeyTests {
     }
   }
 
-  @Test func `a row that stood there as 1.0 before anybody noted it shows 1 once it is written`()
+  @Test func `a row that stood there as 1.0 before its table synced shows 1 everywhere`()
     throws
   {
     try withTemporaryFolder { folder in
@@ -164,6 +164,8 @@ struct LookalikeKeyTests {
           SyncSchema(version: 1, tables: [table()]), id: UInt64(number), migrator: migrator)
       }
       let (a, b) = (devices[0], devices[1])
+      // Each has sealed what stood there.
+      try delay(a, after: b)
       try a.commit("UPDATE t SET name = 'uno' WHERE id = 1")
       try a.commit("UPDATE t SET n = n + 1 WHERE id = 2")
       try expectSame(a, b, [row(1, "uno", 0), row(2, "two", 1)])
