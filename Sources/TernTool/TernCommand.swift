@@ -10,7 +10,8 @@ struct TernCommand: AsyncParsableCommand {
     commandName: "tern",
     abstract: "The sync server of Tern, and tools for it.",
     subcommands: [
-      ServeCommand.self, TokenCommand.self, SpaceCommand.self, InspectCommand.self,
+      ServeCommand.self, TokenCommand.self, SpaceCommand.self, SnapshotCommand.self,
+      InspectCommand.self,
       DoctorCommand.self, ExplainCommand.self, HistoryCommand.self,
     ])
 

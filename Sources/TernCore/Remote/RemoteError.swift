@@ -39,8 +39,8 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let snapshotIncomplete = Code(rawValue: "snapshot-incomplete")
     /// The part was stored before, with other bytes: a key names one content.
     public static let snapshotConflict = Code(rawValue: "snapshot-conflict")
-    /// The snapshot lacks what the remote is known to have, or has what nobody wrote: another device
-    /// may have a right one.
+    /// The snapshot lacks what the remote is known to have, or has what nobody wrote: another
+    /// device may have a right one.
     public static let snapshotRefused = Code(rawValue: "snapshot-refused")
     /// The remote takes no snapshots, as a folder does not.
     public static let snapshotsUnsupported = Code(rawValue: "snapshots-unsupported")

@@ -35,12 +35,15 @@ struct Maintenance: Sendable {
     }
   }
 
+  /// Whose turn it is while removed spaces' rows go; no space has such a name.
+  private static let removed = SpaceName(stored: ".removed")
+
   private func maintainAll() async {
     do {
       let spaces = try await queue.read { try service.store.spaces() }
       service.leases.keep(only: Set(spaces))
       for space in spaces { await maintain(space) }
-      while try await queue.write({ try service.removeRemains() }) {}
+      while try await queue.write(to: Self.removed, { try service.removeRemains() }) {}
       if let shortage = try await queue.read({ try service.shortage() }) {
         logger.warning("nothing new is stored", metadata: ["why": "\(shortage)"])
       }

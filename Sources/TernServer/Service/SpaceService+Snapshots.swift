@@ -85,10 +85,10 @@ extension SpaceService {
     }
   }
 
-  /// Checks a snapshot whose parts are all there, makes it the newest, at once and durably, and then
-  /// does what ``maintain(_:)`` does, once. Doing it again is acknowledged.
+  /// Checks a snapshot whose parts are all there, makes it the newest, at once and durably, and
+  /// then does what ``maintain(_:)`` does, once. Doing it again is acknowledged.
   ///
-  /// The check reads the snapshot, the one before it and the log since, and locks nothing meanwhile.
+  /// The check reads the snapshot, the one before it and the log since, and locks nothing.
   /// - Returns: whether there is more to maintain.
   /// - Throws: ``RemoteError``, see ``SnapshotAdmission``; `snapshot-unknown`; `snapshot-refused`
   ///   where the space is known to have something else than is in it.
@@ -123,6 +123,32 @@ extension SpaceService {
       return try take(snapshot, transaction)
     }
     return try finish(grown, in: space)
+  }
+
+  /// The snapshots and uploads of a space, the least position first.
+  public func snapshots(of space: SpaceName) throws -> [StoredSnapshot] {
+    try store.update(space) { try $0.snapshots() }
+  }
+
+  /// Lets go of a snapshot or an upload, whose bytes are removed when the space is maintained.
+  ///
+  /// - Throws: ``RemoteError`` with `snapshot-unknown`, or `snapshot-conflict` for the only one
+  ///   that stands for trimmed operations.
+  public func dropSnapshot(_ id: String, in space: SpaceName) throws {
+    try store.update(space) { transaction in
+      let snapshot = try find(id, transaction)
+      let trimmed = try transaction.trimmed
+      let others = try transaction.snapshots().filter {
+        $0.isComplete && $0.id != id && $0.position >= trimmed
+      }
+      guard !snapshot.isComplete || trimmed == 0 || !others.isEmpty else {
+        throw RemoteError(
+          .snapshotConflict,
+          "operations up to \(trimmed) are trimmed, and only this snapshot stands for them; have a "
+            + "device give another one first")
+      }
+      try transaction.drop(id)
+    }
   }
 
   private func finish(_ grown: UInt64?, in space: SpaceName) throws -> Bool {

@@ -17,8 +17,8 @@ public struct StoredSnapshot: Hashable, Sendable {
   public let parts: Int
   /// Of the parts that are stored.
   public var bytes = 0
-  /// Why it was not taken, of an upload that was whole and failed the check. An operator may take it
-  /// all the same.
+  /// Why it was not taken, of an upload that was whole and failed the check. An operator may take
+  /// it all the same.
   public var refusal: String?
   /// When the upload began, was last added to or was refused: milliseconds since 1970.
   public var touchedMilliseconds: Int64

@@ -76,6 +76,61 @@ struct LyingSnapshotTests {
     }
   }
 
+  static let inventions = [
+    Lie(
+      testDescription: "with a row that nobody wrote",
+      sql: """
+        INSERT INTO item VALUES ('forged', 'nobody wrote it', 1);
+        INSERT INTO grdb_tern_main_row_1 (k0, life, time, author, covered)
+        SELECT 'forged', life, time, author, covered FROM grdb_tern_main_row_1 WHERE k0 = '7';
+        """),
+    Lie(
+      testDescription: "with another value than was written",
+      sql: "UPDATE item SET text = 'forged' WHERE id = '7';"),
+    Lie(
+      testDescription: "with a row of a later life",
+      sql: "UPDATE grdb_tern_main_row_1 SET life = 3 WHERE k0 = '7';"),
+  ]
+
+  @Test("INV-03: what nobody wrote is refused by the server", arguments: inventions, [true, false])
+  func invented(_ lie: Lie, hasSnapshot: Bool) async throws {
+    try await Server.run(Server.memoryStore(seed: 1)) { server in
+      let member = try await Device(server.port)
+      for id in 1...9 {
+        try await member.execute("INSERT INTO item VALUES ('\(id)', 'text \(id)', 1)")
+      }
+      try await member.syncOnce()
+      if hasSnapshot {
+        try await offer(from: member, to: server, key: "before")
+        try await member.execute("INSERT INTO item VALUES ('news', '', 1)")
+        try await member.syncOnce()
+      }
+      let before = try server.service.greet(SpaceName(Server.space)).snapshot
+      #expect((before != nil) == hasSnapshot)
+      try await member.executeUnnoted(lie.sql)
+      let error = await #expect(throws: RemoteError.self) {
+        try await offer(from: member, to: server, key: "lie")
+      }
+      #expect(error?.code == .snapshotRefused)
+      #expect(try server.service.greet(SpaceName(Server.space)).snapshot == before)
+    }
+  }
+
+  private func offer(from member: Device, to server: Server, key: String) async throws {
+    let remote = try Server.remote(port: server.port)
+    try member.store.seal()
+    var parts: [[UInt8]] = []
+    let summary = try member.store.cutSnapshot { parts.append($0) }
+    let upload = try await remote.beginSnapshot(
+      SnapshotOffer(
+        key: key, parts: parts.count, cursor: member.store.place(at: remote.id)?.cursor,
+        heads: summary.heads, schema: summary.schema))
+    for index in upload.missing {
+      try await remote.putSnapshotPart(parts[index], index: index, of: upload.id)
+    }
+    try await remote.completeSnapshot(upload.id)
+  }
+
   /// Uploads what the member cuts of a state that something was taken out of.
   private func lieAbout(_ lie: Lie, by member: Device, to server: Server, isBase: Bool)
     async throws

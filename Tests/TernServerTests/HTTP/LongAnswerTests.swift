@@ -122,19 +122,6 @@ struct LongAnswerTests {
     }
   }
 
-  /// What an author had seen, over and over, in numbers that nothing shortens.
-  private static func longPart() throws -> [UInt8] {
-    var generator = SeededGenerator(state: 5)
-    var content = ByteWriter()
-    content.append(byte: SnapshotPart.Kind.seen.rawValue)
-    while content.count < 300_000 {
-      content.append(raw: [0, 0])
-      content.append(
-        varint: UInt64.random(in: 1...VersionVector.maximumSequence, using: &generator))
-    }
-    return try SnapshotPart.encoded(content.bytes)
-  }
-
   @Test("a part of a snapshot counts until it is sent, and comes whole")
   func part() async throws {
     try await LiveServer.run { server async throws in
@@ -142,9 +129,8 @@ struct LongAnswerTests {
       _ = try await server.push(ada.write(count: 1))
       let offer = SnapshotOffer(at: try server.service.end(), of: [ada], parts: 3)
       let id = try server.service.beginSnapshot(offer, in: .home).id
-      var parts = try offer.partsWithoutRows()
-      let part = try Self.longPart()
-      parts[1] = part
+      let parts = try offer.parts(ofAbout: 300_000)
+      let part = parts[1]
       for (index, part) in parts.enumerated() {
         try server.service.putSnapshotPart(part, index: index, of: id, in: .home)
       }

@@ -58,7 +58,7 @@ struct QuotaTests {
     #expect(error?.code == .spaceFull && error?.message.hasPrefix("operationsPerSpace: ") == true)
     let heads = [ada.replica: SnapshotHead(try lastHead(service, ada.replica))]
     try service.upload(
-      SnapshotOffer(key: "k", parts: 1, cursor: service.end(), heads: heads))
+      SnapshotOffer(key: "k", parts: 2, cursor: service.end(), heads: heads))
     #expect(try service.store.usage(of: .home).operations == 0)
     #expect(try service.push([next], to: .home).accepted == 1)
   }
@@ -77,13 +77,18 @@ struct QuotaTests {
     let full = ada
     let next = ada.write(count: 5, bytes: 10_000)
     #expect(refusal { _ = try service.push(next, to: .home) }?.code == .spaceFull)
-    let offer = SnapshotOffer("a", at: try service.end(), of: [full], parts: 3)
+    let offer = SnapshotOffer("a", at: try service.end(), of: [full], parts: 5)
     // Together with the log it is over the limit.
-    let id = try put(3, of: 10_000, offer, service)
-    #expect(try service.store.usage(of: .home).bytes == log.byteCount + 30_000)
+    let parts = try offer.parts(ofAbout: 10_000)
+    let bytes = parts.joined().count
+    let id = try service.beginSnapshot(offer, in: .home).id
+    for (index, part) in parts.enumerated() {
+      try service.putSnapshotPart(part, index: index, of: id, in: .home)
+    }
+    #expect(try service.store.usage(of: .home).bytes == log.byteCount + bytes)
     try service.completeSnapshot(id, in: .home)
     try maintain(service)
-    #expect(try service.store.usage(of: .home).bytes == 30_000)
+    #expect(try service.store.usage(of: .home).bytes == bytes)
     _ = try service.push(next, to: .home)
 
     // Twice the newest is the most that the next one may have where there is no room.
@@ -95,8 +100,11 @@ struct QuotaTests {
           [UInt8](repeating: UInt8(index), count: 10_000), index: index, of: upload.id, in: .home)
       }?.code
     }
+    let fitting = 2 * bytes / 10_000
+    #expect(fitting < 9)
     #expect(
-      (0..<9).map(part) == Array(repeating: nil, count: 6) + [.spaceFull, .spaceFull, .spaceFull])
+      (0..<9).map(part)
+        == Array(repeating: nil, count: fitting) + Array(repeating: .spaceFull, count: 9 - fitting))
     #expect(try service.greet(.home).snapshot?.position == 9)
   }
 

@@ -20,6 +20,26 @@ extension SnapshotOffer {
   }
 }
 
+extension SnapshotOffer {
+  /// The same of about so many bytes: all but the first and the last part say what authors had seen,
+  /// over and over, in numbers that nothing shortens.
+  func parts(ofAbout bytes: Int) throws -> [[UInt8]] {
+    var parts = try partsWithoutRows()
+    var generator = SeededGenerator(state: 5)
+    for index in parts.indices.dropFirst().dropLast() {
+      var content = ByteWriter()
+      content.append(byte: SnapshotPart.Kind.seen.rawValue)
+      while content.count < bytes - 40 {
+        content.append(raw: [0, 0])
+        content.append(
+          varint: UInt64.random(in: 1...VersionVector.maximumSequence, using: &generator))
+      }
+      parts[index] = try SnapshotPart.encoded(content.bytes)
+    }
+    return parts
+  }
+}
+
 extension SpaceService {
   /// The cursor at the space's end, as a reader without a lease has it.
   func end(of space: SpaceName = .home) throws -> RemoteCursor {

@@ -1,0 +1,107 @@
+#if Server
+import ArgumentParser
+import Foundation
+import TernCore
+import TernServer
+
+struct SnapshotCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "snapshot",
+    abstract: "List, accept and drop a space's snapshots; the server may run meanwhile.",
+    subcommands: [
+      SnapshotListCommand.self, SnapshotAcceptCommand.self, SnapshotDropCommand.self,
+    ])
+}
+
+/// A snapshot of a space by its name.
+struct SnapshotOptions: ParsableArguments {
+  @OptionGroup var data: DataOptions
+
+  @Argument(help: "The space's name, from 'tern space list'.")
+  var space: String
+
+  @Argument(help: "The snapshot's name, from 'tern snapshot list'.")
+  var id: String
+
+  func run(_ body: (SpaceService, SpaceName) throws -> Void) throws {
+    let name = try SpaceName(space)
+    try withVisitingService(data) { service in
+      try checkIsThere(name, service)
+      try body(service, name)
+    }
+  }
+}
+
+private func checkIsThere(_ space: SpaceName, _ service: SpaceService) throws {
+  guard try service.store.spaces().contains(space) else {
+    throw ValidationError("there is no space \(space); see 'tern space list'")
+  }
+}
+
+struct SnapshotListCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "Print a line for every snapshot and upload of a space, and why one was refused.",
+    discussion: "The server takes a snapshot only if it lacks nothing that the space has.")
+
+  @OptionGroup var options: DataOptions
+
+  @Argument(help: "The space's name, from 'tern space list'.")
+  var space: String
+
+  func run() async throws {
+    let name = try SpaceName(space)
+    try withVisitingService(options) { service in
+      try checkIsThere(name, service)
+      for snapshot in try service.snapshots(of: name) {
+        print(Self.line(snapshot))
+      }
+    }
+  }
+
+  private static func line(_ snapshot: StoredSnapshot) -> String {
+    let state =
+      if let refusal = snapshot.refusal {
+        "refused: \(refusal.shown())"
+      } else if snapshot.isComplete {
+        snapshot.isBase ? "taken, as a base" : "taken"
+      } else {
+        "on its way"
+      }
+    let date = Date(timeIntervalSince1970: Double(snapshot.touchedMilliseconds) / 1000)
+    return "\(snapshot.id)  up to \(snapshot.position)  \(snapshot.bytes) bytes  "
+      + "\(date.ISO8601Format())  \(state)"
+  }
+}
+
+struct SnapshotAcceptCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "accept",
+    abstract: "Take a snapshot that was refused: everything before it is then trimmed as usual.",
+    discussion:
+      "After a table or a column was dropped, for example. Devices look into it themselves.")
+
+  @OptionGroup var snapshot: SnapshotOptions
+
+  func run() async throws {
+    try snapshot.run { service, space in
+      _ = try service.acceptSnapshot(snapshot.id, in: space)
+    }
+  }
+}
+
+struct SnapshotDropCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "drop",
+    abstract: "Let go of a snapshot or an upload; the one before is then the newest.",
+    discussion: "The only one that trimmed operations have left stays.")
+
+  @OptionGroup var snapshot: SnapshotOptions
+
+  func run() async throws {
+    try snapshot.run { service, space in
+      try service.dropSnapshot(snapshot.id, in: space)
+    }
+  }
+}
+#endif

@@ -1,0 +1,126 @@
+#if Server
+import TernCore
+import TernServer
+import TernTesting
+import Testing
+
+@Suite("Service: snapshots that are not what they say, on every store")
+struct RefusedOfferTests {
+  /// Uploads parts under an offer.
+  private func upload(
+    _ parts: [[UInt8]], as offer: SnapshotOffer, _ service: SpaceService
+  ) throws -> RemoteError? {
+    let id = try service.beginSnapshot(offer, in: .home).id
+    for (index, part) in parts.enumerated() {
+      try service.putSnapshotPart(part, index: index, of: id, in: .home)
+    }
+    return refusal { try service.completeSnapshot(id, in: .home) }
+  }
+
+  enum Flaw: CaseIterable {
+    case noise, withoutEnd, otherHeads, endTwice, otherRowCount, unknownAuthor
+  }
+
+  private func parts(_ flaw: Flaw, of offer: SnapshotOffer) throws -> [[UInt8]] {
+    var parts = try offer.partsWithoutRows()
+    switch flaw {
+    case .noise: parts[0] = Array("noise, of which nobody makes sense".utf8)
+    case .withoutEnd: parts[1] = try SnapshotPart.encoded([SnapshotPart.Kind.seen.rawValue])
+    case .otherHeads:
+      var other = offer
+      for author in other.heads.keys { other.heads[author]?.sequence -= 1 }
+      parts = try other.partsWithoutRows()
+    case .endTwice: parts[0] = parts[1]
+    case .otherRowCount: parts[1] = try SnapshotPart.encoded([SnapshotPart.Kind.end.rawValue, 1])
+    case .unknownAuthor:
+      parts[1] = try SnapshotPart.encoded([SnapshotPart.Kind.seen.rawValue, 0, 9, 1])
+    }
+    return parts
+  }
+
+  @Test(
+    "INV-03: one that can't be loaded is refused, and nothing is trimmed for it",
+    arguments: StoreKind.allCases, Flaw.allCases)
+  func flawed(kind: StoreKind, flaw: Flaw) throws {
+    for isBase in [false, true] { try check(kind, flaw, isBase: isBase) }
+  }
+
+  private func check(_ kind: StoreKind, _ flaw: Flaw, isBase: Bool) throws {
+    let test = try kind.open()
+    let service = test.service { $0.retention = .zero }
+    var ada = Author(1)
+    let operations = ada.write(count: 4)
+    _ = try service.push(operations, to: .home)
+    var bob = Author(2)
+    if isBase { _ = bob.write() }
+    let authors = isBase ? [ada, bob] : [ada]
+    let offer = SnapshotOffer(at: try service.end(), of: authors, isBase: isBase)
+    let error = try upload(parts(flaw, of: offer), as: offer, service)
+    #expect(error?.code == .snapshotRefused)
+    #expect(error?.message.contains("the server's operator takes it") == true)
+    // Nobody uploads the same again.
+    #expect(service.refusalOf(offer) == .snapshotRefused)
+    try maintain(service)
+    let greeting = try service.greet(.home)
+    #expect((greeting.snapshot, greeting.trimmed) == (nil, 0))
+    #expect(try everything(service) == operations)
+    // Another one is taken.
+    var right = offer
+    right.key = "right"
+    #expect(try upload(right.partsWithoutRows(), as: right, service) == nil)
+    #expect(try service.greet(.home).snapshot != nil)
+  }
+
+  @Test("after a refusal none is asked for until the pause is over", arguments: StoreKind.allCases)
+  func pause(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service {
+      ($0.operationsPerSnapshot, $0.refusalPause) = (2, .seconds(10))
+    }
+    var ada = Author(1)
+    _ = try service.push(ada.write(count: 4), to: .home)
+    #expect(try service.greet(.home).wantsSnapshot)
+    let offer = SnapshotOffer(at: try service.end(), of: [ada])
+    #expect(try upload(parts(.noise, of: offer), as: offer, service)?.code == .snapshotRefused)
+    #expect(try !service.greet(.home).wantsSnapshot)
+    test.clock.now += 10_000
+    #expect(try service.greet(.home).wantsSnapshot)
+  }
+
+  @Test("an operator takes one that was refused, and drops another", arguments: StoreKind.allCases)
+  func accepted(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service { $0.retention = .zero }
+    var ada = Author(1)
+    _ = try service.push(ada.write(count: 4), to: .home)
+    let offer = SnapshotOffer(at: try service.end(), of: [ada])
+    _ = try upload(parts(.otherHeads, of: offer), as: offer, service)
+    let refused = try #require(try service.snapshots(of: .home).first)
+    #expect(refused.refusal?.contains("other operations") == true)
+    _ = try service.acceptSnapshot(refused.id, in: .home)
+    try maintain(service)
+    #expect(try service.greet(.home).snapshot?.id == refused.id)
+    #expect(try service.greet(.home).trimmed == 4)
+    let again = refusal { _ = try service.acceptSnapshot(refused.id, in: .home) }
+    #expect(again?.code == .snapshotUnknown)
+    let only = refusal { try service.dropSnapshot(refused.id, in: .home) }
+    #expect(only?.code == .snapshotConflict)
+    #expect(try service.greet(.home).snapshot?.id == refused.id)
+  }
+
+  @Test("one of an older schema than the newest is superseded", arguments: StoreKind.allCases)
+  func older(kind: StoreKind) throws {
+    let service = try kind.open().service()
+    var ada = Author(1)
+    func offer(_ version: UInt32) throws -> SnapshotOffer {
+      _ = try service.push([ada.write()], to: .home)
+      var offer = SnapshotOffer("v\(version)", at: try service.end(), of: [ada])
+      offer.schema = SnapshotSchema(version: version)
+      return offer
+    }
+    try service.upload(offer(2))
+    #expect(service.refusalOf(try offer(1)) == .snapshotSuperseded)
+    try service.upload(offer(3))
+  }
+}
+#endif
