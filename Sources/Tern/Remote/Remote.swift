@@ -57,8 +57,8 @@ public protocol Remote: Sendable {
   /// Makes a snapshot whose parts are all there the remote's newest; from then on it is in the
   /// greeting.
   ///
-  /// - Throws: ``RemoteError``, with `snapshot-incomplete`, `snapshot-unknown` or
-  ///   `snapshot-superseded`; `CancellationError`.
+  /// - Throws: ``RemoteError``, with `snapshot-incomplete`, `snapshot-refused`,
+  ///   `snapshot-unknown` or `snapshot-superseded`; `CancellationError`.
   func completeSnapshot(_ id: String) async throws
 
   // MARK: - State reports, which a remote need not take

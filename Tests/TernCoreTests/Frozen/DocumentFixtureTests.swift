@@ -100,14 +100,14 @@ struct DocumentFixtureTests {
     let codes: [RemoteError.Code] = [
       .unavailable, .unauthorized, .forbidden, .sequenceGap, .sequenceConflict, .timeAhead,
       .timeNotIncreasing, .cursorUnknown, .snapshotNeeded, .snapshotUnknown, .snapshotSuperseded,
-      .snapshotIncomplete, .snapshotConflict, .stateSuperseded, .notFound, .methodNotAllowed,
+      .snapshotIncomplete, .snapshotConflict, .snapshotRefused, .stateSuperseded, .notFound, .methodNotAllowed,
       .malformed, .unsupportedVersion, .unsupportedMediaType, .tooLarge, .tooManySpaces,
       .tooManyReplicas, .spaceFull,
     ]
     let texts = """
       unavailable unauthorized forbidden sequence-gap sequence-conflict time-ahead \
       time-not-increasing cursor-unknown snapshot-needed snapshot-unknown snapshot-superseded \
-      snapshot-incomplete snapshot-conflict state-superseded not-found method-not-allowed \
+      snapshot-incomplete snapshot-conflict snapshot-refused state-superseded not-found method-not-allowed \
       malformed unsupported-version unsupported-media-type too-large too-many-spaces \
       too-many-replicas space-full
       """
