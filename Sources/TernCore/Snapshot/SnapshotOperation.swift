@@ -36,7 +36,9 @@ package struct SnapshotOperation {
       throw WireError(.malformed, "author")
     }
     var parts: [(table: String, column: String)] = []
-    for _ in 0..<(try reader.count("part count")) {
+    let count = try reader.count("part count")
+    guard count <= BodyLimit.names else { throw WireError(.tooLarge, "part count") }
+    for _ in 0..<count {
       parts.append((try reader.string("table"), try reader.string("column")))
     }
     self.parts = parts

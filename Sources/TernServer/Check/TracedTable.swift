@@ -7,14 +7,40 @@ final class TracedTable {
   let name: String
   let deletes: DeleteRule
   private let keyColumns: [String]
+
+  /// What tells tables apart: no merge takes rows with another key, or under another rule for
+  /// deletes.
+  struct Name: Hashable {
+    private let table: String
+    private let deletes: UInt8
+    private let keyColumns: [String]
+
+    init(_ block: BodyBlock) {
+      table = block.table.folded
+      deletes = block.deletes
+      keyColumns = block.keyColumns.map(\.folded)
+    }
+  }
+
+  /// What tells columns apart: no merge takes values under another rule.
+  private struct ColumnName: Hashable {
+    let column: String
+    let rule: UInt8
+
+    init(_ column: BodyBlock.Column) { (self.column, rule) = (column.name.folded, column.rule) }
+
+    init(_ column: String, _ rule: UInt8) { (self.column, self.rule) = (column.folded, rule) }
+  }
   /// By column, whose numbers are in the order in which they were met. What is a sum, a set or a
   /// text counts as written last by whom its stamp says.
   private(set) var rules: [MergeRule] = []
   private(set) var columns: [(id: UInt32, rule: MergeRule)] = []
   private(set) var names: [String] = []
-  private var numbers: [String: UInt32] = [:]
-  private var formerNumbers: [String: UInt32] = [:]
-  private var isOffered = false
+  private var numbers: [ColumnName: UInt32] = [:]
+  private var formerNumbers: [ColumnName: UInt32] = [:]
+  private var ruleBytes: [UInt8] = []
+  /// Whether the offered snapshot has it.
+  private(set) var isOffered = false
   /// Where the offered snapshot has each column in its block; `nil` where it does not know it, or
   /// not the table.
   private(set) var offered: [Int?] = []
@@ -39,7 +65,7 @@ final class TracedTable {
   ///   - addsNone: whether a column that was not met is of no account.
   func columns(of block: BodyBlock, isFormer: Bool, addsNone: Bool = false) -> [UInt32?] {
     block.columns.map { column in
-      let name = column.name.folded
+      let name = ColumnName(column)
       if let known = numbers[name] ?? (isFormer ? formerNumbers[name] : nil) { return known }
       return addsNone ? nil : add(column)
     }
@@ -47,7 +73,8 @@ final class TracedTable {
 
   private func add(_ column: BodyBlock.Column) -> UInt32 {
     let number = UInt32(rules.count)
-    numbers[column.name.folded] = number
+    numbers[ColumnName(column)] = number
+    ruleBytes.append(column.rule)
     let kind = MergeRule.Kind(rawValue: column.rule)
     let rule = kind == .maximum || kind == .minimum ? MergeRule(kind!) : .lastWriter
     rules.append(rule)
@@ -68,16 +95,15 @@ final class TracedTable {
   /// Notes the names that columns of the offered snapshot had.
   func rename(_ naming: SnapshotSchema.Table) {
     for (column, formerNames) in naming.formerColumns {
-      guard let number = numbers[column.folded] else { continue }
-      for name in formerNames { formerNumbers[name.folded] = number }
+      for (number, name) in names.enumerated() where name.folded == column.folded {
+        for former in formerNames {
+          formerNumbers[ColumnName(former, ruleBytes[number])] = UInt32(number)
+        }
+      }
     }
   }
 
-  /// - Parameter column: without a name the table itself.
-  func isOffered(_ column: String) -> Bool {
-    if column.isEmpty { return isOffered }
-    return numbers[column.folded].map { offered[Int($0)] != nil } ?? false
-  }
+  func isKey(_ column: String) -> Bool { keyColumns.contains(column.folded) }
 }
 
 /// What is known of a row of a space: who wrote it, and by column a hash of what they wrote, where
@@ -122,21 +148,24 @@ struct TracedRow {
   static func hash(_ value: WireValue) -> UInt64 {
     var hasher = Hasher()
     switch value.tag {
-    case .null, .integer128: hasher.combine(0)
-    case .integer, .negative, .integer64: hasher.combine(Int64(bitPattern: value.bits))
+    case .null, .integer128: hasher.combine(UInt8(0))
+    case .integer, .negative, .integer64:
+      hasher.combine(UInt8(1))
+      hasher.combine(Int64(bitPattern: value.bits))
     case .real:
       // SQLite keeps a whole number of a column for reals as an integer.
       let number = Double(bitPattern: value.bits)
+      hasher.combine(UInt8(1))
       if let whole = Int64(exactly: number) {
         hasher.combine(whole)
       } else {
         hasher.combine(number)
       }
     case .text:
-      hasher.combine(1)
+      hasher.combine(UInt8(2))
       hasher.combine(bytes: value.content)
     case .blob:
-      hasher.combine(2)
+      hasher.combine(UInt8(3))
       hasher.combine(bytes: value.content)
     }
     return UInt64(bitPattern: Int64(hasher.finalize()))

@@ -99,7 +99,9 @@ extension SpaceService {
     let (grown, refusal) = try store.update(space) { transaction -> (UInt64?, String?) in
       var snapshot = try find(id, transaction)
       if snapshot.isComplete { return (nil, nil) }
-      if let refusal = try outcome.refusal ?? strangeRefusal(outcome.carried, transaction) {
+      // An upload can give way to others, and come again under its name with other parts.
+      guard try contentDigest(of: snapshot, transaction) == check.content else { throw unknown(id) }
+      if let refusal = try outcome.refusal ?? strangeRefusal(outcome, check, transaction) {
         snapshot.refusal = refusal
         snapshot.touchedMilliseconds = clock.nowMilliseconds
         try transaction.update(snapshot)
@@ -184,7 +186,8 @@ extension SpaceService {
       return OfferCheck(
         space: space, offered: snapshot, offeredHeads: heads,
         previous: try transaction.snapshots().last(where: \.isComplete),
-        heads: try transaction.heads(), end: transaction.position)
+        heads: try transaction.heads(), end: transaction.position,
+        content: try contentDigest(of: snapshot, transaction))
     }
   }
 
@@ -198,14 +201,31 @@ extension SpaceService {
     _ = try admission.check(transaction, epoch: store.epoch)
   }
 
-  /// Why a snapshot is refused that carries other operations along than the space has.
+  /// Of all parts, in their order.
+  private func contentDigest(
+    of snapshot: StoredSnapshot, _ transaction: any SpaceTransaction
+  ) throws -> [UInt8] {
+    var digests: [UInt8] = []
+    for index in 0..<snapshot.parts {
+      digests += try transaction.partDigest(index, of: snapshot.id)?.bytes ?? []
+    }
+    return sha256(digests)
+  }
+
+  /// Why a snapshot is refused that carries other operations along than the space has. What a base
+  /// stands for can't be compared.
   private func strangeRefusal(
-    _ carried: [OperationKey: OperationDigest], _ transaction: any SpaceTransaction
+    _ outcome: OfferCheck.Outcome, _ check: OfferCheck, _ transaction: any SpaceTransaction
   ) throws -> String? {
-    let known = try transaction.digests(of: Array(carried.keys))
-    guard let strange = known.first(where: { carried[$0.key] != $0.value })?.key else { return nil }
-    return "it carries another operation \(strange.sequence) of replica \(strange.author) along "
-      + "than the space has"
+    let known = try transaction.digests(of: Array(outcome.carried.keys))
+    let strange = outcome.carried.keys.first { key in
+      if let digest = known[key] { return digest != outcome.carried[key] }
+      return !check.offered.isBase && key.sequence > check.heads[key.author]?.sequence ?? 0
+    }
+    return strange.map {
+      "it carries an operation \($0.sequence) of replica \($0.author) along that the space does not "
+        + "have"
+    }
   }
 
   private func refused(_ id: String, _ reason: String) -> RemoteError {

@@ -88,11 +88,11 @@ struct SnapshotAdmission {
 
   private func checkIsNewer(_ position: UInt64, _ space: any SpaceTransaction) throws {
     let last = try space.snapshots().last(where: \.isComplete)
-    if let known = last?.schema?.version, let version = schemaVersion, version < known {
+    if let known = last?.schema?.version, schemaVersion ?? 0 < known {
       throw RemoteError(
         .snapshotSuperseded,
-        "the space has a snapshot of schema version \(known), and this one is of \(version): it would "
-          + "lack what that app did not know; update the app")
+        "the space has a snapshot of schema version \(known), and this one is older: it would lack "
+          + "what that app did not know; update the app")
     }
     let newest = last?.position ?? 0
     guard isBase ? position == space.position : position > newest else {

@@ -116,6 +116,111 @@ struct LyingSnapshotTests {
     }
   }
 
+  /// What is done to the parts of an honest snapshot, and to its offer.
+  enum Forgery: CaseIterable {
+    case headBehindOffer, headOfOtherTime, tableUnderOtherRule, columnUnderOtherRule
+    case tableUnderOtherName, rowTwice, strangeOperation
+  }
+
+  private func forge(
+    _ forgery: Forgery, _ parts: [[UInt8]], _ offer: inout SnapshotOffer,
+    _ last: SyncOperation
+  ) throws -> [[UInt8]] {
+    var contents = try parts.map { try SnapshotPart.content(of: $0) }
+    let rows = try #require(contents.firstIndex { $0[0] == SnapshotPart.Kind.rows.rawValue })
+    func replace(_ old: [UInt8], with new: [UInt8]) throws {
+      let content = contents[rows]
+      let start = try #require(
+        content.indices.first { content[$0...].starts(with: old) })
+      contents[rows].replaceSubrange(start..<start + old.count, with: new)
+    }
+    func heading(_ sequence: UInt64, _ time: HybridTime) {
+      let author = SnapshotHeading.Author(id: last.envelope.replica, sequence: sequence, time: time)
+      var writer = ByteWriter()
+      writer.append(byte: SnapshotPart.Kind.heading.rawValue)
+      SnapshotHeading(schemaVersion: 1, authors: [author]).append(to: &writer)
+      contents[0] = writer.bytes
+    }
+    func carry(_ operation: SyncOperation) throws {
+      let place = try #require(
+        contents.firstIndex { $0[0] == SnapshotPart.Kind.operations.rawValue })
+      var writer = ByteWriter()
+      writer.append(byte: SnapshotPart.Kind.operations.rawValue)
+      writer.append(varint: 0)
+      writer.append(varint: UInt64(operation.bytes.count))
+      writer.append(raw: operation.bytes)
+      writer.append(varint: 0)
+      writer.append(byte: 0)
+      contents[place] = writer.bytes
+    }
+    func takeRows() {
+      contents.removeAll { $0[0] == SnapshotPart.Kind.rows.rawValue }
+      contents[contents.count - 1] = [SnapshotPart.Kind.end.rawValue, 0]
+    }
+    let id = last.envelope.replica
+    switch forgery {
+    case .headBehindOffer:
+      heading(0, .zero)
+      try carry(last)
+      takeRows()
+    case .headOfOtherTime:
+      // The author has a later operation, with which no time is compared.
+      let early = HybridTime(milliseconds: 1)
+      heading(last.envelope.sequence - 1, early)
+      offer.heads[id] = SnapshotHead(sequence: last.envelope.sequence - 1, time: early)
+      takeRows()
+    case .tableUnderOtherRule:
+      try replace(Array("item".utf8) + [0], with: Array("item".utf8) + [1])
+    case .columnUnderOtherRule:
+      try replace(Array("text".utf8) + [0], with: Array("text".utf8) + [6])
+    case .tableUnderOtherName:
+      try replace(Array("item".utf8), with: Array("iten".utf8))
+      offer.schema?.renamed = [.init(name: "iten", formerNames: ["item"], formerColumns: [:])]
+    case .rowTwice:
+      contents.insert(contents[rows], at: rows)
+      contents[contents.count - 1] = [SnapshotPart.Kind.end.rawValue, 18]
+    case .strangeOperation:
+      var strange = last.envelope
+      (strange.sequence, strange.continues) = (strange.sequence + 1, true)
+      strange.time = strange.time.next(atMilliseconds: 0)
+      try carry(SyncOperation(strange, body: []))
+    }
+    offer.parts = contents.count
+    return try contents.map { try SnapshotPart.encoded($0) }
+  }
+
+  @Test("INV-03: a forged part is refused by the server", arguments: Forgery.allCases)
+  func forged(_ forgery: Forgery) async throws {
+    try await Server.run(Server.memoryStore(seed: 1)) { server in
+      let member = try await Device(server.port)
+      let remote = try Server.remote(port: server.port)
+      var page: PulledPage?
+      var cursors: [RemoteCursor] = []
+      for id in 1...9 {
+        try await member.execute("INSERT INTO item VALUES ('\(id)', 'text \(id)', 1)")
+        try await member.syncOnce()
+        page = try await remote.pull(after: nil, excluding: ReplicaID(high: 0, low: 9))
+        if let page { cursors.append(page.cursor) }
+      }
+      let cursor = forgery == .headOfOtherTime ? cursors[7] : cursors[8]
+      var parts: [[UInt8]] = []
+      let summary = try member.store.cutSnapshot { parts.append($0) }
+      var offer = SnapshotOffer(
+        key: "lie", parts: parts.count, cursor: cursor, heads: summary.heads,
+        schema: summary.schema)
+      let forged = try forge(forgery, parts, &offer, #require(page?.operations.last))
+      let upload = try await remote.beginSnapshot(offer)
+      for index in upload.missing {
+        try await remote.putSnapshotPart(forged[index], index: index, of: upload.id)
+      }
+      let error = await #expect(throws: RemoteError.self) {
+        try await remote.completeSnapshot(upload.id)
+      }
+      #expect(error?.code == .snapshotRefused, "\(String(describing: error))")
+      #expect(try server.service.greet(SpaceName(Server.space)).snapshot == nil)
+    }
+  }
+
   private func offer(from member: Device, to server: Server, key: String) async throws {
     let remote = try Server.remote(port: server.port)
     try member.store.seal()

@@ -71,6 +71,35 @@ struct RefusedOfferTests {
     #expect(try service.greet(.home).snapshot != nil)
   }
 
+  @Test("INV-03: parts that were put in place of those that are checked are not taken")
+  func swapped() throws {
+    var generator = SeededGenerator(state: 1)
+    let memory = MemorySpaceStore(using: &generator)
+    let clock = HandClock()
+    let service = SpaceService(store: memory, clock: clock.clock)
+    var ada = Author(1)
+    _ = try service.push(ada.write(count: 4), to: .home)
+    let end = try service.end()
+    let offer = SnapshotOffer(at: end, of: [ada])
+    let authors = [ada]
+    // While the log is read, the upload gives way to two others and comes again.
+    let store = FailingStore(memory) { _ in
+    } onPage: { space in
+      for key in ["b", "c"] {
+        clock.now += 1
+        _ = try service.beginSnapshot(SnapshotOffer(key, at: end, of: authors), in: space)
+      }
+      let id = try service.beginSnapshot(offer, in: space).id
+      for index in 0..<2 { try service.putSnapshotPart([7], index: index, of: id, in: space) }
+    }
+    let checking = SpaceService(store: store, clock: clock.clock)
+    let error = try upload(offer.partsWithoutRows(), as: offer, checking)
+    #expect(error?.code == .snapshotUnknown)
+    #expect(try service.greet(.home).snapshot == nil)
+    // And nothing is said of what came again.
+    #expect(try service.snapshots(of: .home).allSatisfy { $0.refusal == nil })
+  }
+
   @Test("after a refusal none is asked for until the pause is over", arguments: StoreKind.allCases)
   func pause(kind: StoreKind) throws {
     let test = try kind.open()

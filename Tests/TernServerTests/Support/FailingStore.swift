@@ -20,10 +20,15 @@ final class FailingStore: SpaceStore {
   private let base: any SpaceStore
   private let state = Mutex(State())
   private let onUpdate: @Sendable (SpaceName) -> Void
+  private let onPage: @Sendable (SpaceName) throws -> Void
 
-  init(_ base: any SpaceStore, onUpdate: @escaping @Sendable (SpaceName) -> Void = { _ in }) {
+  init(
+    _ base: any SpaceStore, onUpdate: @escaping @Sendable (SpaceName) -> Void = { _ in },
+    onPage: @escaping @Sendable (SpaceName) throws -> Void = { _ in }
+  ) {
     self.base = base
     self.onUpdate = onUpdate
+    self.onPage = onPage
   }
 
   /// From now on these fail, and what was seen is forgotten.
@@ -54,7 +59,8 @@ final class FailingStore: SpaceStore {
     of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
     contentBytes: Int, operations: Int
   ) throws -> StoredPage {
-    try base.page(
+    try onPage(space)
+    return try base.page(
       of: space, after: position, excluding: excluded, contentBytes: contentBytes,
       operations: operations)
   }
