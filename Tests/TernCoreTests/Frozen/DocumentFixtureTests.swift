@@ -100,7 +100,8 @@ struct DocumentFixtureTests {
     let codes: [RemoteError.Code] = [
       .unavailable, .unauthorized, .forbidden, .sequenceGap, .sequenceConflict, .timeAhead,
       .timeNotIncreasing, .cursorUnknown, .snapshotNeeded, .snapshotUnknown, .snapshotSuperseded,
-      .snapshotIncomplete, .snapshotConflict, .snapshotRefused, .stateSuperseded, .notFound, .methodNotAllowed,
+      .snapshotIncomplete, .snapshotConflict, .snapshotRefused, .stateSuperseded, .notFound,
+      .methodNotAllowed,
       .malformed, .unsupportedVersion, .unsupportedMediaType, .tooLarge, .tooManySpaces,
       .tooManyReplicas, .spaceFull,
     ]
