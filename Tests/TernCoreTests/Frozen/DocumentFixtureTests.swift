@@ -75,6 +75,12 @@ struct DocumentFixtureTests {
     let first: OfferDocument = try read("offer-first", isWhole: false)
     let small = try #require(first.offer)
     #expect(small.cursor == nil && small.heads.isEmpty && !small.isBase)
+    let named: OfferDocument = try read("offer-schema")
+    let schema = try #require(named.offer?.schema)
+    #expect(schema.version == 3 && small.schema == nil)
+    let table = SnapshotSchema.Table(
+      name: "book", formerNames: ["tome"], formerColumns: ["title": ["name"]])
+    #expect(schema.renamed == [table])
     let upload: UploadDocument = try read("upload")
     #expect(upload.upload.id == "u-1" && upload.upload.missing == [0, 2])
     let done: DoneDocument = try read("done")

@@ -11,14 +11,19 @@ import Testing
 @Suite("Frozen: a server's file")
 struct ServerFixtureTests {
   enum Origin: CaseIterable {
-    /// The file that is kept.
+    /// The file of format 4 that is kept.
     case kept
+    /// That of format 5.
+    case keptFive
     /// What today's code makes in its place.
     case made
   }
 
-  private static let kept = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../Fixtures/v1/server.tern").standardized.path
+  private static func kept(_ name: String) -> String {
+    URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../Fixtures/v1/\(name)").standardized.path
+  }
+  private static let five = kept("server-5.tern")
   private static let token = "tern_5af84745c544212be863a73cfb0d17566bfb77d8d9cb20efe303d621dfb697f5"
 
   /// Two spaces: one with a snapshot, operations before it trimmed, leases and an upload that did not
@@ -34,16 +39,25 @@ struct ServerFixtureTests {
     var (ada, bob) = (Author(1), Author(2))
     _ = try service.push(ada.write(count: 3), to: .home)
     _ = try service.push([bob.write("one")], to: .home)
-    try service.upload(SnapshotOffer("kept", at: service.end(), of: [ada, bob], parts: 2))
+    var kept = SnapshotOffer("kept", at: try service.end(), of: [ada, bob])
+    kept.schema = SnapshotSchema(
+      version: 2,
+      renamed: [.init(name: "book", formerNames: ["tome"], formerColumns: ["title": ["name"]])])
+    try service.upload(kept)
     try maintain(service)
     _ = try service.push([bob.write("two"), ada.write("four")], to: .home)
     _ = try service.pull(
       from: .home, after: service.end(), excluding: ada.replica)
-    let offer = SnapshotOffer("begun", at: try service.end(), of: [ada, bob], parts: 2)
+    let refused = try service.beginSnapshot(
+      SnapshotOffer("refused", at: service.end(), of: [ada, bob], version: 2), in: .home)
+    for index in 0..<2 { try service.putSnapshotPart([7], index: index, of: refused.id, in: .home) }
+    #expect(refusal { try service.completeSnapshot(refused.id, in: .home) } != nil)
+    let offer = SnapshotOffer("begun", at: try service.end(), of: [ada, bob], version: 2)
     let upload = try service.beginSnapshot(offer, in: .home)
     try service.putSnapshotPart([7], index: 1, of: upload.id, in: .home)
     var eve = Author(3)
     _ = try service.push([eve.write("half", continues: true)], to: .work)
+    #expect(try service.setQuota(SpaceQuota(bytes: 1_000_000, operations: 1_000), of: .work))
     try store.close()
   }
 
@@ -57,14 +71,16 @@ struct ServerFixtureTests {
     if origin == .kept { return (0..<2).map { Array("kept \($0)".utf8) } }
     var (ada, bob) = (Author(1), Author(2))
     _ = (ada.write(count: 3), bob.write("one"))
-    return try SnapshotOffer(at: nil, of: [ada, bob]).partsWithoutRows()
+    return try SnapshotOffer(at: nil, of: [ada, bob], version: 2).partsWithoutRows()
   }
 
   private func withCopy(_ origin: Origin, _ body: (String) throws -> Void) throws {
     let folder = try TemporaryFolder()
     let path = folder.path("server.tern")
     switch origin {
-    case .kept: try FileManager.default.copyItem(atPath: Self.kept, toPath: path)
+    case .kept:
+      try FileManager.default.copyItem(atPath: Self.kept("server.tern"), toPath: path)
+    case .keptFive: try FileManager.default.copyItem(atPath: Self.five, toPath: path)
     case .made: try Self.make(path)
     }
     try body(path)
@@ -91,6 +107,7 @@ struct ServerFixtureTests {
         #expect(
           page.operations.first.map { Array($0.bytes[$0.bodyOffset...]) } == Array("two".utf8))
         #expect(refusal { _ = try service.pull(from: .home, after: nil) } != nil)
+        if origin != .kept { try checkFive(service) }
         try store.close()
       }
       let store = try openStore(path)
@@ -112,6 +129,17 @@ struct ServerFixtureTests {
     }
   }
 
+  /// What format 5 has more.
+  private func checkFive(_ service: SpaceService) throws {
+    let snapshots = try service.snapshots(of: .home)
+    #expect(snapshots.count { $0.refusal != nil } == 1)
+    let kept = try #require(snapshots.first { $0.isComplete })
+    #expect(kept.schema?.version == 2)
+    #expect(kept.schema?.renamed.first?.formerColumns == ["title": ["name"]])
+    #expect(
+      try service.store.usage(of: .work).quota == SpaceQuota(bytes: 1_000_000, operations: 1_000))
+  }
+
   /// Writes the file where there is none: `TERN_MAKE_FIXTURES=1`.
   @Test(
     .enabled(
@@ -119,9 +147,9 @@ struct ServerFixtureTests {
       "made once, where TERN_MAKE_FIXTURES is set"))
   func `the file is made once`() throws {
     // Refuses to overwrite.
-    try #require(!FileManager.default.fileExists(atPath: Self.kept))
+    try #require(!FileManager.default.fileExists(atPath: Self.five))
     // Elsewhere, because a log and its index stay beside a file in WAL mode.
-    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.kept) }
+    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.five) }
   }
 }
 

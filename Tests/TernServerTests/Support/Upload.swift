@@ -11,12 +11,12 @@ extension SnapshotOffer {
   /// Everything that `authors` have written up to now.
   init(
     _ key: String = "k", at cursor: RemoteCursor?, of authors: [Author], parts: Int = 2,
-    isBase: Bool = false
+    isBase: Bool = false, version: UInt32? = nil
   ) {
     let heads = authors.map { ($0.replica, SnapshotHead($0)) }
     self.init(
       key: key, parts: parts, cursor: cursor, heads: Dictionary(uniqueKeysWithValues: heads),
-      isBase: isBase)
+      isBase: isBase, schema: version.map { SnapshotSchema(version: $0) })
   }
 }
 
