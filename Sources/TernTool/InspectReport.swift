@@ -33,7 +33,7 @@ struct InspectReport {
         space.snapshots.map {
           [
             space.name, "\($0.position)", "\($0.parts)", Self.bytes($0.bytes),
-            $0.isComplete ? "" : "being uploaded",
+            $0.isComplete ? "" : $0.isRefused ? "refused" : "being uploaded",
           ]
         }
       })

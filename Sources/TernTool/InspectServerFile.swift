@@ -31,6 +31,7 @@ struct InspectServerFile: Codable {
     /// Up to which position it holds everything.
     var position: Int64
     var isComplete: Bool
+    var isRefused: Bool
     var parts: Int
     var bytes: Int64
   }
@@ -86,10 +87,14 @@ struct InspectServerFile: Codable {
     try Row.fetchAll(
       db,
       sql: """
-        SELECT position, is_complete, parts, bytes FROM snapshot
-        WHERE space = ? AND name IS NOT NULL ORDER BY position
+        SELECT * FROM snapshot WHERE space = ? AND name IS NOT NULL ORDER BY position
         """, arguments: [space]
-    ).map { Snapshot(position: $0[0], isComplete: $0[1], parts: $0[2], bytes: $0[3]) }
+    ).map { row in
+      Snapshot(
+        position: row["position"], isComplete: row["is_complete"],
+        // No format before 5 has it.
+        isRefused: (row["refusal"] as String?) != nil, parts: row["parts"], bytes: row["bytes"])
+    }
   }
 
   private static func authors(_ db: Database, space: Int64) throws -> [Author] {

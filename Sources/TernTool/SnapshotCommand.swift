@@ -20,14 +20,19 @@ struct SnapshotOptions: ParsableArguments {
   @Argument(help: "The space's name, from 'tern space list'.")
   var space: String
 
-  @Argument(help: "The snapshot's name, from 'tern snapshot list'.")
+  @Argument(help: "The snapshot's id, from 'tern snapshot list'.")
   var id: String
 
   func run(_ body: (SpaceService, SpaceName) throws -> Void) throws {
     let name = try SpaceName(space)
     try withVisitingService(data) { service in
       try checkIsThere(name, service)
-      try body(service, name)
+      do {
+        try body(service, name)
+      } catch let error as RemoteError where error.code == .snapshotUnknown {
+        throw ValidationError(
+          "\(error.message.prefix { $0 != ";" }); see 'tern snapshot list' for space \(space)")
+      }
     }
   }
 }
@@ -94,7 +99,7 @@ struct SnapshotDropCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "drop",
     abstract: "Let go of a snapshot or an upload; the one before is then the newest.",
-    discussion: "The only one that trimmed operations have left stays.")
+    discussion: "The only snapshot that stands for trimmed operations can't be dropped.")
 
   @OptionGroup var snapshot: SnapshotOptions
 

@@ -23,8 +23,9 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
   var reset = false
 
   func validate() throws {
-    for value in [bytes, operations] where value ?? 0 < 0 {
-      throw ValidationError("a quota is a number from 0 on")
+    for (option, value) in [("bytes", bytes), ("operations", operations)] {
+      guard let value, !SpaceQuota.range.contains(value) else { continue }
+      throw ValidationError("--\(option) is a number from 0 to \(SpaceQuota.range.upperBound)")
     }
   }
 

@@ -169,7 +169,7 @@ final class OfferCheckRun {
   }
 
   private static let otherHeads =
-    "it says that it is up to other operations than it was offered with"
+    "its content does not match the heads or the times that it was offered with"
 
   /// An operation that the space has, or that the snapshot before says is the author's last, has to
   /// be on the side of the offered head on which its number is.

@@ -18,7 +18,7 @@ struct OfferDifferences {
       let column = write.column.map { "column \(table.names[Int($0)])" } ?? "a row"
       let author =
         write.stamp == .zero ? "nobody" : "replica \(authors.ids[Int(write.stamp.author)])"
-      return ", \(column) of table \(table.name), by \(author), for one"
+      return "; for example \(column) of table \(table.name), by \(author)"
     }
   }
 
@@ -29,14 +29,15 @@ struct OfferDifferences {
   var areMany: Bool { lacking.count + invented.count + changed.count > 1_000 }
 
   func refusal(_ authors: Authors) -> String? {
+    let atLeast = areMany ? "at least " : ""
     if lacking.count > 0 {
-      return "it lacks \(lacking.count) writes that it says it holds" + lacking.place(authors)
+      return "writes that it lacks: \(atLeast)\(lacking.count)" + lacking.place(authors)
     }
     if invented.count > 0 {
-      return "it has \(invented.count) writes that nobody pushed" + invented.place(authors)
+      return "writes that nobody pushed: \(atLeast)\(invented.count)" + invented.place(authors)
     }
     if changed.count > 0 {
-      return "it shows \(changed.count) values other than were written" + changed.place(authors)
+      return "values other than were written: \(atLeast)\(changed.count)" + changed.place(authors)
     }
     return nil
   }

@@ -24,6 +24,7 @@ struct SnapshotDoctor {
     let position: Int64
     let isBase: Bool
     let isComplete: Bool
+    let isRefused: Bool
     let parts: Int64
     let bytes: Int64
     let heads: [ReplicaID: SnapshotHead]?
@@ -32,6 +33,8 @@ struct SnapshotDoctor {
       (self.row, self.name) = (row["id"], name)
       (cursor, position) = (RemoteCursor(rawValue: row["cursor"]), row["position"])
       (isBase, isComplete) = (row["is_base"], row["is_complete"])
+      // No format before 5 has it.
+      isRefused = (row["refusal"] as String?) != nil
       (parts, bytes) = (row["parts"], row["bytes"])
       heads = SnapshotHeads.decode(row["heads"])
     }
@@ -116,8 +119,10 @@ struct SnapshotDoctor {
       try add("it has \(count) of \(snapshot.parts) parts, and is said to be whole")
     } else if !snapshot.isComplete {
       try findings.add(
-        .snapshotUpload, "it is being uploaded, and has \(count) of \(snapshot.parts) parts",
-        at: snapshot.place)
+        .snapshotUpload,
+        snapshot.isRefused
+          ? "it was refused, and is let go in a day; 'tern snapshot list' says why"
+          : "it is being uploaded, and has \(count) of \(snapshot.parts) parts", at: snapshot.place)
     }
   }
 

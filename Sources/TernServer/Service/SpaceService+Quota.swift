@@ -3,11 +3,18 @@
 
 /// Shares are fair: no space fills the disk for all.
 extension SpaceService {
-  /// Sets what a space may store; `nil` in it is the server's own limit. What is stored stays.
+  /// Sets what a space may store, durably. A server that has the file open goes by it from the next
+  /// push on. What is stored stays, also where it is more.
   ///
+  /// - Parameter quota: of numbers in ``SpaceQuota/range``; `nil` is the server's own limit.
   /// - Returns: whether there is such a space.
+  /// - Throws: ``RemoteError`` with `malformed` for another number; the store's errors.
   @discardableResult
   public func setQuota(_ quota: SpaceQuota, of space: SpaceName) throws -> Bool {
+    guard [quota.bytes, quota.operations].allSatisfy({ SpaceQuota.range.contains($0 ?? 0) }) else {
+      throw RemoteError(
+        .malformed, "a quota is a number from 0 to \(SpaceQuota.range.upperBound)")
+    }
     guard try store.spaces().contains(space) else { return false }
     try store.update(space) { try $0.set(quota) }
     return true
@@ -27,7 +34,7 @@ extension SpaceService {
     guard bytes <= room else { throw fullOfBytes(usage) }
   }
 
-  /// A full space frees itself by a snapshot: one may have twice the bytes of the newest that is
+  /// A snapshot lets a full space go on: one may have twice the bytes of the newest that is
   /// complete, or, before the first, of the operations that it is to stand for.
   ///
   /// - Throws: ``RemoteError`` with `space-full`.

@@ -113,15 +113,19 @@ extension SpaceService {
     return try finish(grown, in: space)
   }
 
-  /// Makes a snapshot the newest that was refused: an operator knows better than the check.
+  /// Takes a refused snapshot all the same, durably: it is then the space's newest. For an operator
+  /// who knows why it differs.
   ///
-  /// - Returns: whether there is more to maintain.
+  /// - Returns: whether ``maintain(_:)`` has more to do.
   /// - Throws: ``RemoteError`` with `snapshot-unknown` where none of that name was refused; see
   ///   ``SnapshotAdmission``.
   public func acceptSnapshot(_ id: String, in space: SpaceName) throws -> Bool {
     let grown = try store.update(space) { transaction in
       let snapshot = try find(id, transaction)
-      guard snapshot.refusal != nil else { throw unknown(id) }
+      guard snapshot.refusal != nil else {
+        throw RemoteError(
+          .snapshotUnknown, "snapshot \(id) was not refused, so there is nothing to accept")
+      }
       return try take(snapshot, transaction)
     }
     return try finish(grown, in: space)
@@ -129,10 +133,11 @@ extension SpaceService {
 
   /// The snapshots and uploads of a space, the least position first.
   public func snapshots(of space: SpaceName) throws -> [StoredSnapshot] {
-    try store.update(space) { try $0.snapshots() }
+    guard try store.spaces().contains(space) else { return [] }
+    return try store.update(space) { try $0.snapshots() }
   }
 
-  /// Lets go of a snapshot or an upload, whose bytes are removed when the space is maintained.
+  /// Drops a snapshot or an upload, durably. ``maintain(_:)`` removes its bytes.
   ///
   /// - Throws: ``RemoteError`` with `snapshot-unknown`, or `snapshot-conflict` for the only one
   ///   that stands for trimmed operations.
@@ -223,16 +228,16 @@ extension SpaceService {
       return !check.offered.isBase && key.sequence > check.heads[key.author]?.sequence ?? 0
     }
     return strange.map {
-      "it carries an operation \($0.sequence) of replica \($0.author) along that the space does not "
-        + "have"
+      "it carries operation \($0.sequence) of replica \($0.author) along with content that the space "
+        + "does not have"
     }
   }
 
   private func refused(_ id: String, _ reason: String) -> RemoteError {
     RemoteError(
       .snapshotRefused,
-      "the snapshot was not taken: \(reason). Let another device give one; where this one is right, "
-        + "the server's operator takes it by its name, \(id)")
+      "the snapshot was refused: \(reason). The space asks for another after a while. If this one is "
+        + "right, the server's operator accepts it: 'tern snapshot accept --data FILE SPACE \(id)'")
   }
 
   private func find(_ id: String, _ transaction: any SpaceTransaction) throws -> StoredSnapshot {

@@ -19,9 +19,12 @@ public struct SpaceUsage: Hashable, Sendable {
 /// What one space may store in place of ``ServerLimits/bytesPerSpace`` and
 /// ``ServerLimits/operationsPerSpace``.
 public struct SpaceQuota: Hashable, Sendable {
-  /// `nil` is the server's limit.
+  /// What can be stored of each number.
+  public static let range = 0...(1 << 53)
+
+  /// The most bytes of operations and of snapshots, unpacked; `nil` is the server's limit.
   public var bytes: Int?
-  /// `nil` is the server's limit.
+  /// The most operations that are not trimmed; `nil` is the server's limit.
   public var operations: Int?
 
   public init(bytes: Int? = nil, operations: Int? = nil) {

@@ -259,7 +259,7 @@ struct LyingSnapshotTests {
       try await remote.completeSnapshot(upload.id)
     }
     #expect(refused?.code == .snapshotRefused)
-    #expect(refused?.message.contains("it lacks") == true)
+    #expect(refused?.message.contains("writes that it lacks") == true)
     let again = await #expect(throws: RemoteError.self) {
       _ = try await remote.beginSnapshot(offer)
     }

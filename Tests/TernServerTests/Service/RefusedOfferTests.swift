@@ -57,7 +57,7 @@ struct RefusedOfferTests {
     let offer = SnapshotOffer(at: try service.end(), of: authors, isBase: isBase)
     let error = try upload(parts(flaw, of: offer), as: offer, service)
     #expect(error?.code == .snapshotRefused)
-    #expect(error?.message.contains("the server's operator takes it") == true)
+    #expect(error?.message.contains("tern snapshot accept") == true)
     // Nobody uploads the same again.
     #expect(service.refusalOf(offer) == .snapshotRefused)
     try maintain(service)
@@ -125,7 +125,7 @@ struct RefusedOfferTests {
     let offer = SnapshotOffer(at: try service.end(), of: [ada])
     _ = try upload(parts(.otherHeads, of: offer), as: offer, service)
     let refused = try #require(try service.snapshots(of: .home).first)
-    #expect(refused.refusal?.contains("other operations") == true)
+    #expect(refused.refusal?.contains("does not match the heads") == true)
     _ = try service.acceptSnapshot(refused.id, in: .home)
     try maintain(service)
     #expect(try service.greet(.home).snapshot?.id == refused.id)
