@@ -103,7 +103,9 @@ struct SnapshotExchange {
       checksum.add(part)
       try file.append(part)
     }
-    guard isBase || heads.covers(summary.versionVector) else { return }
+    // Of a group that is not whole, the remote has to have what is carried along too.
+    let hasAll = summary.beginnings.allSatisfy { heads[$0.key] >= $0.value.sequence }
+    guard isBase || heads.covers(summary.versionVector) && hasAll else { return }
     // One device cuts the same bytes again while nothing changes, so an upload can go on.
     let key = "\(try store.replicaID())-\(checksum.value)-\(summary.parts)"
     let upload = try await remote.beginSnapshot(

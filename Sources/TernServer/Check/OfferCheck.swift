@@ -35,7 +35,7 @@ struct OfferCheck {
     try DatabaseQueue().write { db in
       let run = OfferCheckRun(self, store, try TracedRows(db))
       do {
-        return Outcome(refusal: try run.refusal(), carried: run.carried)
+        return Outcome(refusal: try run.refusal(), carried: run.newlyCarried)
       } catch let error as WireError {
         return Outcome(refusal: "it can't be read: \(error)")
       } catch is SnapshotParts.Disorder {

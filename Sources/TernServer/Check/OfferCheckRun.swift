@@ -6,7 +6,9 @@ final class OfferCheckRun {
   private let check: OfferCheck
   private let store: any SpaceStore
   private let rows: TracedRows
-  private(set) var carried: [OperationKey: OperationDigest] = [:]
+  private var carried = CarriedOperations()
+  /// Those that the snapshot before carries along too.
+  private var carriedBefore: [OperationKey: OperationDigest] = [:]
 
   private var authors = Authors([])
   private var heading = SnapshotHeading(schemaVersion: 0, authors: [])
@@ -18,13 +20,6 @@ final class OfferCheckRun {
   private var formerTables: [String: TracedTable] = [:]
   /// The schema version of the snapshot before, once its rows are traced.
   private var previousVersion: UInt32 = 0
-  /// Of those that the offered snapshot carries along because their groups are not whole in it.
-  private var beginnings: [ReplicaID: [UInt64: SyncOperation.Envelope]] = [:]
-  /// By stamp, what of an operation waits in the offered snapshot.
-  private var waiting: [Stamp: [(table: String, column: String)]] = [:]
-  /// Of groups that wait whole in it, for a clock or for a newer Tern: whoever loads it merges them
-  /// as soon as it can.
-  private var aside: Set<Stamp> = []
   /// Of operations that can't be read here: a newer Tern may have merged them, or put them aside.
   private var opaque: Set<Stamp> = []
   /// Of a base: from when on it may have what the space was not given, by author.
@@ -35,6 +30,11 @@ final class OfferCheckRun {
 
   init(_ check: OfferCheck, _ store: any SpaceStore, _ rows: TracedRows) {
     (self.check, self.store, self.rows) = (check, store, rows)
+  }
+
+  /// Of the operations that the snapshot carries along, those that the one before does not.
+  var newlyCarried: [OperationKey: OperationDigest] {
+    carried.digests.filter { carriedBefore[$0.key] != $0.value }
   }
 
   func refusal() throws -> String? {
@@ -52,8 +52,8 @@ final class OfferCheckRun {
     try traceLog()
     try compare()
     if !Planted.isActive(.missingRowsTaken) {
-      try rows.forEachMissing { table, row in
-        hold(row, against: nil, of: tablesByID[Int(table)])
+      try rows.forEachMissing { table, key, row in
+        hold(row, key, against: nil, of: tablesByID[Int(table)])
       }
     }
     return differences.refusal(authors)
@@ -95,11 +95,21 @@ final class OfferCheckRun {
         while !reader.isAtEnd { _ = try reader.snapshotSeen(heading.authors.count) }
       case .rows: try offer(Self.block(&reader))
       case .operations:
-        while !reader.isAtEnd { try note(SnapshotOperation(&reader, heading.authors)) }
+        while !reader.isAtEnd {
+          let entry = try SnapshotOperation(&reader, heading.authors)
+          let author = heading.authors[entry.author]
+          let stamp = Stamp(
+            time: entry.operation.envelope.time, author: authors.add(author.id))
+          try carried.note(entry, author, stamp)
+        }
       case .end: count = try reader.varint("row count")
       }
     }
     rowCount = count ?? 0
+    isEven = carried.isEmpty
+    guard carried.isWhole(heading.authors) else {
+      throw Refusal(reason: "it carries a part of a group along, and not all of it")
+    }
     for naming in check.offered.schema?.renamed ?? [] {
       let named = tablesByID.filter { $0.name.folded == naming.name.folded }
       guard named.count == 1, let table = named.first else { continue }
@@ -127,33 +137,15 @@ final class OfferCheckRun {
     return block
   }
 
-  private func note(_ entry: SnapshotOperation) throws {
-    let (new, envelope) = (NewOperation(entry.operation), entry.operation.envelope)
-    guard carried[new.key] == nil else { throw WireError(.malformed, "an operation twice") }
-    carried[new.key] = new.digest
-    isEven = false
-    let author = heading.authors[entry.author]
-    guard envelope.sequence <= author.sequence else {
-      guard envelope.continues, entry.parts.isEmpty, entry.aside == nil else {
-        throw WireError(.malformed, "an operation behind the heads")
-      }
-      beginnings[author.id, default: [:]][envelope.sequence] = envelope
-      return
-    }
-    let stamp = Stamp(time: envelope.time, author: authors.add(author.id))
-    waiting[stamp, default: []] += entry.parts
-    if entry.aside != nil { aside.insert(stamp) }
-  }
-
   private func headsRefusal() -> String? {
     for (id, offered) in check.offeredHeads {
       let held = merged[authors.add(id)]
       if let held, held.sequence == offered.sequence, held.time == offered.time { continue }
       // Of a group that is not whole, the beginning is carried along.
       let next = (held?.sequence ?? 0) + 1
-      let begun = beginnings[id] ?? [:]
+      let begun = carried.beginnings[id] ?? [:]
       guard next <= offered.sequence, offered.sequence - next < begun.count,
-        (next...offered.sequence).allSatisfy({ begun[$0]?.time == offered.time })
+        (next...offered.sequence).allSatisfy({ begun[$0] == offered.time })
       else { return Self.otherHeads }
     }
     for author in merged.values where author.sequence > 0 {
@@ -239,7 +231,10 @@ final class OfferCheckRun {
       case .rows: try traceRows(&reader, known, numbers)
       case .operations:
         while !reader.isAtEnd {
-          try trace(SnapshotOperation(&reader, known.authors).operation)
+          let operation = try SnapshotOperation(&reader, known.authors).operation
+          let new = NewOperation(operation)
+          carriedBefore[new.key] = new.digest
+          try trace(operation)
         }
       }
     }
@@ -284,10 +279,7 @@ final class OfferCheckRun {
     let envelope = operation.envelope
     let author = authors.add(envelope.replica)
     try holdTime(author, envelope.sequence, envelope.time)
-    guard envelope.sequence <= merged[author]?.sequence ?? 0 else {
-      isEven = false
-      return
-    }
+    guard envelope.sequence <= merged[author]?.sequence ?? 0 else { return }
     let stamp = Stamp(time: envelope.time, author: author)
     guard operation.bodyError() == nil else {
       return noteOpaque(stamp)
@@ -296,7 +288,9 @@ final class OfferCheckRun {
     // Under an older version a migration may have rewritten it.
     let hasValues = envelope.schemaVersion >= heading.schemaVersion
     let key = OperationKey(author: envelope.replica, sequence: envelope.sequence)
-    if carried[key] == nil { try holdGroup(stamp, operation) }
+    if carried.digests[key] == nil, try carried.lacks(operation, stamp) {
+      throw Refusal(reason: "it carries a part of a group along, and not all that waits")
+    }
     try operation.forEachBlock { block, reader in
       let table = table(for: block, envelope.schemaVersion)
       let columns = table.map { self.columns(of: block, in: $0, envelope.schemaVersion) } ?? []
@@ -314,23 +308,6 @@ final class OfferCheckRun {
           continue
         }
         try rows.put(traced, row.packedKey, of: table)
-      }
-    }
-  }
-
-  /// Of a group of which something waits, every operation that touches it is carried along.
-  private func holdGroup(_ stamp: Stamp, _ operation: SyncOperation) throws {
-    let isAside = aside.contains(stamp)
-    guard isAside || waiting[stamp] != nil else { return }
-    try operation.forEachBlock { block, reader in
-      var row = BodyRow()
-      while try reader.nextRow(&row, of: block) {}
-      let columns = Set(block.columns.map(\.name.folded) + block.keyColumns.map(\.folded) + [""])
-      let isTouched = waiting[stamp]?.contains {
-        $0.table.folded == block.table.folded && columns.contains($0.column.folded)
-      }
-      guard !isAside, isTouched != true else {
-        throw Refusal(reason: "it carries a part of a group along, and not all that waits")
       }
     }
   }
@@ -372,48 +349,58 @@ final class OfferCheckRun {
       }
       return author
     }
+    var isDeleted: Bool?
     switch try rows.row(row.packedKey, of: table) {
     case .met: throw WireError(.malformed, "row twice")
     case .nothing: holdInvented(theirs, against: nil, of: table)
     case .row(let ours):
-      let hasAll = hold(ours, against: theirs, of: table)
+      isDeleted = ours.state.isDeleted
+      let hasAll = hold(ours, row.packedKey, against: theirs, of: table)
       let hasOnly = holdInvented(theirs, against: ours, of: table)
       holdValues(theirs, against: ours, of: table)
       if hasAll, hasOnly { holdPresence(theirs, against: ours, of: table) }
     }
-    let form = theirs.state.formError(
-      table.rules.map(\.kind), deletes: table.deletes, authors: authors)
-    if let form { throw Refusal(reason: "a row of table \(table.name) is none: \(form)") }
+    try holdForm(theirs, isDeleted, of: table)
     if differences.areMany, let refusal = differences.refusal(authors) {
       throw Refusal(reason: refusal)
     }
     try rows.meet(row.packedKey, of: table)
   }
 
+  /// - Parameter isDeleted: by what the space has. Where it is said the same, what follows from the
+  ///   row's own presence may be otherwise: a column may be dropped that was written last.
+  private func holdForm(_ row: TracedRow, _ isDeleted: Bool?, of table: TracedTable) throws {
+    var state = row.state
+    if isDeleted == state.isDeleted {
+      state.cells.removeAll { if case .presence = $0.content { true } else { false } }
+    }
+    let error = state.formError(
+      table.rules.map(\.kind), deletes: table.deletes, authors: authors)
+    if let error { throw Refusal(reason: "a row of table \(table.name) is none: \(error)") }
+  }
+
   /// Notes what the offered row lacks. Returns whether it lacks nothing at all.
   @discardableResult
-  private func hold(_ ours: TracedRow, against theirs: TracedRow?, of table: TracedTable) -> Bool {
+  private func hold(
+    _ ours: TracedRow, _ key: UnsafeRawBufferPointer, against theirs: TracedRow?,
+    of table: TracedTable
+  ) -> Bool {
     let lacking = ours.state.writes(
       lackingIn: theirs?.state, columns: table.columns, authors: authors)
-    for write in lacking where !isExcused(write, table) {
+    for write in lacking where !isExcused(write, key, table) {
       differences.lacking.note(write, table)
     }
     return lacking.isEmpty
   }
 
-  private func isExcused(_ write: RowState.Write, _ table: TracedTable) -> Bool {
+  private func isExcused(
+    _ write: RowState.Write, _ key: UnsafeRawBufferPointer, _ table: TracedTable
+  ) -> Bool {
     // Later than what the snapshot says it holds.
     if write.stamp.time > merged[write.stamp.author]?.time ?? .zero { return true }
-    if aside.contains(write.stamp) { return true }
-    return waiting[write.stamp]?.contains { part in
-      guard part.table.folded == table.name.folded else { return false }
-      // A key that the column does not take keeps the whole row waiting.
-      if table.isKey(part.column) { return true }
-      if part.column.isEmpty { return !table.isOffered }
-      guard let column = write.column else { return false }
-      return table.names[Int(column)].folded == part.column.folded
-        && table.offered[Int(column)] == nil
-    } ?? false
+    return carried.excuses(
+      write.stamp, key, of: table, column: write.column.map { table.allNames(of: $0) },
+      isOffered: write.column.map { table.offered[Int($0)] != nil } ?? table.isOffered)
   }
 
   /// Notes what the offered row has and nobody wrote.
@@ -431,6 +418,7 @@ final class OfferCheckRun {
   }
 
   private func mayBeNew(_ stamp: Stamp) -> Bool {
+    if stamp == .zero { return false }
     if opaque.contains(stamp) { return true }
     return ahead[stamp.author].map { $0 <= stamp.time } ?? false
   }

@@ -22,7 +22,7 @@ struct TracedRows {
     read = try FastStatement(db, "SELECT state FROM row WHERE tbl = ? AND key = ?")
     write = try FastStatement(db, "INSERT OR REPLACE INTO row VALUES (?, ?, ?)")
     meet = try FastStatement(db, "INSERT OR REPLACE INTO row VALUES (?, ?, NULL)")
-    rest = try FastStatement(db, "SELECT tbl, state FROM row WHERE state IS NOT NULL")
+    rest = try FastStatement(db, "SELECT tbl, key, state FROM row WHERE state IS NOT NULL")
   }
 
   enum Found {
@@ -54,10 +54,13 @@ struct TracedRows {
   }
 
   /// Calls `body` with each row that was not met.
-  func forEachMissing(_ body: (_ table: Int64, TracedRow) throws -> Void) throws {
+  func forEachMissing(
+    _ body: (_ table: Int64, _ key: UnsafeRawBufferPointer, TracedRow) throws -> Void
+  ) throws {
     defer { rest.reset() }
     while try rest.step() {
-      try body(rest.int64(0), try TracedRow(encoded: rest.value(1).content))
+      let row = try TracedRow(encoded: rest.value(2).content)
+      try body(rest.int64(0), rest.value(1).content, row)
     }
   }
 

@@ -7,6 +7,8 @@ final class TracedTable {
   let name: String
   let deletes: DeleteRule
   private let keyColumns: [String]
+  /// Its names, those before too.
+  private(set) var allNames: Set<String>
 
   /// What tells tables apart: no merge takes rows with another key, or under another rule for
   /// deletes.
@@ -49,6 +51,7 @@ final class TracedTable {
   init(id: Int64, _ block: BodyBlock) {
     self.id = id
     name = block.table
+    allNames = [block.table.folded]
     deletes = DeleteRule(DeleteRule.Kind(rawValue: block.deletes) ?? .deleteWins)
     keyColumns = block.keyColumns.map(\.folded)
   }
@@ -94,6 +97,7 @@ final class TracedTable {
 
   /// Notes the names that columns of the offered snapshot had.
   func rename(_ naming: SnapshotSchema.Table) {
+    allNames.formUnion(naming.formerNames.map(\.folded))
     for (column, formerNames) in naming.formerColumns {
       for (number, name) in names.enumerated() where name.folded == column.folded {
         for former in formerNames {
@@ -103,7 +107,11 @@ final class TracedTable {
     }
   }
 
-  func isKey(_ column: String) -> Bool { keyColumns.contains(column.folded) }
+  /// The names of a column, those before too.
+  func allNames(of column: UInt32) -> Set<String> {
+    Set(formerNumbers.filter { $0.value == column }.map(\.key.column))
+      .union([names[Int(column)].folded])
+  }
 }
 
 /// What is known of a row of a space: who wrote it, and by column a hash of what they wrote, where

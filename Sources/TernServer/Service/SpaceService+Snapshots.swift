@@ -217,20 +217,28 @@ extension SpaceService {
     return sha256(digests)
   }
 
-  /// Why a snapshot is refused that carries other operations along than the space has. What a base
-  /// stands for can't be compared.
+  /// Why a snapshot is refused that carries other operations along than the space has. Of what only
+  /// a base stands for the space knows nothing: those are in the snapshot before, or nowhere.
+  ///
+  /// - Throws: ``RemoteError`` with `sequence-gap` for one that was not pushed.
   private func strangeRefusal(
     _ outcome: OfferCheck.Outcome, _ check: OfferCheck, _ transaction: any SpaceTransaction
   ) throws -> String? {
     let known = try transaction.digests(of: Array(outcome.carried.keys))
-    let strange = outcome.carried.keys.first { key in
-      if let digest = known[key] { return digest != outcome.carried[key] }
-      return !check.offered.isBase && key.sequence > check.heads[key.author]?.sequence ?? 0
+    for (key, digest) in outcome.carried {
+      if known[key] == digest { continue }
+      if known[key] == nil, key.sequence > check.heads[key.author]?.sequence ?? 0 {
+        if check.offered.isBase { continue }
+        throw RemoteError(
+          .sequenceGap,
+          "the snapshot carries operation \(key.sequence) of replica \(key.author) along, which was not "
+            + "pushed; push first", replica: key.author, sequence: key.sequence)
+      }
+      return
+        "it carries operation \(key.sequence) of replica \(key.author) along with content that the "
+        + "space does not have"
     }
-    return strange.map {
-      "it carries operation \($0.sequence) of replica \($0.author) along with content that the space "
-        + "does not have"
-    }
+    return nil
   }
 
   private func refused(_ id: String, _ reason: String) -> RemoteError {

@@ -100,6 +100,35 @@ struct RefusedOfferTests {
     #expect(try service.snapshots(of: .home).allSatisfy { $0.refusal == nil })
   }
 
+  @Test(
+    "INV-03: an operation that only a base stands for is not made up", arguments: StoreKind.allCases
+  )
+  func madeUp(kind: StoreKind) throws {
+    let service = try kind.open().service()
+    var (ada, bob) = (Author(1), Author(2))
+    _ = ada.write(count: 5)
+    try service.upload(SnapshotOffer("base", at: nil, of: [ada], isBase: true))
+    _ = try service.push([bob.write()], to: .home)
+    // The heads are right, and the content begins before the author's last, which is carried along.
+    let offer = SnapshotOffer("lie", at: try service.end(), of: [ada, bob], parts: 3)
+    var behind = offer
+    behind.heads[ada.replica] = SnapshotHead(
+      sequence: 4, time: HybridTime(milliseconds: 1))
+    var parts = try behind.partsWithoutRows()
+    let envelope = SyncOperation.Envelope(
+      replica: ada.replica, sequence: 5, time: ada.time, continues: true)
+    let operation = SyncOperation(envelope, body: [])
+    var content = ByteWriter()
+    content.append(byte: SnapshotPart.Kind.operations.rawValue)
+    content.append(varint: 0)
+    content.append(varint: UInt64(operation.bytes.count))
+    content.append(raw: operation.bytes + [0, 0])
+    parts[1] = try SnapshotPart.encoded(content.bytes)
+    let error = try upload(parts, as: offer, service)
+    #expect(error?.code == .snapshotRefused)
+    #expect(error?.message.contains("the space does not have") == true)
+  }
+
   @Test("after a refusal none is asked for until the pause is over", arguments: StoreKind.allCases)
   func pause(kind: StoreKind) throws {
     let test = try kind.open()
