@@ -117,7 +117,9 @@ struct CarriedOperations {
     var row = BodyRow()
     try operation.forEachBlock { block, reader in
       let table = block.table.folded
-      let columns = block.columns.map { waiting.contains(Part(table: table, column: $0.name.folded)) }
+      let columns = block.columns.map {
+        waiting.contains(Part(table: table, column: $0.name.folded))
+      }
       if waiting.contains(Part(table: table, column: "")) { lacks = true }
       while try reader.nextRow(&row, of: block) {
         guard row.kind != .delete else { continue }
