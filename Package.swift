@@ -222,7 +222,8 @@ let package = Package(
     .testTarget(
       name: "EngineTests",
       dependencies: [
-        "Tern", "TernServer", "TernTesting", "TestDevice", "TestProcesses", "FolderWriter",
+        "Tern", "TernServer", "TernTesting", "TernTool", "TestDevice", "TestProcesses",
+        "FolderWriter",
       ],
       swiftSettings: testing),
     .testTarget(

@@ -35,6 +35,9 @@ struct HistoryCommand: AsyncParsableCommand {
 /// One change as JSON.
 struct ChangeDocument: Encodable {
   let by: StampDocument
+  let member: String?
+  let isBrought: Bool
+  let broughtBy: String?
   let sequence: UInt64
   let kind: String
   let life: UInt32
@@ -50,6 +53,7 @@ struct ChangeDocument: Encodable {
 
   init(_ change: RowHistory.Change) {
     (by, sequence) = (StampDocument(change.stamp), change.sequence)
+    (member, isBrought, broughtBy) = (change.member, change.isBrought, change.broughtBy)
     (kind, life, isMerged) = (change.kind.rawValue, change.life, change.isMerged)
     columns = change.columns.map {
       Column(

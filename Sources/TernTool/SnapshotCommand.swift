@@ -37,7 +37,7 @@ struct SnapshotOptions: ParsableArguments {
   }
 }
 
-private func checkIsThere(_ space: SpaceName, _ service: SpaceService) throws {
+func checkIsThere(_ space: SpaceName, _ service: SpaceService) throws {
   guard try service.store.spaces().contains(space) else {
     throw ValidationError("there is no space \(space); see 'tern space list'")
   }

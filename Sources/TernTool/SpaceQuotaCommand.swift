@@ -19,11 +19,14 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
   @Option(help: "The most operations that it may store.")
   var operations: Int?
 
+  @Option(help: "The most replica ids that one member may bring.")
+  var authors: Int?
+
   @Flag(help: "Give it the server's own quotas again.")
   var reset = false
 
   func validate() throws {
-    for (option, value) in [("bytes", bytes), ("operations", operations)] {
+    for (option, value) in [("bytes", bytes), ("operations", operations), ("authors", authors)] {
       guard let value, !SpaceQuota.range.contains(value) else { continue }
       throw ValidationError("--\(option) is a number from 0 to \(SpaceQuota.range.upperBound)")
     }
@@ -35,18 +38,17 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
       var quota = reset ? SpaceQuota() : try service.store.usage(of: name).quota
       quota.bytes = bytes ?? quota.bytes
       quota.operations = operations ?? quota.operations
+      quota.authors = authors ?? quota.authors
       guard try service.setQuota(quota, of: name) else {
         throw ValidationError("there is no space \(name); see 'tern space list'")
       }
       let usage = try service.store.usage(of: name)
-      let (most, mostOperations) = (
-        quota.bytes.map { "\($0)" } ?? "the server's",
-        quota.operations.map { "\($0)" }
-          ?? "the server's"
-      )
-      print("bytes       \(usage.bytes), at most \(most)")
-      print("operations  \(usage.operations), at most \(mostOperations)")
+      print("bytes       \(usage.bytes), at most \(Self.text(quota.bytes))")
+      print("operations  \(usage.operations), at most \(Self.text(quota.operations))")
+      print("authors     at most \(Self.text(quota.authors)) of one member")
     }
   }
+
+  private static func text(_ number: Int?) -> String { number.map { "\($0)" } ?? "the server's" }
 }
 #endif

@@ -10,7 +10,8 @@ struct TernCommand: AsyncParsableCommand {
     commandName: "tern",
     abstract: "The sync server of Tern, and tools for it.",
     subcommands: [
-      ServeCommand.self, TokenCommand.self, SpaceCommand.self, SnapshotCommand.self,
+      ServeCommand.self, TokenCommand.self, SpaceCommand.self, ReplicaCommand.self,
+      SnapshotCommand.self,
       InspectCommand.self,
       DoctorCommand.self, ExplainCommand.self, HistoryCommand.self,
     ])

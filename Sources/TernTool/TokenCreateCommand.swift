@@ -12,11 +12,18 @@ struct TokenCreateCommand: AsyncParsableCommand {
   @Option(help: "The space that the token opens. It is made if it is absent.")
   var space: String
 
+  @Option(
+    help: ArgumentHelp(
+      "Whose token it is: a name, the same for all tokens of one person.",
+      discussion: "What devices write with it is that member's alone."))
+  var member: String?
+
   func run() async throws {
     let name = try SpaceName(space)
+    let member = try member.map { try MemberName($0) }
     try withVisitingService(options, mayCreate: true) { service in
       var generator = SystemRandomNumberGenerator()
-      print(try service.createToken(for: name, using: &generator))
+      print(try service.createToken(for: name, of: member, using: &generator))
     }
   }
 }

@@ -7,7 +7,7 @@ import TernServer
 struct TokenListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "Print a line for every token: its id, when it was made, its space.",
+    abstract: "Print a line for every token: its id, when it was made, its space, whose it is.",
     discussion: "The id is taken from the token's digest; the token itself is kept nowhere.")
 
   @OptionGroup var options: DataOptions
@@ -15,7 +15,9 @@ struct TokenListCommand: AsyncParsableCommand {
   func run() async throws {
     try withVisitingService(options) { service in
       for token in try service.store.tokens() {
-        print("\(token.digest)  \(Self.text(token.createdMilliseconds))  \(token.space)")
+        let member = token.member.map { "  \($0)" } ?? ""
+        let time = Self.text(token.createdMilliseconds)
+        print("\(token.digest)  \(time)  \(token.space)\(member)")
       }
     }
   }

@@ -27,6 +27,7 @@ struct RemoteDoctor {
 
   /// A folder's cursor says of each author up to where it was given.
   private func checkCursors() throws {
+    let bans = try transaction.bans()
     let select = try transaction.statement("SELECT id, cursor FROM \(tables.remote) ORDER BY id")
     defer { select.reset() }
     while try select.step() {
@@ -37,7 +38,9 @@ struct RemoteDoctor {
       for (replica, sequence) in cursor.given.sorted {
         let index = transaction.authors.index(of: replica)
         let stored = try index.map { try transaction.author($0).stored } ?? 0
-        if sequence <= stored || index.map({ forks[$0] != nil }) ?? false { continue }
+        // Of a banned one nothing more is taken, and of a copy nothing else.
+        let taken = bans[replica].map { min(sequence, $0) } ?? sequence
+        if taken <= stored || index.map({ forks[$0] != nil }) ?? false { continue }
         try findings.add(
           .cursor, "the remote's cursor is behind an operation that is not here",
           at: .init(author: replica, sequence: sequence, name: remote))

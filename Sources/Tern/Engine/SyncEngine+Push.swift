@@ -16,6 +16,8 @@ extension SyncEngine {
     /// Authors of whom the remote refused something, which another replica brought: until the next
     /// greeting.
     var notCarried: [ReplicaID: RemoteError] = [:]
+    /// The last operation that the remote takes of each replica that its operator banned.
+    var bans: [ReplicaID: UInt64] = [:]
 
     /// What a remote lost or put back, be it under its old epoch, may come again from another copy.
     mutating func note(_ greeting: RemoteGreeting) {
@@ -26,6 +28,7 @@ extension SyncEngine {
       }
       (position, losses) = (greeting.position, greeting.losses)
       notCarried = [:]
+      bans = greeting.authors.compactMapValues(\.bannedAfter)
     }
   }
 
@@ -77,6 +80,8 @@ extension SyncEngine {
     _ heads: VersionVector, hasLeftSome: Bool
   ) throws -> SyncSession.Event {
     var refusal = pushes.notCarried.min(by: { $0.key < $1.key })?.value
+    // A snapshot of the remote's mends it.
+    if refusal == nil, !session.canRepair, let beyond = try firstBeyondBan() { refusal = beyond }
     if hasLeftSome { return .leftSome(refused: refusal, jitter: environment.jitter()) }
     let forks = try store.forks(at: remote.id)
     let lacksTrimmed = try self.lacksTrimmed(heads, besides: forks)
@@ -97,6 +102,19 @@ extension SyncEngine {
     }
     return .hadNothingButRefused(
       refusal, needsBase: lacksTrimmed && canHaveBase, jitter: environment.jitter())
+  }
+
+  /// Why this replica has more of a banned one than others of the remote have, if it does.
+  func firstBeyondBan() throws -> RemoteError? {
+    if pushes.bans.isEmpty { return nil }
+    let (id, stored) = (try store.replicaID(), try store.storedVersionVector())
+    let beyond = pushes.bans.filter { $0.key != id && stored[$0.key] > $0.value }
+    guard let (replica, last) = beyond.min(by: { $0.key < $1.key }) else { return nil }
+    return RemoteError(
+      .authorBanned,
+      "the remote's operator banned replica \(replica) after its operation \(last), and this device "
+        + "has it up to \(stored[replica]); it loads the remote's next snapshot, and puts what that "
+        + "lacks into the inbox", replica: replica, sequence: last + 1)
   }
 
   /// Whether the remote lacks what the log no longer has, and an author of whom it has something
@@ -149,8 +167,11 @@ extension SyncEngine {
         error.code, error.message, replica: refused, sequence: error.sequence)
       return nil
     }
-    if error.code == .sequenceConflict, refused == id {
-      let isChanged = try await changeID(remote.greet(), conflict: error.sequence)
+    // Another copy of this database goes on under the id, or another member claimed it.
+    if error.code == .sequenceConflict || error.code == .authorClaimed, refused == id {
+      let greeting = try await remote.greet(as: id)
+      let isChanged = try await changeID(
+        greeting, conflict: error.code == .sequenceConflict ? error.sequence : nil)
       if try isChanged || leaveRefused(id) { return .didChangeID }
     }
     // Where it was set since the greeting, what is written from here on goes by it too.
@@ -176,6 +197,10 @@ extension SyncEngine {
       pushes.confirmed = (session.epoch, id, VersionVector())
     }
     if heads[id] > pushes.confirmed.heads[id] { heads[id] -= 1 }
+    // The remote takes nothing more of them.
+    for replica in pushes.bans.keys where replica != id {
+      heads[replica] = VersionVector.maximumSequence
+    }
     return heads
   }
 

@@ -248,21 +248,24 @@ public actor SyncEngine {
       try store.seal()
       try report(.syncing)
       let known = try standing()
-      var greeting = try await remote.greet()
+      var greeting = try await remote.greet(as: known.id)
       try leaveID(greeting, known)
-      if try isAhead(greeting.heads), try await changeID(greeting, conflict: nil) {
-        greeting = try await remote.greet()
+      if try greeting.isClaimed || isAhead(greeting.heads),
+        try await changeID(greeting, conflict: nil)
+      {
+        greeting = try await remote.greet(as: store.replicaID())
       }
       try checkOwn(greeting.heads)
       if let now = greeting.nowMilliseconds { try correctClock(now) }
       newestMilliseconds = greeting.newestMilliseconds
       greetedMilliseconds = greeting.nowMilliseconds
       pushes.note(greeting)
+      try store.note(greeting.authors, at: remote.id)
       // Another device gave it.
       if !greeting.wantsSnapshot { status.update { $0.snapshotError = nil } }
       return .greeted(
         greeting, knownEpoch: try store.place(at: remote.id)?.epoch,
-        comparison: try store.comparison(at: remote.id))
+        comparison: try store.comparison(at: remote.id), hasMore: try firstBeyondBan() != nil)
     case .resetCursor(let epoch):
       try store.dropForks(at: remote.id, beyond: session.heads)
       try store.resetPlace(RemotePlace(remoteID: remote.id, epoch: epoch, cursor: nil))
@@ -300,7 +303,8 @@ public actor SyncEngine {
     let now = said.filter(HybridTime.believedMilliseconds.contains).max() ?? 0
     do {
       try await snapshots.load(
-        snapshot, epoch: session.epoch, nowMilliseconds: now, isRepairing: isRepairing)
+        snapshot, epoch: session.epoch, nowMilliseconds: now, bans: pushes.bans,
+        isRepairing: isRepairing)
     } catch {
       if SnapshotExchange.isLasting(error) {
         unloadable = (snapshot.id, error)

@@ -8,6 +8,7 @@ import TernDatabase
 struct HistoryPass {
   private let transaction: StoreTransaction
   private let row: LoggedRow
+  private let told: [ReplicaID: RemoteAuthor]
 
   /// An author's next operation that may name the row.
   private struct Head {
@@ -15,9 +16,10 @@ struct HistoryPass {
     let time: HybridTime
   }
 
-  init(_ transaction: StoreTransaction, _ row: LoggedRow) {
+  init(_ transaction: StoreTransaction, _ row: LoggedRow) throws {
     self.transaction = transaction
     self.row = row
+    told = try transaction.remoteAuthors()
   }
 
   func page(after position: RowHistory.Position?, limit: Int) throws -> RowHistory {
@@ -77,11 +79,15 @@ struct HistoryPass {
     if isWaiting, operation.bodyError() != nil { return [] }
     let stamp = transaction.authors.stamp(
       Stamp(time: operation.envelope.time, author: id.author))
+    let author = told[stamp.author]
+    let isBrought = author?.brought?.contains(id.sequence) ?? false
     return try operation.bytes.withUnsafeBytes { bytes in
       try row.changes(in: UnsafeRawBufferPointer(rebasing: bytes[operation.bodyOffset...]))
     }.map { change in
       RowHistory.Change(
-        stamp: stamp, sequence: id.sequence, kind: .init(change.kind), life: change.life,
+        stamp: stamp, member: author?.member, isBrought: isBrought,
+        broughtBy: isBrought ? author?.broughtBy : nil, sequence: id.sequence,
+        kind: .init(change.kind), life: change.life,
         columns: change.columns.map(RowHistory.Column.init),
         isMerged: !isWaiting && !change.isDeferred)
     }

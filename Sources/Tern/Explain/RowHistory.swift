@@ -24,6 +24,13 @@ public struct RowHistory: Hashable, Sendable {
     }
 
     public var stamp: WriteStamp
+    /// The member whose device the author is, as a server says; `nil` where none has said so, and
+    /// the author's name is what whoever brought the operation claims.
+    public var member: String?
+    /// Whether it came to the server before the author's id belonged to anybody.
+    public var isBrought: Bool
+    /// Who brought it then, where the server knows one.
+    public var broughtBy: String?
     /// Of the operation, contiguous for its author.
     public var sequence: UInt64
     public var kind: Kind
@@ -52,7 +59,9 @@ extension RowHistory.Change: CustomStringConvertible {
   public var description: String {
     let written = columns.filter { !$0.content.isNothing }.map { "\($0.name): \($0.content)" }
       .joined(separator: ", ")
-    return "\(kind.rawValue) by \(stamp), operation \(sequence), life \(life)"
+    let owner = member.map { " of \($0.shown())" } ?? ""
+    let bringer = isBrought ? ", brought by \(broughtBy?.shown() ?? "others")" : ""
+    return "\(kind.rawValue) by \(stamp)\(owner)\(bringer), operation \(sequence), life \(life)"
       + (isMerged ? "" : ", not merged yet") + (written.isEmpty ? "" : ": \(written)")
   }
 }

@@ -19,6 +19,8 @@ final class MergePass {
   private var newKeys: [Int64: Set<[UInt8]>] = [:]
   /// Of the remote that the page is from.
   private let forks: RemoteForks?
+  /// The last operation that is taken of replicas that a remote has banned.
+  private let bans: [ReplicaID: UInt64]
 
   init(
     _ transaction: StoreTransaction, isCheckingBodies: Bool = false, remoteMilliseconds: Int64 = 0,
@@ -33,6 +35,7 @@ final class MergePass {
     self.remoteMilliseconds = isBelieved ? remoteMilliseconds : 0
     concurrency = Concurrency(transaction)
     hasHeld = try transaction.hasHeldRows()
+    bans = try transaction.bans()
   }
 
   // MARK: - Operations
@@ -58,7 +61,9 @@ final class MergePass {
     guard index != 0 || isOwn else {
       throw MergeError(.foreignOwn, envelope.replica, envelope.sequence)
     }
-    if forks?.leavesOut(index) ?? false {
+    // INV-13: from whichever remote it comes.
+    let isBanned = bans[envelope.replica].map { envelope.sequence > $0 } ?? false
+    if isBanned && index != 0 || forks?.leavesOut(index) ?? false {
       summary.leftOutOperations += 1
       return
     }

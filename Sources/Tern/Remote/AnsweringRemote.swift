@@ -12,8 +12,8 @@ struct AnsweringRemote: Remote {
   var id: String { base.id }
   var keepsSnapshots: Bool { base.keepsSnapshots }
 
-  func greet() async throws -> RemoteGreeting {
-    try await answer { try await base.greet() }
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
+    try await answer { try await base.greet(as: replica) }
   }
 
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {

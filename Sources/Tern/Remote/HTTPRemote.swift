@@ -29,9 +29,10 @@ public struct HTTPRemote: Remote {
     self.transport = transport
   }
 
-  public func greet() async throws -> RemoteGreeting {
+  public func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
     try await answering {
-      try await exchange(request(.get, "")).json(GreetingDocument.self).greeting()
+      let query = replica.map { "?replica=\($0)" } ?? ""
+      return try await exchange(request(.get, query)).json(GreetingDocument.self).greeting()
     }
   }
 

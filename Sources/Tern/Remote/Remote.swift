@@ -8,10 +8,12 @@ public protocol Remote: Sendable {
   /// Names this remote in the replica's own tables, e.g. its URL and space. Stable over restarts.
   var id: String { get }
 
-  /// Says what the remote is and has, and changes nothing: the first call of every session.
+  /// Says what the remote is and has: the first call of every session. Changes nothing but that a
+  /// remote which knows its members claims the replica's id for the one who asks.
   ///
+  /// - Parameter replica: who greets; `nil` for somebody who only looks.
   /// - Throws: ``RemoteError``, `CancellationError`.
-  func greet() async throws -> RemoteGreeting
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting
 
   /// Stores operations in their order; returns when they are durable there.
   ///
@@ -72,6 +74,9 @@ public protocol Remote: Sendable {
 }
 
 extension Remote {
+  /// Greets as somebody who only looks.
+  public func greet() async throws -> RemoteGreeting { try await greet(as: nil) }
+
   public var keepsSnapshots: Bool { false }
 
   public func snapshotPart(_ index: Int, of id: String) async throws -> [UInt8] {

@@ -20,12 +20,14 @@ struct SnapshotExchange {
   ///
   /// - Parameters:
   ///   - nowMilliseconds: see ``SnapshotOrigin``.
+  ///   - bans: see ``SnapshotOrigin``.
   ///   - isRepairing: whether it takes the place of a state that has all of it, too.
   /// - Throws: what fetching throws, ``WireError`` for a part that is none and for more than the
   ///   limits, and what ``ReplicaStore/loadSnapshot(from:_:)`` throws. Parts that are as they
   ///   were made stay in the file, whatever keeps them from being loaded.
   func load(
-    _ snapshot: RemoteSnapshot, epoch: String, nowMilliseconds: Int64, isRepairing: Bool
+    _ snapshot: RemoteSnapshot, epoch: String, nowMilliseconds: Int64,
+    bans: [ReplicaID: UInt64] = [:], isRepairing: Bool
   ) async throws {
     let place = RemotePlace(remoteID: remote.id, epoch: epoch, cursor: snapshot.cursor)
     let stored = try store.storedVersionVector()
@@ -54,6 +56,7 @@ struct SnapshotExchange {
     }
     var origin = SnapshotOrigin(place: place)
     (origin.heads, origin.nowMilliseconds) = (snapshot.heads, nowMilliseconds)
+    origin.bans = bans
     do {
       _ = try store.loadSnapshot(from: origin, isRepairing: isRepairing) {
         // What it unpacks to is known only then.
@@ -66,7 +69,8 @@ struct SnapshotExchange {
       // Losing power may have damaged what was in the file before.
       guard hadParts else { throw error }
       return try await load(
-        snapshot, epoch: epoch, nowMilliseconds: nowMilliseconds, isRepairing: isRepairing)
+        snapshot, epoch: epoch, nowMilliseconds: nowMilliseconds, bans: bans,
+        isRepairing: isRepairing)
     }
     file.remove()
   }

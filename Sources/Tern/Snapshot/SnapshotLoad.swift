@@ -13,6 +13,7 @@ final class SnapshotLoad {
   private let isRepairing: Bool
   private let origin: SnapshotOrigin?
   private let forks: RemoteForks?
+  private let banned: BannedOperations
   private var parts: SnapshotParts
   private let locals = LocalColumns()
   private var rows = 0
@@ -45,6 +46,7 @@ final class SnapshotLoad {
     self.isRepairing = isRepairing
     self.origin = origin
     forks = try origin.map { try RemoteForks(transaction, at: $0.place.remoteID) }
+    banned = try BannedOperations(transaction, origin?.bans ?? [:])
     parts = SnapshotParts(part)
     // Of what comes after the snapshot, something may be here that cannot be read.
     pass = try MergePass(transaction, isCheckingBodies: transaction.hasAside)
@@ -55,6 +57,7 @@ final class SnapshotLoad {
     heads = heading.heads
     try check(heading)
     try noteAuthors(heading)
+    try banned.drop(pass.concurrency.losses)
     tail = try takeHeads(heading)
     rowCheck = SnapshotCheck(
       seen: Dictionary(uniqueKeysWithValues: zip(authors.map(\.index), heading.authors.map(\.time)))
@@ -84,6 +87,7 @@ final class SnapshotLoad {
     }
     try transaction.wakeAll()
     try pass.finish()
+    try banned.announceLess()
     if Planted.isActive(.snapshotForgetsInbox) {
       try transaction.statement("DELETE FROM \(transaction.tables.inbox)").run()
     }
@@ -200,7 +204,9 @@ final class SnapshotLoad {
         )
       }
       let isFork = try isForked(id, UInt32(index), row, time)
-      guard row.merged > heads[id] && row.trimmed > heads[id] || isFork else { continue }
+      // What it lacks of a banned one is lacking everywhere.
+      let isTrimmed = row.trimmed > heads[id] && !banned.concerns(UInt32(index))
+      guard row.merged > heads[id] && isTrimmed || isFork else { continue }
       if isRepairing {
         throw SnapshotError(
           .lacksOperations,
@@ -272,7 +278,7 @@ final class SnapshotLoad {
       if isBehind { pass.concurrency.noteEnd(row.stored, at: row.time, of: index) }
       (row.stored, row.merged, row.time) = (heads[id], heads[id], here ?? time)
       try transaction.save(row, of: index)
-      if isBehind {
+      if isBehind || banned.concerns(index) && row.trimmed > row.stored {
         try transaction.forgetLog(of: index, upTo: heads[id])
         (row.trimmed, row.trimmedTime) = (row.stored, row.time)
         try transaction.saveTrimmed(row, of: index)

@@ -173,6 +173,9 @@ package protocol ReplicaStore: Sendable {
   /// Remembers it; nothing where the remote is not known.
   func save(_ comparison: StateComparison, at remoteID: String) throws
 
+  /// Remembers what a remote says of its authors; costs no commit where that is known.
+  func note(_ authors: [ReplicaID: RemoteAuthor], at remoteID: String) throws
+
   /// The merged state in a form that is equal between replicas with the same operations (INV-01).
   func canonicalState() throws -> [CanonicalRow]
 }
@@ -221,6 +224,8 @@ extension ReplicaStore {
 
   package func save(_ comparison: StateComparison, at remoteID: String) throws {}
 
+  package func note(_ authors: [ReplicaID: RemoteAuthor], at remoteID: String) throws {}
+
   package func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
     throw SnapshotError(.unsupported, "this store cannot cut snapshots; let another device do it")
   }
@@ -258,6 +263,9 @@ package struct SnapshotOrigin: Hashable, Sendable {
   /// The remote's clock, or the newest time that its space took, where that is later; 0 where
   /// it has none.
   package var nowMilliseconds: Int64 = 0
+  /// The last operation that the remote takes of each replica that was banned there. What is here
+  /// beyond that goes.
+  package var bans: [ReplicaID: UInt64] = [:]
 
   package init(place: RemotePlace) {
     self.place = place
@@ -297,6 +305,9 @@ public enum ConflictKind: String, Hashable, Sendable, CaseIterable, Codable {
   case sameKey
   /// One deleted a row that the other referred to; what refers to it is not shown.
   case parentDeleted
+  /// A server's operator banned a replica, and what it had written after that came here by another
+  /// way. What stood before stands again.
+  case banned
   /// Another operation came under an author's number that is taken: of a copy of a database, or of
   /// a peer that tells one remote this and another that. The first to arrive stayed.
   case sameSequence

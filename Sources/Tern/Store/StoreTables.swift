@@ -31,6 +31,7 @@ struct StoreTables {
   var splice: String { prefix + "splice" }
   var remote: String { prefix + "remote" }
   var offer: String { prefix + "offer" }
+  var remoteAuthors: String { prefix + "remote_authors" }
   var remoteHead: String { prefix + "remote_head" }
   var fork: String { prefix + "fork" }
   var seen: String { prefix + "seen" }
@@ -55,7 +56,7 @@ struct StoreTables {
 
   /// Tables that came after the format was settled: a file that was not opened since lacks them.
   var later: [String] {
-    [unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened]
+    [unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened, remoteAuthors]
   }
 
   /// Counts the operations of which a part waits: one search for each, however many names it has.
@@ -151,6 +152,12 @@ struct StoreTables {
       CREATE TABLE IF NOT EXISTS \(fork) (
         remote TEXT NOT NULL, author INTEGER NOT NULL, sequence INTEGER NOT NULL,
         PRIMARY KEY (remote, author)) WITHOUT ROWID
+      """,
+      // What each remote said of its authors, as JSON, and beside it, where there are any, up to
+      // where it takes those that are banned.
+      """
+      CREATE TABLE IF NOT EXISTS \(remoteAuthors) (
+        remote TEXT PRIMARY KEY, authors BLOB NOT NULL, bans BLOB) WITHOUT ROWID
       """,
       // What each remote was last known to hold, of which the log may forget.
       """

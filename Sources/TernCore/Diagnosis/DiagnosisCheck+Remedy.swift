@@ -77,6 +77,7 @@ extension DiagnosisCheck {
     case .snapshotUpload: "wait until a device has gone on with it; a day later it is let go"
     case .spaceBytes: "stop the server and set the `bytes` of its row to what it stores"
     case .snapshotDropped, .spaceRemoved: "wait for the server's next maintenance, at most an hour"
+    case .author: "run 'tern replica list', and 'tern replica assign' or 'ban' for what is wrong"
     case .lease: "stop the server and delete the row, which the replica's next pull writes anew"
     case .leaseBehind: "wait until the replica has loaded the snapshot, or its lease runs out"
     case .mark: "stop the server and delete the row: operations then stay a little longer"

@@ -100,6 +100,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case snapshotPart = "snapshot-part"
   case snapshotUpload = "snapshot-upload"
   case snapshotDropped = "snapshot-dropped"
+  case author
   case lease
   case leaseBehind = "lease-behind"
   case mark
@@ -148,6 +149,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
       .spaceBytes, .spaceRemoved:
       .limitsHold
     case .identity, .copied, .clock, .logTime, .operationTime: .timesIncrease
+    case .author: .authorsAreMembers
     case .base, .trimmedLost, .snapshotHeads, .lease, .leaseBehind, .mark: .compactionIsUnseen
     }
   }

@@ -25,9 +25,11 @@ public enum Invariant: String, Hashable, Sendable, Codable, CaseIterable {
   case timesIncrease = "INV-11"
   /// Compaction is noticed only by a replica behind the horizon.
   case compactionIsUnseen = "INV-12"
+  /// Nobody writes in the name of a member, and nothing that follows a ban is taken.
+  case authorsAreMembers = "INV-13"
 }
 
 extension Invariant: CustomStringConvertible {
-  /// `INV-01` to `INV-12`.
+  /// `INV-01` to `INV-13`.
   public var description: String { rawValue }
 }

@@ -58,6 +58,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case digestByNumber
   /// A token opens every space.
   case tokenOpensAll
+  /// Whoever pushes can write in a claimed author's name.
+  case strangerWrites
+  /// What a banned author writes on is taken.
+  case banForgotten
   /// Of the rows of an operation the second is not merged.
   case rowLeftOut
   /// What this schema version does not have is forgotten.
@@ -156,7 +160,7 @@ package enum Planted: String, CaseIterable, Sendable {
     .uniqueByArrival, .heldNotWoken, .replaceUnnoted, .orderTailMissing, .snapshotTailLost,
     .snapshotKeepsOld, .offerUnchecked, .missingRowsTaken, .copyForgets,
     .copyKeepsCursor, .copyTakesStates,
-    .lossKeepsID, .digestByNumber, .tokenOpensAll,
+    .lossKeepsID, .digestByNumber, .tokenOpensAll, .strangerWrites, .banForgotten,
     .rowLeftOut, .deferredForgotten, .formerNameForgotten, .pageUnlimited,
     .timeFromClockAlone, .leaseIgnored, .coversUnseen, .removalClaimsUnseen, .editBeaten,
     .syncRetryAtOnce, .snapshotForgetsInbox, .appendUnsynced, .tornTailKept, .unreadPassed,

@@ -17,6 +17,10 @@ package struct GreetingDocument: Codable {
   /// Absent from a server that is older than state reports, and while there is none.
   package var state: StateReport?
   package var wantsState: Bool?
+  /// By replica in hexadecimal; absent where nothing is known of anybody.
+  package var authors: [String: RemoteAuthor]?
+  /// Absent where the replica's id is its own.
+  package var claimed: Bool?
 
   package init(_ greeting: RemoteGreeting) {
     epoch = greeting.epoch
@@ -29,6 +33,11 @@ package struct GreetingDocument: Codable {
     wantsSnapshot = greeting.wantsSnapshot
     state = greeting.state
     wantsState = greeting.wantsState
+    if !greeting.authors.isEmpty {
+      authors = Dictionary(
+        uniqueKeysWithValues: greeting.authors.map { ($0.key.description, $0.value) })
+    }
+    if greeting.isClaimed { claimed = true }
   }
 
   package func greeting() throws(RemoteError) -> RemoteGreeting {
@@ -41,6 +50,11 @@ package struct GreetingDocument: Codable {
     greeting.wantsSnapshot = wantsSnapshot ?? false
     greeting.state = state
     greeting.wantsState = wantsState ?? false
+    for (text, author) in authors ?? [:] {
+      guard let replica = ReplicaID(text) else { throw .noReplica }
+      greeting.authors[replica] = author
+    }
+    greeting.isClaimed = claimed ?? false
     return greeting
   }
 }
@@ -166,6 +180,10 @@ extension RemoteError {
   fileprivate static var withoutTime: RemoteError {
     RemoteError(.unexpectedAnswer, "the server's answer is without its time")
   }
+
+  fileprivate static var noReplica: RemoteError {
+    RemoteError(.unexpectedAnswer, "the greeting names a replica by what is no id")
+  }
 }
 
 extension VersionVector {
@@ -177,9 +195,7 @@ extension VersionVector {
   fileprivate init(_ document: [String: UInt64]) throws(RemoteError) {
     self.init()
     for (text, sequence) in document {
-      guard let replica = ReplicaID(text) else {
-        throw RemoteError(.unexpectedAnswer, "the greeting names a replica by what is no id")
-      }
+      guard let replica = ReplicaID(text) else { throw .noReplica }
       self[replica] = sequence
     }
   }

@@ -65,6 +65,11 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let tooManySpaces = Code(rawValue: "too-many-spaces")
     /// As many replicas have written into the space as may: new ones need another.
     public static let tooManyReplicas = Code(rawValue: "too-many-replicas")
+    /// What is new in that replica's name comes from the member of the space that claimed it, and
+    /// the token is another member's.
+    public static let authorClaimed = Code(rawValue: "author-claimed")
+    /// The space's operator banned that replica: what follows is taken from nobody.
+    public static let authorBanned = Code(rawValue: "author-banned")
     /// The space stores as many bytes or operations as it may. What was written waits here, and
     /// pulls go on.
     public static let spaceFull = Code(rawValue: "space-full")

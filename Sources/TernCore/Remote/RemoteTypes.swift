@@ -24,6 +24,11 @@ public struct RemoteGreeting: Hashable, Sendable {
   public var state: StateReport?
   /// Whether the remote would like one.
   public var wantsState: Bool
+  /// Whose replica ids are, as far as the remote knows more of them than their operations.
+  public var authors: [ReplicaID: RemoteAuthor] = [:]
+  /// Whether the id by which the replica greeted belongs to another member: what it writes needs
+  /// another id.
+  public var isClaimed = false
 
   public init(
     epoch: String, nowMilliseconds: Int64?, position: UInt64, heads: VersionVector,
@@ -39,6 +44,28 @@ public struct RemoteGreeting: Hashable, Sendable {
     self.wantsSnapshot = wantsSnapshot
     self.state = state
     self.wantsState = wantsState
+  }
+}
+
+/// Whose a replica id is at a remote.
+public struct RemoteAuthor: Hashable, Sendable, Codable {
+  /// The name of the member that claimed it, and whose devices alone write under it.
+  public var member: String?
+  /// The first and the last sequence number of what came before anybody had claimed it, and who
+  /// brought that: a member's name, or `nil` where nobody is named or there are several.
+  public var brought: ClosedRange<UInt64>?
+  public var broughtBy: String?
+  /// The last sequence number that the remote takes of it, where its operator banned it.
+  public var bannedAfter: UInt64?
+
+  public init(
+    member: String? = nil, brought: ClosedRange<UInt64>? = nil, broughtBy: String? = nil,
+    bannedAfter: UInt64? = nil
+  ) {
+    self.member = member
+    self.brought = brought
+    self.broughtBy = broughtBy
+    self.bannedAfter = bannedAfter
   }
 }
 

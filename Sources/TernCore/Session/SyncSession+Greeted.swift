@@ -31,14 +31,14 @@ extension SyncSession {
     /// Before the first.
     init() {}
 
-    init(_ greeting: RemoteGreeting, _ comparison: StateComparison?) {
+    init(_ greeting: RemoteGreeting, _ comparison: StateComparison?, hasMore: Bool) {
       heads = greeting.heads
       epoch = greeting.epoch
       (position, announced) = (greeting.position, greeting.position)
       (snapshot, wantsSnapshot) = (greeting.snapshot, greeting.wantsSnapshot)
       (state, asksForState) = (greeting.state, greeting.wantsState)
-      isDoubtful = comparison.map { !$0.tables.isEmpty } ?? false
-      triedSnapshot = comparison?.snapshot
+      isDoubtful = hasMore || comparison.map { !$0.tables.isEmpty } ?? false
+      triedSnapshot = hasMore ? nil : comparison?.snapshot
     }
   }
 }

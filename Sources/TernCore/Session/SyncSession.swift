@@ -24,7 +24,10 @@ package struct SyncSession: Sendable {
   }
 
   package enum Event: Sendable {
-    case greeted(RemoteGreeting, knownEpoch: String?, comparison: StateComparison? = nil)
+    /// - Parameter hasMore: whether this replica has what the remote takes from nobody.
+    case greeted(
+      RemoteGreeting, knownEpoch: String?, comparison: StateComparison? = nil,
+      hasMore: Bool = false)
     case didReset
     /// This replica has another id, because the remote has other operations under the one it had.
     case didChangeID
@@ -145,8 +148,8 @@ package struct SyncSession: Sendable {
   package mutating func handle(_ event: Event) -> Action {
     switch (phase, event) {
     case (_, .failed(let error, let jitter)): return fail(error, jitter)
-    case (.greeting, .greeted(let greeting, let knownEpoch, let comparison)):
-      (greeted, hasGreeted) = (Greeted(greeting, comparison), true)
+    case (.greeting, .greeted(let greeting, let knownEpoch, let comparison, let hasMore)):
+      (greeted, hasGreeted) = (Greeted(greeting, comparison, hasMore: hasMore), true)
       if let knownEpoch, knownEpoch != greeting.epoch {
         phase = .resetting
         return .resetCursor(epoch: greeting.epoch)

@@ -60,8 +60,10 @@ package struct ServerDoctor {
     guard format >= 2 else { return }
     try SnapshotDoctor(db, space, findings, heads).run()
     try HorizonDoctor(db, space, findings).run(hasStates: format >= 4)
-    // What is lost or left is not in the count either.
-    if format >= 5, findings.brokenCount == before { try checkBytes(space) }
+    // What is lost or left is not in what follows either.
+    guard format >= 5, findings.brokenCount == before else { return }
+    try checkBytes(space)
+    if format >= 6 { try AuthorDoctor(db, space, findings).run() }
   }
 
   /// Whether a number of the space is none that a server writes.

@@ -43,6 +43,8 @@ extension RemoteError.Code {
     case .timeNotIncreasing: (.unprocessableContent, "The time does not increase")
     case .tooManySpaces: (.tooManyRequests, "Too many spaces")
     case .tooManyReplicas: (.tooManyRequests, "Too many replicas")
+    case .authorClaimed: (.forbidden, "Another member's replica")
+    case .authorBanned: (.forbidden, "A banned replica")
     case .spaceFull: (.init(code: 507), "The space is full")
     default: (.serviceUnavailable, "Not at the moment")
     }

@@ -6,7 +6,8 @@ import TernCore
 
 extension SyncResponder {
   /// Answers after the commit.
-  func push(_ request: Request, to space: SpaceName) async throws -> Response {
+  func push(_ request: Request, by token: TokenRecord) async throws -> Response {
+    let (space, member) = (token.space, token.member)
     if let type = request.headers[.contentType], type.lowercased() != batchType {
       throw RemoteError(.unsupportedMediaType, "a push has the content type \(batchType)")
     }
@@ -16,7 +17,7 @@ extension SyncResponder {
       try await queue.write(to: space) {
         try service.check(decode(body))
       } _: { pushed in
-        try service.push(pushed, to: space)
+        try service.push(pushed, to: space, by: member)
       }
     }
     return Response(json: ReceiptDocument(receipt))

@@ -83,20 +83,21 @@ struct SyncResponder: HTTPResponder {
     case .space(let asked, let what): (name, route) = (asked, what)
     }
     // Before anything of it is looked at, whatever it is.
-    let (space, token) = try await authorize(request, name)
+    let token = try await authorize(request, name)
     connections.authorized(context.channel)
-    return try await requests.counting(token) {
-      try await answer(request, route, of: space, context)
+    return try await requests.counting(token.digest) {
+      try await answer(request, route, by: token, context)
     }
   }
 
   private func answer(
-    _ request: Request, _ route: SpaceRoute, of space: SpaceName, _ context: Context
+    _ request: Request, _ route: SpaceRoute, by token: TokenRecord, _ context: Context
   ) async throws -> Response {
+    let space = token.space
     switch route {
-    case .greet: return try await greet(space, context)
-    case .push: return try await push(request, to: space)
-    case .pull: return try await pull(request, from: space, context)
+    case .greet: return try await greet(request, by: token, context)
+    case .push: return try await push(request, by: token)
+    case .pull: return try await pull(request, by: token, context)
     case .events: return try await events(request, of: space, logger: context.logger)
     case .reportState: return try await reportState(request, in: space)
     case .beginSnapshot: return try await beginSnapshot(request, in: space)
@@ -108,12 +109,10 @@ struct SyncResponder: HTTPResponder {
     }
   }
 
-  private func authorize(_ request: Request, _ name: Substring) async throws -> (
-    SpaceName, TokenDigest
-  ) {
+  private func authorize(_ request: Request, _ name: Substring) async throws -> TokenRecord {
     let space = try SpaceName(name, limits: service.limits)
     let token = Self.bearerToken(request.headers[.authorization])
-    return (space, try await queue.read { try service.authorize(token, for: space) })
+    return try await queue.read { try service.authorize(token, for: space) }
   }
 
   /// - Source: RFC 6750, section 2.1; the scheme's name is in any case (RFC 9110, section 11.1).
@@ -125,9 +124,15 @@ struct SyncResponder: HTTPResponder {
   }
 
   /// One of many replicas is long.
-  private func greet(_ space: SpaceName, _ context: Context) async throws -> Response {
+  private func greet(_ request: Request, by token: TokenRecord, _ context: Context) async throws
+    -> Response
+  {
+    let (space, member) = (token.space, token.member)
+    let replica = try Self.replica("replica", in: request)
+    if let replica { try await claim(replica, by: token, context) }
     let (bytes, share) = try await queue.page(of: space) {
-      let bytes = ByteBuffer(json: GreetingDocument(try service.greet(space)))
+      let greeting = try service.greet(space, as: replica, by: member)
+      let bytes = ByteBuffer(json: GreetingDocument(greeting))
       return (bytes, try self.share(of: bytes.readableBytes, space))
     }
     return Response(
@@ -135,18 +140,37 @@ struct SyncResponder: HTTPResponder {
       body: ResponseBody(bytes, counting: share, to: context.channel))
   }
 
-  private func pull(
-    _ request: Request, from space: SpaceName, _ context: Context
-  ) async throws -> Response {
-    let cursor = request.uri.queryParameters["after"].map { RemoteCursor(rawValue: String($0)) }
-    let excluded = try request.uri.queryParameters["excluding"].map { text in
+  /// A disk that is full, or an id that was claimed meanwhile, is no reason not to greet.
+  private func claim(_ replica: ReplicaID, by token: TokenRecord, _ context: Context) async throws {
+    let (space, member) = (token.space, token.member)
+    guard let member,
+      try await queue.page(of: space, { try service.canClaim(replica, member, in: space) })
+    else { return }
+    do {
+      try await queue.write(to: space) { try service.claim(replica, by: member, in: space) }
+    } catch let error as RemoteError where error.code == .unavailable {
+      context.logger.failure("a replica id could not be claimed", error)
+    }
+  }
+
+  private static func replica(_ name: String, in request: Request) throws -> ReplicaID? {
+    try request.uri.queryParameters[Substring(name)].map { text in
       guard let replica = ReplicaID(text) else {
-        throw RemoteError(.malformed, "excluding names a replica by its 32 hexadecimal digits")
+        throw RemoteError(.malformed, "\(name) names a replica by its 32 hexadecimal digits")
       }
       return replica
     }
+  }
+
+  private func pull(
+    _ request: Request, by token: TokenRecord, _ context: Context
+  ) async throws -> Response {
+    let (space, member) = (token.space, token.member)
+    let cursor = request.uri.queryParameters["after"].map { RemoteCursor(rawValue: String($0)) }
+    let excluded = try Self.replica("excluding", in: request)
     let (page, body, renewal, share) = try await queue.page(of: space) {
-      let (page, renewal) = try service.page(of: space, after: cursor, excluding: excluded)
+      let (page, renewal) = try service.page(
+        of: space, after: cursor, excluding: excluded, by: member)
       let share = try self.share(of: page.operations.byteCount, space)
       return (page, ByteBuffer(bytes: Batch(page.operations).encoded()), renewal, share)
     }

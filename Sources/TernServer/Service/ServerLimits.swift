@@ -33,6 +33,9 @@ public struct ServerLimits: Hashable, Sendable {
   /// The replicas that have ever written into one space. A greeting names them all, and an
   /// operation has room for as many that its author had seen.
   public var replicasPerSpace = SyncOperation.Limit.seen
+  /// The replica ids that one member may bring into a space, where its quota says nothing else, and
+  /// those who are named by no token together. At most half of what is left is one member's.
+  public var authorsPerMember = 256
   /// The requests of one space that wait for their turn to write, to be unpacked or to be read.
   public var waitingPerSpace = 64
   /// The requests with one token that are being answered; open event streams don't count.

@@ -73,8 +73,9 @@ extension SpaceService {
   func settleLeases(
     _ noted: [ReplicaID: Lease], in transaction: any SpaceTransaction
   ) throws -> [Lease] {
+    let records = try transaction.authorRecords(of: Set(noted.keys))
     for (replica, lease) in noted.sorted(by: { $0.key < $1.key })
-    where lease.position <= transaction.position {
+    where lease.position <= transaction.position && records[replica]?.bannedAfter == nil {
       try transaction.set(lease, of: replica)
     }
     let age = (limits.lease + LeaseBook.lateness).milliseconds

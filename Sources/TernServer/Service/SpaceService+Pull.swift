@@ -3,24 +3,27 @@ import TernCore
 
 extension SpaceService {
   /// Operations that follow `cursor` in the space's order, from the first when it is `nil`, without
-  /// those of `excluded`, which holds the horizon back from here on.
+  /// those of `excluded`, which holds the horizon back from here on, unless its id belongs to
+  /// another member.
   ///
   /// - Throws: ``RemoteError`` with `cursor-unknown` when the cursor is not of this history: the
   ///   store was wiped, or restored from a backup that is older than the cursor; with
   ///   `snapshot-needed` when operations after it are served no more; with `too-many-replicas`.
   public func pull(
-    from space: SpaceName, after cursor: RemoteCursor?, excluding excluded: ReplicaID? = nil
+    from space: SpaceName, after cursor: RemoteCursor?, excluding excluded: ReplicaID? = nil,
+    by member: MemberName? = nil
   )
     throws -> PulledPage
   {
-    let (page, renewal) = try page(of: space, after: cursor, excluding: excluded)
+    let (page, renewal) = try page(of: space, after: cursor, excluding: excluded, by: member)
     if let renewal { _ = try settle(renewal) }
     return page
   }
 
   /// The page, and what has to be written down before it is given out: ``settle(_:)``.
   func page(
-    of space: SpaceName, after cursor: RemoteCursor?, excluding excluded: ReplicaID?
+    of space: SpaceName, after cursor: RemoteCursor?, excluding excluded: ReplicaID?,
+    by member: MemberName? = nil
   ) throws -> (page: PulledPage, renewal: LeaseRenewal?) {
     let place = try cursor.map { cursor in
       guard let place = SpaceCursor(cursor), place.epoch == store.epoch else {
@@ -41,6 +44,9 @@ extension SpaceService {
       operations: try stored.operations.map { try SyncOperation(bytes: $0) }, cursor: next.cursor,
       hasMore: stored.end < stored.head, nowMilliseconds: clock.nowMilliseconds)
     guard let excluded, stored.head > 0 else { return (page, nil) }
+    // INV-13: nobody says for another one how far it is.
+    let record = try store.authorRecord(of: excluded, in: space)
+    if let record, !record.isOpen(to: member) || record.bannedAfter != nil { return (page, nil) }
     return (page, try renew(excluded, at: position, in: space))
   }
 

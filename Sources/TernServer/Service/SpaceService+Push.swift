@@ -6,10 +6,13 @@ extension SpaceService {
   ///
   /// All or nothing. An operation that the space has already is acknowledged again.
   /// - Throws: ``RemoteError`` with `sequence-gap`, `sequence-conflict`, `time-ahead`,
-  ///   `time-not-increasing`, `too-large`, `too-many-spaces`, `too-many-replicas`, `space-full`;
-  ///   with `unavailable` below the disk's reserve.
-  public func push(_ operations: [SyncOperation], to space: SpaceName) throws -> PushReceipt {
-    try push(check(operations), to: space)
+  ///   `time-not-increasing`, `too-large`, `too-many-spaces`, `too-many-replicas`, `space-full`,
+  ///   `author-claimed`, `author-cut`; with `unavailable` below the disk's reserve.
+  /// - Parameter member: who pushes; `nil` for somebody whom no token names.
+  public func push(
+    _ operations: [SyncOperation], to space: SpaceName, by member: MemberName? = nil
+  ) throws -> PushReceipt {
+    try push(check(operations), to: space, by: member)
   }
 
   /// What a push can be told without the store, and so before its turn.
@@ -25,7 +28,9 @@ extension SpaceService {
     return operations.map { NewOperation($0) }
   }
 
-  func push(_ pushed: [NewOperation], to space: SpaceName) throws -> PushReceipt {
+  func push(
+    _ pushed: [NewOperation], to space: SpaceName, by member: MemberName?
+  ) throws -> PushReceipt {
     let now = clock.nowMilliseconds
     guard !pushed.isEmpty else {
       let position = try store.summary(of: space).position
@@ -35,12 +40,13 @@ extension SpaceService {
     let receipt = try acknowledge(pushed.count, now) {
       try store.update(space) { transaction in
         try checkRoom(transaction)
-        var admission = try prepare(pushed, in: transaction, now: now)
+        var admission = try prepare(pushed, by: member, in: transaction, now: now)
         for new in pushed { try admission.offer(new) }
         let admitted = admission.admitted
         if !admitted.isEmpty {
           try checkQuota(admitted, transaction)
           try transaction.append(admitted, heads: admission.heads)
+          for (author, record) in admission.noted { try transaction.set(record, of: author) }
         }
         try CrashPoint.reach(.serverBeforeCommit)
         return PushReceipt(
@@ -67,15 +73,19 @@ extension SpaceService {
 
   /// Reads what the decision needs, in as few calls as there are kinds of rows.
   private func prepare(
-    _ pushed: [NewOperation], in transaction: any SpaceTransaction, now: Int64
+    _ pushed: [NewOperation], by member: MemberName?, in transaction: any SpaceTransaction,
+    now: Int64
   ) throws -> Admission {
     let authors = Set(pushed.map(\.key.author))
     let heads = try transaction.heads(of: authors)
-    try checkRoom(for: authors.subtracting(heads.keys), transaction)
+    let records = try transaction.authorRecords(of: authors)
+    let new = authors.filter { heads[$0] == nil && records[$0]?.member == nil }
+    try checkRoom(for: new, of: member, transaction)
     let stored = pushed.map(\.key).filter { $0.sequence <= heads[$0.author]?.sequence ?? 0 }
     let digests = stored.isEmpty ? [:] : try transaction.digests(of: stored)
     return Admission(
-      heads: heads, digests: digests, now: now, limit: try limit(of: pushed, now, transaction))
+      heads: heads, digests: digests, records: records, by: member, now: now,
+      limit: try limit(of: pushed, now, transaction))
   }
 
   /// Looks at all authors only where it matters, which is hardly ever.
@@ -88,17 +98,6 @@ extension SpaceService {
     }
     return Admission.limitMilliseconds(
       now: now, newest: try transaction.heads().values.map(\.time).max() ?? .zero)
-  }
-
-  /// An id costs nothing to make up, and each stays for ever.
-  private func checkRoom(for new: Set<ReplicaID>, _ transaction: any SpaceTransaction) throws {
-    guard let first = new.min() else { return }
-    let known = try transaction.authorCount
-    guard known + new.count > limits.replicasPerSpace else { return }
-    throw RemoteError(
-      .tooManyReplicas,
-      "replicasPerSpace: \(known) replicas have written into the space, which takes "
-        + "\(limits.replicasPerSpace); new ones need another space", replica: first)
   }
 
   func checkRoom(_ transaction: any SpaceTransaction) throws {

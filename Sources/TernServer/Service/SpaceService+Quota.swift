@@ -11,7 +11,11 @@ extension SpaceService {
   /// - Throws: ``RemoteError`` with `malformed` for another number; the store's errors.
   @discardableResult
   public func setQuota(_ quota: SpaceQuota, of space: SpaceName) throws -> Bool {
-    guard [quota.bytes, quota.operations].allSatisfy({ SpaceQuota.range.contains($0 ?? 0) }) else {
+    guard
+      [quota.bytes, quota.operations, quota.authors].allSatisfy({
+        SpaceQuota.range.contains($0 ?? 0)
+      })
+    else {
       throw RemoteError(
         .malformed, "a quota is a number from 0 to \(SpaceQuota.range.upperBound)")
     }

@@ -43,16 +43,17 @@ extension SpaceService {
   /// Whether a snapshot would help: many operations came since the newest, or two replicas differ
   /// and none has been cut since.
   func wantsSnapshot(_ summary: SpaceSummary) -> Bool {
-    // Another device may have a better one, and has time to offer it.
-    if let refused = summary.refusedMilliseconds,
-      clock.nowMilliseconds - refused < limits.refusalPause.milliseconds
-    {
-      return false
-    }
+    guard mayAskForSnapshot(summary) else { return false }
     let covered = summary.snapshot?.position ?? 0
     if let state = summary.state, state.isDisputed, covered < state.position { return true }
     return summary.position > covered
       && summary.position - covered > limits.operationsPerSnapshot
+  }
+
+  /// After a refusal another device may have a better one, and has time to offer it.
+  func mayAskForSnapshot(_ summary: SpaceSummary) -> Bool {
+    guard let refused = summary.refusedMilliseconds else { return true }
+    return clock.nowMilliseconds - refused >= limits.refusalPause.milliseconds
   }
 
   /// Whether the space has changed since its last report, which is not new.

@@ -4,17 +4,20 @@ import TernCore
 extension SpaceService {
   /// Makes a token that opens `space`, and the space if need be. It can't be shown again.
   ///
-  /// - Parameter generator: a cryptographic one, as `SystemRandomNumberGenerator` is.
+  /// - Parameters:
+  ///   - member: whose it is: what its devices write is then theirs alone. `nil` names nobody.
+  ///   - generator: a cryptographic one, as `SystemRandomNumberGenerator` is.
   /// - Throws: ``RemoteError`` with `too-many-spaces`.
   public func createToken(
-    for space: SpaceName, using generator: inout some RandomNumberGenerator
+    for space: SpaceName, of member: MemberName? = nil,
+    using generator: inout some RandomNumberGenerator
   ) throws -> String {
     let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     let token = "tern_" + secret.hexadecimal
     try store.update(space) { transaction in
       try checkRoom(transaction)
       try transaction.add(
-        TokenDigest(token: token), createdMilliseconds: clock.nowMilliseconds)
+        TokenDigest(token: token), of: member, createdMilliseconds: clock.nowMilliseconds)
     }
     return token
   }
@@ -27,11 +30,11 @@ extension SpaceService {
     try store.removeToken(TokenDigest(token: token))
   }
 
-  /// Returns when `token` opens `space`: what the store knows it by.
+  /// Returns when `token` opens `space`: what the store knows of it.
   ///
   /// - Throws: ``RemoteError`` with `unauthorized` or `forbidden`.
   @discardableResult
-  public func authorize(_ token: String?, for space: SpaceName) throws -> TokenDigest {
+  public func authorize(_ token: String?, for space: SpaceName) throws -> TokenRecord {
     guard let token, let record = try store.token(TokenDigest(token: token)) else {
       throw RemoteError(
         .unauthorized,
@@ -42,7 +45,7 @@ extension SpaceService {
       throw RemoteError(
         .forbidden, "the token is for another space; use this space's own token")
     }
-    return record.digest
+    return record
   }
 }
 #endif

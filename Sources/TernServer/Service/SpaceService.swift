@@ -30,7 +30,13 @@ public struct SpaceService: Sendable {
   }
 
   /// Says where a space is; one that doesn't exist is at 0.
-  public func greet(_ space: SpaceName) throws -> RemoteGreeting {
+  ///
+  /// - Parameters:
+  ///   - replica: who greets, for whom nothing is claimed here: ``claim(_:by:in:)``.
+  ///   - member: whose it says it is.
+  public func greet(
+    _ space: SpaceName, as replica: ReplicaID? = nil, by member: MemberName? = nil
+  ) throws -> RemoteGreeting {
     let summary = try store.summary(of: space)
     let snapshot = summary.snapshot.map {
       RemoteSnapshot(
@@ -45,6 +51,17 @@ public struct SpaceService: Sendable {
       wantsState: wantsState(summary))
     let newest = summary.newestTime.milliseconds
     if clock.isAhead(newest) { greeting.newestMilliseconds = newest }
+    let records = try store.authorRecords(of: space)
+    greeting.authors = records.compactMapValues { RemoteAuthor($0) }
+    // Devices that have more of a banned author begin anew from one.
+    if snapshot == nil, summary.position > 0, mayAskForSnapshot(summary),
+      records.values.contains(where: { $0.bannedAfter != nil })
+    {
+      greeting.wantsSnapshot = true
+    }
+    if let replica, let record = records[replica] {
+      greeting.isClaimed = !record.isOpen(to: member)
+    }
     return greeting
   }
 

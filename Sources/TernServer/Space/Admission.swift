@@ -1,5 +1,5 @@
 #if Server
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 /// Decides which operations of a push are new, which are repeats, and what refuses it.
 ///
@@ -31,15 +31,26 @@ struct Admission {
   /// What is to be added, in its order.
   private(set) var admitted: [NewOperation] = []
   private var digests: [OperationKey: OperationDigest]
+  /// Who pushes.
+  private let member: MemberName?
+  private var records: [ReplicaID: AuthorRecord]
+  /// The records that the push changes.
+  private(set) var noted: [ReplicaID: AuthorRecord] = [:]
 
-  /// - Parameter digests: those of every offered operation that the space has already.
+  /// - Parameters:
+  ///   - digests: those of every offered operation that the space has already.
+  ///   - records: those of the push's authors.
+  ///   - member: who pushes; `nil` for somebody whose token names nobody.
   init(
-    heads: [ReplicaID: AuthorHead], digests: [OperationKey: OperationDigest], now: Int64,
+    heads: [ReplicaID: AuthorHead], digests: [OperationKey: OperationDigest],
+    records: [ReplicaID: AuthorRecord] = [:], by member: MemberName? = nil, now: Int64,
     limit: Int64
   ) {
     self.limit = limit
     self.heads = heads
     self.digests = digests
+    self.records = records
+    self.member = member
     self.now = now
   }
 
@@ -48,6 +59,7 @@ struct Admission {
     let head = heads[envelope.replica]
     let next = (head?.sequence ?? 0) + 1
     if envelope.sequence < next { return try checkRepeat(new) }
+    try checkAuthor(envelope)
     guard envelope.sequence == next else {
       throw refusal(
         .sequenceGap, envelope,
@@ -58,6 +70,35 @@ struct Admission {
     heads[envelope.replica] = AuthorHead(envelope)
     digests[new.key] = new.digest
     admitted.append(new)
+    note(envelope)
+  }
+
+  /// INV-13: what is new in a claimed author's name comes from the member that claimed it, and
+  /// nothing that follows a ban is taken.
+  private func checkAuthor(_ envelope: SyncOperation.Envelope) throws(RemoteError) {
+    guard let record = records[envelope.replica] else { return }
+    let (replica, sequence) = (envelope.replica, envelope.sequence)
+    if let last = record.bannedAfter, sequence > last, !Planted.isActive(.banForgotten) {
+      throw refusal(
+        .authorBanned, envelope,
+        "the space takes no operation of replica \(replica) after \(last): its operator banned it")
+    }
+    guard !record.isOpen(to: member), sequence > record.admitted ?? 0,
+      !Planted.isActive(.strangerWrites)
+    else { return }
+    throw refusal(
+      .authorClaimed, envelope,
+      "operation \(sequence) is new, and replica \(replica) belongs to another member of the "
+        + "space; only that member can bring it, or its operator admits it")
+  }
+
+  /// Who brought what nobody had claimed.
+  private mutating func note(_ envelope: SyncOperation.Envelope) {
+    var record = records[envelope.replica] ?? AuthorRecord()
+    guard record.member == nil else { return }
+    record.noteBrought(envelope.sequence, by: Bringer(member))
+    records[envelope.replica] = record
+    noted[envelope.replica] = record
   }
 
   private func checkRepeat(_ new: NewOperation) throws(RemoteError) {

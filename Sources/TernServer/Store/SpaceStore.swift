@@ -54,6 +54,12 @@ public protocol SpaceStore: Sendable {
   /// one, so that no transaction is long. Returns whether there is more.
   func removeRemains(rows: Int, contentBytes: Int) throws -> Bool
 
+  /// Whose one replica id is; `nil` where nothing is known of it.
+  func authorRecord(of replica: ReplicaID, in space: SpaceName) throws -> AuthorRecord?
+
+  /// Whose the replica ids of a space are, as far as anything is known of them.
+  func authorRecords(of space: SpaceName) throws -> [ReplicaID: AuthorRecord]
+
   /// What a space stores; nothing for one that doesn't exist.
   func usage(of space: SpaceName) throws -> SpaceUsage
 
@@ -72,7 +78,7 @@ public protocol SpaceStore: Sendable {
 
 /// A space whose head is locked. What a transaction wrote is what it reads afterwards, but for
 /// ``position`` and what it appended.
-public protocol SpaceTransaction: SnapshotRows, HorizonRows {
+public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
   /// The newest position when the transaction began.
   var position: UInt64 { get }
 
@@ -84,9 +90,6 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows {
 
   /// The heads of all authors.
   func heads() throws -> [ReplicaID: AuthorHead]
-
-  /// How many authors have a head.
-  var authorCount: Int { get throws }
 
   /// The digests of those operations that the space has.
   func digests(of keys: [OperationKey]) throws -> [OperationKey: OperationDigest]
@@ -119,6 +122,8 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows {
   func set(_ quota: SpaceQuota) throws
 
   /// Adds a token for this space.
-  func add(_ token: TokenDigest, createdMilliseconds: Int64) throws
+  ///
+  /// - Parameter member: whose it is; `nil` for a token that names nobody.
+  func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) throws
 }
 #endif

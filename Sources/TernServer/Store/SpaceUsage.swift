@@ -16,8 +16,8 @@ public struct SpaceUsage: Hashable, Sendable {
   }
 }
 
-/// What one space may store in place of ``ServerLimits/bytesPerSpace`` and
-/// ``ServerLimits/operationsPerSpace``.
+/// What one space may store in place of ``ServerLimits/bytesPerSpace``,
+/// ``ServerLimits/operationsPerSpace`` and ``ServerLimits/authorsPerMember``.
 public struct SpaceQuota: Hashable, Sendable {
   /// What can be stored of each number.
   public static let range = 0...(1 << 53)
@@ -26,10 +26,13 @@ public struct SpaceQuota: Hashable, Sendable {
   public var bytes: Int?
   /// The most operations that are not trimmed; `nil` is the server's limit.
   public var operations: Int?
+  /// The most replica ids of one member; `nil` is the server's limit.
+  public var authors: Int?
 
-  public init(bytes: Int? = nil, operations: Int? = nil) {
+  public init(bytes: Int? = nil, operations: Int? = nil, authors: Int? = nil) {
     self.bytes = bytes
     self.operations = operations
+    self.authors = authors
   }
 }
 #endif

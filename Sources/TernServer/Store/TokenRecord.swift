@@ -25,11 +25,16 @@ extension TokenDigest: CustomStringConvertible {
 public struct TokenRecord: Hashable, Sendable {
   public let digest: TokenDigest
   public let space: SpaceName
+  /// Whose it is; `nil` for one that names nobody.
+  public let member: MemberName?
   public let createdMilliseconds: Int64
 
-  public init(digest: TokenDigest, space: SpaceName, createdMilliseconds: Int64) {
+  public init(
+    digest: TokenDigest, space: SpaceName, member: MemberName? = nil, createdMilliseconds: Int64
+  ) {
     self.digest = digest
     self.space = space
+    self.member = member
     self.createdMilliseconds = createdMilliseconds
   }
 }

@@ -44,7 +44,7 @@ public final class MemoryRemote: Remote {
   /// Everything that it was pushed, in its order, what is served no more included.
   public var operations: [SyncOperation] { state.withLock { $0.entries.compactMap { $0 } } }
 
-  public func greet() async throws -> RemoteGreeting {
+  public func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
     state.withLock { state in
       let snapshot = state.whole.last
       let newer = state.entries.count - Int(snapshot?.position ?? 0)

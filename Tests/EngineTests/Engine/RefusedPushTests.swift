@@ -22,7 +22,9 @@ final class RefusingRemote: Remote {
     (self.remote, self.error, self.refusals, self.most) = (remote, error, refusals, most)
   }
 
-  func greet() async throws -> RemoteGreeting { try await remote.greet() }
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
+    try await remote.greet(as: replica)
+  }
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     let count = pushes.withLock { count in
       count += 1

@@ -196,7 +196,9 @@ private struct PartlessRemote: Remote {
   var id: String { remote.id }
   var keepsSnapshots: Bool { true }
 
-  func greet() async throws -> RemoteGreeting { try await remote.greet() }
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
+    try await remote.greet(as: replica)
+  }
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try await remote.push(operations)
   }

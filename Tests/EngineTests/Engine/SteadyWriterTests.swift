@@ -25,7 +25,9 @@ private final class BusyRemote: Remote {
 
   func end() { write.withLock { $0 = nil } }
 
-  func greet() async throws -> RemoteGreeting { try await memory.greet() }
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
+    try await memory.greet(as: replica)
+  }
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     let receipt = try await memory.push(operations)
     if let write = write.withLock({ $0 }), writes < Self.enough {

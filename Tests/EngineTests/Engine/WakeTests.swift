@@ -28,7 +28,7 @@ private final class MoodyRemote: Remote {
     if let failure = failure.withLock({ $0 }) { throw failure }
   }
 
-  func greet() async throws -> RemoteGreeting {
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
     greetings.withLock { $0 += 1 }
     try check()
     return try await memory.greet()

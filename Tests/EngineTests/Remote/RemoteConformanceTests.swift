@@ -66,7 +66,9 @@ private struct Doubling: Remote {
   let remote: MemoryRemote
   var id: String { remote.id }
 
-  func greet() async throws -> RemoteGreeting { try await remote.greet() }
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
+    try await remote.greet(as: replica)
+  }
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
     try await remote.push(operations)
   }

@@ -31,8 +31,8 @@ struct CountingRemote: Remote {
 
   var id: String { remote.id }
   var keepsSnapshots: Bool { remote.keepsSnapshots }
-  func greet() async throws -> RemoteGreeting {
-    var greeting = try await remote.greet()
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
+    var greeting = try await remote.greet(as: replica)
     didGreet(&greeting)
     return greeting
   }

@@ -10,7 +10,7 @@ private final class ForgetfulRemote: Remote {
   let keepsSnapshots = true
   let bases = Counter()
 
-  func greet() async throws -> RemoteGreeting {
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
     RemoteGreeting(
       epoch: "e", nowMilliseconds: nil, position: 0, heads: VersionVector(), wantsSnapshot: true)
   }

@@ -21,7 +21,9 @@ struct RefusedSnapshotTests {
 
     var id: String { remote.id }
     var keepsSnapshots: Bool { remote.keepsSnapshots }
-    func greet() async throws -> RemoteGreeting { try await remote.greet() }
+    func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
+      try await remote.greet(as: replica)
+    }
     func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
       try await remote.push(operations)
     }

@@ -184,6 +184,12 @@ public final class Simulation: @unchecked Sendable {
     while clock.milliseconds < deadline, try !isAgreed() {
       // A copy is found out at a greeting, and has one whenever its app is started.
       for device in devices where seconds % 60 == 0 && device.isCopied { device.kill() }
+      // What a member's device wrote under an id that it has no more, only an operator lets others
+      // bring.
+      if seconds % 60 == 30 {
+        let living = try Set(devices.map { try $0.replica.store.replicaID() })
+        for server in servers { try server.admit(allBut: living) }
+      }
       seconds += 1
       try await clock.sleep(for: .seconds(1))
       for device in devices where device.isRefused {

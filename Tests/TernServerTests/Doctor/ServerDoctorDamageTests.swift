@@ -28,7 +28,7 @@ struct ServerDoctorDamageTests {
       """, ["sqlite-integrity"]
     ),
     // A server's tables.
-    ("PRAGMA user_version = 6", ["newer-format"]),
+    ("PRAGMA user_version = 7", ["newer-format"]),
     ("PRAGMA user_version = 3", ["server-format"]),
     ("PRAGMA user_version = 0", ["server-format"]),
     ("DROP TABLE mark", ["server-table"]),
@@ -145,6 +145,12 @@ struct ServerDoctorDamageTests {
     ("UPDATE lease SET position = 99 WHERE space = \(home)", ["lease"]),
     ("UPDATE lease SET position = -1 WHERE space = \(home)", ["number"]),
     ("UPDATE lease SET replica = x'00' WHERE space = \(home)", ["lease"]),
+    // Whose the replica ids are.
+    ("UPDATE author SET brought_last = NULL WHERE replica = \(bob)", ["author"]),
+    ("UPDATE author SET brought_last = 99 WHERE replica = \(bob)", ["author"]),
+    ("UPDATE author SET banned_after = 1 WHERE replica = \(bob)", ["author"]),
+    ("UPDATE author SET banned_after = -1 WHERE replica = \(bob)", ["number"]),
+    ("UPDATE author SET replica = x'00' WHERE member = 'eve'", ["author"]),
     ("UPDATE mark SET position = 99 WHERE space = \(home) AND position = 8", ["mark"]),
     ("INSERT INTO mark VALUES (\(home), 1, 9000000)", ["mark"]),
     ("UPDATE state SET report = x'00'", ["state-report"]),

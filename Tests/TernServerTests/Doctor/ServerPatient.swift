@@ -43,6 +43,8 @@ final class ServerPatient {
     try service.upload(SnapshotOffer("a", at: first, of: [ada, bob], parts: 2))
     clock.now += 64_000
     try maintain(service)
+    try service.claim(Self.eve, by: MemberName("eve"), in: .home)
+    try service.ban(Author(8).replica, in: .home)
     _ = try service.push([ada.write("begin", continues: true), ada.fragment("end")], to: .home)
     _ = try service.push([bob.write("b")], to: .home)
     let second = try service.end()

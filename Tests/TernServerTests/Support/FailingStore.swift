@@ -50,6 +50,14 @@ final class FailingStore: SpaceStore {
 
   func summary(of space: SpaceName) throws -> SpaceSummary { try base.summary(of: space) }
 
+  func authorRecord(of replica: ReplicaID, in space: SpaceName) throws -> AuthorRecord? {
+    try base.authorRecord(of: replica, in: space)
+  }
+
+  func authorRecords(of space: SpaceName) throws -> [ReplicaID: AuthorRecord] {
+    try base.authorRecords(of: space)
+  }
+
   func position(of space: SpaceName) throws -> UInt64 {
     try note(.position(space))
     return try base.position(of: space)

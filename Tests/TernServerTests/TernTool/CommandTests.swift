@@ -138,9 +138,11 @@ struct CommandTests {
     func quota(_ words: String...) throws -> (output: String, errors: String, code: Int32) {
       try TernProcess.run(["space", "quota", "--data", data] + words)
     }
-    let servers = "bytes       0, at most the server's\noperations  0, at most the server's\n"
+    let authors = "authors     at most the server's of one member\n"
+    let servers =
+      "bytes       0, at most the server's\noperations  0, at most the server's\n" + authors
     #expect(try quota("home").output == servers)
-    let own = "bytes       0, at most 5000\noperations  0, at most 7\n"
+    let own = "bytes       0, at most 5000\noperations  0, at most 7\n" + authors
     #expect(try quota("home", "--bytes", "5000", "--operations", "7").output == own)
     #expect(try quota("home").output == own)
     #expect(try quota("home", "--reset").output == servers)

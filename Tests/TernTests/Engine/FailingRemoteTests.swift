@@ -16,9 +16,9 @@ final class FailingRemote: Remote {
 
   func fail(_ error: RemoteError?) { failure.withLock { $0 = error } }
 
-  func greet() async throws -> RemoteGreeting {
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
     try check()
-    return try await space.greet()
+    return try await space.greet(as: replica)
   }
 
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {

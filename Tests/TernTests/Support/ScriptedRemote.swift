@@ -58,7 +58,7 @@ final class ScriptedRemote: Remote {
   var parts: Int { state.withLock { $0.parts } }
   var operations: [SyncOperation] { state.withLock { $0.operations } }
 
-  func greet() async throws -> RemoteGreeting {
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
     try state.withLock { state in
       state.greetings += 1
       if let answer = state.onGreet { return try answer(&state) }

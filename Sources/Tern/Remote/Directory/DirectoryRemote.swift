@@ -71,7 +71,9 @@ public struct DirectoryRemote: Remote {
       executor: executor ?? DatabaseExecutor(label: "tern.folder"))
   }
 
-  public func greet() async throws -> RemoteGreeting { try await folder.greet() }
+  public func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
+    try await folder.greet()
+  }
 
   /// Appends the operations that no file of the folder holds yet to this replica's own.
   public func push(_ operations: [SyncOperation]) async throws -> PushReceipt {

@@ -17,6 +17,7 @@ struct MemoryKeeping {
   var marks: [PositionMark] = []
   var state: StoredState?
   var quota = SpaceQuota()
+  var authors: [ReplicaID: AuthorRecord] = [:]
 
   /// The least position first; of equal ones always in the same order.
   var rows: [StoredSnapshot] {

@@ -80,6 +80,14 @@ public final class MemorySpaceStore: SpaceStore {
     }
   }
 
+  public func authorRecord(of replica: ReplicaID, in space: SpaceName) -> AuthorRecord? {
+    contents.withLock { $0.spaces[space]?.keeping.authors[replica] }
+  }
+
+  public func authorRecords(of space: SpaceName) -> [ReplicaID: AuthorRecord] {
+    contents.withLock { $0.spaces[space]?.keeping.authors ?? [:] }
+  }
+
   public func removeRemains(rows: Int, contentBytes: Int) -> Bool { false }
 
   public func usage(of space: SpaceName) -> SpaceUsage {

@@ -29,8 +29,6 @@ final class MemorySpaceTransaction: SpaceTransaction {
 
   func heads() -> [ReplicaID: AuthorHead] { space?.heads ?? [:] }
 
-  var authorCount: Int { space?.heads.count ?? 0 }
-
   var usage: SpaceUsage { space?.usage ?? SpaceUsage() }
 
   func digests(of keys: [OperationKey]) -> [OperationKey: OperationDigest] {
@@ -68,9 +66,26 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return keeping.emptied < keeping.trimmed
   }
 
-  func add(_ token: TokenDigest, createdMilliseconds: Int64) {
+  func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) {
     tokens.append(
-      TokenRecord(digest: token, space: name, createdMilliseconds: createdMilliseconds))
+      TokenRecord(
+        digest: token, space: name, member: member, createdMilliseconds: createdMilliseconds))
+  }
+
+  func authorRecords(of authors: Set<ReplicaID>) -> [ReplicaID: AuthorRecord] {
+    keeping.authors.filter { authors.contains($0.key) }
+  }
+
+  func set(_ record: AuthorRecord, of author: ReplicaID) { keeping.authors[author] = record }
+
+  var authorCount: Int { heads().keys.count { keeping.authors[$0]?.bannedAfter == nil } }
+
+  func authorCount(of member: MemberName?) -> Int {
+    keeping.authors.values.count { record in
+      guard record.bannedAfter == nil else { return false }
+      guard record.member == nil else { return record.member == member }
+      return record.brought?.bringer == Bringer(member)
+    }
   }
 
   func commit(to contents: inout MemorySpaceStore.Contents) {

@@ -39,8 +39,11 @@ extension SQLiteSpaceStore {
       where try Self.removeSome(content, of: id, db, rows: rows, contentBytes: contentBytes) {
         return true
       }
-      for table in ["token", "head", "lease", "mark", "snapshot", "state"] {
-        let key = ["token": "digest", "head": "author", "lease": "replica", "mark": "position"]
+      for table in ["token", "head", "author", "lease", "mark", "snapshot", "state"] {
+        let key = [
+          "token": "digest", "head": "author", "author": "replica", "lease": "replica",
+          "mark": "position",
+        ]
         let column = key[table] ?? "rowid"
         try db.execute(
           sql: """
@@ -124,7 +127,7 @@ extension SpaceUsage {
   {
     let statement = try db.cachedStatement(
       sql: """
-        SELECT position, emptied, bytes, quota_bytes, quota_operations FROM space
+        SELECT position, emptied, bytes, quota_bytes, quota_operations, quota_authors FROM space
         WHERE \(condition)
         """)
     guard let row = try Row.fetchOne(statement, arguments: arguments) else { return nil }
@@ -137,7 +140,8 @@ extension SpaceUsage {
       operations: Int(max(0, position - emptied)),
       quota: SpaceQuota(
         bytes: row.hasNull(atIndex: 3) ? nil : Int(try row.number(3, .bytes, of: table)),
-        operations: row.hasNull(atIndex: 4) ? nil : Int(try row.number(4, .position, of: table))))
+        operations: row.hasNull(atIndex: 4) ? nil : Int(try row.number(4, .position, of: table)),
+        authors: row.hasNull(atIndex: 5) ? nil : Int(try row.number(5, .position, of: table))))
   }
 }
 
@@ -153,8 +157,9 @@ extension SQLiteSpaceTransaction {
 
   func set(_ quota: SpaceQuota) throws {
     try db.execute(
-      sql: "UPDATE space SET quota_bytes = ?, quota_operations = ? WHERE id = ?",
-      arguments: [quota.bytes, quota.operations, id])
+      sql: """
+        UPDATE space SET quota_bytes = ?, quota_operations = ?, quota_authors = ? WHERE id = ?
+        """, arguments: [quota.bytes, quota.operations, quota.authors, id])
   }
 }
 #endif

@@ -123,7 +123,7 @@ public final class SQLiteSpaceStore: SpaceStore {
 
 extension SQLiteSpaceStore {
   private static let selectTokens = """
-    SELECT token.digest, space.name, token.created_ms
+    SELECT token.digest, space.name, token.created_ms, token.member
     FROM token JOIN space ON space.id = token.space
     """
 
@@ -154,7 +154,7 @@ extension TokenRecord {
   fileprivate init(_ row: Row) {
     self.init(
       digest: TokenDigest(stored: Array(row[0] as Data)), space: SpaceName(stored: row[1]),
-      createdMilliseconds: row[2])
+      member: (row[3] as String?).map { MemberName(stored: $0) }, createdMilliseconds: row[2])
   }
 }
 #endif

@@ -52,12 +52,6 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     return heads
   }
 
-  var authorCount: Int {
-    get throws {
-      try Int.fetchOne(db, sql: "SELECT count(*) FROM head WHERE space = ?", arguments: [id]) ?? 0
-    }
-  }
-
   func digests(of keys: [OperationKey]) throws -> [OperationKey: OperationDigest] {
     let statement = try db.cachedStatement(
       sql: "SELECT digest FROM operation WHERE space = ? AND author = ? AND sequence = ?")
@@ -138,10 +132,10 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     try move.execute(arguments: [position, bytes, id])
   }
 
-  func add(_ token: TokenDigest, createdMilliseconds: Int64) throws {
+  func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) throws {
     try db.execute(
-      sql: "INSERT INTO token (digest, space, created_ms) VALUES (?, ?, ?)",
-      arguments: [Data(token.bytes), id, createdMilliseconds])
+      sql: "INSERT INTO token (digest, space, created_ms, member) VALUES (?, ?, ?, ?)",
+      arguments: [Data(token.bytes), id, createdMilliseconds, member?.text])
   }
 }
 

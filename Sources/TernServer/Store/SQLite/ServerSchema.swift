@@ -1,7 +1,7 @@
 #if Server
 import GRDB
 
-/// The tables of a server's data file, format 5. A new file and one of an older format that was
+/// The tables of a server's data file, format 6. A new file and one of an older format that was
 /// brought forward are the same.
 enum ServerSchema {
   /// Makes a store in an empty database.
@@ -21,6 +21,7 @@ enum ServerSchema {
     if format >= 2 { try db.execute(sql: snapshotTables) }
     if format >= 4 { try db.execute(sql: stateTable) }
     if format >= 5 { try db.execute(sql: checkColumns + quotaColumns) }
+    if format >= 6 { try db.execute(sql: authorTable) }
   }
 
   /// Brings a store of an older format forward, in the caller's transaction.
@@ -30,8 +31,11 @@ enum ServerSchema {
     // Format 2 has them.
     if version == 1 { try db.execute(sql: snapshotTables) }
     if version < 4 { try db.execute(sql: stateTable) }
-    try db.execute(sql: checkColumns + quotaColumns)
-    try db.execute(sql: countBytes)
+    if version < 5 {
+      try db.execute(sql: checkColumns + quotaColumns)
+      try db.execute(sql: countBytes)
+    }
+    try db.execute(sql: authorTable)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -139,6 +143,24 @@ enum ServerSchema {
     ALTER TABLE space ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE space ADD COLUMN quota_bytes INTEGER;
     ALTER TABLE space ADD COLUMN quota_operations INTEGER;
+    """
+
+  /// What format 6 has more: whose tokens and replica ids are. Nobody has claimed those of before.
+  /// Who brought something is a member's name, '' for a token that names none, NULL for several.
+  private static let authorTable = """
+    ALTER TABLE token ADD COLUMN member TEXT;
+    ALTER TABLE space ADD COLUMN quota_authors INTEGER;
+    CREATE TABLE author (
+      space INTEGER NOT NULL REFERENCES space (id),
+      replica BLOB NOT NULL,
+      member TEXT,
+      brought_by TEXT,
+      brought_first INTEGER,
+      brought_last INTEGER,
+      admitted INTEGER,
+      banned_after INTEGER,
+      PRIMARY KEY (space, replica)
+    ) STRICT, WITHOUT ROWID;
     """
 
   /// Counts what a space stored before its bytes were kept.

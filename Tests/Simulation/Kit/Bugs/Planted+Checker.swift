@@ -49,6 +49,8 @@ extension Planted {
     case .snapshotForgetsInbox: PlantedChecker("INV-10", "the inbox of device")
     case .timeFromClockAlone: PlantedChecker("INV-11", "do not increase")
     case .leaseIgnored: PlantedChecker("INV-12", "has to rejoin")
+    case .strangerWrites: PlantedChecker("INV-13", "wrote in the name of")
+    case .banForgotten: PlantedChecker("INV-13", "a banned replica wrote")
     default: checkerOfJobs
     }
   }

@@ -35,6 +35,8 @@ extension Planted {
     case .lossKeepsID: "what a remote lost is followed by more under the id that it knew"
     case .digestByNumber: "two replicas' digests of one state differ"
     case .tokenOpensAll: "a token opens every space"
+    case .strangerWrites: "whoever pushes can write in a claimed author's name"
+    case .banForgotten: "what a banned author writes on is taken"
     case .rowLeftOut: "of the rows of an operation the second is not merged"
     case .deferredForgotten: "what this schema version does not have is forgotten"
     case .formerNameForgotten: "what peers write under a table's former name is another table's"

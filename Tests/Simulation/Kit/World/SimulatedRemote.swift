@@ -22,25 +22,25 @@ struct SimulatedRemote: Remote {
     }
   }
 
-  func greet() async throws -> RemoteGreeting {
-    let space = space
-    return try await request("greet") { try $0.greet(space) }
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
+    let (device, space) = (device, space)
+    return try await request("greet") { try $0.greet(space, as: replica, of: device) }
   }
 
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {
-    let space = space
+    let (device, space) = (device, space)
     server.unsettled.insert(device)
     let receipt = try await request("push \(operations.count)") {
-      try $0.push(operations, to: space)
+      try $0.push(operations, to: space, of: device)
     }
     server.unsettled.remove(device)
     return receipt
   }
 
   func pull(after cursor: RemoteCursor?, excluding excluded: ReplicaID) async throws -> PulledPage {
-    let space = space
+    let (device, space) = (device, space)
     return try await request("pull") {
-      try $0.pull(from: space, after: cursor, excluding: excluded)
+      try $0.pull(from: space, after: cursor, excluding: excluded, of: device)
     }
   }
 
@@ -85,14 +85,20 @@ struct SimulatedRemote: Remote {
   ///
   /// - Returns: what was answered all the same.
   func trespass(into other: Int, with operations: [SyncOperation]) async throws -> String? {
+    let device = device
     for token in [server.tokens[space], nil] {
       let (greets, pulls) = (
-        try await isAnswered(other, token) { _ = try $0.greet(other) },
         try await isAnswered(other, token) {
-          _ = try $0.pull(from: other, after: nil, excluding: ReplicaID(high: 0, low: 0))
+          _ = try $0.greet(other, as: nil, of: device)
+        },
+        try await isAnswered(other, token) {
+          let nobody = ReplicaID(high: 0, low: 0)
+          _ = try $0.pull(from: other, after: nil, excluding: nobody, of: device)
         }
       )
-      let pushes = try await isAnswered(other, token) { _ = try $0.push(operations, to: other) }
+      let pushes = try await isAnswered(other, token) {
+        _ = try $0.push(operations, to: other, of: device)
+      }
       if greets || pulls || pushes {
         return "INV-08: space \(other) answered device \(device) of space \(space)"
       }

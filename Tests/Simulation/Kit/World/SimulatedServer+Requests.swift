@@ -78,9 +78,14 @@ extension SimulatedServer {
 
   // MARK: - What the service does, and whether it may
 
-  func greet(_ space: Int) throws -> RemoteGreeting { try service.greet(Self.name(of: space)) }
+  /// - Parameter replica: whose id is claimed, if nobody has.
+  func greet(_ space: Int, as replica: ReplicaID?, of device: Int) throws -> RemoteGreeting {
+    let (name, member) = (Self.name(of: space), Self.member(device))
+    if let replica { try service.claim(replica, by: member, in: name) }
+    return try service.greet(name, as: replica, by: member)
+  }
 
-  func push(_ operations: [SyncOperation], to space: Int) throws -> PushReceipt {
+  func push(_ operations: [SyncOperation], to space: Int, of device: Int) throws -> PushReceipt {
     let name = Self.name(of: space)
     // Before, since a crash can follow the commit; what is refused comes again.
     let known = store.summary(of: name).heads
@@ -88,7 +93,7 @@ extension SimulatedServer {
     if operations.count <= limits.batchOperations { record(new, in: space) }
     violation = violation ?? Self.timesNotIncreasing(in: operations)
     noteTimes(operations)
-    let receipt = try service.push(operations, to: name)
+    let receipt = try service.push(operations, to: name, by: Self.member(device))
     if operations.count > limits.batchOperations {
       violation = violation ?? "INV-10: a push of \(operations.count) operations was taken"
     }
@@ -98,6 +103,7 @@ extension SimulatedServer {
       violation = violation ?? "INV-03: a push was acknowledged that the server does not hold"
     }
     publish(receipt.position, in: space)
+    try writeAsStranger(after: operations, to: name)
     return receipt
   }
 
@@ -124,12 +130,12 @@ extension SimulatedServer {
     }
   }
 
-  func pull(from space: Int, after cursor: RemoteCursor?, excluding excluded: ReplicaID) throws
-    -> PulledPage
-  {
+  func pull(
+    from space: Int, after cursor: RemoteCursor?, excluding excluded: ReplicaID, of device: Int
+  ) throws -> PulledPage {
     do {
       let page = try service.pull(
-        from: Self.name(of: space), after: cursor, excluding: excluded)
+        from: Self.name(of: space), after: cursor, excluding: excluded, by: Self.member(device))
       if page.operations.count > limits.pageOperations {
         violation = violation ?? "INV-10: a page has \(page.operations.count) operations"
       }

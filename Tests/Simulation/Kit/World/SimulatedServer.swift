@@ -95,6 +95,7 @@ final class SimulatedServer: @unchecked Sendable {
   private func makeTokens() throws {
     for space in script.spaces {
       tokens[space] = try service.createToken(for: Self.name(of: space), using: &generator)
+      try service.ban(Self.banned, in: Self.name(of: space))
     }
   }
 

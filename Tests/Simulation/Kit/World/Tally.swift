@@ -87,6 +87,7 @@ enum Happening: String, CaseIterable {
   case restamped = "an operation is given a new time"
   case snapshotCompleted = "a snapshot is completed"
   case lieRefused = "a forged snapshot is refused"
+  case strangerRefused = "a stranger writes in another's name, and is refused"
   case baseOffered = "a base is offered"
   case snapshotLoaded = "a snapshot is loaded"
   case spaceTrimmed = "a server trims a space"

@@ -22,8 +22,8 @@ struct SimulatedFolderRemote: Remote {
       executor: executor)
   }
 
-  func greet() async throws -> RemoteGreeting {
-    try await request("greet") { try await base.greet() }
+  func greet(as replica: ReplicaID?) async throws -> RemoteGreeting {
+    try await request("greet") { try await base.greet(as: replica) }
   }
 
   func push(_ operations: [SyncOperation]) async throws -> PushReceipt {

@@ -1,0 +1,41 @@
+#if Server
+import Foundation
+import GRDB
+import TernCore
+
+/// Looks at whose the replica ids of a space are (INV-13).
+struct AuthorDoctor {
+  private let db: Database
+  private let space: SpacePlaces
+  private let findings: Findings
+
+  init(_ db: Database, _ space: SpacePlaces, _ findings: Findings) {
+    (self.db, self.space, self.findings) = (db, space, findings)
+  }
+
+  func run() throws {
+    let rows = try Row.fetchCursor(
+      db,
+      sql: """
+        SELECT replica, ifnull(sequence, 0), brought_first, brought_last, banned_after, brought_by
+        FROM author LEFT JOIN head ON head.space = author.space AND head.author = replica
+        WHERE author.space = ?
+        """, arguments: [space.id])
+    while let row = try rows.next() {
+      let (replica, head) = (ReplicaID(bytes: row[0] as Data), row[1] as Int64)
+      let place = DatabaseFinding.Place(name: "replica \(replica?.description ?? "without an id")")
+      let (first, last) = (row[2] as Int64?, row[3] as Int64?)
+      let isWhole =
+        if let first, let last { first <= last && last <= head } else {
+          first == nil && last == nil && row[5] as String? == nil
+        }
+      if replica == nil || !isWhole {
+        try findings.add(.author, "what is said of who brought it can't be", at: place)
+      } else if let banned = row[4] as Int64?, head > banned {
+        try findings.add(
+          .author, "it was banned after operation \(banned), and the space has \(head)", at: place)
+      }
+    }
+  }
+}
+#endif

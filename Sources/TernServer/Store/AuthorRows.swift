@@ -1,0 +1,84 @@
+#if Server
+import TernCore
+
+/// Whose a replica id is in a space, and what the space takes of it.
+public struct AuthorRecord: Hashable, Sendable {
+  /// The member that claimed the id; `nil` while nobody has.
+  public var member: MemberName?
+  /// What others brought in its name before it was claimed.
+  public var brought: BroughtOperations?
+  /// Up to this sequence number others may bring what its member did not.
+  public var admitted: UInt64?
+  /// The last sequence number that the space takes; `nil` where that is no matter.
+  public var bannedAfter: UInt64?
+
+  public init(
+    member: MemberName? = nil, brought: BroughtOperations? = nil, admitted: UInt64? = nil,
+    bannedAfter: UInt64? = nil
+  ) {
+    self.member = member
+    self.brought = brought
+    self.admitted = admitted
+    self.bannedAfter = bannedAfter
+  }
+
+  /// Whether a member may move the id's lease, and write what is new in its name.
+  func isOpen(to member: MemberName?) -> Bool { self.member == nil || self.member == member }
+
+  /// Whether a member claimed it, or alone brought it while nobody has.
+  public func belongs(to member: MemberName) -> Bool {
+    guard let owner = self.member else { return brought?.bringer == .member(member) }
+    return owner == member
+  }
+
+  /// Notes that somebody brought operations of an id that nobody has claimed.
+  mutating func noteBrought(_ sequence: UInt64, by bringer: Bringer) {
+    guard var known = brought else {
+      brought = BroughtOperations(first: sequence, last: sequence, by: bringer)
+      return
+    }
+    known.last = sequence
+    if known.bringer != bringer { known.bringer = .several }
+    brought = known
+  }
+}
+
+/// Operations that were taken before their author was known to belong to somebody.
+public struct BroughtOperations: Hashable, Sendable {
+  public var first: UInt64
+  public var last: UInt64
+  public var bringer: Bringer
+
+  public init(first: UInt64, last: UInt64, by bringer: Bringer) {
+    self.first = first
+    self.last = last
+    self.bringer = bringer
+  }
+}
+
+/// Who brought them.
+public enum Bringer: Hashable, Sendable {
+  case member(MemberName)
+  /// Somebody with a token that names no member.
+  case unnamed
+  case several
+
+  init(_ member: MemberName?) { self = member.map { .member($0) } ?? .unnamed }
+}
+
+/// Whose the replica ids of a space are, while its head is locked.
+public protocol AuthorRows: AnyObject {
+  /// The records of those authors that have one.
+  func authorRecords(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorRecord]
+
+  /// Writes an author's record.
+  func set(_ record: AuthorRecord, of author: ReplicaID) throws
+
+  /// How many authors that are not banned have written into the space.
+  var authorCount: Int { get throws }
+
+  /// How many ids that are not banned a member has: those that it claimed, and those unclaimed ones
+  /// that it alone brought; of `nil` those brought with tokens that name no member.
+  func authorCount(of member: MemberName?) throws -> Int
+}
+#endif

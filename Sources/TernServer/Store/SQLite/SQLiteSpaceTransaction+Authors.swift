@@ -1,0 +1,127 @@
+#if Server
+import GRDB
+import TernCore
+
+extension SQLiteSpaceTransaction {
+  func authorRecords(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorRecord] {
+    let statement = try db.cachedStatement(
+      sql: "SELECT \(AuthorRecord.columns) FROM author WHERE space = ? AND replica = ?")
+    var records: [ReplicaID: AuthorRecord] = [:]
+    for author in authors {
+      records[author] = try Row.fetchOne(statement, arguments: [id, author.data]).map {
+        try AuthorRecord($0)
+      }
+    }
+    return records
+  }
+
+  func set(_ record: AuthorRecord, of author: ReplicaID) throws {
+    let upsert = try db.cachedStatement(
+      sql: """
+        INSERT INTO author (
+          space, replica, member, brought_by, brought_first, brought_last, admitted, banned_after)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (space, replica) DO UPDATE SET member = excluded.member,
+          brought_by = excluded.brought_by, brought_first = excluded.brought_first,
+          brought_last = excluded.brought_last, admitted = excluded.admitted, banned_after = excluded.banned_after
+        """)
+    let brought = record.brought
+    try upsert.execute(arguments: [
+      id, author.data, record.member?.text, brought?.bringer.text,
+      brought.map { Int64($0.first) }, brought.map { Int64($0.last) },
+      record.admitted.map { Int64($0) }, record.bannedAfter.map { Int64($0) },
+    ])
+  }
+
+  var authorCount: Int {
+    get throws {
+      try count(
+        """
+        (SELECT count(*) FROM head WHERE space = ?1) - (
+          SELECT count(*) FROM author WHERE space = ?1 AND banned_after IS NOT NULL
+            AND replica IN (SELECT author FROM head WHERE space = ?1))
+        """, [id])
+    }
+  }
+
+  func authorCount(of member: MemberName?) throws -> Int {
+    try count(
+      """
+      (SELECT count(*) FROM author WHERE space = ? AND banned_after IS NULL
+        AND CASE WHEN member IS NULL THEN brought_by IS ? ELSE member IS ? END)
+      """, [id, member?.text ?? "", member?.text])
+  }
+
+  private func count(_ expression: String, _ arguments: StatementArguments) throws -> Int {
+    let statement = try db.cachedStatement(sql: "SELECT \(expression)")
+    return try Int.fetchOne(statement, arguments: arguments) ?? 0
+  }
+}
+
+extension SQLiteSpaceStore {
+  public func authorRecord(of replica: ReplicaID, in space: SpaceName) throws -> AuthorRecord? {
+    try read(space) { db in
+      let statement = try db.cachedStatement(
+        sql: """
+          SELECT \(AuthorRecord.columns) FROM author
+          WHERE space = (SELECT id FROM space WHERE name = ?) AND replica = ?
+          """)
+      return try Row.fetchOne(statement, arguments: [space.text, replica.data]).map {
+        try AuthorRecord($0)
+      }
+    }
+  }
+
+  public func authorRecords(of space: SpaceName) throws -> [ReplicaID: AuthorRecord] {
+    try read(space) { db in
+      let statement = try db.cachedStatement(
+        sql: """
+          SELECT \(AuthorRecord.columns), replica FROM author
+          WHERE space = (SELECT id FROM space WHERE name = ?)
+          """)
+      var records: [ReplicaID: AuthorRecord] = [:]
+      let rows = try Row.fetchCursor(statement, arguments: [space.text])
+      while let row = try rows.next() {
+        records[try ReplicaID(stored: row["replica"])] = try AuthorRecord(row)
+      }
+      return records
+    }
+  }
+}
+
+extension Bringer {
+  /// As it is stored.
+  fileprivate var text: String? {
+    switch self {
+    case .member(let name): name.text
+    case .unnamed: ""
+    case .several: nil
+    }
+  }
+
+  fileprivate init(stored text: String?) {
+    switch text {
+    case nil: self = .several
+    case "": self = .unnamed
+    case let name?: self = .member(MemberName(stored: name))
+    }
+  }
+}
+
+extension AuthorRecord {
+  fileprivate static let columns =
+    "member, brought_by, brought_first, brought_last, admitted, banned_after"
+
+  fileprivate init(_ row: Row) throws {
+    func sequence(_ index: Int) throws -> UInt64? {
+      if row.hasNull(atIndex: index) { return nil }
+      return UInt64(try row.number(index, .sequence, of: "author"))
+    }
+    self.init(
+      member: (row[0] as String?).map { MemberName(stored: $0) },
+      admitted: try sequence(4), bannedAfter: try sequence(5))
+    guard let first = try sequence(2), let last = try sequence(3) else { return }
+    brought = BroughtOperations(first: first, last: last, by: Bringer(stored: row[1]))
+  }
+}
+#endif
