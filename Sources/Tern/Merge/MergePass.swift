@@ -45,6 +45,13 @@ final class MergePass {
   /// - Parameter isOwn: whether this replica wrote it, and merges it again on top of a snapshot.
   func take(_ operation: SyncOperation, isOwn: Bool = false) throws {
     let envelope = operation.envelope
+    // INV-13: from whichever remote it comes.
+    if let ban = bans[envelope.replica], envelope.sequence > ban,
+      envelope.replica != transaction.ownID
+    {
+      summary.leftOutOperations += 1
+      return
+    }
     let index = transaction.authors.add(envelope.replica)
     var author = try transaction.author(index)
     if envelope.sequence <= author.stored {
@@ -61,9 +68,7 @@ final class MergePass {
     guard index != 0 || isOwn else {
       throw MergeError(.foreignOwn, envelope.replica, envelope.sequence)
     }
-    // INV-13: from whichever remote it comes.
-    let isBanned = bans[envelope.replica].map { envelope.sequence > $0 } ?? false
-    if isBanned && index != 0 || forks?.leavesOut(index) ?? false {
+    if forks?.leavesOut(index) ?? false {
       summary.leftOutOperations += 1
       return
     }
