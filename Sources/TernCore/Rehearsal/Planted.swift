@@ -54,6 +54,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case offerUnchecked
   /// The check of an offered snapshot does not ask for rows that are not there.
   case missingRowsTaken
+  /// The server takes a base although the space shows no loss and nobody asked for one.
+  case baseUnasked
   /// A table's digest has authors by the numbers that this replica gave them.
   case digestByNumber
   /// A token opens every space.
@@ -154,7 +156,7 @@ package enum Planted: String, CaseIterable, Sendable {
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .heldNotWoken, .replaceUnnoted, .orderTailMissing, .snapshotTailLost,
-    .snapshotKeepsOld, .offerUnchecked, .missingRowsTaken, .copyForgets,
+    .snapshotKeepsOld, .offerUnchecked, .missingRowsTaken, .baseUnasked, .copyForgets,
     .copyKeepsCursor, .copyTakesStates,
     .lossKeepsID, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .formerNameForgotten, .pageUnlimited,

@@ -69,6 +69,10 @@ public struct ServerLimits: Hashable, Sendable {
   /// After so many operations since the newest snapshot another one is asked for.
   public var operationsPerSnapshot: UInt64 = 10_000
 
+  /// How long a space takes bases after an operator opened it with
+  /// ``SpaceService/refill(_:isOpen:)``.
+  public var refillTime = Duration.seconds(24 * 3600)
+
   // MARK: - Shares
 
   /// What one space stores, unpacked: its operations and its snapshots. An operator gives a space

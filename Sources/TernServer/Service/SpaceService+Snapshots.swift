@@ -16,7 +16,9 @@ extension SpaceService {
       heads: offer.heads, limits: limits, now: clock.nowMilliseconds)
     let id = offer.id(at: admission.cursor)
     try checkDisk(adding: 0)
-    return try store.update(space) { transaction in
+    return try store.update(space) { [admission] transaction in
+      var admission = admission
+      admission.isRefilled = try isRefilled(transaction)
       try checkRoom(transaction)
       try dropOldUploads(transaction)
       let known = try transaction.snapshot(id)
@@ -202,7 +204,10 @@ extension SpaceService {
   ) throws {
     let admission = SnapshotAdmission(
       cursor: snapshot.cursor, isBase: snapshot.isBase, schemaVersion: snapshot.schema?.version,
-      heads: heads, limits: limits, now: clock.nowMilliseconds)
+      heads: heads, limits: limits,
+      // One that was refused is taken by an operator alone.
+      isRefilled: try snapshot.refusal != nil || isRefilled(transaction),
+      now: clock.nowMilliseconds)
     _ = try admission.check(transaction, epoch: store.epoch)
   }
 

@@ -118,6 +118,11 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows {
 
   func set(_ quota: SpaceQuota) throws
 
+  /// What an operator asked for, for a time.
+  var deadlines: SpaceDeadlines { get throws }
+
+  func set(_ deadlines: SpaceDeadlines) throws
+
   /// Adds a token for this space.
   func add(_ token: TokenDigest, createdMilliseconds: Int64) throws
 }

@@ -16,6 +16,19 @@ public struct SpaceUsage: Hashable, Sendable {
   }
 }
 
+/// Until when an operator's wishes for a space hold: the server's clock, milliseconds since 1970.
+public struct SpaceDeadlines: Hashable, Sendable {
+  /// Until when it takes bases.
+  public var refill: Int64?
+  /// Until when it trims nothing.
+  public var trimming: Int64?
+
+  public init(refill: Int64? = nil, trimming: Int64? = nil) {
+    self.refill = refill
+    self.trimming = trimming
+  }
+}
+
 /// What one space may store in place of ``ServerLimits/bytesPerSpace`` and
 /// ``ServerLimits/operationsPerSpace``.
 public struct SpaceQuota: Hashable, Sendable {

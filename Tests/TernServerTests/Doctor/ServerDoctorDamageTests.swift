@@ -28,7 +28,7 @@ struct ServerDoctorDamageTests {
       """, ["sqlite-integrity"]
     ),
     // A server's tables.
-    ("PRAGMA user_version = 6", ["newer-format"]),
+    ("PRAGMA user_version = 7", ["newer-format"]),
     ("PRAGMA user_version = 3", ["server-format"]),
     ("PRAGMA user_version = 0", ["server-format"]),
     ("DROP TABLE mark", ["server-table"]),

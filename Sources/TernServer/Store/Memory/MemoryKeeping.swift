@@ -17,6 +17,7 @@ struct MemoryKeeping {
   var marks: [PositionMark] = []
   var state: StoredState?
   var quota = SpaceQuota()
+  var deadlines = SpaceDeadlines()
 
   /// The least position first; of equal ones always in the same order.
   var rows: [StoredSnapshot] {
@@ -71,6 +72,10 @@ extension MemorySpaceTransaction {
   func set(_ state: StoredState) { keeping.state = state }
 
   func set(_ quota: SpaceQuota) { keeping.quota = quota }
+
+  var deadlines: SpaceDeadlines { keeping.deadlines }
+
+  func set(_ deadlines: SpaceDeadlines) { keeping.deadlines = deadlines }
 
   func leases() -> [ReplicaID: Lease] { keeping.leases }
 

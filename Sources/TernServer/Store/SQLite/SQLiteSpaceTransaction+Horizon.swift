@@ -48,6 +48,26 @@ extension SQLiteSpaceTransaction {
   }
 }
 
+extension SQLiteSpaceTransaction {
+  var deadlines: SpaceDeadlines {
+    get throws {
+      let row = try Row.fetchOne(
+        db, sql: "SELECT refill_ms, untrimmed_ms FROM space WHERE id = ?", arguments: [id])
+      guard let row else { fatalError("a transaction has its space") }
+      func time(_ index: Int) throws -> Int64? {
+        row.hasNull(atIndex: index) ? nil : try row.milliseconds(index, of: "space")
+      }
+      return SpaceDeadlines(refill: try time(0), trimming: try time(1))
+    }
+  }
+
+  func set(_ deadlines: SpaceDeadlines) throws {
+    try db.execute(
+      sql: "UPDATE space SET refill_ms = ?, untrimmed_ms = ? WHERE id = ?",
+      arguments: [deadlines.refill, deadlines.trimming, id])
+  }
+}
+
 // MARK: - Leases and marks
 
 extension SQLiteSpaceTransaction {

@@ -1,7 +1,7 @@
 #if Server
 import GRDB
 
-/// The tables of a server's data file, format 5. A new file and one of an older format that was
+/// The tables of a server's data file, format 6. A new file and one of an older format that was
 /// brought forward are the same.
 enum ServerSchema {
   /// Makes a store in an empty database.
@@ -21,6 +21,7 @@ enum ServerSchema {
     if format >= 2 { try db.execute(sql: snapshotTables) }
     if format >= 4 { try db.execute(sql: stateTable) }
     if format >= 5 { try db.execute(sql: checkColumns + quotaColumns) }
+    if format >= 6 { try db.execute(sql: deadlineColumns) }
   }
 
   /// Brings a store of an older format forward, in the caller's transaction.
@@ -30,8 +31,11 @@ enum ServerSchema {
     // Format 2 has them.
     if version == 1 { try db.execute(sql: snapshotTables) }
     if version < 4 { try db.execute(sql: stateTable) }
-    try db.execute(sql: checkColumns + quotaColumns)
-    try db.execute(sql: countBytes)
+    if version < 5 {
+      try db.execute(sql: checkColumns + quotaColumns)
+      try db.execute(sql: countBytes)
+    }
+    try db.execute(sql: deadlineColumns)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -139,6 +143,12 @@ enum ServerSchema {
     ALTER TABLE space ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE space ADD COLUMN quota_bytes INTEGER;
     ALTER TABLE space ADD COLUMN quota_operations INTEGER;
+    """
+
+  /// What format 6 has more: until when a space takes bases, and trims nothing.
+  private static let deadlineColumns = """
+    ALTER TABLE space ADD COLUMN refill_ms INTEGER;
+    ALTER TABLE space ADD COLUMN untrimmed_ms INTEGER;
     """
 
   /// Counts what a space stored before its bytes were kept.

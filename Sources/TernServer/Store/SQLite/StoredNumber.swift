@@ -41,6 +41,7 @@ enum StoredNumber: String {
     ("space", "position", .position), ("space", "trimmed", .position),
     ("space", "emptied", .position), ("space", "bytes", .bytes),
     ("space", "quota_bytes", .bytes), ("space", "quota_operations", .position),
+    ("space", "refill_ms", .time), ("space", "untrimmed_ms", .time),
     ("operation", "position", .position), ("operation", "sequence", .operationSequence),
     ("head", "sequence", .sequence), ("head", "time", .hybridTime), ("head", "continues", .flag),
     ("token", "created_ms", .time),

@@ -27,6 +27,7 @@ extension Planted {
       PlantedChecker("INV-01", "states of", "report different states")
     case .offerUnchecked, .missingRowsTaken:
       PlantedChecker("INV-03", "a snapshot that lacks a row was taken")
+    case .baseUnasked: PlantedChecker("INV-03", "a base was taken that nobody had asked for")
     case .digestByNumber: PlantedChecker("INV-01", "report different states", "its state to differ")
     case .replaceUnnoted: PlantedChecker("INV-02", "deleted item/")
     case .noteLost, .copyForgets:

@@ -169,7 +169,15 @@ extension SimulatedServer {
   func beginSnapshot(_ offer: SnapshotOffer, by device: Int, in space: Int) throws
     -> SnapshotUpload
   {
-    let upload = try service.beginSnapshot(offer, in: Self.name(of: space))
+    let name = Self.name(of: space)
+    let upload: SnapshotUpload
+    do {
+      upload = try service.beginSnapshot(offer, in: name)
+    } catch let error as RemoteError where error.code == .refillNeeded {
+      // The operator reads of it, and knows what the server has lost.
+      try service.refill(name)
+      throw error
+    }
     offers[upload.id] = offer
     if offer.isBase {
       trace.saw(.baseOffered)

@@ -53,7 +53,8 @@ package struct Tally: Hashable, Sendable {
   /// Others, such as `snapshot-conflict`, take a device that is not Tern's.
   private static let refusals: [RemoteError.Code] = [
     .unauthorized, .forbidden, .sequenceGap, .sequenceConflict, .timeAhead, .cursorUnknown,
-    .snapshotNeeded, .snapshotUnknown, .snapshotSuperseded, .stateSuperseded, .tooLarge,
+    .snapshotNeeded, .snapshotUnknown, .snapshotSuperseded, .refillNeeded, .stateSuperseded,
+    .tooLarge,
     .unreachable,
   ]
   private static let folderRefusals: [RemoteError.Code] = [

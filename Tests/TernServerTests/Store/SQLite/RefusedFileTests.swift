@@ -55,7 +55,7 @@ struct RefusedFileTests {
 
   @Test("a format that is newer, or that is not brought forward, is refused and untouched")
   func formats() throws {
-    for (version, code) in [(6, StoreError.Code.newerFormat), (3, .olderFormat)] {
+    for (version, code) in [(7, StoreError.Code.newerFormat), (3, .olderFormat)] {
       try setVersion(version)
       try expectRefusal(code)
     }
@@ -65,7 +65,7 @@ struct RefusedFileTests {
   func older() throws {
     try setVersion(2, Self.toFormat2)
     let epoch = try openStore(path).epoch
-    try setVersion(5)
+    try setVersion(6)
     #expect(try openStore(path).epoch == epoch)
   }
 
@@ -83,11 +83,12 @@ struct RefusedFileTests {
     try queue.close()
   }
 
-  /// Format 2 has no reports of states, no shares and no refusals.
+  /// Format 2 has no reports of states, no shares, no refusals and no deadlines.
   private static let toFormat2 = """
     DROP TABLE state; ALTER TABLE space DROP COLUMN bytes;
     ALTER TABLE snapshot DROP COLUMN refusal; ALTER TABLE snapshot DROP COLUMN schema;
-    ALTER TABLE space DROP COLUMN quota_bytes; ALTER TABLE space DROP COLUMN quota_operations
+    ALTER TABLE space DROP COLUMN quota_bytes; ALTER TABLE space DROP COLUMN quota_operations;
+    ALTER TABLE space DROP COLUMN refill_ms; ALTER TABLE space DROP COLUMN untrimmed_ms
     """
 
   /// In the file's own header, where a server looks first.
