@@ -70,6 +70,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case pageUnlimited
   /// An operation's time is the clock's, whatever the time of the one before.
   case timeFromClockAlone
+  /// A pull goes over a base that the replica has not loaded.
+  case basePassed
+  /// A snapshot that is offered trims what is before it, whoever has that.
+  case offerTrims
   /// A server trims what a replica with a lease has not pulled.
   case leaseIgnored
   /// A delete says that it covers writes of others that its author had not seen.
@@ -160,7 +164,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .copyKeepsCursor, .copyTakesStates,
     .lossKeepsID, .digestByNumber, .tokenOpensAll,
     .rowLeftOut, .deferredForgotten, .formerNameForgotten, .pageUnlimited,
-    .timeFromClockAlone, .leaseIgnored, .coversUnseen, .removalClaimsUnseen, .editBeaten,
+    .timeFromClockAlone, .leaseIgnored, .basePassed, .offerTrims, .coversUnseen,
+    .removalClaimsUnseen, .editBeaten,
     .syncRetryAtOnce, .snapshotForgetsInbox, .appendUnsynced, .tornTailKept, .unreadPassed,
   ]
   package static let ofJobs: [Planted] =

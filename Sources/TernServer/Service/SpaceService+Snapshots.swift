@@ -146,15 +146,19 @@ extension SpaceService {
   public func dropSnapshot(_ id: String, in space: SpaceName) throws {
     try store.update(space) { transaction in
       let snapshot = try find(id, transaction)
-      let trimmed = try transaction.trimmed
+      let (trimmed, base) = (try transaction.trimmed, try transaction.basePosition)
+      let needed = max(trimmed, base)
       let others = try transaction.snapshots().filter {
-        $0.isComplete && $0.id != id && $0.position >= trimmed
+        $0.isComplete && $0.id != id && $0.position >= needed
       }
-      guard !snapshot.isComplete || trimmed == 0 || !others.isEmpty else {
+      guard !snapshot.isComplete || needed == 0 || !others.isEmpty else {
+        let lack =
+          trimmed >= base
+          ? "operations up to \(trimmed) are trimmed" : "a base stands at position \(base)"
         throw RemoteError(
           .snapshotConflict,
-          "operations up to \(trimmed) are trimmed, and only this snapshot stands for them; have a "
-            + "device give another one first")
+          "\(lack), and only this snapshot stands for what is served no more; have a device give "
+            + "another one first")
       }
       try transaction.drop(id)
     }
@@ -272,11 +276,13 @@ extension SpaceService {
     let whole = try admit(snapshot, transaction)
     try transaction.update(whole)
     try dropOlder(than: whole, transaction)
+    if Planted.isActive(.offerTrims) { try transaction.trim(through: whole.position) }
     try CrashPoint.reach(.serverBeforeSnapshot)
     return whole.isBase ? whole.position : nil
   }
 
-  /// The snapshot as it is from now on; a base also becomes a place of the space.
+  /// The snapshot as it is from now on. A base also becomes a place of the space, over which nobody
+  /// pulls. What is before it goes as everything does: by ``maintain(_:)``.
   private func admit(_ snapshot: StoredSnapshot, _ transaction: any SpaceTransaction) throws
     -> StoredSnapshot
   {
@@ -292,7 +298,6 @@ extension SpaceService {
     let chain = try transaction.appendBase(OperationDigest(base: snapshot.id), heads: authors)
     whole.position = transaction.position + 1
     whole.cursor = SpaceCursor(epoch: store.epoch, position: whole.position, chain: chain).cursor
-    try transaction.trim(through: whole.position)
     return whole
   }
 

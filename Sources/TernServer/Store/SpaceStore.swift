@@ -19,7 +19,8 @@ public protocol SpaceStore: Sendable {
   /// Operations that follow `position` and are not by `excluded`, seen at one moment.
   ///
   /// - Parameters:
-  ///   - contentBytes: where the page ends; it has at least one operation if there is one.
+  ///   - contentBytes: where the page ends, if not before a base. Otherwise it has at least one
+  ///     operation if there is one.
   ///   - operations: how many positions the page spans at most, those left out included.
   func page(
     of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
@@ -107,6 +108,9 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows {
   ///
   /// At most once in a transaction, and not beside ``append(_:heads:)``.
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest
+
+  /// The position of the newest base; 0 where there is none. Nobody pulls over it.
+  var basePosition: UInt64 { get throws }
 
   /// What a replica reported last of its state.
   var state: StoredState? { get throws }

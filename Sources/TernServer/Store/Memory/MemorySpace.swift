@@ -8,6 +8,8 @@ struct MemorySpace {
     var bytes: [UInt8]
     var digest: OperationDigest
     var chain: ChainDigest
+
+    var isBase: Bool { author == ReplicaID(high: 0, low: 0) }
   }
 
   private(set) var entries: [Entry] = []
@@ -36,6 +38,9 @@ struct MemorySpace {
       operations: entries.count - Int(keeping.emptied), quota: keeping.quota)
   }
 
+  /// Of the newest; 0 where there is none.
+  var basePosition: UInt64 { UInt64((entries.lastIndex(where: \.isBase) ?? -1) + 1) }
+
   func position(of key: OperationKey) -> UInt64? { positions[key].map { UInt64($0) + 1 } }
 
   func chain(at position: UInt64) -> ChainDigest? {
@@ -57,6 +62,10 @@ struct MemorySpace {
     let start = Int(position)
     var total = 0
     for entry in entries[start...].prefix(operations) {
+      if entry.isBase {
+        page.endsBeforeBase = true
+        break
+      }
       if entry.author != excluded {
         total += entry.bytes.count
         if total > contentBytes, !page.operations.isEmpty { break }

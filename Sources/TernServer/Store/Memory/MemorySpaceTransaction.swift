@@ -41,6 +41,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
 
   func position(of key: OperationKey) -> UInt64? { space?.position(of: key) }
 
+  var basePosition: UInt64 { space?.basePosition ?? 0 }
+
   func chain(at position: UInt64) -> ChainDigest? { space?.chain(at: position) }
 
   func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) {

@@ -49,7 +49,8 @@ extension Planted {
     case .pageUnlimited: PlantedChecker("INV-10", "a page has")
     case .snapshotForgetsInbox: PlantedChecker("INV-10", "the inbox of device")
     case .timeFromClockAlone: PlantedChecker("INV-11", "do not increase")
-    case .leaseIgnored: PlantedChecker("INV-12", "has to rejoin")
+    case .basePassed: PlantedChecker("INV-05", "a page goes over a base")
+    case .leaseIgnored, .offerTrims: PlantedChecker("INV-12", "has to rejoin")
     default: checkerOfJobs
     }
   }

@@ -43,6 +43,8 @@ extension Planted {
     case .timeFromClockAlone:
       "an operation's time is the clock's, whatever the time of the one before"
     case .leaseIgnored: "a server trims what a replica with a lease has not pulled"
+    case .basePassed: "a pull goes over a base that the replica has not loaded"
+    case .offerTrims: "an offered snapshot trims what is before it, whoever has that"
     case .coversUnseen: "a delete says that it covers what its author had not seen"
     case .removalClaimsUnseen:
       "a removal from a set says that it covers what its author had not seen"

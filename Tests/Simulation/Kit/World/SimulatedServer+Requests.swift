@@ -134,6 +134,11 @@ extension SimulatedServer {
         violation = violation ?? "INV-10: a page has \(page.operations.count) operations"
       }
       readers.insert(excluded)
+      let passed = Self.position(of: cursor)..<max(
+        Self.position(of: cursor), Self.position(of: page.cursor))
+      if bases[space, default: []].contains(where: { passed.contains($0 - 1) }) {
+        violation = violation ?? "INV-05: a page goes over a base"
+      }
       return page
     } catch let error as RemoteError where error.code == .snapshotNeeded {
       // Whoever has pulled holds the horizon back, where nothing ends that. A cursor can also be
@@ -145,6 +150,12 @@ extension SimulatedServer {
       }
       throw error
     }
+  }
+
+  /// A server's cursor is its epoch, a position and a check.
+  private static func position(of cursor: RemoteCursor?) -> UInt64 {
+    let parts = cursor?.rawValue.split(separator: ".") ?? []
+    return parts.count > 1 ? UInt64(parts[1]) ?? 0 : 0
   }
 
   func report(_ state: StateReport, in space: Int) throws {
@@ -199,6 +210,9 @@ extension SimulatedServer {
     } catch let error as RemoteError where error.code == .snapshotRefused {
       violation = violation ?? "INV-03: a snapshot of an honest device was refused: \(error)"
       throw error
+    }
+    if let snapshot = store.summary(of: name).snapshot, snapshot.id == id, snapshot.isBase {
+      bases[space, default: []].insert(snapshot.position)
     }
     trace.note("snapshot complete")
     trace.saw(.snapshotCompleted)

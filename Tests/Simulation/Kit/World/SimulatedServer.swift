@@ -25,6 +25,8 @@ final class SimulatedServer: @unchecked Sendable {
   var late: [(at: Int64, body: (SimulatedServer) -> Void)] = []
   /// Whether it was ever offered one.
   var hasBase = false
+  /// Of each space, where bases stand that it has not lost since.
+  var bases: [Int: Set<UInt64>] = [:]
   /// While messages of before are taken again.
   var isRepeating = false
   private var streams: [Int: (device: Int, PositionStream.Continuation)] = [:]
@@ -140,12 +142,14 @@ final class SimulatedServer: @unchecked Sendable {
       trace.note("server \(index) restored from a backup")
       trace.saw(.serverRestored)
       store = MemorySpaceStore(copying: old)
+      bases = [:]
       crash()
     case .wipe:
       trace.note("server \(index) wiped")
       trace.saw(.serverWiped)
       backup = nil
       store = MemorySpaceStore(using: &generator)
+      bases = [:]
       crash()
       try makeTokens()
     default: preconditionFailure("no step of a server: \(step.kind)")
