@@ -8,7 +8,7 @@ struct SpaceCommand: AsyncParsableCommand {
     abstract: "List, limit, mend and delete spaces; the server may run meanwhile.",
     subcommands: [
       SpaceListCommand.self, SpaceQuotaCommand.self, SpaceRefillCommand.self,
-      SpaceDeleteCommand.self,
+      SpaceRestoreCommand.self, SpaceDeleteCommand.self,
     ])
 }
 

@@ -46,6 +46,7 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
       )
       print("bytes       \(usage.bytes), at most \(most)")
       print("operations  \(usage.operations), at most \(mostOperations)")
+      if usage.keptBytes > 0 { print("kept        \(usage.keptBytes) bytes for a restore") }
     }
   }
 }

@@ -139,7 +139,7 @@ extension SpaceService {
     return try store.update(space) { try $0.snapshots() }
   }
 
-  /// Drops a snapshot or an upload, durably. ``maintain(_:)`` removes its bytes.
+  /// Drops a snapshot or an upload, durably and for good. ``maintain(_:)`` removes its bytes.
   ///
   /// - Throws: ``RemoteError`` with `snapshot-unknown`, or `snapshot-conflict` for the only one
   ///   that stands for trimmed operations.
@@ -160,7 +160,7 @@ extension SpaceService {
           "\(lack), and only this snapshot stands for what is served no more; have a device give "
             + "another one first")
       }
-      try transaction.drop(id)
+      try transaction.drop(id, keptFrom: nil)
     }
   }
 
@@ -309,7 +309,8 @@ extension SpaceService {
     let kept = others.filter { $0.isComplete && $0.position >= trimmed }
       .suffix(Self.keptSnapshots - 1).map(\.id)
     for other in others where !kept.contains(other.id) {
-      if other.isComplete || other.position <= newest.position { try transaction.drop(other.id) }
+      guard other.isComplete || other.position <= newest.position else { continue }
+      try transaction.drop(other.id, keptFrom: other.isComplete ? clock.nowMilliseconds : nil)
     }
   }
 
@@ -317,7 +318,7 @@ extension SpaceService {
     var uploads = try transaction.snapshots().filter { !$0.isComplete }
       .sorted { ($0.touchedMilliseconds, $0.id) < ($1.touchedMilliseconds, $1.id) }
     while uploads.count >= limits.uploadsPerSpace, !uploads.isEmpty {
-      try transaction.drop(uploads.removeFirst().id)
+      try transaction.drop(uploads.removeFirst().id, keptFrom: nil)
     }
   }
 }

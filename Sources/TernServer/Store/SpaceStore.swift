@@ -58,6 +58,9 @@ public protocol SpaceStore: Sendable {
   /// What a space stores; nothing for one that doesn't exist.
   func usage(of space: SpaceName) throws -> SpaceUsage
 
+  /// The space with the most ``SpaceUsage/keptBytes``; `nil` where none has any.
+  func spaceKeepingMost() throws -> SpaceName?
+
   /// What of the store's own bytes nothing uses, and what is stored next can have.
   func reusableBytes() throws -> Int
 

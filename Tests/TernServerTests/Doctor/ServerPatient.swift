@@ -22,7 +22,7 @@ final class ServerPatient {
     folder = try TemporaryFolder()
     store = try openStore(folder.path("server.tern"))
     var limits = ServerLimits()
-    limits.retention = .seconds(64)
+    (limits.retention, limits.trimmedAge) = (.seconds(64), .seconds(32))
     service = SpaceService(store: store, clock: clock.clock, limits: limits)
     var generator = SeededGenerator(state: 4)
     for space in [SpaceName.home, .work, SpaceName(stored: "gone")] {
@@ -42,6 +42,8 @@ final class ServerPatient {
     _ = try service.pull(from: .home, after: first, excluding: Self.eve)
     try service.upload(SnapshotOffer("a", at: first, of: [ada, bob], parts: 2))
     clock.now += 64_000
+    try maintain(service)
+    clock.now += 32_000
     try maintain(service)
     _ = try service.push([ada.write("begin", continues: true), ada.fragment("end")], to: .home)
     _ = try service.push([bob.write("b")], to: .home)

@@ -75,7 +75,8 @@ struct RefillTests {
   }
 
   @Test(
-    "INV-03: unasked, none claims more of an author than pushed here", arguments: StoreKind.allCases)
+    "INV-03: unasked, none claims more of an author than pushed here", arguments: StoreKind.allCases
+  )
   func claims(kind: StoreKind) throws {
     let service = try kind.open().service()
     var (ada, bob) = (Author(1), Author(2))

@@ -36,7 +36,7 @@ extension SimulatedServer {
     } catch let error as RemoteError where error.code == .snapshotUnknown {
       // It gave way to another upload.
     }
-    try store.update(space) { try $0.drop(upload.id) }
+    try store.update(space) { try $0.drop(upload.id, keptFrom: nil) }
   }
 
   /// Offers the same as a base that stands for what nobody ever pushed, and sees it refused.
@@ -51,7 +51,7 @@ extension SimulatedServer {
     do {
       let upload = try service.beginSnapshot(forged, in: space)
       violation = violation ?? "INV-03: a base was taken that nobody had asked for"
-      try store.update(space) { try $0.drop(upload.id) }
+      try store.update(space) { try $0.drop(upload.id, keptFrom: nil) }
     } catch let error as RemoteError {
       if error.code == .refillNeeded { trace.saw(.lieRefused) }
     }

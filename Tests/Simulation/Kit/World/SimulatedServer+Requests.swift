@@ -134,9 +134,8 @@ extension SimulatedServer {
         violation = violation ?? "INV-10: a page has \(page.operations.count) operations"
       }
       readers.insert(excluded)
-      let passed = Self.position(of: cursor)..<max(
-        Self.position(of: cursor), Self.position(of: page.cursor))
-      if bases[space, default: []].contains(where: { passed.contains($0 - 1) }) {
+      let (start, end) = (Self.position(of: cursor), Self.position(of: page.cursor))
+      if bases[space, default: []].contains(where: { start < $0 && $0 <= end }) {
         violation = violation ?? "INV-05: a page goes over a base"
       }
       return page

@@ -67,7 +67,7 @@ final class SimulatedServer: @unchecked Sendable {
     if script.conditions.contains(.smallBatches) { limits.batchOperations = 3 }
     if script.conditions.contains(.trims) {
       limits.operationsPerSnapshot = 5
-      limits.retention = .zero
+      (limits.retention, limits.trimmedAge) = (.zero, .seconds(2))
       // With a day for the lateness of notes: none.
       if script.conditions.contains(.endsLeases) { limits.lease = .seconds(-172_800) }
     }
@@ -134,6 +134,10 @@ final class SimulatedServer: @unchecked Sendable {
       // A server that dies in it was crashed by that, and comes again.
       for space in script.spaces {
         try? perform { _ = try $0.service.maintain(Self.name(of: space)) }
+        guard script.conditions.contains(.trims), lies.happens(0.1) else { continue }
+        // An operator may do that at any time.
+        let restored = try? perform { try $0.service.restore(Self.name(of: space)) }
+        if restored?.operations ?? 0 > 0 { trace.saw(.spaceRestored) }
       }
     case .crash: crash()
     case .backUp: backup = MemorySpaceStore(copying: store)

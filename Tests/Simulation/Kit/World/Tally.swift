@@ -91,6 +91,7 @@ enum Happening: String, CaseIterable {
   case baseOffered = "a base is offered"
   case snapshotLoaded = "a snapshot is loaded"
   case spaceTrimmed = "a server trims a space"
+  case spaceRestored = "a server brings back what it trimmed"
   case logTrimmed = "a device's log is trimmed"
   case stateReported = "a state is reported"
   case stateCompared = "a reported state is compared with another"

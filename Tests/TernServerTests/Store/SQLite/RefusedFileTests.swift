@@ -88,7 +88,10 @@ struct RefusedFileTests {
     DROP TABLE state; ALTER TABLE space DROP COLUMN bytes;
     ALTER TABLE snapshot DROP COLUMN refusal; ALTER TABLE snapshot DROP COLUMN schema;
     ALTER TABLE space DROP COLUMN quota_bytes; ALTER TABLE space DROP COLUMN quota_operations;
-    ALTER TABLE space DROP COLUMN refill_ms; ALTER TABLE space DROP COLUMN untrimmed_ms
+    ALTER TABLE space DROP COLUMN refill_ms; ALTER TABLE space DROP COLUMN untrimmed_ms;
+    ALTER TABLE space DROP COLUMN released; ALTER TABLE space DROP COLUMN kept_bytes;
+    ALTER TABLE snapshot DROP COLUMN dropped_name; ALTER TABLE snapshot DROP COLUMN dropped_ms;
+    DROP TABLE trim_mark
     """
 
   /// In the file's own header, where a server looks first.
