@@ -5,8 +5,11 @@ import TernServer
 struct SpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "space",
-    abstract: "List, limit and delete spaces; the server may run meanwhile.",
-    subcommands: [SpaceListCommand.self, SpaceQuotaCommand.self, SpaceDeleteCommand.self])
+    abstract: "List, limit, mend and delete spaces; the server may run meanwhile.",
+    subcommands: [
+      SpaceListCommand.self, SpaceQuotaCommand.self, SpaceRefillCommand.self,
+      SpaceRestoreCommand.self, SpaceDeleteCommand.self,
+    ])
 }
 
 extension SpaceService {

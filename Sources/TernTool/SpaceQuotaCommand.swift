@@ -46,6 +46,7 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
       print("bytes       \(usage.bytes), at most \(Self.text(quota.bytes))")
       print("operations  \(usage.operations), at most \(Self.text(quota.operations))")
       print("authors     at most \(Self.text(quota.authors)) of one member")
+      if usage.keptBytes > 0 { print("kept        \(usage.keptBytes) bytes for a restore") }
     }
   }
 

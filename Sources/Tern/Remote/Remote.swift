@@ -60,7 +60,8 @@ public protocol Remote: Sendable {
   /// greeting.
   ///
   /// - Throws: ``RemoteError``, with `snapshot-incomplete`, `snapshot-refused`,
-  ///   `snapshot-unknown` or `snapshot-superseded`; `CancellationError`.
+  ///   `snapshot-unknown`, `snapshot-superseded` or, of a base, `refill-needed`;
+  ///   `CancellationError`.
   func completeSnapshot(_ id: String) async throws
 
   // MARK: - State reports, which a remote need not take

@@ -54,6 +54,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case offerUnchecked
   /// The check of an offered snapshot does not ask for rows that are not there.
   case missingRowsTaken
+  /// The server takes a base although the space shows no loss and nobody asked for one.
+  case baseUnasked
   /// A table's digest has authors by the numbers that this replica gave them.
   case digestByNumber
   /// A token opens every space.
@@ -72,6 +74,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case pageUnlimited
   /// An operation's time is the clock's, whatever the time of the one before.
   case timeFromClockAlone
+  /// A pull goes over a base that the replica has not loaded.
+  case basePassed
+  /// A snapshot that is offered trims what is before it, whoever has that.
+  case offerTrims
   /// A server trims what a replica with a lease has not pulled.
   case leaseIgnored
   /// A delete says that it covers writes of others that its author had not seen.
@@ -158,11 +164,12 @@ package enum Planted: String, CaseIterable, Sendable {
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .heldNotWoken, .replaceUnnoted, .orderTailMissing, .snapshotTailLost,
-    .snapshotKeepsOld, .offerUnchecked, .missingRowsTaken, .copyForgets,
+    .snapshotKeepsOld, .offerUnchecked, .missingRowsTaken, .baseUnasked, .copyForgets,
     .copyKeepsCursor, .copyTakesStates,
     .lossKeepsID, .digestByNumber, .tokenOpensAll, .strangerWrites, .banForgotten,
     .rowLeftOut, .deferredForgotten, .formerNameForgotten, .pageUnlimited,
-    .timeFromClockAlone, .leaseIgnored, .coversUnseen, .removalClaimsUnseen, .editBeaten,
+    .timeFromClockAlone, .leaseIgnored, .basePassed, .offerTrims, .coversUnseen,
+    .removalClaimsUnseen, .editBeaten,
     .syncRetryAtOnce, .snapshotForgetsInbox, .appendUnsynced, .tornTailKept, .unreadPassed,
   ]
   package static let ofJobs: [Planted] =

@@ -42,6 +42,9 @@ public struct RemoteError: Error, Hashable, Sendable {
     /// The snapshot lacks what the remote is known to have, or has what nobody wrote: another
     /// device may have a right one.
     public static let snapshotRefused = Code(rawValue: "snapshot-refused")
+    /// The remote lacks what nobody can push any more, and takes a base only when its operator asks
+    /// for one: with `tern space refill`.
+    public static let refillNeeded = Code(rawValue: "refill-needed")
     /// The remote takes no snapshots, as a folder does not.
     public static let snapshotsUnsupported = Code(rawValue: "snapshots-unsupported")
     /// The space grew since, or the report is of another history: greet again.

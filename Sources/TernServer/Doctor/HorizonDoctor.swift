@@ -13,11 +13,12 @@ struct HorizonDoctor {
     (self.db, self.space, self.findings) = (db, space, findings)
   }
 
-  /// - Parameter hasStates: whether the file's format has state reports.
-  func run(hasStates: Bool) throws {
+  /// - Parameter format: the file's; not each has state reports.
+  func run(format: Int32) throws {
     try checkLeases()
-    try checkMarks()
-    if hasStates { try checkState() }
+    try checkMarks(in: "mark", through: space.position)
+    if format >= 6 { try checkMarks(in: "trim_mark", through: space.trimmed) }
+    if format >= 4 { try checkState() }
   }
 
   private func checkLeases() throws {
@@ -37,14 +38,14 @@ struct HorizonDoctor {
   }
 
   /// Later ones are of later positions.
-  private func checkMarks() throws {
+  private func checkMarks(in table: String, through end: Int64) throws {
     var last = Int64.min
     let rows = try Row.fetchCursor(
-      db, sql: "SELECT position, at_ms FROM mark WHERE space = ? ORDER BY position",
+      db, sql: "SELECT position, at_ms FROM \(table) WHERE space = ? ORDER BY position",
       arguments: [space.id])
     while let row = try rows.next() {
       let (position, time): (Int64, Int64) = (row[0], row[1])
-      if position < 1 || position > space.position || time < last {
+      if position < 1 || position > end || time < last {
         try findings.add(
           .mark, "the mark is beyond the space or not in its order",
           at: .init(name: "position \(position)"))

@@ -125,9 +125,8 @@ struct OperationDoctor {
     _ place: DatabaseFinding.Place
   ) throws {
     restart = position
-    guard author == ReplicaID(high: 0, low: 0), sequence == -position, bytes.isEmpty,
-      position <= space.trimmed
-    else { return try add(.base, "its row is not as a base's, or it is not trimmed", at: place) }
+    guard author == ReplicaID(high: 0, low: 0), sequence == -position, bytes.isEmpty
+    else { return try add(.base, "its row is not as a base's", at: place) }
   }
 
   /// - Returns: `nil` where there are no bytes, or not the right ones.

@@ -26,7 +26,12 @@ package struct ServerDoctor {
     guard findings.counts[.integrity] == nil, try checkFormat(), try checkTables() else { return }
     let epoch = try checkEpoch()
     try checkTokens()
-    let places = format >= 2 ? "trimmed, emptied" : "0, 0"
+    let places =
+      switch format {
+      case ..<2: "0, 0, 0"
+      case ..<6: "trimmed, emptied, emptied"
+      default: "trimmed, emptied, released"
+      }
     let rows = try Row.fetchCursor(
       db, sql: "SELECT id, name, position, \(places) FROM space ORDER BY name")
     while let row = try rows.next() {
@@ -49,20 +54,22 @@ package struct ServerDoctor {
     }
     // Everything behind this computes with them.
     guard try !hasForeignNumbers(space) else { return }
-    guard 0 <= space.emptied, space.emptied <= space.trimmed, space.trimmed <= space.position else {
+    let order = [0, space.emptied, space.released, space.trimmed, space.position]
+    guard zip(order, order.dropFirst()).allSatisfy(<=) else {
       return try findings.add(
         .space,
-        "it is emptied up to \(space.emptied), trimmed up to \(space.trimmed), and ends at "
-          + "\(space.position)")
+        "it is emptied up to \(space.emptied), counted up to \(space.released), trimmed up to "
+          + "\(space.trimmed), and ends at \(space.position)")
     }
     var operations = try OperationDoctor(db, space, findings)
     let heads = try operations.run()
     guard format >= 2 else { return }
     try SnapshotDoctor(db, space, findings, heads).run()
-    try HorizonDoctor(db, space, findings).run(hasStates: format >= 4)
-    // What is lost or left is not in what follows either.
+    try HorizonDoctor(db, space, findings).run(format: format)
+    // What is lost or left is not in the count either.
     guard format >= 5, findings.brokenCount == before else { return }
-    try checkBytes(space)
+    try checkBytes(space, format >= 6 ? ServerSchema.storedBytes : ServerSchema.allBytes)
+    if format >= 6 { try checkBytes(space, ServerSchema.keptBytes, column: "kept_bytes") }
     if format >= 6 { try AuthorDoctor(db, space, findings).run() }
   }
 
@@ -91,13 +98,13 @@ package struct ServerDoctor {
     return isFound
   }
 
-  private func checkBytes(_ space: SpacePlaces) throws {
+  private func checkBytes(_ space: SpacePlaces, _ sum: String, column: String = "bytes") throws {
     let row = try Row.fetchOne(
-      db, sql: "SELECT bytes, \(ServerSchema.storedBytes) FROM space WHERE id = ?",
-      arguments: [space.id])
+      db, sql: "SELECT \(column), \(sum) FROM space WHERE id = ?", arguments: [space.id])
     guard let row, row[0] as Int64 != row[1] as Int64 else { return }
     try findings.add(
-      .spaceBytes, "it counts \(row[0] as Int64) bytes, and stores \(row[1] as Int64)")
+      .spaceBytes,
+      "its \(column) says \(row[0] as Int64), and it stores \(row[1] as Int64) of them")
   }
 
   // MARK: - The store
@@ -189,12 +196,13 @@ struct SpacePlaces {
   let position: Int64
   let trimmed: Int64
   let emptied: Int64
+  let released: Int64
   /// `nil` where it is not known.
   let epoch: String?
 
   fileprivate init(_ row: Row, epoch: String?) {
     (id, name) = (row[0], row[1])
-    (position, trimmed, emptied) = (row[2], row[3], row[4])
+    (position, trimmed, emptied, released) = (row[2], row[3], row[4], row[5])
     self.epoch = epoch
   }
 

@@ -43,29 +43,43 @@ struct SnapshotDoctor {
   }
 
   func run() throws {
-    var (whole, dropped) = (0, 0)
+    var (whole, dropped, last) = (0, 0, Int64(0))
+    let base = try basePosition()
     let rows = try Row.fetchCursor(
       db, sql: "SELECT * FROM snapshot WHERE space = ? ORDER BY position, name",
       arguments: [space.id])
     while let row = try rows.next() {
       guard let name = row["name"] as String? else {
-        dropped += 1
+        // One that can be brought back waits for nothing. No format before 6 has them.
+        if (row["dropped_name"] as String?) == nil { dropped += 1 }
         continue
       }
       let snapshot = Snapshot(row, name: name)
-      if snapshot.isComplete { whole += 1 }
-      try check(snapshot)
+      if snapshot.isComplete { (whole, last) = (whole + 1, snapshot.position) }
+      try check(snapshot, base: base)
     }
     if whole == 0, space.trimmed > 0 {
       try findings.add(
         .trimmedLost, "operations up to \(space.trimmed) are trimmed, and no snapshot is here")
+    }
+    if whole > 0 || space.trimmed == 0, last < base {
+      try findings.add(
+        .base, "no snapshot is here that stands for it", at: .init(name: "position \(base)"))
     }
     if dropped > 0 {
       try findings.add(.snapshotDropped, "parts of \(dropped) dropped snapshots are being removed")
     }
   }
 
-  private func check(_ snapshot: Snapshot) throws {
+  /// Of the newest; 0 where there is none.
+  private func basePosition() throws -> Int64 {
+    try Int64.fetchOne(
+      db, sql: "SELECT max(position) FROM operation WHERE space = ? AND sequence < 0",
+      arguments: [space.id]) ?? 0
+  }
+
+  /// - Parameter base: the position of the newest one.
+  private func check(_ snapshot: Snapshot, base: Int64) throws {
     let place = snapshot.place
     if try !space.owns(snapshot.cursor, at: snapshot.position, db) {
       try findings.add(
@@ -81,7 +95,7 @@ struct SnapshotDoctor {
     guard let offered = snapshot.heads else {
       return try findings.add(.snapshotHeads, "its heads cannot be read", at: place)
     }
-    if let heads { try check(snapshot, offered, heads) }
+    if let heads { try check(snapshot, offered, heads, base: base) }
   }
 
   private func checkBase(_ snapshot: Snapshot) throws {
@@ -130,7 +144,8 @@ struct SnapshotDoctor {
 
   /// As ``SnapshotAdmission`` let it in: every author's next operation comes after the cursor.
   private func check(
-    _ snapshot: Snapshot, _ offered: [ReplicaID: SnapshotHead], _ heads: [ReplicaID: AuthorHead]
+    _ snapshot: Snapshot, _ offered: [ReplicaID: SnapshotHead], _ heads: [ReplicaID: AuthorHead],
+    base: Int64
   ) throws {
     let place = try db.cachedStatement(
       sql: "SELECT position FROM operation WHERE space = ? AND author = ? AND sequence = ?")
@@ -149,7 +164,8 @@ struct SnapshotDoctor {
       guard next <= head.sequence else { continue }
       let position = try Int64.fetchOne(
         place, arguments: [space.id, author.data, Int64(clamping: next)])
-      if position ?? 0 <= snapshot.position {
+      // One that is nowhere came with a base.
+      if position ?? base <= snapshot.position {
         try add("it lacks an operation that it stands for", author, next)
       }
     }

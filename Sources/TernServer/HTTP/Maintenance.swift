@@ -44,6 +44,14 @@ struct Maintenance: Sendable {
       service.leases.keep(only: Set(spaces))
       for space in spaces { await maintain(space) }
       while try await queue.write(to: Self.removed, { try service.removeRemains() }) {}
+      while try await queue.read({ try service.shortage() }) != nil,
+        try await queue.write(to: Self.removed, { try service.giveUpKept() }) != nil
+      {}
+      for space in service.givenUp.take() {
+        logger.warning(
+          "the disk is short, so what was kept for 'tern space restore' is gone",
+          metadata: ["space": "\(space)"])
+      }
       if let shortage = try await queue.read({ try service.shortage() }) {
         logger.warning("nothing new is stored", metadata: ["why": "\(shortage)"])
       }

@@ -35,6 +35,7 @@ extension RemoteError.Code {
     case .snapshotSuperseded: (.conflict, "The snapshot is not needed any more")
     case .snapshotIncomplete: (.conflict, "The snapshot lacks something")
     case .snapshotRefused: (.conflict, "The snapshot has other content than the space")
+    case .refillNeeded: (.conflict, "An operator has to ask for a base")
     case .snapshotConflict: (.conflict, "Another part or operation has this number")
     case .stateSuperseded: (.conflict, "The report is not of the newest position")
     case .tooLarge: (.contentTooLarge, "Over a limit")

@@ -72,6 +72,10 @@ public struct ServerLimits: Hashable, Sendable {
   /// After so many operations since the newest snapshot another one is asked for.
   public var operationsPerSnapshot: UInt64 = 10_000
 
+  /// How long a space takes bases after an operator opened it with
+  /// ``SpaceService/refill(_:isOpen:)``.
+  public var refillTime = Duration.seconds(24 * 3600)
+
   // MARK: - Shares
 
   /// What one space stores, unpacked: its operations and its snapshots. An operator gives a space
@@ -99,6 +103,11 @@ public struct ServerLimits: Hashable, Sendable {
   public var retention = Duration.seconds(30 * 24 * 3600)
   /// The most operations that lose their bytes in one transaction.
   public var trimmedOperations = 1_000
+  /// How long the bytes of trimmed operations, and of snapshots that gave way, can be brought back
+  /// with ``SpaceService/restore(_:)``.
+  public var trimmedAge = Duration.seconds(7 * 24 * 3600)
+  /// The snapshots of a space that gave way and can be brought back.
+  public var droppedSnapshots = 8
   /// About how many bytes are removed in one transaction.
   public var trimmedBytes = 8 << 20
 

@@ -15,56 +15,55 @@ extension SpaceService {
       let noted = leases.waiting(in: space)
       let alive = try settleLeases(noted, in: transaction)
       try dropOldUploads(transaction)
-      let retained = try mark(transaction)
-      let before = try transaction.trimmed
-      if let kept = try transaction.snapshots().first(where: \.isComplete)?.position {
+      let (age, before) = (limits.retention, try transaction.trimmed)
+      let retained = try mark(.stored, transaction.position, age, transaction)
+      if let kept = try transaction.snapshots().first(where: \.isComplete)?.position,
+        try !isRestored(transaction)
+      {
         let horizon = alive.map(\.position).min() ?? kept
         let end = min(kept, Planted.isActive(.leaseIgnored) ? kept : horizon, retained)
         if end > before { try transaction.trim(through: end) }
       }
-      let trims = try transaction.removeTrimmed(
-        operations: limits.trimmedOperations, contentBytes: limits.trimmedBytes)
-      let drops = try transaction.removeDropped(contentBytes: limits.trimmedBytes)
-      if try trims || transaction.trimmed > before { try CrashPoint.reach(.serverBeforeTrim) }
-      return (noted, trims || drops)
+      let removes = try removeKept(transaction)
+      if try removes || transaction.trimmed > before { try CrashPoint.reach(.serverBeforeTrim) }
+      return (noted, removes)
     }
     leases.remove(noted, in: space)
     return hasMore
   }
 
-  /// Writes down that the space is where it is, now and then. Returns up to where everything was
-  /// stored longer ago than the retention.
+  /// Writes down where the space is, now and then. Returns up to where it was longer ago than `age`.
   ///
   /// Few marks are enough: a late one keeps operations a little longer.
-  private func mark(_ transaction: any SpaceTransaction) throws -> UInt64 {
-    let (now, retention) = (clock.nowMilliseconds, limits.retention.milliseconds)
-    guard retention > 0 else { return transaction.position }
-    let marks = try correctedMarks(transaction, now)
+  func mark(
+    _ kind: MarkKind, _ position: UInt64, _ age: Duration, _ transaction: any SpaceTransaction
+  ) throws -> UInt64 {
+    let (now, age) = (clock.nowMilliseconds, age.milliseconds)
+    guard age > 0 else { return position }
+    let marks = try correctedMarks(kind, transaction, now)
     let newest = marks.last
-    if transaction.position > newest?.position ?? 0,
-      now - (newest?.milliseconds ?? .min / 2) >= retention / 32
-    {
-      try transaction.add(PositionMark(position: transaction.position, milliseconds: now))
+    if position > newest?.position ?? 0, now - (newest?.milliseconds ?? .min / 2) >= age / 32 {
+      try transaction.add(PositionMark(position: position, milliseconds: now), kind)
     }
-    guard let old = marks.last(where: { $0.milliseconds <= now - retention }) else { return 0 }
-    if marks[0] != old { try transaction.removeMarks(before: old.position) }
+    guard let old = marks.last(where: { $0.milliseconds <= now - age }) else { return 0 }
+    if marks[0] != old { try transaction.removeMarks(before: old.position, kind) }
     return old.position
   }
 
   /// The marks, of which one stands in place of those that were surely made while the clock was
   /// ahead. Those would keep the space from being marked, and trimmed, until their date.
-  private func correctedMarks(_ transaction: any SpaceTransaction, _ now: Int64) throws
-    -> [PositionMark]
-  {
-    var marks = try transaction.marks()
+  private func correctedMarks(
+    _ kind: MarkKind, _ transaction: any SpaceTransaction, _ now: Int64
+  ) throws -> [PositionMark] {
+    var marks = try transaction.marks(kind)
     guard clockWatch.isSteady(clock), let last = marks.last,
       marks.contains(where: { clock.isAhead($0.milliseconds) })
     else { return marks }
     marks.removeAll { clock.isAhead($0.milliseconds) }
     let time = max(now, marks.last?.milliseconds ?? now)
     marks.append(PositionMark(position: last.position, milliseconds: time))
-    try transaction.removeMarks(before: last.position + 1)
-    for mark in marks { try transaction.add(mark) }
+    try transaction.removeMarks(before: last.position + 1, kind)
+    for mark in marks { try transaction.add(mark, kind) }
     return marks
   }
 
@@ -73,7 +72,7 @@ extension SpaceService {
     for upload in try transaction.snapshots()
     where !upload.isComplete {
       if upload.touchedMilliseconds < oldest {
-        try transaction.drop(upload.id)
+        try transaction.drop(upload.id, keptFrom: nil)
       } else if clockWatch.isSteady(clock), clock.isAhead(upload.touchedMilliseconds) {
         var touched = upload
         touched.touchedMilliseconds = clock.nowMilliseconds

@@ -1,5 +1,5 @@
 #if Server
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 extension SpaceService {
   /// Operations that follow `cursor` in the space's order, from the first when it is `nil`, without
@@ -8,7 +8,8 @@ extension SpaceService {
   ///
   /// - Throws: ``RemoteError`` with `cursor-unknown` when the cursor is not of this history: the
   ///   store was wiped, or restored from a backup that is older than the cursor; with
-  ///   `snapshot-needed` when operations after it are served no more; with `too-many-replicas`.
+  ///   `snapshot-needed` when operations after it are served no more, or a base comes next; with
+  ///   `too-many-replicas`.
   public func pull(
     from space: SpaceName, after cursor: RemoteCursor?, excluding excluded: ReplicaID? = nil,
     by member: MemberName? = nil
@@ -38,6 +39,11 @@ extension SpaceService {
     let known = SpaceCursor(epoch: store.epoch, position: position, chain: stored.chainBefore)
     guard position <= stored.head, place == nil || place == known else { throw unknown() }
     guard position >= stored.trimmed else { throw trimmed(position, stored.trimmed) }
+    // What it stands for is nowhere else: whoever went on after it would lack that for good.
+    if stored.endsBeforeBase, stored.end == position {
+      guard Planted.isActive(.basePassed) else { throw isBeforeBase(position) }
+      return try page(of: space, after: passed(position + 1, in: space), excluding: excluded)
+    }
     let next = SpaceCursor(
       epoch: store.epoch, position: stored.end, chain: stored.lastChain ?? stored.chainBefore)
     let page = PulledPage(
@@ -48,6 +54,22 @@ extension SpaceService {
     let record = try store.authorRecord(of: excluded, in: space)
     if let record, !record.isOpen(to: member) || record.bannedAfter != nil { return (page, nil) }
     return (page, try renew(excluded, at: position, in: space))
+  }
+
+  /// For a planted bug.
+  private func passed(_ base: UInt64, in space: SpaceName) throws -> RemoteCursor {
+    let chain = try store.page(
+      of: space, after: base, excluding: nil, contentBytes: 0, operations: 0
+    ).chainBefore
+    return SpaceCursor(epoch: store.epoch, position: base, chain: chain).cursor
+  }
+
+  private func isBeforeBase(_ position: UInt64) -> RemoteError {
+    RemoteError(
+      .snapshotNeeded,
+      "a base follows position \(position), and stands for operations that are served nowhere; load "
+        + "the snapshot that the greeting names, and pull after it",
+      nowMilliseconds: clock.nowMilliseconds)
   }
 
   private func unknown() -> RemoteError {

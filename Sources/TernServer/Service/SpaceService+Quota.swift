@@ -87,6 +87,10 @@ extension SpaceService {
 
   /// - Throws: ``RemoteError`` with `unavailable`, without a time: a device then goes on pulling.
   func checkDisk(adding bytes: Int) throws {
+    // A few short transactions: what is left to remove goes with the next requests.
+    for _ in 0..<4 {
+      guard try shortage(adding: bytes) != nil, (try? giveUpKept()) != nil else { break }
+    }
     guard let shortage = try shortage(adding: bytes) else { return }
     throw RemoteError(.unavailable, "\(shortage); pull meanwhile, and push again later")
   }

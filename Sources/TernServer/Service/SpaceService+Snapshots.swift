@@ -16,7 +16,9 @@ extension SpaceService {
       heads: offer.heads, limits: limits, now: clock.nowMilliseconds)
     let id = offer.id(at: admission.cursor)
     try checkDisk(adding: 0)
-    return try store.update(space) { transaction in
+    return try store.update(space) { [admission] transaction in
+      var admission = admission
+      admission.isRefilled = try isRefilled(transaction)
       try checkRoom(transaction)
       try dropOldUploads(transaction)
       let known = try transaction.snapshot(id)
@@ -137,24 +139,28 @@ extension SpaceService {
     return try store.update(space) { try $0.snapshots() }
   }
 
-  /// Drops a snapshot or an upload, durably. ``maintain(_:)`` removes its bytes.
+  /// Drops a snapshot or an upload, durably and for good. ``maintain(_:)`` removes its bytes.
   ///
   /// - Throws: ``RemoteError`` with `snapshot-unknown`, or `snapshot-conflict` for the only one
   ///   that stands for trimmed operations.
   public func dropSnapshot(_ id: String, in space: SpaceName) throws {
     try store.update(space) { transaction in
       let snapshot = try find(id, transaction)
-      let trimmed = try transaction.trimmed
+      let (trimmed, base) = (try transaction.trimmed, try transaction.basePosition)
+      let needed = max(trimmed, base)
       let others = try transaction.snapshots().filter {
-        $0.isComplete && $0.id != id && $0.position >= trimmed
+        $0.isComplete && $0.id != id && $0.position >= needed
       }
-      guard !snapshot.isComplete || trimmed == 0 || !others.isEmpty else {
+      guard !snapshot.isComplete || needed == 0 || !others.isEmpty else {
+        let lack =
+          trimmed >= base
+          ? "operations up to \(trimmed) are trimmed" : "a base stands at position \(base)"
         throw RemoteError(
           .snapshotConflict,
-          "operations up to \(trimmed) are trimmed, and only this snapshot stands for them; have a "
-            + "device give another one first")
+          "\(lack), and only this snapshot stands for what is served no more; have a device give "
+            + "another one first")
       }
-      try transaction.drop(id)
+      try transaction.drop(id, keptFrom: nil)
     }
   }
 
@@ -202,7 +208,10 @@ extension SpaceService {
   ) throws {
     let admission = SnapshotAdmission(
       cursor: snapshot.cursor, isBase: snapshot.isBase, schemaVersion: snapshot.schema?.version,
-      heads: heads, limits: limits, now: clock.nowMilliseconds)
+      heads: heads, limits: limits,
+      // One that was refused is taken by an operator alone.
+      isRefilled: try snapshot.refusal != nil || isRefilled(transaction),
+      now: clock.nowMilliseconds)
     _ = try admission.check(transaction, epoch: store.epoch)
   }
 
@@ -267,11 +276,13 @@ extension SpaceService {
     let whole = try admit(snapshot, transaction)
     try transaction.update(whole)
     try dropOlder(than: whole, transaction)
+    if Planted.isActive(.offerTrims) { try transaction.trim(through: whole.position) }
     try CrashPoint.reach(.serverBeforeSnapshot)
     return whole.isBase ? whole.position : nil
   }
 
-  /// The snapshot as it is from now on; a base also becomes a place of the space.
+  /// The snapshot as it is from now on. A base also becomes a place of the space, over which nobody
+  /// pulls. What is before it goes as everything does: by ``maintain(_:)``.
   private func admit(_ snapshot: StoredSnapshot, _ transaction: any SpaceTransaction) throws
     -> StoredSnapshot
   {
@@ -287,7 +298,6 @@ extension SpaceService {
     let chain = try transaction.appendBase(OperationDigest(base: snapshot.id), heads: authors)
     whole.position = transaction.position + 1
     whole.cursor = SpaceCursor(epoch: store.epoch, position: whole.position, chain: chain).cursor
-    try transaction.trim(through: whole.position)
     return whole
   }
 
@@ -299,7 +309,8 @@ extension SpaceService {
     let kept = others.filter { $0.isComplete && $0.position >= trimmed }
       .suffix(Self.keptSnapshots - 1).map(\.id)
     for other in others where !kept.contains(other.id) {
-      if other.isComplete || other.position <= newest.position { try transaction.drop(other.id) }
+      guard other.isComplete || other.position <= newest.position else { continue }
+      try transaction.drop(other.id, keptFrom: other.isComplete ? clock.nowMilliseconds : nil)
     }
   }
 
@@ -307,7 +318,7 @@ extension SpaceService {
     var uploads = try transaction.snapshots().filter { !$0.isComplete }
       .sorted { ($0.touchedMilliseconds, $0.id) < ($1.touchedMilliseconds, $1.id) }
     while uploads.count >= limits.uploadsPerSpace, !uploads.isEmpty {
-      try transaction.drop(uploads.removeFirst().id)
+      try transaction.drop(uploads.removeFirst().id, keptFrom: nil)
     }
   }
 }

@@ -1,5 +1,5 @@
 #if Server
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 /// Decides whether a snapshot that is offered can stand for the operations up to its cursor.
 ///
@@ -12,6 +12,8 @@ struct SnapshotAdmission {
   /// Of every replica, the last operation in the snapshot.
   let heads: [ReplicaID: SnapshotHead]
   let limits: ServerLimits
+  /// Whether an operator asks for a base, whatever the space has.
+  var isRefilled = false
   /// The server's clock, milliseconds since 1970.
   let now: Int64
 
@@ -56,7 +58,8 @@ struct SnapshotAdmission {
   /// Returns the cursor's position.
   ///
   /// - Throws: ``RemoteError`` with `cursor-unknown`, `snapshot-superseded`, `snapshot-incomplete`,
-  ///   `snapshot-conflict`, `sequence-gap`, and for a base what refuses operations.
+  ///   `snapshot-conflict`, `sequence-gap`, and for a base `refill-needed` and what refuses
+  ///   operations.
   func check(_ space: any SpaceTransaction, epoch: String) throws -> UInt64 {
     guard let place = SpaceCursor(cursor),
       place
@@ -77,6 +80,7 @@ struct SnapshotAdmission {
     let ahead = heads.filter { $0.value.sequence > stored[$0.key]?.sequence ?? 0 }
     if isBase {
       try checkBase(ahead, stored)
+      if !isRefilled { try checkIsWiped(space, ahead, stored) }
     } else if let (author, head) = ahead.min(by: { $0.key < $1.key }) {
       throw RemoteError(
         .sequenceGap,
@@ -126,6 +130,29 @@ struct SnapshotAdmission {
         "the snapshot lacks operation \(next) of replica \(author), which the space has; cut it "
           + "where everything up to its cursor is merged", replica: author, sequence: next)
     }
+  }
+
+  /// A base brings writes without their operations, which nobody can look at or take back. So it is
+  /// taken unasked only where the space shows that it lost everything: nothing stands for what was
+  /// before, and no author of whom the base has more has pushed anything here. Whoever has pushed
+  /// here goes on pushing, and where this space lost that, an operator put a backup back.
+  private func checkIsWiped(
+    _ space: any SpaceTransaction, _ ahead: [ReplicaID: SnapshotHead],
+    _ stored: [ReplicaID: AuthorHead]
+  ) throws {
+    if Planted.isActive(.baseUnasked) { return }
+    let known = ahead.keys.filter { stored[$0] != nil }.min()
+    let isBegun = try space.trimmed > 0 || space.snapshots().contains(where: \.isComplete)
+    guard isBegun || known != nil else { return }
+    let what =
+      isBegun
+      ? "the space has a snapshot or trimmed operations"
+      : "the space has operations of replica \(known.map(\.description) ?? "")"
+    throw RemoteError(
+      .refillNeeded,
+      "\(what), and lacks operations that no log has any more; after a loss the server's operator "
+        + "opens it for a base: 'tern space refill --data FILE SPACE'",
+      replica: isBegun ? nil : known, nowMilliseconds: now)
   }
 
   /// What a base brings in must be what an operation could have brought.

@@ -14,7 +14,12 @@ public struct Lease: Hashable, Sendable {
   }
 }
 
-/// Says that everything up to a position was stored by a time.
+/// What the marks of a space say of a position.
+public enum MarkKind: Hashable, Sendable {
+  case stored, trimmed
+}
+
+/// Says that everything up to a position was stored, or trimmed, by a time.
 public struct PositionMark: Hashable, Sendable {
   public var position: UInt64
   /// The server's clock, milliseconds since 1970.
@@ -34,10 +39,17 @@ public protocol HorizonRows: AnyObject {
   /// Moves ``trimmed``, never back.
   func trim(through position: UInt64) throws
 
-  /// Takes the bytes from operations up to ``trimmed``: of so many at most, of about `contentBytes`
-  /// and at least of one, so that no transaction is long. Their places, numbers and digests stay
-  /// for ever. Returns whether there are more.
-  func removeTrimmed(operations: Int, contentBytes: Int) throws -> Bool
+  /// Counts what was trimmed as ``SpaceUsage/keptBytes``, of so many operations at most. Returns
+  /// whether there are more.
+  func releaseTrimmed(operations: Int) throws -> Bool
+
+  /// Takes the bytes from operations that ``releaseTrimmed(operations:)`` counted, up to `position`:
+  /// of so many at most, of about `contentBytes` and at least of one, so that no transaction is
+  /// long. Their places, numbers and digests stay for ever. Returns whether there are more.
+  func removeTrimmed(through position: UInt64, operations: Int, contentBytes: Int) throws -> Bool
+
+  /// Moves ``trimmed`` back to where operations still have their bytes, and returns it.
+  func untrim() throws -> UInt64
 
   func leases() throws -> [ReplicaID: Lease]
 
@@ -45,10 +57,10 @@ public protocol HorizonRows: AnyObject {
   func set(_ lease: Lease?, of replica: ReplicaID) throws
 
   /// The oldest first.
-  func marks() throws -> [PositionMark]
+  func marks(_ kind: MarkKind) throws -> [PositionMark]
 
-  func add(_ mark: PositionMark) throws
+  func add(_ mark: PositionMark, _ kind: MarkKind) throws
 
-  func removeMarks(before position: UInt64) throws
+  func removeMarks(before position: UInt64, _ kind: MarkKind) throws
 }
 #endif

@@ -19,7 +19,8 @@ public protocol SpaceStore: Sendable {
   /// Operations that follow `position` and are not by `excluded`, seen at one moment.
   ///
   /// - Parameters:
-  ///   - contentBytes: where the page ends; it has at least one operation if there is one.
+  ///   - contentBytes: where the page ends, if not before a base. Otherwise it has at least one
+  ///     operation if there is one.
   ///   - operations: how many positions the page spans at most, those left out included.
   func page(
     of space: SpaceName, after position: UInt64, excluding excluded: ReplicaID?,
@@ -62,6 +63,9 @@ public protocol SpaceStore: Sendable {
 
   /// What a space stores; nothing for one that doesn't exist.
   func usage(of space: SpaceName) throws -> SpaceUsage
+
+  /// The space with the most ``SpaceUsage/keptBytes``; `nil` where none has any.
+  func spaceKeepingMost() throws -> SpaceName?
 
   /// What of the store's own bytes nothing uses, and what is stored next can have.
   func reusableBytes() throws -> Int
@@ -111,6 +115,9 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
   /// At most once in a transaction, and not beside ``append(_:heads:)``.
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest
 
+  /// The position of the newest base; 0 where there is none. Nobody pulls over it.
+  var basePosition: UInt64 { get throws }
+
   /// What a replica reported last of its state.
   var state: StoredState? { get throws }
 
@@ -120,6 +127,11 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
   var usage: SpaceUsage { get throws }
 
   func set(_ quota: SpaceQuota) throws
+
+  /// What an operator asked for, for a time.
+  var deadlines: SpaceDeadlines { get throws }
+
+  func set(_ deadlines: SpaceDeadlines) throws
 
   /// Adds a token for this space.
   ///

@@ -1,10 +1,13 @@
 #if Server
 /// What a space stores.
 public struct SpaceUsage: Hashable, Sendable {
-  /// Of operations and of parts of snapshots, unpacked, as they are stored. Those that are being
-  /// removed count until they are gone.
+  /// Of operations and of parts of snapshots, unpacked, as they are stored. Uploads that are being
+  /// removed count until they are gone; ``keptBytes`` don't.
   public var bytes: Int
-  /// Operations that have their bytes: those that were trimmed do not count.
+  /// Of operations that were trimmed, and of snapshots that gave way, while they can be brought
+  /// back and until they are removed. No quota counts them.
+  public var keptBytes = 0
+  /// Those that were trimmed do not count.
   public var operations: Int
   /// What an operator gave this space.
   public var quota: SpaceQuota
@@ -13,6 +16,19 @@ public struct SpaceUsage: Hashable, Sendable {
     self.bytes = bytes
     self.operations = operations
     self.quota = quota
+  }
+}
+
+/// Until when an operator's wishes for a space hold: the server's clock, milliseconds since 1970.
+public struct SpaceDeadlines: Hashable, Sendable {
+  /// Until when it takes bases.
+  public var refill: Int64?
+  /// Until when it trims nothing.
+  public var trimming: Int64?
+
+  public init(refill: Int64? = nil, trimming: Int64? = nil) {
+    self.refill = refill
+    self.trimming = trimming
   }
 }
 

@@ -37,6 +37,20 @@ public struct StoredSnapshot: Hashable, Sendable {
   }
 }
 
+/// A snapshot that gave way to newer ones, and whose bytes are kept for a while.
+public struct DroppedSnapshot: Hashable, Sendable {
+  public let id: String
+  public let position: UInt64
+  /// When it was dropped: milliseconds since 1970.
+  public let milliseconds: Int64
+
+  public init(id: String, position: UInt64, milliseconds: Int64) {
+    self.id = id
+    self.position = position
+    self.milliseconds = milliseconds
+  }
+}
+
 /// The SHA-256 of a snapshot's part, by which a repeat is told from other bytes.
 public struct PartDigest: Hashable, Sendable {
   /// 32 bytes.
@@ -66,9 +80,20 @@ public protocol SnapshotRows: AnyObject {
   func update(_ snapshot: StoredSnapshot) throws
 
   /// Lets one go: it is not there any more, though its bytes may be.
-  func drop(_ id: String) throws
+  ///
+  /// - Parameter keptFrom: when it was dropped, where it can be brought back.
+  func drop(_ id: String, keptFrom milliseconds: Int64?) throws
 
-  /// Removes bytes of what was dropped, about `contentBytes` and at least one part, so that no
+  /// Those that can be brought back, the newest first.
+  func droppedSnapshots() throws -> [DroppedSnapshot]
+
+  /// Brings one back, unless there is one of its name. Returns whether it did.
+  func bringBack(_ id: String) throws -> Bool
+
+  /// From now on it can't be brought back.
+  func forgetDropped(_ id: String) throws
+
+  /// Removes bytes of what was dropped and can't be brought back, about `contentBytes` and at least one part, so that no
   /// transaction is long. Returns whether there is more.
   func removeDropped(contentBytes: Int) throws -> Bool
 

@@ -112,6 +112,8 @@ public struct StoredPage: Hashable, Sendable {
   public var operations: [[UInt8]]
   /// The last position that the page spans: of its last operation, or of one left out behind it.
   public var end: UInt64
+  /// Whether a base comes next: a page ends before one.
+  public var endsBeforeBase = false
   /// The chain up to ``end``; `nil` where the page spans nothing.
   public var lastChain: ChainDigest?
 

@@ -244,8 +244,11 @@ struct LyingSnapshotTests {
   {
     let remote = try Server.remote(port: server.port)
     let place = try member.store.place(at: remote.id)
-    // A base is taken where the server lacks what it stands for.
-    if isBase { try await member.execute("INSERT INTO item VALUES ('unsent', '', 1)") }
+    // A base is taken where the server lacks what it stands for, and its operator asks.
+    if isBase {
+      try server.service.refill(SpaceName(Server.space))
+      try await member.execute("INSERT INTO item VALUES ('unsent', '', 1)")
+    }
     try member.store.seal()
     try await member.executeUnnoted(lie.sql)
     var parts: [[UInt8]] = []

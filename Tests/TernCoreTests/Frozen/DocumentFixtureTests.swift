@@ -106,7 +106,8 @@ struct DocumentFixtureTests {
     let codes: [RemoteError.Code] = [
       .unavailable, .unauthorized, .forbidden, .sequenceGap, .sequenceConflict, .timeAhead,
       .timeNotIncreasing, .cursorUnknown, .snapshotNeeded, .snapshotUnknown, .snapshotSuperseded,
-      .snapshotIncomplete, .snapshotConflict, .snapshotRefused, .stateSuperseded, .notFound,
+      .snapshotIncomplete, .snapshotConflict, .snapshotRefused, .refillNeeded, .stateSuperseded,
+      .notFound,
       .methodNotAllowed,
       .malformed, .unsupportedVersion, .unsupportedMediaType, .tooLarge, .tooManySpaces,
       .tooManyReplicas, .spaceFull,
@@ -114,7 +115,8 @@ struct DocumentFixtureTests {
     let texts = """
       unavailable unauthorized forbidden sequence-gap sequence-conflict time-ahead \
       time-not-increasing cursor-unknown snapshot-needed snapshot-unknown snapshot-superseded \
-      snapshot-incomplete snapshot-conflict snapshot-refused state-superseded not-found method-not-allowed \
+      snapshot-incomplete snapshot-conflict snapshot-refused refill-needed state-superseded \
+      not-found method-not-allowed \
       malformed unsupported-version unsupported-media-type too-large too-many-spaces \
       too-many-replicas space-full
       """

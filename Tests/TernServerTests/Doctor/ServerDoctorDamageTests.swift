@@ -108,7 +108,10 @@ struct ServerDoctorDamageTests {
     ("INSERT INTO head VALUES (\(home), \(eve), 1, 1, 0)", ["head"]),
     // Bases.
     ("UPDATE operation SET sequence = -5 WHERE space = \(work) AND position = 1", ["base"]),
-    ("UPDATE space SET trimmed = 0, emptied = 0 WHERE name = 'work'", ["base"]),
+    ("UPDATE snapshot SET name = NULL WHERE is_base", ["base"]),
+    ("UPDATE space SET released = trimmed + 1 WHERE name = 'home'", ["space"]),
+    ("UPDATE space SET kept_bytes = kept_bytes + 1 WHERE name = 'home'", ["space-bytes"]),
+    ("INSERT INTO trim_mark SELECT id, 9, 0 FROM space WHERE name = 'home'", ["mark"]),
     ("UPDATE snapshot SET name = 'other' WHERE is_base", ["base"]),
     // Snapshots.
     ("UPDATE snapshot SET name = NULL WHERE space = \(home) AND is_complete", ["trimmed-lost"]),

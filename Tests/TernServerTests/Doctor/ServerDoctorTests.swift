@@ -50,21 +50,14 @@ struct ServerDoctorTests {
     #expect(try patient.findings() == [])
   }
 
-  @Test func `a lease that a base left behind is a remark until its replica comes`() throws {
+  @Test func `a lease that is behind what is trimmed is a remark until its replica comes`() throws {
     let patient = try ServerPatient()
-    let space = SpaceName(stored: "new")
-    var (fay, gil) = (Author(6), Author(7))
-    _ = gil.write(count: 2)
-    _ = try patient.service.push([fay.write()], to: space)
-    _ = try patient.service.pull(from: space, after: nil, excluding: ServerPatient.eve)
-    try patient.service.upload(
-      SnapshotOffer(
-        at: try patient.service.end(of: space), of: [fay, gil], isBase: true), to: space)
+    try patient.harm("UPDATE lease SET position = 1")
     #expect(try patient.remarks().contains("lease-behind"))
     #expect(try patient.findings() == [])
-    _ = try patient.service.pull(
-      from: space, after: patient.service.end(of: space), excluding: ServerPatient.eve)
-    try maintain(patient.service, space)
+    let cursor = try #require(patient.service.greet(.home).snapshot?.cursor)
+    _ = try patient.service.pull(from: .home, after: cursor, excluding: ServerPatient.eve)
+    try maintain(patient.service)
     #expect(try !patient.remarks().contains("lease-behind"))
   }
 

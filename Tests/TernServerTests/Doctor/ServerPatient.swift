@@ -22,7 +22,7 @@ final class ServerPatient {
     folder = try TemporaryFolder()
     store = try openStore(folder.path("server.tern"))
     var limits = ServerLimits()
-    limits.retention = .seconds(64)
+    (limits.retention, limits.trimmedAge) = (.seconds(64), .seconds(32))
     service = SpaceService(store: store, clock: clock.clock, limits: limits)
     var generator = SeededGenerator(state: 4)
     for space in [SpaceName.home, .work, SpaceName(stored: "gone")] {
@@ -45,6 +45,8 @@ final class ServerPatient {
     try maintain(service)
     try service.claim(Self.eve, by: MemberName("eve"), in: .home)
     try service.ban(Author(8).replica, in: .home)
+    clock.now += 32_000
+    try maintain(service)
     _ = try service.push([ada.write("begin", continues: true), ada.fragment("end")], to: .home)
     _ = try service.push([bob.write("b")], to: .home)
     let second = try service.end()

@@ -19,7 +19,7 @@ struct BaseTests {
     #expect(greeting.heads == heads)
     #expect(greeting.snapshot?.heads == heads)
     #expect(greeting.snapshot?.id == id)
-    #expect((greeting.position, greeting.trimmed) == (1, 1))
+    #expect((greeting.position, greeting.trimmed) == (1, 0))
     #expect(refusal { _ = try service.pull(from: .home, after: nil) }?.code == .snapshotNeeded)
 
     let cursor = try #require(greeting.snapshot?.cursor)
@@ -68,6 +68,66 @@ struct BaseTests {
     #expect(try service.push(first, to: .home).accepted == 0)
     try maintain(service)
     #expect(try service.push([ada.write()], to: .home).position == 4)
+  }
+
+  @Test(
+    "INV-05: a page ends before it, and nobody pulls over it", arguments: StoreKind.allCases)
+  func passed(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service { $0.pageOperations = 2 }
+    var (ada, bob) = (Author(1), Author(2))
+    _ = ada.write(count: 5)
+    let before = bob.write(count: 3)
+    _ = try service.push(before, to: .home)
+    _ = try service.pull(from: .home, after: nil, excluding: Author(3).replica)
+    let reader = try service.end()
+    try service.upload(SnapshotOffer(at: reader, of: [ada, bob], isBase: true))
+    _ = try service.push([ada.write(), bob.write()], to: .home)
+    // Who is behind is given what is before it, whoever is left out.
+    for excluded in [nil, bob.replica, Author(3).replica] {
+      let first = try service.pull(from: .home, after: nil, excluding: excluded)
+      let second = try service.pull(from: .home, after: first.cursor, excluding: excluded)
+      #expect(second.hasMore && second.cursor == reader)
+      #expect(
+        first.operations + second.operations == (excluded == bob.replica ? [] : before))
+      let error = refusal { _ = try service.pull(from: .home, after: second.cursor) }
+      #expect(error?.code == .snapshotNeeded)
+      #expect(error?.message.contains("base") ?? false)
+    }
+    let greeting = try service.greet(.home)
+    let snapshot = try #require(greeting.snapshot)
+    #expect(try service.pull(from: .home, after: snapshot.cursor).operations.count == 2)
+    // Without it nobody could go on.
+    #expect(
+      refusal { try service.dropSnapshot(snapshot.id, in: .home) }?.code == .snapshotConflict)
+  }
+
+  @Test(
+    "INV-12: it trims nothing that a replica with a lease has not pulled, and nothing that is new",
+    arguments: StoreKind.allCases)
+  func leased(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service { $0.retention = .seconds(64) }
+    var (ada, bob) = (Author(1), Author(2))
+    _ = ada.write(count: 5)
+    _ = try service.push(bob.write(count: 2), to: .home)
+    let behind = try service.end()
+    _ = try service.pull(from: .home, after: behind, excluding: Author(3).replica)
+    _ = try service.push(bob.write(count: 2), to: .home)
+    try maintain(service)
+    try service.upload(SnapshotOffer(at: service.end(), of: [ada, bob], isBase: true))
+    #expect(try service.greet(.home).trimmed == 0)
+    test.clock.now += 64_000
+    try maintain(service)
+    #expect(try service.greet(.home).trimmed == 2)
+    #expect(
+      try service.pull(from: .home, after: behind, excluding: Author(3).replica).operations.count
+        == 2)
+    let cursor = try #require(service.greet(.home).snapshot?.cursor)
+    _ = try service.pull(from: .home, after: cursor, excluding: Author(3).replica)
+    test.clock.now += 64_000
+    try maintain(service)
+    #expect(try service.greet(.home).trimmed > 2)
   }
 
   @Test("a space that grew meanwhile refuses it when it is complete", arguments: StoreKind.allCases)

@@ -76,12 +76,14 @@ struct TrimTests {
     _ = try test.service().push(ada.write(count: 10, bytes: 100), to: .home)
     try test.service().upload(SnapshotOffer(at: test.service().end(), of: [ada]))
     let byCount = test.service {
-      ($0.retention, $0.trimmedOperations) = (.zero, 3)
+      ($0.retention, $0.trimmedAge, $0.trimmedOperations) = (.zero, .zero, 3)
     }
     #expect(try byCount.maintain(.home))
     #expect(try byCount.greet(.home).trimmed == 10)
     #expect(refusal { _ = try byCount.pull(from: .home, after: nil) }?.code == .snapshotNeeded)
-    let byBytes = test.service { ($0.retention, $0.trimmedBytes) = (.zero, 1) }
+    let byBytes = test.service {
+      ($0.retention, $0.trimmedAge, $0.trimmedBytes) = (.zero, .zero, 1)
+    }
     // Seven are left, one in each call.
     #expect(try maintain(byBytes) == 7)
     #expect(try byBytes.push([ada.write()], to: .home).position == 11)

@@ -96,6 +96,8 @@ final class FailingStore: SpaceStore {
   func removeRemains(rows: Int, contentBytes: Int) throws -> Bool {
     try base.removeRemains(rows: rows, contentBytes: contentBytes)
   }
+  func spaceKeepingMost() throws -> SpaceName? { try base.spaceKeepingMost() }
+
   func usage(of space: SpaceName) throws -> SpaceUsage { try base.usage(of: space) }
   func reusableBytes() throws -> Int { try base.reusableBytes() }
   func token(_ digest: TokenDigest) throws -> TokenRecord? { try base.token(digest) }

@@ -10,14 +10,19 @@ struct MemoryKeeping {
   }
 
   var snapshots: [String: Snapshot] = [:]
+  /// Of snapshots that can be brought back.
+  var dropped: [String: (snapshot: Snapshot, milliseconds: Int64)] = [:]
   var trimmed: UInt64 = 0
+  /// Up to here operations don't count any more.
+  var released: UInt64 = 0
   /// Up to here operations have lost their bytes.
   var emptied: UInt64 = 0
   var leases: [ReplicaID: Lease] = [:]
-  var marks: [PositionMark] = []
+  var marks: [MarkKind: [PositionMark]] = [:]
   var state: StoredState?
   var quota = SpaceQuota()
   var authors: [ReplicaID: AuthorRecord] = [:]
+  var deadlines = SpaceDeadlines()
 
   /// The least position first; of equal ones always in the same order.
   var rows: [StoredSnapshot] {
@@ -45,7 +50,28 @@ extension MemorySpaceTransaction {
 
   func update(_ snapshot: StoredSnapshot) { keeping.snapshots[snapshot.id]?.row = snapshot }
 
-  func drop(_ id: String) { keeping.snapshots[id] = nil }
+  func drop(_ id: String, keptFrom milliseconds: Int64?) {
+    guard let snapshot = keeping.snapshots.removeValue(forKey: id), let milliseconds else { return }
+    keeping.dropped[id] = (snapshot, milliseconds)
+  }
+
+  func droppedSnapshots() -> [DroppedSnapshot] {
+    let dropped = keeping.dropped.map {
+      DroppedSnapshot(
+        id: $0, position: $1.snapshot.row.position, milliseconds: $1.milliseconds)
+    }
+    return dropped.sorted { ($0.milliseconds, $0.position) > ($1.milliseconds, $1.position) }
+  }
+
+  func bringBack(_ id: String) -> Bool {
+    guard keeping.snapshots[id] == nil, let dropped = keeping.dropped.removeValue(forKey: id) else {
+      return false
+    }
+    keeping.snapshots[id] = dropped.snapshot
+    return true
+  }
+
+  func forgetDropped(_ id: String) { keeping.dropped[id] = nil }
 
   func removeDropped(contentBytes: Int) -> Bool { false }
 
@@ -67,20 +93,39 @@ extension MemorySpaceTransaction {
 
   func trim(through position: UInt64) { keeping.trimmed = max(keeping.trimmed, position) }
 
+  func releaseTrimmed(operations: Int) -> Bool {
+    let most = keeping.released + UInt64(operations)
+    keeping.released = min(keeping.trimmed, most)
+    return keeping.released < keeping.trimmed
+  }
+
+  func untrim() -> UInt64 {
+    (keeping.trimmed, keeping.released) = (keeping.emptied, keeping.emptied)
+    return keeping.trimmed
+  }
+
   var state: StoredState? { keeping.state }
 
   func set(_ state: StoredState) { keeping.state = state }
 
   func set(_ quota: SpaceQuota) { keeping.quota = quota }
 
+  var deadlines: SpaceDeadlines { keeping.deadlines }
+
+  func set(_ deadlines: SpaceDeadlines) { keeping.deadlines = deadlines }
+
   func leases() -> [ReplicaID: Lease] { keeping.leases }
 
   func set(_ lease: Lease?, of replica: ReplicaID) { keeping.leases[replica] = lease }
 
-  func marks() -> [PositionMark] { keeping.marks }
+  func marks(_ kind: MarkKind) -> [PositionMark] { keeping.marks[kind] ?? [] }
 
-  func add(_ mark: PositionMark) { keeping.marks.append(mark) }
+  func add(_ mark: PositionMark, _ kind: MarkKind) {
+    keeping.marks[kind, default: []].append(mark)
+  }
 
-  func removeMarks(before position: UInt64) { keeping.marks.removeAll { $0.position < position } }
+  func removeMarks(before position: UInt64, _ kind: MarkKind) {
+    keeping.marks[kind]?.removeAll { $0.position < position }
+  }
 }
 #endif

@@ -8,13 +8,17 @@ struct MemorySpace {
     var bytes: [UInt8]
     var digest: OperationDigest
     var chain: ChainDigest
+
+    var isBase: Bool { author == ReplicaID(high: 0, low: 0) }
   }
 
   private(set) var entries: [Entry] = []
   private(set) var heads: [ReplicaID: AuthorHead] = [:]
   private(set) var keeping = MemoryKeeping()
-  /// Of its operations.
+  /// Of its operations that are not released.
   private var bytes = 0
+  /// Of those that are, and have their bytes.
+  private var releasedBytes = 0
   private var positions: [OperationKey: Int] = [:]
 
   var position: UInt64 { UInt64(entries.count) }
@@ -31,10 +35,16 @@ struct MemorySpace {
   }
 
   var usage: SpaceUsage {
-    SpaceUsage(
+    var usage = SpaceUsage(
       bytes: bytes + keeping.rows.reduce(0) { $0 + $1.bytes },
-      operations: entries.count - Int(keeping.emptied), quota: keeping.quota)
+      operations: entries.count - Int(keeping.released), quota: keeping.quota)
+    usage.keptBytes =
+      releasedBytes + keeping.dropped.values.reduce(0) { $0 + $1.snapshot.row.bytes }
+    return usage
   }
+
+  /// Of the newest; 0 where there is none.
+  var basePosition: UInt64 { UInt64((entries.lastIndex(where: \.isBase) ?? -1) + 1) }
 
   func position(of key: OperationKey) -> UInt64? { positions[key].map { UInt64($0) + 1 } }
 
@@ -57,6 +67,10 @@ struct MemorySpace {
     let start = Int(position)
     var total = 0
     for entry in entries[start...].prefix(operations) {
+      if entry.isBase {
+        page.endsBeforeBase = true
+        break
+      }
       if entry.author != excluded {
         total += entry.bytes.count
         if total > contentBytes, !page.operations.isEmpty { break }
@@ -92,8 +106,14 @@ struct MemorySpace {
 
   /// Also takes the bytes from what was trimmed since.
   mutating func keep(_ keeping: MemoryKeeping) {
+    let (before, after) = (self.keeping.released, keeping.released)
+    for position in min(before, after)..<max(before, after) {
+      let count = entries[Int(position)].bytes.count * (before < after ? 1 : -1)
+      bytes -= count
+      releasedBytes += count
+    }
     for position in self.keeping.emptied..<keeping.emptied {
-      bytes -= entries[Int(position)].bytes.count
+      releasedBytes -= entries[Int(position)].bytes.count
       entries[Int(position)].bytes = []
     }
     self.keeping = keeping

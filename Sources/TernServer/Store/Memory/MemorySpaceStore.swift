@@ -94,6 +94,13 @@ public final class MemorySpaceStore: SpaceStore {
     contents.withLock { $0.spaces[space]?.usage ?? SpaceUsage() }
   }
 
+  public func spaceKeepingMost() -> SpaceName? {
+    contents.withLock { contents in
+      contents.spaces.map { ($0.value.usage.keptBytes, $0.key) }.filter { $0.0 > 0 }
+        .max { ($0.0, $0.1.text) < ($1.0, $1.1.text) }?.1
+    }
+  }
+
   public func reusableBytes() -> Int { 0 }
 
   public func token(_ digest: TokenDigest) -> TokenRecord? {

@@ -39,6 +39,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
 
   func position(of key: OperationKey) -> UInt64? { space?.position(of: key) }
 
+  var basePosition: UInt64 { space?.basePosition ?? 0 }
+
   func chain(at position: UInt64) -> ChainDigest? { space?.chain(at: position) }
 
   func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) {
@@ -54,16 +56,17 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return ChainDigest(after: chain(at: position), digest)
   }
 
-  func removeTrimmed(operations: Int, contentBytes: Int) -> Bool {
+  func removeTrimmed(through position: UInt64, operations: Int, contentBytes: Int) -> Bool {
     guard let space else { return false }
     let start = keeping.emptied
+    let last = max(start, min(position, keeping.released))
     var bytes = 0
-    for position in (start..<keeping.trimmed).prefix(operations) {
+    for position in (start..<last).prefix(operations) {
       bytes += space.entries[Int(position)].bytes.count
       if bytes > contentBytes, position > start { break }
       keeping.emptied += 1
     }
-    return keeping.emptied < keeping.trimmed
+    return keeping.emptied < last
   }
 
   func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) {

@@ -39,10 +39,10 @@ extension SQLiteSpaceStore {
       where try Self.removeSome(content, of: id, db, rows: rows, contentBytes: contentBytes) {
         return true
       }
-      for table in ["token", "head", "author", "lease", "mark", "snapshot", "state"] {
+      for table in ["token", "head", "author", "lease", "mark", "trim_mark", "snapshot", "state"] {
         let key = [
           "token": "digest", "head": "author", "author": "replica", "lease": "replica",
-          "mark": "position",
+          "mark": "position", "trim_mark": "position",
         ]
         let column = key[table] ?? "rowid"
         try db.execute(
@@ -113,6 +113,18 @@ extension SQLiteSpaceStore {
     try read(space) { try SpaceUsage.fetch($0, where: "name = ?", [space.text]) ?? SpaceUsage() }
   }
 
+  public func spaceKeepingMost() throws -> SpaceName? {
+    try pool.read { db in
+      try String.fetchOne(
+        db,
+        sql: """
+          SELECT name FROM space WHERE kept_bytes > 0 AND NOT \(Self.isRemoved)
+          ORDER BY kept_bytes DESC, name LIMIT 1
+          """
+      ).map { SpaceName(stored: $0) }
+    }
+  }
+
   public func reusableBytes() throws -> Int {
     try pool.read { db in
       let pages = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
@@ -127,21 +139,24 @@ extension SpaceUsage {
   {
     let statement = try db.cachedStatement(
       sql: """
-        SELECT position, emptied, bytes, quota_bytes, quota_operations, quota_authors FROM space
+        SELECT position, released, bytes, quota_bytes, quota_operations, quota_authors, kept_bytes
+        FROM space
         WHERE \(condition)
         """)
     guard let row = try Row.fetchOne(statement, arguments: arguments) else { return nil }
     let table = "space"
-    let (position, emptied) = (
+    let (position, released) = (
       try row.number(0, .position, of: table), try row.number(1, .position, of: table)
     )
-    return SpaceUsage(
+    var usage = SpaceUsage(
       bytes: Int(try row.number(2, .bytes, of: table)),
-      operations: Int(max(0, position - emptied)),
+      operations: Int(max(0, position - released)),
       quota: SpaceQuota(
         bytes: row.hasNull(atIndex: 3) ? nil : Int(try row.number(3, .bytes, of: table)),
         operations: row.hasNull(atIndex: 4) ? nil : Int(try row.number(4, .position, of: table)),
         authors: row.hasNull(atIndex: 5) ? nil : Int(try row.number(5, .position, of: table))))
+    usage.keptBytes = Int(try row.number(6, .bytes, of: table))
+    return usage
   }
 }
 

@@ -69,14 +69,18 @@ public final class SQLiteSpaceStore: SpaceStore {
       guard position >= row.trimmed else { return page }
       let statement = try db.cachedStatement(
         sql: """
-          SELECT position, chain, CASE WHEN author IS NOT ? THEN bytes END
+          SELECT position, chain, sequence < 0, CASE WHEN author IS NOT ? THEN bytes END
           FROM operation WHERE space = ? AND position > ? ORDER BY position LIMIT ?
           """)
       var total = 0
       let rows = try Row.fetchCursor(
         statement, arguments: [excluded?.data, row.id, after, operations])
       while let row = try rows.next() {
-        if let bytes = row[2] as Data? {
+        if row[2] as Bool {
+          page.endsBeforeBase = true
+          break
+        }
+        if let bytes = row[3] as Data? {
           total += bytes.count
           if total > contentBytes, !page.operations.isEmpty { break }
           page.operations.append(Array(bytes))

@@ -5,14 +5,22 @@ import TernCore
 
 extension SQLiteSpaceTransaction {
   var trimmed: UInt64 {
-    get throws { try places().trimmed }
+    get throws { UInt64(try places().trimmed) }
   }
 
-  private func places() throws -> (trimmed: UInt64, emptied: UInt64) {
+  private struct Places {
+    let trimmed: Int64
+    /// Up to here operations count as kept, or have no bytes any more.
+    let released: Int64
+    let emptied: Int64
+  }
+
+  private func places() throws -> Places {
     let row = try Row.fetchOne(
-      db, sql: "SELECT trimmed, emptied FROM space WHERE id = ?", arguments: [id])
+      db, sql: "SELECT trimmed, released, emptied FROM space WHERE id = ?", arguments: [id])
     guard let row else { fatalError("a transaction has its space") }
-    return (try row.position(0, of: "space"), try row.position(1, of: "space"))
+    func place(_ index: Int) throws -> Int64 { try row.number(index, .position, of: "space") }
+    return Places(trimmed: try place(0), released: try place(1), emptied: try place(2))
   }
 
   func trim(through position: UInt64) throws {
@@ -21,30 +29,90 @@ extension SQLiteSpaceTransaction {
       arguments: [Int64(position), id])
   }
 
-  /// The length alone is read: SQLite has it without walking through a value's pages.
-  func removeTrimmed(operations: Int, contentBytes: Int) throws -> Bool {
-    let (trimmed, emptied) = try places()
-    guard emptied < trimmed else { return false }
+  func releaseTrimmed(operations: Int) throws -> Bool {
+    let places = try places()
+    guard places.released < places.trimmed else { return false }
+    let some = try some(
+      after: places.released, through: places.trimmed, operations: operations, contentBytes: .max)
+    try db.execute(
+      sql: """
+        UPDATE space SET released = ?1, bytes = bytes - ?2, kept_bytes = kept_bytes + ?2
+        WHERE id = ?3
+        """, arguments: [some.end, some.bytes, id])
+    return some.end < places.trimmed
+  }
+
+  func removeTrimmed(through position: UInt64, operations: Int, contentBytes: Int) throws -> Bool {
+    let places = try places()
+    let last = min(Int64(clamping: position), places.released)
+    guard places.emptied < last else { return false }
+    let some = try some(
+      after: places.emptied, through: last, operations: operations, contentBytes: contentBytes)
+    try db.execute(
+      sql: "UPDATE operation SET bytes = x'' WHERE space = ? AND position > ? AND position <= ?",
+      arguments: [id, places.emptied, some.end])
+    try db.execute(
+      sql: "UPDATE space SET emptied = ?, kept_bytes = kept_bytes - ? WHERE id = ?",
+      arguments: [some.end, some.bytes, id])
+    return some.end < last
+  }
+
+  /// Where so many operations, or about so many bytes of them, end. The length alone is read: SQLite
+  /// has it without walking through a value's pages.
+  private func some(
+    after start: Int64, through last: Int64, operations: Int, contentBytes: Int
+  ) throws -> (end: Int64, bytes: Int) {
     let rows = try Row.fetchCursor(
       db,
       sql: """
         SELECT position, length(bytes) FROM operation
         WHERE space = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?
-        """, arguments: [id, Int64(emptied), Int64(trimmed), operations])
-    var (end, total): (Int64, Int) = (Int64(emptied), 0)
+        """, arguments: [id, start, last, operations])
+    var (end, total) = (start, 0)
     while let row = try rows.next() {
       let bytes: Int = row[1]
-      if total + bytes > contentBytes, end > emptied { break }
+      if end > start, bytes > contentBytes - total { break }
       total += bytes
       end = try row.number(0, .position, of: "operation")
     }
+    return (end, total)
+  }
+
+  func untrim() throws -> UInt64 {
+    let places = try places()
+    let back = try Int.fetchOne(
+      db,
+      sql: """
+        SELECT ifnull(sum(length(bytes)), 0) FROM operation
+        WHERE space = ? AND position > ? AND position <= ?
+        """, arguments: [id, places.emptied, places.released])
     try db.execute(
-      sql: "UPDATE operation SET bytes = x'' WHERE space = ? AND position > ? AND position <= ?",
-      arguments: [id, Int64(emptied), end])
+      sql: """
+        UPDATE space SET trimmed = emptied, released = emptied, bytes = bytes + ?1,
+          kept_bytes = kept_bytes - ?1
+        WHERE id = ?2
+        """, arguments: [back ?? 0, id])
+    return UInt64(places.emptied)
+  }
+}
+
+extension SQLiteSpaceTransaction {
+  var deadlines: SpaceDeadlines {
+    get throws {
+      let row = try Row.fetchOne(
+        db, sql: "SELECT refill_ms, untrimmed_ms FROM space WHERE id = ?", arguments: [id])
+      guard let row else { fatalError("a transaction has its space") }
+      func time(_ index: Int) throws -> Int64? {
+        row.hasNull(atIndex: index) ? nil : try row.milliseconds(index, of: "space")
+      }
+      return SpaceDeadlines(refill: try time(0), trimming: try time(1))
+    }
+  }
+
+  func set(_ deadlines: SpaceDeadlines) throws {
     try db.execute(
-      sql: "UPDATE space SET emptied = ?, bytes = bytes - ? WHERE id = ?",
-      arguments: [end, total, id])
-    return end < Int64(trimmed)
+      sql: "UPDATE space SET refill_ms = ?, untrimmed_ms = ? WHERE id = ?",
+      arguments: [deadlines.refill, deadlines.trimming, id])
   }
 }
 
@@ -75,25 +143,36 @@ extension SQLiteSpaceTransaction {
     ])
   }
 
-  func marks() throws -> [PositionMark] {
-    try Row.fetchAll(
-      db, sql: "SELECT position, at_ms FROM mark WHERE space = ? ORDER BY position",
+  func marks(_ kind: MarkKind) throws -> [PositionMark] {
+    let table = kind.table
+    return try Row.fetchAll(
+      db, sql: "SELECT position, at_ms FROM \(table) WHERE space = ? ORDER BY position",
       arguments: [id]
     ).map {
       PositionMark(
-        position: try $0.position(0, of: "mark"), milliseconds: try $0.milliseconds(1, of: "mark"))
+        position: try $0.position(0, of: table), milliseconds: try $0.milliseconds(1, of: table))
     }
   }
 
-  func add(_ mark: PositionMark) throws {
+  func add(_ mark: PositionMark, _ kind: MarkKind) throws {
     try db.execute(
-      sql: "INSERT INTO mark (space, position, at_ms) VALUES (?, ?, ?)",
+      sql: "INSERT INTO \(kind.table) (space, position, at_ms) VALUES (?, ?, ?)",
       arguments: [id, Int64(mark.position), mark.milliseconds])
   }
 
-  func removeMarks(before position: UInt64) throws {
+  func removeMarks(before position: UInt64, _ kind: MarkKind) throws {
     try db.execute(
-      sql: "DELETE FROM mark WHERE space = ? AND position < ?", arguments: [id, Int64(position)])
+      sql: "DELETE FROM \(kind.table) WHERE space = ? AND position < ?",
+      arguments: [id, Int64(clamping: position)])
+  }
+}
+
+extension MarkKind {
+  fileprivate var table: String {
+    switch self {
+    case .stored: "mark"
+    case .trimmed: "trim_mark"
+    }
   }
 }
 

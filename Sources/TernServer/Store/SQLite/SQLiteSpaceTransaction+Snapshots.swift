@@ -50,36 +50,87 @@ extension SQLiteSpaceTransaction {
     ])
   }
 
-  func drop(_ name: String) throws {
+  func drop(_ name: String, keptFrom milliseconds: Int64?) throws {
+    if milliseconds != nil, let snapshot = try snapshot(name) { try keepBytes(snapshot.bytes) }
     try db.execute(
-      sql: "UPDATE snapshot SET name = NULL WHERE space = ? AND name = ?", arguments: [id, name])
+      sql: """
+        UPDATE snapshot SET name = NULL, dropped_ms = ?1, dropped_name = iif(?1 IS NULL, NULL, name)
+        WHERE space = ?2 AND name = ?3
+        """, arguments: [milliseconds, id, name])
   }
+
+  func droppedSnapshots() throws -> [DroppedSnapshot] {
+    try Row.fetchAll(
+      db,
+      sql: """
+        SELECT dropped_name, position, dropped_ms FROM snapshot
+        WHERE space = ? AND name IS NULL AND dropped_name IS NOT NULL
+        ORDER BY dropped_ms DESC, position DESC, id DESC
+        """, arguments: [id]
+    ).map {
+      DroppedSnapshot(
+        id: $0[0], position: try $0.position(1, of: "snapshot"),
+        milliseconds: try $0.milliseconds(2, of: "snapshot"))
+    }
+  }
+
+  func bringBack(_ name: String) throws -> Bool {
+    guard try snapshot(name) == nil else { return false }
+    // One name can have been dropped twice.
+    try db.execute(
+      sql: """
+        UPDATE snapshot SET name = dropped_name, dropped_name = NULL, dropped_ms = NULL
+        WHERE id = (SELECT max(id) FROM snapshot WHERE space = ? AND dropped_name = ?)
+        """, arguments: [id, name])
+    guard let snapshot = try snapshot(name) else { return false }
+    try keepBytes(-snapshot.bytes)
+    return true
+  }
+
+  func forgetDropped(_ name: String) throws {
+    try db.execute(
+      sql: "UPDATE snapshot SET dropped_name = NULL WHERE space = ? AND dropped_name = ?",
+      arguments: [id, name])
+  }
+
+  /// Counts bytes as ``SpaceUsage/keptBytes``.
+  private func keepBytes(_ count: Int) throws {
+    try db.execute(
+      sql: "UPDATE space SET bytes = bytes - ?1, kept_bytes = kept_bytes + ?1 WHERE id = ?2",
+      arguments: [count, id])
+  }
+
+  private static let goes = "space = ? AND name IS NULL AND dropped_name IS NULL"
 
   func removeDropped(contentBytes: Int) throws -> Bool {
     let parts = try Row.fetchCursor(
       db,
       sql: """
-        SELECT snapshot_part.id, length(bytes) FROM snapshot_part
-        WHERE snapshot IN (SELECT id FROM snapshot WHERE space = ? AND name IS NULL)
+        SELECT snapshot_part.id, length(snapshot_part.bytes), dropped_ms IS NOT NULL
+        FROM snapshot_part JOIN snapshot ON snapshot.id = snapshot_part.snapshot
+        WHERE \(Self.goes)
         """, arguments: [id])
-    var (removed, total): ([Int64], Int) = ([], 0)
+    var removed: [Int64] = []
+    var (total, kept) = (0, 0)
     while let part = try parts.next() {
       let bytes: Int = part[1]
       if total + bytes > contentBytes, !removed.isEmpty { break }
       total += bytes
+      if part[2] { kept += bytes }
       removed.append(part[0])
     }
+    try keepBytes(-kept)
     try addBytes(-total)
     let delete = try db.cachedStatement(sql: "DELETE FROM snapshot_part WHERE id = ?")
     for part in removed { try delete.execute(arguments: [part]) }
     try db.execute(
       sql: """
-        DELETE FROM snapshot WHERE space = ? AND name IS NULL
+        DELETE FROM snapshot WHERE \(Self.goes)
           AND NOT EXISTS (SELECT 1 FROM snapshot_part WHERE snapshot = snapshot.id)
         """, arguments: [id])
     return try Bool.fetchOne(
-      db, sql: "SELECT EXISTS (SELECT 1 FROM snapshot WHERE space = ? AND name IS NULL)",
-      arguments: [id]) ?? false
+      db, sql: "SELECT EXISTS (SELECT 1 FROM snapshot WHERE \(Self.goes))", arguments: [id])
+      ?? false
   }
 }
 

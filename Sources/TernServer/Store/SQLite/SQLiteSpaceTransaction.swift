@@ -76,6 +76,18 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     try ChainDigest.fetch(db, space: id, at: position)
   }
 
+  var basePosition: UInt64 {
+    get throws {
+      // Its number is its position, negative.
+      let newest = try Row.fetchOne(
+        db,
+        sql: """
+          SELECT position FROM operation WHERE space = ? AND author = ? ORDER BY sequence LIMIT 1
+          """, arguments: [id, ReplicaID(high: 0, low: 0).data])
+      return try newest?.position(0, of: "operation") ?? 0
+    }
+  }
+
   func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) throws {
     let insert = try db.cachedStatement(
       sql: """

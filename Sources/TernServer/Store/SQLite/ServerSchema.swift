@@ -21,7 +21,7 @@ enum ServerSchema {
     if format >= 2 { try db.execute(sql: snapshotTables) }
     if format >= 4 { try db.execute(sql: stateTable) }
     if format >= 5 { try db.execute(sql: checkColumns + quotaColumns) }
-    if format >= 6 { try db.execute(sql: authorTable) }
+    if format >= 6 { try db.execute(sql: keepingColumns + authorTable) }
   }
 
   /// Brings a store of an older format forward, in the caller's transaction.
@@ -31,11 +31,10 @@ enum ServerSchema {
     // Format 2 has them.
     if version == 1 { try db.execute(sql: snapshotTables) }
     if version < 4 { try db.execute(sql: stateTable) }
-    if version < 5 {
-      try db.execute(sql: checkColumns + quotaColumns)
-      try db.execute(sql: countBytes)
-    }
-    try db.execute(sql: authorTable)
+    if version < 5 { try db.execute(sql: checkColumns + quotaColumns) }
+    try db.execute(sql: keepingColumns + authorTable)
+    if version < 5 { try db.execute(sql: countBytes) }
+    try db.execute(sql: releaseTrimmed)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -163,16 +162,52 @@ enum ServerSchema {
     ) STRICT, WITHOUT ROWID;
     """
 
+  /// What format 6 has more: until when a space takes bases, and trims nothing; and of what was
+  /// trimmed or gave way, how much can be brought back and since when. What is released of that
+  /// counts no more. A dropped snapshot that can be brought back has the name that it had.
+  private static let keepingColumns = """
+    ALTER TABLE space ADD COLUMN refill_ms INTEGER;
+    ALTER TABLE space ADD COLUMN untrimmed_ms INTEGER;
+    ALTER TABLE space ADD COLUMN released INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE space ADD COLUMN kept_bytes INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE snapshot ADD COLUMN dropped_name TEXT;
+    ALTER TABLE snapshot ADD COLUMN dropped_ms INTEGER;
+    CREATE TABLE trim_mark (
+      space INTEGER NOT NULL REFERENCES space (id),
+      position INTEGER NOT NULL,
+      at_ms INTEGER NOT NULL,
+      PRIMARY KEY (space, position)
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  /// Nothing was kept before. What was trimmed and still had its bytes is counted by maintenance.
+  private static let releaseTrimmed = """
+    UPDATE space SET released = emptied
+    """
+
   /// Counts what a space stored before its bytes were kept.
   private static let countBytes = """
     UPDATE space SET bytes = \(storedBytes)
     """
 
   /// What ``SpaceUsage/bytes`` of a row of `space` has to be. The lengths alone are read.
-  static let storedBytes = """
-    (SELECT ifnull(sum(length(operation.bytes)), 0) FROM operation WHERE space = space.id)
-      + (SELECT ifnull(sum(length(snapshot_part.bytes)), 0) FROM snapshot_part
-         WHERE snapshot IN (SELECT id FROM snapshot WHERE space = space.id))
+  static let storedBytes = bytes(
+    ofOperations: "> space.released", ofSnapshots: "dropped_ms IS NULL")
+
+  /// The same of ``SpaceUsage/keptBytes``.
+  static let keptBytes = bytes(
+    ofOperations: "<= space.released", ofSnapshots: "dropped_ms IS NOT NULL")
+
+  /// What format 5 counts.
+  static let allBytes = bytes(ofOperations: "> 0", ofSnapshots: "1")
+
+  private static func bytes(ofOperations place: String, ofSnapshots condition: String) -> String {
     """
+    (SELECT ifnull(sum(length(operation.bytes)), 0) FROM operation
+     WHERE space = space.id AND operation.position \(place))
+      + (SELECT ifnull(sum(length(snapshot_part.bytes)), 0) FROM snapshot_part
+         WHERE snapshot IN (SELECT id FROM snapshot WHERE space = space.id AND \(condition)))
+    """
+  }
 }
 #endif

@@ -27,6 +27,7 @@ extension Planted {
       PlantedChecker("INV-01", "states of", "report different states")
     case .offerUnchecked, .missingRowsTaken:
       PlantedChecker("INV-03", "a snapshot that lacks a row was taken")
+    case .baseUnasked: PlantedChecker("INV-03", "a base was taken that nobody had asked for")
     case .digestByNumber: PlantedChecker("INV-01", "report different states", "its state to differ")
     case .replaceUnnoted: PlantedChecker("INV-02", "deleted item/")
     case .noteLost, .copyForgets:
@@ -48,7 +49,8 @@ extension Planted {
     case .pageUnlimited: PlantedChecker("INV-10", "a page has")
     case .snapshotForgetsInbox: PlantedChecker("INV-10", "the inbox of device")
     case .timeFromClockAlone: PlantedChecker("INV-11", "do not increase")
-    case .leaseIgnored: PlantedChecker("INV-12", "has to rejoin")
+    case .basePassed: PlantedChecker("INV-05", "a page goes over a base")
+    case .leaseIgnored, .offerTrims: PlantedChecker("INV-12", "has to rejoin")
     case .strangerWrites: PlantedChecker("INV-13", "wrote in the name of")
     case .banForgotten: PlantedChecker("INV-13", "a banned replica wrote")
     default: checkerOfJobs

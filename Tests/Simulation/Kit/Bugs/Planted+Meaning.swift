@@ -28,6 +28,7 @@ extension Planted {
     case .offerUnchecked: "a server takes an offered snapshot without looking into it"
     case .missingRowsTaken:
       "the check of an offered snapshot does not ask for rows that are not there"
+    case .baseUnasked: "a server takes a base although it lost nothing and nobody asked for one"
     case .copyForgets: "a copy of a database that takes a new id drops what it wrote alone"
     case .copyKeepsCursor: "a copy that takes a new id goes on pulling where it was"
     case .copyTakesStates:
@@ -44,6 +45,8 @@ extension Planted {
     case .timeFromClockAlone:
       "an operation's time is the clock's, whatever the time of the one before"
     case .leaseIgnored: "a server trims what a replica with a lease has not pulled"
+    case .basePassed: "a pull goes over a base that the replica has not loaded"
+    case .offerTrims: "an offered snapshot trims what is before it, whoever has that"
     case .coversUnseen: "a delete says that it covers what its author had not seen"
     case .removalClaimsUnseen:
       "a removal from a set says that it covers what its author had not seen"

@@ -10,6 +10,7 @@ extension SimulatedServer {
   func lie(about offer: SnapshotOffer, _ id: String, in space: SpaceName) throws {
     // Of a base, the server may not know the row.
     if offer.isBase { return }
+    try giveBase(beside: offer, in: space)
     let parts = (0..<offer.parts).compactMap {
       store.snapshotPart($0, of: id, in: space, isWhole: false)
     }
@@ -35,7 +36,25 @@ extension SimulatedServer {
     } catch let error as RemoteError where error.code == .snapshotUnknown {
       // It gave way to another upload.
     }
-    try store.update(space) { try $0.drop(upload.id) }
+    try store.update(space) { try $0.drop(upload.id, keptFrom: nil) }
+  }
+
+  /// Offers the same as a base that stands for what nobody ever pushed, and sees it refused.
+  private func giveBase(beside offer: SnapshotOffer, in space: SpaceName) throws {
+    let hasSnapshot = store.summary(of: space).snapshot != nil
+    let isAsked = try store.update(space) { try $0.deadlines.refill != nil }
+    guard hasSnapshot, !isAsked else { return }
+    var forged = offer
+    (forged.key, forged.isBase) = ("base", true)
+    forged.heads[ReplicaID(high: .max, low: 1)] = SnapshotHead(
+      sequence: 1, time: HybridTime(milliseconds: Self.epochMilliseconds))
+    do {
+      let upload = try service.beginSnapshot(forged, in: space)
+      violation = violation ?? "INV-03: a base was taken that nobody had asked for"
+      try store.update(space) { try $0.drop(upload.id, keptFrom: nil) }
+    } catch let error as RemoteError {
+      if error.code == .refillNeeded { trace.saw(.lieRefused) }
+    }
   }
 
   /// The parts of the same snapshot without one of its rows; `nil` where it has none.

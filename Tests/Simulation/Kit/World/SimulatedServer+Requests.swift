@@ -140,6 +140,10 @@ extension SimulatedServer {
         violation = violation ?? "INV-10: a page has \(page.operations.count) operations"
       }
       readers.insert(excluded)
+      let (start, end) = (Self.position(of: cursor), Self.position(of: page.cursor))
+      if bases[space, default: []].contains(where: { start < $0 && $0 <= end }) {
+        violation = violation ?? "INV-05: a page goes over a base"
+      }
       return page
     } catch let error as RemoteError where error.code == .snapshotNeeded {
       // Whoever has pulled holds the horizon back, where nothing ends that. A cursor can also be
@@ -151,6 +155,12 @@ extension SimulatedServer {
       }
       throw error
     }
+  }
+
+  /// A server's cursor is its epoch, a position and a check.
+  private static func position(of cursor: RemoteCursor?) -> UInt64 {
+    let parts = cursor?.rawValue.split(separator: ".") ?? []
+    return parts.count > 1 ? UInt64(parts[1]) ?? 0 : 0
   }
 
   func report(_ state: StateReport, in space: Int) throws {
@@ -175,7 +185,15 @@ extension SimulatedServer {
   func beginSnapshot(_ offer: SnapshotOffer, by device: Int, in space: Int) throws
     -> SnapshotUpload
   {
-    let upload = try service.beginSnapshot(offer, in: Self.name(of: space))
+    let name = Self.name(of: space)
+    let upload: SnapshotUpload
+    do {
+      upload = try service.beginSnapshot(offer, in: name)
+    } catch let error as RemoteError where error.code == .refillNeeded {
+      // The operator reads of it, and knows what the server has lost.
+      try service.refill(name)
+      throw error
+    }
     offers[upload.id] = offer
     if offer.isBase {
       trace.saw(.baseOffered)
@@ -197,6 +215,9 @@ extension SimulatedServer {
     } catch let error as RemoteError where error.code == .snapshotRefused {
       violation = violation ?? "INV-03: a snapshot of an honest device was refused: \(error)"
       throw error
+    }
+    if let snapshot = store.summary(of: name).snapshot, snapshot.id == id, snapshot.isBase {
+      bases[space, default: []].insert(snapshot.position)
     }
     trace.note("snapshot complete")
     trace.saw(.snapshotCompleted)

@@ -25,6 +25,8 @@ final class SimulatedServer: @unchecked Sendable {
   var late: [(at: Int64, body: (SimulatedServer) -> Void)] = []
   /// Whether it was ever offered one.
   var hasBase = false
+  /// Of each space, where bases stand that it has not lost since.
+  var bases: [Int: Set<UInt64>] = [:]
   /// While messages of before are taken again.
   var isRepeating = false
   private var streams: [Int: (device: Int, PositionStream.Continuation)] = [:]
@@ -65,7 +67,7 @@ final class SimulatedServer: @unchecked Sendable {
     if script.conditions.contains(.smallBatches) { limits.batchOperations = 3 }
     if script.conditions.contains(.trims) {
       limits.operationsPerSnapshot = 5
-      limits.retention = .zero
+      (limits.retention, limits.trimmedAge) = (.zero, .seconds(2))
       // With a day for the lateness of notes: none.
       if script.conditions.contains(.endsLeases) { limits.lease = .seconds(-172_800) }
     }
@@ -133,6 +135,10 @@ final class SimulatedServer: @unchecked Sendable {
       // A server that dies in it was crashed by that, and comes again.
       for space in script.spaces {
         try? perform { _ = try $0.service.maintain(Self.name(of: space)) }
+        guard script.conditions.contains(.trims), lies.happens(0.1) else { continue }
+        // An operator may do that at any time.
+        let restored = try? perform { try $0.service.restore(Self.name(of: space)) }
+        if restored?.operations ?? 0 > 0 { trace.saw(.spaceRestored) }
       }
     case .crash: crash()
     case .backUp: backup = MemorySpaceStore(copying: store)
@@ -141,12 +147,14 @@ final class SimulatedServer: @unchecked Sendable {
       trace.note("server \(index) restored from a backup")
       trace.saw(.serverRestored)
       store = MemorySpaceStore(copying: old)
+      bases = [:]
       crash()
     case .wipe:
       trace.note("server \(index) wiped")
       trace.saw(.serverWiped)
       backup = nil
       store = MemorySpaceStore(using: &generator)
+      bases = [:]
       crash()
       try makeTokens()
     default: preconditionFailure("no step of a server: \(step.kind)")

@@ -53,7 +53,8 @@ package struct Tally: Hashable, Sendable {
   /// Others, such as `snapshot-conflict`, take a device that is not Tern's.
   private static let refusals: [RemoteError.Code] = [
     .unauthorized, .forbidden, .sequenceGap, .sequenceConflict, .timeAhead, .cursorUnknown,
-    .snapshotNeeded, .snapshotUnknown, .snapshotSuperseded, .stateSuperseded, .tooLarge,
+    .snapshotNeeded, .snapshotUnknown, .snapshotSuperseded, .refillNeeded, .stateSuperseded,
+    .tooLarge,
     .unreachable,
   ]
   private static let folderRefusals: [RemoteError.Code] = [
@@ -91,6 +92,7 @@ enum Happening: String, CaseIterable {
   case baseOffered = "a base is offered"
   case snapshotLoaded = "a snapshot is loaded"
   case spaceTrimmed = "a server trims a space"
+  case spaceRestored = "a server brings back what it trimmed"
   case logTrimmed = "a device's log is trimmed"
   case stateReported = "a state is reported"
   case stateCompared = "a reported state is compared with another"

@@ -83,12 +83,16 @@ struct RefusedFileTests {
     try queue.close()
   }
 
-  /// Format 2 has no reports of states, no shares, no refusals and no members.
+  /// Format 2 has no reports of states, no shares, no refusals, no deadlines and no members.
   private static let toFormat2 = """
     DROP TABLE state; DROP TABLE author; ALTER TABLE token DROP COLUMN member;
     ALTER TABLE space DROP COLUMN quota_authors; ALTER TABLE space DROP COLUMN bytes;
     ALTER TABLE snapshot DROP COLUMN refusal; ALTER TABLE snapshot DROP COLUMN schema;
-    ALTER TABLE space DROP COLUMN quota_bytes; ALTER TABLE space DROP COLUMN quota_operations
+    ALTER TABLE space DROP COLUMN quota_bytes; ALTER TABLE space DROP COLUMN quota_operations;
+    ALTER TABLE space DROP COLUMN refill_ms; ALTER TABLE space DROP COLUMN untrimmed_ms;
+    ALTER TABLE space DROP COLUMN released; ALTER TABLE space DROP COLUMN kept_bytes;
+    ALTER TABLE snapshot DROP COLUMN dropped_name; ALTER TABLE snapshot DROP COLUMN dropped_ms;
+    DROP TABLE trim_mark
     """
 
   /// In the file's own header, where a server looks first.

@@ -57,7 +57,7 @@ struct UpgradeTests {
     #expect(before.range(of: Data("three".utf8)) != nil)
     let store = try openStore(path)
     var limits = ServerLimits()
-    limits.retention = .zero
+    (limits.retention, limits.trimmedAge) = (.zero, .zero)
     let service = SpaceService(
       store: store, clock: ServerClock { 1_795_300_000_000 }, limits: limits)
     let times = [1: (3, 2), 2: (1, 1)] as [UInt8: (UInt64, Int64)]

@@ -1,0 +1,39 @@
+#if Server
+import ArgumentParser
+import Foundation
+import TernCore
+import TernServer
+
+struct SpaceRefillCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "refill",
+    abstract: "Let a space take bases for a day: snapshots for what it lost and no log has.",
+    discussion: """
+      After the server was put back to an old backup, or wiped, and a device's status says \
+      'refill-needed'. Any member can give a base, so open a space only then.
+      """)
+
+  @OptionGroup var options: DataOptions
+
+  @Argument(help: "The space's name, from 'tern space list'.")
+  var space: String
+
+  @Flag(help: "Take no more of them from now on.")
+  var close = false
+
+  func run() async throws {
+    let name = try SpaceName(space)
+    try withVisitingService(options) { service in
+      do {
+        guard let until = try service.refill(name, isOpen: !close) else {
+          return print("space \(name) takes no bases unasked")
+        }
+        let date = Date(timeIntervalSince1970: Double(until) / 1000)
+        print("space \(name) takes bases until \(date.ISO8601Format())")
+      } catch let error as RemoteError where error.code == .notFound {
+        throw ValidationError(error.message)
+      }
+    }
+  }
+}
+#endif

@@ -1,0 +1,63 @@
+#if Server
+import TernCore
+import TernServer
+import Testing
+
+@Suite("TernTool: tern space refill and restore")
+struct SpaceMendCommandTests {
+  private let folder: TemporaryFolder
+  private let store: SQLiteSpaceStore
+  private let service: SpaceService
+  private let data: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    data = folder.path("server.tern")
+    store = try openStore(data)
+    var limits = ServerLimits()
+    limits.retention = .zero
+    service = SpaceService(store: store, clock: .system, limits: limits)
+    var ada = Author(1)
+    _ = try service.push(ada.write(count: 3), to: .home)
+    try service.upload(SnapshotOffer(at: service.end(), of: [ada]))
+    try maintain(service)
+  }
+
+  private func tern(_ words: String...) throws -> (output: String, errors: String, code: Int32) {
+    try TernProcess.run(["space"] + words + ["--data", data])
+  }
+
+  @Test func `a space is opened for bases, and closed again`() throws {
+    func offer() throws -> RemoteError.Code? {
+      var bob = Author(2)
+      _ = bob.write()
+      var ada = Author(1)
+      _ = ada.write(count: 3)
+      let end = try #require(service.greet(.home).snapshot?.cursor)
+      return service.refusalOf(SnapshotOffer("b", at: end, of: [ada, bob], isBase: true))
+    }
+    #expect(try offer() == .refillNeeded)
+    let opened = try tern("refill", "home")
+    #expect(opened.code == 0 && opened.output.hasPrefix("space home takes bases until 20"))
+    #expect(try offer() == nil)
+    #expect(try tern("refill", "home", "--close").code == 0)
+    #expect(try offer() == .refillNeeded)
+  }
+
+  @Test func `operations that were trimmed are back`() throws {
+    #expect(try service.greet(.home).trimmed == 3)
+    #expect(try tern("quota", "home").output.contains("bytes for a restore"))
+    let answer = try tern("restore", "home")
+    #expect(answer.code == 0)
+    #expect(answer.output == "3 operations are back, and are served from 1 on\n")
+    #expect(try everything(service).count == 3)
+    #expect(try tern("restore", "home").output.hasPrefix("0 operations are back"))
+  }
+
+  @Test(arguments: ["refill", "restore"])
+  func `a space that is not there is named`(_ command: String) throws {
+    let answer = try tern(command, "none")
+    #expect(answer.code != 0 && answer.errors.contains("there is no space none"))
+  }
+}
+#endif
