@@ -51,6 +51,8 @@ extension SpaceService {
   private func room(
     for member: MemberName?, isNew: Bool, _ transaction: any SpaceTransaction
   ) throws -> Int {
+    // A wiped space is filled again by few, who bring what others wrote.
+    if try isRefilled(transaction) { return limits.replicasPerSpace }
     let own = try transaction.authorCount(of: member)
     let quota = try transaction.usage.quota.authors
     let left = limits.replicasPerSpace - (isNew ? try transaction.authorCount : 0)

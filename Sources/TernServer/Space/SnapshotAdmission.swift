@@ -80,6 +80,7 @@ struct SnapshotAdmission {
     let ahead = heads.filter { $0.value.sequence > stored[$0.key]?.sequence ?? 0 }
     if isBase {
       try checkBase(ahead, stored)
+      try checkBans(ahead, space)
       if !isRefilled { try checkIsWiped(space, ahead, stored) }
     } else if let (author, head) = ahead.min(by: { $0.key < $1.key }) {
       throw RemoteError(
@@ -153,6 +154,20 @@ struct SnapshotAdmission {
       "\(what), and lacks operations that no log has any more; after a loss the server's operator "
         + "opens it for a base: 'tern space refill --data FILE SPACE'",
       replica: isBegun ? nil : known, nowMilliseconds: now)
+  }
+
+  /// INV-13: nothing that follows a ban comes by a base either.
+  private func checkBans(
+    _ ahead: [ReplicaID: SnapshotHead], _ space: any SpaceTransaction
+  ) throws {
+    let records = try space.authorRecords(of: Set(ahead.keys))
+    let banned = records.filter { $0.value.bannedAfter != nil }
+    guard let (author, record) = banned.min(by: { $0.key < $1.key }) else { return }
+    throw RemoteError(
+      .authorBanned,
+      "the space takes no operation of replica \(author) after \(record.bannedAfter ?? 0), which the "
+        + "snapshot has: its operator banned it", replica: author,
+      sequence: ahead[author]?.sequence, nowMilliseconds: now)
   }
 
   /// What a base brings in must be what an operation could have brought.

@@ -139,6 +139,26 @@ struct AuthorTests {
     #expect(try service.store.authorRecord(of: eve.replica, in: .home)?.member == nil)
   }
 
+  @Test("a ban holds for bases too, and a refill lifts only quotas", arguments: StoreKind.allCases)
+  func banAndBase(kind: StoreKind) throws {
+    var ada = Author(1)
+    let service = try service(kind, &ada) { $0.authorsPerMember = 1 }
+    try service.ban(ada.replica, in: .home)
+    var eve = Author(5)
+    #expect(try service.push([eve.write()], to: .home, by: mallory).accepted == 1)
+    var fay = Author(6)
+    #expect(
+      refusal { _ = try service.push([fay.write()], to: .home, by: mallory) }?.code
+        == .tooManyReplicas)
+    _ = try service.refill(.home)
+    var again = Author(6)
+    #expect(try service.push([again.write()], to: .home, by: mallory).accepted == 1)
+    _ = ada.write()
+    let offer = try SnapshotOffer("base", at: service.end(), of: [ada, eve, again], isBase: true)
+    let error = refusal { _ = try service.beginSnapshot(offer, in: .home) }
+    #expect(error?.code == .authorBanned && error?.replica == ada.replica)
+  }
+
   @Test("an operator admits what a member can't bring any more", arguments: StoreKind.allCases)
   func admit(kind: StoreKind) throws {
     var ada = Author(1)
