@@ -258,6 +258,8 @@ package struct SnapshotOrigin: Hashable, Sendable {
   /// The remote's clock, or the newest time that its space took, where that is later; 0 where
   /// it has none.
   package var nowMilliseconds: Int64 = 0
+  /// Whether the app takes it although it takes something away.
+  package var isAccepted = false
 
   package init(place: RemotePlace) {
     self.place = place
