@@ -32,7 +32,9 @@ public actor SyncEngine {
   /// The space's position when the log was last trimmed.
   private var trimmedAt: UInt64?
   /// A snapshot that can't be loaded here, and why. It is not fetched again, but another one is.
-  var unloadable: (id: String, error: any Error)?
+  var unloadable: (id: String, error: any Error, isRepair: Bool)?
+  /// The one that the app takes all the same.
+  var acceptedSnapshot: String?
   var fruitless = FruitlessAnswers()
   let turns = SyncTurns()
   /// Of the run that goes on.
@@ -307,7 +309,7 @@ public actor SyncEngine {
         isRepairing: isRepairing)
     } catch {
       if SnapshotExchange.isLasting(error) {
-        unloadable = (snapshot.id, error)
+        unloadable = (snapshot.id, error, isRepairing)
         if isRepairing {
           let tables = status.current.differingTables
           try store.save(StateComparison(tables: tables, snapshot: snapshot.id), at: remote.id)
@@ -321,7 +323,7 @@ public actor SyncEngine {
   var snapshots: SnapshotExchange {
     SnapshotExchange(
       store: store, remote: remote, path: environment.snapshotPath,
-      maximumBytes: environment.snapshotBytes,
+      maximumBytes: environment.snapshotBytes, acceptedID: acceptedSnapshot,
       checkRoom: { [environment, id = remote.id] in try environment.checkRoom(for: $0, from: id) })
   }
 

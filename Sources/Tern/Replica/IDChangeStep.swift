@@ -78,9 +78,11 @@ struct IDChangeStep {
         "UPDATE \(tables.inbox) SET \(side) = ? WHERE \(side) = 0 AND \(side)_time <= ?",
         [former, Int64(bitPattern: time.rawValue)])
     }
+    // The marks of other authors' operations stand behind all of this replica's.
+    let end = LogID(author: 1, sequence: 0).rawValue
     for table in [tables.undone, tables.migrated] {
       try execute("DELETE FROM \(table) WHERE sequence <= ?", [last])
-      try execute("UPDATE \(table) SET sequence = sequence - ?", [last])
+      try execute("UPDATE \(table) SET sequence = sequence - ? WHERE sequence < ?", [last, end])
     }
     // The numbers were the former id's. What other copies wrote under that, every pull
     // has left out.

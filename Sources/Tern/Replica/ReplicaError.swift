@@ -6,6 +6,7 @@ public struct ReplicaError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
       case notInstalled, damaged, invalidName, newerFormat, olderFormat, schemaChanged
+      case unknownAuthor
     }
     package let reason: Reason
 
@@ -24,6 +25,8 @@ public struct ReplicaError: Error, Hashable, Sendable {
     /// does not know, so it writes nothing any more; what is noted stays noted. Open
     /// the replica again.
     public static let schemaChanged = Code(reason: .schemaChanged)
+    /// Nothing of the author that the call is about ever came to this replica.
+    public static let unknownAuthor = Code(reason: .unknownAuthor)
   }
 
   public let code: Code

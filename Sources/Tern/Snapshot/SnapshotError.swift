@@ -6,7 +6,7 @@ public struct SnapshotError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
       case unsupported, largeRows, missingRows, incomplete, schemaMismatch, lacksOperations
-      case timeAhead, takesAway
+      case timeAhead, takesAway, notRefused
     }
     package let reason: Reason
 
@@ -27,6 +27,8 @@ public struct SnapshotError: Error, Hashable, Sendable {
     /// The snapshot says that it holds operations, and lacks what they wrote here: it is damaged,
     /// whoever made it lies, or one of the authors is a copied database that wrote on.
     public static let takesAway = Code(reason: .takesAway)
+    /// No snapshot was refused that the app could accept.
+    public static let notRefused = Code(reason: .notRefused)
     /// The snapshot's state has times more than five minutes ahead of this clock and the remote's:
     /// what is written here would have to be later still.
     public static let timeAhead = Code(reason: .timeAhead)

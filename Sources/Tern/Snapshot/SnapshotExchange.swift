@@ -10,6 +10,8 @@ struct SnapshotExchange {
   let path: String?
   /// What all parts of one that is fetched may have.
   var maximumBytes = SnapshotPart.Limit.snapshotBytes
+  /// The snapshot that the app takes although it takes something away.
+  var acceptedID: String?
   /// Throws where the disk has no room for so many bytes more.
   var checkRoom: @Sendable (Int) throws -> Void = { _ in }
 
@@ -57,6 +59,7 @@ struct SnapshotExchange {
     var origin = SnapshotOrigin(place: place)
     (origin.heads, origin.nowMilliseconds) = (snapshot.heads, nowMilliseconds)
     origin.bans = bans
+    origin.isAccepted = snapshot.id == acceptedID
     do {
       _ = try store.loadSnapshot(from: origin, isRepairing: isRepairing) {
         // What it unpacks to is known only then.

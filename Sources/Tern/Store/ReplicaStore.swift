@@ -266,6 +266,8 @@ package struct SnapshotOrigin: Hashable, Sendable {
   /// The last operation that the remote takes of each replica that was banned there. What is here
   /// beyond that goes.
   package var bans: [ReplicaID: UInt64] = [:]
+  /// Whether the app takes it although it takes something away.
+  package var isAccepted = false
 
   package init(place: RemotePlace) {
     self.place = place

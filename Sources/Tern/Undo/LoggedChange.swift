@@ -29,16 +29,19 @@ struct LoggedChange {
 extension StoreTransaction {
   /// Gives the changes of an operation's body to rows of this schema's tables.
   ///
-  /// - Parameter isWanted: asked before a row's columns are decoded.
+  /// - Parameters:
+  ///   - isWanted: asked before a row's columns are decoded.
+  ///   - unknown: takes the names of other tables.
   /// - Throws: ``WireError``.
   func forEachChange(
     in body: UnsafeRawBufferPointer, isWanted: (RowID) -> Bool,
-    _ visit: (RowID, LoggedChange) throws -> Void
+    _ visit: (RowID, LoggedChange) throws -> Void, unknown: (String) -> Void = { _ in }
   ) throws {
     var reader = BodyReader(body)
     var row = BodyRow()
     while let block = try reader.nextBlock() {
       let shape = sql.first { $0.shape.holdsRows(of: block) }?.shape
+      if shape == nil { unknown(block.table) }
       let targets = shape?.mapping(of: block).targets ?? []
       while try reader.nextRow(&row, of: block) {
         guard let shape else { continue }

@@ -6,6 +6,10 @@ struct RowBefore {
   let life: UInt32
   /// Whether any write of this life is known.
   private(set) var isKnown = false
+  /// Of the first write of the row as a whole: its beginning, where that is known.
+  private(set) var firstInsert: Stamp?
+  /// Whether any delete of this life is known.
+  private(set) var isDeleted = false
   private var latest: [Int: (stamp: Stamp, value: Value)] = [:]
   private var sums: [Int: Int128] = [:]
   private var extremes: [Int: Value] = [:]
@@ -20,8 +24,15 @@ struct RowBefore {
     _ change: LoggedChange, _ shape: TableShape, _ stamp: Stamp, sequence: UInt64,
     _ authors: Authors
   ) {
-    guard change.life == life, change.kind != .delete else { return }
+    guard change.life == life else { return }
+    guard change.kind != .delete else {
+      isDeleted = true
+      return
+    }
     isKnown = true
+    if change.kind == .insert, firstInsert.map({ authors.isLess(stamp, $0) }) ?? true {
+      firstInsert = stamp
+    }
     for (target, content) in change.columns {
       switch content {
       case .difference(let number): sums[target, default: 0] &+= number
@@ -54,4 +65,14 @@ struct RowBefore {
     latest[target]?.value ?? sums[target].map { .integer(Int64(clamping: $0)) }
       ?? extremes[target] ?? sets[target]?.json ?? texts[target].map { .text($0.text) }
   }
+
+  /// Whether the last writer decides every column, and the log holds the latest value of each.
+  func isWhole(_ shape: TableShape, after time: HybridTime) -> Bool {
+    shape.columns.indices.allSatisfy { latest($0, after: time) != nil }
+  }
+
+  func sum(of target: Int) -> Int128 { sums[target] ?? 0 }
+  func elements(of target: Int) -> [Value] { sets[target]?.elements ?? [] }
+  /// Whether edits of a text build on ones that are not among these.
+  func hasWaitingEdits(of target: Int) -> Bool { texts[target]?.waitingCount ?? 0 > 0 }
 }

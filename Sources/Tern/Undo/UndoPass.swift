@@ -5,7 +5,7 @@ import TernDatabase
 /// Takes back what one own operation did, by writes like any other, inside
 /// the caller's transaction.
 final class UndoPass {
-  let transaction: StoreTransaction
+  private let transaction: StoreTransaction
   private let target: UndoTarget
   private var order: [RowID] = []
   private var changes: [RowID: [LoggedChange]] = [:]
@@ -32,33 +32,10 @@ final class UndoPass {
       }
     }
     for author in transaction.authors.ids.indices { try readBefore(UInt32(author)) }
-    // Whatever the order, a child finds its parent at the end.
-    try transaction.db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-    // A cascade must not look like somebody else's delete, so all is decided before anything goes.
     let rows = try order.map(row)
-    var plans = rows.map { $0.plan() }
-    while try !isWritten(rows, &plans) {}
+    let plans = try UndoWriting(transaction: transaction).run(rows, rows.map { $0.plan() })
     return UndoneOperation(
       sequence: target.sequence, time: target.stamp.time, rows: plans.map(\.report))
-  }
-
-  /// Writes what is planned, or nothing, and plans anew.
-  private func isWritten(_ rows: [UndoRow], _ plans: inout [UndoRow.Plan]) throws -> Bool {
-    try keepParents(rows, &plans)
-    let writes = zip(rows, plans).reversed().compactMap { row, plan in
-      plan.write.map { (write: $0, row: row) }
-    }
-    var isWhole = false
-    try transaction.db.inSavepoint {
-      var writer = UndoWriter(transaction, writes)
-      let kept = Dictionary(uniqueKeysWithValues: try writer.run().map { ($0.row.id, $0.reason) })
-      for (index, row) in rows.enumerated() {
-        if let reason = kept[row.id] { plans[index] = row.left(reason) }
-      }
-      isWhole = try kept.isEmpty && !leaveOrphans(rows, &plans)
-      return isWhole ? .commit : .rollback
-    }
-    return isWhole
   }
 
   // MARK: - The log
@@ -107,18 +84,15 @@ final class UndoPass {
       preconditionFailure("an operation's row has no table")
     }
     let writer = try TableWriter(transaction, sql, hasHeld: true)
-    let read = try transaction.statement(sql.readState)
-    _ = try writer.bind(id.key, to: read)
-    let state = try read.step() ? try transaction.state(in: read, from: 0) : nil
-    read.reset()
+    let key = try id.key.withUnsafeBytes { try PackedKey.values($0) }
     let isNew = changes[0].kind == .insert && !before.isKnown
     return UndoRow(
-      id: id, sql: sql, key: try id.key.withUnsafeBytes { try PackedKey.values($0) },
+      id: id, sql: sql, key: key,
       changes: changes, before: before,
       isMigrated: try isNew && transaction.isMigrated(id.table, id.key, in: target.group.sequences),
-      state: state, shown: try writer.read(id.key),
+      state: try transaction.state(of: key, sql), shown: try writer.read(id.key),
       isHeld: try transaction.isHeld(id.table, id.key),
       kept: try transaction.storedContent(in: .kept, id.table, id.key), trimmedTime: trimmedTime,
-      target: target, authors: transaction.authors)
+      writes: target.writes, authors: transaction.authors)
   }
 }

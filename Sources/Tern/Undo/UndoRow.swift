@@ -17,7 +17,7 @@ struct UndoRow {
   let kept: [String: Value]?
   /// Up to which the log may lack operations; zero where it holds all.
   let trimmedTime: HybridTime
-  let target: UndoTarget
+  let writes: UndoneWrites
   let authors: Authors
 
   enum Write {
@@ -26,7 +26,8 @@ struct UndoRow {
     case insert([String: Value])
   }
 
-  private var shape: TableShape { sql.shape }
+  var shape: TableShape { sql.shape }
+  private var author: ReplicaID { authors.ids[Int(writes.author)] }
   private var isTrimmed: Bool { trimmedTime > .zero }
   private var isDelete: Bool { changes.last?.kind == .delete }
   private var allColumns: [(target: Int, content: LoggedChange.Content)] {
@@ -80,29 +81,25 @@ struct UndoRow {
 
   // MARK: - What stands
 
-  private func isUndo(_ stamp: Stamp) -> Bool {
-    stamp.author == 0 && target.undoTimes.contains(stamp.time)
-  }
-
   /// Whether it is the row of the operation, or one that an undo brought back.
   private func isSameRow(_ state: RowState) -> Bool {
-    state.life == before.life || isUndo(state.stamp)
+    state.life == before.life || writes.isUndo(state.stamp)
   }
 
   /// Whether what the operation wrote is what stands, or stands again.
-  private func stands(
+  func stands(
     _ column: Int, _ content: LoggedChange.Content, _ state: RowState, _ shown: [String: Value]
   ) -> Bool {
     guard let stamp = state.stamp(of: UInt32(shape.columns[column].id)) else { return false }
-    if stamp == target.stamp { return true }
-    guard isUndo(stamp) else { return false }
+    if writes.contains(stamp) { return true }
+    guard writes.isUndo(stamp) else { return false }
     // An undo also writes what others had written before the operation that it took back.
     if case .value(let value) = content { return shown[name(column)] == value }
     return true
   }
 
   private func isOthers(_ stamp: Stamp?) -> Bool {
-    stamp.map { $0 != target.stamp && !isUndo($0) } ?? false
+    stamp.map { !writes.contains($0) && !writes.isUndo($0) } ?? false
   }
 
   // MARK: - Columns
@@ -135,7 +132,7 @@ struct UndoRow {
     return restored(content, left)
   }
 
-  private func restored(_ content: [String: Value], _ left: [String: UndoneOperation.Reason])
+  func restored(_ content: [String: Value], _ left: [String: UndoneOperation.Reason])
     -> Plan
   {
     let action = content.isEmpty ? UndoneOperation.Row.Action.left : .restored
@@ -151,26 +148,27 @@ struct UndoRow {
   }
 
   /// What was added goes, unless somebody else added it too; what was taken out comes back.
-  private func opposite(of change: SetChange, _ column: Int, _ state: RowState) -> Value {
+  func opposite(of change: SetChange, _ column: Int, _ state: RowState) -> Value {
     let elements = state.elements(of: UInt32(shape.columns[column].id))
     var wanted = Set(elements.elements)
     for entry in elements.entries
     where change.added.contains(entry.element) && entry.additions.sequences.count == 1
-      && entry.additions[authors.ids[0]] > 0
+      && entry.additions[author] > 0
     {
       wanted.remove(entry.element)
     }
     wanted.formUnion(change.removed.map(\.element))
     var set = ElementSet()
-    _ = set.apply(SetChange(added: wanted.sorted()), by: authors.ids[0], Turn(1))
+    _ = set.apply(SetChange(added: wanted.sorted()), by: author, Turn(1))
     return set.json
   }
 
   // MARK: - Whole rows
 
-  private func bringBack() -> Plan {
+  func bringBack() -> Plan {
     guard let state, isDeleted(state) else { return self.left }
-    guard kept != nil || before.isKnown && !isTrimmed else { return leave(allColumns, .forgotten) }
+    guard kept != nil || before.isKnown && !isTrimmed || before.isWhole(shape, after: trimmedTime)
+    else { return leave(allColumns, .forgotten) }
     var content = kept.map(shape.present) ?? [:]
     var left: [String: UndoneOperation.Reason] = [:]
     for column in shape.columns.indices {
@@ -209,22 +207,23 @@ struct UndoRow {
 
   /// By the operation, and by nobody later.
   private func isDeleted(_ state: RowState) -> Bool {
-    if state.isDeleted { return state.presence?.deletion == target.stamp }
-    return !state.isAlive && state.life == before.life + 1 && state.stamp == target.stamp
+    if state.isDeleted { return state.presence?.deletion.map(writes.contains) ?? false }
+    let end = changes.last.map { $0.life + 1 }
+    return !state.isAlive && state.life == end && writes.contains(state.stamp)
   }
 
   // MARK: - The report
 
-  private func name(_ column: Int) -> String { shape.columns[column].name }
+  func name(_ column: Int) -> String { shape.columns[column].name }
 
-  private func leave(
+  func leave(
     _ columns: [(target: Int, content: LoggedChange.Content)], _ reason: UndoneOperation.Reason
   ) -> Plan {
     let left = Dictionary(columns.map { (name($0.target), reason) }) { first, _ in first }
     return (nil, report(.left, columns: [], left: left))
   }
 
-  private func report(
+  func report(
     _ action: UndoneOperation.Row.Action, columns: Set<String>,
     left: [String: UndoneOperation.Reason] = [:]
   ) -> UndoneOperation.Row {

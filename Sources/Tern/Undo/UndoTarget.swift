@@ -6,14 +6,36 @@ struct UndoTarget {
   let group: LogGroup
   let operations: [SyncOperation]
   let stamp: Stamp
-  /// When later operations were undone: what they wrote stands for what stood before.
-  let undoTimes: Set<HybridTime>
+  let writes: UndoneWrites
 
   var sequence: UInt64 { group.sequences.upperBound }
 }
 
-/// Own operations, by the sequence of their group's last, that no undo is about: those that were
-/// undone, those that undid, and those that adopted rows when a table began to sync.
+/// Which stamps in a row's state are of what is taken back.
+struct UndoneWrites {
+  let author: UInt32
+  let times: Set<HybridTime>
+  /// When later operations were undone: what they wrote stands for what stood before.
+  var undoTimes: Set<HybridTime> = []
+
+  func contains(_ stamp: Stamp) -> Bool { stamp.author == author && times.contains(stamp.time) }
+  func isUndo(_ stamp: Stamp) -> Bool { stamp.author == 0 && undoTimes.contains(stamp.time) }
+}
+
+/// What is known of an operation that was taken back, or that takes back.
+enum UndoMark: Int64 {
+  /// No undo is about it any more; or it adopted rows when a table began to sync.
+  case undone = 0
+  /// It undid others.
+  case undo = 1
+  /// It reverted an author's, and can be undone.
+  case revert = 2
+  /// An author's, reverted: what it added to counters, sets and texts is corrected.
+  case reverted = 3
+}
+
+/// Marks of own operations, by the sequence of their group's last, and of others' that were
+/// reverted, by their place in the log: what of the author 0 is its sequence.
 extension StoreTransaction {
   /// The last own operation that can be undone; `nil` where the log has none.
   func undoTarget() throws -> UndoTarget? {
@@ -21,19 +43,22 @@ extension StoreTransaction {
     return try search.next(in: self)
   }
 
-  /// Whether an operation undid another; `nil` for one that can be undone.
-  fileprivate func undoMark(of sequence: UInt64) throws -> Bool? {
+  func undoMark(of id: LogID) throws -> UndoMark? {
     let select = try statement("SELECT is_undo FROM \(tables.undone) WHERE sequence = ?")
-    select.bind(1, raw: sequence)
+    select.bind(1, id.rawValue)
     defer { select.reset() }
-    return try select.step() ? select.int64(0) != 0 : nil
+    return try select.step() ? UndoMark(rawValue: select.int64(0)) ?? .undone : nil
+  }
+
+  func mark(_ id: LogID, _ mark: UndoMark) throws {
+    let put = try statement("REPLACE INTO \(tables.undone) (sequence, is_undo) VALUES (?, ?)")
+    put.bind(1, id.rawValue)
+    put.bind(2, mark.rawValue)
+    try put.run()
   }
 
   func markUndone(_ sequence: UInt64, isUndo: Bool = false) throws {
-    let mark = try statement("REPLACE INTO \(tables.undone) (sequence, is_undo) VALUES (?, ?)")
-    mark.bind(1, raw: sequence)
-    mark.bind(2, isUndo ? 1 : 0)
-    try mark.run()
+    try mark(LogID(author: 0, sequence: sequence), isUndo ? .undo : .undone)
   }
 }
 
@@ -50,26 +75,28 @@ struct UndoSearch {
   mutating func next(in transaction: StoreTransaction) throws -> UndoTarget? {
     while last > 0 {
       // Of what is passed over nothing is kept: a table that began to sync can be one large group.
-      let isUndo = try transaction.undoMark(of: last)
+      let mark = try transaction.undoMark(of: LogID(author: 0, sequence: last))
+      let isPassed = mark.map { $0 != .revert } ?? false
       var operations: [SyncOperation] = []
       var time: HybridTime?
       var first = last
       while let operation = try transaction.operation(LogID(author: 0, sequence: first)) {
         if time != nil, !operation.envelope.continues { break }
         time = time ?? operation.envelope.time
-        if isUndo == nil { operations.insert(operation, at: 0) }
+        if !isPassed { operations.insert(operation, at: 0) }
         first -= 1
         if first == 0 { break }
       }
       guard let time else { return nil }
       let sequences = first + 1...last
       last = first
-      guard let isUndo else {
+      guard isPassed else {
         return UndoTarget(
           group: LogGroup(author: 0, sequences: sequences), operations: operations,
-          stamp: Stamp(time: time, author: 0), undoTimes: undoTimes)
+          stamp: Stamp(time: time, author: 0),
+          writes: UndoneWrites(author: 0, times: [time], undoTimes: undoTimes))
       }
-      if isUndo { undoTimes.insert(time) }
+      if mark == .undo { undoTimes.insert(time) }
     }
     return nil
   }

@@ -9,7 +9,7 @@ public struct UndoneOperation: Hashable, Sendable {
   public let rows: [Row]
 
   public struct Row: Hashable, Sendable {
-    public enum Action: String, Hashable, Sendable {
+    public enum Action: String, Hashable, Sendable, CaseIterable {
       /// Columns got the values that they had before.
       case restored
       /// It had been inserted.

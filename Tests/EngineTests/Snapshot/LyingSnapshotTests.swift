@@ -76,6 +76,62 @@ struct LyingSnapshotTests {
     }
   }
 
+  @Test func `the app can accept one, and rows of the kept file come back`() async throws {
+    let folder = NSTemporaryDirectory() + "/tern-accepted-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var limits = ServerLimits()
+    (limits.retention, limits.lease) = (.zero, .seconds(-2 * 24 * 60 * 60))
+    try await Server.run(Server.memoryStore(seed: 1), limits: limits) { server in
+      let (memory, member) = (try await Device(server.port), try await Device(server.port))
+      let a = try await Device(path: folder + "/app.sqlite") { _ in
+        [try Server.remote(port: server.port)]
+      }
+      for id in 1...20 {
+        try await a.execute("INSERT INTO item VALUES ('\(id)', 'text \(id)', 1)")
+        try a.store.seal()
+      }
+      for device in [a, member, memory] { try await device.syncOnce() }
+      let early = await #expect(throws: SnapshotError.self) { try await a.engine.acceptSnapshot() }
+      #expect(early?.code == .notRefused)
+      try await member.execute("INSERT INTO item VALUES ('news', '', 1)")
+      try await member.syncOnce()
+      try await lieAbout(Self.lies[0], by: member, to: server, isBase: false)
+      for device in [a, memory] {
+        let error = await #expect(throws: SnapshotError.self) { try await device.syncOnce() }
+        #expect(error?.code == .takesAway)
+      }
+      // What nobody can keep is not given up.
+      let unkept = await #expect(throws: SnapshotError.self) {
+        try await memory.engine.acceptSnapshot()
+      }
+      #expect(unkept?.code == .unsupported)
+      await #expect(throws: SnapshotError.self) { try await memory.syncOnce() }
+
+      try await a.execute("INSERT INTO item VALUES ('own', 'written meanwhile', 1)")
+      try "not ours".write(
+        toFile: folder + "/app.sqlite-kept-1.sqlite", atomically: true, encoding: .utf8)
+      let kept = try await a.engine.acceptSnapshot()
+      #expect(kept == folder + "/app.sqlite-kept-2.sqlite")
+      let rights = try FileManager.default.attributesOfItem(atPath: kept)[.posixPermissions]
+      #expect(rights as? Int == 0o600)
+      try await a.syncOnce()
+      #expect(try await a.column("SELECT id FROM item") == ["own"])
+      #expect(a.engine.status.current.lastError == nil)
+
+      let preview = try await a.replica.restoreRows(fromFile: kept, preview: true)
+      #expect("\(preview)" == "rows of “item”: 20 brought back")
+      #expect(try await a.column("SELECT id FROM item") == ["own"])
+      #expect(try await a.replica.restoreRows(fromFile: kept) == preview)
+      #expect(try await a.replica.restoreRows(fromFile: kept).rows.isEmpty)
+      try await a.syncOnce()
+      let device = try await Device(server.port)
+      try await device.syncOnce()
+      #expect(
+        try await device.column("SELECT count(*) FROM item WHERE text LIKE 'text %'") == ["20"])
+    }
+  }
+
   static let inventions = [
     Lie(
       testDescription: "with a row that nobody wrote",

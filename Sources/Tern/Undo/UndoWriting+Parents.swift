@@ -2,7 +2,7 @@ import GRDB
 import TernCore
 import TernDatabase
 
-extension UndoPass {
+extension UndoWriting {
   /// Leaves rows that others, which stay, refer to: deleting one would take those along,
   /// or be refused.
   func keepParents(_ rows: [UndoRow], _ plans: inout [UndoRow.Plan]) throws {

@@ -1,0 +1,217 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// Takes back what one author wrote after a point, by writes like any other, inside the caller's
+/// transaction.
+final class RevertPass {
+  /// After which operation an author's are taken back.
+  enum Start {
+    case sequence(UInt64)
+    case time(HybridTime)
+  }
+
+  private let transaction: StoreTransaction
+  private let author: UInt32
+  private var order: [RowID] = []
+  private var rows: [RowID: RevertedRow] = [:]
+  /// Those that are taken back.
+  private var operations: Set<LogID> = []
+  private var times: Set<HybridTime> = []
+  /// The own group that is read.
+  private var group: (end: UInt64, mark: UndoMark?) = (0, nil)
+  private var unknownTables: Set<String> = []
+  private var unmerged = 0
+  /// Up to which the log may lack operations.
+  private var trimmedTime = HybridTime.zero
+  /// Of this replica's own operations that reverted something before.
+  private var revertTimes: Set<HybridTime> = []
+
+  init(_ transaction: StoreTransaction, author: UInt32) {
+    self.transaction = transaction
+    self.author = author
+  }
+
+  func run(after start: Start) throws -> RevertedOperations {
+    try readWritten(after: start)
+    if !order.isEmpty {
+      for author in transaction.authors.ids.indices { try readOthers(UInt32(author)) }
+    }
+    revertTimes = try transaction.revertTimes()
+    let writes = UndoneWrites(author: author, times: times)
+    var planned: [(row: UndoRow, plan: UndoRow.Plan)] = []
+    for id in order {
+      let (row, plan) = try plan(id, writes)
+      if let plan { planned.append((row, plan)) }
+    }
+    let plans = try UndoWriting(transaction: transaction).run(
+      planned.map(\.row), planned.map(\.plan))
+    for id in operations { try transaction.mark(id, .reverted) }
+    return RevertedOperations(
+      author: transaction.authors.ids[Int(author)], operations: operations.count,
+      rows: plans.map(\.report), forgottenThrough: try forgotten(after: start),
+      unmerged: unmerged, unknownTables: unknownTables.sorted())
+  }
+
+  /// The author's last operation that the log has no more, where that is one of those.
+  private func forgotten(after start: Start) throws -> UInt64? {
+    let row = try transaction.author(author)
+    let isAny =
+      switch start {
+      case .sequence(let sequence): row.trimmed > sequence
+      case .time(let time): row.trimmed > 0 && row.trimmedTime > time
+      }
+    return isAny ? row.trimmed : nil
+  }
+
+  // MARK: - The log
+
+  private func readWritten(after start: Start) throws {
+    var first: UInt64 = 0
+    if case .sequence(let sequence) = start {
+      first = min(sequence, VersionVector.maximumSequence)
+      // Of an operation of several parts none is left out.
+      while first > 0, try continues(first) { first -= 1 }
+    }
+    try forEachOperation(of: author, after: first) { id, time, body in
+      if case .time(let start) = start, time <= start { return }
+      if try transaction.isWaiting(id) {
+        unmerged += 1
+        return
+      }
+      let mark = try mark(of: id)
+      // Of this replica's own those that were taken back, took back or adopted rows are no
+      // part of it.
+      if author == 0, let mark, mark != .reverted { return }
+      let stamp = Stamp(time: time, author: author)
+      operations.insert(id)
+      times.insert(time)
+      try transaction.forEachChange(in: body, isWanted: { _ in true }) { row, change in
+        guard let shape = sql(row)?.shape else { return }
+        if rows[row] == nil { order.append(row) }
+        rows[row, default: RevertedRow()].add(
+          change, shape, stamp, id, isCorrected: mark == .reverted, transaction.authors)
+      } unknown: {
+        unknownTables.insert($0)
+      }
+    }
+  }
+
+  /// Of this replica's own groups an undo marks the last operation alone.
+  private func mark(of id: LogID) throws -> UndoMark? {
+    if author > 0 { return try transaction.undoMark(of: id) }
+    if id.sequence > group.end {
+      group.end = id.sequence
+      while try continues(group.end) { group.end += 1 }
+      group.mark = try transaction.undoMark(of: LogID(author: 0, sequence: group.end))
+    }
+    return group.mark
+  }
+
+  private func continues(_ sequence: UInt64) throws -> Bool {
+    try transaction.operation(LogID(author: author, sequence: sequence))?.envelope.continues
+      ?? false
+  }
+
+  private func readOthers(_ author: UInt32) throws {
+    let trimmed = try transaction.author(author)
+    if trimmed.trimmed > 0 { trimmedTime = max(trimmedTime, trimmed.trimmedTime) }
+    try forEachOperation(of: author, after: 0) { id, time, body in
+      if try operations.contains(id) || transaction.isWaiting(id) { return }
+      let stamp = Stamp(time: time, author: author)
+      try transaction.forEachChange(in: body, isWanted: { rows[$0] != nil }) { row, change in
+        guard let shape = sql(row)?.shape else { return }
+        rows[row]?.addOthers(change, shape, stamp, id, transaction.authors)
+      }
+    }
+  }
+
+  private func forEachOperation(
+    of author: UInt32, after sequence: UInt64,
+    _ body: (LogID, HybridTime, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    let scan = try transaction.statement(
+      "SELECT id, bytes FROM \(transaction.tables.log) WHERE id > ? AND id <= ? ORDER BY id")
+    let stored = try transaction.author(author).stored
+    scan.bind(1, LogID(author: author, sequence: sequence).rawValue)
+    scan.bind(2, LogID(author: author, sequence: stored).rawValue)
+    defer { scan.reset() }
+    while try scan.step() {
+      let bytes = scan.blob(1)
+      let (envelope, bodyOffset) = try SyncOperation.parse(bytes)
+      try body(
+        LogID(rawValue: scan.int64(0)), envelope.time,
+        UnsafeRawBufferPointer(rebasing: bytes[bodyOffset...]))
+    }
+  }
+
+  private func sql(_ id: RowID) -> TableSQL? {
+    transaction.sql.first { $0.shape.id == id.table }
+  }
+
+  // MARK: - Rows
+
+  private func plan(_ id: RowID, _ writes: UndoneWrites) throws -> (UndoRow, UndoRow.Plan?) {
+    guard let sql = sql(id), let reverted = rows[id] else {
+      preconditionFailure("an operation's row has no table")
+    }
+    let key = try id.key.withUnsafeBytes { try PackedKey.values($0) }
+    let state = try transaction.state(of: key, sql)
+    let isSettled = { [revertTimes] (stamp: Stamp) in
+      stamp.author == 0 && revertTimes.contains(stamp.time)
+    }
+    let aim =
+      state.map {
+        reverted.aim(
+          $0, sql.shape, writes, isTrimmed: trimmedTime > .zero, transaction.authors,
+          isSettled: isSettled)
+      } ?? .leave(.changedSince)
+    let life = state.map { $0.isAlive ? $0.life : $0.life - 1 } ?? 1
+    let (base, isDelete) = aim.before(life, reverted)
+    let held = try transaction.storedContent(in: .held, id.table, id.key).map(sql.shape.present)
+    let kept = try transaction.storedContent(in: .kept, id.table, id.key)
+    let row = UndoRow(
+      id: id, sql: sql, key: key, changes: reverted.changes(of: life, andEnd: isDelete),
+      before: base, isMigrated: try isMigrated(id), state: state,
+      shown: try held ?? TableWriter(transaction, sql, hasHeld: true).read(id.key),
+      isHeld: held != nil, kept: base.life == life ? kept : nil, trimmedTime: trimmedTime,
+      writes: writes, authors: transaction.authors)
+    return (row, row.plan(aim, held: held, isSettled: isSettled))
+  }
+
+  private func isMigrated(_ id: RowID) throws -> Bool {
+    try author == 0
+      && transaction.isMigrated(id.table, id.key, in: 0...VersionVector.maximumSequence)
+  }
+}
+
+extension RevertedRow.Aim {
+  /// What the row held before, and whether it is about the row's end.
+  fileprivate func before(_ life: UInt32, _ row: RevertedRow) -> (RowBefore, isDelete: Bool) {
+    switch self {
+    case .bringBack(let life, let isOwn):
+      let all = isOwn ? row.written[life]?.all : nil
+      return (all ?? row.others[life] ?? RowBefore(life: life), true)
+    case .restore(let life): return (row.others[life] ?? RowBefore(life: life), false)
+    case .leave, .remove, .nothing:
+      return (RowBefore(life: life), row.written[life]?.contents.isEmpty ?? true)
+    }
+  }
+}
+
+extension StoreTransaction {
+  fileprivate func revertTimes() throws -> Set<HybridTime> {
+    let select = try statement(
+      "SELECT sequence FROM \(tables.undone) WHERE is_undo = ? AND sequence <= ?")
+    select.bind(1, UndoMark.revert.rawValue)
+    select.bind(2, LogID(author: 0, sequence: VersionVector.maximumSequence).rawValue)
+    defer { select.reset() }
+    var times: Set<HybridTime> = []
+    while try select.step() {
+      if let time = try operation(LogID(rawValue: select.int64(0)))?.envelope.time {
+        times.insert(time)
+      }
+    }
+    return times
+  }
+}
