@@ -32,21 +32,22 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
   func run() async throws {
     let name = try SpaceName(space)
     try withVisitingService(options) { service in
-      var quota = reset ? SpaceQuota() : try service.store.usage(of: name).quota
-      quota.bytes = bytes ?? quota.bytes
-      quota.operations = operations ?? quota.operations
-      guard try service.setQuota(quota, of: name) else {
-        throw ValidationError("there is no space \(name); see 'tern space list'")
-      }
+      try checkIsThere(name, service)
+      // Who only looks waits for nobody who writes.
+      if reset || bytes != nil || operations != nil { try set(name, service) }
       let usage = try service.store.usage(of: name)
-      let (most, mostOperations) = (
-        quota.bytes.map { "\($0)" } ?? "the server's",
-        quota.operations.map { "\($0)" }
-          ?? "the server's"
-      )
-      print("bytes       \(usage.bytes), at most \(most)")
-      print("operations  \(usage.operations), at most \(mostOperations)")
+      print("bytes       \(usage.bytes), at most \(Self.text(usage.quota.bytes))")
+      print("operations  \(usage.operations), at most \(Self.text(usage.quota.operations))")
     }
   }
+
+  private func set(_ name: SpaceName, _ service: SpaceService) throws {
+    var quota = reset ? SpaceQuota() : try service.store.usage(of: name).quota
+    quota.bytes = bytes ?? quota.bytes
+    quota.operations = operations ?? quota.operations
+    guard try service.setQuota(quota, of: name) else { throw absent(name) }
+  }
+
+  private static func text(_ most: Int?) -> String { most.map { "\($0)" } ?? "the server's" }
 }
 #endif

@@ -42,11 +42,14 @@ struct Maintenance: Sendable {
     do {
       let spaces = try await queue.read { try service.store.spaces() }
       service.leases.keep(only: Set(spaces))
-      for space in spaces { await maintain(space) }
-      while try await queue.write(to: Self.removed, { try service.removeRemains() }) {}
+      // First, as what follows may fail for want of room.
       if let shortage = try await queue.read({ try service.shortage() }) {
         logger.warning("nothing new is stored", metadata: ["why": "\(shortage)"])
       }
+      for space in spaces { await maintain(space) }
+      while try await queue.write(to: Self.removed, { try service.removeRemains() }) {}
+    } catch is CancellationError {
+      // The server ends.
     } catch {
       logger.failure("maintenance failed", error)
     }
