@@ -34,4 +34,14 @@ func withVisitingService(
   defer { try? store.close() }
   try body(SpaceService(store: store, clock: .system))
 }
+
+/// - Throws: `ValidationError` for a space that isn't there.
+func checkIsThere(_ space: SpaceName, _ service: SpaceService) throws {
+  guard try service.store.spaces().contains(space) else { throw absent(space) }
+}
+
+/// What a command says of a space that isn't there, or was removed meanwhile.
+func absent(_ space: SpaceName) -> ValidationError {
+  ValidationError("there is no space \(space); see 'tern space list'")
+}
 #endif

@@ -1,6 +1,5 @@
 #if Server
 import ArgumentParser
-import Foundation
 import Tern
 
 struct InspectCommand: AsyncParsableCommand {

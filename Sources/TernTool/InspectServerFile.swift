@@ -2,6 +2,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernServer
 
 /// A server's data file, read and never changed.
 struct InspectServerFile: Codable {
@@ -71,7 +72,7 @@ struct InspectServerFile: Codable {
         SELECT *, (SELECT count(*) FROM token WHERE space = space.id) AS tokens,
           (SELECT ifnull(sum(length(operation.bytes)), 0) FROM operation
             WHERE space = space.id) AS operation_bytes
-        FROM space WHERE name NOT LIKE '.removed-%' ORDER BY name
+        FROM space WHERE NOT \(RemovedSpace.condition) ORDER BY name
         """)
     spaces = try rows.map { row in
       Space(

@@ -76,12 +76,18 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func prepareDisk(_ service: SpaceService, _ logger: Logger) throws {
-    guard let shortage = try service.shortage() else {
-      return ReserveFile(dataPath: options.data).make()
+    if let shortage = try service.shortage() {
+      return logger.warning(
+        "serving read-only until the disk has room",
+        metadata: ["why": "\(shortage)", "try": "tern space delete, or remove other files"])
     }
-    logger.warning(
-      "serving read-only until the disk has room",
-      metadata: ["why": "\(shortage)", "try": "tern space delete, or remove other files"])
+    do {
+      try ReserveFile(dataPath: options.data).make()
+    } catch {
+      logger.warning(
+        "without a reserve file, nothing can be deleted once the disk is full",
+        metadata: ["file": "\(options.data)-reserve", "why": "\(error)"])
+    }
   }
 }
 #endif

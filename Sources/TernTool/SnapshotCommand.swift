@@ -37,12 +37,6 @@ struct SnapshotOptions: ParsableArguments {
   }
 }
 
-func checkIsThere(_ space: SpaceName, _ service: SpaceService) throws {
-  guard try service.store.spaces().contains(space) else {
-    throw ValidationError("there is no space \(space); see 'tern space list'")
-  }
-}
-
 struct SnapshotListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",

@@ -24,14 +24,13 @@ struct SpaceDeleteCommand: AsyncParsableCommand {
     let lock = yes && isThere ? try? ServingLock(dataPath: options.data) : nil
     defer { lock?.release() }
     try withVisitingService(options, checkpoints: lock != nil) { service in
-      let absent = ValidationError("there is no space \(name); see 'tern space list'")
-      guard try service.store.spaces().contains(name) else { throw absent }
+      try checkIsThere(name, service)
       guard yes else {
         let contents = try service.contents(of: name, service.store.tokens())
         throw Unconfirmed(space: name, contents: contents)
       }
       // Another one may have been first.
-      guard try service.removeSpace(name) else { throw absent }
+      guard try service.removeSpace(name) else { throw absent(name) }
     }
   }
 

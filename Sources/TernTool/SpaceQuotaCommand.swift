@@ -35,21 +35,25 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
   func run() async throws {
     let name = try SpaceName(space)
     try withVisitingService(options) { service in
-      var quota = reset ? SpaceQuota() : try service.store.usage(of: name).quota
-      quota.bytes = bytes ?? quota.bytes
-      quota.operations = operations ?? quota.operations
-      quota.authors = authors ?? quota.authors
-      guard try service.setQuota(quota, of: name) else {
-        throw ValidationError("there is no space \(name); see 'tern space list'")
-      }
+      try checkIsThere(name, service)
+      // Who only looks waits for nobody who writes.
+      if reset || bytes != nil || operations != nil || authors != nil { try set(name, service) }
       let usage = try service.store.usage(of: name)
-      print("bytes       \(usage.bytes), at most \(Self.text(quota.bytes))")
-      print("operations  \(usage.operations), at most \(Self.text(quota.operations))")
-      print("authors     at most \(Self.text(quota.authors)) of one member")
+      print("bytes       \(usage.bytes), at most \(Self.text(usage.quota.bytes))")
+      print("operations  \(usage.operations), at most \(Self.text(usage.quota.operations))")
+      print("authors     at most \(Self.text(usage.quota.authors)) of one member")
       if usage.keptBytes > 0 { print("kept        \(usage.keptBytes) bytes for a restore") }
     }
   }
 
-  private static func text(_ number: Int?) -> String { number.map { "\($0)" } ?? "the server's" }
+  private func set(_ name: SpaceName, _ service: SpaceService) throws {
+    var quota = reset ? SpaceQuota() : try service.store.usage(of: name).quota
+    quota.bytes = bytes ?? quota.bytes
+    quota.operations = operations ?? quota.operations
+    quota.authors = authors ?? quota.authors
+    guard try service.setQuota(quota, of: name) else { throw absent(name) }
+  }
+
+  private static func text(_ most: Int?) -> String { most.map { "\($0)" } ?? "the server's" }
 }
 #endif

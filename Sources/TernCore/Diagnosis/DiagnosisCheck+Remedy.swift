@@ -68,7 +68,8 @@ extension DiagnosisCheck {
     case .serverFormat: "serve a new file, to which the devices bring what they have"
     case .serverTable, .epoch, .space, .number, .positionGap, .positionBeyond, .operationChain,
       .operationDigest, .operationDamaged, .operationMismatch, .operationLost, .operationGap,
-      .operationTime, .head, .base, .trimmedLost, .snapshotCursor, .snapshotHeads, .snapshotPart:
+      .operationTime, .head, .base, .trimmedLost, .snapshotCursor, .snapshotHeads,
+      .snapshotSchema, .snapshotPart:
       Self.restore
     case .fileOpen: "run `chmod 600` on it, and on the `-wal` and `-shm` beside it"
     case .token: "revoke it with `tern token revoke`, and make another"

@@ -97,6 +97,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case trimmedLost = "trimmed-lost"
   case snapshotCursor = "snapshot-cursor"
   case snapshotHeads = "snapshot-heads"
+  case snapshotSchema = "snapshot-schema"
   case snapshotPart = "snapshot-part"
   case snapshotUpload = "snapshot-upload"
   case snapshotDropped = "snapshot-dropped"
@@ -150,7 +151,8 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
       .limitsHold
     case .identity, .copied, .clock, .logTime, .operationTime: .timesIncrease
     case .author: .authorsAreMembers
-    case .base, .trimmedLost, .snapshotHeads, .lease, .leaseBehind, .mark: .compactionIsUnseen
+    case .base, .trimmedLost, .snapshotHeads, .snapshotSchema, .lease, .leaseBehind, .mark:
+      .compactionIsUnseen
     }
   }
 }

@@ -50,6 +50,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case lossKeepsID
   /// States that a loaded snapshot does not have stay.
   case snapshotKeepsOld
+  /// A snapshot's rows take the place of those that it is joined with.
+  case joinForgetsOwn
   /// The server takes a snapshot without looking into it.
   case offerUnchecked
   /// The check of an offered snapshot does not ask for rows that are not there.
@@ -166,7 +168,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
     .uniqueByArrival, .heldNotWoken, .replaceUnnoted, .orderTailMissing, .snapshotTailLost,
-    .snapshotKeepsOld, .offerUnchecked, .missingRowsTaken, .baseUnasked, .copyForgets,
+    .snapshotKeepsOld, .joinForgetsOwn, .offerUnchecked, .missingRowsTaken, .baseUnasked,
+    .copyForgets,
     .copyKeepsCursor, .copyTakesStates,
     .lossKeepsID, .digestByNumber, .tokenOpensAll, .strangerWrites, .banForgotten,
     .rowLeftOut, .deferredForgotten, .formerNameForgotten, .pageUnlimited,

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 
 /// Removes the folder of a database in memory when its last connection is gone, which keeps its

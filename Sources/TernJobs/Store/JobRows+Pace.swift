@@ -1,4 +1,3 @@
-import GRDB
 import TernCore
 
 /// What stands in the way of jobs that are due: what runs, and tokens that are spent.

@@ -1,4 +1,3 @@
-import GRDB
 @_spi(Rehearsal) import TernCore
 
 /// The worker between its jobs' rows and what carries their transfers.

@@ -11,6 +11,8 @@ package struct ServerDoctor {
   private let db: Database
   private let findings: Findings
   private let format: Int32
+  /// By table.
+  private let columns: [String: Set<[String]>]
 
   /// What looks at a server's data, or `nil` for a database of another kind.
   package static func look(at db: Database) throws -> ((Findings) throws -> Void)? {
@@ -18,7 +20,9 @@ package struct ServerDoctor {
       return nil
     }
     let format = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-    return { try ServerDoctor(db: db, findings: $0, format: format).run() }
+    return {
+      try ServerDoctor(db: db, findings: $0, format: format, columns: columns(db)).run()
+    }
   }
 
   private func run() throws {
@@ -36,7 +40,7 @@ package struct ServerDoctor {
       db, sql: "SELECT id, name, position, \(places) FROM space ORDER BY name")
     while let row = try rows.next() {
       let space = SpacePlaces(row, epoch: epoch)
-      if format >= 5, space.name.hasPrefix(".removed-") {
+      if format >= 5, RemovedSpace.has(name: space.name) {
         try findings.add(.spaceRemoved, "what a removed space held is being removed")
       } else {
         try check(space)
@@ -75,10 +79,9 @@ package struct ServerDoctor {
 
   /// Whether a number of the space is none that a server writes.
   private func hasForeignNumbers(_ space: SpacePlaces) throws -> Bool {
-    let present = try Self.columns(db)
     var isFound = false
     for (table, column, number) in StoredNumber.columns
-    where present[table]?.contains(where: { $0[0] == column }) ?? false {
+    where columns[table]?.contains(where: { $0[0] == column }) ?? false {
       let owner =
         switch table {
         case "space": "id = ?"
@@ -125,10 +128,9 @@ package struct ServerDoctor {
       try ServerSchema.createTables(db, format: format)
       return try Self.columns(db)
     }
-    let present = try Self.columns(db)
     var isWhole = true
-    for (table, columns) in expected.sorted(by: { $0.key < $1.key })
-    where present[table] != columns {
+    for (table, expected) in expected.sorted(by: { $0.key < $1.key })
+    where columns[table] != expected {
       isWhole = false
       try findings.add(
         .serverTable, "the table is gone or has other columns", at: .init(table: table))

@@ -28,6 +28,7 @@ struct SnapshotDoctor {
     let parts: Int64
     let bytes: Int64
     let heads: [ReplicaID: SnapshotHead]?
+    let isSchemaDamaged: Bool
 
     init(_ row: Row, name: String) {
       (self.row, self.name) = (row["id"], name)
@@ -37,6 +38,12 @@ struct SnapshotDoctor {
       isRefused = (row["refusal"] as String?) != nil
       (parts, bytes) = (row["parts"], row["bytes"])
       heads = SnapshotHeads.decode(row["heads"])
+      do {
+        _ = try SnapshotSchema(stored: row["schema"], of: name)
+        isSchemaDamaged = false
+      } catch {
+        isSchemaDamaged = true
+      }
     }
 
     var place: DatabaseFinding.Place { .init(name: "snapshot \(name)") }
@@ -92,6 +99,9 @@ struct SnapshotDoctor {
     }
     if snapshot.isComplete, snapshot.isBase { try checkBase(snapshot) }
     try checkParts(snapshot)
+    if snapshot.isSchemaDamaged {
+      try findings.add(.snapshotSchema, "its schema cannot be read", at: place)
+    }
     guard let offered = snapshot.heads else {
       return try findings.add(.snapshotHeads, "its heads cannot be read", at: place)
     }

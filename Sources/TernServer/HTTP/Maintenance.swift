@@ -42,6 +42,10 @@ struct Maintenance: Sendable {
     do {
       let spaces = try await queue.read { try service.store.spaces() }
       service.leases.keep(only: Set(spaces))
+      // First, as what follows may fail for want of room.
+      if let shortage = try await queue.read({ try service.shortage() }) {
+        logger.warning("nothing new is stored", metadata: ["why": "\(shortage)"])
+      }
       for space in spaces { await maintain(space) }
       while try await queue.write(to: Self.removed, { try service.removeRemains() }) {}
       while try await queue.read({ try service.shortage() }) != nil,
@@ -52,9 +56,8 @@ struct Maintenance: Sendable {
           "the disk is short, so what was kept for 'tern space restore' is gone",
           metadata: ["space": "\(space)"])
       }
-      if let shortage = try await queue.read({ try service.shortage() }) {
-        logger.warning("nothing new is stored", metadata: ["why": "\(shortage)"])
-      }
+    } catch is CancellationError {
+      // The server ends.
     } catch {
       logger.failure("maintenance failed", error)
     }

@@ -36,7 +36,7 @@ extension SpaceService {
         try transaction.add(snapshot, heads: offer.heads)
       }
       let stored = try transaction.storedParts(of: id)
-      return SnapshotUpload(id: id, missing: (0..<offer.parts).filter { !stored.contains($0) })
+      return SnapshotUpload(id: id, missing: (0..<offer.parts).filter { stored[$0] == nil })
     }
   }
 
@@ -102,7 +102,8 @@ extension SpaceService {
       var snapshot = try find(id, transaction)
       if snapshot.isComplete { return (nil, nil) }
       // An upload can give way to others, and come again under its name with other parts.
-      guard try contentDigest(of: snapshot, transaction) == check.content else { throw unknown(id) }
+      let stored = try transaction.storedParts(of: id)
+      guard contentDigest(stored) == check.content else { throw unknown(id) }
       if let refusal = try outcome.refusal ?? strangeRefusal(outcome, check, transaction) {
         snapshot.refusal = refusal
         snapshot.touchedMilliseconds = clock.nowMilliseconds
@@ -185,11 +186,11 @@ extension SpaceService {
       let snapshot = try find(id, transaction)
       if snapshot.isComplete { return nil }
       if let refusal = snapshot.refusal { throw refused(id, refusal) }
-      let stored = try transaction.storedParts(of: id).count
-      guard stored == snapshot.parts else {
+      let stored = try transaction.storedParts(of: id)
+      guard stored.count == snapshot.parts else {
         throw RemoteError(
           .snapshotIncomplete,
-          "\(snapshot.parts - stored) of \(snapshot.parts) parts are missing; begin again to learn "
+          "\(snapshot.parts - stored.count) of \(snapshot.parts) parts are missing; begin again to learn "
             + "which")
       }
       let heads = try transaction.snapshotHeads(of: id)
@@ -198,7 +199,7 @@ extension SpaceService {
         space: space, offered: snapshot, offeredHeads: heads,
         previous: try transaction.snapshots().last(where: \.isComplete),
         heads: try transaction.heads(), end: transaction.position,
-        content: try contentDigest(of: snapshot, transaction))
+        content: contentDigest(stored))
     }
   }
 
@@ -216,14 +217,8 @@ extension SpaceService {
   }
 
   /// Of all parts, in their order.
-  private func contentDigest(
-    of snapshot: StoredSnapshot, _ transaction: any SpaceTransaction
-  ) throws -> [UInt8] {
-    var digests: [UInt8] = []
-    for index in 0..<snapshot.parts {
-      digests += try transaction.partDigest(index, of: snapshot.id)?.bytes ?? []
-    }
-    return sha256(digests)
+  private func contentDigest(_ parts: [Int: PartDigest]) -> [UInt8] {
+    sha256(parts.sorted { $0.key < $1.key }.flatMap(\.value.bytes))
   }
 
   /// Why a snapshot is refused that carries other operations along than the space has. Of what only

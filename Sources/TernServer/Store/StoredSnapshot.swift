@@ -97,8 +97,8 @@ public protocol SnapshotRows: AnyObject {
   /// transaction is long. Returns whether there is more.
   func removeDropped(contentBytes: Int) throws -> Bool
 
-  /// The indices of the parts that are stored.
-  func storedParts(of id: String) throws -> Set<Int>
+  /// The parts that are stored, by their index.
+  func storedParts(of id: String) throws -> [Int: PartDigest]
 
   func partDigest(_ index: Int, of id: String) throws -> PartDigest?
 

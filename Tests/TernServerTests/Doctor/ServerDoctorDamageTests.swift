@@ -133,6 +133,7 @@ struct ServerDoctorDamageTests {
       WHERE \(newest)
       """, ["snapshot-heads"]
     ),
+    ("UPDATE snapshot SET schema = 'x' WHERE \(newest)", ["snapshot-schema"]),
     ("UPDATE snapshot_part SET bytes = x'00' WHERE part = 1", ["snapshot-part"]),
     ("UPDATE snapshot_part SET digest = x'00' WHERE part = 0", ["snapshot-part"]),
     ("UPDATE snapshot_part SET part = 9 WHERE part = 0", ["snapshot-part"]),

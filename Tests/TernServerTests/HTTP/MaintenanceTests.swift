@@ -37,5 +37,42 @@ struct MaintenanceTests {
       #expect(store.spaces().isEmpty)
     }
   }
+
+  private func maintenance(of service: SpaceService, _ log: RecordedLog) -> Maintenance {
+    Maintenance(
+      service: service, queue: StoreQueue(waitingPerSpace: 10), interval: .milliseconds(1),
+      logger: log.logger)
+  }
+
+  @Test("a disk without room is told of before removing fails on it")
+  func shortage() async throws {
+    var generator = SeededGenerator(state: 2)
+    let store = FailingStore(MemorySpaceStore(using: &generator))
+    store.fail([.removeRemains])
+    let (service, log) = (
+      SpaceService(store: store, clock: HandClock().clock, disk: ServerDisk { 0 }), RecordedLog()
+    )
+    let task = Task { await maintenance(of: service, log).run() }
+    while log.messages.count < 2 { await Task.yield() }
+    task.cancel()
+    await task.value
+    #expect(log.messages.prefix(2) == ["nothing new is stored", "maintenance failed"])
+  }
+
+  @Test("a server that ends meanwhile calls it no failure")
+  func ending() async throws {
+    var generator = SeededGenerator(state: 2)
+    let gate = Gate()
+    let store = FailingStore(MemorySpaceStore(using: &generator)) { gate.pass($0) }
+    let (service, log) = (SpaceService(store: store, clock: HandClock().clock), RecordedLog())
+    _ = try service.createToken(for: .home, using: &generator)
+    gate.close()
+    let task = Task { await maintenance(of: service, log).run() }
+    while gate.spaces.isEmpty { await Task.yield() }
+    task.cancel()
+    gate.open()
+    await task.value
+    #expect(log.messages == [])
+  }
 }
 #endif

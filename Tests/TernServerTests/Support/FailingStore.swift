@@ -10,6 +10,7 @@ final class FailingStore: SpaceStore {
   enum Call: Hashable {
     case position(SpaceName)
     case update(SpaceName)
+    case removeRemains
   }
 
   private struct State {
@@ -21,14 +22,17 @@ final class FailingStore: SpaceStore {
   private let state = Mutex(State())
   private let onUpdate: @Sendable (SpaceName) -> Void
   private let onPage: @Sendable (SpaceName) throws -> Void
+  private let onSummary: @Sendable (SpaceName) -> Void
 
   init(
     _ base: any SpaceStore, onUpdate: @escaping @Sendable (SpaceName) -> Void = { _ in },
-    onPage: @escaping @Sendable (SpaceName) throws -> Void = { _ in }
+    onPage: @escaping @Sendable (SpaceName) throws -> Void = { _ in },
+    onSummary: @escaping @Sendable (SpaceName) -> Void = { _ in }
   ) {
     self.base = base
     self.onUpdate = onUpdate
     self.onPage = onPage
+    self.onSummary = onSummary
   }
 
   /// From now on these fail, and what was seen is forgotten.
@@ -48,7 +52,10 @@ final class FailingStore: SpaceStore {
 
   var epoch: String { base.epoch }
 
-  func summary(of space: SpaceName) throws -> SpaceSummary { try base.summary(of: space) }
+  func summary(of space: SpaceName) throws -> SpaceSummary {
+    onSummary(space)
+    return try base.summary(of: space)
+  }
 
   func authorRecord(of replica: ReplicaID, in space: SpaceName) throws -> AuthorRecord? {
     try base.authorRecord(of: replica, in: space)
@@ -94,7 +101,8 @@ final class FailingStore: SpaceStore {
   func spaces() throws -> [SpaceName] { try base.spaces() }
   func removeSpace(_ space: SpaceName) throws -> Bool { try base.removeSpace(space) }
   func removeRemains(rows: Int, contentBytes: Int) throws -> Bool {
-    try base.removeRemains(rows: rows, contentBytes: contentBytes)
+    try note(.removeRemains)
+    return try base.removeRemains(rows: rows, contentBytes: contentBytes)
   }
   func spaceKeepingMost() throws -> SpaceName? { try base.spaceKeepingMost() }
 

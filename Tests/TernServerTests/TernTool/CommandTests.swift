@@ -1,5 +1,6 @@
 #if Server
 import Foundation
+import GRDB
 import TernCore
 import TernServer
 import Testing
@@ -146,9 +147,35 @@ struct CommandTests {
     #expect(try quota("home", "--bytes", "5000", "--operations", "7").output == own)
     #expect(try quota("home").output == own)
     #expect(try quota("home", "--reset").output == servers)
-    #expect(try quota("none", "--bytes", "5").code != 0)
+    for words in [["none"], ["none", "--bytes", "5"]] {
+      let refused = try TernProcess.run(["space", "quota", "--data", data] + words)
+      #expect(refused.code != 0)
+      #expect(refused.errors.contains("tern space list"))
+    }
     #expect(try quota("home", "--bytes", "-5").code != 0)
     #expect(try TernProcess.run("space", "list", "--data", data).output.hasPrefix("home"))
+  }
+
+  @Test("a space's quota is printed while somebody writes")
+  func quotaBesideWriter() throws {
+    _ = try createToken()
+    try DatabaseQueue(path: data).writeWithoutTransaction { db in
+      try db.inTransaction(.immediate) {
+        let printed = try TernProcess.run("space", "quota", "--data", data, "home")
+        #expect(printed.code == 0, "\(printed.errors)")
+        return .rollback
+      }
+    }
+  }
+
+  @Test("it says that the reserve file can't be made, and serves")
+  func withoutReserve() throws {
+    try FileManager.default.createSymbolicLink(
+      atPath: data + "-reserve", withDestinationPath: folder.path("nowhere"))
+    let (server, _) = try serve()
+    server.terminate()
+    #expect(server.complaints().contains("without a reserve file"))
+    #expect(server.wait() == 0)
   }
 
   @Test("a space that is deleted while its server runs is closed to its devices")

@@ -75,8 +75,8 @@ extension MemorySpaceTransaction {
 
   func removeDropped(contentBytes: Int) -> Bool { false }
 
-  func storedParts(of id: String) -> Set<Int> {
-    keeping.snapshots[id].map { Set($0.parts.keys) } ?? []
+  func storedParts(of id: String) -> [Int: PartDigest] {
+    keeping.snapshots[id]?.parts.mapValues(\.digest) ?? [:]
   }
 
   func partDigest(_ index: Int, of id: String) -> PartDigest? {

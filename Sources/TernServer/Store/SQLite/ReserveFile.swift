@@ -14,11 +14,12 @@ package struct ReserveFile {
   }
 
   /// Makes it where it is not there; without it, what it is for may fail.
-  package func make() {
+  ///
+  /// - Throws: `FileFailure`, with nothing left of it.
+  package func make() throws {
     guard !FileManager.default.fileExists(atPath: path) else { return }
     let bytes = [UInt8](repeating: 0xFF, count: Self.bytes)
-    // It removes what it could not write whole.
-    try? bytes.withUnsafeBytes { try DurableFile(isSynced: true).create(path, $0) }
+    try bytes.withUnsafeBytes { try DurableFile(isSynced: true).create(path, $0) }
   }
 
   /// Gives its room away. Returns whether there was any.

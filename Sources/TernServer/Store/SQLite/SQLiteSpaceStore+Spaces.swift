@@ -6,13 +6,10 @@ extension SQLiteSpaceStore {
   public func spaces() throws -> [SpaceName] {
     try pool.read { db in
       try String.fetchAll(
-        db, sql: "SELECT name FROM space WHERE NOT \(Self.isRemoved) ORDER BY name"
+        db, sql: "SELECT name FROM space WHERE NOT \(RemovedSpace.condition) ORDER BY name"
       ).map { SpaceName(stored: $0) }
     }
   }
-
-  /// A removed space has a name that nobody can give one, until its rows are gone.
-  static let isRemoved = "(name >= '.removed-' AND name < '.removed.')"
 
   /// The file does not get smaller, and its free pages hold old bytes until they are used again.
   public func removeSpace(_ space: SpaceName) throws -> Bool {
@@ -24,7 +21,7 @@ extension SQLiteSpaceStore {
       else { return false }
       try db.execute(sql: "DELETE FROM token WHERE space = ?", arguments: [id])
       try db.execute(
-        sql: "UPDATE space SET name = ? WHERE id = ?", arguments: [".removed-\(id)", id])
+        sql: "UPDATE space SET name = ? WHERE id = ?", arguments: [RemovedSpace.name(of: id), id])
       return true
     }
   }
@@ -33,7 +30,7 @@ extension SQLiteSpaceStore {
     try writing { db in
       guard
         let id = try Int64.fetchOne(
-          db, sql: "SELECT id FROM space WHERE \(Self.isRemoved) LIMIT 1")
+          db, sql: "SELECT id FROM space WHERE \(RemovedSpace.condition) LIMIT 1")
       else { return false }
       for content in Self.contents
       where try Self.removeSome(content, of: id, db, rows: rows, contentBytes: contentBytes) {

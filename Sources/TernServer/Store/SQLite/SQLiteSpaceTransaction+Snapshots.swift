@@ -147,9 +147,15 @@ extension SQLiteSpaceTransaction {
     try add.execute(arguments: [count, id])
   }
 
-  func storedParts(of name: String) throws -> Set<Int> {
-    try Int.fetchSet(
-      db, sql: "SELECT part FROM snapshot_part WHERE \(Self.ofSnapshot)", arguments: [id, name])
+  func storedParts(of name: String) throws -> [Int: PartDigest] {
+    let statement = try db.cachedStatement(
+      sql: "SELECT part, digest FROM snapshot_part WHERE \(Self.ofSnapshot)")
+    var digests: [Int: PartDigest] = [:]
+    let rows = try Row.fetchCursor(statement, arguments: [id, name])
+    while let row = try rows.next() {
+      digests[row[0]] = PartDigest(stored: Array(row[1] as Data))
+    }
+    return digests
   }
 
   func partDigest(_ index: Int, of name: String) throws -> PartDigest? {

@@ -26,7 +26,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
     get throws {
       guard isNew else { return nil }
       return try Int.fetchOne(
-        db, sql: "SELECT count(*) - 1 FROM space WHERE NOT \(SQLiteSpaceStore.isRemoved)")
+        db, sql: "SELECT count(*) - 1 FROM space WHERE NOT \(RemovedSpace.condition)")
     }
   }
 

@@ -9,13 +9,14 @@ extension StoredSnapshot {
     name, cursor, position, is_base, is_complete, parts, bytes, touched_ms, refusal, schema
     """
 
-  /// - Throws: ``NumberOutOfRange``.
+  /// - Throws: ``NumberOutOfRange``, ``StoreError``.
   init(_ row: Row) throws {
     let table = "snapshot"
     self.init(
       id: row[0], cursor: RemoteCursor(rawValue: row[1]),
       position: try row.position(2, of: table), isBase: row[3],
-      schema: SnapshotSchema(stored: row[9]), parts: Int(try row.number(5, .parts, of: table)),
+      schema: try SnapshotSchema(stored: row[9], of: row[0]),
+      parts: Int(try row.number(5, .parts, of: table)),
       touchedMilliseconds: try row.milliseconds(7, of: table))
     isComplete = row[4]
     bytes = Int(try row.number(6, .bytes, of: table))
@@ -54,11 +55,16 @@ extension SnapshotSchema {
     return String(decoding: data, as: UTF8.self)
   }
 
-  /// One that can't be read says nothing, and its snapshot is compared by the names in it.
-  init?(stored: String?) {
-    guard let stored,
-      let schema = try? JSONDecoder().decode(SnapshotSchema.self, from: Data(stored.utf8))
-    else { return nil }
+  /// `nil` for none, as of an older device; then a snapshot is compared by the names in it.
+  ///
+  /// - Throws: ``StoreError``: without its schema a snapshot would be checked less than it was to
+  ///   be.
+  init?(stored: String?, of id: String) throws {
+    guard let stored else { return nil }
+    guard let schema = try? JSONDecoder().decode(SnapshotSchema.self, from: Data(stored.utf8))
+    else {
+      throw StoreError(.damaged, "the schema of snapshot \(id) can't be read; restore a backup")
+    }
     self = schema
   }
 }

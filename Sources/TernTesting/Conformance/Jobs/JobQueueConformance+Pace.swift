@@ -1,5 +1,4 @@
 import GRDB
-import Synchronization
 import Tern
 
 /// One at a time of each lane, and so many in a minute of all.

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Tern
 
 /// A kind over three versions of an app.

@@ -1,5 +1,4 @@
 import GRDB
-import Synchronization
 import Tern
 
 extension JobQueueConformance {

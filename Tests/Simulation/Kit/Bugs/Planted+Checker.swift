@@ -23,7 +23,7 @@ extension Planted {
     switch self {
     case .unstableTieBreak, .counterCountedTwice, .removalCoversUnseen, .textByArrival,
       .deleteForgotten, .uniqueByArrival, .snapshotKeepsOld, .copyTakesStates, .deferredForgotten,
-      .formerNameForgotten, .heldNotWoken:
+      .formerNameForgotten, .heldNotWoken, .joinForgetsOwn:
       PlantedChecker("INV-01", "states of", "report different states")
     case .offerUnchecked, .missingRowsTaken:
       PlantedChecker("INV-03", "a snapshot that lacks a row was taken")

@@ -29,6 +29,8 @@ extension Planted {
     case .missingRowsTaken:
       "the check of an offered snapshot does not ask for rows that are not there"
     case .baseUnasked: "a server takes a base although it lost nothing and nobody asked for one"
+    case .joinForgetsOwn:
+      "where a snapshot is joined with what it lacks, its rows take the place of those here"
     case .copyForgets: "a copy of a database that takes a new id drops what it wrote alone"
     case .copyKeepsCursor: "a copy that takes a new id goes on pulling where it was"
     case .copyTakesStates:

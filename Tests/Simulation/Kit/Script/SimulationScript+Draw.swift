@@ -121,10 +121,12 @@ private struct ScriptDraw {
     if script.servers.count == 1, generator.happens(0.25) { drawCopies() }
   }
 
-  /// Devices that take their second server when both have been written to.
+  /// Devices that take their second server when both have been written to. A server that has trimmed
+  /// gives them a snapshot, which they join with what they hold.
   private mutating func drawMeetings() {
     var meetings = script.generator(7)
     guard script.servers.count == 2, meetings.happens(0.5) else { return }
+    if meetings.happens(0.75) { script.conditions.insert(.trims) }
     for device in script.devices where device.servers.count == 2 && meetings.happens(0.8) {
       let half = SimulationScript.busyMilliseconds / 2
       add(
