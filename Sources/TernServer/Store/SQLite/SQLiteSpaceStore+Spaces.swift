@@ -115,7 +115,7 @@ extension SQLiteSpaceStore {
       try String.fetchOne(
         db,
         sql: """
-          SELECT name FROM space WHERE kept_bytes > 0 AND NOT \(Self.isRemoved)
+          SELECT name FROM space WHERE kept_bytes > 0 AND NOT \(RemovedSpace.condition)
           ORDER BY kept_bytes DESC, name LIMIT 1
           """
       ).map { SpaceName(stored: $0) }
