@@ -86,6 +86,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case tornTailKept
   /// A cursor passes what a folder has and can't be read.
   case unreadPassed
+  /// What is in a table before a release makes it sync is not adopted.
+  case adoptionForgotten
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -161,6 +163,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .timeFromClockAlone, .leaseIgnored, .coversUnseen, .removalClaimsUnseen, .editBeaten,
     .syncRetryAtOnce, .snapshotForgetsInbox, .appendUnsynced, .tornTailKept, .unreadPassed,
   ]
+  /// Those that drawn schemas and their migrations catch: the simulation has none of their kind.
+  package static let ofSchemas: [Planted] = [.adoptionForgotten]
   package static let ofJobs: [Planted] =
     [
       .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,
@@ -192,6 +196,13 @@ package enum Planted: String, CaseIterable, Sendable {
   /// Runs `body`, and the tasks that it makes, with one bug in place.
   package static func with<T>(_ bug: Planted?, _ body: () throws -> T) rethrows -> T {
     try $task.withValue(bug, operation: body)
+  }
+
+  /// The same for a body that waits.
+  package static func throughout<T>(
+    _ bug: Planted?, _ body: () async throws -> T
+  ) async rethrows -> T {
+    try await $task.withValue(bug, operation: body)
   }
 
   /// For the rest of this process's life.

@@ -27,7 +27,10 @@ extension Planted {
     #expect(Planted.allCases.allSatisfy { PlantedTable.seed(of: $0, in: text) != nil })
     #expect(try PlantedTable.names(of: "sync", in: text) == Planted.ofSync.map(\.rawValue))
     #expect(try PlantedTable.names(of: "jobs", in: text) == Planted.ofJobs.map(\.rawValue))
-    #expect(Set(Planted.ofSync + Planted.ofJobs) == Set(Planted.allCases))
+    #expect(
+      try PlantedTable.names(of: "schemas", in: text) == Planted.ofSchemas.map(\.rawValue))
+    #expect(
+      Set(Planted.ofSync + Planted.ofSchemas + Planted.ofJobs) == Set(Planted.allCases))
     #expect(Planted.allCases.count >= 15)
   }
 }

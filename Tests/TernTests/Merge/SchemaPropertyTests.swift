@@ -1,4 +1,5 @@
 import Rehearsals
+import Tern
 import Testing
 
 /// Drawn schemas, statements, triggers, migrations, copies, remotes and trimmed logs, over seeds.
@@ -10,4 +11,19 @@ struct SchemaPropertyTests {
   ) async throws {
     try await DrawnWorld(seed: seed).run()
   }
+
+  #if Rehearsal
+  @Test(arguments: Planted.ofSchemas)
+  func `a planted bug is caught within two hundred seeds`(_ bug: Planted) async throws {
+    for seed: UInt64 in 1...200 {
+      do {
+        try await Planted.throughout(bug) { try await DrawnWorld(seed: seed).run() }
+      } catch let violation as DrawnWorld.Violation {
+        print("\(bug.rawValue) caught by seed \(seed): \(violation.what.prefix(200))")
+        return
+      }
+    }
+    Issue.record("no seed catches \(bug.rawValue)")
+  }
+  #endif
 }

@@ -85,6 +85,8 @@ extension Planted {
     case .retryDateUnread: "a date in Retry-After is not read"
     case .redirectDropsKey: "a request that a redirect leads elsewhere loses its idempotency key"
     case .streamResumedAnew: "a stream of events that broke off is asked for from its beginning"
+    case .adoptionForgotten:
+      "what is in a table before a release makes it sync is not adopted"
     case .answerNotBelieved: "an answer does not correct a path without a route"
     }
   }
