@@ -11,64 +11,20 @@ extension TextSequence {
     switch change {
     case .initial(let text):
       guard takeInitial(text) else { return false }
-      _ = takeWaiting()
+      _ = takeWaiting(for: [TextElementID(ContentName.of(text), 0, 0)])
       return true
     case .edit(let edit):
-      let entry = Waiting(author: author, sequence: sequence, edit: edit)
-      let isBehind = waiting.contains { $0.author == author && $0.sequence == sequence }
-      guard !isBehind, isReady(edit) else {
-        add(entry)
+      let operation = TextElementID(author, sequence, 0)
+      let missing = missing(edit)
+      // One operation's changes are taken in as they came.
+      guard missing.isEmpty, waiting[operation] == nil else {
+        wait(operation, edit, for: missing)
         return false
       }
-      let hasChanged = take(entry)
-      let hasFollowed = takeWaiting()
+      let hasChanged = take(operation, edit)
+      let hasFollowed = takeWaiting(for: [operation])
       return hasChanged || hasFollowed
     }
-  }
-
-  private mutating func add(_ entry: Waiting) {
-    let place = waiting.firstIndex {
-      (entry.author, entry.sequence) < ($0.author, $0.sequence)
-    }
-    waiting.insert(entry, at: place ?? waiting.endIndex)
-  }
-
-  private func isReady(_ edit: TextEdit) -> Bool {
-    for removal in edit.removed {
-      var last = removal.first
-      last.offset += removal.count - 1
-      if rank(last) == nil { return false }
-    }
-    return edit.inserted.allSatisfy { $0.parent.map { rank($0) != nil } ?? true }
-  }
-
-  /// Whether something waits for nothing.
-  var hasReady: Bool {
-    waiting.indices.contains { index in
-      let entry = waiting[index]
-      let before = index > 0 ? waiting[index - 1] : nil
-      return !entry.isBehind(before) && isReady(entry.edit)
-    }
-  }
-
-  /// One that comes free can free another.
-  mutating func takeWaiting() -> Bool {
-    var hasChanged = false
-    var isMoving = !waiting.isEmpty
-    while isMoving {
-      isMoving = false
-      var left: [Waiting] = []
-      for entry in waiting {
-        if !entry.isBehind(left.last), isReady(entry.edit) {
-          if take(entry) { hasChanged = true }
-          isMoving = true
-        } else {
-          left.append(entry)
-        }
-      }
-      waiting = left
-    }
-    return hasChanged
   }
 
   // MARK: - Inserting
@@ -85,24 +41,25 @@ extension TextSequence {
     return true
   }
 
-  private mutating func take(_ entry: Waiting) -> Bool {
+  /// Takes in a change of an operation that waits for nothing.
+  mutating func take(_ operation: TextElementID, _ edit: TextEdit) -> Bool {
     prepareIndex()
     var hasChanged = false
     // Before the removals: an element of its own is none that it could remove.
-    let author = authorIndex(entry.author)
-    let known = authors[Int(author)].place(of: entry.sequence)
+    let author = authorIndex(operation.author)
+    let known = authors[Int(author)].place(of: operation.sequence)
     let operations = authors[Int(author)].operations
-    let isKnown = known < operations.count && operations[known].sequence == entry.sequence
-    let ranks = entry.edit.removed.map { rank($0.first)! }
-    for (found, removal) in zip(ranks, entry.edit.removed) {
+    let isKnown = known < operations.count && operations[known].sequence == operation.sequence
+    let ranks = edit.removed.map { rank($0.first)! }
+    for (found, removal) in zip(ranks, edit.removed) {
       if remove(found.author, found.rank, count: removal.count) { hasChanged = true }
     }
-    if isKnown || entry.edit.inserted.isEmpty { return hasChanged }
-    let total = entry.edit.inserted.reduce(0) { $0 + $1.count }
+    if isKnown || edit.inserted.isEmpty { return hasChanged }
+    let total = edit.inserted.reduce(0) { $0 + $1.count }
     guard hasRoom(author, total) else { return hasChanged }
-    var number = makeRoom(author, entry.sequence, count: total)
+    var number = makeRoom(author, operation.sequence, count: total)
     var start = 0
-    for insertion in entry.edit.inserted {
+    for insertion in edit.inserted {
       var parent = Self.start
       if let id = insertion.parent {
         let found = rank(id)!
@@ -110,7 +67,7 @@ extension TextSequence {
       }
       let end = start + Int(insertion.byteCount)
       insert(
-        author, rank: number, count: insertion.count, bytes: entry.edit.text[start..<end],
+        author, rank: number, count: insertion.count, bytes: edit.text[start..<end],
         parent: parent)
       number += insertion.count
       start = end
@@ -291,12 +248,5 @@ extension TextSequence {
       rank = pieces[Int(place)].last + 1
     }
     return hasChanged
-  }
-}
-
-extension TextSequence.Waiting {
-  /// One operation's changes are taken in as they came.
-  fileprivate func isBehind(_ other: Self?) -> Bool {
-    other.map { $0.author == author && $0.sequence == sequence } ?? false
   }
 }

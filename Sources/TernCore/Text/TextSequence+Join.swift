@@ -21,9 +21,11 @@ extension TextSequence {
         if let found = rank(run.first) { _ = remove(found.author, found.rank, count: run.count) }
       }
     }
-    let known = Set(waiting)
-    for entry in other.waiting where !known.contains(entry) {
-      _ = apply(.edit(entry.edit), by: entry.author, entry.sequence)
+    let known = waiting
+    for operation in other.waitingOperations {
+      for edit in other.waiting[operation] ?? [] where !(known[operation] ?? []).contains(edit) {
+        _ = apply(.edit(edit), by: operation.author, operation.sequence)
+      }
     }
     _ = takeWaiting()
   }

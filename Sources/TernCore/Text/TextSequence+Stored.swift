@@ -28,13 +28,15 @@ extension TextSequence {
       append(index, of: pieces, places, ends, to: &writer)
       ends[Int(pieces[index].author)] = pieces[index].last + 1
     }
-    writer.append(varint: UInt64(waiting.count))
-    for entry in waiting {
-      let bytes = TextChange.edit(entry.edit).bytes
-      writer.append(replica: entry.author)
-      writer.append(varint: entry.sequence)
-      writer.append(varint: UInt64(bytes.count))
-      writer.append(raw: bytes)
+    writer.append(varint: UInt64(waitingCount))
+    for operation in waitingOperations {
+      for edit in waiting[operation] ?? [] {
+        let bytes = TextChange.edit(edit).bytes
+        writer.append(replica: operation.author)
+        writer.append(varint: operation.sequence)
+        writer.append(varint: UInt64(bytes.count))
+        writer.append(raw: bytes)
+      }
     }
     writer.append(raw: text)
     return writer.bytes
@@ -137,27 +139,39 @@ extension TextSequence {
       authors.append(author)
     }
     try readPieces(&reader, isTrusted: isTrusted)
-    for _ in 0..<(try reader.count("text waiting")) {
-      let author = try reader.replica("text waiting")
-      let sequence = try reader.varint("text waiting")
-      let bytes = try reader.bytes(reader.count("text waiting"), "text waiting")
-      guard case .edit(let edit) = try TextChange(bytes) else {
-        throw WireError(.malformed, "text waiting")
-      }
-      waiting.append(Waiting(author: author, sequence: sequence, edit: edit))
-    }
+    try readWaiting(&reader, isTrusted: isTrusted)
     buffer = Array(try reader.bytes(reader.remaining, "text"))
     try layOut()
     if !isTrusted { try check() }
   }
 
+  private mutating func readWaiting(_ reader: inout ByteReader, isTrusted: Bool) throws(WireError) {
+    var last: TextElementID?
+    for _ in 0..<(try reader.count("text waiting")) {
+      let author = try reader.replica("text waiting")
+      let operation = TextElementID(author, try reader.varint("text waiting"), 0)
+      let bytes = try reader.bytes(reader.count("text waiting"), "text waiting")
+      guard case .edit(let edit) = try TextChange(bytes) else {
+        throw WireError(.malformed, "text waiting")
+      }
+      if !isTrusted, let last,
+        (last.author, last.sequence) > (operation.author, operation.sequence)
+      {
+        throw WireError(.malformed, "text order")
+      }
+      last = operation
+      waiting[operation, default: []].append(edit)
+    }
+  }
+
   /// Whether the pieces are a tree with each element once, in its order.
   private mutating func check() throws(WireError) {
-    guard waiting.isSorted, zip(authors, authors.dropFirst()).allSatisfy({ $0.id < $1.id }) else {
+    guard zip(authors, authors.dropFirst()).allSatisfy({ $0.id < $1.id }) else {
       throw WireError(.malformed, "text order")
     }
     // The next edit of the row would take it in.
-    guard waiting.allSatisfy({ 1...VersionVector.maximumSequence ~= $0.sequence }), !hasReady else {
+    guard waiting.keys.allSatisfy({ 1...VersionVector.maximumSequence ~= $0.sequence }), !hasReady
+    else {
       throw WireError(.malformed, "text waiting")
     }
     var ends = authors.map { _ in UInt32(0) }
@@ -271,14 +285,6 @@ extension TextSequence {
       start = end
     }
     guard start == buffer.count else { throw WireError(.malformed, "text") }
-  }
-}
-
-extension [TextSequence.Waiting] {
-  fileprivate var isSorted: Bool {
-    zip(self, dropFirst()).allSatisfy {
-      ($0.author, $0.sequence) <= ($1.author, $1.sequence)
-    }
   }
 }
 

@@ -42,13 +42,6 @@ package struct TextSequence: Sendable {
     var count: UInt32 = 0
   }
 
-  /// A change that builds on elements which are not here yet.
-  struct Waiting: Hashable {
-    var author: ReplicaID
-    var sequence: UInt64
-    var edit: TextEdit
-  }
-
   /// In no order; the first stands for the text's beginning.
   var pieces: ContiguousArray<Piece> = [
     Piece(author: -1, rank: 0, count: 1, isRemoved: true, parent: start)
@@ -58,8 +51,11 @@ package struct TextSequence: Sendable {
   var authors: [Author] = []
   var authorIndices: [ReplicaID: Int32] = [:]
   var buffer: [UInt8] = []
-  /// By author and sequence; those of one operation as they came.
-  var waiting: [Waiting] = []
+  /// Changes that build on elements which are not here yet, by the name of their operation's first
+  /// element; those of one operation as they came.
+  var waiting: [TextElementID: [TextEdit]] = [:]
+  /// Made when a change needs it.
+  var waits: TextWaits?
   /// Made when a change needs it.
   var index: TextIndex?
 
@@ -67,8 +63,6 @@ package struct TextSequence: Sendable {
   static let start = Link(author: -1, rank: 0, isBefore: false)
 
   package init() {}
-
-  package var waitingCount: Int { waiting.count }
 
   /// The text, in UTF-8.
   package var text: [UInt8] {

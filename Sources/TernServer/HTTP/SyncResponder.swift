@@ -27,10 +27,11 @@ struct SyncResponder: HTTPResponder {
   let connections: ConnectionBook
   let heartbeat: Duration
   private let requests: TokenRequests
+  private let processors: ProcessorAccounts
 
   init(
     maintenance: Maintenance, received: BodyBudget, sent: BodyBudget, connections: ConnectionBook,
-    heartbeat: Duration
+    processors: ProcessorAccounts, heartbeat: Duration
   ) {
     service = maintenance.service
     queue = maintenance.queue
@@ -38,6 +39,7 @@ struct SyncResponder: HTTPResponder {
     self.received = received
     self.sent = sent
     self.connections = connections
+    self.processors = processors
     self.heartbeat = heartbeat
     requests = TokenRequests(limit: service.limits.requestsPerToken)
   }
@@ -86,7 +88,9 @@ struct SyncResponder: HTTPResponder {
     let token = try await authorize(request, name)
     connections.authorized(context.channel)
     return try await requests.counting(token.digest) {
-      try await answer(request, route, by: token, context)
+      try await processors.charging(token.digest) {
+        try await answer(request, route, by: token, context)
+      }
     }
   }
 
@@ -193,10 +197,13 @@ struct SyncResponder: HTTPResponder {
   private func expectedSequence(_ error: RemoteError, _ request: Request) async -> UInt64? {
     guard error.code == .sequenceGap, let replica = error.replica,
       case .space(let name, .push)? = try? Route(method: request.method, path: request.uri.path),
-      let space = try? SpaceName(name, limits: service.limits)
+      let space = try? SpaceName(name, limits: service.limits),
+      let token = Self.bearerToken(request.headers[.authorization])
     else { return nil }
     // Only a help: without it the client asks for the heads.
-    return try? await queue.page(of: space) { try service.greet(space).heads[replica] + 1 }
+    return try? await processors.charging(TokenDigest(token: token)) {
+      try await queue.page(of: space) { try service.greet(space).heads[replica] + 1 }
+    }
   }
 }
 #endif

@@ -30,10 +30,12 @@ public struct TernServerApplication: Service {
   let received = BodyBudget.ofRequests()
   let sent = BodyBudget.ofAnswers()
   let queue: StoreQueue
+  var processors: ProcessorAccounts
 
   public init(service: SpaceService, host: String = "127.0.0.1", port: Int, logger: Logger) {
     self.service = service
     queue = StoreQueue(waitingPerSpace: service.limits.waitingPerSpace)
+    processors = ProcessorAccounts(allowance: service.limits.processorPerToken)
     self.host = host
     self.port = port
     self.logger = logger
@@ -90,7 +92,7 @@ public struct TernServerApplication: Service {
     return Application(
       responder: SyncResponder(
         maintenance: maintenance, received: received, sent: sent, connections: connections,
-        heartbeat: heartbeat),
+        processors: processors, heartbeat: heartbeat),
       server: .http1(
         configuration: .init(
           additionalChannelHandlers: handlers(), idleTimeout: TimeAmount(idleTimeout))),

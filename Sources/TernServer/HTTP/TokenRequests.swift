@@ -1,6 +1,5 @@
 #if Server
 import Synchronization
-import TernCore
 
 /// Counts the requests that are being answered, by their token, and refuses more than a limit.
 final class TokenRequests: Sendable {
@@ -17,26 +16,17 @@ final class TokenRequests: Sendable {
       counts[token, default: 0] += 1
       return true
     }
-    guard hasRoom else { throw TooManyRequests(limit: limit) }
+    guard hasRoom else {
+      throw TooManyRequests(
+        "requestsPerToken: \(limit) requests with this token are being answered",
+        retryAfter: .seconds(1))
+    }
     defer {
       counts.withLock { counts in
         counts[token] = counts[token].flatMap { $0 > 1 ? $0 - 1 : nil }
       }
     }
     return try await body()
-  }
-}
-
-/// Thrown where a token has as many requests under way as it may. Devices take it as they take an
-/// overloaded server.
-struct TooManyRequests: Error {
-  let limit: Int
-
-  var refusal: RemoteError {
-    RemoteError(
-      .unavailable,
-      "requestsPerToken: \(limit) requests with this token are being answered; ask again later",
-      retryAfter: .seconds(1))
   }
 }
 #endif

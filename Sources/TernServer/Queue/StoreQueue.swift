@@ -4,7 +4,8 @@ import Foundation
 import TernCore
 
 /// Runs the store's blocking calls, and what takes a processor for long, on threads of their own,
-/// so that neither holds up the tasks of other requests. Spaces take turns.
+/// so that neither holds up the tasks of other requests. Spaces take turns. What a token's request
+/// takes of a processor is counted, see ``ProcessorAccounts``.
 struct StoreQueue: Sendable {
   /// One at a time, since the store's lock lets no more through.
   private let writes: FairLine
@@ -60,7 +61,7 @@ struct StoreQueue: Sendable {
 
   /// Makes of a body what is to be written, beside the queue of writes, and then writes it.
   ///
-  /// - Throws: As ``write(to:_:)`` does.
+  /// - Throws: As ``write(to:_:)`` does, and ``TooManyRequests`` without having tried.
   func write<Content: Sendable, Value: Sendable>(
     to space: SpaceName, unpacking unpack: @escaping @Sendable () throws -> Content,
     _ work: @escaping @Sendable (Content) throws -> Value
@@ -68,6 +69,7 @@ struct StoreQueue: Sendable {
     let end = now() + Self.patience
     return try await bodies.turn(of: space) { thread in
       guard now() <= end else { throw Self.busy }
+      try ProcessorAccounts.current?.check()
       let content = try await Self.run(on: thread, unpack)
       return try await write(to: space, until: end) { try work(content) }
     }
@@ -85,12 +87,15 @@ struct StoreQueue: Sendable {
 
   /// Reads and packs what may be long.
   ///
-  /// - Throws: ``RemoteError`` with `unavailable`, and `CancellationError`, without having tried;
-  ///   the work's errors.
+  /// - Throws: ``RemoteError`` with `unavailable`, ``TooManyRequests``, and `CancellationError`,
+  ///   without having tried; the work's errors.
   func page<Value: Sendable>(
     of space: SpaceName, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    try await pages.turn(of: space) { try await Self.run(on: $0, work) }
+    try await pages.turn(of: space) { thread in
+      try ProcessorAccounts.current?.check()
+      return try await Self.run(on: thread, work)
+    }
   }
 
   /// Checks what was offered, which is long, and writes what came of it.
@@ -99,7 +104,10 @@ struct StoreQueue: Sendable {
   func check<Value: Sendable>(
     of space: SpaceName, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    try await checks.turn(of: space) { try await Self.run(on: $0, work) }
+    try await checks.turn(of: space) { thread in
+      try ProcessorAccounts.current?.check()
+      return try await Self.run(on: thread, work)
+    }
   }
 
   /// Takes a short look, also for whom nobody knows yet.
@@ -112,8 +120,15 @@ struct StoreQueue: Sendable {
   private static func run<Value: Sendable>(
     on queue: DispatchQueue, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      queue.async { continuation.resume(with: Result { try work() }) }
+    let account = ProcessorAccounts.current
+    return try await withCheckedThrowingContinuation { continuation in
+      queue.async {
+        continuation.resume(
+          with: Result {
+            guard let account else { return try work() }
+            return try account.measuring(work)
+          })
+      }
     }
   }
 

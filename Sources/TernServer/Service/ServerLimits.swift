@@ -40,6 +40,9 @@ public struct ServerLimits: Hashable, Sendable {
   public var waitingPerSpace = 64
   /// The requests with one token that are being answered; open event streams don't count.
   public var requestsPerToken = 64
+  /// The processor time that the requests with one token may take in a minute: unpacking, checking,
+  /// reading and writing. A token that has taken none for a minute may take all of it at once.
+  public var processorPerToken = Duration.seconds(30)
 
   // MARK: - Connections
 

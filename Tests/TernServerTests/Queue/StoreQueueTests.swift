@@ -91,7 +91,8 @@ struct StoreQueueTests {
         maintenance: Maintenance(
           service: service, queue: queue, interval: .seconds(1), logger: logger),
         received: .ofRequests(), sent: .ofAnswers(),
-        connections: ConnectionBook(limit: 1, limitPerAddress: 1), heartbeat: .seconds(1))
+        connections: ConnectionBook(limit: 1, limitPerAddress: 1),
+        processors: ProcessorAccounts(allowance: .seconds(1)), heartbeat: .seconds(1))
       try await responder.settle(renewal, logger)
     } _: { clock, _ in
       clock.pass(.seconds(11))

@@ -25,7 +25,8 @@ struct LiveServer {
     heartbeat: Duration = .seconds(15), idle: Duration = .seconds(75),
     maintenance: Duration = .seconds(3600),
     limits: ServerLimits = .init(), clock: HandClock = .init(),
-    store: (any SpaceStore)? = nil, _ body: (LiveServer) async throws -> Void
+    store: (any SpaceStore)? = nil, processor: ProcessorClock? = nil,
+    _ body: (LiveServer) async throws -> Void
   ) async throws {
     var generator = SeededGenerator(state: 11)
     let store = store ?? MemorySpaceStore(using: &generator)
@@ -34,6 +35,9 @@ struct LiveServer {
     let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
     let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
     var server = TernServerApplication(service: service, port: 0, logger: logger)
+    if let processor {
+      server.processors = ProcessorAccounts(allowance: limits.processorPerToken, clock: processor)
+    }
     server.heartbeat = heartbeat
     server.idleTimeout = idle
     server.maintenanceInterval = maintenance
