@@ -54,8 +54,8 @@ public struct SnapshotOffer: Hashable, Sendable {
   ///
   /// A base holds everything that the remote has: its cursor is of the space's newest position, and
   /// stays so until it is complete. Then its heads become the remote's, and nobody pulls over it:
-  /// the answer is ``RemoteError/Code/snapshotNeeded``. A server that shows no loss refuses it, with
-  /// ``RemoteError/Code/refillNeeded``, until its operator asks for one.
+  /// the answer is ``RemoteError/Code/snapshotNeeded``. A server that shows no loss refuses it,
+  /// with ``RemoteError/Code/refillNeeded``, until its operator asks for one.
   public var isBase: Bool
   /// `nil` from a client that does not say it yet.
   public var schema: SnapshotSchema?

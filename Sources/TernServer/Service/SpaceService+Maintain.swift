@@ -32,7 +32,8 @@ extension SpaceService {
     return hasMore
   }
 
-  /// Writes down where the space is, now and then. Returns up to where it was longer ago than `age`.
+  /// Writes down where the space is, now and then. Returns up to where it was longer ago than
+  /// `age`.
   ///
   /// Few marks are enough: a late one keeps operations a little longer.
   func mark(

@@ -43,9 +43,10 @@ public protocol HorizonRows: AnyObject {
   /// whether there are more.
   func releaseTrimmed(operations: Int) throws -> Bool
 
-  /// Takes the bytes from operations that ``releaseTrimmed(operations:)`` counted, up to `position`:
-  /// of so many at most, of about `contentBytes` and at least of one, so that no transaction is
-  /// long. Their places, numbers and digests stay for ever. Returns whether there are more.
+  /// Takes the bytes from operations that ``releaseTrimmed(operations:)`` counted, up to
+  /// `position`: of so many at most, of about `contentBytes` and at least of one, so that no
+  /// transaction is long. Their places, numbers and digests stay for ever. Returns whether there
+  /// are more.
   func removeTrimmed(through position: UInt64, operations: Int, contentBytes: Int) throws -> Bool
 
   /// Moves ``trimmed`` back to where operations still have their bytes, and returns it.

@@ -93,8 +93,8 @@ public protocol SnapshotRows: AnyObject {
   /// From now on it can't be brought back.
   func forgetDropped(_ id: String) throws
 
-  /// Removes bytes of what was dropped and can't be brought back, about `contentBytes` and at least one part, so that no
-  /// transaction is long. Returns whether there is more.
+  /// Removes bytes of what was dropped and can't be brought back, about `contentBytes` and at
+  /// least one part, so that no transaction is long. Returns whether there is more.
   func removeDropped(contentBytes: Int) throws -> Bool
 
   /// The parts that are stored, by their index.

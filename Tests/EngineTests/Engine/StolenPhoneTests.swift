@@ -119,8 +119,8 @@ struct StolenPhoneTests {
     // With a token of Bob's it would still be taken from nobody.
     try await stolen.execute("DELETE FROM item")
     try stolen.store.seal()
-    let late = try stolen.store.operations(
-      lackedBy: house.remote(renewed).greet().heads, maximumBytes: .max)
+    let heads = try await house.remote(renewed).greet().heads
+    let late = try stolen.store.operations(lackedBy: heads, maximumBytes: .max)
     let banned = await #expect(throws: RemoteError.self) {
       _ = try await house.remote(renewed).push(late.filter { $0.envelope.replica == id })
     }

@@ -57,8 +57,8 @@ extension SQLiteSpaceTransaction {
     return some.end < last
   }
 
-  /// Where so many operations, or about so many bytes of them, end. The length alone is read: SQLite
-  /// has it without walking through a value's pages.
+  /// Where so many operations, or about so many bytes of them, end. The length alone is read:
+  /// SQLite has it without walking through a value's pages.
   private func some(
     after start: Int64, through last: Int64, operations: Int, contentBytes: Int
   ) throws -> (end: Int64, bytes: Int) {

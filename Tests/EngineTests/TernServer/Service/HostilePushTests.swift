@@ -209,14 +209,17 @@ struct HostilePushTests {
   @Test func `replicas that are made up are refused at a limit, and the others go on`() async throws
   {
     var limits = ServerLimits()
-    limits.replicasPerSpace = 4
+    limits.replicasPerSpace = 8
     try await attack(limits: limits) { attacker, _, _ async throws in
       func forged(_ numbers: ClosedRange<UInt64>) -> [SyncOperation] {
         numbers.map { Attacker.operation(by: ReplicaID(high: 0xBAD, low: $0)) }
       }
-      let error = await attacker.refusal(of: forged(1...3))
-      #expect(error?.code == .tooManyReplicas)
-      #expect(error?.message.contains("replicasPerSpace") == true)
+      let limits = [(UInt64(7), "replicasPerSpace"), (3, "authorsPerMember")]
+      for (count, limit) in limits {
+        let error = await attacker.refusal(of: forged(1...count))
+        #expect(error?.code == .tooManyReplicas)
+        #expect(error?.message.hasPrefix(limit) == true)
+      }
       #expect(try await attacker.remote.push(forged(1...2)).accepted == 2)
       #expect(await attacker.refusal(of: forged(3...3))?.code == .tooManyReplicas)
     }
