@@ -41,6 +41,8 @@ extension StoreTransaction {
   private func told<Told: Decodable>(
     _ column: String, at remoteID: String?, _ choose: (Told, Told) -> Told
   ) throws -> [ReplicaID: Told] {
+    // A file that only an earlier version has opened lacks it.
+    guard try db.tableExists(tables.remoteAuthors) else { return [:] }
     let select = try statement(
       """
       SELECT \(column) FROM \(tables.remoteAuthors)

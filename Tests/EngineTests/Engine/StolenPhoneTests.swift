@@ -43,8 +43,8 @@ struct StolenPhoneTests {
     @discardableResult
     func command(_ text: String, _ words: [String: String] = [:]) async throws -> String {
       let page = try String(
-        contentsOf: URL(filePath: #filePath).appending(path: "../../../../Docs/Server.md"),
-        encoding: .utf8)
+        contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
+          .appending(path: "../../../Docs/Server.md"), encoding: .utf8)
       #expect(page.contains(text), "the page has no “\(text)”")
       let words = ["FILE": data, "SPACE": "home", "NAME": "home"].merging(words) { $1 }
       let parts = text.split(separator: " ").dropFirst().map { words[String($0)] ?? String($0) }

@@ -43,7 +43,7 @@ final class ServerPatient {
     try service.upload(SnapshotOffer("a", at: first, of: [ada, bob], parts: 2))
     clock.now += 64_000
     try maintain(service)
-    try service.claim(Self.eve, by: MemberName("eve"), in: .home)
+    try service.claim(Author(12).replica, by: MemberName("eve"), in: .home)
     try service.ban(Author(8).replica, in: .home)
     clock.now += 32_000
     try maintain(service)

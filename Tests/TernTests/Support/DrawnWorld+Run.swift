@@ -104,10 +104,13 @@ extension DrawnWorld {
     if kinds.twoRemotes, !phones.contains(where: { $0.remotes.count == 2 }) {
       try addRemote(to: 0)
     }
-    // News of one remote reaches those of the other in the round after the next.
-    for _ in 0..<8 {
+    // News of one remote reaches those of the other in the round after the next: whoever carries it
+    // may have left one before the other gave it.
+    var quiet = 0
+    for _ in 0..<10 where quiet < 2 {
+      let counts = remotes.map(\.operations.count)
       for number in phones.indices { try await sync(number) }
-      if try hasConverged() { break }
+      quiet = try hasConverged() && remotes.map(\.operations.count) == counts ? quiet + 1 : 0
     }
     for phone in phones where !phone.errors.isEmpty {
       throw fail("device \(phone.number): \(phone.errors)")
