@@ -15,6 +15,8 @@ struct ServerFixtureTests {
     case kept
     /// That of format 5.
     case keptFive
+    /// That of format 6.
+    case keptSix
     /// What today's code makes in its place.
     case made
   }
@@ -24,6 +26,9 @@ struct ServerFixtureTests {
       .appending(path: "../Fixtures/v1/\(name)").standardized.path
   }
   private static let five = kept("server-5.tern")
+  private static let six = kept("server-6.tern")
+  private static let annasToken =
+    "tern_7fce8fe54eef4ccb2202dfc991634333f0cd07e8b2f993956d6cf05a39eb7d1b"
   private static let token = "tern_5af84745c544212be863a73cfb0d17566bfb77d8d9cb20efe303d621dfb697f5"
 
   /// Two spaces: one with a snapshot, operations before it trimmed, leases and an upload that did not
@@ -58,6 +63,13 @@ struct ServerFixtureTests {
     var eve = Author(3)
     _ = try service.push([eve.write("half", continues: true)], to: .work)
     #expect(try service.setQuota(SpaceQuota(bytes: 1_000_000, operations: 1_000), of: .work))
+    let token = try service.createToken(for: .work, of: MemberName("anna"), using: &generator)
+    #expect(token == annasToken)
+    var fay = Author(6)
+    try service.claim(fay.replica, by: MemberName("anna"), in: .work)
+    _ = try service.push([fay.write()], to: .work, by: MemberName("anna"))
+    try service.ban(fay.replica, in: .work)
+    _ = try service.refill(.work)
     try store.close()
   }
 
@@ -81,6 +93,7 @@ struct ServerFixtureTests {
     case .kept:
       try FileManager.default.copyItem(atPath: Self.kept("server.tern"), toPath: path)
     case .keptFive: try FileManager.default.copyItem(atPath: Self.five, toPath: path)
+    case .keptSix: try FileManager.default.copyItem(atPath: Self.six, toPath: path)
     case .made: try Self.make(path)
     }
     try body(path)
@@ -108,6 +121,7 @@ struct ServerFixtureTests {
           page.operations.first.map { Array($0.bytes[$0.bodyOffset...]) } == Array("two".utf8))
         #expect(refusal { _ = try service.pull(from: .home, after: nil) } != nil)
         if origin != .kept { try checkFive(service) }
+        if [.keptSix, .made].contains(origin) { try checkSix(service) }
         try store.close()
       }
       let store = try openStore(path)
@@ -129,6 +143,20 @@ struct ServerFixtureTests {
     }
   }
 
+  /// What format 6 has more.
+  private func checkSix(_ service: SpaceService) throws {
+    let record = try service.authorize(Self.annasToken, for: .work)
+    #expect(record.member?.text == "anna")
+    let authors = try service.greet(.work).authors
+    #expect(authors[Author(6).replica] == RemoteAuthor(member: "anna", bannedAfter: 1))
+    let brought = try service.authors(of: .work)[Author(3).replica]?.record.brought
+    #expect(brought == BroughtOperations(first: 1, last: 1, by: .unnamed))
+    let until = try service.store.update(.work) { try $0.deadlines.refill }
+    #expect(until == 1_700_000_000_000 + ServerLimits().refillTime.milliseconds)
+    // What was trimmed can be brought back.
+    #expect(try service.store.usage(of: .home).keptBytes > 0)
+  }
+
   /// What format 5 has more.
   private func checkFive(_ service: SpaceService) throws {
     let snapshots = try service.snapshots(of: .home)
@@ -147,9 +175,9 @@ struct ServerFixtureTests {
       "made once, where TERN_MAKE_FIXTURES is set"))
   func `the file is made once`() throws {
     // Refuses to overwrite.
-    try #require(!FileManager.default.fileExists(atPath: Self.five))
+    try #require(!FileManager.default.fileExists(atPath: Self.six))
     // Elsewhere, because a log and its index stay beside a file in WAL mode.
-    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.five) }
+    try withCopy(.made) { try FileManager.default.copyItem(atPath: $0, toPath: Self.six) }
   }
 }
 

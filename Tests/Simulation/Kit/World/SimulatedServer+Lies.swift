@@ -46,7 +46,7 @@ extension SimulatedServer {
     guard hasSnapshot, !isAsked else { return }
     var forged = offer
     (forged.key, forged.isBase) = ("base", true)
-    forged.heads[ReplicaID(high: .max, low: 1)] = SnapshotHead(
+    forged.heads[ReplicaID(high: .max, low: 2)] = SnapshotHead(
       sequence: 1, time: HybridTime(milliseconds: Self.epochMilliseconds))
     do {
       let upload = try service.beginSnapshot(forged, in: space)
