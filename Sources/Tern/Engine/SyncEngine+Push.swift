@@ -163,8 +163,15 @@ extension SyncEngine {
     if let refused, refused != id, operations.heads[refused] > 0,
       !error.isTransient, ![.sequenceGap, .spaceFull].contains(error.code)
     {
-      pushes.notCarried[refused] = RemoteError(
+      let error = RemoteError(
         error.code, error.message, replica: refused, sequence: error.sequence)
+      pushes.notCarried[refused] = error
+      // Ids that somebody made up by the thousand are not offered one by one.
+      if error.code == .tooManyReplicas, pushes.notCarried.count >= 32 {
+        for author in operations.heads.sequences.keys where author != id {
+          if session.heads[author] == 0 { pushes.notCarried[author] = error }
+        }
+      }
       return nil
     }
     // Another copy of this database goes on under the id, or another member claimed it.

@@ -80,8 +80,8 @@ extension SimulatedServer {
 
   /// - Parameter replica: whose id is claimed, if nobody has.
   func greet(_ space: Int, as replica: ReplicaID?, of device: Int) throws -> RemoteGreeting {
-    let (name, member) = (Self.name(of: space), Self.member(device))
-    if let replica { try service.claim(replica, by: member, in: name) }
+    let (name, member) = (Self.name(of: space), member(device))
+    if let replica, let member { try service.claim(replica, by: member, in: name) }
     return try service.greet(name, as: replica, by: member)
   }
 
@@ -93,7 +93,7 @@ extension SimulatedServer {
     if operations.count <= limits.batchOperations { record(new, in: space) }
     violation = violation ?? Self.timesNotIncreasing(in: operations)
     noteTimes(operations)
-    let receipt = try service.push(operations, to: name, by: Self.member(device))
+    let receipt = try service.push(operations, to: name, by: member(device))
     if operations.count > limits.batchOperations {
       violation = violation ?? "INV-10: a push of \(operations.count) operations was taken"
     }
@@ -135,7 +135,7 @@ extension SimulatedServer {
   ) throws -> PulledPage {
     do {
       let page = try service.pull(
-        from: Self.name(of: space), after: cursor, excluding: excluded, by: Self.member(device))
+        from: Self.name(of: space), after: cursor, excluding: excluded, by: member(device))
       if page.operations.count > limits.pageOperations {
         violation = violation ?? "INV-10: a page has \(page.operations.count) operations"
       }

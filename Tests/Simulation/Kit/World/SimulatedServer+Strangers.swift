@@ -5,8 +5,10 @@ import TernCore
 import TernServer
 
 extension SimulatedServer {
-  /// The member whose tokens a device has.
-  static func member(_ device: Int) -> MemberName { MemberName(stored: "member-\(device)") }
+  /// The member whose tokens a device has; in every second world tokens name nobody.
+  func member(_ device: Int) -> MemberName? {
+    script.seed.isMultiple(of: 2) ? MemberName(stored: "member-\(device)") : nil
+  }
 
   /// Banned from the beginning.
   static let banned = ReplicaID(high: .max, low: 1)
