@@ -44,6 +44,13 @@ struct KeptRows {
       $0.primaryKeyIndex < $1.primaryKeyIndex
     }
     guard keys.map(\.name.folded) == shape.keyColumns.map(\.folded) else { return false }
+    // Numbers from before the table was rekeyed name other rows than those that are here.
+    let live = try transaction.db.columns(in: shape.name, in: "main")
+    let numbers = keys.filter { $0.type.folded == "integer" }.map(\.name.folded)
+    let isRekeyed = live.contains {
+      numbers.contains($0.name.folded) && $0.type.folded != "integer"
+    }
+    if isRekeyed { return false }
     let wanted =
       shape.columns.flatMap { [$0.name] + $0.formerNames }.filter { known.contains($0.folded) }
       + shape.localColumns.filter { known.contains($0.folded) }
@@ -52,6 +59,8 @@ struct KeptRows {
     defer { scan.reset() }
     let first = shape.keyColumns.count
     while try scan.step() {
+      // Which the table may hold while it doesn't sync.
+      if (0..<Int32(first)).contains(where: { scan.isNull($0) }) { continue }
       var content: [String: Value] = [:]
       for (index, name) in wanted.enumerated() {
         content[name] = scan.value(Int32(first + index)).value
