@@ -53,12 +53,14 @@ struct InspectReport {
       "log       \(replica.log.operations) operations, \(Self.bytes(replica.log.bytes))",
       "notes     \(replica.unsealedNotes) waiting for a seal",
       "held      \(Self.text(replica.heldAside))",
-      "deferred  \(replica.deferredOperations) operations wait for a newer schema",
+      "waiting   \(replica.waiting.isEmpty ? "0 operations" : "\(replica.waiting)")",
       "conflicts \(Self.text(replica.conflicts))",
     ]
     append(
-      "put aside, whole", ["replica", "sequence", "reason"],
-      replica.groupsPutAside.map { [Self.text($0.replica), "\($0.sequence)", $0.reason] })
+      "operations that wait", ["replica", "sequence", "for", "because"],
+      replica.waitingOperations.map {
+        [Self.text($0.replica), "\($0.sequence)", $0.reason.rawValue, $0.detail]
+      })
     append(
       "copies of a database", ["replica", "from", "another one at"],
       replica.forks.map { [Self.text($0.replica), "\($0.sequence)", $0.remote] })

@@ -29,7 +29,7 @@ struct Doctor {
     for name in names {
       findings.replica = name
       if let path { try checkParts(path, name) }
-      let store = StoreDoctor(db, StoreTables(name: name), findings)
+      let store = StoreDoctor(db, name: name, findings)
       let transaction = try store.open()
       for table in store.syncedTables {
         if let other = synced.updateValue(name, forKey: table.folded) {

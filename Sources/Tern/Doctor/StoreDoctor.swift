@@ -6,15 +6,17 @@ import TernDatabase
 /// Looks at the tables that a replica keeps for itself, at its catalogue and at its triggers.
 final class StoreDoctor {
   private let db: Database
-  private let tables: StoreTables
+  private var tables: StoreTables
+  private let name: String
   private let findings: Findings
   /// The app's, as they are in the catalogue.
   private(set) var syncedTables: [String] = []
   /// The numbers of tables of which nothing more can be said.
   private var unread: Set<Int64> = []
 
-  init(_ db: Database, _ tables: StoreTables, _ findings: Findings) {
-    (self.db, self.tables, self.findings) = (db, tables, findings)
+  init(_ db: Database, name: String, _ findings: Findings) {
+    (self.db, self.name, self.findings) = (db, name, findings)
+    tables = StoreTables(name: name)
   }
 
   /// - Returns: `nil` where nothing further can be read.
@@ -26,13 +28,14 @@ final class StoreDoctor {
       // Its first opening did not end.
       return nil
     }
-    guard format == StoreTables.format else {
+    guard StoreTables.oldestFormat...StoreTables.format ~= format else {
       try findings.add(
         format > StoreTables.format ? .newerFormat : .olderFormat,
         "the replica's tables, which begin with \(tables.prefix), have format \(format), and this "
           + "is a Tern for \(StoreTables.format)")
       return nil
     }
+    tables = StoreTables(name: name, format: format)
     let creation = try tables.creation.filter { statement in
       try !tables.later.contains { try statement.contains(" \($0) ") && !db.tableExists($0) }
     }
@@ -91,7 +94,9 @@ final class StoreDoctor {
 
   private func isWaiting(_ author: Int64) throws -> Bool {
     try Bool.fetchOne(
-      db, sql: "SELECT EXISTS (SELECT 1 FROM \(tables.aside) WHERE id >> 40 = ?)",
+      db,
+      sql:
+        "SELECT EXISTS (SELECT 1 FROM \(tables.waiting) WHERE reason <> 'schema' AND id >> 40 = ?)",
       arguments: [author])!
   }
 

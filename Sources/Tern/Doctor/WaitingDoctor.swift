@@ -25,7 +25,7 @@ struct WaitingDoctor {
 
   private func checkAside() throws {
     let select = try transaction.statement(
-      "SELECT id, first, reason FROM \(tables.aside) ORDER BY id")
+      "SELECT id, first, detail FROM \(tables.waiting) WHERE reason <> 'schema' ORDER BY id")
     let count = try transaction.statement(
       "SELECT count(*) FROM \(tables.log) WHERE id >= ? AND id <= ?")
     defer { select.reset() }
@@ -36,7 +36,7 @@ struct WaitingDoctor {
         last.rawValue > 0 && Int(last.author) < transaction.authors.ids.count && first > 0
         && first <= Int64(last.sequence)
       guard isPossible, try last.sequence <= transaction.author(last.author).merged else {
-        try findings.add(.asideLost, "a group is put aside that never came", at: place(last))
+        try findings.add(.waitingLost, "a group is put aside that never came", at: place(last))
         continue
       }
       count.bind(1, LogID(author: last.author, sequence: UInt64(first)).rawValue)
@@ -44,18 +44,18 @@ struct WaitingDoctor {
       defer { count.reset() }
       guard try count.step(), count.int64(0) == Int64(last.sequence) - first + 1 else {
         try findings.add(
-          .asideLost, "the log lacks a part of a group that is put aside", at: place(last))
+          .waitingLost, "the log lacks a part of a group that is put aside", at: place(last))
         continue
       }
       let reason = select.value(2).value?.string ?? "nobody said why"
-      try findings.add(.aside, "put aside whole: \(reason)", at: place(last))
+      try findings.add(.waiting, "put aside whole: \(reason)", at: place(last))
     }
   }
 
   private func checkDeferred() throws {
     var operations: Set<Int64> = []
     let select = try transaction.statement(
-      "SELECT id, tbl, col FROM \(tables.deferred) ORDER BY id, tbl, col")
+      "SELECT id, tbl, col FROM \(tables.waiting) WHERE reason = 'schema' ORDER BY id, tbl, col")
     defer { select.reset() }
     let pass = try MergePass(transaction)
     while try select.step() {
@@ -74,16 +74,16 @@ struct WaitingDoctor {
       }
       guard let operation else {
         try findings.add(
-          .deferredLost, "the log lacks an operation of which a part waits", at: place)
+          .waitingLost, "the log lacks an operation of which a part waits", at: place)
         continue
       }
       if operation.bodyError() != nil { continue }
       if try isKnown(part, operation, pass) {
         try findings.add(
-          .deferredKnown, "a part of the operation waits, and the schema knows it", at: place)
+          .waitingKnown, "a part of the operation waits, and the schema knows it", at: place)
       } else if operations.insert(id.rawValue).inserted {
         try findings.add(
-          .deferred, "the operation has a table or a column that the schema does not know",
+          .waiting, "the operation has a table or a column that the schema does not know",
           at: place)
       }
     }

@@ -460,9 +460,7 @@ public actor SyncEngine {
       $0.heldAside = counts.heldAside
       $0.largeRows = counts.largeRows
       $0.skippedTriggers = counts.skippedTriggers
-      $0.deferredOperations = counts.deferredOperations
-      $0.groupsPutAside = counts.groupsPutAside
-      $0.firstPutAside = counts.firstPutAside
+      $0.waiting = counts.waiting
       $0.forks = counts.forks
       guard phase == .upToDate else { return }
       $0.lastError = nil

@@ -8,8 +8,7 @@ extension SyncStatus.Moment: CustomStringConvertible {
     parts.add(heldAside, "held aside")
     parts.add(largeRows)
     parts.add(skippedTriggers)
-    parts.add(deferredOperations, "wait for a newer schema")
-    parts.add(groupsPutAside, "put aside", firstPutAside)
+    if !waiting.isEmpty { parts.append("\(waiting)") }
     parts.add(forks)
     if !differingTables.isEmpty { parts.append("tables that differ: \(differingTables)") }
     parts.add(repairs, "repairs")
@@ -31,8 +30,7 @@ extension ReplicaCounts: CustomStringConvertible {
     parts.add(heldAside, "rows held aside")
     parts.add(largeRows)
     parts.add(skippedTriggers)
-    parts.add(deferredOperations, "wait for a newer schema")
-    parts.add(groupsPutAside, "groups put aside", firstPutAside)
+    if !waiting.isEmpty { parts.append("\(waiting)") }
     parts.add(forks)
     for kind in ConflictKind.allCases {
       parts.add(conflicts[kind] ?? 0, "conflicts by \(kind)")
@@ -42,8 +40,8 @@ extension ReplicaCounts: CustomStringConvertible {
 }
 
 extension [String] {
-  fileprivate mutating func add(_ count: Int, _ what: String, _ first: OperationPutAside? = nil) {
-    if count > 0 { append("\(count) \(what)" + (first.map { " (\($0))" } ?? "")) }
+  fileprivate mutating func add(_ count: Int, _ what: String) {
+    if count > 0 { append("\(count) \(what)") }
   }
 
   fileprivate mutating func add(_ largeRows: [String: Int]) {

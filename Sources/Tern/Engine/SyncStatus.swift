@@ -40,12 +40,8 @@ public final class SyncStatus: Observable, Sendable {
     /// The app's triggers that don't run for merged rows, and why. Split one that also mirrors rows
     /// into tables that don't sync.
     public var skippedTriggers: [SkippedTrigger] = []
-    /// Operations that wait, in part, for a newer schema.
-    public var deferredOperations = 0
-    /// Groups of operations that cannot be read, or whose time has to come first, and wait whole.
-    public var groupsPutAside = 0
-    /// One of those, and why.
-    public var firstPutAside: OperationPutAside?
+    /// Operations that are in the log and wait, and for what.
+    public var waiting = WaitingOperations()
     /// Replicas of whom a remote has other operations than are here, and takes and gives no more.
     public var forks: [ReplicaFork] = []
     /// Tables that held something else than another replica's with the same operations when they

@@ -95,7 +95,7 @@ public struct DatabaseFileRow: Sendable {
     if names.isEmpty { throw InspectionError(.noReplica, path: path) }
     var known: [String] = []
     for name in names where replica?.folded ?? name == name {
-      let tables = StoreTables(name: name)
+      let tables = try StoreTables.stored(name: name, in: db)
       let format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)")
       if let format, format > StoreTables.format {
         throw InspectionError(.newerFormat, path: path)

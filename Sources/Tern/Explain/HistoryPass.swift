@@ -98,14 +98,7 @@ extension StoreTransaction {
   /// Whether an operation is in the log and not in the state: its group is put aside or lacks its
   /// end.
   func isWaiting(_ id: LogID) throws -> Bool {
-    if try id.sequence > author(id.author).merged { return true }
-    let select = try statement(
-      "SELECT 1 FROM \(tables.aside) WHERE id >= ? AND id < ? AND first <= ? LIMIT 1")
-    select.bind(1, id.rawValue)
-    select.bind(2, LogID(author: id.author + 1, sequence: 0).rawValue)
-    select.bind(3, raw: id.sequence)
-    defer { select.reset() }
-    return try select.step()
+    try id.sequence > author(id.author).merged || waiting.holds(id)
   }
 }
 

@@ -50,7 +50,7 @@ extension Replica {
   ///
   /// Seals what was written first, as a push does. What every remote holds and is older than the
   /// log is kept (``open(_:schema:migrator:name:durability:logRetention:inbox:)``) is not told. An
-  /// operation whose content cannot be read is passed over: ``ReplicaCounts/firstPutAside`` names
+  /// operation whose content cannot be read is passed over: ``ReplicaCounts/waiting`` names
   /// one.
   ///
   /// Cost: all pages together read the log's bytes about once; SQLite looks for the key in them,

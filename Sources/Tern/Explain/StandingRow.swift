@@ -37,7 +37,7 @@ struct StandingRow {
     isTooLarge = try transaction.isTooLarge(row.packedKey, of: sql.shape.id)
     authors = transaction.authors
     rows = try authors.ids.indices.map { try transaction.author(UInt32($0)) }
-    groupsPutAside = try transaction.groups("1")
+    groupsPutAside = try transaction.waiting.groups()
   }
 
   /// Whether the state has taken in an operation.

@@ -32,11 +32,10 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   /// Rows that are in the state and not in their table, by reason: `constraint`, `unique`,
   /// `parent` (which has not come), `orphaned` (of one that is deleted) or `incomplete`.
   public var heldAside: [String: Int]
-  /// Operations with tables or columns that this schema does not have.
-  public var deferredOperations: Int
-  /// Groups of operations that cannot be read, or whose time has to come first, by their last:
-  /// the first hundred.
-  public var groupsPutAside: [OperationPutAside]
+  /// Operations that are in the log and wait: how many, and for what.
+  public var waiting: WaitingOperations
+  /// The first hundred of them, those that wait whole before those that wait in part.
+  public var waitingOperations: [WaitingOperation]
   /// Concurrent writes that met here, by what decided.
   public var conflicts: [String: Int]
   /// Replicas of whom a remote has other operations than are here; the first hundred.

@@ -9,11 +9,11 @@ struct ReplicaReader {
   let name: String
   private let tables: StoreTables
 
-  private init(_ db: Database, path: String, name: String) {
+  private init(_ db: Database, path: String, name: String) throws {
     self.db = db
     self.path = path
     self.name = name
-    tables = StoreTables(name: name)
+    tables = try StoreTables.stored(name: name, in: db)
   }
 
   /// Every replica in the database, by name.
@@ -46,9 +46,7 @@ struct ReplicaReader {
       remotes: try remotes(), log: try log(),
       unsealedNotes: synced.reduce(0) { $0 + $1.unsealedNotes }, tables: synced,
       heldAside: synced.reduce(into: [:]) { $0.merge($1.heldAside, uniquingKeysWith: +) },
-      deferredOperations: try Int.fetchOne(
-        db, sql: tables.countDeferred) ?? 0,
-      groupsPutAside: try putAside(),
+      waiting: try waiting(), waitingOperations: try waitingOperations(limit: 100),
       conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"), forks: try forks(),
       storage: try TableSizes(db: db, prefix: tables.prefix).all())
   }
@@ -68,21 +66,24 @@ struct ReplicaReader {
       .map { .init(id: $0["id"], epoch: $0["epoch"], cursor: $0["cursor"]) }
   }
 
-  private func putAside() throws -> [OperationPutAside] {
-    // A Tern before this one did not make the table.
-    guard try db.tableExists(tables.aside, in: "main") else { return [] }
-    return try Row.fetchAll(
-      db,
-      sql: """
-        SELECT author.id, aside.id AS log_id, aside.reason FROM \(tables.aside) AS aside
-        JOIN \(tables.author) AS author ON author.idx = aside.id >> 40
-        ORDER BY aside.id LIMIT 100
-        """
-    ).compactMap { row in
-      ReplicaID(bytes: row["id"] as Data).map {
-        OperationPutAside(
-          replica: $0, sequence: LogID(rawValue: row["log_id"]).sequence, reason: row["reason"])
-      }
+  private func waiting() throws -> WaitingOperations {
+    let counts = try counts(tables.countWaiting).compactMap { name, count in
+      WaitReason(rawValue: name).map { ($0, count) }
+    }
+    return WaitingOperations(
+      counts: Dictionary(uniqueKeysWithValues: counts.filter { $0.1 > 0 }),
+      first: try waitingOperations(limit: 1).first)
+  }
+
+  private func waitingOperations(limit: Int) throws -> [WaitingOperation] {
+    let ids = try authors().map(\.id)
+    return try Row.fetchAll(db, sql: tables.listWaiting + " LIMIT \(limit)").compactMap { row in
+      let id = LogID(rawValue: row["id"])
+      guard id.rawValue > 0, Int(id.author) < ids.count, let replica = ids[Int(id.author)],
+        let reason = WaitReason(rawValue: row["reason"])
+      else { return nil }
+      return WaitingOperation(
+        replica: replica, sequence: id.sequence, reason: reason, detail: row["detail"])
     }
   }
 

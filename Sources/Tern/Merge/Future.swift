@@ -28,25 +28,12 @@ extension StoreTransaction {
   }
 
   func dueGroups(remoteMilliseconds: Int64) throws -> [LogGroup] {
-    guard hasFuture else { return [] }
-    let now = try max(remoteMilliseconds, clockMilliseconds())
-    return try groups("due_ms IS NOT NULL AND due_ms <= \(now)")
+    guard waiting.hasFuture else { return [] }
+    return try waiting.groups(dueBy: max(remoteMilliseconds, clockMilliseconds()))
   }
 
   func hasDueGroups() throws -> Bool {
     try !dueGroups(remoteMilliseconds: 0).isEmpty
-  }
-
-  /// The first sequence of an author that waits for the clock: it goes to no remote before.
-  func firstFuture(of author: UInt32) throws -> UInt64? {
-    guard hasFuture else { return nil }
-    let select = try statement(
-      "SELECT first FROM \(tables.aside) WHERE due_ms IS NOT NULL AND id > ? AND id < ? "
-        + "ORDER BY id LIMIT 1")
-    select.bind(1, LogID(author: author, sequence: 0).rawValue)
-    select.bind(2, LogID(author: author + 1, sequence: 0).rawValue)
-    defer { select.reset() }
-    return try select.step() ? select.raw(0) : nil
   }
 
   /// The greatest time of others that is in the state.
@@ -54,7 +41,7 @@ extension StoreTransaction {
     var latest = HybridTime.zero
     for index in authors.ids.indices.dropFirst() {
       let author = UInt32(index)
-      guard let first = try firstFuture(of: author) else {
+      guard let first = try waiting.firstFuture(of: author) else {
         let row = try self.author(author)
         // The beginning of a group is in no state, and may be of any time.
         if row.merged > 0 { latest = max(latest, try time(ofMerged: author, row)) }

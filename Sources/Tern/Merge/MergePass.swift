@@ -107,12 +107,12 @@ final class MergePass {
     let time = last.envelope.time
     if try transaction.isFuture(time, remoteMilliseconds: remoteMilliseconds) {
       summary.groupsPutAside += 1
-      return try transaction.putAside(
+      return try transaction.waiting.putAside(
         group, until: time, "its time is more than five minutes ahead; it waits for the clock")
     }
     if isCheckingBodies, let error = try transaction.bodyError(in: group) {
       summary.groupsPutAside += 1
-      return try transaction.putAside(group, "\(error)")
+      return try transaction.waiting.putAside(group, "\(error)")
     }
     try merge(group, last: last)
   }
@@ -134,7 +134,7 @@ final class MergePass {
     let stamp = Stamp(time: operation.envelope.time, author: author)
     let id = LogID(author: author, sequence: operation.envelope.sequence)
     let turn = Turn(
-      sequence: id.sequence, settled: isInTurn ? try transaction.settled(before: id) : 0)
+      sequence: id.sequence, settled: isInTurn ? try settled(before: id) : 0)
     try operation.forEachBlock { block, reader in
       let found = try merger(for: block)
       let (target, mapping) = (found?.0, found.map { $0.1.mapping(of: block) })
@@ -146,7 +146,7 @@ final class MergePass {
       while try reader.nextRow(&row, of: block) {
         count += 1
         // Of a table without a row there is nothing to merge later.
-        if mapping == nil, count == 1 { try transaction.putOff(.init(block), of: id) }
+        if mapping == nil, count == 1 { try transaction.waiting.putOff(.init(block), of: id) }
         try putOff(&unknown, carriedBy: row, of: block, id)
         if Planted.isActive(.rowLeftOut), count == 2 { continue }
         guard let target, let context, try holds(row, of: block, id, target) else { continue }
@@ -224,7 +224,7 @@ final class MergePass {
   ) throws {
     if unknown.isEmpty || row.kind == .delete { return }
     for index in unknown where row.isCarried[index] {
-      try transaction.putOff(.init(block, block.columns[index].name), of: id)
+      try transaction.waiting.putOff(.init(block, block.columns[index].name), of: id)
     }
     unknown.removeAll { row.isCarried[$0] }
   }
@@ -234,7 +234,7 @@ final class MergePass {
     -> Bool
   {
     if merger.shape.holds(row.key) { return true }
-    try transaction.putOff(.init(block, block.keyColumns[0]), of: id)
+    try transaction.waiting.putOff(.init(block, block.keyColumns[0]), of: id)
     return false
   }
 
@@ -264,11 +264,16 @@ final class MergePass {
   func takeUpDue() throws {
     for group in try transaction.dueGroups(remoteMilliseconds: remoteMilliseconds) {
       if let error = try transaction.bodyError(in: group) {
-        try transaction.putAside(group, "\(error)")
+        try transaction.waiting.putAside(group, "\(error)")
       } else {
         try transaction.takeUp(group, self)
       }
     }
+  }
+
+  /// Up to which sequence all operations of an author are merged once this one is.
+  private func settled(before id: LogID) throws -> UInt64 {
+    try transaction.waiting.firstSequence(of: id.author, before: id).map { $0 - 1 } ?? id.sequence
   }
 
   // MARK: - The end

@@ -114,15 +114,14 @@ struct IDChangeStep {
     try Concurrency(transaction).note(seen, by: former)
     let formerID = LogID(author: former, sequence: 0).rawValue
     let last = LogID(author: 0, sequence: renaming.last).rawValue
-    for table in [tables.log, tables.deferred, tables.aside] {
+    for table in [tables.log, tables.waiting] {
       try execute("UPDATE \(table) SET id = id + ? WHERE id <= ?", [formerID, last])
     }
     for id in moved {
       guard let operation = try transaction.operation(id) else { continue }
       try transaction.dropFromLog(id)
-      try execute("UPDATE \(tables.deferred) SET id = id - ? WHERE id = ?", [last, id.rawValue])
       try execute(
-        "UPDATE \(tables.aside) SET id = id - ?1, first = first - ?1 WHERE id = ?2",
+        "UPDATE \(tables.waiting) SET id = id - ?1, first = first - ?1 WHERE id = ?2",
         [last, id.rawValue])
       if Planted.isActive(.copyForgets) { continue }
       // To a number that is free: all before are the former id's, or are renamed already.

@@ -95,14 +95,23 @@ extension Installation {
       columns.map { ($0.name.folded, ($0.type, $0.affinity)) }, uniquingKeysWith: { $1 })
   }
 
-  func checkFormat(_ db: Database) throws {
-    let format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)")
-    guard let format else { return }
+  /// Puts the replica's own tables in place, in today's format.
+  func createTables(_ db: Database) throws {
+    var format: Int?
+    if try db.tableExists(tables.replica, in: "main") {
+      format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)")
+    }
+    if let format { try check(format) }
+    try create(tables.creation, db)
+    if let format, format < StoreTables.format { try tables.upgrade(db) }
+  }
+
+  private func check(_ format: Int) throws {
     guard format <= StoreTables.format else {
       throw ReplicaError(
         .newerFormat, "the replica was made by a newer Tern (format \(format)); update the app")
     }
-    guard format == StoreTables.format else {
+    guard format >= StoreTables.oldestFormat else {
       throw ReplicaError(
         .olderFormat,
         "the replica was made by a Tern before its first release (format \(format)); sync it with "

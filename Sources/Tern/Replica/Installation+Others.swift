@@ -25,7 +25,8 @@ extension Installation {
     guard try db.tableExists(tables.replica, in: "main") else { return }
     let format = try Int.fetchOne(db, sql: "SELECT format FROM \(tables.replica)")
     // Opening it says what is to be done.
-    guard format == StoreTables.format else { return }
+    guard let format, StoreTables.oldestFormat...StoreTables.format ~= format else { return }
+    try createTables(db)
     let sql = try installedSQL(db)
     if try isLifted(db) { try createGoneTables(db, sql, isSealed: false) }
     try noteUnlifted(db, sql)

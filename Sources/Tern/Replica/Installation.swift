@@ -51,8 +51,7 @@ struct Installation {
 
   private func lift(_ db: Database) throws {
     if try db.tableExists(tables.replica, in: "main") {
-      try checkFormat(db)
-      try create(tables.creation, db)
+      try createTables(db)
       try sealNotes(db)
       try keepLifted(db, installedSQL(db))
     }
@@ -142,8 +141,7 @@ struct Installation {
   private func installInTransaction(_ db: Database) throws -> [TableSQL] {
     try checkNames(db)
     let isThere = try db.tableExists(tables.replica, in: "main")
-    if isThere { try checkFormat(db) }
-    try create(tables.creation, db)
+    try createTables(db)
     let catalogue = Catalogue(db: db, tables: tables)
     // Notes are of the same numbers, whatever a migration renamed.
     for table in schema.tables { try catalogue.takeRenames(of: table) }
@@ -201,7 +199,7 @@ struct Installation {
 
   /// Executes statements that create what is not there yet, each `CREATE … IF NOT EXISTS name …`:
   /// an earlier Tern made some of it.
-  private func create(_ statements: [String], _ db: Database) throws {
+  func create(_ statements: [String], _ db: Database) throws {
     let present = Set(try db.names(prefix: tables.prefix))
     for statement in statements {
       // Having SQLite read all of them takes a quarter of the time of opening again.

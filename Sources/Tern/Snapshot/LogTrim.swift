@@ -60,7 +60,8 @@ struct LogTrim {
 
   private func trim(_ author: UInt32, before milliseconds: Int64) throws {
     var row = try transaction.author(author)
-    let limit = try min(heldByAll(author), row.merged, firstAside(of: author))
+    let limit = try min(
+      heldByAll(author), row.merged, transaction.waiting.firstSequence(of: author) ?? .max)
     guard limit > row.trimmed + 1 else { return }
     guard let last = try lastOld(author, row.trimmed + 1...limit - 1, before: milliseconds) else {
       return
@@ -68,7 +69,7 @@ struct LogTrim {
     let delete = try transaction.statement(
       """
       DELETE FROM \(transaction.tables.log) WHERE id > ? AND id <= ?
-      AND id NOT IN (SELECT id FROM \(transaction.tables.deferred))
+      AND id NOT IN (SELECT id FROM \(transaction.tables.waiting))
       """)
     delete.bind(1, LogID(author: author, sequence: row.trimmed).rawValue)
     delete.bind(2, LogID(author: author, sequence: last.sequence).rawValue)
@@ -92,15 +93,6 @@ struct LogTrim {
     select.bind(1, Int64(author))
     defer { select.reset() }
     return try select.step() ? select.raw(0) : 0
-  }
-
-  private func firstAside(of author: UInt32) throws -> UInt64 {
-    let select = try transaction.statement(
-      "SELECT min(first) FROM \(transaction.tables.aside) WHERE id > ? AND id < ?")
-    select.bind(1, LogID(author: author, sequence: 0).rawValue)
-    select.bind(2, LogID(author: author + 1, sequence: 0).rawValue)
-    defer { select.reset() }
-    return try select.step() && !select.isNull(0) ? select.raw(0) : .max
   }
 
   /// The last operation that is old enough and ends its group.

@@ -7,7 +7,7 @@ extension SQLiteReplicaStore {
   {
     try read { transaction in
       guard let cursor = try transaction.place(at: remoteID)?.cursor,
-        !transaction.hasAside, !transaction.hasLargeRows,
+        !transaction.waiting.hasGroups, !transaction.hasLargeRows,
         // Beginnings of groups are in nobody's state, and their authors may never send the rest.
         try transaction.versionVector(\.stored) == heads,
         try !SnapshotCut.hasNotes(transaction), try transaction.count(tables.fork) == 0

@@ -54,7 +54,7 @@ final class SnapshotCheck {
 
   /// What waits in the snapshot for a newer version of Tern or a clock is in none of its rows. What
   /// waits for one of the app is not in its table, where that or a row's key is not known.
-  func excuse(_ waiting: WaitingOperation, _ time: HybridTime) {
+  func excuse(_ waiting: CarriedOperation, _ time: HybridTime) {
     let stamp = Stamp(time: time, author: waiting.id.author)
     // The last of its group says it for all, which have one time.
     if waiting.aside != nil {

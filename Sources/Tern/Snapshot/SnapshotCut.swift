@@ -182,8 +182,8 @@ struct SnapshotCut {
 
   private mutating func appendOperations() throws {
     begin(.operations)
-    let parts = try transaction.partsOfGroups().map { WaitingOperation(id: $0) }
-    for waiting in try transaction.waitingOperations() + parts {
+    let parts = try transaction.partsOfGroups().map { CarriedOperation(id: $0) }
+    for waiting in try transaction.carriedOperations() + parts {
       let author = try place(of: waiting.id.author)
       guard let operation = try transaction.operation(waiting.id) else {
         throw ReplicaError(.damaged, "the log lacks an operation of which a part waits")

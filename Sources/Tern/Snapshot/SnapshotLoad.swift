@@ -49,7 +49,7 @@ final class SnapshotLoad {
     banned = try BannedOperations(transaction, origin?.bans ?? [:])
     parts = SnapshotParts(part)
     // Of what comes after the snapshot, something may be here that cannot be read.
-    pass = try MergePass(transaction, isCheckingBodies: transaction.hasAside)
+    pass = try MergePass(transaction, isCheckingBodies: transaction.waiting.hasGroups)
   }
 
   func run() throws -> SnapshotSummary {
@@ -63,7 +63,7 @@ final class SnapshotLoad {
       seen: Dictionary(uniqueKeysWithValues: zip(authors.map(\.index), heading.authors.map(\.time)))
     )
     let tailCount = tail.count
-    try transaction.forgetWaiting(of: join?.behind)
+    try transaction.waiting.forget(of: join?.behind)
     for sql in transaction.sql { try pass.writer(for: sql).recordsKeys = false }
     try markStates()
     try readParts(heading)
@@ -142,7 +142,7 @@ final class SnapshotLoad {
 
   private func take(_ entry: SnapshotOperation) throws {
     let (waiting, operation) = (
-      WaitingOperation(entry, author: authors[entry.author].index), entry.operation
+      CarriedOperation(entry, author: authors[entry.author].index), entry.operation
     )
     guard waiting.id.sequence <= heads[operation.envelope.replica] else {
       return try takePart(waiting, operation)
@@ -157,7 +157,7 @@ final class SnapshotLoad {
   }
 
   /// Notes an operation of a group that is not whole: it is stored behind the heads, with the tail.
-  private func takePart(_ waiting: WaitingOperation, _ operation: SyncOperation) throws {
+  private func takePart(_ waiting: CarriedOperation, _ operation: SyncOperation) throws {
     guard operation.envelope.continues, waiting.parts.isEmpty, waiting.aside == nil else {
       throw WireError(.malformed, "an operation behind the heads")
     }
@@ -217,7 +217,7 @@ final class SnapshotLoad {
       }
       join = SnapshotJoin(losses: pass.concurrency.losses)
     }
-    if join != nil, try transaction.hasAside || transaction.hasDeferred() {
+    if join != nil, try transaction.waiting.hasGroups || transaction.waiting.hasParts() {
       try refuseCounters()
     }
   }
@@ -301,7 +301,7 @@ final class SnapshotLoad {
     return true
   }
 
-  private func noteTime(of waiting: WaitingOperation, _ operation: SyncOperation) {
+  private func noteTime(of waiting: CarriedOperation, _ operation: SyncOperation) {
     let envelope = operation.envelope
     if waiting.aside?.isFuture ?? false {
       if envelope.sequence == heads[envelope.replica] { waitForClock.insert(waiting.id.author) }

@@ -51,24 +51,4 @@ extension StoreTransaction {
     update.bind(3, Int64(author))
     try update.run()
   }
-
-  /// Forgets what is put off and put aside: a snapshot brings its own.
-  ///
-  /// - Parameter authors: `nil` for all.
-  func forgetWaiting(of authors: Set<UInt32>?) throws {
-    guard let authors else {
-      try statement("DELETE FROM \(tables.deferred)").run()
-      try statement("DELETE FROM \(tables.aside)").run()
-      (hasAside, hasFuture) = (false, false)
-      return
-    }
-    for table in [tables.deferred, tables.aside] {
-      let delete = try statement("DELETE FROM \(table) WHERE id > ? AND id < ?")
-      for author in authors {
-        delete.bind(1, LogID(author: author, sequence: 0).rawValue)
-        delete.bind(2, LogID(author: author + 1, sequence: 0).rawValue)
-        try delete.run()
-      }
-    }
-  }
 }

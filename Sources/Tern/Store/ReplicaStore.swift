@@ -29,7 +29,7 @@ package protocol ReplicaStore: Sendable {
 
   /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-05, INV-06).
   /// Operations that are merged already are passed over. A group of which a body cannot be read
-  /// is put aside whole: it is in the log, in ``ReplicaCounts/groupsPutAside``, and passed on. One
+  /// is put aside whole: it is in the log, in ``ReplicaCounts/waiting``, and passed on. One
   /// whose time is more than five minutes ahead, of this clock and of the page's, is put aside
   /// until that is so no longer, and passed on then.
   ///
@@ -323,14 +323,8 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var operations = 0
   /// Rows that are in the state and not in their table.
   public var heldAside = 0
-  /// Operations that wrote to tables or columns that this schema version does not have, or with
-  /// keys that a key column's type would change.
-  public var deferredOperations = 0
-  /// Groups of operations that cannot be read, or whose time has to come first: in the log, and
-  /// nothing of them in the state.
-  public var groupsPutAside = 0
-  /// One of them.
-  public var firstPutAside: OperationPutAside?
+  /// Operations that are in the log and wait, and for what.
+  public var waiting = WaitingOperations()
   /// Rows that were written here and are in no operation, by table: because they are longer than
   /// ``SyncOperation/Limit/rowBytes``, or because a peer brought them to their last
   /// life that travels.
@@ -344,24 +338,6 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var forks: [ReplicaFork] = []
 
   public init() {}
-}
-
-/// The last operation of a group that is in the log and not in the state.
-public struct OperationPutAside: Hashable, Sendable, Codable {
-  /// Its author.
-  public var replica: ReplicaID
-  public var sequence: UInt64
-  public var reason: String
-
-  public init(replica: ReplicaID, sequence: UInt64, reason: String) {
-    self.replica = replica
-    self.sequence = sequence
-    self.reason = reason
-  }
-}
-
-extension OperationPutAside: CustomStringConvertible {
-  public var description: String { "operation \(sequence) of replica \(replica): \(reason)" }
 }
 
 /// One row of the merged state, in terms that mean the same on every replica.

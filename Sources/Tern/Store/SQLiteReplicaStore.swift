@@ -47,7 +47,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
     let noted = sql.map { "EXISTS (SELECT 1 FROM \($0.note.noteTable))" }
     let due = """
       EXISTS (
-        SELECT 1 FROM \(tables.aside) WHERE due_ms IS NOT NULL
+        SELECT 1 FROM \(tables.waiting) WHERE due_ms IS NOT NULL
         AND due_ms <= \(NoteSQL.milliseconds) + (SELECT correction_ms FROM \(tables.replica)))
       """
     let unsettled = "EXISTS (\(tables.statements.isUnsettled))"
@@ -56,8 +56,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
     // The log holds every operation of an author behind the trimmed ones.
     rowCounts = """
       SELECT \((["0"] + notes).joined(separator: " + ")), (SELECT sum(stored - trimmed) FROM \(tables.author)),
-        (SELECT count(*) FROM \(tables.held)), (\(tables.countDeferred)),
-        (SELECT count(*) FROM \(tables.aside))
+        (SELECT count(*) FROM \(tables.held))
       """
     self.database = database
     self.tables = tables
@@ -424,10 +423,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
         counts.unsealedNotes = select.int(0)
         counts.operations = select.int(1)
         counts.heldAside = select.int(2)
-        counts.deferredOperations = select.int(3)
-        counts.groupsPutAside = select.int(4)
       }
-      if counts.groupsPutAside > 0 { counts.firstPutAside = try transaction.firstPutAside() }
+      counts.waiting = try transaction.waiting.summary(authors: transaction.authors.ids)
       if transaction.hasLargeRows { counts.largeRows = try transaction.countLargeRows() }
       counts.skippedTriggers = try knownTriggers.skipped(transaction.db) {
         try transaction.appTriggers()

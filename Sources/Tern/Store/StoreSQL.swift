@@ -25,11 +25,11 @@ final class StoreSQL: Sendable {
   let forgetWaits: String
   let addWait: String
 
-  init(prefix: String) {
+  init(prefix: String, waiting: String) {
     readReplica = """
       SELECT last_time, schema_version, correction_ms, EXISTS (SELECT 1 FROM \(prefix)large),
-        EXISTS (SELECT 1 FROM \(prefix)aside WHERE due_ms IS NOT NULL),
-        EXISTS (SELECT 1 FROM \(prefix)aside)
+        EXISTS (SELECT 1 FROM \(waiting) WHERE due_ms IS NOT NULL),
+        EXISTS (SELECT 1 FROM \(waiting) WHERE reason <> 'schema')
       FROM \(prefix)replica
       """
     readAuthors = """

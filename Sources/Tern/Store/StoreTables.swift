@@ -5,17 +5,21 @@ import TernDatabase
 /// The tables that a replica keeps in the app's database, beside one note table and one row table
 /// for each synced table (``NoteSQL``).
 struct StoreTables {
-  static let format = 5
+  static let format = 6
   static let commonPrefix = "grdb_tern_"
 
   /// `grdb_tern_` and the replica's name.
   let prefix: String
   let statements: StoreSQL
 
+  /// What is in the log and not in the state: a table, or in an earlier format what reads as one.
+  let waiting: String
+
   /// SQLite's names have no case, so neither has a replica's.
-  init(name: String) {
+  init(name: String, format: Int = Self.format) {
     prefix = "\(Self.commonPrefix)\(name.folded)_"
-    statements = StoreSQL(prefix: prefix)
+    waiting = format < 6 ? Self.waitingOfFormat5(prefix) : prefix + "waiting"
+    statements = StoreSQL(prefix: prefix, waiting: waiting)
   }
 
   var replica: String { prefix + "replica" }
@@ -25,8 +29,6 @@ struct StoreTables {
   var log: String { prefix + "log" }
   var held: String { prefix + "held" }
   var kept: String { prefix + "kept" }
-  var deferred: String { prefix + "deferred" }
-  var aside: String { prefix + "aside" }
   var large: String { prefix + "large" }
   var splice: String { prefix + "splice" }
   var remote: String { prefix + "remote" }
@@ -56,24 +58,13 @@ struct StoreTables {
 
   /// Tables that came after the format was settled: a file that was not opened since lacks them.
   var later: [String] {
-    [unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened, remoteAuthors]
+    [
+      unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened, remoteAuthors,
+      prefix + "waiting",
+    ]
   }
 
-  /// Counts the operations of which a part waits: one search for each, however many names it has.
-  var countDeferred: String {
-    """
-    WITH RECURSIVE waiting (id) AS (
-      SELECT min(id) FROM \(deferred) UNION ALL
-      SELECT (SELECT min(id) FROM \(deferred) WHERE id > waiting.id) FROM waiting
-      WHERE waiting.id IS NOT NULL)
-    SELECT count(id) FROM waiting
-    """
-  }
-
-  /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence;
-  /// `aside.id` is that of a group's last operation, and `first` the sequence of its first;
-  /// `aside.due_ms` is when this clock will have come near its time, where that is what
-  /// it waits for.
+  /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence.
   var creation: [String] {
     [
       """
@@ -111,17 +102,22 @@ struct StoreTables {
         tbl INTEGER NOT NULL, key BLOB NOT NULL, content BLOB NOT NULL, PRIMARY KEY (tbl, key)
       ) WITHOUT ROWID
       """,
+      // `id` is that of a group's last operation, and `first` the sequence of its first; `due_ms`
+      // is when this clock will have come near its time. Of an operation that waits for another
+      // schema there is a row for each of these parts, without a column where it is all of a table.
       """
-      CREATE TABLE IF NOT EXISTS \(deferred) (
-        id INTEGER NOT NULL, tbl TEXT NOT NULL, col TEXT NOT NULL, PRIMARY KEY (id, tbl, col)
-      ) WITHOUT ROWID
+      CREATE TABLE IF NOT EXISTS \(prefix)waiting (
+        id INTEGER NOT NULL, tbl TEXT NOT NULL, col TEXT NOT NULL, first INTEGER NOT NULL,
+        reason TEXT NOT NULL, detail TEXT NOT NULL DEFAULT '', due_ms INTEGER,
+        PRIMARY KEY (id, tbl, col)) WITHOUT ROWID
       """,
       """
-      CREATE TABLE IF NOT EXISTS \(aside) (
-        id INTEGER PRIMARY KEY, first INTEGER NOT NULL, due_ms INTEGER, reason TEXT NOT NULL)
+      CREATE INDEX IF NOT EXISTS \(prefix)waiting_group ON \(prefix)waiting (id, first, reason)
+      WHERE reason <> 'schema'
       """,
       """
-      CREATE INDEX IF NOT EXISTS \(aside)_due ON \(aside) (due_ms) WHERE due_ms IS NOT NULL
+      CREATE INDEX IF NOT EXISTS \(prefix)waiting_due ON \(prefix)waiting (due_ms)
+      WHERE due_ms IS NOT NULL
       """,
       """
       CREATE TABLE IF NOT EXISTS \(large) (
@@ -226,6 +222,8 @@ struct StoreTables {
 /// A log row's key: the author's index, then the sequence number in 40 bits.
 struct LogID: Hashable {
   let rawValue: Int64
+
+  static let sequenceMask = Int64(VersionVector.maximumSequence)
 
   init(author: UInt32, sequence: UInt64) {
     rawValue = Int64(author) << 40 | Int64(sequence)

@@ -39,7 +39,7 @@ extension StoreTransaction {
     var total = 0
     for (index, id) in authors.ids.enumerated() {
       let known = try author(UInt32(index)).stored
-      let stored = try firstFuture(of: UInt32(index)).map { $0 - 1 } ?? known
+      let stored = try waiting.firstFuture(of: UInt32(index)).map { $0 - 1 } ?? known
       // What the log has no longer, only a snapshot can bring there.
       let trimmed = try author(UInt32(index)).trimmed
       guard stored > heads[id], trimmed <= heads[id] else { continue }

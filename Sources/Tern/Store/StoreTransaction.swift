@@ -15,10 +15,7 @@ final class StoreTransaction {
   private(set) var correctionMilliseconds: Int64
   /// Whether rows are left out of operations, because they are too large.
   var hasLargeRows: Bool
-  /// Whether any group is put aside.
-  var hasAside: Bool
-  /// Whether groups are put aside until the clock comes near their time.
-  var hasFuture: Bool
+  let waiting: WaitingTable
   /// Whether rows are held aside, once that was looked up.
   var heldRows: Bool?
   /// Whether observers were told that rows held aside changed.
@@ -28,8 +25,7 @@ final class StoreTransaction {
   /// The row of author 0, as stored.
   private var ownRow: AuthorRow
   private var scratch = ByteWriter()
-  /// Of the connection, where it is the one that writes.
-  private let statements: StatementMemory?
+  private let connection: StoreConnection
   /// Where somebody listens: which rows changed.
   let recorder: ChangeRecorder?
   let inboxLimits: InboxLimits
@@ -47,26 +43,24 @@ final class StoreTransaction {
     statements: StatementMemory? = nil
   ) throws {
     self.db = db
-    self.statements = statements
+    let connection = StoreConnection(db, tables, memory: statements)
+    self.connection = connection
     self.knownTriggers = knownTriggers
     self.inboxLimits = inboxLimits
     self.recorder = recorder
     self.tables = tables
     self.sql = sql
-    func statement(_ sql: String) throws -> FastStatement {
-      try statements?.statement(db, sql) ?? FastStatement(db, sql)
-    }
     let author: FastStatement
     do {
-      let replica = try statement(tables.statements.readReplica)
-      author = try statement(tables.statements.readAuthors)
+      let replica = try connection.statement(tables.statements.readReplica)
+      author = try connection.statement(tables.statements.readAuthors)
       guard try replica.step() else { throw ReplicaError.notInstalled }
       lastTime = HybridTime(rawValue: replica.raw(0))
       schemaVersion = UInt32(replica.int64(1))
       correctionMilliseconds = replica.int64(2)
       hasLargeRows = replica.int64(3) != 0
-      hasFuture = replica.int64(4) != 0
-      hasAside = replica.int64(5) != 0
+      waiting = WaitingTable(
+        connection, hasGroups: replica.int64(5) != 0, hasFuture: replica.int64(4) != 0)
       replica.reset()
       guard try author.step() else { throw ReplicaError.notInstalled }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
@@ -85,7 +79,7 @@ final class StoreTransaction {
   var ownID: ReplicaID { authors.ids[0] }
 
   func statement(_ sql: String) throws -> FastStatement {
-    try statements?.statement(db, sql) ?? FastStatement(db, sql)
+    try connection.statement(sql)
   }
 
   func saveClock() throws {

@@ -19,7 +19,7 @@ extension DiagnosisCheck {
     case .leftoverParts:
       "let the app sync, which goes on with it; or remove the file while the app is closed"
     case .storeTable, .catalogue, .authors, .logGap, .logDamaged, .logMismatch, .logTime,
-      .logGroup, .stateDamaged, .stateForm, .stateAhead, .asideLost, .deferredLost, .logBeyond:
+      .logGroup, .stateDamaged, .stateForm, .stateAhead, .waitingLost, .logBeyond:
       Self.reload
     case .sharedTable: "take the table out of one replica's schema and open that one again"
     case .identity, .copied:
@@ -40,9 +40,8 @@ extension DiagnosisCheck {
     case .notes: "open it with the app, whose next sync seals them"
     case .splice: "open it with the app and write the text again"
     case .largeRows: "make these rows shorter, and keep large content in files"
-    case .logBody, .deferredKnown: "open it with the app, which merges what it can read now"
-    case .aside: "wait until the clock is there, or update the app"
-    case .deferred: "update the app"
+    case .logBody, .waitingKnown: "open it with the app, which merges what it can read now"
+    case .waiting: "wait until the clock is there, or update the app"
     case .rowMissing: "insert the row again with the app, or delete it there and insert it anew"
     case .rowUnwanted: "open it with the app and delete the row, or write it to bring it back"
     case .rowUnsynced: "open it with the app and write the row, so that it is noted"

@@ -38,11 +38,9 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case logTime = "log-time"
   case logGroup = "log-group"
   case logBody = "log-body"
-  case asideLost = "aside-lost"
-  case aside
-  case deferredLost = "deferred-lost"
-  case deferredKnown = "deferred-known"
-  case deferred
+  case waitingLost = "waiting-lost"
+  case waitingKnown = "waiting-known"
+  case waiting
   // The state and what the tables make of it.
   case stateDamaged = "state-damaged"
   case stateForm = "state-form"
@@ -111,9 +109,8 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   package var isRemark: Bool {
     switch self {
     case .leftoverParts, .fileOpen, .fork, .notes, .largeRows, .triggerSkipped, .triggerFailed,
-      .aside,
-      .deferred, .held, .orderText,
-      .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft, .gateClosed, .groupOpen,
+      .waiting, .held, .orderText, .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft,
+      .gateClosed, .groupOpen,
       .snapshotUpload, .snapshotDropped, .spaceRemoved, .leaseBehind, .stateDisputed:
       true
     default: false
@@ -135,15 +132,15 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
       .operationGap, .head, .snapshotPart:
       .acknowledgedIsStored
     case .jobPart, .jobFileMissing, .jobAbandoned: .effectsHappenOnce
-    case .authors, .cursor, .fork, .logGap, .logBeyond, .asideLost, .deferredLost, .deferredKnown,
-      .stateAhead, .epoch, .operationChain, .snapshotCursor:
+    case .authors, .cursor, .fork, .logGap, .logBeyond, .waitingLost, .waitingKnown, .stateAhead,
+      .epoch, .operationChain, .snapshotCursor:
       .cursorFollowsState
     case .logDamaged, .logMismatch, .logGroup, .logBody, .leftoverParts, .operationDamaged,
       .operationMismatch, .groupOpen, .snapshotUpload:
       .operationsAreAtomic
     case .inbox, .splice, .orderText, .orderDouble: .intentSurvives
     case .sharedTable, .token, .fileOpen: .spacesAreApart
-    case .newerFormat, .olderFormat, .aside, .deferred, .jobState, .jobStuck, .gateClosed,
+    case .newerFormat, .olderFormat, .waiting, .jobState, .jobStuck, .gateClosed,
       .gateForever, .serverFormat:
       .drains
     case .largeRows, .orderLong, .jobCount, .jobFileLeft, .operationLeft, .snapshotDropped,

@@ -25,7 +25,7 @@ package final class Fleet {
   let folder: String
   private let plan: KillPlan
   private let conditions: FleetConditions
-  private let port: Int
+  private let port: FreePort
   private var token = ""
   private var members: [Member: FleetProcess] = [:]
   private var tally = CrashTally()
@@ -56,7 +56,7 @@ package final class Fleet {
     self.seed = seed
     self.conditions = conditions
     self.folder = folder
-    port = try FreePort.next()
+    port = try FreePort()
     if case .atRandom(let kills, _) = plan { random = kills[...] }
     begin = clock.now
     for member in Member.allCases { members[member] = FleetProcess() }
@@ -146,11 +146,12 @@ package final class Fleet {
     if member == .server {
       process = try ChildProcess(
         BuiltExecutable.path("tern"),
-        arguments: ["serve", "--data", folder + "/server", "--port", "\(port)"],
+        arguments: ["serve", "--data", folder + "/server", "--port", "\(port.number)"],
         environment: environment)
     } else {
       var arguments = DeviceArguments(
-        name: member.rawValue, database: database(of: member), url: "http://127.0.0.1:\(port)",
+        name: member.rawValue, database: database(of: member),
+        url: "http://127.0.0.1:\(port.number)",
         token: token, seed: seed, stopFile: stopFile)
       arguments.durability = conditions.durability
       arguments.losesPower = conditions.losesPower

@@ -130,7 +130,7 @@ final class Arena: Sendable {
       try require(rows[0] == rows[1], "INV-01: table \(table) differs")
     }
     let counts = try [a, b].map { try $0.counts() }
-    try require(counts[0].groupsPutAside == counts[1].groupsPutAside, "put aside here, not there")
+    try require(counts[0].waiting.counts == counts[1].waiting.counts, "put aside here, not there")
     try require(counts[0].heldAside == counts[1].heldAside, "held aside here, not there")
   }
 

@@ -27,7 +27,7 @@ extension ReplicaStoreConformance {
     ]
     func check(waiting: Int, shown: [Value], _ what: String) throws {
       let counts = try b.store.counts()
-      try requireEqual(.cursorFollowsState, counts.groupsPutAside, waiting, "waiting \(what)")
+      try requireEqual(.cursorFollowsState, counts.waiting[.clock], waiting, "waiting \(what)")
       let keys = try b.store.canonicalState().map { $0.key[0] }.filter { $0 != "own" }
       try requireEqual(.operationsAreAtomic, Set(keys), Set(shown), "rows \(what)")
       let own = try b.commit(.insert(["id": "own"]), .delete(id: "own"))

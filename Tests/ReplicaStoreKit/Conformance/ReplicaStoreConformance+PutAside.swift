@@ -74,9 +74,10 @@ extension ReplicaStoreConformance {
     try d.merge(b.all())
     for peer in [b, c, d] {
       let counts = try peer.store.counts()
-      try requireEqual(.cursorFollowsState, counts.groupsPutAside, 1, "groups put aside: \(what)")
       try requireEqual(
-        .cursorFollowsState, counts.firstPutAside?.sequence, bad.last!.envelope.sequence,
+        .cursorFollowsState, counts.waiting[.unreadable], 1, "groups put aside: \(what)")
+      try requireEqual(
+        .cursorFollowsState, counts.waiting.first?.sequence, bad.last!.envelope.sequence,
         "the operation that is put aside: \(what)")
       try requireEqual(
         .operationsAreAtomic, try peer.store.canonicalState().map(\.key), [["1"], ["2"]],

@@ -210,15 +210,9 @@ package final class MemoryReplicaStore: ReplicaStore {
       counts.heldAside = state.tables.reduce(0) { sum, table in
         sum + table.rows.values.count(where: \.isHeld)
       }
-      counts.deferredOperations = state.deferredOperations
-      counts.groupsPutAside = state.putAside.count
+      counts.waiting = state.waiting
       counts.forks = state.replicaForks
       if state.sameSequences > 0 { counts.conflicts[.sameSequence] = state.sameSequences }
-      counts.firstPutAside = state.putAside.first.map {
-        OperationPutAside(
-          replica: state.authors.ids[$0.author], sequence: $0.sequences.upperBound,
-          reason: $0.reason)
-      }
       for table in state.tables where !table.large.isEmpty {
         counts.largeRows[table.shape.name] = table.large.count
       }

@@ -22,6 +22,20 @@ struct MemoryState: Sendable {
   var sameSequences = 0
   var putAside: [PutAside] = []
 
+  var waiting: WaitingOperations {
+    var waiting = WaitingOperations()
+    if deferredOperations > 0 { waiting.counts[.schema] = deferredOperations }
+    for group in putAside {
+      waiting.counts[group.time == nil ? .unreadable : .clock, default: 0] += 1
+    }
+    waiting.first = putAside.first.map {
+      WaitingOperation(
+        replica: authors.ids[$0.author], sequence: $0.sequences.upperBound,
+        reason: $0.time == nil ? .unreadable : .clock, detail: $0.reason)
+    }
+    return waiting
+  }
+
   struct Progress: Sendable {
     /// Operations by sequence, from 1; the last may be fragments whose group is not whole yet.
     var log: [SyncOperation] = []

@@ -185,7 +185,7 @@ struct GuestTextTests {
     // One that gave the column no rule puts it off.
     try c.merge(ofA + ofB)
     #expect(try c.column("SELECT body || name FROM t") == ["n"])
-    #expect(try c.store.counts().deferredOperations == 3)
+    #expect(try c.store.counts().waiting[.schema] == 3)
   }
 
   @Test func `a text of a million letters is written, edited and merged`() throws {

@@ -64,12 +64,18 @@ struct DoctorDamageTests {
       "UPDATE grdb_tern_main_author SET merged = 0, announced = 0 WHERE idx = 1", ["log-group"]
     ),
     // What waits.
-    ("INSERT INTO grdb_tern_main_aside VALUES (77, 70, NULL, 'why')", ["aside-lost"]),
     (
-      "INSERT INTO grdb_tern_main_deferred VALUES ((1 << 40) + 50, 'magazine', '')",
-      ["deferred-lost"]
+      "INSERT INTO grdb_tern_main_waiting VALUES (77, '', '', 70, 'unreadable', 'why', NULL)",
+      ["waiting-lost"]
     ),
-    ("INSERT INTO grdb_tern_main_deferred VALUES (1, 'book', 'title')", ["deferred-known"]),
+    (
+      "INSERT INTO grdb_tern_main_waiting VALUES ((1 << 40) + 50, 'magazine', '', 50, 'schema', '', NULL)",
+      ["waiting-lost"]
+    ),
+    (
+      "INSERT INTO grdb_tern_main_waiting VALUES (1, 'book', 'title', 1, 'schema', '', NULL)",
+      ["waiting-known"]
+    ),
     // The state.
     ("UPDATE grdb_tern_main_row_2 SET cells = x'FF' WHERE k0 = '1'", ["state-damaged"]),
     ("UPDATE grdb_tern_main_row_2 SET life = -1 WHERE k0 = '1'", ["state-damaged"]),

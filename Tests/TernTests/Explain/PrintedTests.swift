@@ -32,12 +32,14 @@ struct PrintedTests {
     var counts = ReplicaCounts()
     #expect("\(counts)" == "0 operations")
     (counts.operations, counts.heldAside, counts.conflicts) = (7, 1, [.counter: 2, .lastWriter: 1])
-    counts.groupsPutAside = 1
-    counts.firstPutAside = OperationPutAside(
-      replica: ReplicaID(high: 0, low: 1), sequence: 4, reason: "too new")
+    counts.waiting = WaitingOperations(
+      counts: [.unreadable: 1, .schema: 2],
+      first: WaitingOperation(
+        replica: ReplicaID(high: 0, low: 1), sequence: 4, reason: .unreadable, detail: "too new"))
     #expect(
-      "\(counts)" == "7 operations, 1 rows held aside, 1 groups put aside (operation 4 of replica "
-        + "00000000000000000000000000000001: too new), 1 conflicts by lastWriter, 2 conflicts by counter"
+      "\(counts)"
+        == "7 operations, 1 rows held aside, operations wait: 1 for a newer Tern, 2 for a newer schema "
+        + "(operation 4 of replica 00000000000000000000000000000001: too new), 1 conflicts by lastWriter, 2 conflicts by counter"
     )
   }
 

@@ -56,13 +56,14 @@ struct StoredFixtureTests {
       #expect(diagnosis.findings.map { "\($0)" } == [])
       #expect(
         Set(diagnosis.remarks.map(\.check)) == [
-          "notes", "held", "deferred", "aside", "job-stuck", "gate-closed",
+          "notes", "held", "waiting", "job-stuck", "gate-closed",
         ])
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
       #expect(replica.id == StoredSpecimen.own && replica.schemaVersion == 2)
       #expect(replica.remotes.map(\.id) == ["folder", "https://example.org/spaces/home", "peer"])
       #expect(replica.heldAside == ["constraint": 1, "orphaned": 1, "unique": 1])
-      #expect(replica.deferredOperations == 1 && replica.groupsPutAside.count == 1)
+      #expect(replica.waiting[.schema] == 1 && replica.waiting.count == 2)
+      #expect(replica.waitingOperations.map(\.reason).last == .schema)
       #expect(replica.unsealedNotes == 1)
       #expect(UInt64(replica.log.operations) < replica.authors.reduce(0) { $0 + $1.stored })
       let row = try DatabaseFileRow(path: path, table: "tag", key: ["x"])
@@ -84,7 +85,13 @@ struct StoredFixtureTests {
       let counts = try device.store.counts()
       // Opening sealed what was noted.
       #expect(counts.unsealedNotes == 0)
-      #expect(counts.heldAside == 3 && counts.deferredOperations == 1 && counts.groupsPutAside == 1)
+      #expect(counts.heldAside == 3 && counts.waiting.counts == [.schema: 1, .unreadable: 1])
+      try await device.database.read { db in
+        for former in ["aside", "deferred"] {
+          let isThere = try db.tableExists("grdb_tern_main_\(former)")
+          #expect(!isThere)
+        }
+      }
       #expect(try device.store.hasTrimmed(lackedBy: VersionVector()))
       let fresh = try StoredSpecimen.open(DatabaseQueue(), id: 9)
       // As it was cut before the last write.

@@ -37,10 +37,11 @@ struct InspectionTests {
       try a.store.seal()
       try b.merge(a.operationsWithBadEnd().all)
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
-      let expected = try #require(try b.store.counts().firstPutAside)
-      #expect(replica.groupsPutAside == [expected])
+      let expected = try #require(try b.store.counts().waiting.first)
+      #expect(replica.waitingOperations == [expected])
+      #expect(replica.waiting.counts == [.unreadable: 1] && replica.waiting.first == expected)
       #expect(expected.replica == ReplicaID(high: 0, low: 1) && expected.sequence == 1)
-      #expect(!expected.reason.isEmpty)
+      #expect(!expected.detail.isEmpty)
     }
   }
 
@@ -92,15 +93,16 @@ struct InspectionTests {
   }
 
   @Test func `an id in JSON is its 32 digits, and nothing else is one`() throws {
-    let aside = OperationPutAside(
-      replica: ReplicaID(high: 0xAB, low: 1), sequence: 7, reason: "no")
+    let waiting = WaitingOperation(
+      replica: ReplicaID(high: 0xAB, low: 1), sequence: 7, reason: .clock, detail: "no")
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
-    let json = try encoder.encode(aside)
+    let json = try encoder.encode(waiting)
     #expect(
       String(decoding: json, as: UTF8.self)
-        == #"{"reason":"no","replica":"00000000000000ab0000000000000001","sequence":7}"#)
-    #expect(try JSONDecoder().decode(OperationPutAside.self, from: json) == aside)
+        == #"{"detail":"no","reason":"clock","replica":"00000000000000ab0000000000000001","sequence":7}"#
+    )
+    #expect(try JSONDecoder().decode(WaitingOperation.self, from: json) == waiting)
     for text in [#""""#, #""ab""#, #""+000000000000ab0000000000000001""#, "7"] {
       #expect(throws: DecodingError.self) {
         try JSONDecoder().decode(ReplicaID.self, from: Data(text.utf8))

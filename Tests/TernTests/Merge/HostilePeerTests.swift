@@ -68,10 +68,10 @@ struct HostilePeerTests {
     let good = forger.row(Forger.packed("good"))
     try await meeting.sync(with: ScriptedRemote(giving: [bad, good]))
     let counts = try meeting.store.counts()
-    #expect(counts.groupsPutAside == 1)
-    #expect(counts.firstPutAside?.replica == Forger.id)
-    #expect(counts.firstPutAside?.sequence == 1)
-    #expect(counts.firstPutAside?.reason.contains(attack.field) == true)
+    #expect(counts.waiting[.unreadable] == 1)
+    #expect(counts.waiting.first?.replica == Forger.id)
+    #expect(counts.waiting.first?.sequence == 1)
+    #expect(counts.waiting.first?.detail.contains(attack.field) == true)
     #expect(try meeting.store.canonicalState().contains { $0.key == ["forged"] })
     try await meeting.checkIntact()
   }
@@ -92,8 +92,8 @@ struct HostilePeerTests {
         columns: [(name, 0), ("name", 0)]),
     ]
     try await meeting.sync(with: ScriptedRemote(giving: attacks))
-    #expect(try meeting.store.counts().deferredOperations == 3)
-    #expect(try meeting.store.counts().groupsPutAside == 0)
+    #expect(try meeting.store.counts().waiting[.schema] == 3)
+    #expect(try meeting.store.counts().waiting[.unreadable] == 0)
     let row = try meeting.store.canonicalState().first { $0.key == [.string(name)] }
     #expect(row?.cells.mapValues(\.value) == ["name": .string(name)])
     try await meeting.checkIntact()
@@ -108,7 +108,7 @@ struct HostilePeerTests {
       forger.row(Forger.packed("typed"), key: typed), forger.row(Forger.packed("text"), key: text),
     ]
     try await meeting.sync(with: ScriptedRemote(giving: attacks))
-    #expect(try meeting.store.counts().deferredOperations == 1)
+    #expect(try meeting.store.counts().waiting[.schema] == 1)
     let rows = try meeting.store.canonicalState().filter { $0.author == Forger.id }
     #expect(rows.map(\.key) == [[.string(key.description)]])
     #expect(rows.first?.cells["name"]?.value == "text")
@@ -182,7 +182,7 @@ struct HostilePeerTests {
     try await meeting.sync(with: meeting.honest)
     try await HostileMeeting.sync(meeting.friend, with: meeting.honest)
     #expect(try meeting.friend.store.canonicalState().contains { $0.key == ["beside"] })
-    #expect(try meeting.friend.store.counts().groupsPutAside == 0)
+    #expect(try meeting.friend.store.counts().waiting[.unreadable] == 0)
     #expect(try meeting.store.counts().largeRows == ["item": 1])
   }
 
@@ -215,7 +215,7 @@ struct HostilePeerTests {
     let attack = forger.write(at: latest) { _ in }
     let remote = ScriptedRemote(giving: [attack], nowMilliseconds: .max)
     try await meeting.sync(with: remote)
-    #expect(try meeting.store.counts().groupsPutAside == 1)
+    #expect(try meeting.store.counts().waiting[.clock] == 1)
     try await meeting.checkIntact()
     let times = meeting.honest.operations.map(\.envelope.time.milliseconds)
     #expect(try #require(times.max()) < Forger.now + 3_600_000)

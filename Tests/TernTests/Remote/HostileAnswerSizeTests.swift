@@ -35,7 +35,7 @@ struct HostileAnswerSizeTests {
     try await meeting.sync(with: HostileTransport(batch: batch).remote)
     #expect(
       try meeting.store.versionVector()[Forger.id] == UInt64(count), sourceLocation: location)
-    #expect(try meeting.store.counts().groupsPutAside == 0, sourceLocation: location)
+    #expect(try meeting.store.counts().waiting[.unreadable] == 0, sourceLocation: location)
     try await meeting.checkIntact(location: location)
   }
 

@@ -97,7 +97,7 @@ struct HostileSizeTests {
     // The database is in memory too.
     #expect(more < 400 << 20)
     #expect(try meeting.store.versionVector()[Forger.id] == 1)
-    #expect(try meeting.store.counts().deferredOperations == 0)
+    #expect(try meeting.store.counts().waiting[.schema] == 0)
     try await meeting.checkIntact()
   }
 
@@ -120,7 +120,7 @@ struct HostileSizeTests {
     }
     print("30000 tables, \(attack.bytes.count >> 10) KiB, \(kind): \(more >> 20) MiB more at most")
     #expect(more < 200 << 20)
-    #expect(try meeting.store.counts().deferredOperations == 1)
+    #expect(try meeting.store.counts().waiting[.schema] == 1)
     try await meeting.checkIntact()
   }
 }

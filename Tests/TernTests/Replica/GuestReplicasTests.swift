@@ -87,7 +87,7 @@ struct GuestReplicasTests {
     #expect(try b.work.column("SELECT title || note || done FROM task") == ["writen2"])
     try b.openWork(tasks(1))
     // The last: of the writes between, which are sealed under the column's new name, none is to it.
-    #expect(try b.work.store.counts().deferredOperations == 1)
+    #expect(try b.work.store.counts().waiting[.schema] == 1)
   }
 
   @Test func `a replica whose table a migration takes away is in nobody's way`() throws {

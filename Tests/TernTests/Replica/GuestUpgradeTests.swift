@@ -107,9 +107,9 @@ struct GuestUpgradeTests {
 
     try b.execute("UPDATE shelf SET n = n + 4")
     try meet(a, b)
-    #expect(try a.store.counts().deferredOperations == 1)
+    #expect(try a.store.counts().waiting[.schema] == 1)
     a = try Device(a.database, both, id: 9)
-    #expect(try a.store.counts().deferredOperations == 0)
+    #expect(try a.store.counts().waiting[.schema] == 0)
     try meet(a, b)
     try meet(a, b)
     #expect(try b.column("SELECT id || name || n FROM shelf ORDER BY id") == ["ssealed5", "uU1"])
@@ -123,7 +123,7 @@ struct GuestUpgradeTests {
     try b.execute("INSERT INTO shelf VALUES ('t', 'T', 7)")
     try meet(a, b)
     #expect(try a.column("SELECT id FROM shelf") == ["s"])
-    #expect(try a.store.counts().deferredOperations == 1)
+    #expect(try a.store.counts().waiting[.schema] == 1)
     a = try Device(a.database, both, id: 9)
     try meet(a, b)
     #expect(try b.column("SELECT id || n FROM shelf ORDER BY id") == ["s1", "t7"])
@@ -138,10 +138,10 @@ struct GuestUpgradeTests {
     try b.execute("UPDATE shelf SET n = n + 1; UPDATE book SET scans = scans + 1")
     try meet(a, b)
     #expect(try a.column("SELECT scans FROM book") == ["3"])
-    #expect(try a.store.counts().deferredOperations == 2)
+    #expect(try a.store.counts().waiting[.schema] == 2)
     for _ in 1...2 {
       a = try a.upgraded(both, creation, shelf)
-      #expect(try a.store.counts().deferredOperations == 0)
+      #expect(try a.store.counts().waiting[.schema] == 0)
       try expectEqual(a, b, "shelf", "book")
     }
     #expect(try a.column("SELECT n FROM shelf") == ["2"])

@@ -116,12 +116,12 @@ struct IdleCostTests {
           columns: [("item", 0)]),
       ])
     }
-    #expect(try a.store.counts().deferredOperations == 50)
+    #expect(try a.store.counts().waiting[.schema] == 50)
     #expect(try a.store.counts().heldAside == 50)
     _ = try opening(a, statements, schema)
     let full = try opening(a, statements, schema)
     #expect(full.count <= empty.count + 4, "\(full.filter { !empty.contains($0) })")
-    let asked = full.filter { $0.contains("grdb_tern_main_deferred") }
+    let asked = full.filter { $0.contains("reason = 'schema'") }
     #expect(asked.filter { !$0.contains("foreign_key_list") } == [])
     // A schema that knows one of them takes it.
     let known = SyncSchema(version: 2, tables: schema.tables + [SyncTable("unknown7")])
@@ -130,7 +130,7 @@ struct IdleCostTests {
     }
     let newer = try Device(a.database, known, id: 1)
     #expect(try newer.rows("SELECT id FROM unknown7").count == 1)
-    #expect(try newer.store.counts().deferredOperations == 49)
+    #expect(try newer.store.counts().waiting[.schema] == 49)
     #expect(try newer.store.counts().heldAside == 50)
   }
 }

@@ -12,7 +12,8 @@ struct Service: Sendable {
 
   static func run(
     finding books: [[Finding]] = [Service.books], _ misbehaviour: String = "",
-    pings: Duration = .seconds(30), _ body: @escaping @Sendable (Service) async throws -> Void
+    pings: Duration = .seconds(30), clock: ScanClock = .system,
+    _ body: @escaping @Sendable (Service) async throws -> Void
   ) async throws {
     let left = Left(books)
     var application = RecognizerApplication(
@@ -22,6 +23,7 @@ struct Service: Sendable {
     ) { _, found in left.next().forEach(found) }
     application.misbehaviour = try Misbehaviour.list(misbehaviour)
     application.limits.pingInterval = pings
+    application.clock = clock
     try await application.serving { url in
       var text = url.absoluteString
       if text.hasSuffix("/") { text.removeLast() }

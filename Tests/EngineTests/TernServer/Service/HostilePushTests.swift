@@ -173,9 +173,9 @@ struct HostilePushTests {
       for phone in [a, b] {
         try await phone.engine.syncOnce()
         let counts = try phone.replica.store.counts()
-        #expect(counts.deferredOperations == 3)
-        #expect(counts.groupsPutAside == 3)
-        #expect(counts.firstPutAside?.replica == Attacker.id)
+        #expect(counts.waiting[.schema] == 3)
+        #expect(counts.waiting[.unreadable] == 3)
+        #expect(counts.waiting.first?.replica == Attacker.id)
         let row = try phone.replica.store.canonicalState().first { $0.key == ["forged 6"] }
         // What SQLite makes of it in a column that holds text.
         #expect(row?.cells["text"]?.value == "0.0")

@@ -159,7 +159,7 @@ final class SimulatedDevice: @unchecked Sendable {
   private func noteWaiting() {
     for status in engines.map(\.status.current) {
       if status.heldAside > 0 { trace.saw(.heldAside) }
-      if status.deferredOperations > 0 { trace.saw(.deferred) }
+      if status.waiting[.schema] > 0 { trace.saw(.deferred) }
     }
   }
 

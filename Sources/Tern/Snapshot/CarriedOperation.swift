@@ -3,7 +3,7 @@ import TernDatabase
 
 /// An operation that is in the log for what is not in the state: its group is put aside or not
 /// whole, or it has parts that this schema does not know. A snapshot carries it along.
-struct WaitingOperation {
+struct CarriedOperation {
   let id: LogID
   var parts: Set<DeferredPart> = []
   /// Of the last operation of a group that is put aside.
@@ -38,18 +38,19 @@ struct WaitingOperation {
 
 extension StoreTransaction {
   /// In the order of the log, every operation of a group that is put aside among them.
-  func waitingOperations() throws -> [WaitingOperation] {
-    var found: [Int64: WaitingOperation] = [:]
-    for (id, parts) in try deferredParts() {
-      found[id.rawValue] = WaitingOperation(id: id, parts: parts)
+  func carriedOperations() throws -> [CarriedOperation] {
+    var found: [Int64: CarriedOperation] = [:]
+    for (id, parts) in try waiting.parts() {
+      found[id.rawValue] = CarriedOperation(id: id, parts: parts)
     }
-    let select = try statement("SELECT id, first, reason, due_ms FROM \(tables.aside)")
+    let select = try statement(
+      "SELECT id, first, detail, due_ms FROM \(tables.waiting) WHERE reason <> 'schema'")
     defer { select.reset() }
     while try select.step() {
       let last = LogID(rawValue: select.int64(0))
       for sequence in select.raw(1)...last.sequence {
         let id = LogID(author: last.author, sequence: sequence)
-        found[id.rawValue, default: WaitingOperation(id: id)].aside =
+        found[id.rawValue, default: CarriedOperation(id: id)].aside =
           sequence < last.sequence
           ? nil
           : .init(
@@ -81,16 +82,16 @@ extension StoreTransaction {
   }
 
   /// Takes one in from a snapshot.
-  func take(_ waiting: WaitingOperation, _ operation: SyncOperation) throws {
+  func take(_ carried: CarriedOperation, _ operation: SyncOperation) throws {
     let delete = try statement("DELETE FROM \(tables.log) WHERE id = ?")
-    delete.bind(1, waiting.id.rawValue)
+    delete.bind(1, carried.id.rawValue)
     try delete.run()
-    try appendToLog(operation, author: waiting.id.author)
-    for part in waiting.parts { try putOff(part, of: waiting.id) }
-    if let aside = waiting.aside {
-      let group = LogGroup(author: waiting.id.author, sequences: aside.first...waiting.id.sequence)
+    try appendToLog(operation, author: carried.id.author)
+    for part in carried.parts { try waiting.putOff(part, of: carried.id) }
+    if let aside = carried.aside {
+      let group = LogGroup(author: carried.id.author, sequences: aside.first...carried.id.sequence)
       guard try holds(group) else { throw WireError(.malformed, "a group that is put aside") }
-      try putAside(
+      try waiting.putAside(
         group, until: aside.isFuture ? operation.envelope.time : nil, aside.reason)
     }
   }
