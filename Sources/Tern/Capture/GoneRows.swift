@@ -19,7 +19,7 @@ extension StoreTransaction {
     for column in sql.shape.columns {
       if let value = state.computed(UInt32(column.id)) { content[column.name] = value }
     }
-    try hold(sql.shape.id, row.packedKey, .deleted, content: content)
+    try held.hold(sql.shape.id, row.packedKey, .deleted, content: content)
   }
 
   func forgetNotes(_ sql: TableSQL) throws {

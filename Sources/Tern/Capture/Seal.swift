@@ -42,9 +42,9 @@ struct Seal {
     author = try transaction.author(0)
     body.reserve(Self.usualBytes)
     firstSequence = author.stored + 1
-    hasHeld = try transaction.hasHeldRows()
+    hasHeld = try transaction.held.hasRows()
     hasConvertedReferences = transaction.sql.contains { sql in
-      sql.shape.foreignKeys.contains(where: transaction.isConverted)
+      sql.shape.foreignKeys.contains(where: transaction.sql.isConverted)
     }
   }
 
@@ -65,9 +65,11 @@ struct Seal {
     for index in noted { try seal.sealTable(index) }
     let sealed = try seal.finish(noted)
     if !seal.restored.isEmpty || !seal.lookalikes.isEmpty {
-      try transaction.merging(seal.putBack)
+      try transaction.triggers.merging(seal.putBack)
     }
-    if try !sealed.isEmpty && transaction.hasUnsettledRows() { try transaction.noteUnsettled() }
+    if try !sealed.isEmpty && transaction.held.hasUnsettledRows() {
+      try transaction.held.noteUnsettled()
+    }
     return sealed
   }
 
@@ -89,7 +91,7 @@ struct Seal {
   private mutating func sealTable(_ index: Int) throws {
     let sql = transaction.sql[index]
     let shape = sql.shape
-    if transaction.hasLargeRows { try transaction.noteLargeRowsAgain(sql) }
+    if transaction.large.hasRows { try transaction.noteLargeRowsAgain(sql) }
     let scan = try transaction.statement(sql.scanNotes)
     var states = try StateBatch(transaction, sql)
     defer { scan.reset() }
@@ -117,10 +119,10 @@ struct Seal {
       } else {
         old = try transaction.state(in: scan, from: row.stateColumn)
       }
-      if hasHeld { try transaction.wake(shape.id, row.packedKey) }
+      if hasHeld { try transaction.held.wake(shape.id, row.packedKey) }
       // A row that is held aside is absent from its table without having been deleted.
-      let isHeld = hasHeld ? try transaction.isHeld(shape.id, row.packedKey) : false
-      if isHeld, !row.exists, try !transaction.isToGo(shape.id, row.packedKey) { continue }
+      let isHeld = hasHeld ? try transaction.held.holds(shape.id, row.packedKey) : false
+      if isHeld, !row.exists, try !transaction.held.isToGo(shape.id, row.packedKey) { continue }
       // Each of its notes was written without what was held.
       let wasHeld = isHeld || hasHeld && shownAgain.contains(row.packedKey)
       let changed = try row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)
@@ -132,7 +134,7 @@ struct Seal {
       if !row.exists || hasConvertedReferences {
         if children == nil { children = try ChildSearch(transaction, shape) }
         if try children!.isLeft(row.packedKey, isGone: !row.exists) {
-          try transaction.noteGoneParent(shape.id, row.packedKey)
+          try transaction.held.noteGoneParent(shape.id, row.packedKey)
         }
       }
       guard let state = changed else {
@@ -143,7 +145,7 @@ struct Seal {
       transaction.recorder?.note(shape.id, row.packedKey, isLocal: true)
       // No peer would take it, nor anything behind it.
       if row.isTooLarge || state.lastLife > BodyLimit.life {
-        try transaction.leaveOut(row.packedKey, row.note.columns, of: shape.id)
+        try transaction.large.leaveOut(row.packedKey, row.note.columns, of: shape.id)
         continue
       }
       if !isOpen { try open(sql) }
@@ -156,7 +158,7 @@ struct Seal {
       }
       if isHeld { try showAgain(row, &shownAgain, shape) }
       if row.exists, old?.isDeleted ?? false {
-        try transaction.dropContent(in: .kept, shape.id, row.packedKey)
+        try transaction.held.drop(in: .kept, shape.id, row.packedKey)
       }
       if state.isDeleted { try transaction.keepGone(sql, row, state) }
       restore(row.lost, of: row, in: index)
@@ -179,7 +181,7 @@ struct Seal {
   private func showAgain(
     _ row: NotedRow, _ shownAgain: inout Set<[UInt8]>, _ shape: TableShape
   ) throws {
-    try transaction.dropContent(in: .held, shape.id, row.packedKey)
+    try transaction.held.drop(in: .held, shape.id, row.packedKey)
     try Losses(transaction).dropOrphan(shape.id, row.packedKey)
     shownAgain.insert(row.packedKey)
   }
@@ -214,7 +216,7 @@ struct Seal {
     let sql = transaction.sql[row.table]
     let writer = try TableWriter(transaction, sql, hasHeld: true)
     let names = row.content.keys.sorted()
-    let statement = try transaction.appStatement(sql.update(names, isPlain: writer.isPlain))
+    let statement = try transaction.triggers.statement(sql.update(names, isPlain: writer.isPlain))
     let keyCount = try writer.bind(row.key, to: statement)
     for (index, name) in names.enumerated() {
       statement.bind(Int32(keyCount + index + 1), copy: row.content[name]!)
@@ -236,7 +238,7 @@ struct Seal {
     body.removeAll()
     nameCount = 0
     // At once: all fragments together can be longer than what there is of memory.
-    try transaction.appendToLog(operation, author: 0)
+    try transaction.log.append(operation, author: 0)
     fragments += 1
   }
 

@@ -27,7 +27,7 @@ struct HeldDoctor {
     _ select: FastStatement, _ place: DatabaseFinding.Place, _ check: DiagnosisCheck
   ) throws -> [String: Value]? {
     do {
-      return try StoreTransaction.readContent(select.blob(1))
+      return try HeldTable.readContent(select.blob(1))
     } catch is WireError {
       try findings.add(check, "what is held of the row cannot be read", at: place)
       return nil
@@ -74,7 +74,7 @@ struct HeldDoctor {
         continue
       }
       guard let state else {
-        if try !transaction.isTooLarge(key, of: sql.shape.id) {
+        if try !transaction.large.holds(key, of: sql.shape.id) {
           try findings.add(.heldStray, "the row is held aside, and no state knows it", at: place)
         }
         continue
@@ -112,7 +112,7 @@ struct HeldDoctor {
     case .parent, .orphaned:
       guard row.state.isComplete else { return false }
       let logged = try LoggedRow(shape, key: key)
-      return try !transaction.missingParents(of: logged, content: row.content).isEmpty
+      return try !logged.missingParents(row.content, in: transaction).isEmpty
     case .unique:
       guard row.state.isComplete else { return false }
       if try !row.writer.rivals(of: row.key, content: row.content).isEmpty { return true }

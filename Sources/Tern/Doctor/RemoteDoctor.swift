@@ -15,7 +15,7 @@ struct RemoteDoctor {
     try checkCursors()
     try checkOwn()
     if try checkNames() {
-      for fork in try transaction.forks() {
+      for fork in try transaction.remotes.forks(transaction.authors.ids) {
         try findings.add(
           .fork, "the remote has another operation than is here",
           at: .init(author: fork.replica, sequence: fork.sequence, name: fork.remote))
@@ -27,14 +27,14 @@ struct RemoteDoctor {
 
   /// A folder's cursor says of each author up to where it was given.
   private func checkCursors() throws {
-    let bans = try transaction.bans()
+    let bans = try transaction.remotes.bans()
     let select = try transaction.statement("SELECT id, cursor FROM \(tables.remote) ORDER BY id")
     defer { select.reset() }
     while try select.step() {
       guard let remote = select.value(0).value?.string, let text = select.value(1).value?.string,
         let cursor = FolderCursor(RemoteCursor(rawValue: text))
       else { continue }
-      let forks = try transaction.forks(at: remote)
+      let forks = try transaction.remotes.forks(at: remote)
       for (replica, sequence) in cursor.given.sorted {
         let index = transaction.authors.index(of: replica)
         let stored = try index.map { try transaction.author($0).stored } ?? 0
@@ -95,7 +95,7 @@ struct RemoteDoctor {
     while try select.step() {
       do {
         _ = try PackedKey.values(select.blob(2))
-        _ = try StoreTransaction.readContent(select.blob(3))
+        _ = try HeldTable.readContent(select.blob(3))
       } catch is WireError {
         try findings.add(
           .inbox, "the inbox's entry \(select.int64(0)) cannot be read")

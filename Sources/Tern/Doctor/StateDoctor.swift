@@ -110,11 +110,11 @@ final class StateDoctor {
 
   private func compare(_ state: RowState, _ key: [UInt8], _ place: DatabaseFinding.Place) throws {
     // What is too large to travel was written here, and stands for itself.
-    if try transaction.hasLargeRows && transaction.isTooLarge(key, of: shape.id) { return }
+    if try transaction.large.hasRows && transaction.large.holds(key, of: shape.id) { return }
     // The table shows it because it refuses to let it go.
     if try writer.isRemovalRefused(key) { return }
     let shown = try writer.read(key)
-    let held = try transaction.storedContent(in: .held, shape.id, key)
+    let held = try transaction.held.content(in: .held, shape.id, key)
     guard state.isShown else {
       if shown != nil {
         try findings.add(
@@ -155,7 +155,7 @@ final class StateDoctor {
     while try scan.step() {
       let key = scan.packedKey(shape)
       if try noted.contains(key) || writer.isRemovalRefused(key) { continue }
-      if try transaction.hasLargeRows && transaction.isTooLarge(key, of: shape.id) { continue }
+      if try transaction.large.hasRows && transaction.large.holds(key, of: shape.id) { continue }
       try findings.add(
         .rowUnsynced, "the row is in the table, and in no state and no note",
         at: .init(table: shape.name, key: try WrittenValues.text(key)))
@@ -163,7 +163,7 @@ final class StateDoctor {
   }
 
   private func checkLargeRows() throws {
-    guard transaction.hasLargeRows, let count = try transaction.countLargeRows()[shape.name] else {
+    guard transaction.large.hasRows, let count = try transaction.countLargeRows()[shape.name] else {
       return
     }
     try findings.add(

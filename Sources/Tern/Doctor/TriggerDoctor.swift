@@ -7,13 +7,13 @@ struct TriggerDoctor {
   let findings: Findings
 
   func run() throws {
-    for trigger in try transaction.appTriggers().skipped {
+    for trigger in try transaction.triggers.all().skipped {
       try findings.add(
         .triggerSkipped,
         "trigger “\(trigger.name)” does not run for rows that sync brings: \(trigger.reason)",
         at: .init(table: trigger.table))
     }
-    for failure in try transaction.failedTriggers() {
+    for failure in try transaction.failedTriggers.all() {
       try findings.add(
         .triggerFailed,
         "the app's triggers failed \(failure.count) times for rows that sync brought, which are there "

@@ -67,7 +67,7 @@ struct WaitingDoctor {
       place.column = part.column.isEmpty ? nil : part.column
       let operation: SyncOperation?
       do {
-        operation = try transaction.operation(id)
+        operation = try transaction.log.operation(id)
       } catch is WireError {
         // It is found by whoever reads the log.
         continue

@@ -19,7 +19,7 @@ struct HistoryPass {
   init(_ transaction: StoreTransaction, _ row: LoggedRow) throws {
     self.transaction = transaction
     self.row = row
-    told = try transaction.remoteAuthors()
+    told = try transaction.remotes.authors()
   }
 
   func page(after position: RowHistory.Position?, limit: Int) throws -> RowHistory {
@@ -73,7 +73,7 @@ struct HistoryPass {
   }
 
   private func changes(in id: LogID) throws -> [RowHistory.Change] {
-    guard let operation = try transaction.operation(id) else { return [] }
+    guard let operation = try transaction.log.operation(id) else { return [] }
     let isWaiting = try transaction.isWaiting(id)
     // It is named with the reason by the replica's counts.
     if isWaiting, operation.bodyError() != nil { return [] }

@@ -75,7 +75,7 @@ extension SQLiteReplicaStore {
       else { return nil }
       let key = try Array(row["key"] as Data).withUnsafeBytes { try PackedKey.values($0) }
       let content = try Array(row["content"] as Data).withUnsafeBytes {
-        try StoreTransaction.readContent($0)
+        try HeldTable.readContent($0)
       }
       guard let shown = reason.shown else { return nil }
       var values = shape.present(content)

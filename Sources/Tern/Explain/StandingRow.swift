@@ -27,14 +27,14 @@ struct StandingRow {
     let writer = try TableWriter(transaction, sql, hasHeld: true)
     shown = try writer.read(row.packedKey)
     aside = try writer.aside(row.packedKey)
-    let held = try transaction.heldReason(RowID(table: sql.shape.id, key: row.packedKey))
+    let held = try transaction.held.reason(of: RowID(table: sql.shape.id, key: row.packedKey))
     heldReason = held ?? (aside == nil ? nil : .deleted)
     missingParents =
       heldReason == .parent || heldReason == .orphaned
-      ? try transaction.missingParents(of: row, content: aside ?? [:]) : []
+      ? try row.missingParents(aside ?? [:], in: transaction) : []
     rivals =
-      heldReason == .unique ? try transaction.rivals(of: row, sql, content: aside ?? [:]) : []
-    isTooLarge = try transaction.isTooLarge(row.packedKey, of: sql.shape.id)
+      heldReason == .unique ? try row.rivals(aside ?? [:], sql, in: transaction) : []
+    isTooLarge = try transaction.large.holds(row.packedKey, of: sql.shape.id)
     authors = transaction.authors
     rows = try authors.ids.indices.map { try transaction.author(UInt32($0)) }
     groupsPutAside = try transaction.waiting.groups()
@@ -101,47 +101,37 @@ extension RowState {
   }
 }
 
-extension StoreTransaction {
-  /// The rows that one held aside refers to and that are not in their tables.
-  func missingParents(of row: LoggedRow, content: [String: Value]) throws
+extension LoggedRow {
+  /// The rows that it refers to and that are not in their tables.
+  func missingParents(_ content: [String: Value], in transaction: StoreTransaction) throws
     -> [RowExplanation.Reference]
   {
     let named = content.map { ($0.key.folded, $0.value) }
-    let keys = zip(row.shape.keyColumns.map(\.folded), row.key)
+    let keys = zip(shape.keyColumns.map(\.folded), key)
     let values = Dictionary(named + keys, uniquingKeysWith: { $1 })
-    return try row.shape.foreignKeys.compactMap { foreignKey in
+    return try shape.foreignKeys.compactMap { foreignKey in
       let refers = foreignKey.columns.map { values[$0.folded] ?? .null }
       if refers.contains(.null) { return nil }
       let match = foreignKey.parentColumns.map { "\($0.quoted) = ?" }.joined(separator: " AND ")
-      let select = try statement("SELECT 1 FROM main.\(foreignKey.parent.quoted) WHERE \(match)")
+      let select = try transaction.statement(
+        "SELECT 1 FROM main.\(foreignKey.parent.quoted) WHERE \(match)")
       for (index, value) in refers.enumerated() { select.bind(Int32(index + 1), copy: value) }
-      defer { select.reset() }
-      if try select.step() { return nil }
+      if try select.first({}) != nil { return nil }
       return RowExplanation.Reference(
         table: foreignKey.parent, columns: foreignKey.parentColumns, values: refers)
     }
   }
 
-  /// The rows in the table that keep out one held aside.
-  func rivals(of row: LoggedRow, _ sql: TableSQL, content: [String: Value]) throws
+  /// The rows in the table that keep it out.
+  func rivals(_ content: [String: Value], _ sql: TableSQL, in transaction: StoreTransaction) throws
     -> [RowExplanation.Reference]
   {
-    let keys = row.shape.keyColumns
-    return try TableWriter(self, sql, hasHeld: true).rivals(of: row.packedKey, content: content)
-      .map { key in
-        let values = try row.shape.values(key, [:])
-        return RowExplanation.Reference(
-          table: row.shape.name, columns: keys, values: keys.compactMap { values[$0.folded] })
-      }
-  }
-
-  func isTooLarge(_ key: [UInt8], of table: Int64) throws -> Bool {
-    let select = try statement("SELECT 1 FROM \(tables.large) WHERE tbl = ? AND key = ?")
-    defer { select.reset() }
-    return try key.withUnsafeBytes { key in
-      select.bind(1, table)
-      select.bind(2, blob: key)
-      return try select.step()
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    return try writer.rivals(of: packedKey, content: content).map { key in
+      let values = try shape.values(key, [:])
+      return RowExplanation.Reference(
+        table: shape.name, columns: shape.keyColumns,
+        values: shape.keyColumns.compactMap { values[$0.folded] })
     }
   }
 }

@@ -28,7 +28,7 @@ struct Inbox {
     guard let kind = ConflictKind(rawValue: row["kind"]) else { return nil }
     let key = try Array(row["key"] as Data).withUnsafeBytes { try PackedKey.values($0) }
     let content = try Array(row["content"] as Data).withUnsafeBytes {
-      try StoreTransaction.readContent($0)
+      try HeldTable.readContent($0)
     }
     let values = shape.present(content)
     if values.isEmpty { return nil }

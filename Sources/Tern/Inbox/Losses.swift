@@ -28,7 +28,7 @@ final class Losses {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, \(NoteSQL.milliseconds))
       """)
     try key.withBytes { key in
-      try StoreTransaction.bytes(of: values).withUnsafeBytes { content in
+      try HeldTable.bytes(of: values).withUnsafeBytes { content in
         insert.bind(1, shape.id)
         insert.bind(2, blob: key)
         insert.bind(3, copy: .string(kind.rawValue))

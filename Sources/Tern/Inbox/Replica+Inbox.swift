@@ -85,14 +85,14 @@ extension SQLiteReplicaStore {
     let isWaitedFor = try transaction(withoutForeignKeys: isChild) { transaction in
       try transaction.removeFromInbox(entry)
       if isChild {
-        try transaction.restoreChild(entry)
+        try InboxRestore(transaction).restoreChild(entry)
       } else {
-        try transaction.restore(entry, into: key)
+        try InboxRestore(transaction).restore(entry, into: key)
       }
       _ = try Seal.run(in: transaction)
       // The row itself may be what others wait for.
-      if try transaction.hasUnsettledRows() { try transaction.noteUnsettled() }
-      return try transaction.isUnsettled()
+      if try transaction.held.hasUnsettledRows() { try transaction.held.noteUnsettled() }
+      return try transaction.held.isUnsettled()
     }
     if isWaitedFor { settleIfPossible() }
   }

@@ -90,7 +90,7 @@ final class Concurrency {
   private func seenTime(of other: UInt32, by author: UInt32) throws -> HybridTime {
     if let time = seenTimes[author]?[other] { return time }
     let sequence = try seenSequence(of: other, by: author)
-    let operation = try transaction.operation(LogID(author: other, sequence: sequence))
+    let operation = try transaction.log.operation(LogID(author: other, sequence: sequence))
     // Of what the log has no longer, the last that it had: later, so that less
     // counts as concurrent.
     let row = try transaction.author(other)

@@ -47,7 +47,7 @@ extension StoreTransaction {
         if row.merged > 0 { latest = max(latest, try time(ofMerged: author, row)) }
         continue
       }
-      let before = try operation(LogID(author: author, sequence: first - 1))
+      let before = try log.operation(LogID(author: author, sequence: first - 1))
       latest = max(latest, before?.envelope.time ?? .zero)
     }
     return latest

@@ -56,9 +56,11 @@ struct LargeRow {
 extension StoreTransaction {
   /// The rows of a table that are too large to travel, by their packed key.
   func largeRowsByKey(of table: Int64) throws -> [[UInt8]: LargeRow] {
-    guard hasLargeRows else { return [:] }
+    guard large.hasRows else { return [:] }
     return Dictionary(
-      uniqueKeysWithValues: try largeRows(of: table).map { ($0.key, LargeRow(columns: $0.columns)) }
+      uniqueKeysWithValues: try large.rows(of: table).map {
+        ($0.key, LargeRow(columns: $0.columns))
+      }
     )
   }
 }

@@ -34,8 +34,8 @@ final class MergePass {
     let isBelieved = HybridTime.believedMilliseconds.contains(remoteMilliseconds)
     self.remoteMilliseconds = isBelieved ? remoteMilliseconds : 0
     concurrency = Concurrency(transaction)
-    hasHeld = try transaction.hasHeldRows()
-    bans = try transaction.bans()
+    hasHeld = try transaction.held.hasRows()
+    bans = try transaction.remotes.bans()
   }
 
   // MARK: - Operations
@@ -57,7 +57,7 @@ final class MergePass {
     if envelope.sequence <= author.stored {
       summary.repeatedOperations += 1
       let id = LogID(author: index, sequence: envelope.sequence)
-      let isOther = try transaction.isOther(operation, than: id)
+      let isOther = try transaction.log.isOther(operation, than: id)
       if isOther { concurrency.count(.sameSequence) }
       // What was trimmed can't be compared.
       if index != 0, envelope.sequence > author.trimmed {
@@ -90,7 +90,7 @@ final class MergePass {
       try transaction.save(.init(stored: 0, merged: 0, time: .zero), of: seen)
     }
     try concurrency.note(envelope.seen, by: index)
-    try transaction.appendToLog(operation, author: index)
+    try transaction.log.append(operation, author: index)
     author.stored = envelope.sequence
     author.time = envelope.time
     summary.mergedOperations += 1
@@ -110,7 +110,7 @@ final class MergePass {
       return try transaction.waiting.putAside(
         group, until: time, "its time is more than five minutes ahead; it waits for the clock")
     }
-    if isCheckingBodies, let error = try transaction.bodyError(in: group) {
+    if isCheckingBodies, let error = try transaction.log.bodyError(in: group) {
       summary.groupsPutAside += 1
       return try transaction.waiting.putAside(group, "\(error)")
     }
@@ -124,7 +124,7 @@ final class MergePass {
   func merge(_ group: LogGroup, last: SyncOperation? = nil) throws {
     for sequence in group.sequences {
       let isLast = sequence == last?.envelope.sequence
-      let operation = try isLast ? last! : transaction.part(sequence, of: group)
+      let operation = try isLast ? last! : transaction.log.part(sequence, of: group)
       try merge(operation, author: group.author, isInTurn: last != nil)
       transaction.lastTime = max(transaction.lastTime, operation.envelope.time)
     }
@@ -260,13 +260,19 @@ final class MergePass {
     try concurrency.note(seen, by: author)
   }
 
+  /// Merges a group that waited.
+  func takeUp(_ group: LogGroup) throws {
+    try transaction.waiting.remove(group)
+    try merge(group)
+  }
+
   /// Merges the groups whose time the clock has come near.
   func takeUpDue() throws {
     for group in try transaction.dueGroups(remoteMilliseconds: remoteMilliseconds) {
-      if let error = try transaction.bodyError(in: group) {
+      if let error = try transaction.log.bodyError(in: group) {
         try transaction.waiting.putAside(group, "\(error)")
       } else {
-        try transaction.takeUp(group, self)
+        try takeUp(group)
       }
     }
   }
@@ -283,9 +289,9 @@ final class MergePass {
     let settlement = try Settlement(
       transaction, writers: mergers.mapValues(\.writer), losses: concurrency.losses)
     let writers = try settlement.run()
-    try transaction.forgetUnsettled()
+    try transaction.held.forgetUnsettled()
     for _ in 0..<settlement.newOrphans { concurrency.count(.parentDeleted) }
-    if transaction.hasLargeRows { try transaction.forgetLargeRowsThatWent() }
+    if transaction.large.hasRows { try transaction.forgetLargeRowsThatWent() }
     for (index, id) in transaction.sql.map(\.shape.id).enumerated() {
       try transaction.forgetNotes(transaction.sql[index])
       if let writer = writers[id], writer.hasChanged {

@@ -16,7 +16,7 @@ extension RowMerger {
     // What was written was the end of the life before.
     case .begins where old?.isPresent ?? false: return false
     case .begins:
-      let held = try transaction.storedContent(in: .held, shape.id, key)
+      let held = try transaction.held.content(in: .held, shape.id, key)
       guard let here = shown ?? held.map(shape.present) else { return false }
       try leaveOut(large, showing: here, from: nil, to: state)
       try writer.forget(key)

@@ -168,7 +168,7 @@ final class RowMerger {
     if !met.isEmpty { try keepLosers(among: met, row, state, stamp, concurrency.losses) }
     guard state != old else { return }
     // What comes after it may come before it now.
-    try transaction.wake(shape.id, row.packedKey)
+    try transaction.held.wake(shape.id, row.packedKey)
     if shape.deletes.keepsContent { try countKept(row, old, state, stamp, mapping, concurrency) }
     bindKey(row, to: put)
     try transaction.run(put, state: state, keyCount: row.key.count)
@@ -238,7 +238,7 @@ final class RowMerger {
       try writer.update(
         key, columns: columns, values: values, aside: reason(state), isWhole: row.kind == .insert)
     case .stays where state.isAlive && (!columns.isEmpty || writer.hasHeld):
-      if columns.isEmpty, try !transaction.isHeld(shape.id, key) { return }
+      if columns.isEmpty, try !transaction.held.holds(shape.id, key) { return }
       try writer.update(
         key, columns: columns, values: values, aside: reason(state), isWhole: row.kind == .insert)
     // The row of a life that is new here may stand all the same: a migration put it there, and its

@@ -9,7 +9,7 @@ import TernDatabase
 /// written, and ``holdOrphans()`` decides.
 extension Settlement {
   func showHeld(_ tables: [TableSQL]) throws {
-    guard try transaction.hasUnsettledRows() else { return }
+    guard try transaction.held.hasUnsettledRows() else { return }
     try removeAgain()
     // What waits for a row that may be shown may be shown with it.
     try transaction.statement(transaction.tables.statements.wakeFurther).run()
@@ -33,15 +33,15 @@ extension Settlement {
   /// Takes out what is to go and was refused.
   private func removeAgain() throws {
     for sql in transaction.sql {
-      for key in try transaction.unsettledKeys(sql.shape.id)
-      where try transaction.heldReason(RowID(table: sql.shape.id, key: key)) == .removal {
+      for key in try transaction.held.unsettledKeys(sql.shape.id)
+      where try transaction.held.reason(of: RowID(table: sql.shape.id, key: key)) == .removal {
         try writer(sql).removeAgain(key)
       }
     }
   }
 
   private func collect(_ sql: TableSQL, into queue: inout HeldQueue) throws {
-    var keys = try transaction.unsettledKeys(sql.shape.id)
+    var keys = try transaction.held.unsettledKeys(sql.shape.id)
     if keys.isEmpty { return }
     let writer = try writer(sql)
     if !sql.shape.uniques.isEmpty {
@@ -51,15 +51,15 @@ extension Settlement {
     }
     for key in keys {
       let row = RowID(table: sql.shape.id, key: key)
-      let reason = try transaction.heldReason(row)
+      let reason = try transaction.held.reason(of: row)
       if reason == .removal { continue }
       // Without a state it is a row that is too large to travel and had to yield.
       guard try writer.state(of: key)?.isShown ?? true,
-        let held = try transaction.storedContent(in: .held, sql.shape.id, key)
+        let held = try transaction.held.content(in: .held, sql.shape.id, key)
       else { continue }
       // What is too large to travel was written here meanwhile, and stands for itself.
       if try writer.read(key) != nil {
-        try transaction.dropContent(in: .held, sql.shape.id, key)
+        try transaction.held.drop(in: .held, sql.shape.id, key)
         continue
       }
       guard reason == .parent || reason == .orphaned else {
@@ -70,10 +70,10 @@ extension Settlement {
       if reason == .orphaned { knownOrphans.insert(row) }
       let needs = try needs(of: row, content, sql)
       if reason == .orphaned, !needs.areOfDeleted {
-        try transaction.hold(row.table, key, .parent, content: content)
+        try transaction.held.hold(row.table, key, .parent, content: content)
       } else if content != held {
         // Under the columns' names of today: those of tomorrow are not told of yesterday's.
-        try transaction.hold(row.table, key, reason!, content: content)
+        try transaction.held.hold(row.table, key, reason!, content: content)
       }
       if let needs = needs.comingWith { queue.add(row, needs) }
     }
@@ -82,15 +82,15 @@ extension Settlement {
   private func show(_ row: RowID, _ queue: inout HeldQueue) throws {
     let writer = try writer(transaction.sql.first { $0.shape.id == row.table }!)
     let shape = writer.sql.shape
-    guard let held = try transaction.storedContent(in: .held, row.table, row.key) else {
+    guard let held = try transaction.held.content(in: .held, row.table, row.key) else {
       return queue.fell(row)
     }
     let content = shape.present(held)
     guard let refused = try writer.show(row.key, content: content) else {
-      try transaction.dropContent(in: .held, row.table, row.key)
+      try transaction.held.drop(in: .held, row.table, row.key)
       return queue.came(row)
     }
-    if try refused.content != held || transaction.heldReason(row) != refused.reason {
+    if try refused.content != held || transaction.held.reason(of: row) != refused.reason {
       try writer.hold(row.key, refused.reason, adding: refused.content)
     }
     guard refused.reason == .unique, !shape.uniques.isEmpty else { return queue.fell(row) }
@@ -126,7 +126,7 @@ extension Settlement {
       guard !named.contains(nil), !named.contains(.null),
         let search = ParentSearch(foreignKey, values: named.map { $0! })
       else { continue }
-      if try transaction.finds(search) { continue }
+      if try search.isFound(in: transaction) { continue }
       guard let parent = parent(of: foreignKey) else {
         references.comingWith = nil
         continue
@@ -139,7 +139,7 @@ extension Settlement {
       // A row that refers to itself stands with itself.
       if id == row { continue }
       // It competes for UNIQUE, as one that lost does, although nobody looks at that again.
-      if contested.contains(row.table), try isContender(id), try !transaction.isUnsettled(id) {
+      if contested.contains(row.table), try isContender(id), try !transaction.held.isUnsettled(id) {
         continue
       }
       references.comingWith?.rows.insert(id)
@@ -159,7 +159,7 @@ extension Settlement {
     var hasDecided = false
     for row in queue.undecided {
       let sql = transaction.sql.first { $0.shape.id == row.table }!
-      let content = try transaction.storedContent(in: .held, row.table, row.key) ?? [:]
+      let content = try transaction.held.content(in: .held, row.table, row.key) ?? [:]
       let isContested = contested.contains(row.table)
       var needs = try needs(of: row, sql.shape.present(content), sql).comingWith
       for id in needs?.rows ?? [] where !queue.isPending(id) {
@@ -197,13 +197,10 @@ private struct ParentSearch {
       "SELECT 1 FROM main.\(foreignKey.parent.quoted) WHERE \(terms.joined(separator: " AND "))"
     self.values = values
   }
-}
 
-extension StoreTransaction {
-  fileprivate func finds(_ search: ParentSearch) throws -> Bool {
-    let select = try statement(search.sql)
-    for (index, value) in search.values.enumerated() { select.bind(Int32(index + 1), copy: value) }
-    defer { select.reset() }
-    return try select.step()
+  func isFound(in transaction: StoreTransaction) throws -> Bool {
+    let select = try transaction.statement(sql)
+    for (index, value) in values.enumerated() { select.bind(Int32(index + 1), copy: value) }
+    return try select.first {} != nil
   }
 }

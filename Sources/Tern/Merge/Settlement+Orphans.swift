@@ -9,43 +9,43 @@ import TernDatabase
 /// the state as it is, and is shown again when its parent is.
 extension Settlement {
   func settleHeld() throws {
-    if try transaction.hasHeldRows() {
+    if try transaction.held.hasRows() {
       for sql in transaction.sql {
-        for key in try transaction.unsettledKeys(sql.shape.id) { try settle(key, sql) }
+        for key in try transaction.held.unsettledKeys(sql.shape.id) { try settle(key, sql) }
       }
     }
-    if transaction.hasToldOfHeld { try losses.dropStaleOrphans() }
+    if transaction.held.hasTold { try losses.dropStaleOrphans() }
   }
 
   private func settle(_ key: [UInt8], _ sql: TableSQL) throws {
     let row = RowID(table: sql.shape.id, key: key)
-    guard let reason = try transaction.heldReason(row),
-      let held = try transaction.storedContent(in: .held, row.table, key)
+    guard let reason = try transaction.held.reason(of: row),
+      let held = try transaction.held.content(in: .held, row.table, key)
     else { return }
     let content = sql.shape.present(held)
     switch reason {
     case .constraint, .incomplete, .deleted:
       // Nothing but a change of its own can show it.
-      try transaction.setWaits(row, on: [])
+      try transaction.held.setWaits(row, on: [])
     case .removal:
       // An expression of the app's failed, and nobody knows what that waits for.
-      try transaction.setWaits(row, on: nil)
+      try transaction.held.setWaits(row, on: nil)
     case .unique:
       let parents = try parents(of: row, content, sql.shape)
       let rivals = try writer(sql).rivals(of: key, content: content)
         .map { RowID(table: row.table, key: $0) }
       // A rival that came before it can be held aside itself, because its parent lost a place.
-      try transaction.setWaits(row, on: rivals.isEmpty ? nil : parents.rows.union(rivals))
+      try transaction.held.setWaits(row, on: rivals.isEmpty ? nil : parents.rows.union(rivals))
     case .parent, .orphaned:
       let parents = try parents(of: row, content, sql.shape)
       if let deletion = parents.deletion {
         if reason == .parent { try mark(row) }
         if !knownOrphans.contains(row) { try list(key, sql, content, deletion: deletion) }
-        try transaction.setWaits(row, on: parents.rows)
+        try transaction.held.setWaits(row, on: parents.rows)
       } else {
         // It may hold UNIQUE values that another wants, and that no search in its table finds.
         let isNamed = parents.isMissing && !contested.contains(row.table)
-        try transaction.setWaits(row, on: isNamed ? parents.rows : nil)
+        try transaction.held.setWaits(row, on: isNamed ? parents.rows : nil)
       }
     }
   }
@@ -79,10 +79,7 @@ extension Settlement {
   }
 
   private func mark(_ row: RowID) throws {
-    try transaction.run(
-      "UPDATE \(transaction.tables.held) SET reason = '\(HeldReason.orphaned)' "
-        + "WHERE tbl = ? AND key = ?", row.table, row.key)
-    try transaction.notifyHeld()
+    try transaction.held.markOrphaned(row)
   }
 
   private func list(

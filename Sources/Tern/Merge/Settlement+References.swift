@@ -27,7 +27,7 @@ extension Settlement {
   /// written without its parent. What they keep out is decided before they fall.
   func wakeBelow() throws {
     // Without UNIQUE nothing is kept out by a row that stands.
-    guard !contested.isEmpty, try transaction.hasHeldRows() else { return }
+    guard !contested.isEmpty, try transaction.held.hasRows() else { return }
     var below: [RowID] = []
     for writer in writers.values {
       let table = writer.sql.shape.id
@@ -38,7 +38,7 @@ extension Settlement {
     var met: Set<RowID> = []
     while let row = below.popLast() {
       guard met.insert(row).inserted else { continue }
-      try transaction.wake(row.table, row.key)
+      try transaction.held.wake(row.table, row.key)
       guard let parent = transaction.sql.first(where: { $0.shape.id == row.table })?.shape else {
         continue
       }
@@ -126,11 +126,11 @@ extension Settlement {
   }
 
   func isContender(_ row: RowID) throws -> Bool {
-    try contested.contains(row.table) && transaction.heldReason(row) == .unique
+    try contested.contains(row.table) && transaction.held.reason(of: row) == .unique
   }
 
   func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
-    transaction.parent(of: foreignKey)
+    transaction.sql.parent(of: foreignKey)
   }
 
   /// A reference by key.
@@ -186,7 +186,7 @@ extension Settlement {
     var hasFallen = false
     for (id, row) in waiting where try !hasParents(row) {
       waiting[id] = nil
-      try transaction.hold(id.table, id.key, .parent, content: row.content)
+      try transaction.held.hold(id.table, id.key, .parent, content: row.content)
       hasFallen = true
     }
     return hasFallen
@@ -299,7 +299,7 @@ struct ChildSearch {
         if let children = sql.children(foreignKey, of: parent) {
           byKey.append(try transaction.statement(children))
         } else {
-          loose.append((sql.orphans(foreignKey), transaction.isConverted(foreignKey)))
+          loose.append((sql.orphans(foreignKey), transaction.sql.isConverted(foreignKey)))
         }
       }
     }
@@ -328,7 +328,7 @@ struct ChildSearch {
   }
 }
 
-extension StoreTransaction {
+extension [TableSQL] {
   /// Whether a change of the parent's row can leave a child that SQLite took for one before. Keys
   /// do not change: what was there goes, and another comes.
   func isConverted(_ foreignKey: TableShape.ForeignKey) -> Bool {
@@ -339,17 +339,8 @@ extension StoreTransaction {
     return !foreignKey.parentColumns.allSatisfy { keys.contains($0.folded) }
   }
 
-  /// The next settlement looks at the children of this row.
-  ///
-  /// Not at once: in a transaction of the app's they may get another parent yet, or the same one
-  /// again, before it is committed.
-  func noteGoneParent(_ table: Int64, _ key: [UInt8]) throws {
-    try run("INSERT OR IGNORE INTO \(tables.goneParent) VALUES (?, ?)", table, key)
-    try noteUnsettled()
-  }
-
   func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
-    sql.first { $0.shape.name.folded == foreignKey.parent.folded }?.shape
+    first { $0.shape.name.folded == foreignKey.parent.folded }?.shape
   }
 }
 

@@ -51,7 +51,7 @@ final class Settlement {
   }
 
   func run() throws -> [Int64: TableWriter] {
-    if try transaction.isUnsettled() { try takeGoneParents() }
+    if try transaction.held.isUnsettled() { try takeGoneParents() }
     try wakeBelow()
     try showHeld(transaction.sql)
     if !waiting.isEmpty {
@@ -97,7 +97,7 @@ final class Settlement {
       if let refused = try writer.show(row.key, content: row.content) {
         try writer.hold(row.key, refused.reason, adding: refused.content)
       } else {
-        try transaction.dropContent(in: .held, row.sql.shape.id, row.key)
+        try transaction.held.drop(in: .held, row.sql.shape.id, row.key)
       }
     }
   }
@@ -105,10 +105,10 @@ final class Settlement {
   /// Adds the rows that one which went kept out, and at which nothing before had the walk look: all
   /// of them were created after it.
   private func addWaiters(of row: RowID, to queue: inout WalkQueue) throws {
-    for waiter in try transaction.waiters(of: row) where walked.insert(waiter).inserted {
-      guard waiting[waiter] == nil, try transaction.heldReason(waiter) == .unique,
+    for waiter in try transaction.held.waiters(of: row) where walked.insert(waiter).inserted {
+      guard waiting[waiter] == nil, try transaction.held.reason(of: waiter) == .unique,
         let sql = transaction.sql.first(where: { $0.shape.id == waiter.table }),
-        let held = try transaction.storedContent(in: .held, waiter.table, waiter.key)
+        let held = try transaction.held.content(in: .held, waiter.table, waiter.key)
       else { continue }
       queue.add(
         WaitingRow(

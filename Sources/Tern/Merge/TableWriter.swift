@@ -42,16 +42,16 @@ final class TableWriter {
       $0.shape.foreignKeys.contains { $0.parent.folded == sql.shape.name.folded }
     }
     isPlain =
-      try transaction.triggers.decidesConflicts
+      try transaction.triggers.met.decidesConflicts
       && !AppTriggers.declaresConflicts(sql.shape.name, transaction.db)
-    upsertAll = try transaction.appStatement(sql.upsertAll)
-    settleKeyRow = try sql.settleKey.map { try transaction.appStatement($0) }
+    upsertAll = try transaction.triggers.statement(sql.upsertAll)
+    settleKeyRow = try sql.settleKey.map { try transaction.triggers.statement($0) }
   }
 
   /// Runs a statement that writes the row with this key; not `nil` when the table refused it.
   func run(_ statement: FastStatement, _ key: some ContiguousBytesLike) throws -> HeldReason? {
     let refusal = try runUnlessRefused(statement)
-    if refusal == nil { transaction.hasWrittenRows = true }
+    if refusal == nil { transaction.triggers.hasWrittenRows = true }
     return refusal.map { $0 == .unique ? .unique : .constraint }
   }
 
@@ -66,12 +66,12 @@ final class TableWriter {
     }
     var refusal = try attempt()
     if refusal == .other, hasSets { refusal = try transaction.withoutCounting(sql, attempt) }
-    if refusal == nil || transaction.triggers.harmless.isEmpty { return refusal }
+    if refusal == nil || transaction.triggers.met.harmless.isEmpty { return refusal }
     let error = message ?? ""
     let isOwn = error.contains(" failed: \(sql.shape.name).")
-    if isOwn, !transaction.triggers.areWriting(to: sql.shape.name) { return refusal }
-    let again = try transaction.withoutTriggers { try statement.runUnlessRefused() }
-    if again == nil { try transaction.noteFailedTrigger(on: sql.shape.name, error) }
+    if isOwn, !transaction.triggers.met.areWriting(to: sql.shape.name) { return refusal }
+    let again = try transaction.triggers.withoutTriggers { try statement.runUnlessRefused() }
+    if again == nil { try transaction.failedTriggers.note(on: sql.shape.name, error) }
     return again
   }
 
@@ -83,7 +83,7 @@ final class TableWriter {
   private func noteTouched(_ key: some ContiguousBytesLike) throws {
     hasBeenTouched = true
     try settleKey(key)
-    try transaction.wake(sql.shape.id, key)
+    try transaction.held.wake(sql.shape.id, key)
     if isReferring, recordsKeys { key.withBytes { written.append(Array($0)) } }
   }
 
@@ -157,7 +157,7 @@ final class TableWriter {
       for row in rows { try writeAll(row, order: order) }
       return
     }
-    let statement = try upsertAllRows ?? transaction.appStatement(sql.upsertAllRows)
+    let statement = try upsertAllRows ?? transaction.triggers.statement(sql.upsertAllRows)
     upsertAllRows = statement
     var parameter: Int32 = 1
     for row in rows {
@@ -175,7 +175,7 @@ final class TableWriter {
       for row in rows { try writeAll(row, order: order) }
       return
     }
-    transaction.hasWrittenRows = true
+    transaction.triggers.hasWrittenRows = true
     for row in rows { try noteWritten(row.packedKey) }
   }
 
@@ -241,7 +241,7 @@ final class TableWriter {
       case .upsert: sql.upsert(names)
       case .update: sql.update(names, isPlain: isPlain)
       }
-    let statement = try transaction.appStatement(text)
+    let statement = try transaction.triggers.statement(text)
     let keyCount = try bind(key, to: statement)
     for (index, name) in names.enumerated() {
       statement.bind(Int32(keyCount + index + 1), copy: content[name]!)
@@ -285,7 +285,7 @@ final class TableWriter {
 
   private func updateStatement(_ columns: [Int]) throws -> FastStatement {
     if let statement = updates[columns] { return statement }
-    let statement = try transaction.appStatement(
+    let statement = try transaction.triggers.statement(
       sql.update(columns.map { sql.shape.columns[$0].name }, isPlain: isPlain))
     updates[columns] = statement
     return statement
@@ -310,12 +310,12 @@ final class TableWriter {
   }
 
   private func take(_ key: some ContiguousBytesLike) throws -> Bool {
-    let delete = try deleteRow ?? transaction.appStatement(sql.delete)
+    let delete = try deleteRow ?? transaction.triggers.statement(sql.delete)
     deleteRow = delete
     _ = try bind(key, to: delete)
     if try run(delete, key) != nil { return false }
     hasBeenTouched = true
-    try transaction.wake(sql.shape.id, key)
+    try transaction.held.wake(sql.shape.id, key)
     if shown.isEmpty || key.withBytes({ shown.remove(Array($0)) }) == nil { tell(key) }
     if isReferredTo, recordsKeys { key.withBytes { removed.append(Array($0)) } }
     return true
@@ -324,22 +324,22 @@ final class TableWriter {
   /// - Parameter content: what is to be written once the row went, if any of it is.
   func holdRefused(_ key: some ContiguousBytesLike, content: [String: Value]) throws {
     hasHeld = true
-    try transaction.hold(sql.shape.id, key, .removal, content: content)
+    try transaction.held.hold(sql.shape.id, key, .removal, content: content)
   }
 
   /// Whether a row stands in its table that is to go from there.
   func isRemovalRefused(_ key: some ContiguousBytesLike) throws -> Bool {
-    try hasHeld && transaction.isToGo(sql.shape.id, key.withBytes { Array($0) })
+    try hasHeld && transaction.held.isToGo(sql.shape.id, key.withBytes { Array($0) })
   }
 
   /// Tries again to take out a row that is to go; what the state says of it is done afterwards.
   func removeAgain(_ key: [UInt8]) throws {
     if try read(key) != nil, try !take(key) { return }
     let content = try aside(key) ?? [:]
-    try transaction.dropContent(in: .held, sql.shape.id, key)
+    try transaction.held.drop(in: .held, sql.shape.id, key)
     guard let state = try state(of: key), state.isPresent else { return }
     // The settlement shows it, if it can stand.
-    try transaction.hold(
+    try transaction.held.hold(
       sql.shape.id, key, state.isComplete ? .constraint : .incomplete, content: content)
   }
 
@@ -352,17 +352,17 @@ final class TableWriter {
   }
 
   func forget(_ key: some ContiguousBytesLike) throws {
-    if hasHeld { try transaction.dropContent(in: .held, sql.shape.id, key) }
-    if sql.shape.deletes.keepsContent { try transaction.dropContent(in: .kept, sql.shape.id, key) }
+    if hasHeld { try transaction.held.drop(in: .held, sql.shape.id, key) }
+    if sql.shape.deletes.keepsContent { try transaction.held.drop(in: .kept, sql.shape.id, key) }
   }
 
   /// What is held aside of a row, or kept of one that is deleted.
   func aside(_ key: some ContiguousBytesLike) throws -> [String: Value]? {
-    if hasHeld, let held = try transaction.storedContent(in: .held, sql.shape.id, key) {
+    if hasHeld, let held = try transaction.held.content(in: .held, sql.shape.id, key) {
       return sql.shape.present(held)
     }
     guard sql.shape.deletes.keepsContent else { return nil }
-    return try transaction.storedContent(in: .kept, sql.shape.id, key).map { sql.shape.present($0) }
+    return try transaction.held.content(in: .kept, sql.shape.id, key).map { sql.shape.present($0) }
   }
 
   /// Takes a row out of its table whole, with what stood there and what was to be written.
@@ -376,14 +376,16 @@ final class TableWriter {
     if shown != nil {
       try locals?.noteRemoved(key, self)
       if try !take(key) {
-        if reason == .deleted { try transaction.hold(sql.shape.id, key, reason, content: content) }
+        if reason == .deleted {
+          try transaction.held.hold(sql.shape.id, key, reason, content: content)
+        }
         return try holdRefused(key, content: content)
       }
       if reason == .deleted { try forget(key) }
     }
     if reason != .deleted { hasHeld = true }
     // What waited for the row to go is looked at again.
-    try transaction.hold(
+    try transaction.held.hold(
       sql.shape.id, key, reason == .removal ? .constraint : reason, content: content)
   }
 

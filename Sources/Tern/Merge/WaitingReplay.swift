@@ -1,27 +1,19 @@
 import TernCore
 import TernDatabase
 
-/// Merges what waited in the log, as far as that is over.
-extension StoreTransaction {
-  func part(_ sequence: UInt64, of group: LogGroup) throws -> SyncOperation {
-    guard let operation = try operation(LogID(author: group.author, sequence: sequence)) else {
-      throw ReplicaError(.damaged, "the log lacks an operation that it acknowledged")
-    }
-    return operation
+/// Merges what waited in the log for another schema or another Tern, as far as that is over.
+struct WaitingReplay {
+  private let transaction: StoreTransaction
+
+  init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
   }
 
-  /// Why a group's bodies cannot be read, or `nil`.
-  func bodyError(in group: LogGroup) throws -> WireError? {
-    for sequence in group.sequences {
-      if let error = try part(sequence, of: group).bodyError() { return error }
+  /// What could not be read, and can be now.
+  private func readableGroups() throws -> [LogGroup] {
+    try transaction.waiting.unreadableGroups().filter {
+      try transaction.log.bodyError(in: $0) == nil
     }
-    return nil
-  }
-
-  /// Takes a group that waited into the state.
-  func takeUp(_ group: LogGroup, _ pass: MergePass) throws {
-    try waiting.remove(group)
-    try pass.merge(group)
   }
 
   /// Merges what this schema version can now take of the deferred operations, and what an earlier
@@ -30,39 +22,41 @@ extension StoreTransaction {
   ///
   /// - Parameter migrated: tables of which every row is looked at too, as what it refers to may be
   ///   gone, or may be known only now.
-  func replayWaiting(_ migrated: [TableSQL]) throws {
-    let deferred = try waiting.parts()
-    let aside = try waiting.unreadableGroups().filter { try bodyError(in: $0) == nil }
+  func run(_ migrated: [TableSQL]) throws {
+    let deferred = try transaction.waiting.parts()
+    let aside = try readableGroups()
     let orphans = try migrated.map { (sql: $0, keys: try rowsWithoutParent(of: $0)) }
       .filter { !$0.keys.isEmpty }
-    if try deferred.isEmpty && aside.isEmpty && orphans.isEmpty && !hasHeldRows() { return }
-    try wakeAll()
-    let pass = try MergePass(self)
+    if try deferred.isEmpty && aside.isEmpty && orphans.isEmpty && !transaction.held.hasRows() {
+      return
+    }
+    try transaction.held.wakeAll()
+    let pass = try MergePass(transaction)
     for (sql, keys) in orphans { try keys.forEach(pass.writer(for: sql).noteOrphan) }
-    for group in aside { try takeUp(group, pass) }
-    try replayDeferred(pass)
+    for group in aside { try pass.takeUp(group) }
+    try mergeParts(pass)
     try pass.finish()
   }
 
   /// Tries the rows again that their tables refused: what a function of the app's says may be
   /// another by now. And what an earlier Tern put aside, if this one can read it.
   func tryRefused() throws {
-    let aside = try waiting.unreadableGroups().filter { try bodyError(in: $0) == nil }
-    if try aside.isEmpty && !hasHeldRows() { return }
-    try statement(tables.statements.wakeRefused).run()
-    guard try !aside.isEmpty || hasUnsettledRows() else { return }
-    let pass = try MergePass(self)
-    for group in aside { try takeUp(group, pass) }
+    let aside = try readableGroups()
+    if try aside.isEmpty && !transaction.held.hasRows() { return }
+    try transaction.statement(transaction.tables.statements.wakeRefused).run()
+    guard try !aside.isEmpty || transaction.held.hasUnsettledRows() else { return }
+    let pass = try MergePass(transaction)
+    for group in aside { try pass.takeUp(group) }
     try pass.finish()
   }
 
   /// The keys of the rows in a table that lack a parent. Of those that a migration brought no state
   /// says that they are to be there, or not.
   private func rowsWithoutParent(of sql: TableSQL) throws -> [[UInt8]] {
-    let writer = try TableWriter(self, sql, hasHeld: true)
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
     var keys: [[UInt8]] = []
     for foreignKey in sql.shape.foreignKeys {
-      let select = try statement(sql.orphans(foreignKey))
+      let select = try transaction.statement(sql.orphans(foreignKey))
       defer { select.reset() }
       while try select.step() {
         let key = select.packedKey(sql.shape)
@@ -72,15 +66,15 @@ extension StoreTransaction {
     return keys
   }
 
-  func replayDeferred(_ pass: MergePass) throws {
-    for (id, parts) in try waiting.parts() {
-      guard let operation = try operation(id) else {
+  func mergeParts(_ pass: MergePass) throws {
+    for (id, parts) in try transaction.waiting.parts() {
+      guard let operation = try transaction.log.operation(id) else {
         throw ReplicaError(.damaged, "the log lacks an operation that was put off")
       }
       // It was readable once; a Tern that is stricter goes on waiting.
       if operation.bodyError() != nil { continue }
       for part in try pass.replay(operation, author: id.author, parts: parts) {
-        try waiting.forget(part, of: id)
+        try transaction.waiting.forget(part, of: id)
       }
     }
   }

@@ -37,8 +37,8 @@ struct IDChangeStep {
   /// How, if nobody can have what the new id is given, and what is here is enough.
   func way(at remoteID: String) throws -> Way? {
     guard (own.trimmed...own.stored).contains(renaming.last),
-      try transaction.accepted(by: remoteID) <= renaming.last,
-      try transaction.lastOffered(besides: remoteID) <= renaming.last
+      try transaction.remotes.accepted(by: remoteID) <= renaming.last,
+      try transaction.remotes.lastOffered(besides: remoteID) <= renaming.last
     else { return nil }
     guard isAnyRenamed else { return .inPlace }
     guard renaming.last == 0 || time != .zero else {
@@ -46,7 +46,7 @@ struct IDChangeStep {
     }
     // A remote that has half a group of this one's and another half of the other's is beyond that.
     let last = LogID(author: 0, sequence: renaming.last)
-    if try transaction.operation(last)?.envelope.continues ?? false { return nil }
+    if try transaction.log.operation(last)?.envelope.continues ?? false { return nil }
     // What a table that syncs no more has in the log is merged into no state.
     let isAllSynced = try !exists("FROM \(tables.table) WHERE NOT is_synced")
     let isWhole = try transaction.authors.ids.indices.allSatisfy {
@@ -103,11 +103,11 @@ struct IDChangeStep {
   }
 
   private func renameOperations(_ announced: VersionVector) throws {
-    let moved = try transaction.logIDs(of: 0, after: renaming.last)
+    let moved = try transaction.log.ids(of: 0, after: renaming.last)
     // What one of them says first, the former id had not said before.
     var seen = announced
     for id in moved {
-      for replica in try transaction.operation(id)?.envelope.seen.sequences.keys ?? [:].keys {
+      for replica in try transaction.log.operation(id)?.envelope.seen.sequences.keys ?? [:].keys {
         seen[replica] = 0
       }
     }
@@ -118,14 +118,14 @@ struct IDChangeStep {
       try execute("UPDATE \(table) SET id = id + ? WHERE id <= ?", [formerID, last])
     }
     for id in moved {
-      guard let operation = try transaction.operation(id) else { continue }
-      try transaction.dropFromLog(id)
+      guard let operation = try transaction.log.operation(id) else { continue }
+      try transaction.log.drop(id)
       try execute(
         "UPDATE \(tables.waiting) SET id = id - ?1, first = first - ?1 WHERE id = ?2",
         [last, id.rawValue])
       if Planted.isActive(.copyForgets) { continue }
       // To a number that is free: all before are the former id's, or are renamed already.
-      try transaction.appendToLog(renaming.renamed(operation, seen: seen), author: 0)
+      try transaction.log.append(renaming.renamed(operation, seen: seen), author: 0)
     }
   }
 
@@ -191,10 +191,10 @@ struct IDChangeStep {
   func noteFormerWrites(_ changed: StoreTransaction) throws {
     guard isAnyRenamed else { return }
     let states = states
-    for id in try changed.logIDs(of: former, after: own.trimmed) {
+    for id in try changed.log.ids(of: former, after: own.trimmed) {
       try changed.changeStates(writtenBy: id) { state, _ in states.note(id.sequence, in: &state) }
     }
-    for id in try changed.logIDs(of: 0, after: 0) {
+    for id in try changed.log.ids(of: 0, after: 0) {
       try changed.changeStates(writtenBy: id) { state, counts in
         for (column, difference) in counts { states.note(difference, addedTo: column, in: &state) }
         if own.trimmed > 0 { states.noteAny(upTo: own.trimmed, in: &state) }
@@ -208,14 +208,6 @@ struct IDChangeStep {
 }
 
 extension StoreTransaction {
-  /// Up to which own operation any other remote may have been given them.
-  func lastOffered(besides remoteID: String? = nil) throws -> UInt64 {
-    let select = try statement(
-      "SELECT ifnull(max(sequence), 0) FROM \(tables.offer) WHERE remote IS NOT ?")
-    select.bind(1, copy: remoteID.map { .string($0) } ?? .null)
-    defer { select.reset() }
-    return try select.step() ? select.raw(0) : 0
-  }
 
   /// Changes the states of the rows that an operation wrote, in the lives that they have now.
   ///
@@ -224,7 +216,7 @@ extension StoreTransaction {
     writtenBy id: LogID, _ change: (inout RowState, [UInt32: Int128]) -> Void
   ) throws {
     var row = BodyRow()
-    try operation(id)?.forEachBlock { block, reader in
+    try log.operation(id)?.forEachBlock { block, reader in
       let known = sql.first { $0.shape.holdsRows(of: block) }
       let counters: [(place: Int, column: UInt32)] =
         known.map { known in

@@ -164,7 +164,7 @@ struct Installation {
       if change.isNewTable { try adopt(db, sql) } else { try adopt(db, change.newTexts, of: sql) }
     }
     let transaction = try StoreTransaction(db, tables: tables, sql: sql, inboxLimits: inboxLimits)
-    try transaction.forgetFailedTriggers()
+    try transaction.failedTriggers.forget()
     let sealed = try Seal.run(in: transaction)
     // An undo must not take away what was there before: rows, or the texts of a new column.
     for sequence in sealed
@@ -176,9 +176,10 @@ struct Installation {
     let isMigrated = isThere && !isNoted
     if isMigrated { try installStandingTriggers(transaction) }
     let migrated = isMigrated ? zip(changes, sql).filter { !$0.0.isNewTable }.map(\.1) : []
-    try transaction.merging {
+    try transaction.triggers.merging {
       // What waits for a newer schema is looked at where there is one, and not again and again.
-      if isNoted { try transaction.tryRefused() } else { try transaction.replayWaiting(migrated) }
+      let replay = WaitingReplay(transaction)
+      if isNoted { try replay.tryRefused() } else { try replay.run(migrated) }
     }
     // Opening again what is as it was writes nothing.
     if !isNoted {

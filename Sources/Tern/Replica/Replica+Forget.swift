@@ -30,31 +30,11 @@ extension Replica {
 extension SQLiteReplicaStore {
   /// ``Replica/forget(remoteID:)`` on the caller's thread.
   package func forget(remoteID: String) throws -> Bool {
-    let wasKnown = try transaction { try $0.forget(remoteID: remoteID) }
+    let wasKnown = try transaction { try $0.remotes.forget(remoteID) }
     if let path = snapshotPath(of: remoteID) {
       // Mostly there is none; one that stays takes room and does no harm.
       try? FileManager.default.removeItem(atPath: path)
     }
     return wasKnown
-  }
-}
-
-extension StoreTransaction {
-  fileprivate func forget(remoteID: String) throws -> Bool {
-    var wasKnown = false
-    for (table, column) in [
-      (tables.remote, "id"), (tables.remoteHead, "remote"), (tables.fork, "remote"),
-    ] {
-      let delete = try statement("DELETE FROM \(table) WHERE \(column) = ?")
-      delete.bind(1, copy: .string(remoteID))
-      try delete.run()
-      if delete.changeCount > 0 { wasKnown = true }
-    }
-    let insert = try statement(
-      "INSERT OR IGNORE INTO \(tables.forgotten) SELECT remote FROM \(tables.offer) WHERE remote = ?"
-    )
-    insert.bind(1, copy: .string(remoteID))
-    try insert.run()
-    return wasKnown || insert.changeCount > 0
   }
 }

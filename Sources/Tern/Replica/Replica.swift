@@ -124,7 +124,7 @@ extension SQLiteReplicaStore {
       // by itself: ``Replica/writeWithoutUndo(in:_:)``.
       let transaction = try asItStands()
       _ = try Seal.run(in: transaction)
-      return (result, try transaction.isUnsettled())
+      return (result, try transaction.held.isUnsettled())
     }
     try CrashPoint.reach(.captureAfterCommit)
     if isWaitedFor { settleIfPossible() }

@@ -4,7 +4,7 @@ import GRDB
 
 extension SQLiteReplicaStore {
   package func accepted(by remoteID: String) throws -> UInt64 {
-    try read { try $0.accepted(by: remoteID) }
+    try read { try $0.remotes.accepted(by: remoteID) }
   }
 
   package func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
@@ -17,7 +17,7 @@ extension SQLiteReplicaStore {
     -> ReplicaIDChange?
   {
     try leaving(former) { transaction in
-      let lasts = [try transaction.lastOffered(), try transaction.author(0).stored]
+      let lasts = [try transaction.remotes.lastOffered(), try transaction.author(0).stored]
       for last in lasts {
         guard
           let change = try changeID(
@@ -25,7 +25,7 @@ extension SQLiteReplicaStore {
         else { continue }
         let changed = try again(transaction)
         try changed.dropForks(at: place.remoteID, beyond: heads)
-        try changed.save(place)
+        try changed.remotes.save(place)
         return change
       }
       return nil
@@ -71,7 +71,7 @@ extension SQLiteReplicaStore {
       try step.noteFormerWrites(again(transaction))
     case .inPlace?, nil: return nil
     }
-    try transaction.wakeAll()
+    try transaction.held.wakeAll()
     return ReplicaIDChange(former: former, last: last, current: id)
   }
 

@@ -26,12 +26,12 @@ struct BannedOperations {
   /// Takes them out of the log, and what they wrote into the inbox.
   func drop(_ losses: Losses) throws {
     for (author, ban) in last.sorted(by: { $0.key < $1.key }) {
-      for id in try transaction.logIDs(of: author, after: ban) {
+      for id in try transaction.log.ids(of: author, after: ban) {
         // One that can't be read was merged nowhere.
-        if let operation = try transaction.operation(id), operation.bodyError() == nil {
+        if let operation = try transaction.log.operation(id), operation.bodyError() == nil {
           try keep(operation, id, losses)
         }
-        try transaction.dropFromLog(id)
+        try transaction.log.drop(id)
       }
     }
   }

@@ -36,15 +36,19 @@ struct CarriedOperation {
   }
 }
 
-extension StoreTransaction {
+/// What waits here, on its way into a snapshot or out of one.
+struct CarriedOperations {
+  let transaction: StoreTransaction
+
   /// In the order of the log, every operation of a group that is put aside among them.
-  func carriedOperations() throws -> [CarriedOperation] {
+  func waiting() throws -> [CarriedOperation] {
     var found: [Int64: CarriedOperation] = [:]
-    for (id, parts) in try waiting.parts() {
+    for (id, parts) in try transaction.waiting.parts() {
       found[id.rawValue] = CarriedOperation(id: id, parts: parts)
     }
-    let select = try statement(
-      "SELECT id, first, detail, due_ms FROM \(tables.waiting) WHERE reason <> 'schema'")
+    let select = try transaction.statement(
+      "SELECT id, first, detail, due_ms FROM \(transaction.tables.waiting) WHERE reason <> 'schema'"
+    )
     defer { select.reset() }
     while try select.step() {
       let last = LogID(rawValue: select.int64(0))
@@ -63,8 +67,8 @@ extension StoreTransaction {
 
   /// The beginnings of groups whose rest has not come. It may never: their author may be gone.
   func partsOfGroups() throws -> [LogID] {
-    try authors.ids.indices.flatMap { index in
-      let author = try author(UInt32(index))
+    try transaction.authors.ids.indices.flatMap { index in
+      let author = try transaction.author(UInt32(index))
       guard author.merged <= author.stored else {
         throw ReplicaError(.damaged, "more of an author is merged than was stored")
       }
@@ -72,26 +76,17 @@ extension StoreTransaction {
     }
   }
 
-  /// Whether every operation of a group is in the log.
-  private func holds(_ group: LogGroup) throws -> Bool {
-    let count = try statement("SELECT count(*) FROM \(tables.log) WHERE id >= ? AND id <= ?")
-    count.bind(1, LogID(author: group.author, sequence: group.sequences.lowerBound).rawValue)
-    count.bind(2, LogID(author: group.author, sequence: group.sequences.upperBound).rawValue)
-    defer { count.reset() }
-    return try count.step() && Int(count.int64(0)) == group.sequences.count
-  }
-
   /// Takes one in from a snapshot.
   func take(_ carried: CarriedOperation, _ operation: SyncOperation) throws {
-    let delete = try statement("DELETE FROM \(tables.log) WHERE id = ?")
-    delete.bind(1, carried.id.rawValue)
-    try delete.run()
-    try appendToLog(operation, author: carried.id.author)
-    for part in carried.parts { try waiting.putOff(part, of: carried.id) }
+    try transaction.log.drop(carried.id)
+    try transaction.log.append(operation, author: carried.id.author)
+    for part in carried.parts { try transaction.waiting.putOff(part, of: carried.id) }
     if let aside = carried.aside {
       let group = LogGroup(author: carried.id.author, sequences: aside.first...carried.id.sequence)
-      guard try holds(group) else { throw WireError(.malformed, "a group that is put aside") }
-      try waiting.putAside(
+      guard try transaction.log.holds(group) else {
+        throw WireError(.malformed, "a group that is put aside")
+      }
+      try transaction.waiting.putAside(
         group, until: aside.isFuture ? operation.envelope.time : nil, aside.reason)
     }
   }

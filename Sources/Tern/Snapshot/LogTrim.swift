@@ -24,7 +24,7 @@ struct LogTrim {
       let author = try transaction.author(UInt32(index))
       let first = author.trimmed + 1
       guard first <= author.merged else { continue }
-      let operation = try transaction.operation(LogID(author: UInt32(index), sequence: first))
+      let operation = try transaction.log.operation(LogID(author: UInt32(index), sequence: first))
       if let operation, operation.envelope.time.milliseconds < kept { return true }
     }
     return false

@@ -6,8 +6,8 @@ extension SQLiteReplicaStore {
   package func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport?
   {
     try read { transaction in
-      guard let cursor = try transaction.place(at: remoteID)?.cursor,
-        !transaction.waiting.hasGroups, !transaction.hasLargeRows,
+      guard let cursor = try transaction.remotes.place(at: remoteID)?.cursor,
+        !transaction.waiting.hasGroups, !transaction.large.hasRows,
         // Beginnings of groups are in nobody's state, and their authors may never send the rest.
         try transaction.versionVector(\.stored) == heads,
         try !SnapshotCut.hasNotes(transaction), try transaction.count(tables.fork) == 0

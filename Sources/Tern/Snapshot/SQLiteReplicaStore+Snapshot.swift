@@ -31,10 +31,10 @@ extension SQLiteReplicaStore {
     try withoutActuallyEscaping(part) { part in
       try transaction(withoutForeignKeys: true) { transaction in
         _ = try Seal.run(in: transaction)
-        let summary = try transaction.merging {
+        let summary = try transaction.triggers.merging {
           try SnapshotLoad(transaction, from: origin, isRepairing: isRepairing, part).run()
         }
-        if let origin { try transaction.save(origin.place) }
+        if let origin { try transaction.remotes.save(origin.place) }
         try CrashPoint.reach(.snapshotBeforeCommit)
         return summary
       }

@@ -36,7 +36,7 @@ struct SnapshotCut {
   init(_ transaction: StoreTransaction, _ write: @escaping ([UInt8]) throws -> Void) throws {
     self.transaction = transaction
     self.write = write
-    if transaction.hasLargeRows {
+    if transaction.large.hasRows {
       let tables = try transaction.countLargeRows().keys.sorted().joined(separator: ", ")
       throw SnapshotError(
         .largeRows,
@@ -129,7 +129,7 @@ struct SnapshotCut {
     let sources: [UInt32?] = shape.columns.map { UInt32($0.id) }
     let keyCount = Int32(shape.keyColumns.count)
     let writer = try TableWriter(transaction, sql, hasHeld: true)
-    let refused = try transaction.refusedRemovals(of: shape.id)
+    let refused = try transaction.held.refusedRemovals(of: shape.id)
     let select = try transaction.statement(sql.readAllRows)
     defer { select.reset() }
     var key = ByteWriter()
@@ -182,10 +182,11 @@ struct SnapshotCut {
 
   private mutating func appendOperations() throws {
     begin(.operations)
-    let parts = try transaction.partsOfGroups().map { CarriedOperation(id: $0) }
-    for waiting in try transaction.carriedOperations() + parts {
+    let carried = CarriedOperations(transaction: transaction)
+    let parts = try carried.partsOfGroups().map { CarriedOperation(id: $0) }
+    for waiting in try carried.waiting() + parts {
       let author = try place(of: waiting.id.author)
-      guard let operation = try transaction.operation(waiting.id) else {
+      guard let operation = try transaction.log.operation(waiting.id) else {
         throw ReplicaError(.damaged, "the log lacks an operation of which a part waits")
       }
       waiting.append(to: &content, author: author, operation)

@@ -78,14 +78,14 @@ final class SnapshotLoad {
       if !sql.shape.localColumns.isEmpty { writer.locals = locals }
     }
     try noteOrphans()
-    try transaction.replayDeferred(pass)
+    try WaitingReplay(transaction).mergeParts(pass)
     for id in tail.sorted(by: { $0.rawValue < $1.rawValue })
     where !Planted.isActive(.snapshotTailLost) {
-      guard let operation = try transaction.operation(id) else { continue }
-      try transaction.dropFromLog(id)
+      guard let operation = try transaction.log.operation(id) else { continue }
+      try transaction.log.drop(id)
       try pass.take(operation, isOwn: id.author == 0)
     }
-    try transaction.wakeAll()
+    try transaction.held.wakeAll()
     try pass.finish()
     try banned.announceLess()
     if Planted.isActive(.snapshotForgetsInbox) {
@@ -153,7 +153,7 @@ final class SnapshotLoad {
     }
     noteTime(of: waiting, operation)
     rowCheck.excuse(waiting, operation.envelope.time)
-    try transaction.take(waiting, operation)
+    try CarriedOperations(transaction: transaction).take(waiting, operation)
   }
 
   /// Notes an operation of a group that is not whole: it is stored behind the heads, with the tail.
@@ -165,7 +165,7 @@ final class SnapshotLoad {
     beginnings[author] = SnapshotHead(sequence: sequence, time: operation.envelope.time)
     if try tail.contains(waiting.id) || transaction.author(waiting.id.author).stored >= sequence {
       // A copy's: what this log has of the author stays, and nothing of both is mixed.
-      if try transaction.isOther(operation, than: waiting.id) {
+      if try transaction.log.isOther(operation, than: waiting.id) {
         others.insert(waiting.id.author)
         if waiting.id.author != 0 {
           try forks?.note(waiting.id.author, waiting.id.sequence, isOther: true)
@@ -175,7 +175,7 @@ final class SnapshotLoad {
     }
     if others.contains(waiting.id.author) || forks?.leavesOut(waiting.id.author) ?? false { return }
     if waiting.id.author == 0 { throw MergeError(.foreignOwn, author, sequence) }
-    try transaction.appendToLog(operation, author: waiting.id.author)
+    try transaction.log.append(operation, author: waiting.id.author)
     tail.insert(waiting.id)
   }
 
@@ -262,7 +262,7 @@ final class SnapshotLoad {
     for (index, id) in transaction.authors.ids.enumerated() {
       let index = UInt32(index)
       var row = try transaction.author(index)
-      if join == nil { try tail.formUnion(transaction.logIDs(of: index, after: heads[id])) }
+      if join == nil { try tail.formUnion(transaction.log.ids(of: index, after: heads[id])) }
       let time = held[id]?.time ?? .zero
       let isBehind = row.stored < heads[id]
       let here =
@@ -279,7 +279,7 @@ final class SnapshotLoad {
       (row.stored, row.merged, row.time) = (heads[id], heads[id], here ?? time)
       try transaction.save(row, of: index)
       if isBehind || banned.concerns(index) && row.trimmed > row.stored {
-        try transaction.forgetLog(of: index, upTo: heads[id])
+        try transaction.log.drop(of: index, upTo: heads[id])
         (row.trimmed, row.trimmedTime) = (row.stored, row.time)
         try transaction.saveTrimmed(row, of: index)
       }

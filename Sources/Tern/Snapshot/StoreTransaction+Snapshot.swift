@@ -16,31 +16,7 @@ extension StoreTransaction {
   func time(of id: LogID, _ row: AuthorRow) throws -> HybridTime? {
     if id.sequence == row.stored { return row.time }
     if id.sequence == row.trimmed { return row.trimmedTime }
-    return try operation(id)?.envelope.time
-  }
-
-  /// An author's operations in the log behind a sequence number.
-  func logIDs(of author: UInt32, after sequence: UInt64) throws -> [LogID] {
-    let select = try statement("SELECT id FROM \(tables.log) WHERE id > ? AND id < ? ORDER BY id")
-    select.bind(1, LogID(author: author, sequence: sequence).rawValue)
-    select.bind(2, LogID(author: author + 1, sequence: 0).rawValue)
-    defer { select.reset() }
-    var ids: [LogID] = []
-    while try select.step() { ids.append(LogID(rawValue: select.int64(0))) }
-    return ids
-  }
-
-  func dropFromLog(_ id: LogID) throws {
-    let delete = try statement("DELETE FROM \(tables.log) WHERE id = ?")
-    delete.bind(1, id.rawValue)
-    try delete.run()
-  }
-
-  func forgetLog(of author: UInt32, upTo sequence: UInt64) throws {
-    let delete = try statement("DELETE FROM \(tables.log) WHERE id > ? AND id <= ?")
-    delete.bind(1, LogID(author: author, sequence: 0).rawValue)
-    delete.bind(2, LogID(author: author, sequence: sequence).rawValue)
-    try delete.run()
+    return try log.operation(id)?.envelope.time
   }
 
   func saveTrimmed(_ row: AuthorRow, of author: UInt32) throws {

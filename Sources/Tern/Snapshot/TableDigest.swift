@@ -16,7 +16,7 @@ struct TableDigest {
   init(_ transaction: StoreTransaction, _ sql: TableSQL) throws {
     (self.transaction, self.sql) = (transaction, sql)
     writer = try TableWriter(transaction, sql, hasHeld: true)
-    refused = try transaction.refusedRemovals(of: sql.shape.id)
+    refused = try transaction.held.refusedRemovals(of: sql.shape.id)
     columns = sql.shape.columns.enumerated()
       .map { (Int32($0.offset), UInt32($0.element.id), $0.element.name) }
       .sorted { $0.2.folded < $1.2.folded }

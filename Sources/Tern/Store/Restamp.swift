@@ -16,9 +16,11 @@ struct Restamp {
 
   func run(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
     var own = try transaction.author(0)
-    var kept = try min(max(accepted, transaction.lastFixed(at: remoteID)), own.stored)
+    var kept = try min(max(accepted, transaction.remotes.lastFixed(at: remoteID)), own.stored)
     // A push may end within a group, which has one time.
-    while try transaction.operation(LogID(author: 0, sequence: kept))?.envelope.continues ?? false {
+    while try transaction.log.operation(LogID(author: 0, sequence: kept))?.envelope.continues
+      ?? false
+    {
       kept += 1
     }
     guard let first = try firstAhead(kept + 1, own.stored, of: nowMilliseconds) else { return }
@@ -26,7 +28,7 @@ struct Restamp {
     var group: (old: HybridTime, new: HybridTime)?
     for sequence in first...own.stored {
       let id = LogID(author: 0, sequence: sequence)
-      guard let operation = try transaction.operation(id) else {
+      guard let operation = try transaction.log.operation(id) else {
         throw ReplicaError(.damaged, "the log lacks an operation that no remote holds")
       }
       let old = operation.envelope.time
@@ -39,7 +41,7 @@ struct Restamp {
     }
     own.time = latest
     try transaction.save(own, of: 0)
-    try transaction.wakeAll()
+    try transaction.held.wakeAll()
     transaction.lastTime = latest
     try transaction.saveClock()
   }
@@ -52,7 +54,7 @@ struct Restamp {
     let others = try transaction.latestTimeOfOthers()
     var sequence = first
     while sequence <= last {
-      let operation = try transaction.operation(LogID(author: 0, sequence: sequence))
+      let operation = try transaction.log.operation(LogID(author: 0, sequence: sequence))
       if let time = operation?.envelope.time, time.milliseconds > limit, time > others {
         return sequence
       }
@@ -64,7 +66,7 @@ struct Restamp {
   /// The greatest time that stays: of what is merged from others and of the own operations before.
   private func latestKeptTime(_ kept: UInt64) throws -> HybridTime {
     let others = try transaction.latestTimeOfOthers()
-    let own = try transaction.operation(LogID(author: 0, sequence: kept))?.envelope.time
+    let own = try transaction.log.operation(LogID(author: 0, sequence: kept))?.envelope.time
     return max(others, own ?? .zero)
   }
 

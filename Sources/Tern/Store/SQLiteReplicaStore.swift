@@ -207,7 +207,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
   package func seal() throws -> Range<UInt64> {
     let sealed = try transaction { transaction in
       let range = try Seal.run(in: transaction)
-      return (range, needsMerge: try transaction.isUnsettled() || transaction.hasDueGroups())
+      return (range, needsMerge: try transaction.held.isUnsettled() || transaction.hasDueGroups())
     }
     try CrashPoint.reach(.sealAfterCommit)
     if sealed.needsMerge { try settle() }
@@ -236,7 +236,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
       let last = try transaction.author(0).stored
       let result = try body(transaction)
       let hasSealed = try transaction.author(0).stored > last
-      return (result, try hasSealed && transaction.isUnsettled())
+      return (result, try hasSealed && transaction.held.isUnsettled())
     }
     if isWaitedFor { settleIfPossible() }
     return result
@@ -252,7 +252,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
   func settle() throws {
     try transaction(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)
-      try transaction.merging {
+      try transaction.triggers.merging {
         let pass = try MergePass(transaction)
         try pass.takeUpDue()
         try pass.finish()
@@ -286,7 +286,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
         throw RemoteError(.unavailable, "this replica has another id since the page was asked for")
       }
       _ = try Seal.run(in: transaction)
-      let summary = try transaction.merging {
+      let summary = try transaction.triggers.merging {
         let pass = try MergePass(
           transaction, isCheckingBodies: isCheckingBodies,
           remoteMilliseconds: page.nowMilliseconds ?? 0,
@@ -304,7 +304,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
         try pass.finish()
         return pass.summary
       }
-      if merged == page.operations.count { try transaction.save(place) }
+      if merged == page.operations.count { try transaction.remotes.save(place) }
       try CrashPoint.reach(.mergeBeforeCommit)
       return summary
     }
@@ -335,11 +335,11 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   package func place(at remoteID: String) throws -> RemotePlace? {
-    try read { try $0.place(at: remoteID) }
+    try read { try $0.remotes.place(at: remoteID) }
   }
 
   package func resetPlace(_ place: RemotePlace) throws {
-    try transaction { try $0.save(place) }
+    try transaction { try $0.remotes.save(place) }
   }
 
   package func forks(at remoteID: String) throws -> [ReplicaFork] {
@@ -365,15 +365,15 @@ package final class SQLiteReplicaStore: ReplicaStore {
       let operations = try transaction.operations(
         lackedBy: heads, repeating: repeated, at: remoteID, maximumBytes: maximumBytes)
       if try !transaction.isOffered(operations, to: remoteID) {
-        try transaction.saveOffer(operations.heads[transaction.ownID], to: remoteID)
+        try transaction.remotes.saveOffer(operations.heads[transaction.ownID], to: remoteID)
       }
       return operations
     }
   }
 
   package func noteAccepted(of sequence: UInt64, by remoteID: String) throws {
-    guard try read({ try $0.accepted(by: remoteID) }) < sequence else { return }
-    try transaction { try $0.saveAccepted(sequence, by: remoteID) }
+    guard try read({ try $0.remotes.accepted(by: remoteID) }) < sequence else { return }
+    try transaction { try $0.remotes.saveAccepted(sequence, by: remoteID) }
   }
 
   package func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
@@ -425,18 +425,18 @@ package final class SQLiteReplicaStore: ReplicaStore {
         counts.heldAside = select.int(2)
       }
       counts.waiting = try transaction.waiting.summary(authors: transaction.authors.ids)
-      if transaction.hasLargeRows { counts.largeRows = try transaction.countLargeRows() }
+      if transaction.large.hasRows { counts.largeRows = try transaction.countLargeRows() }
       counts.skippedTriggers = try knownTriggers.skipped(transaction.db) {
-        try transaction.appTriggers()
+        try transaction.triggers.all()
       }
       counts.conflicts = try transaction.conflicts()
-      counts.forks = try transaction.forks()
+      counts.forks = try transaction.remotes.forks(transaction.authors.ids)
       return counts
     }
   }
 
   package func canonicalState() throws -> [CanonicalRow] {
-    try read { try $0.canonicalState() }
+    try read { try CanonicalState(transaction: $0).rows() }
   }
 }
 

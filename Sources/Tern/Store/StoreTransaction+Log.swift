@@ -61,42 +61,13 @@ extension StoreTransaction {
 
   // MARK: - Remotes
 
-  func place(at remoteID: String) throws -> RemotePlace? {
-    let select = try statement("SELECT epoch, cursor FROM \(tables.remote) WHERE id = ?")
-    select.bind(1, copy: .string(remoteID))
-    defer { select.reset() }
-    guard try select.step() else { return nil }
-    return RemotePlace(
-      remoteID: remoteID, epoch: select.value(0).value?.string ?? "",
-      cursor: select.value(1).value?.string.map(RemoteCursor.init(rawValue:)))
-  }
-
-  func save(_ place: RemotePlace) throws {
-    let statement = try statement(
-      """
-      INSERT INTO \(tables.remote) (id, epoch, cursor) VALUES (?, ?, ?)
-      ON CONFLICT DO UPDATE SET epoch = excluded.epoch, cursor = excluded.cursor
-      """)
-    statement.bind(1, copy: .string(place.remoteID))
-    statement.bind(2, copy: .string(place.epoch))
-    statement.bind(3, copy: place.cursor.map { .string($0.rawValue) } ?? .null)
-    try statement.run()
-  }
-
-  func offered(to remoteID: String) throws -> UInt64 {
-    let select = try statement("SELECT sequence FROM \(tables.offer) WHERE remote = ?")
-    select.bind(1, copy: .string(remoteID))
-    defer { select.reset() }
-    return try select.step() ? select.raw(0) : 0
-  }
-
   /// What a remote with these heads lacks, without those of whom it has other operations.
   func operations(
     lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, at remoteID: String,
     maximumBytes: Int
   ) throws -> [SyncOperation] {
     var heads = heads
-    for author in try forks(at: remoteID).keys {
+    for author in try remotes.forks(at: remoteID).keys {
       heads[authors.ids[Int(author)]] = VersionVector.maximumSequence
     }
     return try operations(lackedBy: heads, repeating: repeated, maximumBytes: maximumBytes)
@@ -104,49 +75,7 @@ extension StoreTransaction {
 
   /// Whether the remote was offered all of this replica's own among the operations.
   func isOffered(_ operations: [SyncOperation], to remoteID: String) throws -> Bool {
-    try operations.heads[ownID] <= offered(to: remoteID)
-  }
-
-  func saveOffer(_ sequence: UInt64, to remoteID: String) throws {
-    try save(sequence, "sequence", at: remoteID)
-  }
-
-  func accepted(by remoteID: String) throws -> UInt64 {
-    let select = try statement("SELECT accepted FROM \(tables.offer) WHERE remote = ?")
-    select.bind(1, copy: .string(remoteID))
-    defer { select.reset() }
-    return try select.step() ? select.raw(0) : 0
-  }
-
-  func saveAccepted(_ sequence: UInt64, by remoteID: String) throws {
-    try save(sequence, "accepted", at: remoteID)
-  }
-
-  private func save(_ sequence: UInt64, _ column: String, at remoteID: String) throws {
-    let statement = try statement(
-      """
-      INSERT INTO \(tables.offer) (remote, sequence, accepted) VALUES (?1, ?2, 0)
-      ON CONFLICT DO UPDATE SET \(column) = max(\(column), ?2)
-      """)
-    statement.bind(1, copy: .string(remoteID))
-    statement.bind(2, raw: sequence)
-    try statement.run()
-    let remember = try self.statement("DELETE FROM \(tables.forgotten) WHERE remote = ?")
-    remember.bind(1, copy: .string(remoteID))
-    try remember.run()
-  }
-
-  /// Up to which own operation none gets another time because of this remote's clock: others may
-  /// have what another remote was offered, and what this one accepted once, whatever it has now.
-  func lastFixed(at remoteID: String) throws -> UInt64 {
-    let select = try statement(
-      """
-      SELECT ifnull(max(CASE remote WHEN ? THEN accepted ELSE sequence END), 0)
-      FROM \(tables.offer)
-      """)
-    select.bind(1, copy: .string(remoteID))
-    defer { select.reset() }
-    return try select.step() ? select.raw(0) : 0
+    try operations.heads[ownID] <= remotes.offered(to: remoteID)
   }
 
   // MARK: - Counts

@@ -13,15 +13,11 @@ final class StoreTransaction {
   let schemaVersion: UInt32
   var lastTime: HybridTime
   private(set) var correctionMilliseconds: Int64
-  /// Whether rows are left out of operations, because they are too large.
-  var hasLargeRows: Bool
   let waiting: WaitingTable
-  /// Whether rows are held aside, once that was looked up.
-  var heldRows: Bool?
-  /// Whether observers were told that rows held aside changed.
-  var hasToldOfHeld = false
-  /// Whether a table of the app's took a write, so that its triggers may have run.
-  var hasWrittenRows = false
+  let held: HeldTable
+  let large: LargeTable
+  var log: LogTable { LogTable(connection) }
+  var remotes: RemoteTable { RemoteTable(connection) }
   /// The row of author 0, as stored.
   private var ownRow: AuthorRow
   private var scratch = ByteWriter()
@@ -29,13 +25,11 @@ final class StoreTransaction {
   /// Where somebody listens: which rows changed.
   let recorder: ChangeRecorder?
   let inboxLimits: InboxLimits
-  /// While ``merging(_:)`` runs: what of the app's triggers it meets.
-  var triggers = AppTriggers()
-  var isMerging = false
-  /// In a transaction of Tern's own, until that changes the schema.
-  var knownTriggers: KnownTriggers?
+  /// The app's.
+  let triggers: TransactionTriggers
+  var failedTriggers: FailedTriggerTable { FailedTriggerTable(connection, triggers) }
   /// Whether a write can reach other tables, once that was looked up.
-  var spreadsWrites: Bool?
+  private var spreadsWrites: Bool?
 
   init(
     _ db: Database, tables: StoreTables, sql: [TableSQL], recorder: ChangeRecorder? = nil,
@@ -45,7 +39,8 @@ final class StoreTransaction {
     self.db = db
     let connection = StoreConnection(db, tables, memory: statements)
     self.connection = connection
-    self.knownTriggers = knownTriggers
+    held = HeldTable(connection)
+    triggers = TransactionTriggers(connection, of: sql, known: knownTriggers)
     self.inboxLimits = inboxLimits
     self.recorder = recorder
     self.tables = tables
@@ -58,7 +53,7 @@ final class StoreTransaction {
       lastTime = HybridTime(rawValue: replica.raw(0))
       schemaVersion = UInt32(replica.int64(1))
       correctionMilliseconds = replica.int64(2)
-      hasLargeRows = replica.int64(3) != 0
+      large = LargeTable(connection, hasRows: replica.int64(3) != 0)
       waiting = WaitingTable(
         connection, hasGroups: replica.int64(5) != 0, hasFuture: replica.int64(4) != 0)
       replica.reset()
@@ -104,8 +99,8 @@ final class StoreTransaction {
   func notifyWrite(to shape: TableShape) throws {
     if spreadsWrites == nil {
       let hasActions =
-        try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false && !actions().isEmpty
-      spreadsWrites = try hasActions || !appTriggers().isEmpty
+        try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false && !triggers.actions().isEmpty
+      spreadsWrites = try hasActions || !triggers.all().isEmpty
     }
     guard spreadsWrites! else { return try notifyChanges(in: shape) }
     // Not `.fullDatabase`, which fails where any table has a quote in its name.
@@ -157,32 +152,6 @@ final class StoreTransaction {
   }
 
   // MARK: - Log
-
-  func appendToLog(_ operation: SyncOperation, author: UInt32) throws {
-    let statement = try statement(tables.statements.appendToLog)
-    let id = LogID(author: author, sequence: operation.envelope.sequence)
-    try operation.bytes.withUnsafeBytes { bytes in
-      statement.bind(1, id.rawValue)
-      statement.bind(2, blob: bytes)
-      try statement.run()
-    }
-  }
-
-  func operation(_ id: LogID) throws -> SyncOperation? {
-    let statement = try statement("SELECT bytes FROM \(tables.log) WHERE id = ?")
-    statement.bind(1, id.rawValue)
-    defer { statement.reset() }
-    guard try statement.step() else { return nil }
-    return try SyncOperation(bytes: Array(statement.blob(0)))
-  }
-
-  /// Whether the log holds other bytes under that number.
-  func isOther(_ operation: SyncOperation, than id: LogID) throws -> Bool {
-    let statement = try statement("SELECT bytes FROM \(tables.log) WHERE id = ?")
-    statement.bind(1, id.rawValue)
-    defer { statement.reset() }
-    return try statement.step() && !statement.blob(0).elementsEqual(operation.bytes)
-  }
 
   // MARK: - Row states
 

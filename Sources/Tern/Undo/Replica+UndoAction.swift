@@ -77,7 +77,7 @@ extension StoreTransaction {
     var times: Set<HybridTime> = []
     for sequence in try Seal.run(in: self) {
       try markUndone(sequence, isUndo: true)
-      let operation = try operation(LogID(author: 0, sequence: sequence))
+      let operation = try log.operation(LogID(author: 0, sequence: sequence))
       if let operation { times.insert(operation.envelope.time) }
     }
     return (undone, times)

@@ -109,7 +109,7 @@ final class RevertPass {
   }
 
   private func continues(_ sequence: UInt64) throws -> Bool {
-    try transaction.operation(LogID(author: author, sequence: sequence))?.envelope.continues
+    try transaction.log.operation(LogID(author: author, sequence: sequence))?.envelope.continues
       ?? false
   }
 
@@ -168,8 +168,8 @@ final class RevertPass {
       } ?? .leave(.changedSince)
     let life = state.map { $0.isAlive ? $0.life : $0.life - 1 } ?? 1
     let (base, isDelete) = aim.before(life, reverted)
-    let held = try transaction.storedContent(in: .held, id.table, id.key).map(sql.shape.present)
-    let kept = try transaction.storedContent(in: .kept, id.table, id.key)
+    let held = try transaction.held.content(in: .held, id.table, id.key).map(sql.shape.present)
+    let kept = try transaction.held.content(in: .kept, id.table, id.key)
     let row = UndoRow(
       id: id, sql: sql, key: key, changes: reverted.changes(of: life, andEnd: isDelete),
       before: base, isMigrated: try isMigrated(id), state: state,
@@ -208,7 +208,7 @@ extension StoreTransaction {
     defer { select.reset() }
     var times: Set<HybridTime> = []
     while try select.step() {
-      if let time = try operation(LogID(rawValue: select.int64(0)))?.envelope.time {
+      if let time = try log.operation(LogID(rawValue: select.int64(0)))?.envelope.time {
         times.insert(time)
       }
     }

@@ -91,8 +91,8 @@ final class UndoPass {
       changes: changes, before: before,
       isMigrated: try isNew && transaction.isMigrated(id.table, id.key, in: target.group.sequences),
       state: try transaction.state(of: key, sql), shown: try writer.read(id.key),
-      isHeld: try transaction.isHeld(id.table, id.key),
-      kept: try transaction.storedContent(in: .kept, id.table, id.key), trimmedTime: trimmedTime,
+      isHeld: try transaction.held.holds(id.table, id.key),
+      kept: try transaction.held.content(in: .kept, id.table, id.key), trimmedTime: trimmedTime,
       writes: target.writes, authors: transaction.authors)
   }
 }

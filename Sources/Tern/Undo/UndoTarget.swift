@@ -80,7 +80,7 @@ struct UndoSearch {
       var operations: [SyncOperation] = []
       var time: HybridTime?
       var first = last
-      while let operation = try transaction.operation(LogID(author: 0, sequence: first)) {
+      while let operation = try transaction.log.operation(LogID(author: 0, sequence: first)) {
         if time != nil, !operation.envelope.continues { break }
         time = time ?? operation.envelope.time
         if !isPassed { operations.insert(operation, at: 0) }

@@ -185,7 +185,9 @@ struct UndoWriter {
     var isRefused = false
     try transaction.db.inSavepoint {
       isRefused = try transaction.db.withoutForeignKeys {
-        try transaction.withoutTriggers { try run(write) { try $0.runUnlessRefused() } != nil }
+        try transaction.triggers.withoutTriggers {
+          try run(write) { try $0.runUnlessRefused() } != nil
+        }
       }
       return .rollback
     }

@@ -134,7 +134,7 @@ struct GuestTriggerTests {
     struct Stop: Error {}
     #expect(throws: Stop.self) {
       try b.store.transaction(withoutForeignKeys: true) { transaction in
-        try transaction.merging {
+        try transaction.triggers.merging {
           try transaction.db.execute(sql: "INSERT INTO book (isbn) VALUES ('2')")
           throw Stop()
         }

@@ -117,7 +117,7 @@ struct MergedTriggerTests {
     for hasEnded in [false, true] {
       #expect(throws: Stop.self) {
         try b.store.transaction(withoutForeignKeys: true) { transaction in
-          try transaction.merging {
+          try transaction.triggers.merging {
             if hasEnded { try transaction.db.execute(sql: "ROLLBACK") }
             throw Stop()
           }
@@ -129,7 +129,7 @@ struct MergedTriggerTests {
     try b.database.write { db in
       _ = #expect(throws: Stop.self) {
         try b.store.transaction(in: db) { transaction in
-          try transaction.merging { throw Stop() }
+          try transaction.triggers.merging { throw Stop() }
         }
       }
     }

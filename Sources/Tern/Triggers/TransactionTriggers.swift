@@ -2,16 +2,33 @@ import GRDB
 import TernCore
 import TernDatabase
 
-extension StoreTransaction {
+/// The app's triggers in one transaction: which there are, and which of them run.
+final class TransactionTriggers {
+  private let connection: StoreConnection
+  private let sql: [TableSQL]
+  /// In a transaction of Tern's own, until that changes the schema.
+  private var known: KnownTriggers?
+  /// While ``merging(_:)`` runs: what it meets of them.
+  private(set) var met = AppTriggers()
+  private var isMerging = false
+  /// Whether a table of the app's took a write, so that its triggers may have run.
+  var hasWrittenRows = false
+  private var db: Database { connection.db }
+  private var tables: StoreTables { connection.tables }
+
+  init(_ connection: StoreConnection, of sql: [TableSQL], known: KnownTriggers?) {
+    (self.connection, self.sql, self.known) = (connection, sql, known)
+  }
+
   /// Runs what puts a state into tables, so that the app's triggers change no row of a synced
   /// table: without the unsafe ones, ``AppTriggers``. The others run, and observers of what they
   /// write to are told.
   func merging<T>(_ body: () throws -> T) throws -> T {
     if isMerging { return try body() }
-    triggers = try appTriggers()
+    met = try all()
     isMerging = true
-    defer { (isMerging, triggers) = (false, AppTriggers()) }
-    if triggers.isEmpty { return try body() }
+    defer { (isMerging, met) = (false, AppTriggers()) }
+    if met.isEmpty { return try body() }
     do {
       let output = try withoutUnsafeTriggers(body)
       try notifyTargets()
@@ -24,38 +41,41 @@ extension StoreTransaction {
   }
 
   private func withoutUnsafeTriggers<T>(_ body: () throws -> T) throws -> T {
-    if triggers.unsafe.isEmpty { return try body() }
-    let copies = triggers.harmless.filter { !$0.isTemporary }.enumerated().map {
+    if met.unsafe.isEmpty { return try body() }
+    let copies = met.harmless.filter { !$0.isTemporary }.enumerated().map {
       let name = "\(tables.prefix)copy_\($0)"
       return (name: name, sql: $1.text!.temporary(name))
     }
-    let hidden = triggers.unsafe.filter(\.isTemporary).map { (name: $0.name, sql: $0.sql) }
+    let hidden = met.unsafe.filter(\.isTemporary).map { (name: $0.name, sql: $0.sql) }
     return try db.withoutTriggers(but: copies, hiding: hidden, body)
   }
 
   /// A statement that writes to an app's table. One whose triggers cannot be compiled, because they
   /// name what is not there, is refused as it runs.
-  func appStatement(_ sql: String) throws -> FastStatement {
+  func statement(_ sql: String) throws -> FastStatement {
     do {
-      return try statement(sql)
+      return try connection.statement(sql)
     } catch let error as DatabaseError
-      where error.resultCode == .SQLITE_ERROR && !triggers.harmless.isEmpty
+      where error.resultCode == .SQLITE_ERROR && !met.harmless.isEmpty
     {
-      return try withoutTriggers { try statement(sql) }
+      return try withoutTriggers { try connection.statement(sql) }
     }
   }
 
+  /// To be called before the schema changes.
+  func forgetKnown() { known = nil }
+
   /// From here on the temporary schema is not the one that was committed.
   func withoutTriggers<T>(_ body: () throws -> T) throws -> T {
-    knownTriggers = nil
+    known = nil
     return try db.withoutTriggers(body)
   }
 
-  func appTriggers() throws -> AppTriggers {
-    try knownTriggers?.triggers(db) { try readTriggers() } ?? readTriggers()
+  func all() throws -> AppTriggers {
+    try known?.triggers(db) { try read() } ?? read()
   }
 
-  private func readTriggers() throws -> AppTriggers {
+  private func read() throws -> AppTriggers {
     try AppTriggers(db, of: sql.map(\.shape.name)) {
       let synced = try syncedColumns()
       return AppTriggers.Surroundings(
@@ -67,8 +87,8 @@ extension StoreTransaction {
 
   /// The triggers' writes went past GRDB.
   private func notifyTargets() throws {
-    if !hasWrittenRows || triggers.targets.isEmpty { return }
-    for name in try db.observableTables() where triggers.areWriting(to: name) {
+    if !hasWrittenRows || met.targets.isEmpty { return }
+    for name in try db.observableTables() where met.areWriting(to: name) {
       try db.notifyChanges(in: Table(name))
     }
   }
@@ -81,7 +101,7 @@ extension StoreTransaction {
 
   /// Which tables, by their folded names, refer to which by foreign keys with an action.
   func actions() throws -> [(child: String, parent: String)] {
-    let select = try statement(
+    let select = try connection.statement(
       """
       SELECT t.name, f."table" FROM main.sqlite_master AS t,
         pragma_foreign_key_list(t.name, 'main') AS f
@@ -111,53 +131,5 @@ extension StoreTransaction {
       }
     }
     return synced
-  }
-}
-
-// MARK: - Triggers that fail
-
-/// Nearly no file has any, so their table comes with the first, and goes when the replica is opened
-/// again.
-extension StoreTransaction {
-  struct FailedTriggers {
-    var table: String
-    var error: String
-    var count: Int
-  }
-
-  /// Notes that a merged row was written without the app's triggers, one of which failed.
-  func noteFailedTrigger(on table: String, _ error: String) throws {
-    if try !db.hasTable(tables.failedTriggers) {
-      knownTriggers = nil
-      try db.execute(
-        sql: """
-          CREATE TABLE main.\(tables.failedTriggers) (
-            tbl TEXT PRIMARY KEY, error TEXT NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID
-          """)
-    }
-    let note = try statement(
-      """
-      INSERT INTO main.\(tables.failedTriggers) VALUES (?1, ?2, 1)
-      ON CONFLICT (tbl) DO UPDATE SET error = ?2, count = count + 1
-      """)
-    note.bindAll(table, error)
-    try note.run()
-  }
-
-  func failedTriggers() throws -> [FailedTriggers] {
-    guard try db.hasTable(tables.failedTriggers) else { return [] }
-    let select = try statement(
-      "SELECT tbl, error, count FROM main.\(tables.failedTriggers) ORDER BY tbl")
-    var failed: [FailedTriggers] = []
-    try select.each {
-      failed.append(.init(table: select.text(0), error: select.text(1), count: select.int(2)))
-    }
-    return failed
-  }
-
-  func forgetFailedTriggers() throws {
-    if try db.hasTable(tables.failedTriggers) {
-      try db.execute(sql: "DROP TABLE main.\(tables.failedTriggers)")
-    }
   }
 }

@@ -3,7 +3,13 @@ import TernCore
 import TernDatabase
 
 /// Restoring what an inbox entry holds, as writes of this device.
-extension StoreTransaction {
+struct InboxRestore {
+  private let transaction: StoreTransaction
+
+  init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
   /// Writes an entry's values as the app would: into the row, or with what is kept of it as a new
   /// one.
   ///
@@ -13,8 +19,8 @@ extension StoreTransaction {
     let sql = try restorable(entry)
     let values = other ?? entry.key
     let key = PackedKey.bytes(of: values)
-    let writer = try TableWriter(self, sql, hasHeld: true)
-    guard try !isHeld(sql.shape.id, key) else {
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    guard try !transaction.held.holds(sql.shape.id, key) else {
       throw InboxError(
         .heldAside,
         "the row is held aside, because a constraint refuses it or its parent is missing; see to "
@@ -26,7 +32,7 @@ extension StoreTransaction {
         .missingRow,
         "table “\(entry.table)” has no row with the given key; restore into one that is there")
     }
-    let kept = isThere ? nil : try storedContent(in: .kept, sql.shape.id, key)
+    let kept = isThere ? nil : try transaction.held.content(in: .kept, sql.shape.id, key)
     let content = (kept.map(sql.shape.present) ?? [:]).merging(entry.values) { $1 }
     let names = content.keys.sorted()
     try write(
@@ -34,17 +40,18 @@ extension StoreTransaction {
   }
 
   private func restorable(_ entry: InboxEntry) throws -> TableSQL {
-    guard let sql = sql.first(where: { $0.shape.name.folded == entry.table.folded }) else {
+    guard let sql = transaction.sql.first(where: { $0.shape.name.folded == entry.table.folded })
+    else {
       throw InboxError(.missingTable, "table “\(entry.table)” does not sync any more")
     }
     return sql
   }
 
   private func write(_ statement: String, _ values: [Value], _ sql: TableSQL) throws {
-    let write = try self.statement(statement)
+    let write = try transaction.statement(statement)
     for (index, value) in values.enumerated() { write.bind(Int32(index + 1), copy: value) }
-    try withoutCounting(sql) { try write.run() }
-    try notifyWrite(to: sql.shape)
+    try transaction.withoutCounting(sql) { try write.run() }
+    try transaction.notifyWrite(to: sql.shape)
   }
 
   // MARK: - Children of deleted parents
@@ -53,18 +60,18 @@ extension StoreTransaction {
   /// with the parent where something is kept of that. Foreign keys are off.
   func restoreChild(_ entry: InboxEntry) throws {
     // What was written before is not told from what triggers write below.
-    _ = try Seal.run(in: self)
+    _ = try Seal.run(in: transaction)
     let sql = try restorable(entry)
     let key = PackedKey.bytes(of: entry.key)
-    guard try heldReason(RowID(table: sql.shape.id, key: key)) == .orphaned,
-      let held = try storedContent(in: .held, sql.shape.id, key)
+    guard try transaction.held.reason(of: RowID(table: sql.shape.id, key: key)) == .orphaned,
+      let held = try transaction.held.content(in: .held, sql.shape.id, key)
     else {
       throw InboxError(
         .missingEntry, "the row does not wait for a deleted parent any more; dismiss the entry")
     }
     var content = sql.shape.present(held)
     var released: Set<String> = []
-    let settlement = try Settlement(self, writers: [:], losses: Losses(self))
+    let settlement = try Settlement(transaction, writers: [:], losses: Losses(transaction))
     for reference in try settlement.references(of: key, content, sql.shape)
     where try settlement.isDeleted(reference) {
       if sql.shape.isReleased(reference.foreignKey) {
@@ -77,10 +84,10 @@ extension StoreTransaction {
       }
     }
     // Nor is what was brought back.
-    _ = try Seal.run(in: self)
-    try merging { try showChild(key, content, sql) }
+    _ = try Seal.run(in: transaction)
+    try transaction.triggers.merging { try showChild(key, content, sql) }
     if !released.isEmpty { try noteWrite(of: released, entry.key, sql) }
-    try notifyChanges(in: sql.shape)
+    try transaction.notifyChanges(in: sql.shape)
     guard try !settlement.lacksParent(key, settlement.writer(sql)) else {
       throw InboxError(
         .parentDeleted, "the row refers to more rows that are not there; insert those first")
@@ -89,15 +96,15 @@ extension StoreTransaction {
 
   /// As a merge would: what stands in the state is no write of anybody's.
   private func showChild(_ key: [UInt8], _ content: [String: Value], _ sql: TableSQL) throws {
-    let writer = try TableWriter(self, sql, hasHeld: true)
-    try dropContent(in: .held, sql.shape.id, key)
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    try transaction.held.drop(in: .held, sql.shape.id, key)
     guard try writer.write(key, content: content) == nil else {
       throw InboxError(
         .heldAside,
         "the table refuses the row: by a constraint, or for another row that has its place; see to "
           + "that first")
     }
-    for sql in self.sql { try forgetNotes(sql) }
+    for sql in transaction.sql { try transaction.forgetNotes(sql) }
   }
 
   /// What ON DELETE SET NULL or SET DEFAULT puts into a column.
@@ -105,14 +112,14 @@ extension StoreTransaction {
     _ column: String, _ foreignKey: TableShape.ForeignKey, _ sql: TableSQL
   ) throws -> Value {
     guard foreignKey.onDelete == "SET DEFAULT" else { return .null }
-    return try db.declaredDefault(of: column, in: sql.shape.name)
+    return try transaction.db.declaredDefault(of: column, in: sql.shape.name)
   }
 
   /// Has the seal find some columns of a row written by this device.
   private func noteWrite(of columns: Set<String>, _ key: [Value], _ sql: TableSQL) throws {
     let columns = sql.shape.columns.filter { columns.contains($0.name) }
     let match = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
-    let note = try statement(
+    let note = try transaction.statement(
       sql.note.noteEach(
         masks: sql.note.masks(of: columns), keys: sql.shape.keyColumns.map(\.quoted),
         "FROM \(sql.shape.qualifiedName) WHERE \(match.joined(separator: " AND "))"))
@@ -123,7 +130,7 @@ extension StoreTransaction {
   /// Inserts a deleted parent with what is kept of it.
   private func bringBack(_ reference: Settlement.Reference, _ settlement: Settlement) throws {
     let sql = reference.parent
-    guard let kept = try storedContent(in: .kept, sql.shape.id, reference.key) else {
+    guard let kept = try transaction.held.content(in: .kept, sql.shape.id, reference.key) else {
       throw InboxError(
         .parentDeleted,
         "the row in “\(sql.shape.name)” that it refers to is deleted, and nothing is kept of it; "
@@ -146,7 +153,7 @@ extension StoreTransaction {
   }
 }
 
-extension StoreTransaction {
+extension InboxRestore {
   /// Why the table does not take a deleted parent back.
   private func refusal(
     of reference: Settlement.Reference, _ key: [Value], _ content: [String: Value],

@@ -35,18 +35,31 @@ extension StoreTables {
   fileprivate subscript(place: ContentPlace) -> String { place == .held ? held : kept }
 }
 
-/// Rows held aside keep their values by column name, local columns included.
-extension StoreTransaction {
-  func hasHeldRows() throws -> Bool {
-    if let heldRows { return heldRows }
-    let statement = try statement(tables.statements.anyHeld)
-    defer { statement.reset() }
-    let isAny = try statement.step()
-    heldRows = isAny
-    return isAny
+/// What is kept of rows that are in the state and not in their table, by column name, local columns included.
+final class HeldTable {
+  let connection: StoreConnection
+  var tables: StoreTables { connection.tables }
+  /// Whether rows are held aside, once that was looked up.
+  private var isAny: Bool?
+  /// Whether observers were told that rows held aside changed.
+  private(set) var hasTold = false
+
+  init(_ connection: StoreConnection) {
+    self.connection = connection
   }
 
-  func heldReason(_ row: RowID) throws -> HeldReason? {
+  func statement(_ sql: String) throws -> FastStatement { try connection.statement(sql) }
+
+  /// Whether any row is held aside.
+  func hasRows() throws -> Bool {
+    if let isAny { return isAny }
+    let statement = try statement(tables.statements.anyHeld)
+    let found = try statement.first {} != nil
+    isAny = found
+    return found
+  }
+
+  func reason(of row: RowID) throws -> HeldReason? {
     let select = try statement("SELECT reason FROM \(tables.held) WHERE tbl = ? AND key = ?")
     defer { select.reset() }
     return try row.key.withUnsafeBytes { key in
@@ -77,11 +90,11 @@ extension StoreTransaction {
 
   // MARK: - Contents
 
-  func isHeld(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws -> Bool {
-    try storedContent(in: .held, table, packedKey) != nil
+  func holds(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws -> Bool {
+    try content(in: .held, table, packedKey) != nil
   }
 
-  func storedContent(
+  func content(
     in place: ContentPlace, _ table: Int64, _ packedKey: some ContiguousBytesLike
   ) throws -> [String: Value]? {
     let statement = try statement(
@@ -94,16 +107,16 @@ extension StoreTransaction {
     }
   }
 
-  func dropContent(
+  func drop(
     in place: ContentPlace, _ table: Int64, _ packedKey: some ContiguousBytesLike
   ) throws {
     let count = try run(
       "DELETE FROM \(tables[place]) WHERE tbl = ? AND key = ?", table, packedKey)
     guard place == .held, count > 0 else { return }
-    heldRows = nil
+    isAny = nil
     try run(tables.statements.forgetWaits, table, packedKey)
     try run(tables.statements.settleRow, table, packedKey)
-    try notifyHeld()
+    try notify()
   }
 
   func hold(
@@ -111,7 +124,7 @@ extension StoreTransaction {
     content: [String: Value]
   ) throws {
     let place = reason.place
-    if place == .held { heldRows = true }
+    if place == .held { isAny = true }
     let statement = try statement(
       place == .held
         ? "REPLACE INTO \(tables.held) (tbl, key, content, reason) VALUES (?, ?, ?, ?)"
@@ -126,14 +139,22 @@ extension StoreTransaction {
       }
     }
     try wake(table, packedKey)
-    if place == .held { try notifyHeld() }
+    if place == .held { try notify() }
+  }
+
+  /// The row that it waits for is known to be deleted.
+  func markOrphaned(_ row: RowID) throws {
+    try run(
+      "UPDATE \(tables.held) SET reason = '\(HeldReason.orphaned)' WHERE tbl = ? AND key = ?",
+      row.table, row.key)
+    try notify()
   }
 
   /// Tells observers of what is held aside, once in a transaction.
-  func notifyHeld() throws {
-    if hasToldOfHeld { return }
-    hasToldOfHeld = true
-    try db.notifyChanges(in: Table(tables.held))
+  private func notify() throws {
+    if hasTold { return }
+    hasTold = true
+    try connection.db.notifyChanges(in: Table(tables.held))
   }
 
   static func bytes(of content: [String: Value]) -> [UInt8] {

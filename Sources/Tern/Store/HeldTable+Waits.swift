@@ -6,11 +6,11 @@ import TernDatabase
 /// Such a row waits for rows that are named in ``StoreTables/waits``: its parents, and those that
 /// hold its UNIQUE values. Whoever writes one of these, or changes its state, wakes what waits for
 /// it. A row of which that cannot be said stays in ``StoreTables/unsettledRow``.
-extension StoreTransaction {
+extension HeldTable {
   /// Has the next settlement look at a row, if it is held aside, and at those that wait for it.
   func wake(_ table: Int64, _ key: some ContiguousBytesLike) throws {
     if Planted.isActive(.heldNotWoken) { return }
-    if try hasHeldRows() { try run(tables.statements.wake, table, key) }
+    if try hasRows() { try run(tables.statements.wake, table, key) }
   }
 
   /// Has the next settlement look at every row that is held aside.
@@ -22,7 +22,7 @@ extension StoreTransaction {
   }
 
   func hasUnsettledRows() throws -> Bool {
-    guard try hasHeldRows() else { return false }
+    guard try hasRows() else { return false }
     let any = try statement(tables.statements.anyUnsettledRow)
     defer { any.reset() }
     return try any.step()
@@ -45,14 +45,23 @@ extension StoreTransaction {
     return keys
   }
 
+  /// The next settlement looks at the children of this row.
+  ///
+  /// Not at once: in a transaction of the app's they may get another parent yet, or the same one
+  /// again, before it is committed.
+  func noteGoneParent(_ table: Int64, _ key: [UInt8]) throws {
+    try run("INSERT OR IGNORE INTO \(tables.goneParent) VALUES (?, ?)", table, key)
+    try noteUnsettled()
+  }
+
   /// Whether a row stands in its table that is to go from there.
   func isToGo(_ table: Int64, _ key: [UInt8]) throws -> Bool {
-    try hasHeldRows() && heldReason(RowID(table: table, key: key)) == .removal
+    try hasRows() && reason(of: RowID(table: table, key: key)) == .removal
   }
 
   /// The keys of a table's rows that are to go from there, which the table refuses.
   func refusedRemovals(of table: Int64) throws -> Set<[UInt8]> {
-    guard try hasHeldRows() else { return [] }
+    guard try hasRows() else { return [] }
     let select = try statement(
       "SELECT key FROM \(tables.held) WHERE tbl = ? AND reason = '\(HeldReason.removal)'")
     select.bind(1, table)
