@@ -35,7 +35,8 @@ extension StoreTables {
   fileprivate subscript(place: ContentPlace) -> String { place == .held ? held : kept }
 }
 
-/// What is kept of rows that are in the state and not in their table, by column name, local columns included.
+/// What is kept of rows that are in the state and not in their table, by column name, local columns
+/// included.
 final class HeldTable {
   let connection: StoreConnection
   var tables: StoreTables { connection.tables }

@@ -48,7 +48,7 @@ struct StoreTables {
   var unsettledRow: String { prefix + "unsettled_row" }
   var forgotten: String { prefix + "forgotten" }
   var opened: String { prefix + "opened" }
-  /// See ``StoreTransaction/noteFailedTrigger(on:_:)``.
+  /// See ``FailedTriggerTable``.
   var failedTriggers: String { prefix + "failed_trigger" }
   /// Only from the lifting of the triggers on until they are back.
   var lifted: String { prefix + "lifted" }
