@@ -3,7 +3,7 @@ import TernDatabase
 
 /// Which rows were written here and are in no operation, because they are too large, and their
 /// columns that were written.
-final class LargeTable {
+struct LargeTable {
   private let connection: StoreConnection
   private var table: String { connection.tables.large }
   /// Whether there may be any.
@@ -13,7 +13,7 @@ final class LargeTable {
     (self.connection, self.hasRows) = (connection, hasRows)
   }
 
-  func leaveOut(_ key: [UInt8], _ columns: ColumnMask, of id: Int64) throws {
+  mutating func leaveOut(_ key: [UInt8], _ columns: ColumnMask, of id: Int64) throws {
     hasRows = true
     var columns = columns
     if let earlier = try rows(of: id).first(where: { $0.key == key }) {

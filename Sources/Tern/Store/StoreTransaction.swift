@@ -13,9 +13,9 @@ final class StoreTransaction {
   let schemaVersion: UInt32
   var lastTime: HybridTime
   private(set) var correctionMilliseconds: Int64
-  let waiting: WaitingTable
+  var waiting: WaitingTable
   let held: HeldTable
-  let large: LargeTable
+  var large: LargeTable
   var log: LogTable { LogTable(connection) }
   var remotes: RemoteTable { RemoteTable(connection) }
   /// The row of author 0, as stored.
@@ -26,7 +26,8 @@ final class StoreTransaction {
   let recorder: ChangeRecorder?
   let inboxLimits: InboxLimits
   /// The app's.
-  let triggers: TransactionTriggers
+  private(set) lazy var triggers = TransactionTriggers(connection, of: sql, known: knownTriggers)
+  private let knownTriggers: KnownTriggers?
   var failedTriggers: FailedTriggerTable { FailedTriggerTable(connection, triggers) }
   /// Whether a write can reach other tables, once that was looked up.
   private var spreadsWrites: Bool?
@@ -40,7 +41,7 @@ final class StoreTransaction {
     let connection = StoreConnection(db, tables, memory: statements)
     self.connection = connection
     held = HeldTable(connection)
-    triggers = TransactionTriggers(connection, of: sql, known: knownTriggers)
+    self.knownTriggers = knownTriggers
     self.inboxLimits = inboxLimits
     self.recorder = recorder
     self.tables = tables

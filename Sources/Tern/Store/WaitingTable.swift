@@ -36,7 +36,7 @@ struct DeferredPart: Hashable {
 ///   wait. The upgrade merges them, and only them.
 ///
 /// A merge does not depend on the order in which these are taken up.
-final class WaitingTable {
+struct WaitingTable {
   private let connection: StoreConnection
   private var table: String { connection.tables.waiting }
   /// Whether any group waits.
@@ -51,7 +51,7 @@ final class WaitingTable {
   // MARK: - Groups
 
   /// - Parameter time: of a group that waits for the clock.
-  func putAside(_ group: LogGroup, until time: HybridTime? = nil, _ detail: String) throws {
+  mutating func putAside(_ group: LogGroup, until time: HybridTime? = nil, _ detail: String) throws {
     hasGroups = true
     if time != nil { hasFuture = true }
     let due = time.map { $0.milliseconds - ClockLimit.toleratedMilliseconds }
@@ -158,7 +158,7 @@ final class WaitingTable {
   /// Forgets what waits: a snapshot brings its own.
   ///
   /// - Parameter authors: `nil` for all.
-  func forget(of authors: Set<UInt32>?) throws {
+  mutating func forget(of authors: Set<UInt32>?) throws {
     guard let authors else {
       try run("DELETE FROM \(table)")
       (hasGroups, hasFuture) = (false, false)
