@@ -150,8 +150,8 @@ struct RemoteTable {
   private func told<Told: Decodable>(
     _ column: String, at remoteID: String?, _ choose: (Told, Told) -> Told
   ) throws -> [ReplicaID: Told] {
-    // A file that only an earlier version has opened lacks it.
-    guard try connection.db.tableExists(tables.remoteAuthors) else { return [:] }
+    // A file that only an earlier version has opened can lack it.
+    if tables.format < 6 { return [:] }
     let select = try statement(
       """
       SELECT \(column) FROM \(tables.remoteAuthors)

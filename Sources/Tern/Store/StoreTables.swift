@@ -11,12 +11,15 @@ struct StoreTables {
   /// `grdb_tern_` and the replica's name.
   let prefix: String
   let statements: StoreSQL
+  /// As the file has it: an earlier one where it is read and was not opened since.
+  let format: Int
 
   /// What is in the log and not in the state: a table, or in an earlier format what reads as one.
   let waiting: String
 
   /// SQLite's names have no case, so neither has a replica's.
   init(name: String, format: Int = Self.format) {
+    self.format = format
     prefix = "\(Self.commonPrefix)\(name.folded)_"
     waiting = format < 6 ? Self.waitingOfFormat5(prefix) : prefix + "waiting"
     statements = StoreSQL(prefix: prefix, waiting: waiting)

@@ -51,7 +51,8 @@ struct WaitingTable {
   // MARK: - Groups
 
   /// - Parameter time: of a group that waits for the clock.
-  mutating func putAside(_ group: LogGroup, until time: HybridTime? = nil, _ detail: String) throws {
+  mutating func putAside(_ group: LogGroup, until time: HybridTime? = nil, _ detail: String) throws
+  {
     hasGroups = true
     if time != nil { hasFuture = true }
     let due = time.map { $0.milliseconds - ClockLimit.toleratedMilliseconds }
