@@ -34,7 +34,8 @@ struct RemoteTable {
 
   /// - Returns: whether anything was known of it.
   func forget(_ remoteID: String) throws -> Bool {
-    var wasKnown = false
+    var wasKnown = try !authors(at: remoteID).isEmpty
+    try save([:], at: remoteID)
     for (table, column) in [
       (tables.remote, "id"), (tables.remoteHead, "remote"), (tables.fork, "remote"),
     ] {
@@ -170,6 +171,8 @@ struct RemoteTable {
   }
 
   /// Takes note of what a remote says of its authors, in place of what it said before.
+  ///
+  /// - Parameter authors: none for a remote that says nothing any more.
   func save(_ authors: [ReplicaID: RemoteAuthor], at remoteID: String) throws {
     let known = try self.authors(at: remoteID)
     let bans = authors.compactMapValues(\.bannedAfter)
@@ -180,7 +183,11 @@ struct RemoteTable {
       """, remoteID)
     upsert.bind(2, copy: .blob(try encoded(authors)))
     upsert.bind(3, copy: bans.isEmpty ? .null : .blob(try encoded(bans)))
-    try upsert.run()
+    if authors.isEmpty {
+      try statement("DELETE FROM \(tables.remoteAuthors) WHERE remote = ?", remoteID).run()
+    } else {
+      try upsert.run()
+    }
     // What other remotes have and a ban kept out comes again.
     let isLifted = known.contains { replica, author in
       author.bannedAfter.map { $0 < bans[replica] ?? .max } ?? false

@@ -8,12 +8,19 @@ import Testing
 /// that fails here makes a new format, and still has to open this one.
 @Suite("Frozen: a database")
 struct StoredFixtureTests {
-  private static let kept = FixtureOrigin.kept("v1")
+  /// Each format of a replica's own tables, and what today's code makes.
+  enum Stored: CaseIterable {
+    case format5, format6, made
+
+    static var all: [Self] { FixtureOrigin.isMaking ? [.made] : allCases }
+    var origin: FixtureOrigin { self == .made ? .made : .kept }
+    var folder: URL { FixtureOrigin.kept(self == .format5 ? "v1" : "v1/format-6") }
+  }
 
   private func withCopy(
-    _ origin: FixtureOrigin, _ body: (String) async throws -> Void
+    _ stored: Stored, _ body: (String) async throws -> Void
   ) async throws {
-    try await origin.withCopy(of: Self.kept) {
+    try await stored.origin.withCopy(of: stored.folder) {
       try await StoredSpecimen.make(in: $0.path)
     } _: {
       try await body($0.appending(path: "replica.sqlite").path)
@@ -49,9 +56,9 @@ struct StoredFixtureTests {
     #expect((books.first?["place"] as String?).flatMap { OrderKey($0) } != nil)
   }
 
-  @Test(arguments: FixtureOrigin.all)
-  func `it is read, and nothing in it is broken`(_ origin: FixtureOrigin) async throws {
-    try await withCopy(origin) { path in
+  @Test(arguments: Stored.all)
+  func `it is read, and nothing in it is broken`(_ stored: Stored) async throws {
+    try await withCopy(stored) { path in
       let diagnosis = try DatabaseDiagnosis(path: path)
       #expect(diagnosis.findings.map { "\($0)" } == [])
       #expect(
@@ -59,6 +66,7 @@ struct StoredFixtureTests {
           "notes", "held", "waiting", "job-stuck", "gate-closed",
         ])
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
+      #expect(replica.format == (stored == .format5 ? 5 : 6))
       #expect(replica.id == StoredSpecimen.own && replica.schemaVersion == 2)
       #expect(replica.remotes.map(\.id) == ["folder", "https://example.org/spaces/home", "peer"])
       #expect(replica.heldAside == ["constraint": 1, "orphaned": 1, "unique": 1])
@@ -71,11 +79,11 @@ struct StoredFixtureTests {
     }
   }
 
-  @Test(arguments: FixtureOrigin.all)
-  func `it is opened, and ends equal with a device that is new`(_ origin: FixtureOrigin)
+  @Test(arguments: Stored.all)
+  func `it is opened, and ends equal with a device that is new`(_ stored: Stored)
     async throws
   {
-    try await withCopy(origin) { path in
+    try await withCopy(stored) { path in
       let device = try StoredSpecimen.open(DatabaseQueue(path: path))
       #expect(try device.store.replicaID() == StoredSpecimen.own)
       try await device.database.read { try expectTables($0) }
@@ -116,9 +124,9 @@ struct StoredFixtureTests {
     }
   }
 
-  @Test(arguments: FixtureOrigin.all)
-  func `its jobs go on`(_ origin: FixtureOrigin) async throws {
-    try await withCopy(origin) { path in
+  @Test(arguments: Stored.all)
+  func `its jobs go on`(_ stored: Stored) async throws {
+    try await withCopy(stored) { path in
       let database = try DatabaseQueue(path: path)
       let queue = try await JobQueue.open(database)
       let records = try await database.read { try queue.records(in: $0) }
@@ -155,17 +163,18 @@ struct StoredFixtureTests {
   /// Writes the files where there are none: `TERN_MAKE_FIXTURES=1`.
   @Test(.enabled(if: FixtureOrigin.isMaking, "made once, where TERN_MAKE_FIXTURES is set"))
   func `the files are made once`() async throws {
+    let kept = Stored.made.folder
     // Refuses to overwrite.
     try #require(
-      !FileManager.default.fileExists(atPath: Self.kept.appending(path: "replica.sqlite").path))
+      !FileManager.default.fileExists(atPath: kept.appending(path: "replica.sqlite").path))
     // Elsewhere, because the folder of the jobs' files knows by its path whose it is.
     try await withCopy(.made) { path in
-      try FileManager.default.createDirectory(at: Self.kept, withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(at: kept, withIntermediateDirectories: true)
       let folder = URL(filePath: path).deletingLastPathComponent().path
       for name in try FileManager.default.contentsOfDirectory(atPath: folder)
       where !name.hasSuffix("-jobs.lock") {
         try FileManager.default.copyItem(
-          atPath: "\(folder)/\(name)", toPath: Self.kept.appending(path: name).path)
+          atPath: "\(folder)/\(name)", toPath: kept.appending(path: name).path)
       }
     }
   }
