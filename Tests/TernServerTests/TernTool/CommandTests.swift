@@ -77,6 +77,19 @@ struct CommandTests {
     #expect(log?.isEmpty ?? true)
   }
 
+  @Test("the processor time of a token can be set, and a number that is none is refused")
+  func processor() throws {
+    let server = try TernProcess([
+      "serve", "--data", data, "--port", "0", "--processor-per-token", "600",
+    ])
+    #expect(server.line().hasPrefix("tern: listening on http://"))
+    server.terminate()
+    #expect(server.wait() == 0)
+    let refused = try TernProcess.run("serve", "--data", data, "--processor-per-token", "0")
+    #expect(refused.code != 0)
+    #expect(refused.errors.contains("--processor-per-token is a number from 1"))
+  }
+
   @Test("a second server for one file is refused, and the first goes on")
   func second() async throws {
     let token = try createToken()
