@@ -31,6 +31,13 @@ public struct AuthorRecord: Hashable, Sendable {
     return owner == member
   }
 
+  /// What was brought later is there no more.
+  mutating func forget(after sequence: UInt64) {
+    guard var known = brought else { return }
+    known.last = min(known.last, sequence)
+    brought = known.first <= known.last ? known : nil
+  }
+
   /// Notes that somebody brought operations of an id that nobody has claimed.
   mutating func noteBrought(_ sequence: UInt64, by bringer: Bringer) {
     guard var known = brought else {

@@ -9,7 +9,8 @@ struct MemorySpace {
     var digest: OperationDigest
     var chain: ChainDigest
 
-    var isBase: Bool { author == ReplicaID(high: 0, low: 0) }
+    var isBase: Bool { author == .ofBases }
+    var isPassed: Bool { author == .ofPassed }
   }
 
   private(set) var entries: [Entry] = []
@@ -71,7 +72,7 @@ struct MemorySpace {
         page.endsBeforeBase = true
         break
       }
-      if entry.author != excluded {
+      if entry.author != excluded, !entry.isPassed {
         total += entry.bytes.count
         if total > contentBytes, !page.operations.isEmpty { break }
         page.operations.append(entry.bytes)
@@ -86,10 +87,9 @@ struct MemorySpace {
     _ operations: [NewOperation], base: OperationDigest?, heads: [ReplicaID: AuthorHead]
   ) {
     if let base {
-      let none = ReplicaID(high: 0, low: 0)
       entries.append(
         Entry(
-          author: none, bytes: [], digest: base,
+          author: .ofBases, bytes: [], digest: base,
           chain: ChainDigest(after: entries.last?.chain, base)))
     }
     bytes += operations.reduce(0) { $0 + $1.operation.bytes.count }
@@ -102,6 +102,32 @@ struct MemorySpace {
           chain: ChainDigest(after: entries.last?.chain, new.digest)))
     }
     self.heads.merge(heads) { _, new in new }
+  }
+
+  /// See ``SpaceTransaction/passBases(after:held:)``.
+  mutating func passBases(after position: UInt64, held: [ReplicaID: SnapshotHead])
+    throws(WireError) -> [ReplicaID: AuthorHead?]
+  {
+    for index in entries.indices.dropFirst(Int(position)) where entries[index].isBase {
+      entries[index].author = .ofPassed
+    }
+    var changed: [ReplicaID: AuthorHead?] = [:]
+    for (author, head) in heads {
+      var last = held[author]?.sequence ?? 0
+      while positions[OperationKey(author: author, sequence: last + 1)] != nil { last += 1 }
+      guard last < head.sequence else { continue }
+      let gone = positions.filter { $0.key.author == author && $0.key.sequence > last }
+      for (key, index) in gone {
+        positions[key] = nil
+        bytes -= entries[index].bytes.count
+        (entries[index].author, entries[index].bytes) = (.ofPassed, [])
+      }
+      let kept = positions[OperationKey(author: author, sequence: last)]
+      changed[author] = .some(
+        try AuthorHead(ofOperation: kept.map { entries[$0].bytes } ?? [], or: held[author]))
+    }
+    for (author, head) in changed { heads[author] = head }
+    return changed
   }
 
   /// Also takes the bytes from what was trimmed since.

@@ -13,6 +13,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
   private var operations: [NewOperation] = []
   private var base: OperationDigest?
   private var newHeads: [ReplicaID: AuthorHead] = [:]
+  /// The space without some bases, where it is to be so.
+  private var passed: MemorySpace?
   private var tokens: [TokenRecord] = []
 
   init(_ name: SpaceName, in contents: MemorySpaceStore.Contents) {
@@ -56,6 +58,15 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return ChainDigest(after: chain(at: position), digest)
   }
 
+  func passBases(after position: UInt64, held: [ReplicaID: SnapshotHead]) throws
+    -> [ReplicaID: AuthorHead?]
+  {
+    precondition(operations.isEmpty && base == nil, "a transaction that appends passes no base")
+    keeping.state = nil
+    passed = space
+    return try passed?.passBases(after: position, held: held) ?? [:]
+  }
+
   func removeTrimmed(through position: UInt64, operations: Int, contentBytes: Int) -> Bool {
     guard let space else { return false }
     let start = keeping.emptied
@@ -93,6 +104,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
 
   func commit(to contents: inout MemorySpaceStore.Contents) {
     space = nil
+    if let passed { contents.spaces[name] = passed }
+    passed = nil
     contents.spaces[name, default: MemorySpace()].append(operations, base: base, heads: newHeads)
     contents.spaces[name]?.keep(keeping)
     for token in tokens { contents.tokens[token.digest] = token }

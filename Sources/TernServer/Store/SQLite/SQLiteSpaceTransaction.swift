@@ -83,7 +83,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         db,
         sql: """
           SELECT position FROM operation WHERE space = ? AND author = ? ORDER BY sequence LIMIT 1
-          """, arguments: [id, ReplicaID(high: 0, low: 0).data])
+          """, arguments: [id, ReplicaID.ofBases.data])
       return try newest?.position(0, of: "operation") ?? 0
     }
   }
@@ -118,13 +118,13 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         VALUES (?, ?, ?, ?, ?, ?, x'')
         """,
       arguments: [
-        id, next, ReplicaID(high: 0, low: 0).data, -next, Data(digest.bytes), Data(chain.bytes),
+        id, next, ReplicaID.ofBases.data, -next, Data(digest.bytes), Data(chain.bytes),
       ])
     try set(heads, position: next, adding: 0)
     return chain
   }
 
-  private func set(_ heads: [ReplicaID: AuthorHead], position: Int64, adding bytes: Int)
+  func set(_ heads: [ReplicaID: AuthorHead], position: Int64, adding bytes: Int)
     throws
   {
     let upsert = try db.cachedStatement(
@@ -153,7 +153,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
 
 extension AuthorHead {
   /// Of sequence, time and whether the group goes on.
-  fileprivate init(_ row: Row) throws {
+  init(_ row: Row) throws {
     self.init(
       sequence: UInt64(try row.number(0, .sequence, of: "head")),
       time: HybridTime(rawValue: UInt64(bitPattern: row[1] as Int64)), continues: row[2])

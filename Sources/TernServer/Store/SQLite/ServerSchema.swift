@@ -78,7 +78,7 @@ enum ServerSchema {
 
   /// What format 2 has more. A snapshot without a name was dropped, and its parts are being
   /// removed. A base's row among the operations has an author of zeros and its position, negative,
-  /// for a sequence.
+  /// for a sequence. From format 6 on a dropped one, and what stood on it, has an author of ones.
   private static let snapshotTables = """
     ALTER TABLE space ADD COLUMN trimmed INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE space ADD COLUMN emptied INTEGER NOT NULL DEFAULT 0;
