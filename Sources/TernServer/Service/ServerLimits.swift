@@ -109,7 +109,8 @@ public struct ServerLimits: Hashable, Sendable {
   /// How long the bytes of trimmed operations, and of snapshots that gave way, can be brought back
   /// with ``SpaceService/restore(_:)``.
   public var trimmedAge = Duration.seconds(7 * 24 * 3600)
-  /// The snapshots of a space that gave way and can be brought back.
+  /// The snapshots of a space that gave way and can be brought back, as long as they are no more
+  /// than its quota of bytes together.
   public var droppedSnapshots = 8
   /// About how many bytes are removed in one transaction.
   public var trimmedBytes = 8 << 20

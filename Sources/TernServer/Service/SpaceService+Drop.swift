@@ -38,7 +38,7 @@ extension SpaceService {
       try transaction.drop(other.id, keptFrom: nil)
     }
     for other in try transaction.droppedSnapshots() where other.position > position {
-      try transaction.forgetDropped(other.id)
+      try transaction.forget(other)
     }
     let held = try snapshot.map { try transaction.snapshotHeads(of: $0.id) } ?? [:]
     let changed = try transaction.passBases(after: position, held: held)

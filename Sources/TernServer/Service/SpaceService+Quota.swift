@@ -20,7 +20,10 @@ extension SpaceService {
         .malformed, "a quota is a number from 0 to \(SpaceQuota.range.upperBound)")
     }
     guard try store.spaces().contains(space) else { return false }
-    try store.update(space) { try $0.set(quota) }
+    try store.update(space) {
+      try checkIsThere(space, $0)
+      try $0.set(quota)
+    }
     return true
   }
 

@@ -137,7 +137,10 @@ extension SpaceService {
   /// The snapshots and uploads of a space, the least position first.
   public func snapshots(of space: SpaceName) throws -> [StoredSnapshot] {
     guard try store.spaces().contains(space) else { return [] }
-    return try store.update(space) { try $0.snapshots() }
+    return try store.update(space) {
+      try checkIsThere(space, $0)
+      return try $0.snapshots()
+    }
   }
 
   private func finish(_ grown: UInt64?, in space: SpaceName) throws -> Bool {

@@ -80,6 +80,11 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return keeping.emptied < last
   }
 
+  /// Of the operations behind so many positions.
+  func bytes(at places: Range<UInt64>) -> Int {
+    places.reduce(0) { $0 + (space?.entries[Int($1)].bytes.count ?? 0) }
+  }
+
   func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) {
     tokens.append(
       TokenRecord(

@@ -78,9 +78,9 @@ extension SQLiteSpaceTransaction {
     return (end, total)
   }
 
-  func untrim() throws -> UInt64 {
+  func untrim() throws -> UntrimmedOperations {
     let places = try places()
-    let back = try Int.fetchOne(
+    let bytes = try Int.fetchOne(
       db,
       sql: """
         SELECT ifnull(sum(length(bytes)), 0) FROM operation
@@ -91,8 +91,10 @@ extension SQLiteSpaceTransaction {
         UPDATE space SET trimmed = emptied, released = emptied, bytes = bytes + ?1,
           kept_bytes = kept_bytes - ?1
         WHERE id = ?2
-        """, arguments: [back ?? 0, id])
-    return UInt64(places.emptied)
+        """, arguments: [bytes ?? 0, id])
+    return UntrimmedOperations(
+      trimmed: UInt64(places.emptied), operations: Int(places.released - places.emptied),
+      bytes: bytes ?? 0)
   }
 }
 
