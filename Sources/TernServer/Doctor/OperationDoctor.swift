@@ -119,8 +119,8 @@ struct OperationDoctor {
     try follow(author, envelope?.sequence ?? UInt64(sequence), position, envelope, place)
   }
 
-  /// It has an author of zeros and its position, negative, for a sequence. One that was dropped, and
-  /// what stood on it, has an author of ones.
+  /// It has an author of zeros and its position, negative, for a sequence. One that was dropped,
+  /// and what stood on it, has an author of ones.
   private mutating func lookAtBase(
     _ position: Int64, _ author: ReplicaID?, _ sequence: Int64, _ bytes: [UInt8],
     _ place: DatabaseFinding.Place

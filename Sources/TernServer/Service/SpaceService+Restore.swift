@@ -1,7 +1,7 @@
 #if Server
 import TernCore
 
-/// What a space still serves after ``SpaceService/restore(_:)``.
+/// What a space still serves after ``SpaceService/restore(_:overQuota:)``.
 public struct RestoredSpace: Hashable, Sendable {
   /// Operations after here are served again.
   public var trimmed: UInt64
@@ -20,8 +20,8 @@ extension SpaceService {
   /// that gave way, durably. For as long nothing of it is trimmed. What is newer stays as it is.
   ///
   /// Reads the lengths of all that comes back, in one transaction.
-  /// - Parameter overQuota: whether what comes back may be more than the space has room for. Nothing
-  ///   can be pushed then until it has.
+  /// - Parameter overQuota: whether what comes back may be more than the space has room for.
+  ///   Nothing can be pushed then until it has.
   /// - Throws: ``RemoteError`` with `not-found` where there is no such space, `space-full` where it
   ///   has no room for it; the store's errors.
   public func restore(_ space: SpaceName, overQuota: Bool = false) throws -> RestoredSpace {
@@ -44,7 +44,7 @@ extension SpaceService {
       }
       return RestoredSpace(
         trimmed: trimmed, operations: before - trimmed, snapshots: snapshots.map(\.id),
-        bytes: usage.bytes + bytes, mostBytes: usage.quota.bytes ?? limits.bytesPerSpace)
+        bytes: usage.counted.bytes + bytes, mostBytes: usage.quota.bytes ?? limits.bytesPerSpace)
     }
   }
 
@@ -63,15 +63,16 @@ extension SpaceService {
   /// - Throws: ``RemoteError`` with `space-full`.
   private func checkRoom(for operations: Int, bytes: Int, _ usage: SpaceUsage) throws {
     guard operations > 0 || bytes > 0 else { return }
+    let used = usage.counted
     let mostBytes = usage.quota.bytes ?? limits.bytesPerSpace
     let mostOperations = usage.quota.operations ?? limits.operationsPerSpace
-    guard bytes > mostBytes - usage.bytes || operations > mostOperations - usage.operations else {
+    guard bytes > mostBytes - used.bytes || operations > mostOperations - used.operations else {
       return
     }
     throw RemoteError(
       .spaceFull,
-      "with what comes back the space would store \(usage.bytes + bytes) bytes of \(mostBytes) and "
-        + "\(usage.operations + operations) operations of \(mostOperations), and take no more; raise "
+      "with what comes back the space would store \(used.bytes + bytes) bytes of \(mostBytes) and "
+        + "\(used.operations + operations) operations of \(mostOperations), and take no more; raise "
         + "its quota with 'tern space quota', or say --over-quota")
   }
 

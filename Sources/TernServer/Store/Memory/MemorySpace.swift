@@ -21,6 +21,8 @@ struct MemorySpace {
   /// Of those that are, and have their bytes.
   private var releasedBytes = 0
   private var positions: [OperationKey: Int] = [:]
+  /// Of every author, what of its operations is not released.
+  private(set) var counted: [ReplicaID: CountedOperations] = [:]
 
   var position: UInt64 { UInt64(entries.count) }
 
@@ -39,6 +41,9 @@ struct MemorySpace {
     var usage = SpaceUsage(
       bytes: bytes + keeping.rows.reduce(0) { $0 + $1.bytes },
       operations: entries.count - Int(keeping.released), quota: keeping.quota)
+    usage.banned = keeping.authors.reduce(CountedOperations()) { sum, author in
+      author.value.bannedAfter == nil ? sum : sum + (counted[author.key] ?? .init())
+    }
     usage.keptBytes =
       releasedBytes + keeping.dropped.values.reduce(0) { $0 + $1.snapshot.row.bytes }
     return usage
@@ -94,6 +99,7 @@ struct MemorySpace {
     }
     bytes += operations.reduce(0) { $0 + $1.operation.bytes.count }
     for new in operations {
+      count(new.operation.bytes, of: new.key.author)
       precondition(positions[new.key] == nil, "an operation has one position")
       positions[new.key] = entries.count
       entries.append(
@@ -102,6 +108,12 @@ struct MemorySpace {
           chain: ChainDigest(after: entries.last?.chain, new.digest)))
     }
     self.heads.merge(heads) { _, new in new }
+  }
+
+  private mutating func count(_ bytes: [UInt8], of author: ReplicaID, isMore: Bool = true) {
+    let one = CountedOperations(operations: 1, bytes: bytes.count)
+    let known = counted[author] ?? CountedOperations()
+    counted[author] = isMore ? known + one : known - one
   }
 
   /// See ``SpaceTransaction/passBases(after:held:)``.
@@ -120,6 +132,7 @@ struct MemorySpace {
       for (key, index) in gone {
         positions[key] = nil
         bytes -= entries[index].bytes.count
+        count(entries[index].bytes, of: author, isMore: false)
         (entries[index].author, entries[index].bytes) = (.ofPassed, [])
       }
       let kept = positions[OperationKey(author: author, sequence: last)]
@@ -134,9 +147,13 @@ struct MemorySpace {
   mutating func keep(_ keeping: MemoryKeeping) {
     let (before, after) = (self.keeping.released, keeping.released)
     for position in min(before, after)..<max(before, after) {
-      let count = entries[Int(position)].bytes.count * (before < after ? 1 : -1)
-      bytes -= count
-      releasedBytes += count
+      let entry = entries[Int(position)]
+      let length = entry.bytes.count * (before < after ? 1 : -1)
+      bytes -= length
+      releasedBytes += length
+      if !entry.isBase, !entry.isPassed {
+        count(entry.bytes, of: entry.author, isMore: before > after)
+      }
     }
     for position in self.keeping.emptied..<keeping.emptied {
       releasedBytes -= entries[Int(position)].bytes.count

@@ -16,10 +16,13 @@ final class MemorySpaceTransaction: SpaceTransaction {
   /// The space without some bases, where it is to be so.
   private var passed: MemorySpace?
   private var tokens: [TokenRecord] = []
+  /// Those of the store; dropped before the commit writes.
+  private var known: [TokenDigest: TokenRecord]
 
   init(_ name: SpaceName, in contents: MemorySpaceStore.Contents) {
     self.name = name
     space = contents.spaces[name]
+    known = contents.tokens
     position = space?.position ?? 0
     keeping = space?.keeping ?? MemoryKeeping()
     spacesBefore = space == nil ? contents.spaces.count : nil
@@ -100,15 +103,21 @@ final class MemorySpaceTransaction: SpaceTransaction {
   var authorCount: Int { heads().keys.count { keeping.authors[$0]?.bannedAfter == nil } }
 
   func authorCount(of member: MemberName?) -> Int {
-    keeping.authors.values.count { record in
-      guard record.bannedAfter == nil else { return false }
-      guard record.member == nil else { return record.member == member }
-      return record.brought?.bringer == Bringer(member)
-    }
+    keeping.authors.values.count { $0.counts(for: member) }
+  }
+
+  func counted(of member: MemberName?) -> CountedOperations {
+    let owned = keeping.authors.filter { $0.value.counts(for: member) }
+    return owned.keys.reduce(CountedOperations()) { $0 + (space?.counted[$1] ?? .init()) }
+  }
+
+  func members(atMost count: Int) -> Set<MemberName> {
+    let own = (tokens + known.values).filter { $0.space == name }
+    return Set(Set(own.compactMap(\.member)).sorted().prefix(count))
   }
 
   func commit(to contents: inout MemorySpaceStore.Contents) {
-    space = nil
+    (space, known) = (nil, [:])
     if let passed { contents.spaces[name] = passed }
     passed = nil
     contents.spaces[name, default: MemorySpace()].append(operations, base: base, heads: newHeads)

@@ -13,19 +13,19 @@ extension SQLiteSpaceTransaction {
         ReplicaID.ofPassed.data, id, ReplicaID.ofBases.data, Int64(clamping: position),
       ])
     var changed: [ReplicaID: AuthorHead?] = [:]
-    var removed = 0
+    var removed: [ReplicaID: CountedOperations] = [:]
     for (author, head) in try heads().sorted(by: { $0.key < $1.key }) {
       let covered = held[author]
       let last = try lastFollowing(covered?.sequence ?? 0, of: author)
       guard last < head.sequence else { continue }
-      removed += try pass(after: last, of: author)
+      removed[author] = try CountedOperations() - pass(after: last, of: author)
       changed[author] = .some(try self.head(last, of: author, covered))
     }
     for (author, head) in changed where head == nil {
       try db.execute(
         sql: "DELETE FROM head WHERE space = ? AND author = ?", arguments: [id, author.data])
     }
-    try set(changed.compactMapValues(\.self), position: Int64(self.position), adding: -removed)
+    try set(changed.compactMapValues(\.self), position: Int64(self.position), adding: removed)
     try db.execute(sql: "DELETE FROM state WHERE space = ?", arguments: [id])
     return changed
   }
@@ -47,17 +47,17 @@ extension SQLiteSpaceTransaction {
     return last
   }
 
-  /// Returns how many bytes the author's later operations had.
-  private func pass(after sequence: UInt64, of author: ReplicaID) throws -> Int {
+  /// Returns what the author's later operations were.
+  private func pass(after sequence: UInt64, of author: ReplicaID) throws -> CountedOperations {
     let what = "space = ? AND author = ? AND sequence > ?"
     let arguments: StatementArguments = [id, author.data, Int64(clamping: sequence)]
-    let bytes = try Int.fetchOne(
-      db, sql: "SELECT ifnull(sum(length(bytes)), 0) FROM operation WHERE \(what)",
+    let passed = try Row.fetchOne(
+      db, sql: "SELECT count(*), ifnull(sum(length(bytes)), 0) FROM operation WHERE \(what)",
       arguments: arguments)
     try db.execute(
       sql: "UPDATE operation SET author = ?, sequence = -position, bytes = x'' WHERE \(what)",
       arguments: [ReplicaID.ofPassed.data] + arguments)
-    return bytes ?? 0
+    return passed.map { CountedOperations(operations: $0[0], bytes: $0[1]) } ?? .init()
   }
 
   /// As the operation says, or the snapshot that stands for it.

@@ -34,6 +34,7 @@ extension SQLiteSpaceTransaction {
     guard places.released < places.trimmed else { return false }
     let some = try some(
       after: places.released, through: places.trimmed, operations: operations, contentBytes: .max)
+    try countAuthors(after: places.released, through: some.end, "-")
     try db.execute(
       sql: """
         UPDATE space SET released = ?1, bytes = bytes - ?2, kept_bytes = kept_bytes + ?2
@@ -55,6 +56,22 @@ extension SQLiteSpaceTransaction {
       sql: "UPDATE space SET emptied = ?, kept_bytes = kept_bytes - ? WHERE id = ?",
       arguments: [some.end, some.bytes, id])
     return some.end < last
+  }
+
+  /// Changes what is counted of the authors of some operations.
+  ///
+  /// - Parameter sign: `-` or `+`.
+  private func countAuthors(after start: Int64, through end: Int64, _ sign: String) throws {
+    try db.execute(
+      sql: """
+        UPDATE head SET operations = max(0, operations \(sign) some.count),
+          bytes = max(0, head.bytes \(sign) some.length)
+        FROM (
+          SELECT author, count(*) AS count, sum(length(bytes)) AS length FROM operation
+          WHERE space = ?1 AND position > ?2 AND position <= ?3 AND sequence > 0 GROUP BY author
+        ) AS some
+        WHERE head.space = ?1 AND head.author = some.author
+        """, arguments: [id, start, end])
   }
 
   /// Where so many operations, or about so many bytes of them, end. The length alone is read:
@@ -86,6 +103,7 @@ extension SQLiteSpaceTransaction {
         SELECT ifnull(sum(length(bytes)), 0) FROM operation
         WHERE space = ? AND position > ? AND position <= ?
         """, arguments: [id, places.emptied, places.released])
+    try countAuthors(after: places.emptied, through: places.released, "+")
     try db.execute(
       sql: """
         UPDATE space SET trimmed = emptied, released = emptied, bytes = bytes + ?1,
