@@ -42,18 +42,30 @@ extension SpaceService {
     _ operations: [NewOperation], by member: MemberName?, _ transaction: any SpaceTransaction
   ) throws {
     let usage = try transaction.usage
-    let (most, used) = (most(usage), usage.counted)
+    let most = most(usage)
     var new = CountedOperations(operations)
     if Planted.isActive(.quotaPacked) {
       new.bytes = Batch(operations.map(\.operation)).encoded().count
     }
+    var used = usage.counted
+    let half = CountedOperations(operations: most.operations / 2, bytes: most.bytes / 2)
+    // Only then it matters what of it is uploads.
+    if !(used + new).fits(in: half) { used.bytes = try bytesWithoutUploads(usage, transaction) }
     guard new.operations <= most.operations - used.operations else {
       throw full(
         "operationsPerSpace: the space stores \(used.operations) operations of the "
           + "\(most.operations) that it may")
     }
-    guard new.bytes <= most.bytes - used.bytes else { throw fullOfBytes(usage) }
+    guard new.bytes <= most.bytes - used.bytes else { throw fullOfBytes(used.bytes, most) }
     try checkShare(of: most, used, new, by: member, usage.quota.share, transaction)
+  }
+
+  /// Uploads keep no operation out: a member could stop the space with one that it never completes.
+  private func bytesWithoutUploads(_ usage: SpaceUsage, _ transaction: any SpaceTransaction) throws
+    -> Int
+  {
+    let snapshots = try transaction.snapshots().filter(\.isComplete).reduce(0) { $0 + $1.bytes }
+    return try transaction.counted.bytes - usage.banned.bytes + snapshots
   }
 
   /// A member leaves the others half of what it finds, unless an operator gave members a part of
@@ -90,29 +102,30 @@ extension SpaceService {
   }
 
   /// A snapshot lets a full space go on: one may have twice the bytes of the newest that is
-  /// complete, or, before the first, of the operations that it is to stand for. Otherwise it leaves
-  /// the others half of what it finds.
+  /// complete, or, before the first, of the operations that it is to stand for. Where there is room
+  /// it may have as many as those together, and otherwise leaves other members half of the room.
   ///
   /// - Throws: ``RemoteError`` with `space-full`.
   func checkQuota(
     part bytes: Int, of snapshot: StoredSnapshot, _ transaction: any SpaceTransaction
   ) throws {
     let usage = try transaction.usage
-    let (most, used) = (most(usage).bytes, usage.counted.bytes)
-    if bytes <= most - used {
+    let (most, used) = (most(usage), usage.counted.bytes)
+    let room = most.bytes - used
+    if bytes <= room {
       let isShared = try transaction.members(atMost: 2).count > 1 && !isRefilled(transaction)
-      guard isShared, snapshot.bytes + 2 * bytes > most - used else { return }
+      guard isShared, snapshot.bytes + 2 * bytes > room else { return }
     }
     let snapshots = try transaction.snapshots()
     let uploads = snapshots.filter { !$0.isComplete }.reduce(0) { $0 + $1.bytes }
-    let replaced = snapshots.last(where: \.isComplete)?.bytes ?? usage.bytes - uploads
-    guard snapshot.bytes + bytes <= min(2 * replaced, most) else { throw fullOfBytes(usage) }
+    let newest = snapshots.last(where: \.isComplete)?.bytes
+    let together = bytes <= room ? try (newest ?? 0) + transaction.counted.bytes : 0
+    let largest = min(max(2 * (newest ?? usage.bytes - uploads), together), most.bytes)
+    guard snapshot.bytes + bytes <= largest else { throw fullOfBytes(used, most) }
   }
 
-  private func fullOfBytes(_ usage: SpaceUsage) -> RemoteError {
-    full(
-      "bytesPerSpace: the space stores \(usage.counted.bytes) bytes of the \(most(usage).bytes) that "
-        + "it may")
+  private func fullOfBytes(_ used: Int, _ most: CountedOperations) -> RemoteError {
+    full("bytesPerSpace: the space stores \(used) bytes of the \(most.bytes) that it may")
   }
 
   private func full(_ what: String) -> RemoteError {

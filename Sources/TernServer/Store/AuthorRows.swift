@@ -95,7 +95,10 @@ public protocol AuthorRows: AnyObject {
   /// that it alone brought; of `nil` those brought with tokens that name no member.
   func authorCount(of member: MemberName?) throws -> Int
 
-  /// What was counted of those ids when the transaction began.
+  /// What was counted of all ids when the transaction began.
+  var counted: CountedOperations { get throws }
+
+  /// The same of those that ``authorCount(of:)`` counts.
   func counted(of member: MemberName?) throws -> CountedOperations
 
   /// Whom the space's tokens name, so many of them at most.

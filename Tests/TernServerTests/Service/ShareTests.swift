@@ -189,8 +189,28 @@ struct ShareTests {
       let most = key == "a" ? 4 : 2
       #expect(codes == (0..<9).map { $0 < most ? nil : .spaceFull })
     }
+    // Nobody's operations wait for it.
     #expect(
-      try service.push(bob.write(count: 1, bytes: 10_000), to: .home, by: ben).accepted == 1)
+      try service.push(bob.write(count: 4, bytes: 10_000), to: .home, by: ben).accepted == 4)
+  }
+
+  @Test("an upload may stand for what came since the newest one", arguments: StoreKind.allCases)
+  func honest(kind: StoreKind) throws {
+    let service = service(try kind.open(), bytes: 100_000)
+    try give(service, anna, ben)
+    var ada = Author(1)
+    _ = try service.push([ada.write()], to: .home, by: anna)
+    try service.upload(SnapshotOffer("small", at: service.end(), of: [ada]))
+    _ = try service.push(ada.write(count: 4, bytes: 10_000), to: .home, by: anna)
+    let offer = SnapshotOffer("large", at: try service.end(), of: [ada], parts: 5)
+    let id = try service.beginSnapshot(offer, in: .home).id
+    let codes = (0..<5).map { index in
+      refusal {
+        try service.putSnapshotPart(
+          [UInt8](repeating: UInt8(index), count: 10_000), index: index, of: id, in: .home)
+      }?.code
+    }
+    #expect(codes == [nil, nil, nil, nil, .spaceFull])
   }
 }
 #endif

@@ -106,6 +106,10 @@ final class MemorySpaceTransaction: SpaceTransaction {
     keeping.authors.values.count { $0.counts(for: member) }
   }
 
+  var counted: CountedOperations {
+    space?.counted.values.reduce(CountedOperations(), +) ?? CountedOperations()
+  }
+
   func counted(of member: MemberName?) -> CountedOperations {
     let owned = keeping.authors.filter { $0.value.counts(for: member) }
     return owned.keys.reduce(CountedOperations()) { $0 + (space?.counted[$1] ?? .init()) }

@@ -52,6 +52,14 @@ extension SQLiteSpaceTransaction {
       """, [id, member?.text ?? "", member?.text])
   }
 
+  var counted: CountedOperations {
+    get throws {
+      let statement = try db.cachedStatement(
+        sql: "SELECT ifnull(sum(operations), 0), ifnull(sum(bytes), 0) FROM head WHERE space = ?")
+      return try CountedOperations.fetch(statement, [id])
+    }
+  }
+
   func counted(of member: MemberName?) throws -> CountedOperations {
     let statement = try db.cachedStatement(
       sql: """
