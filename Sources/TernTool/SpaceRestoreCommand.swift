@@ -10,7 +10,7 @@ struct SpaceRestoreCommand: AsyncParsableCommand {
     discussion: """
       Devices that come anew, or begin again, are then given the operations themselves. For seven \
       days nothing of the space is trimmed. Drop a wrong snapshot with 'tern snapshot drop'. What comes \
-      back counts in the space's quota, or in the default one where 'tern serve' sets it.
+      back counts in the space's own quota, or in the default one if it has none.
       """)
 
   @OptionGroup var options: DataOptions
