@@ -28,12 +28,18 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The bytes of the disk that are kept free: with less, nothing new is stored.")
   var reserveBytes = ServerLimits().diskReserveBytes
 
+  @Option(help: "The processor time that requests with one token may take in a minute, in seconds.")
+  var processorPerToken = Int(ServerLimits().processorPerToken.components.seconds)
+
   @Option(help: "The most connections of one address; a proxy's are all of one.")
   var connectionsPerAddress: Int?
 
   func validate() throws {
     if let connectionsPerAddress, connectionsPerAddress < 1 {
       throw ValidationError("--connections-per-address is a number from 1")
+    }
+    guard (1...86_400).contains(processorPerToken) else {
+      throw ValidationError("--processor-per-token is a number from 1 to 86400")
     }
     for (option, value) in [
       ("space-bytes", spaceBytes), ("space-operations", spaceOperations),
@@ -62,6 +68,7 @@ struct ServeCommand: AsyncParsableCommand {
     if let connectionsPerAddress { limits.connectionsPerAddress = connectionsPerAddress }
     (limits.bytesPerSpace, limits.operationsPerSpace) = (spaceBytes, spaceOperations)
     limits.diskReserveBytes = reserveBytes
+    limits.processorPerToken = .seconds(processorPerToken)
     let service = SpaceService(
       store: store, clock: .system, limits: limits, disk: .holding(options.data))
     try prepareDisk(service, logger)

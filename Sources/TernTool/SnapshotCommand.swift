@@ -93,7 +93,10 @@ struct SnapshotDropCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "drop",
     abstract: "Let go of a snapshot or an upload; the one before is then the newest.",
-    discussion: "The only snapshot that stands for trimmed operations can't be dropped.")
+    discussion: """
+      A base goes with what its authors wrote behind it. Devices that have it offer it again. The only \
+      snapshot that stands for trimmed operations can't be dropped: see 'tern space restore'.
+      """)
 
   @OptionGroup var snapshot: SnapshotOptions
 

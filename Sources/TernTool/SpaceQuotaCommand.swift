@@ -22,10 +22,16 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
   @Option(help: "The most replica ids that one member may bring.")
   var authors: Int?
 
+  @Option(help: "How much of that one member may use beside others, in percent.")
+  var share: Int?
+
   @Flag(help: "Give it the server's own quotas again.")
   var reset = false
 
   func validate() throws {
+    guard SpaceQuota.shares.contains(share ?? 1) else {
+      throw ValidationError("--share is a number from 1 to 100")
+    }
     for (option, value) in [("bytes", bytes), ("operations", operations), ("authors", authors)] {
       guard let value, !SpaceQuota.range.contains(value) else { continue }
       throw ValidationError("--\(option) is a number from 0 to \(SpaceQuota.range.upperBound)")
@@ -37,11 +43,20 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
     try withVisitingService(options) { service in
       try checkIsThere(name, service)
       // Who only looks waits for nobody who writes.
-      if reset || bytes != nil || operations != nil || authors != nil { try set(name, service) }
+      if reset || [bytes, operations, authors, share].contains(where: { $0 != nil }) {
+        try set(name, service)
+      }
       let usage = try service.store.usage(of: name)
       print("bytes       \(usage.bytes), at most \(Self.text(usage.quota.bytes))")
       print("operations  \(usage.operations), at most \(Self.text(usage.quota.operations))")
       print("authors     at most \(Self.text(usage.quota.authors)) of one member")
+      let share = usage.quota.share.map { "\($0) percent" } ?? "half of what is left"
+      print("share       at most \(share) for one member")
+      if usage.banned.operations > 0 {
+        print(
+          "banned      \(usage.banned.bytes) bytes and \(usage.banned.operations) operations of "
+            + "these, in no quota")
+      }
       if usage.keptBytes > 0 { print("kept        \(usage.keptBytes) bytes for a restore") }
     }
   }
@@ -51,6 +66,7 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
     quota.bytes = bytes ?? quota.bytes
     quota.operations = operations ?? quota.operations
     quota.authors = authors ?? quota.authors
+    quota.share = share ?? quota.share
     guard try service.setQuota(quota, of: name) else { throw absent(name) }
   }
 

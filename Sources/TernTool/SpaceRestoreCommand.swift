@@ -9,7 +9,8 @@ struct SpaceRestoreCommand: AsyncParsableCommand {
     abstract: "Bring back what a space trimmed within seven days, and the snapshots that gave way.",
     discussion: """
       Devices that come anew, or begin again, are then given the operations themselves. For seven \
-      days nothing of the space is trimmed. Drop a wrong snapshot with 'tern snapshot drop'.
+      days nothing of the space is trimmed. Drop a wrong snapshot with 'tern snapshot drop'. What comes \
+      back counts in the space's own quota, or in the default one if it has none.
       """)
 
   @OptionGroup var options: DataOptions
@@ -17,16 +18,30 @@ struct SpaceRestoreCommand: AsyncParsableCommand {
   @Argument(help: "The space's name, from 'tern space list'.")
   var space: String
 
+  @Flag(help: "Bring it back although that is more than the space may store; pushes wait then.")
+  var overQuota = false
+
+  @Flag(help: "Trim as before from now on, and bring nothing back.")
+  var end = false
+
   func run() async throws {
     let name = try SpaceName(space)
     try withVisitingService(options) { service in
       do {
-        let restored = try service.restore(name)
+        if end {
+          try service.endRestore(name)
+          return print("space \(name) is trimmed as before")
+        }
+        let restored = try service.restore(name, overQuota: overQuota)
         print(
           "\(restored.operations) operations are back, and are served from "
             + "\(restored.trimmed + 1) on")
         for id in restored.snapshots { print("snapshot \(id) is back") }
-      } catch let error as RemoteError where error.code == .notFound {
+        if restored.bytes > restored.mostBytes {
+          print(
+            "the space stores \(restored.bytes) bytes, at most \(restored.mostBytes): pushes wait")
+        }
+      } catch let error as RemoteError where [.notFound, .spaceFull].contains(error.code) {
         throw ValidationError(error.message)
       }
     }

@@ -60,6 +60,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case baseUnasked
   /// A table's digest has authors by the numbers that this replica gave them.
   case digestByNumber
+  /// What a quota counts of a push is what it was packed to.
+  case quotaPacked
   /// A token opens every space.
   case tokenOpensAll
   /// Whoever pushes can write in a claimed author's name.
@@ -179,6 +181,8 @@ package enum Planted: String, CaseIterable, Sendable {
   ]
   /// Those that drawn schemas and their migrations catch: the simulation has none of their kind.
   package static let ofSchemas: [Planted] = [.adoptionForgotten]
+  /// Those of a server that its own tests catch: no simulated space is full.
+  package static let ofServers: [Planted] = [.quotaPacked]
   package static let ofJobs: [Planted] =
     [
       .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

@@ -14,6 +14,37 @@ struct AuthorDoctor {
   }
 
   func run() throws {
+    try checkRecords()
+    try checkCounts()
+  }
+
+  /// What a quota counts of an author.
+  private func checkCounts() throws {
+    let rows = try Row.fetchCursor(
+      db,
+      sql: """
+        SELECT author, operations, bytes, stored.count, stored.length FROM head JOIN (
+          SELECT author AS whose, count(*) AS count, sum(length(bytes)) AS length FROM operation
+          WHERE space = ?1 AND position > ?2 AND sequence > 0 GROUP BY author
+        ) AS stored ON whose = head.author
+        WHERE head.space = ?1 AND (operations <> stored.count OR head.bytes <> stored.length)
+        UNION ALL
+        SELECT author, operations, bytes, 0, 0 FROM head
+        WHERE space = ?1 AND (operations <> 0 OR bytes <> 0) AND NOT EXISTS (
+          SELECT 1 FROM operation WHERE operation.space = ?1 AND operation.author = head.author
+            AND position > ?2)
+        """, arguments: [space.id, space.released])
+    while let row = try rows.next() {
+      let replica = ReplicaID(bytes: row[0] as Data)
+      try findings.add(
+        .spaceBytes,
+        "it says \(row[1] as Int64) operations of \(row[2] as Int64) bytes, and there are "
+          + "\(row[3] as Int64) of \(row[4] as Int64)",
+        at: .init(name: "replica \(replica?.description ?? "without an id")"))
+    }
+  }
+
+  private func checkRecords() throws {
     let rows = try Row.fetchCursor(
       db,
       sql: """

@@ -119,13 +119,14 @@ struct OperationDoctor {
     try follow(author, envelope?.sequence ?? UInt64(sequence), position, envelope, place)
   }
 
-  /// It has an author of zeros and its position, negative, for a sequence.
+  /// It has an author of zeros and its position, negative, for a sequence. One that was dropped,
+  /// and what stood on it, has an author of ones.
   private mutating func lookAtBase(
     _ position: Int64, _ author: ReplicaID?, _ sequence: Int64, _ bytes: [UInt8],
     _ place: DatabaseFinding.Place
   ) throws {
-    restart = position
-    guard author == ReplicaID(high: 0, low: 0), sequence == -position, bytes.isEmpty
+    if author != .ofPassed { restart = position }
+    guard author == .ofBases || author == .ofPassed, sequence == -position, bytes.isEmpty
     else { return try add(.base, "its row is not as a base's", at: place) }
   }
 

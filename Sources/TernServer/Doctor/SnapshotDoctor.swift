@@ -81,8 +81,10 @@ struct SnapshotDoctor {
   /// Of the newest; 0 where there is none.
   private func basePosition() throws -> Int64 {
     try Int64.fetchOne(
-      db, sql: "SELECT max(position) FROM operation WHERE space = ? AND sequence < 0",
-      arguments: [space.id]) ?? 0
+      db,
+      sql: """
+        SELECT max(position) FROM operation WHERE space = ? AND sequence < 0 AND author = ?
+        """, arguments: [space.id, ReplicaID.ofBases.data]) ?? 0
   }
 
   /// - Parameter base: the position of the newest one.

@@ -107,9 +107,10 @@ public struct ServerLimits: Hashable, Sendable {
   /// The most operations that lose their bytes in one transaction.
   public var trimmedOperations = 1_000
   /// How long the bytes of trimmed operations, and of snapshots that gave way, can be brought back
-  /// with ``SpaceService/restore(_:)``.
+  /// with ``SpaceService/restore(_:overQuota:)``.
   public var trimmedAge = Duration.seconds(7 * 24 * 3600)
-  /// The snapshots of a space that gave way and can be brought back.
+  /// The snapshots of a space that gave way and can be brought back, as long as they are no more
+  /// than its quota of bytes together.
   public var droppedSnapshots = 8
   /// About how many bytes are removed in one transaction.
   public var trimmedBytes = 8 << 20

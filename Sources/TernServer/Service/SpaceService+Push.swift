@@ -44,7 +44,7 @@ extension SpaceService {
         for new in pushed { try admission.offer(new) }
         let admitted = admission.admitted
         if !admitted.isEmpty {
-          try checkQuota(admitted, transaction)
+          try checkQuota(admitted, by: member, transaction)
           try transaction.append(admitted, heads: admission.heads)
           for (author, record) in admission.noted { try transaction.set(record, of: author) }
         }

@@ -14,50 +14,118 @@ extension SpaceService {
     guard
       [quota.bytes, quota.operations, quota.authors].allSatisfy({
         SpaceQuota.range.contains($0 ?? 0)
-      })
+      }), SpaceQuota.shares.contains(quota.share ?? 1)
     else {
       throw RemoteError(
-        .malformed, "a quota is a number from 0 to \(SpaceQuota.range.upperBound)")
+        .malformed,
+        "a quota is a number from 0 to \(SpaceQuota.range.upperBound), and a share one from 1 to 100"
+      )
     }
     guard try store.spaces().contains(space) else { return false }
-    try store.update(space) { try $0.set(quota) }
+    try store.update(space) {
+      try checkIsThere(space, $0)
+      try $0.set(quota)
+    }
     return true
   }
 
+  /// What a space may store.
+  private func most(_ usage: SpaceUsage) -> CountedOperations {
+    let most = SpaceQuota.range.upperBound
+    return CountedOperations(
+      operations: min(usage.quota.operations ?? limits.operationsPerSpace, most),
+      bytes: min(usage.quota.bytes ?? limits.bytesPerSpace, most))
+  }
+
   /// - Throws: ``RemoteError`` with `space-full`.
-  func checkQuota(_ operations: [NewOperation], _ transaction: any SpaceTransaction) throws {
+  func checkQuota(
+    _ operations: [NewOperation], by member: MemberName?, _ transaction: any SpaceTransaction
+  ) throws {
     let usage = try transaction.usage
-    let most = usage.quota.operations ?? limits.operationsPerSpace
-    guard operations.count <= most - usage.operations else {
-      throw full(
-        "operationsPerSpace: the space stores \(usage.operations) operations of the \(most) that "
-          + "it may")
+    let most = most(usage)
+    var new = CountedOperations(operations)
+    if Planted.isActive(.quotaPacked) {
+      new.bytes = Batch(operations.map(\.operation)).encoded().count
     }
-    let bytes = operations.reduce(0) { $0 + $1.operation.bytes.count }
-    let room = (usage.quota.bytes ?? limits.bytesPerSpace) - usage.bytes
-    guard bytes <= room else { throw fullOfBytes(usage) }
+    var used = usage.counted
+    let half = CountedOperations(operations: most.operations / 2, bytes: most.bytes / 2)
+    // Only then it matters what of it is uploads.
+    if !(used + new).fits(in: half) { used.bytes = try bytesWithoutUploads(usage, transaction) }
+    guard new.operations <= most.operations - used.operations else {
+      throw full(
+        "operationsPerSpace: the space stores \(used.operations) operations of the "
+          + "\(most.operations) that it may")
+    }
+    guard new.bytes <= most.bytes - used.bytes else { throw fullOfBytes(used.bytes, most) }
+    try checkShare(of: most, used, new, by: member, usage.quota.share, transaction)
+  }
+
+  /// Uploads keep no operation out: a member could stop the space with one that it never completes.
+  private func bytesWithoutUploads(_ usage: SpaceUsage, _ transaction: any SpaceTransaction) throws
+    -> Int
+  {
+    let snapshots = try transaction.snapshots().filter(\.isComplete).reduce(0) { $0 + $1.bytes }
+    return try transaction.counted.bytes - usage.banned.bytes + snapshots
+  }
+
+  /// A member leaves the others half of what it finds, unless an operator gave members a part of
+  /// the quota. Who shares the space with nobody has all of it.
+  ///
+  /// - Throws: ``RemoteError`` with `space-full`.
+  private func checkShare(
+    of most: CountedOperations, _ used: CountedOperations, _ new: CountedOperations,
+    by member: MemberName?, _ percent: Int?, _ transaction: any SpaceTransaction
+  ) throws {
+    func part(_ number: Int) -> Int { number * (percent ?? 50) / 100 }
+    let least = CountedOperations(operations: part(most.operations), bytes: part(most.bytes))
+    // Whoever has what of it, nobody has more than that.
+    if (used + new).fits(in: least) { return }
+    let others = try transaction.members(atMost: 2).filter { $0 != member }
+    guard !others.isEmpty, try !isRefilled(transaction) else { return }
+    let own = try transaction.counted(of: member)
+    let left = most - used + own
+    let share =
+      percent == nil
+      ? CountedOperations(operations: left.operations / 2, bytes: left.bytes / 2)
+      : least
+    guard !(own + new).fits(in: share) else { return }
+    let isBytes = own.bytes + new.bytes > share.bytes
+    throw RemoteError(
+      .spaceFull,
+      (isBytes
+        ? "bytesPerSpace: one member may store \(share.bytes) bytes here at the moment, and has "
+          + "\(own.bytes)"
+        : "operationsPerSpace: one member may store \(share.operations) operations here at the "
+          + "moment, and has \(own.operations)")
+        + "; trimming frees room after a snapshot, and an operator gives members more with 'tern "
+        + "space quota --share'", nowMilliseconds: clock.nowMilliseconds)
   }
 
   /// A snapshot lets a full space go on: one may have twice the bytes of the newest that is
-  /// complete, or, before the first, of the operations that it is to stand for.
+  /// complete, or, before the first, of the operations that it is to stand for. Where there is room
+  /// it may have as many as those together, and otherwise leaves other members half of the room.
   ///
   /// - Throws: ``RemoteError`` with `space-full`.
   func checkQuota(
     part bytes: Int, of snapshot: StoredSnapshot, _ transaction: any SpaceTransaction
   ) throws {
     let usage = try transaction.usage
-    let most = usage.quota.bytes ?? limits.bytesPerSpace
-    if bytes <= most - usage.bytes { return }
+    let (most, used) = (most(usage), usage.counted.bytes)
+    let room = most.bytes - used
+    if bytes <= room {
+      let isShared = try transaction.members(atMost: 2).count > 1 && !isRefilled(transaction)
+      guard isShared, snapshot.bytes + 2 * bytes > room else { return }
+    }
     let snapshots = try transaction.snapshots()
     let uploads = snapshots.filter { !$0.isComplete }.reduce(0) { $0 + $1.bytes }
-    let replaced = snapshots.last(where: \.isComplete)?.bytes ?? usage.bytes - uploads
-    guard snapshot.bytes + bytes <= min(2 * replaced, most) else { throw fullOfBytes(usage) }
+    let newest = snapshots.last(where: \.isComplete)?.bytes
+    let together = bytes <= room ? try (newest ?? 0) + transaction.counted.bytes : 0
+    let largest = min(max(2 * (newest ?? usage.bytes - uploads), together), most.bytes)
+    guard snapshot.bytes + bytes <= largest else { throw fullOfBytes(used, most) }
   }
 
-  private func fullOfBytes(_ usage: SpaceUsage) -> RemoteError {
-    full(
-      "bytesPerSpace: the space stores \(usage.bytes) bytes of the "
-        + "\(usage.quota.bytes ?? limits.bytesPerSpace) that it may")
+  private func fullOfBytes(_ used: Int, _ most: CountedOperations) -> RemoteError {
+    full("bytesPerSpace: the space stores \(used) bytes of the \(most.bytes) that it may")
   }
 
   private func full(_ what: String) -> RemoteError {

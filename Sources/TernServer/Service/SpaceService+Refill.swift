@@ -10,8 +10,8 @@ extension SpaceService {
   /// - Throws: ``RemoteError`` with `not-found` where there is no such space; the store's errors.
   @discardableResult
   public func refill(_ space: SpaceName, isOpen: Bool = true) throws -> Int64? {
-    try checkIsThere(space)
-    return try store.update(space) { transaction in
+    try store.update(space) { transaction in
+      try checkIsThere(space, transaction)
       var deadlines = try transaction.deadlines
       deadlines.refill =
         isOpen ? clock.nowMilliseconds + limits.refillTime.milliseconds : nil
@@ -20,8 +20,9 @@ extension SpaceService {
     }
   }
 
-  func checkIsThere(_ space: SpaceName) throws {
-    guard try store.spaces().contains(space) else {
+  /// Whether the space was there before this transaction, which would make it.
+  func checkIsThere(_ space: SpaceName, _ transaction: any SpaceTransaction) throws {
+    guard try transaction.spacesBefore == nil else {
       throw RemoteError(.notFound, "there is no space \(space); see 'tern space list'")
     }
   }

@@ -1,7 +1,7 @@
 #if Server
 import TernCore
 
-/// What a space still serves after ``SpaceService/restore(_:)``.
+/// What a space still serves after ``SpaceService/restore(_:overQuota:)``.
 public struct RestoredSpace: Hashable, Sendable {
   /// Operations after here are served again.
   public var trimmed: UInt64
@@ -9,6 +9,9 @@ public struct RestoredSpace: Hashable, Sendable {
   public var operations: UInt64
   /// The snapshots that are back, by id.
   public var snapshots: [String]
+  /// What it stores with all that, of what it may.
+  public var bytes: Int
+  public var mostBytes: Int
 }
 
 /// What was trimmed, and what gave way to newer snapshots, can be brought back for a while.
@@ -17,25 +20,60 @@ extension SpaceService {
   /// that gave way, durably. For as long nothing of it is trimmed. What is newer stays as it is.
   ///
   /// Reads the lengths of all that comes back, in one transaction.
-  /// - Throws: ``RemoteError`` with `not-found` where there is no such space; the store's errors.
-  public func restore(_ space: SpaceName) throws -> RestoredSpace {
-    try checkIsThere(space)
-    return try store.update(space) { transaction in
-      let before = try transaction.trimmed
-      let trimmed = try transaction.untrim()
+  /// - Parameter overQuota: whether what comes back may be more than the space has room for.
+  ///   Nothing can be pushed then until it has.
+  /// - Throws: ``RemoteError`` with `not-found` where there is no such space, `space-full` where it
+  ///   has no room for it; the store's errors.
+  public func restore(_ space: SpaceName, overQuota: Bool = false) throws -> RestoredSpace {
+    try store.update(space) { transaction in
+      try checkIsThere(space, transaction)
+      let (before, usage) = (try transaction.trimmed, try transaction.usage)
+      let back = try transaction.untrim()
+      let trimmed = back.trimmed
       try transaction.removeMarks(before: .max, .trimmed)
       // One from before that is followed by nothing here.
       let snapshots = try transaction.droppedSnapshots().filter {
-        try $0.position >= trimmed && transaction.bringBack($0.id)
+        try $0.position >= trimmed && transaction.bringBack($0)
       }
+      let bytes = snapshots.reduce(back.bytes) { $0 + $1.bytes }
+      if !overQuota { try checkRoom(for: back.operations, bytes: bytes, usage) }
       if before > trimmed || !snapshots.isEmpty {
         var deadlines = try transaction.deadlines
         deadlines.trimming = clock.nowMilliseconds + limits.trimmedAge.milliseconds
         try transaction.set(deadlines)
       }
       return RestoredSpace(
-        trimmed: trimmed, operations: before - trimmed, snapshots: snapshots.map(\.id))
+        trimmed: trimmed, operations: before - trimmed, snapshots: snapshots.map(\.id),
+        bytes: usage.counted.bytes + bytes, mostBytes: usage.quota.bytes ?? limits.bytesPerSpace)
     }
+  }
+
+  /// Trims a space again as it was before ``restore(_:overQuota:)``, durably.
+  ///
+  /// - Throws: ``RemoteError`` with `not-found` where there is no such space; the store's errors.
+  public func endRestore(_ space: SpaceName) throws {
+    try store.update(space) { transaction in
+      try checkIsThere(space, transaction)
+      var deadlines = try transaction.deadlines
+      deadlines.trimming = nil
+      try transaction.set(deadlines)
+    }
+  }
+
+  /// - Throws: ``RemoteError`` with `space-full`.
+  private func checkRoom(for operations: Int, bytes: Int, _ usage: SpaceUsage) throws {
+    guard operations > 0 || bytes > 0 else { return }
+    let used = usage.counted
+    let mostBytes = usage.quota.bytes ?? limits.bytesPerSpace
+    let mostOperations = usage.quota.operations ?? limits.operationsPerSpace
+    guard bytes > mostBytes - used.bytes || operations > mostOperations - used.operations else {
+      return
+    }
+    throw RemoteError(
+      .spaceFull,
+      "with what comes back the space would store \(used.bytes + bytes) bytes of \(mostBytes) and "
+        + "\(used.operations + operations) operations of \(mostOperations), and take no more; raise "
+        + "its quota with 'tern space quota', or say --over-quota")
   }
 
   /// Whether it was asked for lately, so that nothing is trimmed.
@@ -48,10 +86,21 @@ extension SpaceService {
   /// Removes what was kept for as long as it may be. Returns whether there is more to do.
   func removeKept(_ transaction: any SpaceTransaction) throws -> Bool {
     let now = clock.nowMilliseconds
-    for (index, dropped) in try transaction.droppedSnapshots().enumerated()
-    where dropped.milliseconds <= now - limits.trimmedAge.milliseconds
-      || index >= limits.droppedSnapshots
-    { try transaction.forgetDropped(dropped.id) }
+    // No quota counts them, so a member could fill the disk with them.
+    let most = try transaction.usage.quota.bytes ?? limits.bytesPerSpace
+    var bytes = 0
+    for (index, var dropped) in try transaction.droppedSnapshots().enumerated() {
+      if clockWatch.isSteady(clock), clock.isAhead(dropped.milliseconds) {
+        dropped.milliseconds = now
+        try transaction.update(dropped)
+      }
+      bytes += dropped.bytes
+      guard
+        index >= limits.droppedSnapshots || bytes > most
+          || dropped.milliseconds <= now - limits.trimmedAge.milliseconds
+      else { continue }
+      try transaction.forget(dropped)
+    }
     let old = try mark(.trimmed, transaction.trimmed, limits.trimmedAge, transaction)
     let releases = try transaction.releaseTrimmed(operations: limits.trimmedOperations)
     return try remove(through: old, transaction) || releases
@@ -73,9 +122,8 @@ extension SpaceService {
     guard let space = try store.spaceKeepingMost() else { return nil }
     let before = try store.usage(of: space).keptBytes
     try store.update(space) { transaction in
-      for dropped in try transaction.droppedSnapshots() {
-        try transaction.forgetDropped(dropped.id)
-      }
+      try checkIsThere(space, transaction)
+      for dropped in try transaction.droppedSnapshots() { try transaction.forget(dropped) }
       _ = try remove(through: transaction.trimmed, transaction)
     }
     givenUp.note(space)

@@ -137,31 +137,9 @@ extension SpaceService {
   /// The snapshots and uploads of a space, the least position first.
   public func snapshots(of space: SpaceName) throws -> [StoredSnapshot] {
     guard try store.spaces().contains(space) else { return [] }
-    return try store.update(space) { try $0.snapshots() }
-  }
-
-  /// Drops a snapshot or an upload, durably and for good. ``maintain(_:)`` removes its bytes.
-  ///
-  /// - Throws: ``RemoteError`` with `snapshot-unknown`, or `snapshot-conflict` for the only one
-  ///   that stands for trimmed operations.
-  public func dropSnapshot(_ id: String, in space: SpaceName) throws {
-    try store.update(space) { transaction in
-      let snapshot = try find(id, transaction)
-      let (trimmed, base) = (try transaction.trimmed, try transaction.basePosition)
-      let needed = max(trimmed, base)
-      let others = try transaction.snapshots().filter {
-        $0.isComplete && $0.id != id && $0.position >= needed
-      }
-      guard !snapshot.isComplete || needed == 0 || !others.isEmpty else {
-        let lack =
-          trimmed >= base
-          ? "operations up to \(trimmed) are trimmed" : "a base stands at position \(base)"
-        throw RemoteError(
-          .snapshotConflict,
-          "\(lack), and only this snapshot stands for what is served no more; have a device give "
-            + "another one first")
-      }
-      try transaction.drop(id, keptFrom: nil)
+    return try store.update(space) {
+      try checkIsThere(space, $0)
+      return try $0.snapshots()
     }
   }
 
@@ -199,7 +177,8 @@ extension SpaceService {
         space: space, offered: snapshot, offeredHeads: heads,
         previous: try transaction.snapshots().last(where: \.isComplete),
         heads: try transaction.heads(), end: transaction.position,
-        content: contentDigest(stored))
+        content: contentDigest(stored),
+        isUnasked: try snapshot.isBase && !isRefilled(transaction))
     }
   }
 
@@ -252,7 +231,7 @@ extension SpaceService {
         + "right, the server's operator accepts it: 'tern snapshot accept --data FILE SPACE \(id)'")
   }
 
-  private func find(_ id: String, _ transaction: any SpaceTransaction) throws -> StoredSnapshot {
+  func find(_ id: String, _ transaction: any SpaceTransaction) throws -> StoredSnapshot {
     guard let snapshot = try transaction.snapshot(id) else { throw unknown(id) }
     return snapshot
   }

@@ -15,7 +15,7 @@ public struct SpaceService: Sendable {
   let board = PositionBoard()
   let leases = LeaseBook()
   let clockWatch = ClockWatch()
-  /// Spaces that lost what was kept for ``restore(_:)``, as the disk had no room.
+  /// Spaces that lost what was kept for ``restore(_:overQuota:)``, as the disk had no room.
   let givenUp = SpaceNames()
   /// Whether writing makes a space that doesn't exist. Not over HTTP, where a space without a token
   /// can only be one that was removed while the request was on its way.

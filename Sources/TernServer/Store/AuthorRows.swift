@@ -31,6 +31,20 @@ public struct AuthorRecord: Hashable, Sendable {
     return owner == member
   }
 
+  /// Whether the id counts as one of a member's, or of those that no token names.
+  func counts(for member: MemberName?) -> Bool {
+    guard bannedAfter == nil else { return false }
+    guard self.member == nil else { return self.member == member }
+    return brought?.bringer == Bringer(member)
+  }
+
+  /// What was brought later is there no more.
+  mutating func forget(after sequence: UInt64) {
+    guard var known = brought else { return }
+    known.last = min(known.last, sequence)
+    brought = known.first <= known.last ? known : nil
+  }
+
   /// Notes that somebody brought operations of an id that nobody has claimed.
   mutating func noteBrought(_ sequence: UInt64, by bringer: Bringer) {
     guard var known = brought else {
@@ -80,5 +94,14 @@ public protocol AuthorRows: AnyObject {
   /// How many ids that are not banned a member has: those that it claimed, and those unclaimed ones
   /// that it alone brought; of `nil` those brought with tokens that name no member.
   func authorCount(of member: MemberName?) throws -> Int
+
+  /// What was counted of all ids when the transaction began.
+  var counted: CountedOperations { get throws }
+
+  /// The same of those that ``authorCount(of:)`` counts.
+  func counted(of member: MemberName?) throws -> CountedOperations
+
+  /// Whom the space's tokens name, so many of them at most.
+  func members(atMost count: Int) throws -> Set<MemberName>
 }
 #endif

@@ -31,6 +31,14 @@ public struct PositionMark: Hashable, Sendable {
   }
 }
 
+/// What counts again because it is served again.
+public struct UntrimmedOperations: Hashable, Sendable {
+  /// Where ``HorizonRows/trimmed`` is then.
+  public var trimmed: UInt64
+  public var operations: Int
+  public var bytes: Int
+}
+
 /// What a space whose head is locked still serves, and to whom.
 public protocol HorizonRows: AnyObject {
   /// Up to here operations are served no more.
@@ -49,8 +57,8 @@ public protocol HorizonRows: AnyObject {
   /// are more.
   func removeTrimmed(through position: UInt64, operations: Int, contentBytes: Int) throws -> Bool
 
-  /// Moves ``trimmed`` back to where operations still have their bytes, and returns it.
-  func untrim() throws -> UInt64
+  /// Moves ``trimmed`` back to where operations still have their bytes.
+  func untrim() throws -> UntrimmedOperations
 
   func leases() throws -> [ReplicaID: Lease]
 

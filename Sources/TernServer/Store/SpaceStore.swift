@@ -118,6 +118,16 @@ public protocol SpaceTransaction: SnapshotRows, HorizonRows, AuthorRows {
   /// The position of the newest base; 0 where there is none. Nobody pulls over it.
   var basePosition: UInt64 { get throws }
 
+  /// Turns the bases after `position`, and the operations whose author's ones before are nowhere
+  /// without them, into places that pages pass over: digest and chain alone are left of them. Their
+  /// authors' heads go back, and the state report goes.
+  ///
+  /// Nothing after `position` may be trimmed.
+  /// - Parameter held: the heads of the snapshot at `position`, which stands for what is before.
+  /// - Returns: the heads that went back, `nil` for an author who has none any more.
+  func passBases(after position: UInt64, held: [ReplicaID: SnapshotHead]) throws
+    -> [ReplicaID: AuthorHead?]
+
   /// What a replica reported last of its state.
   var state: StoredState? { get throws }
 

@@ -40,13 +40,18 @@ public struct StoredSnapshot: Hashable, Sendable {
 /// A snapshot that gave way to newer ones, and whose bytes are kept for a while.
 public struct DroppedSnapshot: Hashable, Sendable {
   public let id: String
+  /// By which the store tells it from others of its id: one can be dropped twice.
+  public let row: Int64
   public let position: UInt64
+  public let bytes: Int
   /// When it was dropped: milliseconds since 1970.
-  public let milliseconds: Int64
+  public var milliseconds: Int64
 
-  public init(id: String, position: UInt64, milliseconds: Int64) {
+  public init(id: String, row: Int64, position: UInt64, bytes: Int, milliseconds: Int64) {
     self.id = id
+    self.row = row
     self.position = position
+    self.bytes = bytes
     self.milliseconds = milliseconds
   }
 }
@@ -87,11 +92,14 @@ public protocol SnapshotRows: AnyObject {
   /// Those that can be brought back, the newest first.
   func droppedSnapshots() throws -> [DroppedSnapshot]
 
+  /// Writes when one was dropped.
+  func update(_ dropped: DroppedSnapshot) throws
+
   /// Brings one back, unless there is one of its name. Returns whether it did.
-  func bringBack(_ id: String) throws -> Bool
+  func bringBack(_ dropped: DroppedSnapshot) throws -> Bool
 
   /// From now on it can't be brought back.
-  func forgetDropped(_ id: String) throws
+  func forget(_ dropped: DroppedSnapshot) throws
 
   /// Removes bytes of what was dropped and can't be brought back, about `contentBytes` and at
   /// least one part, so that no transaction is long. Returns whether there is more.

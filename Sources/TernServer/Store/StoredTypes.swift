@@ -72,6 +72,17 @@ public struct AuthorHead: Hashable, Sendable {
     self.init(
       sequence: envelope.sequence, time: envelope.time, continues: envelope.continues)
   }
+
+  /// That of an encoded operation, or of a snapshot where its bytes are gone; `nil` for neither.
+  init?(ofOperation bytes: [UInt8], or covered: SnapshotHead?) throws(WireError) {
+    if !bytes.isEmpty {
+      self.init(try SyncOperation(bytes: bytes).envelope)
+    } else if let covered {
+      self.init(sequence: covered.sequence, time: covered.time, continues: false)
+    } else {
+      return nil
+    }
+  }
 }
 
 /// What identifies an operation in a space.

@@ -151,7 +151,6 @@ extension MemoryRemoteState {
       }
       snapshots[place].position = position
       snapshots[place].cursor = cursor(at: entries.count)
-      trimmed = entries.count
     }
     let newest = snapshots[place].position
     let kept = Set(

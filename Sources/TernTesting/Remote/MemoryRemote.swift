@@ -4,7 +4,8 @@ import Tern
 /// One space that lives in memory, for tests and previews: what a server does, without one.
 ///
 /// All devices share the object. Nothing survives it. Operations that a kept snapshot holds and
-/// that everybody who ever pulled has are trimmed when a snapshot is complete.
+/// that everybody who ever pulled has are trimmed when a snapshot is complete. A page ends before a
+/// base.
 ///
 /// ```swift
 /// let remote = MemoryRemote()
@@ -93,8 +94,11 @@ public final class MemoryRemote: Remote {
       guard position >= state.trimmed else {
         throw RemoteError(.snapshotNeeded, "operations up to \(state.trimmed) are in the snapshot")
       }
+      let page = state.entries[position...].prefix(pageOperations).prefix { $0 != nil }
+      guard !page.isEmpty || position == state.entries.count else {
+        throw RemoteError(.snapshotNeeded, "a base comes next; load its snapshot")
+      }
       state.readers[excluded] = position
-      let page = state.entries[position...].prefix(pageOperations)
       return PulledPage(
         operations: page.compactMap { $0 }.filter { $0.envelope.replica != excluded },
         cursor: state.cursor(at: page.endIndex), hasMore: page.endIndex < state.entries.count,

@@ -75,7 +75,10 @@ extension SnapshotConformance {
     var (a, b) = (RemoteAuthor(1), RemoteAuthor(2))
     let lost = a.next(5)
     let own = b.next(2)
+    // What has yet to be pulled is trimmed behind no base.
+    let reader = ReplicaID.numbered(96)
     _ = try await space(b).push(own)
+    _ = try await space.open(reader).pull(after: nil, excluding: reader)
     let end = try await space.end(for: b.id)
     try await space.refuses(.snapshotIncomplete, "a base that lacks what the space has") {
       _ = try await space(b).beginSnapshot(space.offer(at: end, of: [a], isBase: true))
@@ -86,6 +89,9 @@ extension SnapshotConformance {
     try requireEqual(.acknowledgedIsStored, greeting.heads, heads, "the heads after a base")
     try requireEqual(
       .acknowledgedIsStored, greeting.snapshot?.heads, heads, "the heads of a base")
+    let given = try await space.open(reader).pull(after: nil, excluding: reader)
+    try requireEqual(.cursorFollowsState, given.operations, own, "what is before a base")
+    try requireEqual(.cursorFollowsState, given.cursor, end, "where a page before a base ends")
     try await space.refuses(.snapshotNeeded, "pulling from before a base") {
       _ = try await space(a).pull(after: end, excluding: a.id)
     }

@@ -218,6 +218,41 @@ struct SnapshotSyncTests {
     }
   }
 
+  @Test func `a base that an operator drops is given again by a device that has it`() async throws {
+    var port = 0
+    var phone: Device!
+    try await Server.run(Server.memoryStore(seed: 3), limits: limits) { server in
+      port = server.port
+      phone = try await self.phone(server)
+      try await write(phone, ["1", "2", "3", "4"])
+      try await phone.syncOnce()
+      try await phone.syncOnce()
+    }
+    var limits = limits
+    limits.retention = .seconds(86_400)
+    try await Server.run(Server.memoryStore(seed: 4), port: port, limits: limits) { server in
+      try await write(phone, ["5"])
+      try await phone.syncOnce()
+      let b = try await self.phone(server)
+      try await b.syncOnce()
+      try await write(b, ["6"])
+      try await b.syncOnce()
+      for snapshot in try server.service.snapshots(of: SpaceName(Server.space)) {
+        try server.service.dropSnapshot(snapshot.id, in: SpaceName(Server.space))
+      }
+      #expect(try greeting(server).snapshot == nil && greeting(server).heads.sequences.count == 2)
+      // Who is new meanwhile begins with what the log has.
+      let early = try await self.phone(server)
+      try await early.syncOnce()
+      #expect(try await early.column("SELECT count(*) FROM item") == ["2"])
+      for _ in 0..<2 { for device in [phone!, b, early] { try await device.syncOnce() } }
+      let late = try await self.phone(server)
+      try await late.syncOnce()
+      try expectEqual(phone, b, early, late)
+      #expect(try await late.column("SELECT count(*) FROM item") == ["6"])
+    }
+  }
+
   /// It would stand for the operations of the other copy, which who loads it would lose.
   @Test func `INV-03: a base is not given to a server that has another copy's operations`()
     async throws

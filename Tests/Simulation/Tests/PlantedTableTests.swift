@@ -30,7 +30,10 @@ extension Planted {
     #expect(
       try PlantedTable.names(of: "schemas", in: text) == Planted.ofSchemas.map(\.rawValue))
     #expect(
-      Set(Planted.ofSync + Planted.ofSchemas + Planted.ofJobs) == Set(Planted.allCases))
+      try PlantedTable.names(of: "servers", in: text) == Planted.ofServers.map(\.rawValue))
+    #expect(
+      Set(Planted.ofSync + Planted.ofSchemas + Planted.ofServers + Planted.ofJobs)
+        == Set(Planted.allCases))
     #expect(Planted.allCases.count >= 15)
   }
 }

@@ -105,12 +105,14 @@ struct ServerDoctorDamageTests {
     ("UPDATE head SET continues = 1 - continues WHERE space = \(home)", ["head"]),
     ("DELETE FROM head WHERE space = \(home) AND author = \(bob)", ["head"]),
     ("UPDATE head SET author = x'00' WHERE space = \(home) AND author = \(bob)", ["head"]),
-    ("INSERT INTO head VALUES (\(home), \(eve), 1, 1, 0)", ["head"]),
+    ("INSERT INTO head VALUES (\(home), \(eve), 1, 1, 0, 0, 0)", ["head"]),
     // Bases.
     ("UPDATE operation SET sequence = -5 WHERE space = \(work) AND position = 1", ["base"]),
     ("UPDATE snapshot SET name = NULL WHERE is_base", ["base"]),
     ("UPDATE space SET released = trimmed + 1 WHERE name = 'home'", ["space"]),
     ("UPDATE space SET kept_bytes = kept_bytes + 1 WHERE name = 'home'", ["space-bytes"]),
+    ("UPDATE head SET bytes = bytes + 1 WHERE space = \(work)", ["space-bytes"]),
+    ("UPDATE head SET operations = operations + 1 WHERE space = \(work)", ["space-bytes"]),
     ("INSERT INTO trim_mark SELECT id, 9, 0 FROM space WHERE name = 'home'", ["mark"]),
     ("UPDATE snapshot SET name = 'other' WHERE is_base", ["base"]),
     // Snapshots.

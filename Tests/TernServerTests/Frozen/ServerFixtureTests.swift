@@ -27,6 +27,7 @@ struct ServerFixtureTests {
   }
   private static let five = kept("server-5.tern")
   private static let six = kept("server-6.tern")
+  private static let shed = SpaceName(stored: "shed")
   private static let annasToken =
     "tern_7fce8fe54eef4ccb2202dfc991634333f0cd07e8b2f993956d6cf05a39eb7d1b"
   private static let token = "tern_5af84745c544212be863a73cfb0d17566bfb77d8d9cb20efe303d621dfb697f5"
@@ -62,7 +63,8 @@ struct ServerFixtureTests {
     try service.putSnapshotPart([7], index: 1, of: upload.id, in: .home)
     var eve = Author(3)
     _ = try service.push([eve.write("half", continues: true)], to: .work)
-    #expect(try service.setQuota(SpaceQuota(bytes: 1_000_000, operations: 1_000), of: .work))
+    let quota = SpaceQuota(bytes: 1_000_000, operations: 1_000, share: 60)
+    #expect(try service.setQuota(quota, of: .work))
     let token = try service.createToken(for: .work, of: MemberName("anna"), using: &generator)
     #expect(token == annasToken)
     var fay = Author(6)
@@ -70,6 +72,13 @@ struct ServerFixtureTests {
     _ = try service.push([fay.write()], to: .work, by: MemberName("anna"))
     try service.ban(fay.replica, in: .work)
     _ = try service.refill(.work)
+    // A base that was dropped, and what its author wrote behind it.
+    var (gil, hal) = (Author(7), Author(8))
+    _ = gil.write()
+    let retaining = SpaceService(store: store, clock: service.clock)
+    let base = try retaining.upload(SnapshotOffer(at: nil, of: [gil], isBase: true), to: shed)
+    _ = try retaining.push([gil.write(), hal.write()], to: shed)
+    try retaining.dropSnapshot(base, in: shed)
     try store.close()
   }
 
@@ -153,6 +162,12 @@ struct ServerFixtureTests {
     #expect(brought == BroughtOperations(first: 1, last: 1, by: .unnamed))
     let until = try service.store.update(.work) { try $0.deadlines.refill }
     #expect(until == 1_700_000_000_000 + ServerLimits().refillTime.milliseconds)
+    let usage = try service.store.usage(of: .work)
+    #expect(usage.quota.share == 60 && usage.banned.operations == 1 && usage.banned.bytes > 0)
+    let unnamed = try service.store.update(.work) { try $0.counted(of: nil) }
+    #expect(unnamed.operations >= 1 && unnamed.bytes == usage.counted.bytes)
+    #expect(try everything(service, Self.shed).count == 1)
+    #expect(try service.greet(Self.shed).position == 3)
     // What was trimmed can be brought back.
     #expect(try service.store.usage(of: .home).keptBytes > 0)
   }
@@ -164,8 +179,8 @@ struct ServerFixtureTests {
     let kept = try #require(snapshots.first { $0.isComplete })
     #expect(kept.schema?.version == 2)
     #expect(kept.schema?.renamed.first?.formerColumns == ["title": ["name"]])
-    #expect(
-      try service.store.usage(of: .work).quota == SpaceQuota(bytes: 1_000_000, operations: 1_000))
+    let quota = try service.store.usage(of: .work).quota
+    #expect((quota.bytes, quota.operations) == (1_000_000, 1_000))
   }
 
   /// Writes the file where there is none: `TERN_MAKE_FIXTURES=1`.

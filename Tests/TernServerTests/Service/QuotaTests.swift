@@ -47,6 +47,31 @@ struct QuotaTests {
     #expect(try service.store.usage(of: .home).bytes == most.byteCount)
   }
 
+  /// INV-10, by what is served: whether a space stores more than it may.
+  private func isOver(_ bytes: Int, _ service: SpaceService) throws -> Bool {
+    try everything(service).byteCount > bytes
+  }
+
+  /// What packs well and is too much.
+  private func push(_ service: SpaceService) throws -> RemoteError.Code? {
+    var ada = Author(1)
+    return refusal { _ = try service.push(ada.write(count: 11, bytes: 10_000), to: .home) }?.code
+  }
+
+  #if Rehearsal
+  @Test(arguments: Planted.ofServers)
+  func `INV-10: a planted bug is caught`(_ bug: Planted) throws {
+    for kind in StoreKind.allCases {
+      let wrong = service(try kind.open())
+      #expect(try Planted.with(bug) { try push(wrong) } == nil)
+      #expect(try isOver(100_000, wrong))
+      let right = service(try kind.open())
+      #expect(try push(right) == .spaceFull)
+      #expect(try !isOver(100_000, right))
+    }
+  }
+  #endif
+
   @Test("operations count until they are trimmed", arguments: StoreKind.allCases)
   func operations(kind: StoreKind) throws {
     let opened = try kind.open()

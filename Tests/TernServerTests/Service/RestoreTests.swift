@@ -125,8 +125,6 @@ struct RestoreTests {
     #expect(page.operations == before && page.hasMore)
     #expect(
       refusal { _ = try service.pull(from: .home, after: page.cursor) }?.code == .snapshotNeeded)
-    let id = try #require(service.greet(.home).snapshot?.id)
-    #expect(refusal { try service.dropSnapshot(id, in: .home) }?.code == .snapshotConflict)
   }
 
   @Test("it is counted and removed in short transactions", arguments: StoreKind.allCases)
@@ -153,6 +151,37 @@ struct RestoreTests {
     #expect(try service.store.usage(of: .home).keptBytes < operations.byteCount)
     #expect(try service.restore(.home).trimmed >= 4)
     #expect(try service.greet(.home).snapshot != nil)
+  }
+
+  @Test("it does not go over the quota unless an operator says so", arguments: StoreKind.allCases)
+  func quota(kind: StoreKind) throws {
+    let (_, service, _, operations) = try trimmed(kind)
+    let usage = try service.store.usage(of: .home)
+    for quota in [SpaceQuota(bytes: usage.bytes + 1), SpaceQuota(operations: 9)] {
+      try service.setQuota(quota, of: .home)
+      let error = refusal { _ = try service.restore(.home) }
+      #expect(error?.code == .spaceFull && error?.message.contains("--over-quota") == true)
+      #expect(try service.greet(.home).trimmed == 10)
+      #expect(try service.store.usage(of: .home).keptBytes == usage.keptBytes)
+    }
+    let answer = try service.restore(.home, overQuota: true)
+    #expect((answer.operations, answer.bytes) == (10, usage.bytes + operations.byteCount))
+    // Asking again changes nothing, so it needs no room.
+    #expect(try service.restore(.home).operations == 0)
+  }
+
+  @Test("an operator ends it, and it can be done again", arguments: StoreKind.allCases)
+  func ended(kind: StoreKind) throws {
+    let (_, service, _, operations) = try trimmed(kind)
+    for _ in 0..<2 {
+      #expect(try service.restore(.home).operations == 10)
+      try maintain(service)
+      #expect(try everything(service) == operations)
+      try service.endRestore(.home)
+      try maintain(service)
+      #expect(try service.greet(.home).trimmed == 10)
+    }
+    #expect(refusal { try service.endRestore(.work) }?.code == .notFound)
   }
 
   @Test("a space that is not there is not made", arguments: StoreKind.allCases)

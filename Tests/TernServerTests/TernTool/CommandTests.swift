@@ -77,6 +77,19 @@ struct CommandTests {
     #expect(log?.isEmpty ?? true)
   }
 
+  @Test("the processor time of a token can be set, and a number that is none is refused")
+  func processor() throws {
+    let server = try TernProcess([
+      "serve", "--data", data, "--port", "0", "--processor-per-token", "600",
+    ])
+    #expect(server.line().hasPrefix("tern: listening on http://"))
+    server.terminate()
+    #expect(server.wait() == 0)
+    let refused = try TernProcess.run("serve", "--data", data, "--processor-per-token", "0")
+    #expect(refused.code != 0)
+    #expect(refused.errors.contains("--processor-per-token is a number from 1"))
+  }
+
   @Test("a second server for one file is refused, and the first goes on")
   func second() async throws {
     let token = try createToken()
@@ -139,11 +152,13 @@ struct CommandTests {
     func quota(_ words: String...) throws -> (output: String, errors: String, code: Int32) {
       try TernProcess.run(["space", "quota", "--data", data] + words)
     }
-    let authors = "authors     at most the server's of one member\n"
+    let members =
+      "authors     at most the server's of one member\n"
+      + "share       at most half of what is left for one member\n"
     let servers =
-      "bytes       0, at most the server's\noperations  0, at most the server's\n" + authors
+      "bytes       0, at most the server's\noperations  0, at most the server's\n" + members
     #expect(try quota("home").output == servers)
-    let own = "bytes       0, at most 5000\noperations  0, at most 7\n" + authors
+    let own = "bytes       0, at most 5000\noperations  0, at most 7\n" + members
     #expect(try quota("home", "--bytes", "5000", "--operations", "7").output == own)
     #expect(try quota("home").output == own)
     #expect(try quota("home", "--reset").output == servers)
@@ -152,7 +167,11 @@ struct CommandTests {
       #expect(refused.code != 0)
       #expect(refused.errors.contains("tern space list"))
     }
-    #expect(try quota("home", "--bytes", "-5").code != 0)
+    #expect(try quota("home", "--share", "70").output.contains("at most 70 percent for one"))
+    for words in [["--bytes", "-5"], ["--share", "0"], ["--share", "101"]] {
+      let refused = try TernProcess.run(["space", "quota", "--data", data, "home"] + words)
+      #expect(refused.code != 0 && refused.errors.contains(words[0]))
+    }
     #expect(try TernProcess.run("space", "list", "--data", data).output.hasPrefix("home"))
   }
 

@@ -54,6 +54,20 @@ struct SpaceMendCommandTests {
     #expect(try tern("restore", "home").output.hasPrefix("0 operations are back"))
   }
 
+  @Test func `what does not fit is refused, and an end is made`() throws {
+    #expect(try tern("quota", "home", "--operations", "2").code == 0)
+    let refused = try tern("restore", "home")
+    #expect(refused.code != 0 && refused.errors.contains("--over-quota"))
+    #expect(try service.greet(.home).trimmed == 3)
+    #expect(try tern("quota", "home", "--reset", "--bytes", "10").code == 0)
+    let restored = try tern("restore", "home", "--over-quota")
+    #expect(restored.code == 0 && restored.output.contains("at most 10: pushes wait"))
+    let end = try tern("restore", "home", "--end")
+    #expect(end.code == 0 && end.output == "space home is trimmed as before\n")
+    try maintain(service)
+    #expect(try service.greet(.home).trimmed == 3)
+  }
+
   @Test(arguments: ["refill", "restore"])
   func `a space that is not there is named`(_ command: String) throws {
     let answer = try tern(command, "none")

@@ -11,7 +11,9 @@ struct MemoryKeeping {
 
   var snapshots: [String: Snapshot] = [:]
   /// Of snapshots that can be brought back.
-  var dropped: [String: (snapshot: Snapshot, milliseconds: Int64)] = [:]
+  var dropped: [Int64: (snapshot: Snapshot, milliseconds: Int64)] = [:]
+  /// How many were dropped ever.
+  var drops: Int64 = 0
   var trimmed: UInt64 = 0
   /// Up to here operations don't count any more.
   var released: UInt64 = 0
@@ -52,26 +54,34 @@ extension MemorySpaceTransaction {
 
   func drop(_ id: String, keptFrom milliseconds: Int64?) {
     guard let snapshot = keeping.snapshots.removeValue(forKey: id), let milliseconds else { return }
-    keeping.dropped[id] = (snapshot, milliseconds)
+    keeping.drops += 1
+    keeping.dropped[keeping.drops] = (snapshot, milliseconds)
   }
 
   func droppedSnapshots() -> [DroppedSnapshot] {
     let dropped = keeping.dropped.map {
       DroppedSnapshot(
-        id: $0, position: $1.snapshot.row.position, milliseconds: $1.milliseconds)
+        id: $1.snapshot.row.id, row: $0, position: $1.snapshot.row.position,
+        bytes: $1.snapshot.row.bytes, milliseconds: $1.milliseconds)
     }
-    return dropped.sorted { ($0.milliseconds, $0.position) > ($1.milliseconds, $1.position) }
+    return dropped.sorted {
+      ($0.milliseconds, $0.position, $0.row) > ($1.milliseconds, $1.position, $1.row)
+    }
   }
 
-  func bringBack(_ id: String) -> Bool {
-    guard keeping.snapshots[id] == nil, let dropped = keeping.dropped.removeValue(forKey: id) else {
-      return false
-    }
-    keeping.snapshots[id] = dropped.snapshot
+  func update(_ dropped: DroppedSnapshot) {
+    keeping.dropped[dropped.row]?.milliseconds = dropped.milliseconds
+  }
+
+  func bringBack(_ dropped: DroppedSnapshot) -> Bool {
+    guard keeping.snapshots[dropped.id] == nil,
+      let back = keeping.dropped.removeValue(forKey: dropped.row)
+    else { return false }
+    keeping.snapshots[dropped.id] = back.snapshot
     return true
   }
 
-  func forgetDropped(_ id: String) { keeping.dropped[id] = nil }
+  func forget(_ dropped: DroppedSnapshot) { keeping.dropped[dropped.row] = nil }
 
   func removeDropped(contentBytes: Int) -> Bool { false }
 
@@ -99,9 +109,11 @@ extension MemorySpaceTransaction {
     return keeping.released < keeping.trimmed
   }
 
-  func untrim() -> UInt64 {
+  func untrim() -> UntrimmedOperations {
+    let back = keeping.emptied..<keeping.released
     (keeping.trimmed, keeping.released) = (keeping.emptied, keeping.emptied)
-    return keeping.trimmed
+    return UntrimmedOperations(
+      trimmed: keeping.trimmed, operations: back.count, bytes: bytes(at: back))
   }
 
   var state: StoredState? { keeping.state }

@@ -9,7 +9,8 @@ struct MemorySpace {
     var digest: OperationDigest
     var chain: ChainDigest
 
-    var isBase: Bool { author == ReplicaID(high: 0, low: 0) }
+    var isBase: Bool { author == .ofBases }
+    var isPassed: Bool { author == .ofPassed }
   }
 
   private(set) var entries: [Entry] = []
@@ -20,6 +21,8 @@ struct MemorySpace {
   /// Of those that are, and have their bytes.
   private var releasedBytes = 0
   private var positions: [OperationKey: Int] = [:]
+  /// Of every author, what of its operations is not released.
+  private(set) var counted: [ReplicaID: CountedOperations] = [:]
 
   var position: UInt64 { UInt64(entries.count) }
 
@@ -38,6 +41,9 @@ struct MemorySpace {
     var usage = SpaceUsage(
       bytes: bytes + keeping.rows.reduce(0) { $0 + $1.bytes },
       operations: entries.count - Int(keeping.released), quota: keeping.quota)
+    usage.banned = keeping.authors.reduce(CountedOperations()) { sum, author in
+      author.value.bannedAfter == nil ? sum : sum + (counted[author.key] ?? .init())
+    }
     usage.keptBytes =
       releasedBytes + keeping.dropped.values.reduce(0) { $0 + $1.snapshot.row.bytes }
     return usage
@@ -71,7 +77,7 @@ struct MemorySpace {
         page.endsBeforeBase = true
         break
       }
-      if entry.author != excluded {
+      if entry.author != excluded, !entry.isPassed {
         total += entry.bytes.count
         if total > contentBytes, !page.operations.isEmpty { break }
         page.operations.append(entry.bytes)
@@ -86,14 +92,14 @@ struct MemorySpace {
     _ operations: [NewOperation], base: OperationDigest?, heads: [ReplicaID: AuthorHead]
   ) {
     if let base {
-      let none = ReplicaID(high: 0, low: 0)
       entries.append(
         Entry(
-          author: none, bytes: [], digest: base,
+          author: .ofBases, bytes: [], digest: base,
           chain: ChainDigest(after: entries.last?.chain, base)))
     }
     bytes += operations.reduce(0) { $0 + $1.operation.bytes.count }
     for new in operations {
+      count(new.operation.bytes, of: new.key.author)
       precondition(positions[new.key] == nil, "an operation has one position")
       positions[new.key] = entries.count
       entries.append(
@@ -104,13 +110,50 @@ struct MemorySpace {
     self.heads.merge(heads) { _, new in new }
   }
 
+  private mutating func count(_ bytes: [UInt8], of author: ReplicaID, isMore: Bool = true) {
+    let one = CountedOperations(operations: 1, bytes: bytes.count)
+    let known = counted[author] ?? CountedOperations()
+    counted[author] = isMore ? known + one : known - one
+  }
+
+  /// See ``SpaceTransaction/passBases(after:held:)``.
+  mutating func passBases(after position: UInt64, held: [ReplicaID: SnapshotHead])
+    throws(WireError) -> [ReplicaID: AuthorHead?]
+  {
+    for index in entries.indices.dropFirst(Int(position)) where entries[index].isBase {
+      entries[index].author = .ofPassed
+    }
+    var changed: [ReplicaID: AuthorHead?] = [:]
+    for (author, head) in heads {
+      var last = held[author]?.sequence ?? 0
+      while positions[OperationKey(author: author, sequence: last + 1)] != nil { last += 1 }
+      guard last < head.sequence else { continue }
+      let gone = positions.filter { $0.key.author == author && $0.key.sequence > last }
+      for (key, index) in gone {
+        positions[key] = nil
+        bytes -= entries[index].bytes.count
+        count(entries[index].bytes, of: author, isMore: false)
+        (entries[index].author, entries[index].bytes) = (.ofPassed, [])
+      }
+      let kept = positions[OperationKey(author: author, sequence: last)]
+      changed[author] = .some(
+        try AuthorHead(ofOperation: kept.map { entries[$0].bytes } ?? [], or: held[author]))
+    }
+    for (author, head) in changed { heads[author] = head }
+    return changed
+  }
+
   /// Also takes the bytes from what was trimmed since.
   mutating func keep(_ keeping: MemoryKeeping) {
     let (before, after) = (self.keeping.released, keeping.released)
     for position in min(before, after)..<max(before, after) {
-      let count = entries[Int(position)].bytes.count * (before < after ? 1 : -1)
-      bytes -= count
-      releasedBytes += count
+      let entry = entries[Int(position)]
+      let length = entry.bytes.count * (before < after ? 1 : -1)
+      bytes -= length
+      releasedBytes += length
+      if !entry.isBase, !entry.isPassed {
+        count(entry.bytes, of: entry.author, isMore: before > after)
+      }
     }
     for position in self.keeping.emptied..<keeping.emptied {
       releasedBytes -= entries[Int(position)].bytes.count

@@ -13,11 +13,16 @@ final class MemorySpaceTransaction: SpaceTransaction {
   private var operations: [NewOperation] = []
   private var base: OperationDigest?
   private var newHeads: [ReplicaID: AuthorHead] = [:]
+  /// The space without some bases, where it is to be so.
+  private var passed: MemorySpace?
   private var tokens: [TokenRecord] = []
+  /// Those of the store; dropped before the commit writes.
+  private var known: [TokenDigest: TokenRecord]
 
   init(_ name: SpaceName, in contents: MemorySpaceStore.Contents) {
     self.name = name
     space = contents.spaces[name]
+    known = contents.tokens
     position = space?.position ?? 0
     keeping = space?.keeping ?? MemoryKeeping()
     spacesBefore = space == nil ? contents.spaces.count : nil
@@ -56,6 +61,15 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return ChainDigest(after: chain(at: position), digest)
   }
 
+  func passBases(after position: UInt64, held: [ReplicaID: SnapshotHead]) throws
+    -> [ReplicaID: AuthorHead?]
+  {
+    precondition(operations.isEmpty && base == nil, "a transaction that appends passes no base")
+    keeping.state = nil
+    passed = space
+    return try passed?.passBases(after: position, held: held) ?? [:]
+  }
+
   func removeTrimmed(through position: UInt64, operations: Int, contentBytes: Int) -> Bool {
     guard let space else { return false }
     let start = keeping.emptied
@@ -67,6 +81,11 @@ final class MemorySpaceTransaction: SpaceTransaction {
       keeping.emptied += 1
     }
     return keeping.emptied < last
+  }
+
+  /// Of the operations behind so many positions.
+  func bytes(at places: Range<UInt64>) -> Int {
+    places.reduce(0) { $0 + (space?.entries[Int($1)].bytes.count ?? 0) }
   }
 
   func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) {
@@ -84,15 +103,27 @@ final class MemorySpaceTransaction: SpaceTransaction {
   var authorCount: Int { heads().keys.count { keeping.authors[$0]?.bannedAfter == nil } }
 
   func authorCount(of member: MemberName?) -> Int {
-    keeping.authors.values.count { record in
-      guard record.bannedAfter == nil else { return false }
-      guard record.member == nil else { return record.member == member }
-      return record.brought?.bringer == Bringer(member)
-    }
+    keeping.authors.values.count { $0.counts(for: member) }
+  }
+
+  var counted: CountedOperations {
+    space?.counted.values.reduce(CountedOperations(), +) ?? CountedOperations()
+  }
+
+  func counted(of member: MemberName?) -> CountedOperations {
+    let owned = keeping.authors.filter { $0.value.counts(for: member) }
+    return owned.keys.reduce(CountedOperations()) { $0 + (space?.counted[$1] ?? .init()) }
+  }
+
+  func members(atMost count: Int) -> Set<MemberName> {
+    let own = (tokens + known.values).filter { $0.space == name }
+    return Set(Set(own.compactMap(\.member)).sorted().prefix(count))
   }
 
   func commit(to contents: inout MemorySpaceStore.Contents) {
-    space = nil
+    (space, known) = (nil, [:])
+    if let passed { contents.spaces[name] = passed }
+    passed = nil
     contents.spaces[name, default: MemorySpace()].append(operations, base: base, heads: newHeads)
     contents.spaces[name]?.keep(keeping)
     for token in tokens { contents.tokens[token.digest] = token }

@@ -136,7 +136,8 @@ extension SpaceUsage {
   {
     let statement = try db.cachedStatement(
       sql: """
-        SELECT position, released, bytes, quota_bytes, quota_operations, quota_authors, kept_bytes
+        SELECT position, released, bytes, quota_bytes, quota_operations, quota_authors, quota_share,
+          kept_bytes, id
         FROM space
         WHERE \(condition)
         """)
@@ -145,14 +146,17 @@ extension SpaceUsage {
     let (position, released) = (
       try row.number(0, .position, of: table), try row.number(1, .position, of: table)
     )
+    func quota(_ index: Int, _ number: StoredNumber) throws -> Int? {
+      row.hasNull(atIndex: index) ? nil : Int(try row.number(index, number, of: table))
+    }
     var usage = SpaceUsage(
       bytes: Int(try row.number(2, .bytes, of: table)),
       operations: Int(max(0, position - released)),
       quota: SpaceQuota(
-        bytes: row.hasNull(atIndex: 3) ? nil : Int(try row.number(3, .bytes, of: table)),
-        operations: row.hasNull(atIndex: 4) ? nil : Int(try row.number(4, .position, of: table)),
-        authors: row.hasNull(atIndex: 5) ? nil : Int(try row.number(5, .position, of: table))))
-    usage.keptBytes = Int(try row.number(6, .bytes, of: table))
+        bytes: try quota(3, .bytes), operations: try quota(4, .position),
+        authors: try quota(5, .position), share: try quota(6, .share)))
+    usage.keptBytes = Int(try row.number(7, .bytes, of: table))
+    usage.banned = try CountedOperations.fetchBanned(db, space: row[8])
     return usage
   }
 }
@@ -170,8 +174,9 @@ extension SQLiteSpaceTransaction {
   func set(_ quota: SpaceQuota) throws {
     try db.execute(
       sql: """
-        UPDATE space SET quota_bytes = ?, quota_operations = ?, quota_authors = ? WHERE id = ?
-        """, arguments: [quota.bytes, quota.operations, quota.authors, id])
+        UPDATE space SET quota_bytes = ?, quota_operations = ?, quota_authors = ?, quota_share = ?
+        WHERE id = ?
+        """, arguments: [quota.bytes, quota.operations, quota.authors, quota.share, id])
   }
 }
 #endif

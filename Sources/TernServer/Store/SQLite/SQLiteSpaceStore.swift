@@ -69,12 +69,14 @@ public final class SQLiteSpaceStore: SpaceStore {
       guard position >= row.trimmed else { return page }
       let statement = try db.cachedStatement(
         sql: """
-          SELECT position, chain, sequence < 0, CASE WHEN author IS NOT ? THEN bytes END
-          FROM operation WHERE space = ? AND position > ? ORDER BY position LIMIT ?
+          SELECT position, chain, sequence < 0 AND author = ?4,
+            CASE WHEN author IS NOT ?1 AND sequence > 0 THEN bytes END
+          FROM operation WHERE space = ?2 AND position > ?3 ORDER BY position LIMIT ?5
           """)
       var total = 0
       let rows = try Row.fetchCursor(
-        statement, arguments: [excluded?.data, row.id, after, operations])
+        statement,
+        arguments: [excluded?.data, row.id, after, ReplicaID.ofBases.data, operations])
       while let row = try rows.next() {
         if row[2] as Bool {
           page.endsBeforeBase = true

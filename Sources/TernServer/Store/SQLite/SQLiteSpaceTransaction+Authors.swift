@@ -52,9 +52,60 @@ extension SQLiteSpaceTransaction {
       """, [id, member?.text ?? "", member?.text])
   }
 
+  var counted: CountedOperations {
+    get throws {
+      let statement = try db.cachedStatement(
+        sql: "SELECT ifnull(sum(operations), 0), ifnull(sum(bytes), 0) FROM head WHERE space = ?")
+      return try CountedOperations.fetch(statement, [id])
+    }
+  }
+
+  func counted(of member: MemberName?) throws -> CountedOperations {
+    let statement = try db.cachedStatement(
+      sql: """
+        \(CountedOperations.ofAuthors) AND banned_after IS NULL
+          AND CASE WHEN member IS NULL THEN brought_by IS ? ELSE member IS ? END
+        """)
+    return try CountedOperations.fetch(statement, [id, member?.text ?? "", member?.text])
+  }
+
+  func members(atMost count: Int) throws -> Set<MemberName> {
+    let statement = try db.cachedStatement(
+      sql: """
+        SELECT DISTINCT member FROM token WHERE space = ? AND member IS NOT NULL
+        ORDER BY member LIMIT ?
+        """)
+    return Set(
+      try String.fetchAll(statement, arguments: [id, count]).map { MemberName(stored: $0) })
+  }
+
   private func count(_ expression: String, _ arguments: StatementArguments) throws -> Int {
     let statement = try db.cachedStatement(sql: "SELECT \(expression)")
     return try Int.fetchOne(statement, arguments: arguments) ?? 0
+  }
+}
+
+extension CountedOperations {
+  /// Of the authors of a space of whom something is known.
+  fileprivate static let ofAuthors = """
+    SELECT ifnull(sum(head.operations), 0), ifnull(sum(head.bytes), 0)
+    FROM author JOIN head ON head.space = author.space AND head.author = author.replica
+    WHERE author.space = ?
+    """
+
+  fileprivate static func fetch(_ statement: Statement, _ arguments: StatementArguments) throws
+    -> CountedOperations
+  {
+    guard let row = try Row.fetchOne(statement, arguments: arguments) else { return .init() }
+    return CountedOperations(
+      operations: Int(try row.number(0, .position, of: "head")),
+      bytes: Int(try row.number(1, .bytes, of: "head")))
+  }
+
+  /// Of those that are banned, mostly none.
+  static func fetchBanned(_ db: Database, space: Int64) throws -> CountedOperations {
+    try fetch(
+      db.cachedStatement(sql: "\(ofAuthors) AND banned_after IS NOT NULL"), [space])
   }
 }
 

@@ -34,6 +34,7 @@ extension SQLiteSpaceTransaction {
     guard places.released < places.trimmed else { return false }
     let some = try some(
       after: places.released, through: places.trimmed, operations: operations, contentBytes: .max)
+    try countAuthors(after: places.released, through: some.end, "-")
     try db.execute(
       sql: """
         UPDATE space SET released = ?1, bytes = bytes - ?2, kept_bytes = kept_bytes + ?2
@@ -57,6 +58,22 @@ extension SQLiteSpaceTransaction {
     return some.end < last
   }
 
+  /// Changes what is counted of the authors of some operations.
+  ///
+  /// - Parameter sign: `-` or `+`.
+  private func countAuthors(after start: Int64, through end: Int64, _ sign: String) throws {
+    try db.execute(
+      sql: """
+        UPDATE head SET operations = max(0, operations \(sign) some.count),
+          bytes = max(0, head.bytes \(sign) some.length)
+        FROM (
+          SELECT author, count(*) AS count, sum(length(bytes)) AS length FROM operation
+          WHERE space = ?1 AND position > ?2 AND position <= ?3 AND sequence > 0 GROUP BY author
+        ) AS some
+        WHERE head.space = ?1 AND head.author = some.author
+        """, arguments: [id, start, end])
+  }
+
   /// Where so many operations, or about so many bytes of them, end. The length alone is read:
   /// SQLite has it without walking through a value's pages.
   private func some(
@@ -78,21 +95,24 @@ extension SQLiteSpaceTransaction {
     return (end, total)
   }
 
-  func untrim() throws -> UInt64 {
+  func untrim() throws -> UntrimmedOperations {
     let places = try places()
-    let back = try Int.fetchOne(
+    let bytes = try Int.fetchOne(
       db,
       sql: """
         SELECT ifnull(sum(length(bytes)), 0) FROM operation
         WHERE space = ? AND position > ? AND position <= ?
         """, arguments: [id, places.emptied, places.released])
+    try countAuthors(after: places.emptied, through: places.released, "+")
     try db.execute(
       sql: """
         UPDATE space SET trimmed = emptied, released = emptied, bytes = bytes + ?1,
           kept_bytes = kept_bytes - ?1
         WHERE id = ?2
-        """, arguments: [back ?? 0, id])
-    return UInt64(places.emptied)
+        """, arguments: [bytes ?? 0, id])
+    return UntrimmedOperations(
+      trimmed: UInt64(places.emptied), operations: Int(places.released - places.emptied),
+      bytes: bytes ?? 0)
   }
 }
 

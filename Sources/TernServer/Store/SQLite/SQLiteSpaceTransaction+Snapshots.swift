@@ -63,34 +63,38 @@ extension SQLiteSpaceTransaction {
     try Row.fetchAll(
       db,
       sql: """
-        SELECT dropped_name, position, dropped_ms FROM snapshot
+        SELECT dropped_name, position, dropped_ms, id, bytes FROM snapshot
         WHERE space = ? AND name IS NULL AND dropped_name IS NOT NULL
         ORDER BY dropped_ms DESC, position DESC, id DESC
         """, arguments: [id]
     ).map {
       DroppedSnapshot(
-        id: $0[0], position: try $0.position(1, of: "snapshot"),
+        id: $0[0], row: $0[3], position: try $0.position(1, of: "snapshot"),
+        bytes: Int(try $0.number(4, .bytes, of: "snapshot")),
         milliseconds: try $0.milliseconds(2, of: "snapshot"))
     }
   }
 
-  func bringBack(_ name: String) throws -> Bool {
-    guard try snapshot(name) == nil else { return false }
-    // One name can have been dropped twice.
+  func update(_ dropped: DroppedSnapshot) throws {
+    try db.execute(
+      sql: "UPDATE snapshot SET dropped_ms = ? WHERE id = ?",
+      arguments: [dropped.milliseconds, dropped.row])
+  }
+
+  func bringBack(_ dropped: DroppedSnapshot) throws -> Bool {
+    guard try snapshot(dropped.id) == nil else { return false }
     try db.execute(
       sql: """
         UPDATE snapshot SET name = dropped_name, dropped_name = NULL, dropped_ms = NULL
-        WHERE id = (SELECT max(id) FROM snapshot WHERE space = ? AND dropped_name = ?)
-        """, arguments: [id, name])
-    guard let snapshot = try snapshot(name) else { return false }
-    try keepBytes(-snapshot.bytes)
+        WHERE id = ?
+        """, arguments: [dropped.row])
+    try keepBytes(-dropped.bytes)
     return true
   }
 
-  func forgetDropped(_ name: String) throws {
+  func forget(_ dropped: DroppedSnapshot) throws {
     try db.execute(
-      sql: "UPDATE snapshot SET dropped_name = NULL WHERE space = ? AND dropped_name = ?",
-      arguments: [id, name])
+      sql: "UPDATE snapshot SET dropped_name = NULL WHERE id = ?", arguments: [dropped.row])
   }
 
   /// Counts bytes as ``SpaceUsage/keptBytes``.

@@ -32,18 +32,18 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
 
   func heads() throws -> [ReplicaID: AuthorHead] {
     let statement = try db.cachedStatement(
-      sql: "SELECT sequence, time, continues, author FROM head WHERE space = ?")
+      sql: "SELECT \(AuthorHead.columns), author FROM head WHERE space = ?")
     var heads: [ReplicaID: AuthorHead] = [:]
     let rows = try Row.fetchCursor(statement, arguments: [id])
     while let row = try rows.next() {
-      heads[try ReplicaID(stored: row[3])] = try AuthorHead(row)
+      heads[try ReplicaID(stored: row[5])] = try AuthorHead(row)
     }
     return heads
   }
 
   func heads(of authors: Set<ReplicaID>) throws -> [ReplicaID: AuthorHead] {
     let statement = try db.cachedStatement(
-      sql: "SELECT sequence, time, continues FROM head WHERE space = ? AND author = ?")
+      sql: "SELECT \(AuthorHead.columns) FROM head WHERE space = ? AND author = ?")
     var heads: [ReplicaID: AuthorHead] = [:]
     for author in authors {
       guard let row = try Row.fetchOne(statement, arguments: [id, author.data]) else { continue }
@@ -83,7 +83,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         db,
         sql: """
           SELECT position FROM operation WHERE space = ? AND author = ? ORDER BY sequence LIMIT 1
-          """, arguments: [id, ReplicaID(high: 0, low: 0).data])
+          """, arguments: [id, ReplicaID.ofBases.data])
       return try newest?.position(0, of: "operation") ?? 0
     }
   }
@@ -94,11 +94,13 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         INSERT INTO operation (space, position, author, sequence, digest, chain, bytes)
         VALUES (?, ?, ?, ?, ?, ?, ?)
         """)
-    var (position, bytes) = (Int64(position), 0)
+    var position = Int64(position)
+    var counted: [ReplicaID: CountedOperations] = [:]
     var chain = try chain(at: self.position)
     for new in operations {
       position += 1
-      bytes += new.operation.bytes.count
+      counted[new.key.author, default: .init()] =
+        (counted[new.key.author] ?? .init()) + CountedOperations([new])
       let next = ChainDigest(after: chain, new.digest)
       chain = next
       try insert.execute(arguments: [
@@ -106,7 +108,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         Data(next.bytes), Data(new.operation.bytes),
       ])
     }
-    try set(heads, position: position, adding: bytes)
+    try set(heads, position: position, adding: counted)
   }
 
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest {
@@ -118,29 +120,35 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         VALUES (?, ?, ?, ?, ?, ?, x'')
         """,
       arguments: [
-        id, next, ReplicaID(high: 0, low: 0).data, -next, Data(digest.bytes), Data(chain.bytes),
+        id, next, ReplicaID.ofBases.data, -next, Data(digest.bytes), Data(chain.bytes),
       ])
-    try set(heads, position: next, adding: 0)
+    try set(heads, position: next, adding: [:])
     return chain
   }
 
-  private func set(_ heads: [ReplicaID: AuthorHead], position: Int64, adding bytes: Int)
-    throws
-  {
+  /// - Parameter counted: what comes to each author.
+  func set(
+    _ heads: [ReplicaID: AuthorHead], position: Int64,
+    adding counted: [ReplicaID: CountedOperations]
+  ) throws {
     let upsert = try db.cachedStatement(
       sql: """
-        INSERT INTO head (space, author, sequence, time, continues) VALUES (?, ?, ?, ?, ?)
+        INSERT INTO head (space, author, sequence, time, continues, operations, bytes)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (space, author) DO UPDATE SET sequence = excluded.sequence,
-          time = excluded.time, continues = excluded.continues
+          time = excluded.time, continues = excluded.continues,
+          operations = operations + excluded.operations, bytes = bytes + excluded.bytes
         """)
     for (author, head) in heads {
+      let new = counted[author] ?? CountedOperations()
       try upsert.execute(arguments: [
         id, author.data, Int64(head.sequence), Int64(bitPattern: head.time.rawValue),
-        head.continues,
+        head.continues, new.operations, new.bytes,
       ])
     }
     let move = try db.cachedStatement(
       sql: "UPDATE space SET position = ?, bytes = bytes + ? WHERE id = ?")
+    let bytes = counted.values.reduce(0) { $0 + $1.bytes }
     try move.execute(arguments: [position, bytes, id])
   }
 
@@ -152,8 +160,13 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
 }
 
 extension AuthorHead {
-  /// Of sequence, time and whether the group goes on.
-  fileprivate init(_ row: Row) throws {
+  /// The columns that ``init(_:)`` reads, in its order.
+  static let columns = "sequence, time, continues, operations, bytes"
+
+  /// Also looks at the numbers that it leaves out, which a push is added to.
+  init(_ row: Row) throws {
+    _ = try row.number(3, .position, of: "head")
+    _ = try row.number(4, .bytes, of: "head")
     self.init(
       sequence: UInt64(try row.number(0, .sequence, of: "head")),
       time: HybridTime(rawValue: UInt64(bitPattern: row[1] as Int64)), continues: row[2])

@@ -35,6 +35,7 @@ enum ServerSchema {
     try db.execute(sql: keepingColumns + authorTable)
     if version < 5 { try db.execute(sql: countBytes) }
     try db.execute(sql: releaseTrimmed)
+    try db.execute(sql: countAuthors)
     try db.execute(sql: "PRAGMA user_version = \(ServerFile.formatVersion)")
   }
 
@@ -78,7 +79,7 @@ enum ServerSchema {
 
   /// What format 2 has more. A snapshot without a name was dropped, and its parts are being
   /// removed. A base's row among the operations has an author of zeros and its position, negative,
-  /// for a sequence.
+  /// for a sequence. From format 6 on a dropped one, and what stood on it, has an author of ones.
   private static let snapshotTables = """
     ALTER TABLE space ADD COLUMN trimmed INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE space ADD COLUMN emptied INTEGER NOT NULL DEFAULT 0;
@@ -145,10 +146,15 @@ enum ServerSchema {
     """
 
   /// What format 6 has more: whose tokens and replica ids are. Nobody has claimed those of before.
-  /// Who brought something is a member's name, '' for a token that names none, NULL for several.
+  /// Who brought something is a member's name, '' for a token that names none, NULL for several. A
+  /// head says what of its author's operations is not released.
   private static let authorTable = """
     ALTER TABLE token ADD COLUMN member TEXT;
     ALTER TABLE space ADD COLUMN quota_authors INTEGER;
+    ALTER TABLE space ADD COLUMN quota_share INTEGER;
+    ALTER TABLE head ADD COLUMN operations INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE head ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX token_space ON token (space, member);
     CREATE TABLE author (
       space INTEGER NOT NULL REFERENCES space (id),
       replica BLOB NOT NULL,
@@ -160,6 +166,7 @@ enum ServerSchema {
       banned_after INTEGER,
       PRIMARY KEY (space, replica)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX author_banned ON author (space) WHERE banned_after IS NOT NULL;
     """
 
   /// What format 6 has more: until when a space takes bases, and trims nothing; and of what was
@@ -183,6 +190,18 @@ enum ServerSchema {
   /// Nothing was kept before. What was trimmed and still had its bytes is counted by maintenance.
   private static let releaseTrimmed = """
     UPDATE space SET released = emptied
+    """
+
+  /// Counts what each author stored before. The lengths alone are read.
+  private static let countAuthors = """
+    UPDATE head SET operations = stored.count, bytes = stored.length
+    FROM (
+      SELECT space, author, count(*) AS count, sum(length(bytes)) AS length FROM operation
+      WHERE sequence > 0
+        AND position > (SELECT released FROM space WHERE space.id = operation.space)
+      GROUP BY space, author
+    ) AS stored
+    WHERE head.space = stored.space AND head.author = stored.author
     """
 
   /// Counts what a space stored before its bytes were kept.

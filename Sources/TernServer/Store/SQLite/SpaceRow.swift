@@ -32,6 +32,11 @@ extension ChainDigest {
 }
 
 extension ReplicaID {
+  /// The author of bases' rows.
+  static let ofBases = ReplicaID(high: 0, low: 0)
+  /// That of places that pages pass over, because a base there was dropped.
+  static let ofPassed = ReplicaID(high: .max, low: .max)
+
   init(stored data: Data) throws {
     guard let replica = ReplicaID(bytes: data) else {
       throw StoreError(.damaged, "the data file has a replica id of \(data.count) bytes")

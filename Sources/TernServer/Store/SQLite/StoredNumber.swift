@@ -18,6 +18,7 @@ enum StoredNumber: String {
   case parts = "number of parts"
   case part = "part's index"
   case bytes = "number of bytes"
+  case share = "percentage"
   case flag
 
   var range: ClosedRange<Int64> {
@@ -30,6 +31,7 @@ enum StoredNumber: String {
     case .parts: 1...Int64(Int32.max)
     case .part: 0...Int64(Int32.max)
     case .bytes: 0...Self.maximumPosition
+    case .share: 1...100
     case .flag: 0...1
     }
   }
@@ -41,13 +43,14 @@ enum StoredNumber: String {
     ("space", "position", .position), ("space", "trimmed", .position),
     ("space", "emptied", .position), ("space", "bytes", .bytes),
     ("space", "quota_bytes", .bytes), ("space", "quota_operations", .position),
-    ("space", "quota_authors", .position),
+    ("space", "quota_authors", .position), ("space", "quota_share", .share),
     ("space", "refill_ms", .time), ("space", "untrimmed_ms", .time),
     ("space", "released", .position), ("space", "kept_bytes", .bytes),
     ("snapshot", "dropped_ms", .time),
     ("trim_mark", "position", .position), ("trim_mark", "at_ms", .time),
     ("operation", "position", .position), ("operation", "sequence", .operationSequence),
     ("head", "sequence", .sequence), ("head", "time", .hybridTime), ("head", "continues", .flag),
+    ("head", "operations", .position), ("head", "bytes", .bytes),
     ("author", "brought_first", .sequence), ("author", "brought_last", .sequence),
     ("author", "admitted", .sequence), ("author", "banned_after", .sequence),
     ("token", "created_ms", .time),

@@ -85,7 +85,9 @@ struct RefusedFileTests {
 
   /// Format 2 has no reports of states, no shares, no refusals, no deadlines and no members.
   private static let toFormat2 = """
-    DROP TABLE state; DROP TABLE author; ALTER TABLE token DROP COLUMN member;
+    DROP TABLE state; DROP TABLE author; DROP INDEX token_space;
+    ALTER TABLE token DROP COLUMN member; ALTER TABLE space DROP COLUMN quota_share;
+    ALTER TABLE head DROP COLUMN operations; ALTER TABLE head DROP COLUMN bytes;
     ALTER TABLE space DROP COLUMN quota_authors; ALTER TABLE space DROP COLUMN bytes;
     ALTER TABLE snapshot DROP COLUMN refusal; ALTER TABLE snapshot DROP COLUMN schema;
     ALTER TABLE space DROP COLUMN quota_bytes; ALTER TABLE space DROP COLUMN quota_operations;

@@ -1,0 +1,52 @@
+#if Server
+import TernCore
+
+/// An operator lets go of a snapshot that is wrong.
+extension SpaceService {
+  /// Drops a snapshot or an upload, durably and for good. ``maintain(_:)`` removes its bytes.
+  ///
+  /// Bases that no other snapshot stands for go with it. Their places stay, and pages pass over
+  /// them, over what their authors wrote behind them too: of an author who has a number that
+  /// only the base stood for, the space takes the operations from that number on again. Reads the
+  /// numbers of all operations since the snapshot before.
+  ///
+  /// - Throws: ``RemoteError`` with `snapshot-unknown`, or `snapshot-conflict` for the only one
+  ///   that stands for trimmed operations.
+  public func dropSnapshot(_ id: String, in space: SpaceName) throws {
+    try store.update(space) { transaction in
+      let snapshot = try find(id, transaction)
+      try transaction.drop(id, keptFrom: nil)
+      guard snapshot.isComplete else { return }
+      let before = try transaction.snapshots().last(where: \.isComplete)
+      let (trimmed, held) = (try transaction.trimmed, before?.position ?? 0)
+      guard held >= trimmed else {
+        throw RemoteError(
+          .snapshotConflict,
+          "operations up to \(trimmed) are trimmed, and only this snapshot stands for what is served "
+            + "no more; have a device give another one first, or restore the space")
+      }
+      if try transaction.basePosition > held { try passBases(after: before, transaction) }
+    }
+  }
+
+  private func passBases(after snapshot: StoredSnapshot?, _ transaction: any SpaceTransaction)
+    throws
+  {
+    let position = snapshot?.position ?? 0
+    // What was cut on top of a base has what nobody wrote any more.
+    for other in try transaction.snapshots() where !other.isComplete && other.position > position {
+      try transaction.drop(other.id, keptFrom: nil)
+    }
+    for other in try transaction.droppedSnapshots() where other.position > position {
+      try transaction.forget(other)
+    }
+    let held = try snapshot.map { try transaction.snapshotHeads(of: $0.id) } ?? [:]
+    let changed = try transaction.passBases(after: position, held: held)
+    for (author, record) in try transaction.authorRecords(of: Set(changed.keys)) {
+      var record = record
+      record.forget(after: (changed[author] ?? nil)?.sequence ?? 0)
+      try transaction.set(record, of: author)
+    }
+  }
+}
+#endif
