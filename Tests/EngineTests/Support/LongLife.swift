@@ -44,6 +44,7 @@ final class LongLife: Sendable {
     try store.close()
     let diagnosis = try DatabaseDiagnosis(path: path(file), other: ServerDoctor.look)
     #expect(diagnosis.findings.map(\.description) == [])
+    #expect(diagnosis.remarks.filter { $0.check == "snapshot-replay" } == [])
   }
 
   /// Leases and retention as they are, and a snapshot after few operations.
