@@ -26,8 +26,9 @@ public struct DatabaseDiagnosis: Hashable, Sendable, Codable {
 
   /// Reads a file that other processes may be writing to, as of one moment, and changes nothing.
   ///
-  /// Blocks: not on the main actor. Cost: about two passes over the file. In memory are one row,
-  /// one operation and the answer; meanwhile a write-ahead log cannot begin anew.
+  /// Blocks: not on the main actor. Cost: about two passes over the file, and a merge of the log
+  /// where that is whole. In memory are one row, one operation and the answer; meanwhile a
+  /// write-ahead log cannot begin anew.
   ///
   /// - Parameters:
   ///   - files: the folder of the jobs' files, where the queue was opened with another

@@ -42,6 +42,17 @@ extension SyncEngine {
     }
   }
 
+  /// What came of the last comparison. A replica that is banned since is no reason to doubt.
+  func comparison(after greeting: RemoteGreeting) throws -> StateComparison? {
+    guard let known = try store.comparison(at: remote.id),
+      greeting.authors.contains(where: { $1.bannedAfter != nil && known.differed(from: $0) })
+    else { return try store.comparison(at: remote.id) }
+    let settled = StateComparison(snapshot: known.snapshot)
+    try store.save(settled, at: remote.id)
+    status.update { $0.differingTables = [] }
+    return settled
+  }
+
   private func note(_ report: StateReport, differing tables: [String] = []) throws {
     status.update { $0.differingTables = tables }
     try store.save(

@@ -267,7 +267,7 @@ public actor SyncEngine {
       if !greeting.wantsSnapshot { status.update { $0.snapshotError = nil } }
       return .greeted(
         greeting, knownEpoch: try store.place(at: remote.id)?.epoch,
-        comparison: try store.comparison(at: remote.id), hasMore: try firstBeyondBan() != nil)
+        comparison: try comparison(after: greeting), hasMore: try firstBeyondBan() != nil)
     case .resetCursor(let epoch):
       try store.dropForks(at: remote.id, beyond: session.heads)
       try store.resetPlace(RemotePlace(remoteID: remote.id, epoch: epoch, cursor: nil))

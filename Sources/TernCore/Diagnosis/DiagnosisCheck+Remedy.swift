@@ -19,7 +19,7 @@ extension DiagnosisCheck {
     case .leftoverParts:
       "let the app sync, which goes on with it; or remove the file while the app is closed"
     case .storeTable, .catalogue, .authors, .logGap, .logDamaged, .logMismatch, .logTime,
-      .logGroup, .stateDamaged, .stateForm, .stateAhead, .waitingLost, .logBeyond:
+      .logGroup, .stateDamaged, .stateForm, .stateAhead, .waitingLost, .logBeyond, .stateReplay:
       Self.reload
     case .sharedTable: "take the table out of one replica's schema and open that one again"
     case .identity, .copied:
@@ -70,6 +70,9 @@ extension DiagnosisCheck {
       .operationTime, .head, .base, .trimmedLost, .snapshotCursor, .snapshotHeads,
       .snapshotSchema, .snapshotPart:
       Self.restore
+    case .snapshotReplay:
+      "nothing, where an operator accepted it; otherwise drop it with `tern snapshot drop`, and let "
+        + "a device give another"
     case .fileOpen: "run `chmod 600` on it, and on the `-wal` and `-shm` beside it"
     case .token: "revoke it with `tern token revoke`, and make another"
     case .operationLeft: "stop the server and set the row's bytes to x''"

@@ -105,13 +105,17 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case mark
   case stateReport = "state-report"
   case stateDisputed = "state-disputed"
+  // What was compared with a whole log.
+  case stateReplay = "state-replay"
+  case snapshotReplay = "snapshot-replay"
 
   package var isRemark: Bool {
     switch self {
     case .leftoverParts, .fileOpen, .fork, .notes, .largeRows, .triggerSkipped, .triggerFailed,
       .waiting, .held, .orderText, .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft,
       .gateClosed, .groupOpen,
-      .snapshotUpload, .snapshotDropped, .spaceRemoved, .leaseBehind, .stateDisputed:
+      .snapshotUpload, .snapshotDropped, .spaceRemoved, .leaseBehind, .stateDisputed,
+      .snapshotReplay:
       true
     default: false
     }
@@ -122,14 +126,14 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
     case .references, .catalogue, .stateDamaged, .stateForm, .rowMissing, .rowUnwanted,
       .columnDiffers, .writtenDiffers, .triggerSkipped, .triggerFailed, .heldStray, .heldStands,
       .held, .keptStray, .unchecked,
-      .stateReport, .stateDisputed:
+      .stateReport, .stateDisputed, .stateReplay:
       .convergence
     case .integrity, .storeTable, .tableGone, .tableChanged, .columnGone, .triggerMissing,
       .triggerStale, .triggerLeft, .notes, .rowUnsynced:
       .localWritesStay
     case .serverTable, .space, .number, .positionGap, .positionBeyond, .operationDigest,
       .operationLost,
-      .operationGap, .head, .snapshotPart:
+      .operationGap, .head, .snapshotPart, .snapshotReplay:
       .acknowledgedIsStored
     case .jobPart, .jobFileMissing, .jobAbandoned: .effectsHappenOnce
     case .authors, .cursor, .fork, .logGap, .logBeyond, .waitingLost, .waitingKnown, .stateAhead,

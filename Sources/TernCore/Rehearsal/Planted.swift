@@ -164,6 +164,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case streamResumedAnew
   /// An answer does not correct a path without a route.
   case answerNotBelieved
+  /// A stranger moves the lease of another member's replica.
+  case leaseForged
+  /// A stranger's report of the state of another member's replica is taken.
+  case reportForged
 
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
@@ -173,7 +177,8 @@ package enum Planted: String, CaseIterable, Sendable {
     .snapshotKeepsOld, .joinForgetsOwn, .offerUnchecked, .missingRowsTaken, .baseUnasked,
     .copyForgets,
     .copyKeepsCursor, .copyTakesStates,
-    .lossKeepsID, .digestByNumber, .tokenOpensAll, .strangerWrites, .banForgotten,
+    .lossKeepsID, .digestByNumber, .tokenOpensAll, .strangerWrites, .leaseForged, .reportForged,
+    .banForgotten,
     .rowLeftOut, .deferredForgotten, .formerNameForgotten, .pageUnlimited,
     .timeFromClockAlone, .leaseIgnored, .basePassed, .offerTrims, .coversUnseen,
     .removalClaimsUnseen, .editBeaten,

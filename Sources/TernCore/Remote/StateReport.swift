@@ -73,6 +73,12 @@ package struct StateComparison: Hashable, Sendable, Codable {
     self.tables = tables
     self.snapshot = snapshot
   }
+
+  /// Whether it differed from what a replica had reported.
+  package func differed(from replica: ReplicaID) -> Bool {
+    guard let report, !tables.isEmpty else { return false }
+    return ["", " repaired"].contains { report.hasSuffix(" \(replica)\($0)") }
+  }
 }
 
 /// As it travels and as a server keeps it: numbers in hexadecimal, since JSON's are exact

@@ -34,8 +34,20 @@ struct OfferCheck {
   /// - Throws: what the store throws; ``RemoteError`` with `unavailable` where the snapshot before
   ///   gave way meanwhile.
   func run(in store: any SpaceStore) throws -> Outcome {
+    try run(
+      reading: OfferSource { index, snapshot in
+        try store.snapshotPart(index, of: snapshot.id, in: space, isWhole: snapshot.isComplete)
+      } operations: { position in
+        let page = try store.page(
+          of: space, after: position, excluding: nil, contentBytes: 1 << 20,
+          operations: Batch.Limit.operations)
+        return OfferSource.Operations(trimmed: page.trimmed, bytes: page.operations, end: page.end)
+      })
+  }
+
+  func run(reading source: OfferSource) throws -> Outcome {
     try DatabaseQueue().write { db in
-      let run = OfferCheckRun(self, store, try TracedRows(db))
+      let run = OfferCheckRun(self, source, try TracedRows(db))
       do {
         return Outcome(refusal: try run.refusal(), carried: run.newlyCarried)
       } catch let error as WireError {

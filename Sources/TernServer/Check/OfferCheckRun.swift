@@ -4,7 +4,7 @@
 /// One run of an ``OfferCheck``.
 final class OfferCheckRun {
   private let check: OfferCheck
-  private let store: any SpaceStore
+  private let source: OfferSource
   private let rows: TracedRows
   private var carried = CarriedOperations()
   /// Those that the snapshot before carries along too.
@@ -30,8 +30,8 @@ final class OfferCheckRun {
   private var isEven = true
   private var differences = OfferDifferences()
 
-  init(_ check: OfferCheck, _ store: any SpaceStore, _ rows: TracedRows) {
-    (self.check, self.store, self.rows) = (check, store, rows)
+  init(_ check: OfferCheck, _ source: OfferSource, _ rows: TracedRows) {
+    (self.check, self.source, self.rows) = (check, source, rows)
   }
 
   /// Of the operations that the snapshot carries along, those that the one before does not.
@@ -65,10 +65,8 @@ final class OfferCheckRun {
   // MARK: - The offer
 
   private func offeredParts() -> SnapshotParts {
-    SnapshotParts { [check, store] index in
-      guard index < check.offered.parts else { return nil }
-      return try store.snapshotPart(
-        index, of: check.offered.id, in: check.space, isWhole: check.offered.isComplete)
+    SnapshotParts { [check, source] index in
+      index < check.offered.parts ? try source.part(index, check.offered) : nil
     }
   }
 
@@ -222,11 +220,9 @@ final class OfferCheckRun {
 
   private func tracePrevious() throws {
     guard let previous = check.previous else { return }
-    let parts = SnapshotParts { [check, store] index in
+    let parts = SnapshotParts { [source] index in
       guard index < previous.parts else { return nil }
-      guard
-        let bytes = try store.snapshotPart(index, of: previous.id, in: check.space, isWhole: true)
-      else { throw Self.gone }
+      guard let bytes = try source.part(index, previous) else { throw Self.gone }
       return bytes
     }
     var known = SnapshotHeading(schemaVersion: 0, authors: [])
@@ -274,11 +270,9 @@ final class OfferCheckRun {
   private func traceLog() throws {
     var position = check.previous?.position ?? 0
     while position < check.end {
-      let page = try store.page(
-        of: check.space, after: position, excluding: nil, contentBytes: 1 << 20,
-        operations: Batch.Limit.operations)
+      let page = try source.operations(position)
       guard page.trimmed <= position, page.end > position else { throw Self.gone }
-      for bytes in page.operations {
+      for bytes in page.bytes {
         let operation = try SyncOperation(bytes: bytes)
         newestVersion = max(newestVersion ?? 0, operation.envelope.schemaVersion)
         try trace(operation)

@@ -75,6 +75,7 @@ package struct ServerDoctor {
     try checkBytes(space, format >= 6 ? ServerSchema.storedBytes : ServerSchema.allBytes)
     if format >= 6 { try checkBytes(space, ServerSchema.keptBytes, column: "kept_bytes") }
     if format >= 6 { try AuthorDoctor(db, space, findings).run() }
+    if let heads { try OfferDoctor(db, space, findings, heads).run() }
   }
 
   /// Whether a number of the space is none that a server writes.

@@ -8,12 +8,13 @@ import TernCore
 private let reportBytes = 256 << 10
 
 extension SyncResponder {
-  func reportState(_ request: Request, in space: SpaceName) async throws -> Response {
+  func reportState(_ request: Request, by token: TokenRecord) async throws -> Response {
+    let (space, member) = (token.space, token.member)
     try await receiving(request, of: space, atMost: reportBytes, "a report") { body in
       try await queue.write(to: space) {
         try decode(body)
       } _: { report in
-        try service.report(report, in: space)
+        try service.report(report, in: space, by: member)
       }
     }
     return now()

@@ -103,7 +103,7 @@ struct SyncResponder: HTTPResponder {
     case .push: return try await push(request, by: token)
     case .pull: return try await pull(request, by: token, context)
     case .events: return try await events(request, of: space, logger: context.logger)
-    case .reportState: return try await reportState(request, in: space)
+    case .reportState: return try await reportState(request, by: token)
     case .beginSnapshot: return try await beginSnapshot(request, in: space)
     case .completeSnapshot(let id): return try await completeSnapshot(id, in: space)
     case .putSnapshotPart(let id, let index):

@@ -2,6 +2,11 @@
 import TernCore
 
 extension SpaceService {
+  /// Up to where a replica has merged everything, and since when, written down or not.
+  package func lease(of replica: ReplicaID, in space: SpaceName) throws -> Lease? {
+    try leases[space, replica] ?? store.lease(of: replica, in: space)
+  }
+
   /// Notes that a replica has merged everything up to `position`; what is returned has to be
   /// written down before the replica is answered.
   func renew(_ replica: ReplicaID, at position: UInt64, in space: SpaceName) throws -> LeaseRenewal?

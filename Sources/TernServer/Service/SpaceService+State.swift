@@ -1,12 +1,16 @@
 #if Server
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 extension SpaceService {
   /// Takes a replica's report of its state: as the space's last one, or as a dispute of that.
   ///
+  /// - Parameter member: who reports.
   /// - Throws: ``RemoteError`` with `state-superseded` unless it is of the space's newest position,
-  ///   or with `too-large`.
-  public func report(_ report: StateReport, in space: SpaceName) throws {
+  ///   with `author-claimed` or `author-banned` where the replica is another member's or banned, or
+  ///   with `too-large`.
+  public func report(
+    _ report: StateReport, in space: SpaceName, by member: MemberName? = nil
+  ) throws {
     guard report.tables.count <= limits.reportedTables else {
       throw RemoteError(
         .tooLarge,
@@ -16,6 +20,7 @@ extension SpaceService {
     try checkDisk(adding: 0)
     try store.update(space) { transaction in
       try checkRoom(transaction)
+      try checkReporter(report.replica, member, transaction)
       let position = transaction.position
       guard position > 0, let place = SpaceCursor(report.cursor),
         place
@@ -28,7 +33,7 @@ extension SpaceService {
       }
       let known = try transaction.state
       guard var known, known.position == position, let last = known.report,
-        !report.replaces(last)
+        !report.replaces(last), try !isBanned(last.replica, transaction)
       else {
         return try transaction.set(
           StoredState(
@@ -38,6 +43,29 @@ extension SpaceService {
       known.isDisputed = true
       try transaction.set(known)
     }
+  }
+
+  /// INV-13: nobody says for another one what its state is, and a banned one is not heard.
+  private func checkReporter(
+    _ replica: ReplicaID, _ member: MemberName?, _ transaction: any SpaceTransaction
+  ) throws {
+    guard let record = try transaction.authorRecords(of: [replica])[replica] else { return }
+    if record.bannedAfter != nil {
+      throw RemoteError(
+        .authorBanned,
+        "the space takes no state report of replica \(replica): its operator banned it",
+        replica: replica)
+    }
+    if !record.isOpen(to: member), !Planted.isActive(.reportForged) {
+      throw RemoteError(
+        .authorClaimed,
+        "replica \(replica) belongs to another member of the space; only that member can report "
+          + "its state", replica: replica)
+    }
+  }
+
+  private func isBanned(_ replica: ReplicaID, _ transaction: any SpaceTransaction) throws -> Bool {
+    try transaction.authorRecords(of: [replica])[replica]?.bannedAfter != nil
   }
 
   /// Whether a snapshot would help: many operations came since the newest, or two replicas differ

@@ -45,15 +45,18 @@ public struct SpaceService: Sendable {
         id: $0.id, position: $0.position, cursor: $0.cursor, parts: $0.parts,
         heads: summary.snapshotHeads)
     }
+    let records = try store.authorRecords(of: space)
+    // What a replica said of its state before it was banned is no measure any more.
+    let last = summary.state?.report
+    let isBanned = last.map { records[$0.replica]?.bannedAfter != nil } ?? false
     var greeting = RemoteGreeting(
       epoch: store.epoch, nowMilliseconds: clock.nowMilliseconds, position: summary.position,
       heads: summary.heads, snapshot: snapshot, trimmed: summary.trimmed,
       wantsSnapshot: wantsSnapshot(summary),
-      state: summary.state.flatMap { $0.position == summary.position ? $0.report : nil },
-      wantsState: wantsState(summary))
+      state: summary.state?.position == summary.position && !isBanned ? last : nil,
+      wantsState: isBanned || wantsState(summary))
     let newest = summary.newestTime.milliseconds
     if clock.isAhead(newest) { greeting.newestMilliseconds = newest }
-    let records = try store.authorRecords(of: space)
     greeting.authors = records.compactMapValues { RemoteAuthor($0) }
     // Devices that have more of a banned author begin anew from one.
     if snapshot == nil, summary.position > 0, mayAskForSnapshot(summary),

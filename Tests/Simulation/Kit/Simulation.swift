@@ -177,7 +177,10 @@ public final class Simulation: @unchecked Sendable {
   private func quieten() async throws {
     trace.note("faults end")
     isFaulty = false
-    for server in servers { server.heal() }
+    for server in servers {
+      server.heal()
+      try server.banLiars()
+    }
     for folder in folders { folder.heal() }
     var seconds = 0
     let deadline = clock.milliseconds + SimulationScript.quietSeconds * 1000

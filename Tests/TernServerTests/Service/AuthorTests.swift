@@ -102,6 +102,35 @@ struct AuthorTests {
   }
 
   @Test(
+    "nobody reports the state of another member's replica, or of a banned one",
+    arguments: StoreKind.allCases)
+  func report(kind: StoreKind) throws {
+    var ada = Author(1)
+    let service = try service(kind, &ada)
+    func report(_ replica: ReplicaID, _ rows: UInt64) throws -> StateReport {
+      StateReport(
+        replica: replica, cursor: try service.end(), operations: 1,
+        tables: ["book": .init(shape: 1, rows: rows)])
+    }
+    let (own, forged) = (try report(ada.replica, 1), try report(ada.replica, 2))
+    for member in [mallory, nil] {
+      let error = refusal { try service.report(forged, in: .home, by: member) }
+      #expect(error?.code == .authorClaimed && error?.replica == ada.replica)
+      #expect(try service.greet(.home).state == nil)
+    }
+    try service.report(own, in: .home, by: anna)
+    #expect(try service.greet(.home).state == own)
+    // What it said before it was banned is told nobody, and holds back no other.
+    try service.ban(ada.replica, in: .home)
+    #expect(try service.greet(.home).state == nil)
+    #expect(try service.greet(.home).wantsState)
+    #expect(refusal { try service.report(own, in: .home, by: anna) }?.code == .authorBanned)
+    let other = try report(Author(5).replica, 3)
+    try service.report(other, in: .home, by: mallory)
+    #expect(try service.greet(.home).state == other)
+  }
+
+  @Test(
     "a ban takes what the space has, and nothing that follows, from nobody",
     arguments: StoreKind.allCases)
   func ban(kind: StoreKind) throws {

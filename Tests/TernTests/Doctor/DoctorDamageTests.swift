@@ -86,6 +86,21 @@ struct DoctorDamageTests {
     ),
     ("UPDATE grdb_tern_main_row_1 SET time = time + (1 << 40) WHERE k0 = 's'", ["state-ahead"]),
     ("UPDATE grdb_tern_main_row_1 SET author = 9 WHERE k0 = 's'", ["state-ahead"]),
+    // The state and the log.
+    ("UPDATE grdb_tern_main_row_1 SET time = time - (1 << 30) WHERE k0 = 't'", ["state-replay"]),
+    ("UPDATE grdb_tern_main_row_3 SET time = time - 1 WHERE k0 = 'x'", ["state-replay"]),
+    ("DELETE FROM grdb_tern_main_row_3 WHERE k0 = 'x'", ["state-replay"]),
+    (
+      "DELETE FROM grdb_tern_main_row_1 WHERE k0 = 't'; DELETE FROM shelf WHERE id = 't'",
+      ["state-replay"]
+    ),
+    (
+      """
+      INSERT INTO grdb_tern_main_row_1 SELECT 'u', life, time, author, covered, cells
+        FROM grdb_tern_main_row_1 WHERE k0 = 't';
+      INSERT INTO shelf VALUES ('u', 'made up')
+      """, ["state-replay"]
+    ),
     // The tables.
     ("DELETE FROM book WHERE id = '1'", ["row-missing"]),
     ("INSERT INTO tag VALUES ('x', 'again')", ["row-unwanted"]),
@@ -207,6 +222,36 @@ struct DoctorDamageTests {
   @Test func `a body that cannot be read and is not put aside is found`() throws {
     let patient = try rewrite((1 << 40) + 1) { Self.edited($0, body: [0xFF]) { _ in } }
     #expect(try patient.findings() == ["log-body"])
+  }
+
+  @Test func `a body that says something else than was merged is found`() throws {
+    let patient = try rewrite((1 << 40) + 1) { operation in
+      var body = ByteWriter()
+      body.append(
+        block: BodyBlock(
+          table: "book", keyColumns: ["id"], columns: [.init(name: "scans", rule: 1)]))
+      body.append(row: .insert, life: 1)
+      for value: Value in ["1", 4] { body.append(value) }
+      body.appendEndOfBlock()
+      return Self.edited(operation, body: body.bytes) { _ in }
+    }
+    let findings = try patient.diagnosis().findings
+    #expect(Set(findings.map(\.check)) == ["state-replay"], "\(findings)")
+    #expect(findings.contains { $0.place.table == "book" && $0.place.key == "'1'" })
+    #expect(findings.allSatisfy { $0.invariant == .convergence && !$0.remedy.isEmpty })
+  }
+
+  @Test func `a state is not compared with a log that was trimmed`() throws {
+    let patient = try Patient()
+    try patient.fill()
+    let store = try Device(
+      patient.device.database, Patient.schema, id: 1, logRetention: .seconds(-60)
+    ).store
+    try store.trim(heldBy: store.versionVector(), at: "peer")
+    #expect(try store.hasTrimmed(lackedBy: VersionVector()))
+    try patient.harm("DELETE FROM grdb_tern_main_row_3 WHERE k0 = 'x'")
+    let findings = try patient.diagnosis().findings
+    #expect(!findings.contains { $0.check == "state-replay" }, "\(findings)")
   }
 
   @Test func `a table that two replicas sync is found`() throws {

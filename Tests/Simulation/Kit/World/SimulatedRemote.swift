@@ -75,8 +75,8 @@ struct SimulatedRemote: Remote {
   }
 
   func report(_ state: StateReport) async throws {
-    let space = space
-    try await request("report the state") { try $0.report(state, in: space) }
+    let (device, space) = (device, space)
+    try await request("report the state") { try $0.report(state, in: space, of: device) }
   }
 
   // MARK: - What nobody may

@@ -104,6 +104,7 @@ extension SimulatedServer {
     }
     publish(receipt.position, in: space)
     try writeAsStranger(after: operations, to: name)
+    try lieAboutReplicas(after: operations, in: space)
     return receipt
   }
 
@@ -140,6 +141,7 @@ extension SimulatedServer {
         violation = violation ?? "INV-10: a page has \(page.operations.count) operations"
       }
       readers.insert(excluded)
+      cursors[space, default: []].append(page.cursor)
       let (start, end) = (Self.position(of: cursor), Self.position(of: page.cursor))
       if bases[space, default: []].contains(where: { start < $0 && $0 <= end }) {
         violation = violation ?? "INV-05: a page goes over a base"
@@ -163,17 +165,18 @@ extension SimulatedServer {
     return parts.count > 1 ? UInt64(parts[1]) ?? 0 : 0
   }
 
-  func report(_ state: StateReport, in space: Int) throws {
+  func report(_ state: StateReport, in space: Int, of device: Int) throws {
     let name = Self.name(of: space)
     trace.saw(.stateReported)
     if store.summary(of: name).state != nil { trace.saw(.stateCompared) }
-    if let known = store.summary(of: name).state?.report,
+    if let known = store.summary(of: name).state?.report, !falseReports.contains(known),
       case let tables = state.differingTables(from: known), !tables.isEmpty
     {
       violation =
         violation ?? "INV-01: replicas report different states of the same operations: \(tables)"
     }
-    try service.report(state, in: name)
+    try service.report(state, in: name, by: member(device))
+    reported[space] = state
   }
 
   // MARK: - Snapshots
