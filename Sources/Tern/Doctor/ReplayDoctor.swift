@@ -111,7 +111,7 @@ struct ReplayDoctor {
     -> Bool
   {
     try !noted.contains(key)
-      && !(transaction.hasLargeRows && transaction.isTooLarge(key, of: shape.id))
+      && !(transaction.large.hasRows && transaction.large.holds(key, of: shape.id))
   }
 }
 
