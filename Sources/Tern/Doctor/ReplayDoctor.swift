@@ -6,8 +6,8 @@ import TernDatabase
 ///
 /// Only where nothing of the log was trimmed and nothing of it waits: otherwise a state may hold
 /// what the log does not say. And only where all of it is of the present schema version: what an
-/// older one calls by another name, only the app's schema says. Whatever else is wrong with the log or a state is told before, and
-/// then the two are not compared.
+/// older one calls by another name, only the app's schema says. Whatever else is wrong with the log
+/// or a state is told before, and then the two are not compared.
 struct ReplayDoctor {
   private let transaction: StoreTransaction
   private let findings: Findings

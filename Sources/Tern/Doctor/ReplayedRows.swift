@@ -2,8 +2,8 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// The states that a log's operations make, in a database of their own that SQLite removes itself: a
-/// million of them are not to be in memory.
+/// The states that a log's operations make, in a database of their own that SQLite removes itself:
+/// a million of them are not to be in memory.
 struct ReplayedRows {
   private let transaction: StoreTransaction
   private let note: FastStatement
