@@ -38,6 +38,7 @@ struct StoreTables {
   var conflict: String { prefix + "conflict" }
   var inbox: String { prefix + "inbox" }
   var undone: String { prefix + "undone" }
+  var reverted: String { prefix + "reverted" }
   var migrated: String { prefix + "migrated" }
   var unsettled: String { prefix + "unsettled" }
   var goneParent: String { prefix + "gone_parent" }
@@ -56,7 +57,10 @@ struct StoreTables {
 
   /// Tables that came after the format was settled: a file that was not opened since lacks them.
   var later: [String] {
-    [unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened, remoteAuthors]
+    [
+      unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened, remoteAuthors,
+      reverted,
+    ]
   }
 
   /// Counts the operations of which a part waits: one search for each, however many names it has.
@@ -175,6 +179,15 @@ struct StoreTables {
       CREATE TABLE IF NOT EXISTS \(undone) (
         sequence INTEGER PRIMARY KEY, is_undo INTEGER NOT NULL)
       """,
+      // What a revert took back: of an operation a row, under the column -1, and the columns of it
+      // that add up or are made of edits. And what undid the revert.
+      """
+      CREATE TABLE IF NOT EXISTS \(reverted) (
+        revert INTEGER NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL, id INTEGER NOT NULL,
+        col INTEGER NOT NULL, undone INTEGER,
+        PRIMARY KEY (revert, tbl, key, id, col)) WITHOUT ROWID
+      """,
+      "CREATE INDEX IF NOT EXISTS \(reverted)_row ON \(reverted) (id, tbl, key)",
       // Rows that an own operation has as inserts, because it is the first to write to what
       // a migration brought.
       """
