@@ -9,6 +9,9 @@ package struct ReadOnlyFile {
   package let path: String
   private let name: String
 
+  /// Throws ``InspectionError/Code/writtenMeanwhile`` where the file was.
+  package typealias Check = () throws -> Void
+
   package init(path: String) {
     name = path
     self.path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
@@ -18,17 +21,27 @@ package struct ReadOnlyFile {
   ///
   /// - Throws: ``InspectionError``, also for what `body` throws.
   package func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    try readChecked { file, _ in try body(file) }
+  }
+
+  /// As the other, for a `body` that keeps what it read: it first asks whether the file was
+  /// written meanwhile.
+  package func readChecked<Value>(_ body: (Database, @escaping Check) throws -> Value) throws
+    -> Value
+  {
     let isWAL = try checkHeader()
     do {
       // With a log and no index SQLite would make the index, and behind a transaction that was cut
       // off it would put the file right: that is done to a copy.
       if isWAL ? exists("-wal") && !exists("-shm") : try isCutOff() {
-        return try readCopy(body)
+        return try readCopy { try body($0, {}) }
       }
       if isWAL, !exists("-wal") {
-        return try unwritten([""]) { try read(immutable, isReadOnly: true, body) }
+        return try unwritten([""]) { check in
+          try read(immutable, isReadOnly: true) { try body($0, check) }
+        }
       }
-      return try read(path, isReadOnly: true, body)
+      return try read(path, isReadOnly: true) { try body($0, {}) }
     } catch let error as InspectionError {
       throw error
     } catch {
@@ -50,7 +63,12 @@ package struct ReadOnlyFile {
   }
 
   /// A look at files that no writer is kept from.
-  private func unwritten<Value>(_ suffixes: [String], _ body: () throws -> Value) throws -> Value {
+  ///
+  /// - Parameter body: may check by itself, after all that it reads.
+  private func unwritten<Value>(_ suffixes: [String], _ body: (@escaping Check) throws -> Value)
+    throws
+    -> Value
+  {
     // What differs after a write; of a file that is not there, nothing.
     func versions() -> [NSDictionary] {
       suffixes.map { suffix in
@@ -60,8 +78,14 @@ package struct ReadOnlyFile {
       }
     }
     let before = versions()
-    let result = Result(catching: body)
-    if versions() != before { throw InspectionError(.writtenMeanwhile, path: name) }
+    var isChecked = false
+    let result = Result {
+      try body {
+        if versions() != before { throw InspectionError(.writtenMeanwhile, path: name) }
+        isChecked = true
+      }
+    }
+    if !isChecked, versions() != before { throw InspectionError(.writtenMeanwhile, path: name) }
     return try result.get()
   }
 
@@ -92,7 +116,7 @@ package struct ReadOnlyFile {
     let folder = try TemporaryCopy()
     let copy = "\(folder.path)/\(URL(fileURLWithPath: path).lastPathComponent)"
     let logs = ["-wal", "-journal"]
-    try unwritten([""] + logs) {
+    try unwritten([""] + logs) { _ in
       guard files.createFile(atPath: copy, contents: nil, attributes: [.posixPermissions: 0o600])
       else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
       let output = try FileHandle(forWritingTo: URL(fileURLWithPath: copy))

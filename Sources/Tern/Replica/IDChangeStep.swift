@@ -78,12 +78,9 @@ struct IDChangeStep {
         "UPDATE \(tables.inbox) SET \(side) = ? WHERE \(side) = 0 AND \(side)_time <= ?",
         [former, Int64(bitPattern: time.rawValue)])
     }
-    // The marks of other authors' operations stand behind all of this replica's.
-    let end = LogID(author: 1, sequence: 0).rawValue
-    for table in [tables.undone, tables.migrated] {
-      try execute("DELETE FROM \(table) WHERE sequence <= ?", [last])
-      try execute("UPDATE \(table) SET sequence = sequence - ? WHERE sequence < ?", [last, end])
-    }
+    try execute("DELETE FROM \(tables.migrated) WHERE sequence <= ?", [last])
+    try execute("UPDATE \(tables.migrated) SET sequence = sequence - ?", [last])
+    try renameMarks()
     // The numbers were the former id's. What other copies wrote under that, every pull
     // has left out.
     try execute("DELETE FROM \(tables.offer)")
@@ -126,6 +123,22 @@ struct IDChangeStep {
       if Planted.isActive(.copyForgets) { continue }
       // To a number that is free: all before are the former id's, or are renamed already.
       try transaction.log.append(renaming.renamed(operation, seen: seen), author: 0)
+    }
+  }
+
+  /// What is known of the own operations that were undone or reverted, the former id's too.
+  private func renameMarks() throws {
+    let (last, end) = (Int64(renaming.last), LogID(author: 1, sequence: 0).rawValue)
+    let formerID = LogID(author: former, sequence: 0).rawValue
+    let columns = [
+      (tables.undone, "sequence"), (tables.reverted, "id"), (tables.reverted, "revert"),
+      (tables.reverted, "undone"),
+    ]
+    for (table, column) in columns {
+      try execute(
+        "UPDATE \(table) SET \(column) = \(column) + ? WHERE \(column) <= ?", [formerID, last])
+      // The marks of other authors' operations stand behind all of this replica's.
+      try execute("UPDATE \(table) SET \(column) = \(column) - ? WHERE \(column) < ?", [last, end])
     }
   }
 

@@ -43,6 +43,7 @@ struct StoreTables {
   var conflict: String { prefix + "conflict" }
   var inbox: String { prefix + "inbox" }
   var undone: String { prefix + "undone" }
+  var reverted: String { prefix + "reverted" }
   var migrated: String { prefix + "migrated" }
   var unsettled: String { prefix + "unsettled" }
   var goneParent: String { prefix + "gone_parent" }
@@ -63,7 +64,7 @@ struct StoreTables {
   var later: [String] {
     [
       unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened, remoteAuthors,
-      prefix + "waiting",
+      prefix + "waiting", reverted,
     ]
   }
 
@@ -174,6 +175,15 @@ struct StoreTables {
       CREATE TABLE IF NOT EXISTS \(undone) (
         sequence INTEGER PRIMARY KEY, is_undo INTEGER NOT NULL)
       """,
+      // What a revert took back: of an operation a row, under the column -1, and the columns of it
+      // that add up or are made of edits. And what undid the revert.
+      """
+      CREATE TABLE IF NOT EXISTS \(reverted) (
+        revert INTEGER NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL, id INTEGER NOT NULL,
+        col INTEGER NOT NULL, undone INTEGER,
+        PRIMARY KEY (revert, tbl, key, id, col)) WITHOUT ROWID
+      """,
+      "CREATE INDEX IF NOT EXISTS \(reverted)_row ON \(reverted) (id, tbl, key)",
       // Rows that an own operation has as inserts, because it is the first to write to what
       // a migration brought.
       """

@@ -36,8 +36,8 @@ extension Replica {
   /// Cost: one look into the state for each row of the file, and memory for the missing ones.
   ///
   /// - Parameter preview: says what would be done, and writes nothing.
-  /// - Throws: ``InspectionError`` for a file that can't be read; and as ``undo()``, with
-  ///   nothing restored.
+  /// - Throws: ``InspectionError`` for a file that can't be read, or was written meanwhile; and as
+  ///   ``undo()``; each with nothing restored.
   @discardableResult
   public func restoreRows(fromFile path: String, preview: Bool = false) async throws -> RestoredRows
   {
@@ -54,13 +54,14 @@ extension SQLiteReplicaStore {
   func restoreRows(fromFile path: String, isPreview: Bool) throws -> RestoredRows {
     try seal()
     // The file's own errors alone are its reader's.
-    return try ReadOnlyFile(path: path).read { file in
+    return try ReadOnlyFile(path: path).readChecked { file, check in
       Result {
         try transaction { transaction in
           _ = try Seal.run(in: transaction)
           var restored: RestoredRows?
           try transaction.db.inSavepoint {
             restored = try KeptRows(transaction: transaction, file: file).restore()
+            try check()
             return isPreview ? .rollback : .commit
           }
           if !isPreview { _ = try Seal.run(in: transaction) }

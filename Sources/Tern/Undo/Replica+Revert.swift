@@ -21,9 +21,13 @@ extension Replica {
   /// inserted, and that nobody else changed, are deleted. What others wrote since stays, and so
   /// does what the log has no more: the result names it, with the reason.
   ///
+  /// Rows that another device had before their table synced are inserts of that device, and are
+  /// deleted like any: the preview names them as ``UndoneOperation/Row/Action/removed``.
+  ///
   /// Seals what was written first. Everything is one transaction. A second call has nothing to do
-  /// but what was left. Counters, sets and texts are corrected once by each device that is asked
-  /// to, so ask one and let the others sync. An operation of several parts is taken back whole.
+  /// but what was left, and what ``undo()`` put back. Counters, sets and texts are corrected once by
+  /// each device that is asked to, so ask one and let the others sync. An operation of several parts
+  /// is taken back whole.
   ///
   /// Cost: one pass over the log's bytes, and memory for what the log has of the author's rows.
   ///
@@ -91,7 +95,9 @@ extension SQLiteReplicaStore {
         return isPreview ? .rollback : .commit
       }
       if !isPreview {
-        for sequence in try Seal.run(in: transaction) {
+        let sealed = try Seal.run(in: transaction)
+        if let last = sealed.last { try transaction.mark(pass.taken, by: last) }
+        for sequence in sealed {
           try transaction.mark(LogID(author: 0, sequence: sequence), .revert)
         }
       }

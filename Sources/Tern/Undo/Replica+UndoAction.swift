@@ -72,10 +72,17 @@ extension StoreTransaction {
   ///
   /// - Returns: with the times of the new ones.
   func takeBack(_ target: UndoTarget) throws -> (UndoneOperation, Set<HybridTime>) {
-    let undone = try UndoPass(self, target).run()
+    let pass = UndoPass(self, target)
+    let undone = try pass.run()
     try markUndone(target.sequence)
     var times: Set<HybridTime> = []
-    for sequence in try Seal.run(in: self) {
+    let sealed = try Seal.run(in: self)
+    if let undo = sealed.last, try hasMarks(by: target.sequence) {
+      for (row, columns) in pass.taken {
+        try unmark(row, columns, by: target.sequence, undoneBy: undo)
+      }
+    }
+    for sequence in sealed {
       try markUndone(sequence, isUndo: true)
       let operation = try log.operation(LogID(author: 0, sequence: sequence))
       if let operation { times.insert(operation.envelope.time) }

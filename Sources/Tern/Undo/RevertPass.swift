@@ -15,17 +15,24 @@ final class RevertPass {
   private let author: UInt32
   private var order: [RowID] = []
   private var rows: [RowID: RevertedRow] = [:]
+  /// What is to be marked of each row, once it is taken back.
+  private var corrections: [RowID: [RevertMark]] = [:]
+  /// What was taken back.
+  private(set) var taken: [RevertMark] = []
   /// Those that are taken back.
   private var operations: Set<LogID> = []
   private var times: Set<HybridTime> = []
-  /// The own group that is read.
+  private var reverts = UndoneReverts()
+  /// Whether any operation of the author is marked.
+  private var hasMarks = false
+  /// The group that is read.
   private var group: (end: UInt64, mark: UndoMark?) = (0, nil)
   private var unknownTables: Set<String> = []
   private var unmerged = 0
   /// Up to which the log may lack operations.
   private var trimmedTime = HybridTime.zero
-  /// Of this replica's own operations that reverted something before.
-  private var revertTimes: Set<HybridTime> = []
+  /// Of this replica's operations that reverted something before.
+  private var revertStamps: Set<Stamp> = []
 
   init(_ transaction: StoreTransaction, author: UInt32) {
     self.transaction = transaction
@@ -33,12 +40,15 @@ final class RevertPass {
   }
 
   func run(after start: Start) throws -> RevertedOperations {
+    hasMarks = try transaction.hasUndoMarks(of: author)
     try readWritten(after: start)
+    reverts = try transaction.undoneReverts(of: author)
     if !order.isEmpty {
+      for id in reverts.operations.sorted(by: { $0.rawValue < $1.rawValue }) { try readUndone(id) }
       for author in transaction.authors.ids.indices { try readOthers(UInt32(author)) }
     }
-    revertTimes = try transaction.revertTimes()
-    let writes = UndoneWrites(author: author, times: times)
+    revertStamps = try transaction.revertStamps()
+    let writes = UndoneWrites(author: author, times: times, reverts: reverts)
     var planned: [(row: UndoRow, plan: UndoRow.Plan)] = []
     for id in order {
       let (row, plan) = try plan(id, writes)
@@ -46,7 +56,14 @@ final class RevertPass {
     }
     let plans = try UndoWriting(transaction: transaction).run(
       planned.map(\.row), planned.map(\.plan))
-    for id in operations { try transaction.mark(id, .reverted) }
+    for ((row, _), plan) in zip(planned, plans) where plan.report.action != .left {
+      let left = Set(
+        row.shape.columns.filter { plan.report.left[$0.name] != nil }.map { Int64($0.id) })
+      for mark in corrections[row.id] ?? [] {
+        let columns = mark.columns.filter { !left.contains($0) }
+        taken.append(RevertMark(id: mark.id, row: mark.row, columns: columns))
+      }
+    }
     return RevertedOperations(
       author: transaction.authors.ids[Int(author)], operations: operations.count,
       rows: plans.map(\.report), forgottenThrough: try forgotten(after: start),
@@ -80,30 +97,41 @@ final class RevertPass {
         return
       }
       let mark = try mark(of: id)
-      // Of this replica's own those that were taken back, took back or adopted rows are no
-      // part of it.
-      if author == 0, let mark, mark != .reverted { return }
+      // Of this replica's own, under a former id too, those that were taken back, took back or
+      // adopted rows are no part of it.
+      if let mark, mark != .reverted { return }
+      let isReverted = try transaction.isReverted(id)
       let stamp = Stamp(time: time, author: author)
       operations.insert(id)
       times.insert(time)
       try transaction.forEachChange(in: body, isWanted: { _ in true }) { row, change in
         guard let shape = sql(row)?.shape else { return }
         if rows[row] == nil { order.append(row) }
+        let corrected = try isReverted ? transaction.correctedColumns(of: row, in: id) : []
+        let isCorrected = { (column: Int) in
+          mark == .reverted || corrected.contains(Int64(shape.columns[column].id))
+        }
         rows[row, default: RevertedRow()].add(
-          change, shape, stamp, id, isCorrected: mark == .reverted, transaction.authors)
+          change, shape, stamp, id, isCorrected: isCorrected, isByRevert: false,
+          transaction.authors)
+        let columns = change.columns.filter { !$0.content.isValue && !isCorrected($0.target) }
+        corrections[row, default: []].append(
+          RevertMark(
+            id: id, row: row, columns: columns.map { Int64(shape.columns[$0.target].id) }))
       } unknown: {
         unknownTables.insert($0)
       }
     }
   }
 
-  /// Of this replica's own groups an undo marks the last operation alone.
+  /// Of this replica's own groups, under a former id too, an undo marks the last operation alone.
   private func mark(of id: LogID) throws -> UndoMark? {
-    if author > 0 { return try transaction.undoMark(of: id) }
+    if !hasMarks { return nil }
+    if let mark = try transaction.undoMark(of: id) { return mark }
     if id.sequence > group.end {
       group.end = id.sequence
       while try continues(group.end) { group.end += 1 }
-      group.mark = try transaction.undoMark(of: LogID(author: 0, sequence: group.end))
+      group.mark = try transaction.undoMark(of: LogID(author: author, sequence: group.end))
     }
     return group.mark
   }
@@ -113,11 +141,27 @@ final class RevertPass {
       ?? false
   }
 
+  /// A revert that was undone, or what undid it: together they changed nothing that adds up.
+  private func readUndone(_ id: LogID) throws {
+    guard let operation = try transaction.log.operation(id) else { return }
+    let stamp = Stamp(time: operation.envelope.time, author: id.author)
+    try operation.bytes.withUnsafeBytes { bytes in
+      let body = UnsafeRawBufferPointer(rebasing: bytes[operation.bodyOffset...])
+      try transaction.forEachChange(in: body, isWanted: { rows[$0] != nil }) { row, change in
+        guard let shape = sql(row)?.shape else { return }
+        rows[row]?.add(
+          change, shape, stamp, id, isCorrected: { _ in true }, isByRevert: true,
+          transaction.authors)
+      }
+    }
+  }
+
   private func readOthers(_ author: UInt32) throws {
     let trimmed = try transaction.author(author)
     if trimmed.trimmed > 0 { trimmedTime = max(trimmedTime, trimmed.trimmedTime) }
     try forEachOperation(of: author, after: 0) { id, time, body in
-      if try operations.contains(id) || transaction.isWaiting(id) { return }
+      if operations.contains(id) || reverts.operations.contains(id) { return }
+      if try transaction.isWaiting(id) { return }
       let stamp = Stamp(time: time, author: author)
       try transaction.forEachChange(in: body, isWanted: { rows[$0] != nil }) { row, change in
         guard let shape = sql(row)?.shape else { return }
@@ -157,9 +201,7 @@ final class RevertPass {
     }
     let key = try id.key.withUnsafeBytes { try PackedKey.values($0) }
     let state = try transaction.state(of: key, sql)
-    let isSettled = { [revertTimes] (stamp: Stamp) in
-      stamp.author == 0 && revertTimes.contains(stamp.time)
-    }
+    let isSettled = { [revertStamps] (stamp: Stamp) in revertStamps.contains(stamp) }
     let aim =
       state.map {
         reverted.aim(
@@ -199,19 +241,34 @@ extension RevertedRow.Aim {
   }
 }
 
+extension LoggedChange.Content {
+  /// Whether a stamp tells if it stands.
+  fileprivate var isValue: Bool {
+    if case .value = self { true } else { false }
+  }
+}
+
 extension StoreTransaction {
-  fileprivate func revertTimes() throws -> Set<HybridTime> {
+  fileprivate func hasUndoMarks(of author: UInt32) throws -> Bool {
     let select = try statement(
-      "SELECT sequence FROM \(tables.undone) WHERE is_undo = ? AND sequence <= ?")
-    select.bind(1, UndoMark.revert.rawValue)
-    select.bind(2, LogID(author: 0, sequence: VersionVector.maximumSequence).rawValue)
+      "SELECT 1 FROM \(tables.undone) WHERE sequence > ? AND sequence <= ? LIMIT 1")
+    select.bind(1, LogID(author: author, sequence: 0).rawValue)
+    select.bind(2, LogID(author: author, sequence: VersionVector.maximumSequence).rawValue)
     defer { select.reset() }
-    var times: Set<HybridTime> = []
+    return try select.step()
+  }
+
+  fileprivate func revertStamps() throws -> Set<Stamp> {
+    let select = try statement("SELECT sequence FROM \(tables.undone) WHERE is_undo = ?")
+    select.bind(1, UndoMark.revert.rawValue)
+    defer { select.reset() }
+    var stamps: Set<Stamp> = []
     while try select.step() {
-      if let time = try log.operation(LogID(rawValue: select.int64(0)))?.envelope.time {
-        times.insert(time)
+      let id = LogID(rawValue: select.int64(0))
+      if let time = try log.operation(id)?.envelope.time {
+        stamps.insert(Stamp(time: time, author: id.author))
       }
     }
-    return times
+    return stamps
   }
 }

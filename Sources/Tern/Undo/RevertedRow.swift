@@ -15,6 +15,8 @@ struct RevertedRow {
     /// Of the first write of the row as a whole.
     var firstInsert: Stamp?
     var isDeleted = false
+    /// Whether this replica began it, by a revert that was undone or by what undid one.
+    var isByRevert = false
     /// From the first insert on everybody's writes.
     var all: RowBefore?
   }
@@ -31,22 +33,25 @@ struct RevertedRow {
     case restore(life: UInt32)
   }
 
-  /// - Parameter isCorrected: an earlier call corrected what the operation added.
+  /// - Parameters:
+  ///   - isCorrected: whether an earlier call corrected what the operation did to a column.
+  ///   - isByRevert: the operation is a revert that was undone, or undid one.
   mutating func add(
-    _ change: LoggedChange, _ shape: TableShape, _ stamp: Stamp, _ id: LogID, isCorrected: Bool,
-    _ authors: Authors
+    _ change: LoggedChange, _ shape: TableShape, _ stamp: Stamp, _ id: LogID,
+    isCorrected: (Int) -> Bool, isByRevert: Bool, _ authors: Authors
   ) {
     var life = written.removeValue(forKey: change.life) ?? Written()
     defer { written[change.life] = life }
     if change.kind == .delete { life.isDeleted = true }
     if change.kind == .insert, life.firstInsert == nil {
       (life.firstInsert, life.all) = (stamp, RowBefore(life: change.life))
+      life.isByRevert = isByRevert
     }
     life.all?.add(change, shape, stamp, sequence: id.sequence, authors)
     for (column, content) in change.columns {
       switch content {
       case .value: life.contents[column] = content
-      case _ where isCorrected: continue
+      case _ where isCorrected(column): continue
       case .text: life.contents[column] = content
       case .difference(let number):
         guard case .difference(let sum)? = life.contents[column] else {
@@ -110,7 +115,9 @@ struct RevertedRow {
       if isTouched(life) { return isTrimmed ? .restore(life: life) : .leave(.changedSince) }
       return isTrimmed ? .leave(.forgotten) : .remove
     }
-    let life = state.isAlive ? state.life : state.life - 1
+    var life = state.isAlive ? state.life : state.life - 1
+    // What came back by a revert that was undone goes by the life that the revert was about.
+    while life > 2, others[life] == nil, written[life]?.isByRevert ?? false { life -= 2 }
     let end = state.isDeleted ? state.presence?.deletion ?? .zero : state.stamp
     guard writes.contains(end) else { return isSettled(end) ? .nothing : .leave(.changedSince) }
     guard let base = base(of: life, authors) else {

@@ -10,6 +10,8 @@ final class UndoPass {
   private var order: [RowID] = []
   private var changes: [RowID: [LoggedChange]] = [:]
   private var before: [RowID: RowBefore] = [:]
+  /// Rows that were taken back, with the columns of them that were not left.
+  private(set) var taken: [(row: RowID, columns: [Int64])] = []
   /// Up to which the log may lack operations.
   private var trimmedTime = HybridTime.zero
 
@@ -34,6 +36,10 @@ final class UndoPass {
     for author in transaction.authors.ids.indices { try readBefore(UInt32(author)) }
     let rows = try order.map(row)
     let plans = try UndoWriting(transaction: transaction).run(rows, rows.map { $0.plan() })
+    for (row, plan) in zip(rows, plans) where plan.report.action != .left {
+      let columns = row.shape.columns.filter { plan.report.left[$0.name] == nil }
+      taken.append((row.id, columns.map { Int64($0.id) }))
+    }
     return UndoneOperation(
       sequence: target.sequence, time: target.stamp.time, rows: plans.map(\.report))
   }

@@ -152,15 +152,20 @@ struct UndoRow {
     let elements = state.elements(of: UInt32(shape.columns[column].id))
     var wanted = Set(elements.elements)
     for entry in elements.entries
-    where change.added.contains(entry.element) && entry.additions.sequences.count == 1
-      && entry.additions[author] > 0
-    {
+    where change.added.contains(entry.element) && entry.additions.sequences.allSatisfy(isWritten) {
       wanted.remove(entry.element)
     }
     wanted.formUnion(change.removed.map(\.element))
     var set = ElementSet()
     _ = set.apply(SetChange(added: wanted.sorted()), by: author, Turn(1))
     return set.json
+  }
+
+  private func isWritten(_ replica: ReplicaID, _ sequence: UInt64) -> Bool {
+    if replica == author { return true }
+    return authors.index(of: replica).map {
+      writes.reverts.operations.contains(LogID(author: $0, sequence: sequence))
+    } ?? false
   }
 
   // MARK: - Whole rows

@@ -17,8 +17,12 @@ struct UndoneWrites {
   let times: Set<HybridTime>
   /// When later operations were undone: what they wrote stands for what stood before.
   var undoTimes: Set<HybridTime> = []
+  /// Reverts that were undone, and what undid them, count as what they were about.
+  var reverts = UndoneReverts()
 
-  func contains(_ stamp: Stamp) -> Bool { stamp.author == author && times.contains(stamp.time) }
+  func contains(_ stamp: Stamp) -> Bool {
+    stamp.author == author && times.contains(stamp.time) || reverts.stamps.contains(stamp)
+  }
   func isUndo(_ stamp: Stamp) -> Bool { stamp.author == 0 && undoTimes.contains(stamp.time) }
 }
 
@@ -30,12 +34,13 @@ enum UndoMark: Int64 {
   case undo = 1
   /// It reverted an author's, and can be undone.
   case revert = 2
-  /// An author's, reverted: what it added to counters, sets and texts is corrected.
+  /// An author's, reverted as a whole, by a version that kept no marks of rows. No undo takes it
+  /// away.
   case reverted = 3
 }
 
-/// Marks of own operations, by the sequence of their group's last, and of others' that were
-/// reverted, by their place in the log: what of the author 0 is its sequence.
+/// Marks of own operations, and of what was this replica's under a former id, by the place of
+/// their group's last in the log: what of the author 0 is its sequence.
 extension StoreTransaction {
   /// The last own operation that can be undone; `nil` where the log has none.
   func undoTarget() throws -> UndoTarget? {
@@ -76,13 +81,16 @@ struct UndoSearch {
     while last > 0 {
       // Of what is passed over nothing is kept: a table that began to sync can be one large group.
       let mark = try transaction.undoMark(of: LogID(author: 0, sequence: last))
-      let isPassed = mark.map { $0 != .revert } ?? false
+      var isPassed = mark.map { $0 != .revert } ?? false
       var operations: [SyncOperation] = []
       var time: HybridTime?
       var first = last
       while let operation = try transaction.log.operation(LogID(author: 0, sequence: first)) {
         if time != nil, !operation.envelope.continues { break }
         time = time ?? operation.envelope.time
+        if try !isPassed && transaction.isReverted(LogID(author: 0, sequence: first)) {
+          (isPassed, operations) = (true, [])
+        }
         if !isPassed { operations.insert(operation, at: 0) }
         first -= 1
         if first == 0 { break }

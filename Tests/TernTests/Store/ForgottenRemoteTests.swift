@@ -3,7 +3,7 @@ import Tern
 import TestDevice
 import Testing
 
-@Suite("A remote that is forgotten")
+@Suite("Store: a remote that is forgotten")
 struct ForgottenRemoteTests {
   @Test func `what it said of banned replicas holds no more, and other remotes are asked again`()
     throws

@@ -112,6 +112,38 @@ struct UndoKeptRowsTests {
     }
   }
 
+  @Test func `a file that is written meanwhile is an error by name, and restores nothing`()
+    async throws
+  {
+    try await withFile { a, _, path in
+      // A reader of a file in WAL mode without its log has no lock on it.
+      let file = try DatabaseQueue(path: path)
+      try await file.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+      try file.close()
+      try a.commit("DELETE FROM list")
+      try await a.database.writeWithoutTransaction { db in
+        db.add(
+          function: DatabaseFunction("touch", argumentCount: 0) { _ in
+            let date = Date(timeIntervalSince1970: 1)
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+            return nil
+          })
+        try db.execute(
+          sql: "CREATE TRIGGER touched AFTER INSERT ON list BEGIN SELECT touch(); END")
+      }
+      let operations = try a.lastSequence
+      let error = await #expect(throws: InspectionError.self) {
+        try await a.replica.restoreRows(fromFile: path)
+      }
+      #expect(error?.code == .writtenMeanwhile)
+      #expect(try a.column("SELECT id FROM list").isEmpty)
+      #expect(try a.lastSequence == operations)
+      try a.execute("DROP TRIGGER touched")
+      #expect(try await a.replica.restoreRows(fromFile: path).rows.count == 5)
+      #expect(try a.column("SELECT count(*) FROM item") == ["3"])
+    }
+  }
+
   @Test func `a file that can't be read is an error, and changes nothing`() async throws {
     try await withFile { a, _, path in
       await #expect(throws: InspectionError.self) {

@@ -287,7 +287,10 @@ struct UndoRevertTests {
     }
     #expect(try a.store.undo() != nil)
     #expect(try a.column("SELECT id || n FROM t ORDER BY id") == ["115", "20"])
-    // The insert of the book is next: what was reverted is not undone as well.
+    // The revert is taken back, so what it reverted can be undone again.
+    #expect(try a.store.undo()?.rows.map(\.action) == [.removed])
+    #expect(try a.store.undo()?.rows.map(\.action) == [.restored])
+    #expect(try a.content == [#"1'x''y'53["p","q"]Call me Ishmael."#])
     #expect(try a.store.undo()?.sequence == 1)
     try meet((a, m, c))
     try expectEqual(a, c, "t")
@@ -315,6 +318,21 @@ struct UndoRevertTests {
     try device.commit("UPDATE t SET a = 'y'")
     try await device.revert(device, after: 0)
     #expect(try device.column("SELECT a FROM t") == ["x"])
+  }
+
+  @Test func `a preview names the rows that another device adopted as removed`() async throws {
+    let schema = SyncSchema(version: 1, tables: [SyncTable("t")])
+    let a = try Device(schema, id: 1) { try $0.execute(sql: creation) }
+    let m = try Device(schema, id: 2) { db in
+      try db.execute(sql: creation + "; INSERT INTO t (id, a) VALUES ('1', 'x')")
+    }
+    let adopted = try m.lastSequence
+    try m.commit("INSERT INTO t (id, a) VALUES ('2', 'bad')")
+    try meet(a, m)
+    let preview = try await a.revert(m, after: 0, preview: true)
+    #expect(preview.actions == [.removed, .removed] && preview.rows.map(\.key) == [["1"], ["2"]])
+    try await a.revert(m, after: adopted)
+    #expect(try a.column("SELECT id FROM t") == ["1"])
   }
 
   @Test func `an author of whom nothing came is an error that says what to do`() async throws {
