@@ -99,7 +99,7 @@ extension StoreTransaction {
         found.stamps.insert(Stamp(time: operation.envelope.time, author: id.author))
         if id.sequence == 1 { break }
         id = LogID(author: id.author, sequence: id.sequence - 1)
-        isPart = try self.operation(id)?.envelope.continues ?? false
+        isPart = try log.operation(id)?.envelope.continues ?? false
       }
     }
     return found
