@@ -62,12 +62,20 @@ extension SpaceService {
 
   // MARK: - The operator's
 
-  /// What a space knows of its replica ids: those that wrote, and those that are claimed.
+  /// What a space knows of its replica ids: those that wrote, that are claimed, or that read.
   public func authors(of space: SpaceName) throws -> [ReplicaID: SpaceAuthor] {
+    guard try store.spaces().contains(space) else { return [:] }
     let heads = try store.summary(of: space).heads
     var authors = try store.authorRecords(of: space).mapValues { SpaceAuthor(record: $0) }
     for (replica, sequence) in heads.sequences {
       authors[replica, default: SpaceAuthor()].sequence = sequence
+    }
+    let leases = try store.update(space) {
+      try checkIsThere(space, $0)
+      return try $0.leases()
+    }
+    for (replica, lease) in leases {
+      authors[replica, default: SpaceAuthor()].lease = lease.position
     }
     return authors
   }
@@ -80,13 +88,13 @@ extension SpaceService {
   public func ban(_ replica: ReplicaID, in space: SpaceName) throws -> UInt64 {
     try store.update(space) { transaction in
       try checkRoom(transaction)
+      // It holds back nobody.
+      try transaction.set(nil as Lease?, of: replica)
       var record = try transaction.authorRecords(of: [replica])[replica] ?? AuthorRecord()
       if let last = record.bannedAfter { return last }
       let head = try transaction.heads(of: [replica])[replica]?.sequence ?? 0
       (record.bannedAfter, record.admitted) = (head, nil)
       try transaction.set(record, of: replica)
-      // It holds back nobody.
-      try transaction.set(nil as Lease?, of: replica)
       return head
     }
   }
@@ -153,5 +161,7 @@ public struct SpaceAuthor: Hashable, Sendable {
   public var record = AuthorRecord()
   /// Of its newest operation; 0 for one that wrote nothing.
   public var sequence: UInt64 = 0
+  /// The position up to which it has read, where its lease keeps what follows from being trimmed.
+  public var lease: UInt64?
 }
 #endif

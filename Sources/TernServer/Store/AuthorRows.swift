@@ -25,6 +25,15 @@ public struct AuthorRecord: Hashable, Sendable {
   /// Whether a member may move the id's lease, and write what is new in its name.
   func isOpen(to member: MemberName?) -> Bool { self.member == nil || self.member == member }
 
+  /// Whether a member says for an id how far it has read (INV-13). Only for one that it claimed,
+  /// which greeting does: ids cost nothing to make up, and each one keeps what follows from being
+  /// trimmed.
+  ///
+  /// - Parameter record: the id's, where there is one.
+  static func canRead(_ record: AuthorRecord?, by member: MemberName?) -> Bool {
+    record?.member == member && record?.bannedAfter == nil
+  }
+
   /// Whether a member claimed it, or alone brought it while nobody has.
   public func belongs(to member: MemberName) -> Bool {
     guard let owner = self.member else { return brought?.bringer == .member(member) }
