@@ -5,7 +5,7 @@ import TernCore
 public struct AuthorRecord: Hashable, Sendable {
   /// The member that claimed the id; `nil` while nobody has.
   public var member: MemberName?
-  /// What others brought in its name before it was claimed.
+  /// What others brought in its name.
   public var brought: BroughtOperations?
   /// Up to this sequence number others may bring what its member did not.
   public var admitted: UInt64?
@@ -54,19 +54,24 @@ public struct AuthorRecord: Hashable, Sendable {
     brought = known.first <= known.last ? known : nil
   }
 
-  /// Notes that somebody brought operations of an id that nobody has claimed.
-  mutating func noteBrought(_ sequence: UInt64, by bringer: Bringer) {
+  /// Notes that somebody brought operations, where that is not the member that claimed the id. Of
+  /// what is not the next of those that are noted, nobody is named for any.
+  mutating func noteBrought(_ sequences: ClosedRange<UInt64>, by bringer: Bringer) {
+    if let member, bringer == .member(member) { return }
     guard var known = brought else {
-      brought = BroughtOperations(first: sequence, last: sequence, by: bringer)
+      brought = BroughtOperations(
+        first: sequences.lowerBound, last: sequences.upperBound, by: bringer)
       return
     }
-    known.last = sequence
-    if known.bringer != bringer { known.bringer = .several }
+    if known.bringer != bringer || sequences.lowerBound != known.last + 1 {
+      known.bringer = .several
+    }
+    known.last = sequences.upperBound
     brought = known
   }
 }
 
-/// Operations that were taken before their author was known to belong to somebody.
+/// Operations of an author that somebody else brought.
 public struct BroughtOperations: Hashable, Sendable {
   public var first: UInt64
   public var last: UInt64
