@@ -104,18 +104,28 @@ extension SpaceService {
   /// - Returns: whether the space knows the author.
   @discardableResult
   public func unban(_ replica: ReplicaID, in space: SpaceName) throws -> Bool {
-    try change(replica, in: space) { $0.bannedAfter = nil }
+    // What was admitted before is not in force again by this.
+    try change(replica, in: space) { ($0.bannedAfter, $0.admitted) = (nil, nil) }
   }
 
   /// Lets others bring a claimed author's operations up to a sequence number, because its member
   /// has lost its tokens or its device.
   ///
   /// - Returns: whether the space knows the author.
+  /// - Throws: ``RemoteError`` with `author-banned`.
   @discardableResult
   public func admit(_ replica: ReplicaID, through sequence: UInt64, in space: SpaceName) throws
     -> Bool
   {
-    try change(replica, in: space) { $0.admitted = sequence }
+    try change(replica, in: space) { record in
+      if let last = record.bannedAfter {
+        throw RemoteError(
+          .authorBanned,
+          "replica \(replica) is banned after operation \(last), so that nothing of it can be "
+            + "admitted; run 'tern replica unban' first", replica: replica)
+      }
+      record.admitted = sequence
+    }
   }
 
   /// Gives an id to a member, whoever had claimed it; `nil` gives it to nobody.
@@ -129,14 +139,14 @@ extension SpaceService {
   }
 
   private func change(
-    _ replica: ReplicaID, in space: SpaceName, _ body: (inout AuthorRecord) -> Void
+    _ replica: ReplicaID, in space: SpaceName, _ body: (inout AuthorRecord) throws -> Void
   ) throws -> Bool {
     try store.update(space) { transaction in
       try checkRoom(transaction)
       let known = try transaction.authorRecords(of: [replica])[replica]
       guard try known != nil || !transaction.heads(of: [replica]).isEmpty else { return false }
       var record = known ?? AuthorRecord()
-      body(&record)
+      try body(&record)
       try transaction.set(record, of: replica)
       return true
     }

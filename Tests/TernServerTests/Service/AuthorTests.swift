@@ -177,6 +177,26 @@ struct AuthorTests {
     #expect(try !service.assign(Author(9).replica, to: anna, in: .home))
   }
 
+  @Test("a banned author is admitted only after it", arguments: StoreKind.allCases)
+  func admitBanned(kind: StoreKind) throws {
+    var ada = Author(1)
+    let service = try service(kind, &ada)
+    try service.ban(ada.replica, in: .home)
+    let error = refusal { try service.admit(ada.replica, through: 9, in: .home) }
+    #expect(error?.code == .authorBanned && error?.replica == ada.replica)
+    #expect(error?.message.contains("tern replica unban") == true)
+    // As a file may have it.
+    try service.store.update(.home) { [ada] transaction in
+      var record = try #require(try transaction.authorRecords(of: [ada.replica])[ada.replica])
+      record.admitted = 9
+      try transaction.set(record, of: ada.replica)
+    }
+    #expect(try service.unban(ada.replica, in: .home))
+    #expect(
+      refusal { _ = try service.push([ada.write()], to: .home, by: mallory) }?.code
+        == .authorClaimed)
+  }
+
   @Test("nobody is named for what an owner wrote in between", arguments: StoreKind.allCases)
   func broughtInBetween(kind: StoreKind) throws {
     var (ada, bob) = (Author(1), Author(2))
