@@ -27,23 +27,38 @@ extension SpaceService {
 
   /// An id costs nothing to make up, and each that wrote stays for ever.
   ///
+  /// - Parameters:
+  ///   - new: who has not written yet.
+  ///   - records: theirs, where they have some. An id that is claimed is in a member's number already.
   /// - Throws: ``RemoteError`` with `too-many-replicas`.
   func checkRoom(
-    for new: Set<ReplicaID>, of member: MemberName?, _ transaction: any SpaceTransaction
+    for new: Set<ReplicaID>, _ records: [ReplicaID: AuthorRecord], of member: MemberName?,
+    _ transaction: any SpaceTransaction
   ) throws {
-    guard let first = new.min() else { return }
-    let known = try transaction.authorCount
-    guard known + new.count <= limits.replicasPerSpace else {
-      throw RemoteError(
-        .tooManyReplicas,
-        "replicasPerSpace: \(known) replicas have written into the space, which takes "
-          + "\(limits.replicasPerSpace); new ones need another space", replica: first)
-    }
-    guard try room(for: member, isNew: true, transaction) < new.count else { return }
+    try checkRoom(for: new, transaction)
+    let unclaimed = new.filter { records[$0]?.member == nil }
+    guard let first = unclaimed.min(),
+      try room(for: member, isNew: true, transaction) < unclaimed.count
+    else { return }
     throw RemoteError(
       .tooManyReplicas,
       "authorsPerMember: whoever pushes has brought as many replica ids into the space as one "
         + "member may; an operator allows more with 'tern space quota --authors'", replica: first)
+  }
+
+  /// Those that are banned count only in what a snapshot can name.
+  private func checkRoom(for new: Set<ReplicaID>, _ transaction: any SpaceTransaction) throws {
+    guard let first = new.min() else { return }
+    let (known, heads) = (try transaction.authorCount, try transaction.headCount)
+    let isTooMany = heads + new.count > limits.headsPerSpace
+    guard isTooMany || known + new.count > limits.replicasPerSpace else { return }
+    throw RemoteError(
+      .tooManyReplicas,
+      isTooMany
+        ? "replicasPerSpace: \(heads) replicas have written into the space, banned ones too, and a "
+          + "snapshot names \(limits.headsPerSpace); new ones need another space"
+        : "replicasPerSpace: \(known) replicas have written into the space, which takes "
+          + "\(limits.replicasPerSpace); new ones need another space", replica: first)
   }
 
   /// How many more ids a member may have. At most half of what it and others could still have is

@@ -38,11 +38,12 @@ struct SnapshotAdmission {
         .tooLarge,
         "snapshotParts: a snapshot has at most \(limits.snapshotParts) parts; make them longer")
     }
-    guard offer.heads.count <= limits.replicasPerSpace else {
+    // More than `replicasPerSpace`, as banned ones are in it too. What is new in it counts.
+    guard offer.heads.count <= limits.headsPerSpace else {
       throw RemoteError(
         .tooManyReplicas,
-        "replicasPerSpace: a space takes \(limits.replicasPerSpace) replicas, and the snapshot "
-          + "names \(offer.heads.count)")
+        "replicasPerSpace: a snapshot names at most \(limits.headsPerSpace) replicas, and this one "
+          + "\(offer.heads.count)")
     }
   }
 

@@ -105,6 +105,9 @@ public protocol AuthorRows: AnyObject {
   /// How many authors that are not banned have written into the space.
   var authorCount: Int { get throws }
 
+  /// How many authors have written into the space, banned ones too.
+  var headCount: Int { get throws }
+
   /// How many ids that are not banned a member has: those that it claimed, and those unclaimed ones
   /// that it alone brought; of `nil` those brought with tokens that name no member.
   func authorCount(of member: MemberName?) throws -> Int

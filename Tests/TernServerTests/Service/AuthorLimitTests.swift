@@ -1,0 +1,74 @@
+#if Server
+import TernCore
+import Testing
+
+@testable import TernServer
+
+/// INV-10 and INV-13.
+@Suite("Service: how many replica ids a space takes")
+struct AuthorLimitTests {
+  private let anna = MemberName(stored: "anna")
+  private let mallory = MemberName(stored: "mallory")
+
+  private func written(_ numbers: ClosedRange<UInt64>) -> [Author] {
+    numbers.map { number in
+      var author = Author(number)
+      _ = author.write()
+      return author
+    }
+  }
+
+  private func pushNew(_ number: UInt64, by member: MemberName?, _ service: SpaceService) throws {
+    var author = Author(number)
+    _ = try service.push([author.write()], to: .home, by: member)
+  }
+
+  private func give(_ offer: SnapshotOffer, by member: MemberName?, _ service: SpaceService) throws
+  {
+    let id = try service.beginSnapshot(offer, in: .home, by: member).id
+    for (index, part) in try offer.partsWithoutRows().enumerated() {
+      try service.putSnapshotPart(part, index: index, of: id, in: .home)
+    }
+    _ = try service.completeSnapshot(id, in: .home, by: member)
+  }
+
+  @Test("a snapshot names banned authors beyond the limit too", arguments: StoreKind.allCases)
+  func banned(kind: StoreKind) throws {
+    let service = try kind.open().service {
+      ($0.replicasPerSpace, $0.headsPerSpace) = (3, 5)
+    }
+    try pushNew(1, by: anna, service)
+    try service.setQuota(SpaceQuota(authors: 100), of: .home)
+    for number in 2...UInt64(3) { try pushNew(number, by: anna, service) }
+    try service.ban(Author(1).replica, in: .home)
+    try pushNew(4, by: anna, service)
+    try service.upload(SnapshotOffer("a", at: service.end(), of: written(1...4)))
+    #expect(try service.greet(.home).snapshot?.heads.sequences.count == 4)
+    // There are never more of them than a snapshot can name.
+    for number in 2...UInt64(3) { try service.ban(Author(number).replica, in: .home) }
+    try pushNew(5, by: anna, service)
+    let error = refusal { try pushNew(6, by: anna, service) }
+    #expect(error?.code == .tooManyReplicas)
+    #expect(error?.message.hasPrefix("replicasPerSpace: ") == true)
+    try service.upload(SnapshotOffer("b", at: service.end(), of: written(1...5)))
+  }
+
+  @Test("an id that is claimed counts when it writes first", arguments: StoreKind.allCases)
+  func claimed(kind: StoreKind) throws {
+    let service = try kind.open().service { $0.replicasPerSpace = 4 }
+    for number in 1...UInt64(2) { try service.claim(Author(number).replica, by: anna, in: .home) }
+    try service.setQuota(SpaceQuota(authors: 10), of: .home)
+    for (number, member) in [(10, mallory), (11, mallory), (12, nil)]
+      as [(UInt64, MemberName?)]
+    {
+      try pushNew(number, by: member, service)
+    }
+    try pushNew(1, by: anna, service)
+    let error = refusal { try pushNew(2, by: anna, service) }
+    #expect(error?.message.hasPrefix("replicasPerSpace: ") == true)
+    // What wrote before goes on.
+    var ada = Author(1)
+    #expect(try service.push(ada.write(count: 2), to: .home, by: anna).accepted == 1)
+  }
+}
+#endif
