@@ -46,6 +46,30 @@ extension SpaceService {
         + "member may; an operator allows more with 'tern space quota --authors'", replica: first)
   }
 
+  /// A base asks for the same room as pushes, unless an operator opened the space for it.
+  ///
+  /// - Throws: ``RemoteError`` with `too-many-replicas` or `refill-needed`.
+  func checkRoom(
+    forBase heads: [ReplicaID: SnapshotHead], of bringer: Bringer, _ isRefilled: Bool,
+    _ transaction: any SpaceTransaction
+  ) throws {
+    let known = try transaction.heads()
+    let new = Set(heads.keys.filter { known[$0] == nil })
+    try checkRoom(for: new, transaction)
+    if isRefilled { return }
+    let member: MemberName? = if case .member(let name) = bringer { name } else { nil }
+    let records = try transaction.authorRecords(of: new)
+    let unclaimed = new.filter { records[$0]?.member == nil }
+    guard let first = unclaimed.min(),
+      try room(for: member, isNew: true, transaction) < unclaimed.count
+    else { return }
+    throw RemoteError(
+      .refillNeeded,
+      "authorsPerMember: the base brings \(unclaimed.count) new replica ids, more than one member may; "
+        + "after a loss the server's operator opens the space for it: 'tern space refill --data "
+        + "FILE SPACE'", replica: first, nowMilliseconds: clock.nowMilliseconds)
+  }
+
   /// Those that are banned count only in what a snapshot can name.
   private func checkRoom(for new: Set<ReplicaID>, _ transaction: any SpaceTransaction) throws {
     guard let first = new.min() else { return }

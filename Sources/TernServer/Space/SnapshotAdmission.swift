@@ -11,7 +11,6 @@ struct SnapshotAdmission {
   let schemaVersion: UInt32?
   /// Of every replica, the last operation in the snapshot.
   let heads: [ReplicaID: SnapshotHead]
-  let limits: ServerLimits
   /// Whether an operator asks for a base, whatever the space has.
   var isRefilled = false
   /// The server's clock, milliseconds since 1970.
@@ -195,13 +194,6 @@ struct SnapshotAdmission {
           "the last time of replica \(author) in the snapshot is before one that the space has",
           replica: author, sequence: head.sequence, nowMilliseconds: now)
       }
-    }
-    let authors = Set(stored.keys).union(ahead.keys).count
-    guard authors <= limits.replicasPerSpace else {
-      throw RemoteError(
-        .tooManyReplicas,
-        "replicasPerSpace: with the snapshot \(authors) replicas would have written into the "
-          + "space, which takes \(limits.replicasPerSpace)")
     }
   }
 }

@@ -32,6 +32,55 @@ struct AuthorLimitTests {
     _ = try service.completeSnapshot(id, in: .home, by: member)
   }
 
+  @Test("a base brings no more ids than a member may have", arguments: StoreKind.allCases)
+  func base(kind: StoreKind) throws {
+    let service = try kind.open().service { $0.authorsPerMember = 3 }
+    let authors = written(10...13)
+    let large = SnapshotOffer("large", at: nil, of: authors, isBase: true)
+    for member in [mallory, nil] {
+      let error = refusal { try give(large, by: member, service) }
+      #expect(error?.code == .refillNeeded)
+      #expect(error?.message.contains("tern space refill") == true)
+    }
+    try give(
+      SnapshotOffer("small", at: nil, of: authors.dropLast(), isBase: true), by: mallory, service)
+    #expect(
+      try service.greet(.home).authors[authors[0].replica]
+        == RemoteAuthor(brought: 1...1, broughtBy: "mallory"))
+    // They count as that member's from then on.
+    #expect(refusal { try pushNew(13, by: mallory, service) }?.code == .tooManyReplicas)
+    try pushNew(13, by: anna, service)
+  }
+
+  @Test("an operator opens a space for a base of more ids", arguments: StoreKind.allCases)
+  func opened(kind: StoreKind) throws {
+    let service = try kind.open().service { $0.authorsPerMember = 3 }
+    var ada = Author(1)
+    try service.claim(ada.replica, by: anna, in: .home)
+    _ = ada.write(count: 4)
+    try service.refill(.home)
+    let offer = SnapshotOffer("all", at: nil, of: written(10...14) + [ada], isBase: true)
+    try give(offer, by: mallory, service)
+    let known = try service.greet(.home).authors
+    #expect(known[Author(14).replica]?.broughtBy == "mallory")
+    #expect(
+      known[ada.replica]
+        == RemoteAuthor(member: "anna", brought: 1...4, broughtBy: "mallory"))
+  }
+
+  @Test("nobody is named for a base that an operator accepts", arguments: StoreKind.allCases)
+  func accepted(kind: StoreKind) throws {
+    let service = try kind.open().service { $0.authorsPerMember = 3 }
+    try pushNew(1, by: anna, service)
+    let authors = written(1...1) + written(10...12)
+    let offer = SnapshotOffer("v9", at: try service.end(), of: authors, isBase: true, version: 9)
+    #expect(refusal { try give(offer, by: mallory, service) }?.code == .snapshotRefused)
+    let id = try #require(service.snapshots(of: .home).first?.id)
+    _ = try service.acceptSnapshot(id, in: .home)
+    #expect(
+      try service.greet(.home).authors[Author(10).replica] == RemoteAuthor(brought: 1...1))
+  }
+
   @Test("a snapshot names banned authors beyond the limit too", arguments: StoreKind.allCases)
   func banned(kind: StoreKind) throws {
     let service = try kind.open().service {
