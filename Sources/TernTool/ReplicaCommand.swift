@@ -17,7 +17,10 @@ struct ReplicaCommand: AsyncParsableCommand {
 struct ReplicaListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "Print a line for every replica of a space: its id, its last operation, whose it is.")
+    abstract: """
+      Print a line for every replica of a space: its id, its last operation, whose it is, how far \
+      it has read.
+      """)
 
   @OptionGroup var options: DataOptions
 
@@ -46,6 +49,7 @@ struct ReplicaListCommand: AsyncParsableCommand {
         }
       words.append("\(brought.first) to \(brought.last) brought by \(who)")
     }
+    if let lease = author.lease { words.append("has read up to position \(lease)") }
     if let admitted = record.admitted { words.append("admitted up to \(admitted)") }
     if let last = record.bannedAfter { words.append("banned after \(last)") }
     return words.joined(separator: "  ")

@@ -9,12 +9,13 @@ import TernCore
 private let offerBytes = 4 << 20
 
 extension SyncResponder {
-  func beginSnapshot(_ request: Request, in space: SpaceName) async throws -> Response {
+  func beginSnapshot(_ request: Request, by token: TokenRecord) async throws -> Response {
+    let (space, member) = (token.space, token.member)
     let upload = try await receiving(request, of: space, atMost: offerBytes, "an offer") { body in
       try await queue.write(to: space) {
         try decode(body)
       } _: { offer in
-        try service.beginSnapshot(offer, in: space)
+        try service.beginSnapshot(offer, in: space, by: member)
       }
     }
     // Another upload may have given way, and its bytes are to go.
@@ -52,9 +53,10 @@ extension SyncResponder {
     return now()
   }
 
-  func completeSnapshot(_ id: Substring, in space: SpaceName) async throws -> Response {
+  func completeSnapshot(_ id: Substring, by token: TokenRecord) async throws -> Response {
+    let (space, member) = (token.space, token.member)
     let hasMore = try await queue.check(of: space) {
-      try service.completeSnapshot(String(id), in: space)
+      try service.completeSnapshot(String(id), in: space, by: member)
     }
     if hasMore { maintenance.ask(for: space) }
     return now()

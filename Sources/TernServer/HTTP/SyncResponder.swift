@@ -104,8 +104,8 @@ struct SyncResponder: HTTPResponder {
     case .pull: return try await pull(request, by: token, context)
     case .events: return try await events(request, of: space, logger: context.logger)
     case .reportState: return try await reportState(request, by: token)
-    case .beginSnapshot: return try await beginSnapshot(request, in: space)
-    case .completeSnapshot(let id): return try await completeSnapshot(id, in: space)
+    case .beginSnapshot: return try await beginSnapshot(request, by: token)
+    case .completeSnapshot(let id): return try await completeSnapshot(id, by: token)
     case .putSnapshotPart(let id, let index):
       return try await putSnapshotPart(request, index, of: id, in: space)
     case .snapshotPart(let id, let index):

@@ -9,6 +9,8 @@ struct LeaseRenewal: Sendable {
   let lease: Lease
   /// Whether the store has an older one, which holds the horizon no less far back.
   let canWait: Bool
+  /// Who pulled.
+  var member: MemberName?
 }
 
 /// Leases that moved on and are not written down yet, so that a pull is no disk sync.

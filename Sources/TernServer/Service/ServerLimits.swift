@@ -33,6 +33,8 @@ public struct ServerLimits: Hashable, Sendable {
   /// The replicas that have ever written into one space. A greeting names them all, and an
   /// operation has room for as many that its author had seen.
   public var replicasPerSpace = SyncOperation.Limit.seen
+  /// The replicas that have written into one space, banned ones too: a snapshot names no more.
+  var headsPerSpace = SnapshotPart.Limit.authors
   /// The replica ids that one member may bring into a space, where its quota says nothing else, and
   /// those who are named by no token together. At most half of what is left is one member's.
   public var authorsPerMember = 256

@@ -3,8 +3,8 @@
 
 extension SpaceService {
   /// Operations that follow `cursor` in the space's order, from the first when it is `nil`, without
-  /// those of `excluded`, which holds the horizon back from here on, unless its id belongs to
-  /// another member.
+  /// those of `excluded`, which holds the horizon back from here on, if `member` has claimed its id.
+  /// For somebody whom no token names it does if nobody has.
   ///
   /// - Throws: ``RemoteError`` with `cursor-unknown` when the cursor is not of this history: the
   ///   store was wiped, or restored from a backup that is older than the cursor; with
@@ -51,12 +51,9 @@ extension SpaceService {
       hasMore: stored.end < stored.head, nowMilliseconds: clock.nowMilliseconds)
     guard let excluded, stored.head > 0 else { return (page, nil) }
     // INV-13: nobody says for another one how far it is.
-    let record = try store.authorRecord(of: excluded, in: space)
-    if let record, record.bannedAfter != nil { return (page, nil) }
-    if let record, !record.isOpen(to: member), !Planted.isActive(.leaseForged) {
-      return (page, nil)
-    }
-    return (page, try renew(excluded, at: position, in: space))
+    guard try AuthorRecord.canRead(store.authorRecord(of: excluded, in: space), by: member)
+    else { return (page, nil) }
+    return (page, try renew(excluded, at: position, in: space, by: member))
   }
 
   /// For a planted bug.

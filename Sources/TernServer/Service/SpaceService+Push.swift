@@ -79,8 +79,7 @@ extension SpaceService {
     let authors = Set(pushed.map(\.key.author))
     let heads = try transaction.heads(of: authors)
     let records = try transaction.authorRecords(of: authors)
-    let new = authors.filter { heads[$0] == nil && records[$0]?.member == nil }
-    try checkRoom(for: new, of: member, transaction)
+    try checkRoom(for: authors.filter { heads[$0] == nil }, records, of: member, transaction)
     let stored = pushed.map(\.key).filter { $0.sequence <= heads[$0.author]?.sequence ?? 0 }
     let digests = stored.isEmpty ? [:] : try transaction.digests(of: stored)
     return Admission(

@@ -8,12 +8,15 @@ extension SpaceService {
   /// Begins an upload, or goes on with the one of an equal offer.
   ///
   /// - Throws: ``RemoteError``, see ``SnapshotAdmission``, and `too-many-spaces`.
-  public func beginSnapshot(_ offer: SnapshotOffer, in space: SpaceName) throws -> SnapshotUpload {
+  /// - Parameter member: who offers it; `nil` for somebody whom no token names.
+  public func beginSnapshot(
+    _ offer: SnapshotOffer, in space: SpaceName, by member: MemberName? = nil
+  ) throws -> SnapshotUpload {
     try SnapshotAdmission.checkShape(offer, limits)
     let beginning = SpaceCursor(epoch: store.epoch, position: 0, chain: nil).cursor
     let admission = SnapshotAdmission(
       cursor: offer.cursor ?? beginning, isBase: offer.isBase, schemaVersion: offer.schema?.version,
-      heads: offer.heads, limits: limits, now: clock.nowMilliseconds)
+      heads: offer.heads, now: clock.nowMilliseconds)
     let id = offer.id(at: admission.cursor)
     try checkDisk(adding: 0)
     return try store.update(space) { [admission] transaction in
@@ -25,6 +28,9 @@ extension SpaceService {
       if known?.isComplete ?? false { return SnapshotUpload(id: id, missing: []) }
       if let refusal = known?.refusal { throw refused(id, refusal) }
       let position = try admission.check(transaction, epoch: store.epoch)
+      if offer.isBase {
+        try checkRoom(forBase: offer.heads, of: Bringer(member), admission.isRefilled, transaction)
+      }
       if var known {
         known.touchedMilliseconds = clock.nowMilliseconds
         try transaction.update(known)
@@ -95,8 +101,12 @@ extension SpaceService {
   /// - Throws: ``RemoteError``, see ``SnapshotAdmission``; `snapshot-unknown`; `snapshot-refused`
   ///   where the space is known to have something else than is in it.
   @discardableResult
-  public func completeSnapshot(_ id: String, in space: SpaceName) throws -> Bool {
-    guard let check = try offerCheck(of: id, in: space) else { return try maintain(space) }
+  public func completeSnapshot(
+    _ id: String, in space: SpaceName, by member: MemberName? = nil
+  ) throws -> Bool {
+    guard let check = try offerCheck(of: id, in: space, by: member) else {
+      return try maintain(space)
+    }
     let outcome = Planted.isActive(.offerUnchecked) ? .init() : try check.run(in: store)
     let (grown, refusal) = try store.update(space) { transaction -> (UInt64?, String?) in
       var snapshot = try find(id, transaction)
@@ -110,7 +120,7 @@ extension SpaceService {
         try transaction.update(snapshot)
         return (nil, refusal)
       }
-      return (try take(snapshot, transaction), nil)
+      return (try take(snapshot, by: Bringer(member), transaction), nil)
     }
     if let refusal { throw refused(id, refusal) }
     return try finish(grown, in: space)
@@ -129,7 +139,8 @@ extension SpaceService {
         throw RemoteError(
           .snapshotUnknown, "snapshot \(id) was not refused, so there is nothing to accept")
       }
-      return try take(snapshot, transaction)
+      // Nobody knows any more whose it was.
+      return try take(snapshot, by: .several, transaction)
     }
     return try finish(grown, in: space)
   }
@@ -159,7 +170,9 @@ extension SpaceService {
   // MARK: - Steps
 
   /// What is to be checked of an upload that is all there; `nil` for a snapshot that is whole.
-  private func offerCheck(of id: String, in space: SpaceName) throws -> OfferCheck? {
+  private func offerCheck(
+    of id: String, in space: SpaceName, by member: MemberName?
+  ) throws -> OfferCheck? {
     try store.update(space) { transaction in
       let snapshot = try find(id, transaction)
       if snapshot.isComplete { return nil }
@@ -172,7 +185,7 @@ extension SpaceService {
             + "which")
       }
       let heads = try transaction.snapshotHeads(of: id)
-      try checkAdmission(of: snapshot, heads, transaction)
+      try checkAdmission(of: snapshot, heads, by: Bringer(member), transaction)
       return OfferCheck(
         space: space, offered: snapshot, offeredHeads: heads,
         previous: try transaction.snapshots().last(where: \.isComplete),
@@ -183,16 +196,19 @@ extension SpaceService {
   }
 
   private func checkAdmission(
-    of snapshot: StoredSnapshot, _ heads: [ReplicaID: SnapshotHead],
+    of snapshot: StoredSnapshot, _ heads: [ReplicaID: SnapshotHead], by bringer: Bringer,
     _ transaction: any SpaceTransaction
   ) throws {
     let admission = SnapshotAdmission(
       cursor: snapshot.cursor, isBase: snapshot.isBase, schemaVersion: snapshot.schema?.version,
-      heads: heads, limits: limits,
+      heads: heads,
       // One that was refused is taken by an operator alone.
       isRefilled: try snapshot.refusal != nil || isRefilled(transaction),
       now: clock.nowMilliseconds)
     _ = try admission.check(transaction, epoch: store.epoch)
+    if snapshot.isBase {
+      try checkRoom(forBase: heads, of: bringer, admission.isRefilled, transaction)
+    }
   }
 
   /// Of all parts, in their order.
@@ -244,10 +260,10 @@ extension SpaceService {
   }
 
   /// Makes a snapshot the newest. Returns the space's position where that grew by it.
-  private func take(_ snapshot: StoredSnapshot, _ transaction: any SpaceTransaction) throws
-    -> UInt64?
-  {
-    let whole = try admit(snapshot, transaction)
+  private func take(
+    _ snapshot: StoredSnapshot, by bringer: Bringer, _ transaction: any SpaceTransaction
+  ) throws -> UInt64? {
+    let whole = try admit(snapshot, by: bringer, transaction)
     try transaction.update(whole)
     try dropOlder(than: whole, transaction)
     if Planted.isActive(.offerTrims) { try transaction.trim(through: whole.position) }
@@ -257,16 +273,22 @@ extension SpaceService {
 
   /// The snapshot as it is from now on. A base also becomes a place of the space, over which nobody
   /// pulls. What is before it goes as everything does: by ``maintain(_:)``.
-  private func admit(_ snapshot: StoredSnapshot, _ transaction: any SpaceTransaction) throws
-    -> StoredSnapshot
-  {
+  private func admit(
+    _ snapshot: StoredSnapshot, by bringer: Bringer, _ transaction: any SpaceTransaction
+  ) throws -> StoredSnapshot {
     let heads = try transaction.snapshotHeads(of: snapshot.id)
-    try checkAdmission(of: snapshot, heads, transaction)
+    try checkAdmission(of: snapshot, heads, by: bringer, transaction)
     var whole = snapshot
     (whole.isComplete, whole.refusal) = (true, nil)
     guard snapshot.isBase else { return whole }
     var authors = try transaction.heads()
-    for (author, head) in heads where head.sequence > authors[author]?.sequence ?? 0 {
+    let records = try transaction.authorRecords(of: Set(heads.keys))
+    for (author, head) in heads {
+      let last = authors[author]?.sequence ?? 0
+      guard head.sequence > last else { continue }
+      var record = records[author] ?? AuthorRecord()
+      record.noteBrought(last + 1...head.sequence, by: bringer)
+      if record != records[author] { try transaction.set(record, of: author) }
       authors[author] = AuthorHead(sequence: head.sequence, time: head.time, continues: false)
     }
     let chain = try transaction.appendBase(OperationDigest(base: snapshot.id), heads: authors)

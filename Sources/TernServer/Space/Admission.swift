@@ -92,11 +92,12 @@ struct Admission {
         + "space; only that member can bring it, or its operator admits it")
   }
 
-  /// Who brought what nobody had claimed.
+  /// Who brought it, where that is not its owner.
   private mutating func note(_ envelope: SyncOperation.Envelope) {
-    var record = records[envelope.replica] ?? AuthorRecord()
-    guard record.member == nil else { return }
-    record.noteBrought(envelope.sequence, by: Bringer(member))
+    let known = records[envelope.replica] ?? AuthorRecord()
+    var record = known
+    record.noteBrought(envelope.sequence...envelope.sequence, by: Bringer(member))
+    guard record != known else { return }
     records[envelope.replica] = record
     noted[envelope.replica] = record
   }

@@ -11,7 +11,6 @@ struct SnapshotAdmission {
   let schemaVersion: UInt32?
   /// Of every replica, the last operation in the snapshot.
   let heads: [ReplicaID: SnapshotHead]
-  let limits: ServerLimits
   /// Whether an operator asks for a base, whatever the space has.
   var isRefilled = false
   /// The server's clock, milliseconds since 1970.
@@ -38,11 +37,12 @@ struct SnapshotAdmission {
         .tooLarge,
         "snapshotParts: a snapshot has at most \(limits.snapshotParts) parts; make them longer")
     }
-    guard offer.heads.count <= limits.replicasPerSpace else {
+    // More than `replicasPerSpace`, as banned ones are in it too. What is new in it counts.
+    guard offer.heads.count <= limits.headsPerSpace else {
       throw RemoteError(
         .tooManyReplicas,
-        "replicasPerSpace: a space takes \(limits.replicasPerSpace) replicas, and the snapshot "
-          + "names \(offer.heads.count)")
+        "replicasPerSpace: a snapshot names at most \(limits.headsPerSpace) replicas, and this one "
+          + "\(offer.heads.count)")
     }
   }
 
@@ -194,13 +194,6 @@ struct SnapshotAdmission {
           "the last time of replica \(author) in the snapshot is before one that the space has",
           replica: author, sequence: head.sequence, nowMilliseconds: now)
       }
-    }
-    let authors = Set(stored.keys).union(ahead.keys).count
-    guard authors <= limits.replicasPerSpace else {
-      throw RemoteError(
-        .tooManyReplicas,
-        "replicasPerSpace: with the snapshot \(authors) replicas would have written into the "
-          + "space, which takes \(limits.replicasPerSpace)")
     }
   }
 }

@@ -1,11 +1,11 @@
 #if Server
-import TernCore
+@_spi(Rehearsal) import TernCore
 
 /// Whose a replica id is in a space, and what the space takes of it.
 public struct AuthorRecord: Hashable, Sendable {
   /// The member that claimed the id; `nil` while nobody has.
   public var member: MemberName?
-  /// What others brought in its name before it was claimed.
+  /// What others brought in its name.
   public var brought: BroughtOperations?
   /// Up to this sequence number others may bring what its member did not.
   public var admitted: UInt64?
@@ -24,6 +24,16 @@ public struct AuthorRecord: Hashable, Sendable {
 
   /// Whether a member may move the id's lease, and write what is new in its name.
   func isOpen(to member: MemberName?) -> Bool { self.member == nil || self.member == member }
+
+  /// Whether a member says for an id how far it has read (INV-13). Only for one that it claimed,
+  /// which greeting does: ids cost nothing to make up, and each one keeps what follows from being
+  /// trimmed.
+  ///
+  /// - Parameter record: the id's, where there is one.
+  static func canRead(_ record: AuthorRecord?, by member: MemberName?) -> Bool {
+    let isOwn = record?.member == member || Planted.isActive(.leaseForged)
+    return isOwn && record?.bannedAfter == nil
+  }
 
   /// Whether a member claimed it, or alone brought it while nobody has.
   public func belongs(to member: MemberName) -> Bool {
@@ -45,19 +55,24 @@ public struct AuthorRecord: Hashable, Sendable {
     brought = known.first <= known.last ? known : nil
   }
 
-  /// Notes that somebody brought operations of an id that nobody has claimed.
-  mutating func noteBrought(_ sequence: UInt64, by bringer: Bringer) {
+  /// Notes that somebody brought operations, where that is not the member that claimed the id. Of
+  /// what is not the next of those that are noted, nobody is named for any.
+  mutating func noteBrought(_ sequences: ClosedRange<UInt64>, by bringer: Bringer) {
+    if let member, bringer == .member(member) { return }
     guard var known = brought else {
-      brought = BroughtOperations(first: sequence, last: sequence, by: bringer)
+      brought = BroughtOperations(
+        first: sequences.lowerBound, last: sequences.upperBound, by: bringer)
       return
     }
-    known.last = sequence
-    if known.bringer != bringer { known.bringer = .several }
+    if known.bringer != bringer || sequences.lowerBound != known.last + 1 {
+      known.bringer = .several
+    }
+    known.last = sequences.upperBound
     brought = known
   }
 }
 
-/// Operations that were taken before their author was known to belong to somebody.
+/// Operations of an author that somebody else brought.
 public struct BroughtOperations: Hashable, Sendable {
   public var first: UInt64
   public var last: UInt64
@@ -90,6 +105,9 @@ public protocol AuthorRows: AnyObject {
 
   /// How many authors that are not banned have written into the space.
   var authorCount: Int { get throws }
+
+  /// How many authors have written into the space, banned ones too.
+  var headCount: Int { get throws }
 
   /// How many ids that are not banned a member has: those that it claimed, and those unclaimed ones
   /// that it alone brought; of `nil` those brought with tokens that name no member.

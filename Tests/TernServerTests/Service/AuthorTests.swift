@@ -197,11 +197,45 @@ struct AuthorTests {
     let error = refusal { _ = try service.push(rest, to: .home, by: mallory) }
     #expect(error?.code == .authorClaimed && error?.sequence == 5)
     #expect(try service.push(Array(rest.prefix(2)), to: .home, by: mallory).accepted == 2)
-    // What was admitted is not said to be brought: the id is Anna's.
-    #expect(try service.greet(.home).authors[ada.replica] == RemoteAuthor(member: "anna"))
+    // The id is Anna's, and these two are nobody's word but Mallory's.
+    #expect(
+      try service.greet(.home).authors[ada.replica]
+        == RemoteAuthor(member: "anna", brought: 3...4, broughtBy: "mallory"))
     #expect(try service.assign(ada.replica, to: mallory, in: .home))
     #expect(try service.push([rest[2]], to: .home, by: mallory).accepted == 1)
     #expect(try !service.assign(Author(9).replica, to: anna, in: .home))
+  }
+
+  @Test("a banned author is admitted only after it", arguments: StoreKind.allCases)
+  func admitBanned(kind: StoreKind) throws {
+    var ada = Author(1)
+    let service = try service(kind, &ada)
+    try service.ban(ada.replica, in: .home)
+    let error = refusal { try service.admit(ada.replica, through: 9, in: .home) }
+    #expect(error?.code == .authorBanned && error?.replica == ada.replica)
+    #expect(error?.message.contains("tern replica unban") == true)
+    // As a file may have it.
+    try service.store.update(.home) { [ada] transaction in
+      var record = try #require(try transaction.authorRecords(of: [ada.replica])[ada.replica])
+      record.admitted = 9
+      try transaction.set(record, of: ada.replica)
+    }
+    #expect(try service.unban(ada.replica, in: .home))
+    #expect(
+      refusal { _ = try service.push([ada.write()], to: .home, by: mallory) }?.code
+        == .authorClaimed)
+  }
+
+  @Test("nobody is named for what an owner wrote in between", arguments: StoreKind.allCases)
+  func broughtInBetween(kind: StoreKind) throws {
+    var (ada, bob) = (Author(1), Author(2))
+    let service = try service(kind, &ada)
+    _ = try service.push(bob.write(count: 2), to: .home, by: mallory)
+    try service.claim(bob.replica, by: anna, in: .home)
+    _ = try service.push(bob.write(count: 2), to: .home, by: anna)
+    try service.assign(bob.replica, to: nil, in: .home)
+    _ = try service.push([bob.write()], to: .home, by: mallory)
+    #expect(try service.greet(.home).authors[bob.replica] == RemoteAuthor(brought: 1...5))
   }
 
   @Test("one member's made-up ids leave room for others", arguments: StoreKind.allCases)

@@ -94,6 +94,10 @@ struct StoredFixtureTests {
       // Opening sealed what was noted.
       #expect(counts.unsealedNotes == 0)
       #expect(counts.heldAside == 3 && counts.waiting.counts == [.schema: 1, .unreadable: 1])
+      let others = try device.rows(
+        "SELECT remote, authors FROM grdb_tern_main_remote_authors UNION ALL "
+          + "SELECT id, key FROM grdb_tern_main_reverted")
+      #expect(others.count == (stored == .format5 ? 0 : 2))
       try await device.database.read { db in
         for former in ["aside", "deferred"] {
           let isThere = try db.tableExists("grdb_tern_main_\(former)")

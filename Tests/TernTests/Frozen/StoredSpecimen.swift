@@ -84,9 +84,17 @@ enum StoredSpecimen {
       try Data(part).write(to: URL(filePath: "\(folder)/snapshot-\(index).part"))
     }
     try edit(device)
+    try noteOthers(device)
     try await enqueue(database, folder)
     try database.close()
     try FileManager.default.removeItem(atPath: folder + "/photo")
+  }
+
+  /// What a remote said of authors, and what a revert took back of one, since format 6.
+  private static func noteOthers(_ device: Device) throws {
+    try device.store.note([gone: RemoteAuthor(member: "ann", bannedAfter: 9)], at: "peer")
+    try device.execute(
+      "INSERT INTO grdb_tern_main_reverted VALUES (2, 1, x'0D74', (1 << 40) + 1, -1, NULL)")
   }
 
   /// Rows of both with every kind of column.

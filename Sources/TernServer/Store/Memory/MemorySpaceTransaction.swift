@@ -102,6 +102,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
 
   var authorCount: Int { heads().keys.count { keeping.authors[$0]?.bannedAfter == nil } }
 
+  var headCount: Int { heads().count }
+
   func authorCount(of member: MemberName?) -> Int {
     keeping.authors.values.count { $0.counts(for: member) }
   }

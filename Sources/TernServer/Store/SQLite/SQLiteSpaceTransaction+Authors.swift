@@ -44,6 +44,10 @@ extension SQLiteSpaceTransaction {
     }
   }
 
+  var headCount: Int {
+    get throws { try count("(SELECT count(*) FROM head WHERE space = ?)", [id]) }
+  }
+
   func authorCount(of member: MemberName?) throws -> Int {
     try count(
       """

@@ -70,8 +70,10 @@ struct SimulatedRemote: Remote {
   }
 
   func completeSnapshot(_ id: String) async throws {
-    let space = space
-    try await request("complete a snapshot") { try $0.completeSnapshot(id, in: space) }
+    let (space, device) = (space, device)
+    try await request("complete a snapshot") {
+      try $0.completeSnapshot(id, by: device, in: space)
+    }
   }
 
   func report(_ state: StateReport) async throws {

@@ -191,7 +191,7 @@ extension SimulatedServer {
     let name = Self.name(of: space)
     let upload: SnapshotUpload
     do {
-      upload = try service.beginSnapshot(offer, in: name)
+      upload = try service.beginSnapshot(offer, in: name, by: member(device))
     } catch let error as RemoteError where error.code == .refillNeeded {
       // The operator reads of it, and knows what the server has lost.
       try service.refill(name)
@@ -210,11 +210,11 @@ extension SimulatedServer {
     try service.putSnapshotPart(bytes, index: index, of: id, in: Self.name(of: space))
   }
 
-  func completeSnapshot(_ id: String, in space: Int) throws {
+  func completeSnapshot(_ id: String, by device: Int, in space: Int) throws {
     let name = Self.name(of: space)
     if let offer = offers.removeValue(forKey: id) { try lie(about: offer, id, in: name) }
     do {
-      _ = try service.completeSnapshot(id, in: name)
+      _ = try service.completeSnapshot(id, in: name, by: member(device))
     } catch let error as RemoteError where error.code == .snapshotRefused {
       violation = violation ?? "INV-03: a snapshot of an honest device was refused: \(error)"
       throw error

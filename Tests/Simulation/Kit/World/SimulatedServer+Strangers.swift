@@ -18,10 +18,21 @@ extension SimulatedServer {
   func writeAsStranger(after operations: [SyncOperation], to space: SpaceName) throws {
     guard let author = operations.randomElement(using: &lies)?.envelope.replica else { return }
     try write(as: Self.banned, to: space, but: .authorBanned, "a banned replica wrote")
+    readAsNobody(in: space)
     let record = store.authorRecord(of: author, in: space)
     guard record?.member != nil, record?.admitted == nil else { return }
     try write(
       as: author, to: space, but: .authorClaimed, "a stranger wrote in the name of \(author)")
+  }
+
+  /// Reads under an id that is made up, without greeting under it.
+  private func readAsNobody(in space: SpaceName) {
+    let madeUp = ReplicaID(high: .max, low: 3)
+    // What is trimmed is refused.
+    _ = try? service.pull(
+      from: space, after: nil, excluding: madeUp, by: MemberName(stored: "mallory"))
+    guard store.lease(of: madeUp, in: space) != nil else { return }
+    violation = violation ?? "INV-13: a stranger holds the horizon back under a made-up id"
   }
 
   /// What an operator does for devices that are gone.
