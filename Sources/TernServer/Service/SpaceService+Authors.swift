@@ -29,7 +29,8 @@ extension SpaceService {
   ///
   /// - Parameters:
   ///   - new: who has not written yet.
-  ///   - records: theirs, where they have some. An id that is claimed is in a member's number already.
+  ///   - records: theirs, where they have some. An id that is claimed is in a member's number
+  ///     already.
   /// - Throws: ``RemoteError`` with `too-many-replicas`.
   func checkRoom(
     for new: Set<ReplicaID>, _ records: [ReplicaID: AuthorRecord], of member: MemberName?,

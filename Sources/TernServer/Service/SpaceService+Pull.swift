@@ -3,8 +3,8 @@
 
 extension SpaceService {
   /// Operations that follow `cursor` in the space's order, from the first when it is `nil`, without
-  /// those of `excluded`, which holds the horizon back from here on, if `member` has claimed its id.
-  /// For somebody whom no token names it does if nobody has.
+  /// those of `excluded`, which holds the horizon back from here on, if `member` has claimed its
+  /// id. For somebody whom no token names it does if nobody has.
   ///
   /// - Throws: ``RemoteError`` with `cursor-unknown` when the cursor is not of this history: the
   ///   store was wiped, or restored from a backup that is older than the cursor; with
