@@ -25,9 +25,9 @@ extension Replica {
   /// deleted like any: the preview names them as ``UndoneOperation/Row/Action/removed``.
   ///
   /// Seals what was written first. Everything is one transaction. A second call has nothing to do
-  /// but what was left, and what ``undo()`` put back. Counters, sets and texts are corrected once by
-  /// each device that is asked to, so ask one and let the others sync. An operation of several parts
-  /// is taken back whole.
+  /// but what was left, and what ``undo()`` put back. Counters, sets and texts are corrected once
+  /// by each device that is asked to, so ask one and let the others sync. An operation of several
+  /// parts is taken back whole.
   ///
   /// Cost: one pass over the log's bytes, and memory for what the log has of the author's rows.
   ///
