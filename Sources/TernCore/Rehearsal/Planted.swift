@@ -168,6 +168,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case leaseForged
   /// A stranger's report of the state of another member's replica is taken.
   case reportForged
+  /// A device loads a snapshot without the check of what it would take away.
+  case loadUnchecked
 
   /// Those of a replica and its server; a job queue has the others.
   package static let ofSync: [Planted] = [
@@ -188,6 +190,9 @@ package enum Planted: String, CaseIterable, Sendable {
   package static let ofSchemas: [Planted] = [.adoptionForgotten]
   /// Those of a server that its own tests catch: no simulated space is full.
   package static let ofServers: [Planted] = [.quotaPacked]
+  /// Those of a device that its own tests catch: a simulated server gives nothing that it has not
+  /// looked into.
+  package static let ofDevices: [Planted] = [.loadUnchecked]
   package static let ofJobs: [Planted] =
     [
       .stepResultApart, .gateIgnored, .crashBurnsAttempt, .fileUnlinkedBeforeCommit,

@@ -32,7 +32,10 @@ extension Planted {
     #expect(
       try PlantedTable.names(of: "servers", in: text) == Planted.ofServers.map(\.rawValue))
     #expect(
-      Set(Planted.ofSync + Planted.ofSchemas + Planted.ofServers + Planted.ofJobs)
+      try PlantedTable.names(of: "devices", in: text) == Planted.ofDevices.map(\.rawValue))
+    #expect(
+      Set(
+        Planted.ofSync + Planted.ofSchemas + Planted.ofServers + Planted.ofDevices + Planted.ofJobs)
         == Set(Planted.allCases))
     #expect(Planted.allCases.count >= 15)
   }

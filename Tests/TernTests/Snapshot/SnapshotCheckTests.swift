@@ -52,6 +52,19 @@ struct SnapshotCheckTests {
     }
   }
 
+  #if Rehearsal
+  @Test(arguments: Planted.ofDevices)
+  func `INV-03: a planted bug is caught`(_ bug: Planted) throws {
+    let (a, b) = try devices()
+    let before = try b.store.canonicalState()
+    let lie = [try contents(a)[0], end(0)]
+    #expect(throws: SnapshotError.self) { try load(lie, into: b) }
+    #expect(try b.store.canonicalState() == before)
+    try Planted.with(bug) { try load(lie, into: b) }
+    #expect(try b.store.canonicalState().isEmpty)
+  }
+  #endif
+
   @Test("INV-03: no times in the heading make an empty one pass", arguments: [true, false])
   func times(isOfAll: Bool) throws {
     let (a, b) = try devices()

@@ -37,6 +37,7 @@ extension Planted {
       "a copy whose log was trimmed takes along what it wrote before it was made"
     case .lossKeepsID: "what a remote lost is followed by more under the id that it knew"
     case .digestByNumber: "two replicas' digests of one state differ"
+    case .loadUnchecked: "a device loads a snapshot without the check of what it would take away"
     case .quotaPacked: "what a quota counts of a push is what it was packed to"
     case .tokenOpensAll: "a token opens every space"
     case .strangerWrites: "whoever pushes can write in a claimed author's name"
