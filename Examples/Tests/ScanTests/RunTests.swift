@@ -1,6 +1,7 @@
 import ExampleProcesses
 import Foundation
 import GRDB
+import RecognizerKit
 import Testing
 
 @Suite("Running a scan", .serialized, .timeLimit(.minutes(3)))

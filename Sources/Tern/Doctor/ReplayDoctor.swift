@@ -33,7 +33,9 @@ struct ReplayDoctor {
       .waitingLost, .waitingKnown, .stateDamaged, .stateForm, .stateAhead,
     ]
     guard broken.allSatisfy({ findings.counts[$0] == nil }), !transaction.waiting.hasGroups,
-      try !transaction.waiting.hasParts()
+      try !transaction.waiting.hasParts(),
+      // What a snapshot brought of another copy is in the state, and not in the log.
+      try transaction.count(transaction.tables.fork) == 0
     else { return false }
     return try transaction.authors.ids.indices.allSatisfy {
       try transaction.author(UInt32($0)).trimmed == 0

@@ -60,9 +60,10 @@ struct StoreTables {
   func notes(of table: Int64) -> String { "\(prefix)note_\(table)" }
   func rows(of table: Int64) -> String { "\(prefix)row_\(table)" }
 
-  /// Tables that came after the format was settled: a file that was not opened since lacks them.
+  /// Tables that came after format 5 was settled: a file that was not opened since lacks them.
   var later: [String] {
-    [
+    if format >= 6 { return [] }
+    return [
       unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened, remoteAuthors,
       prefix + "waiting", reverted,
     ]

@@ -27,8 +27,9 @@ struct OfferDoctor {
         WHERE space = ? AND name IS NOT NULL AND is_complete ORDER BY position, name
         """, arguments: [space.id])
     let base = try UInt64.fetchOne(
-      db, sql: "SELECT max(position) FROM operation WHERE space = ? AND sequence < 0",
-      arguments: [space.id])
+      db,
+      sql: "SELECT max(position) FROM operation WHERE space = ? AND author = ? AND sequence < 0",
+      arguments: [space.id, ReplicaID.ofBases.data])
     var previous: StoredSnapshot?
     var numbers: [String: Int64] = [:]
     for row in rows {
@@ -75,7 +76,8 @@ struct OfferDoctor {
         ORDER BY position LIMIT 100
         """, arguments: [space.id, Int64(position)])
     return OfferSource.Operations(
-      trimmed: UInt64(space.trimmed), bytes: rows.map { Array($0[1] as Data) },
+      trimmed: UInt64(space.trimmed),
+      bytes: rows.map { Array($0[1] as Data) }.filter { !$0.isEmpty },
       end: rows.last.map { UInt64($0[0] as Int64) } ?? position)
   }
 }

@@ -11,10 +11,18 @@ extension SpaceService {
   /// numbers of all operations since the snapshot before.
   ///
   /// - Throws: ``RemoteError`` with `snapshot-unknown`, or `snapshot-conflict` for the only one
-  ///   that stands for trimmed operations.
+  ///   that stands for trimmed operations, for a base on which a newer one was cut, and where an
+  ///   older one can still be brought back.
   public func dropSnapshot(_ id: String, in space: SpaceName) throws {
     try store.update(space) { transaction in
       let snapshot = try find(id, transaction)
+      let newest = try transaction.snapshots().last(where: \.isComplete)
+      if snapshot.isComplete, snapshot.isBase, let newest, newest.id != id {
+        throw RemoteError(
+          .snapshotConflict,
+          "the space goes on from this base, and snapshot \(newest.id) was cut on top of it; drop "
+            + "that one first")
+      }
       try transaction.drop(id, keptFrom: nil)
       guard snapshot.isComplete else { return }
       let before = try transaction.snapshots().last(where: \.isComplete)
@@ -25,7 +33,15 @@ extension SpaceService {
           "operations up to \(trimmed) are trimmed, and only this snapshot stands for what is served "
             + "no more; have a device give another one first, or restore the space")
       }
-      if try transaction.basePosition > held { try passBases(after: before, transaction) }
+      let base = try transaction.basePosition
+      guard base > held else { return }
+      guard try !transaction.droppedSnapshots().contains(where: { $0.position >= base }) else {
+        throw RemoteError(
+          .snapshotConflict,
+          "what stood for the base before is kept for a few days, and this would let go of it; bring "
+            + "it back first with 'tern space restore'")
+      }
+      try passBases(after: before, transaction)
     }
   }
 
@@ -44,7 +60,10 @@ extension SpaceService {
     let changed = try transaction.passBases(after: position, held: held)
     for (author, record) in try transaction.authorRecords(of: Set(changed.keys)) {
       var record = record
-      record.forget(after: (changed[author] ?? nil)?.sequence ?? 0)
+      let last = (changed[author] ?? nil)?.sequence ?? 0
+      record.forget(after: last)
+      // What only the base had comes under those numbers from nobody: who loaded it begins anew.
+      record.bannedAfter = record.bannedAfter.map { min($0, last) }
       try transaction.set(record, of: author)
     }
   }

@@ -17,9 +17,13 @@ extension SpaceService {
       try dropOldUploads(transaction)
       let (age, before) = (limits.retention, try transaction.trimmed)
       let retained = try mark(.stored, transaction.position, age, transaction)
-      if let kept = try transaction.snapshots().first(where: \.isComplete)?.position,
-        try !isRestored(transaction)
-      {
+      if try !isRestored(transaction) {
+        let complete = try transaction.snapshots().filter(\.isComplete)
+        // More are there after a restore alone.
+        for other in complete.dropLast(Self.keptSnapshots) {
+          try transaction.drop(other.id, keptFrom: clock.nowMilliseconds)
+        }
+        let kept = complete.suffix(Self.keptSnapshots).first?.position ?? 0
         let horizon = alive.map(\.position).min() ?? kept
         let end = min(kept, Planted.isActive(.leaseIgnored) ? kept : horizon, retained)
         if end > before { try transaction.trim(through: end) }

@@ -76,6 +76,9 @@ struct Admission {
   /// INV-13: what is new in a claimed author's name comes from the member that claimed it, and
   /// nothing that follows a ban is taken.
   private func checkAuthor(_ envelope: SyncOperation.Envelope) throws(RemoteError) {
+    guard !envelope.replica.isReserved else {
+      throw refusal(.malformed, envelope, "no device has the replica id \(envelope.replica)")
+    }
     guard let record = records[envelope.replica] else { return }
     let (replica, sequence) = (envelope.replica, envelope.sequence)
     if let last = record.bannedAfter, sequence > last, !Planted.isActive(.banForgotten) {

@@ -181,6 +181,11 @@ struct SnapshotAdmission {
     let limit = Admission.limitMilliseconds(
       now: now, newest: stored.values.map(\.time).max() ?? .zero)
     for (author, head) in ahead.sorted(by: { $0.key < $1.key }) {
+      guard !author.isReserved else {
+        throw RemoteError(
+          .malformed, "no device has the replica id \(author), which the snapshot names",
+          replica: author)
+      }
       guard head.time.milliseconds <= limit else {
         throw RemoteError(
           .timeAhead,

@@ -57,9 +57,13 @@ struct DroppedBaseTests {
     // More of the same kind on top of it, and what hides its own snapshot.
     let second = try service.upload(
       SnapshotOffer("top", at: service.end(), of: [bob, eve], version: 4_000_000_000))
-    try service.dropSnapshot(id, in: .home)
-    #expect(refusal { _ = try service.pull(from: .home, after: nil) }?.code == .snapshotNeeded)
+    #expect(refusal { try service.dropSnapshot(id, in: .home) }?.code == .snapshotConflict)
     try service.dropSnapshot(second, in: .home)
+    #expect(refusal { _ = try service.pull(from: .home, after: nil) }?.code == .snapshotNeeded)
+    // No ban is of what only the base had.
+    try service.ban(eve.replica, in: .home)
+    try service.dropSnapshot(id, in: .home)
+    #expect(try service.store.authorRecord(of: eve.replica, in: .home)?.bannedAfter == 0)
     #expect(try everything(service).map(\.envelope.replica) == [bob.replica])
     try service.upload(SnapshotOffer("c", at: service.end(), of: [bob], version: 1))
     #expect(try service.greet(.home).snapshot != nil)

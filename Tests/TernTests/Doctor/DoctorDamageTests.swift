@@ -64,6 +64,7 @@ struct DoctorDamageTests {
       "UPDATE grdb_tern_main_author SET merged = 0, announced = 0 WHERE idx = 1", ["log-group"]
     ),
     // What waits.
+    ("DROP TABLE grdb_tern_main_waiting", ["store-table"]),
     (
       "INSERT INTO grdb_tern_main_waiting VALUES (77, '', '', 70, 'unreadable', 'why', NULL)",
       ["waiting-lost"]

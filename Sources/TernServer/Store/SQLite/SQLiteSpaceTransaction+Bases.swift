@@ -8,7 +8,10 @@ extension SQLiteSpaceTransaction {
     -> [ReplicaID: AuthorHead?]
   {
     try db.execute(
-      sql: "UPDATE operation SET author = ? WHERE space = ? AND author = ? AND position > ?",
+      sql: """
+        UPDATE operation SET author = ?
+        WHERE space = ? AND author = ? AND sequence < 0 AND position > ?
+        """,
       arguments: [
         ReplicaID.ofPassed.data, id, ReplicaID.ofBases.data, Int64(clamping: position),
       ])

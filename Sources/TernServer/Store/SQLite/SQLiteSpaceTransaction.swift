@@ -82,7 +82,8 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
       let newest = try Row.fetchOne(
         db,
         sql: """
-          SELECT position FROM operation WHERE space = ? AND author = ? ORDER BY sequence LIMIT 1
+          SELECT position FROM operation WHERE space = ? AND author = ? AND sequence < 0
+          ORDER BY sequence LIMIT 1
           """, arguments: [id, ReplicaID.ofBases.data])
       return try newest?.position(0, of: "operation") ?? 0
     }

@@ -36,6 +36,8 @@ extension ReplicaID {
   static let ofBases = ReplicaID(high: 0, low: 0)
   /// That of places that pages pass over, because a base there was dropped.
   static let ofPassed = ReplicaID(high: .max, low: .max)
+  /// No device's: a server's file has places under it.
+  var isReserved: Bool { self == .ofBases || self == .ofPassed }
 
   init(stored data: Data) throws {
     guard let replica = ReplicaID(bytes: data) else {
