@@ -20,8 +20,6 @@ struct OfferCheck {
   let end: UInt64
   /// A digest of what was uploaded.
   let content: [UInt8]
-  /// Whether it is a base that no operator asked for.
-  let isUnasked: Bool
 
   /// What came of it.
   struct Outcome {

@@ -22,8 +22,6 @@ final class OfferCheckRun {
   private var previousVersion: UInt32 = 0
   /// Of operations that can't be read here: a newer Tern may have merged them, or put them aside.
   private var opaque: Set<Stamp> = []
-  /// The latest schema version under which something was written; `nil` where nothing was.
-  private var newestVersion: UInt32?
   /// Of a base: from when on it may have what the space was not given, by author.
   private var ahead: [UInt32: HybridTime] = [:]
   /// Whether the offered snapshot has seen just what was traced.
@@ -52,7 +50,6 @@ final class OfferCheckRun {
       return "the snapshot before it can't be read, and so it can't be compared: \(error)"
     }
     try traceLog()
-    if let refusal = versionRefusal() { return refusal }
     try compare()
     if !Planted.isActive(.missingRowsTaken) {
       try rows.forEachMissing { table, key, row in
@@ -161,16 +158,6 @@ final class OfferCheckRun {
     return nil
   }
 
-  /// Of a version that doesn't exist it would keep out every honest snapshot. A space without
-  /// operations says nothing of versions: it was wiped, and is filled again.
-  private func versionRefusal() -> String? {
-    guard check.isUnasked, let newestVersion, heading.schemaVersion > newestVersion else {
-      return nil
-    }
-    return "it is a base of schema version \(heading.schemaVersion) that nobody asked for, and "
-      + "nothing in the space is of a later version than \(newestVersion)"
-  }
-
   private static let otherHeads =
     "its content does not match the heads or the times that it was offered with"
 
@@ -273,9 +260,7 @@ final class OfferCheckRun {
       let page = try source.operations(position)
       guard page.trimmed <= position, page.end > position else { throw Self.gone }
       for bytes in page.bytes {
-        let operation = try SyncOperation(bytes: bytes)
-        newestVersion = max(newestVersion ?? 0, operation.envelope.schemaVersion)
-        try trace(operation)
+        try trace(SyncOperation(bytes: bytes))
       }
       position = page.end
     }

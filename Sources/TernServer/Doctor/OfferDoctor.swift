@@ -52,8 +52,7 @@ struct OfferDoctor {
   ) throws {
     let check = OfferCheck(
       space: SpaceName(stored: space.name), offered: snapshot, offeredHeads: offered,
-      previous: previous, heads: heads, end: UInt64(space.position), content: [],
-      isUnasked: false)
+      previous: previous, heads: heads, end: UInt64(space.position), content: [])
     let source = OfferSource { index, snapshot in
       try Data.fetchOne(
         db, sql: "SELECT bytes FROM snapshot_part WHERE snapshot = ? AND part = ?",

@@ -190,8 +190,7 @@ extension SpaceService {
         space: space, offered: snapshot, offeredHeads: heads,
         previous: try transaction.snapshots().last(where: \.isComplete),
         heads: try transaction.heads(), end: transaction.position,
-        content: contentDigest(stored),
-        isUnasked: try snapshot.isBase && !isRefilled(transaction))
+        content: contentDigest(stored))
     }
   }
 

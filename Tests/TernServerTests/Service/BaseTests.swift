@@ -171,32 +171,5 @@ struct BaseTests {
     try service.upload(SnapshotOffer(at: nil, of: [ada], isBase: true))
     #expect(await positions.next() == 1)
   }
-
-  @Test(
-    "INV-03: unasked, none is of a later schema than what was pushed", arguments: StoreKind.allCases
-  )
-  func madeUpVersion(kind: StoreKind) throws {
-    let service = try kind.open().service()
-    var (ada, bob, eve) = (Author(1), Author(2), Author(3))
-    (_, _) = (ada.write(count: 5), eve.write())
-    // A wiped space says nothing of versions.
-    #expect(
-      service.refusalOf(SnapshotOffer("a", at: nil, of: [ada], isBase: true, version: 9)) == nil)
-    _ = try service.push(bob.write(count: 2), to: .home)
-    let end = try service.end()
-    let offer = SnapshotOffer("b", at: end, of: [ada, bob], isBase: true, version: 9)
-    let error = refusal { try service.upload(offer) }
-    #expect(error?.code == .snapshotRefused && error?.message.contains("version 9") == true)
-    #expect(try service.greet(.home).heads == VersionVector([bob.replica: 2]))
-    // An operator knows better.
-    let refused = try #require(service.snapshots(of: .home).first { $0.refusal != nil })
-    _ = try service.acceptSnapshot(refused.id, in: .home)
-    #expect(try service.greet(.home).heads == VersionVector([ada.replica: 5, bob.replica: 2]))
-    // So it is where the space was opened.
-    try service.refill(.home)
-    try service.upload(
-      SnapshotOffer("c", at: service.end(), of: [ada, bob, eve], isBase: true, version: 10))
-    #expect(try service.greet(.home).heads[eve.replica] == 1)
-  }
 }
 #endif
