@@ -68,19 +68,6 @@ struct AuthorLimitTests {
         == RemoteAuthor(member: "anna", brought: 1...4, broughtBy: "mallory"))
   }
 
-  @Test("nobody is named for a base that an operator accepts", arguments: StoreKind.allCases)
-  func accepted(kind: StoreKind) throws {
-    let service = try kind.open().service { $0.authorsPerMember = 3 }
-    try pushNew(1, by: anna, service)
-    let authors = written(1...1) + written(10...12)
-    let offer = SnapshotOffer("v9", at: try service.end(), of: authors, isBase: true, version: 9)
-    #expect(refusal { try give(offer, by: mallory, service) }?.code == .snapshotRefused)
-    let id = try #require(service.snapshots(of: .home).first?.id)
-    _ = try service.acceptSnapshot(id, in: .home)
-    #expect(
-      try service.greet(.home).authors[Author(10).replica] == RemoteAuthor(brought: 1...1))
-  }
-
   @Test("a snapshot names banned authors beyond the limit too", arguments: StoreKind.allCases)
   func banned(kind: StoreKind) throws {
     let service = try kind.open().service {
