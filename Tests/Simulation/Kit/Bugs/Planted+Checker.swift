@@ -52,7 +52,7 @@ extension Planted {
     case .basePassed: PlantedChecker("INV-05", "a page goes over a base")
     case .leaseIgnored, .offerTrims: PlantedChecker("INV-12", "has to rejoin")
     case .strangerWrites: PlantedChecker("INV-13", "wrote in the name of")
-    case .leaseForged: PlantedChecker("INV-13", "moved the lease of")
+    case .leaseForged: PlantedChecker("INV-13", "holds the horizon back")
     case .reportForged: PlantedChecker("INV-13", "reported a state in the name of")
     case .banForgotten: PlantedChecker("INV-13", "a banned replica wrote")
     default: checkerOfJobs
