@@ -113,7 +113,7 @@ struct ReplayDoctor {
     -> Bool
   {
     try !noted.contains(key)
-      && !(transaction.large.hasRows && transaction.large.holds(key, of: shape.id))
+      && !transaction.large.holds(key, of: shape.id)
   }
 }
 

@@ -110,7 +110,7 @@ final class StateDoctor {
 
   private func compare(_ state: RowState, _ key: [UInt8], _ place: DatabaseFinding.Place) throws {
     // What is too large to travel was written here, and stands for itself.
-    if try transaction.large.hasRows && transaction.large.holds(key, of: shape.id) { return }
+    if try transaction.large.holds(key, of: shape.id) { return }
     // The table shows it because it refuses to let it go.
     if try writer.isRemovalRefused(key) { return }
     let shown = try writer.read(key)
@@ -155,7 +155,7 @@ final class StateDoctor {
     while try scan.step() {
       let key = scan.packedKey(shape)
       if try noted.contains(key) || writer.isRemovalRefused(key) { continue }
-      if try transaction.large.hasRows && transaction.large.holds(key, of: shape.id) { continue }
+      if try transaction.large.holds(key, of: shape.id) { continue }
       try findings.add(
         .rowUnsynced, "the row is in the table, and in no state and no note",
         at: .init(table: shape.name, key: try WrittenValues.text(key)))

@@ -51,7 +51,7 @@ final class WrittenValues {
       return
     }
     guard let state, state.life == row.life, state.isShown else { return }
-    if try transaction.large.hasRows && transaction.large.holds(key, of: shape.id) { return }
+    if try transaction.large.holds(key, of: shape.id) { return }
     for (source, target) in mapping.targets.enumerated() {
       guard let target, row.isCarried[source] else { continue }
       let column = shape.columns[target]

@@ -36,17 +36,21 @@ struct ReplicaReader {
       return nil
     }
     let synced = try inspectedTables()
+    let authors = try authors()
+    let waiting = WaitingTable(
+      StoreConnection(db, tables, memory: nil), hasGroups: true, hasFuture: true)
     return ReplicaInspection(
       name: name, id: ReplicaID(bytes: replica["id"] as Data), format: format,
       schemaVersion: replica["schema_version"],
       lastTimeMilliseconds: HybridTime(
         rawValue: UInt64(bitPattern: replica["last_time"] as Int64)
       ).milliseconds,
-      clockCorrectionMilliseconds: replica["correction_ms"], authors: try authors(),
+      clockCorrectionMilliseconds: replica["correction_ms"], authors: authors,
       remotes: try remotes(), log: try log(),
       unsealedNotes: synced.reduce(0) { $0 + $1.unsealedNotes }, tables: synced,
       heldAside: synced.reduce(into: [:]) { $0.merge($1.heldAside, uniquingKeysWith: +) },
-      waiting: try waiting(), waitingOperations: try waitingOperations(limit: 100),
+      waiting: try waiting.summary(authors: authors.map(\.id)),
+      waitingOperations: try waiting.list(authors: authors.map(\.id), limit: 100),
       conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"), forks: try forks(),
       storage: try TableSizes(db: db, prefix: tables.prefix).all())
   }
@@ -64,27 +68,6 @@ struct ReplicaReader {
   private func remotes() throws -> [ReplicaInspection.Remote] {
     try Row.fetchAll(db, sql: "SELECT id, epoch, cursor FROM \(tables.remote) ORDER BY id")
       .map { .init(id: $0["id"], epoch: $0["epoch"], cursor: $0["cursor"]) }
-  }
-
-  private func waiting() throws -> WaitingOperations {
-    let counts = try counts(tables.countWaiting).compactMap { name, count in
-      WaitReason(rawValue: name).map { ($0, count) }
-    }
-    return WaitingOperations(
-      counts: Dictionary(uniqueKeysWithValues: counts.filter { $0.1 > 0 }),
-      first: try waitingOperations(limit: 1).first)
-  }
-
-  private func waitingOperations(limit: Int) throws -> [WaitingOperation] {
-    let ids = try authors().map(\.id)
-    return try Row.fetchAll(db, sql: tables.listWaiting + " LIMIT \(limit)").compactMap { row in
-      let id = LogID(rawValue: row["id"])
-      guard id.rawValue > 0, Int(id.author) < ids.count, let replica = ids[Int(id.author)],
-        let reason = WaitReason(rawValue: row["reason"])
-      else { return nil }
-      return WaitingOperation(
-        replica: replica, sequence: id.sequence, reason: reason, detail: row["detail"])
-    }
   }
 
   private func forks() throws -> [ReplicaFork] {

@@ -176,16 +176,16 @@ struct RemoteTable {
   func save(_ authors: [ReplicaID: RemoteAuthor], at remoteID: String) throws {
     let known = try self.authors(at: remoteID)
     let bans = authors.compactMapValues(\.bannedAfter)
-    let upsert = try statement(
-      """
-      INSERT INTO \(tables.remoteAuthors) (remote, authors, bans) VALUES (?1, ?2, ?3)
-      ON CONFLICT (remote) DO UPDATE SET authors = excluded.authors, bans = excluded.bans
-      """, remoteID)
-    upsert.bind(2, copy: .blob(try encoded(authors)))
-    upsert.bind(3, copy: bans.isEmpty ? .null : .blob(try encoded(bans)))
     if authors.isEmpty {
       try statement("DELETE FROM \(tables.remoteAuthors) WHERE remote = ?", remoteID).run()
     } else {
+      let upsert = try statement(
+        """
+        INSERT INTO \(tables.remoteAuthors) (remote, authors, bans) VALUES (?1, ?2, ?3)
+        ON CONFLICT (remote) DO UPDATE SET authors = excluded.authors, bans = excluded.bans
+        """, remoteID)
+      upsert.bind(2, copy: .blob(try encoded(authors)))
+      upsert.bind(3, copy: bans.isEmpty ? .null : .blob(try encoded(bans)))
       try upsert.run()
     }
     // What other remotes have and a ban kept out comes again.

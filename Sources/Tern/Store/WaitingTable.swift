@@ -174,24 +174,32 @@ struct WaitingTable {
   }
 
   /// How much waits, by reason, and one of it.
-  func summary(authors: [ReplicaID]) throws -> WaitingOperations {
+  func summary(authors: [ReplicaID?]) throws -> WaitingOperations {
     var summary = WaitingOperations()
     let counts = try connection.statement(connection.tables.countWaiting)
     try counts.each {
-      if let reason = counts.value(0).value?.string.flatMap(WaitReason.init) {
-        if counts.int(1) > 0 { summary.counts[reason] = counts.int(1) }
-      }
+      guard let reason = WaitReason(rawValue: counts.text(0)), counts.int(1) > 0 else { return }
+      summary.counts[reason] = counts.int(1)
     }
-    if summary.isEmpty { return summary }
-    let select = try connection.statement(connection.tables.listWaiting + " LIMIT 1")
-    try select.each {
-      let id = LogID(rawValue: select.int64(0))
-      summary.first = WaitingOperation(
-        replica: authors[Int(id.author)], sequence: id.sequence,
-        reason: select.value(1).value?.string.flatMap(WaitReason.init) ?? .unreadable,
-        detail: select.value(2).value?.string ?? "")
-    }
+    if !summary.isEmpty { summary.first = try list(authors: authors, limit: 1).first }
     return summary
+  }
+
+  /// Those that wait whole first.
+  ///
+  /// - Parameter authors: in the log's order. What names none of them is damaged, and left out.
+  func list(authors: [ReplicaID?], limit: Int) throws -> [WaitingOperation] {
+    let select = try connection.statement(connection.tables.listWaiting + " LIMIT \(limit)")
+    var operations: [WaitingOperation] = []
+    try select.each {
+      guard select.int64(0) >= 0, let reason = WaitReason(rawValue: select.text(1)) else { return }
+      let id = LogID(rawValue: select.int64(0))
+      guard Int(id.author) < authors.count, let replica = authors[Int(id.author)] else { return }
+      operations.append(
+        WaitingOperation(
+          replica: replica, sequence: id.sequence, reason: reason, detail: select.text(2)))
+    }
+    return operations
   }
 
   // MARK: - Statements

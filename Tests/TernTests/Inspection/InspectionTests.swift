@@ -42,6 +42,19 @@ struct InspectionTests {
       #expect(replica.waiting.counts == [.unreadable: 1] && replica.waiting.first == expected)
       #expect(expected.replica == ReplicaID(high: 0, low: 1) && expected.sequence == 1)
       #expect(!expected.detail.isEmpty)
+      // A damaged row that names nobody is counted, and ends nothing.
+      try b.execute(
+        """
+        DELETE FROM grdb_tern_main_waiting;
+        INSERT INTO grdb_tern_main_waiting VALUES
+          ((77 << 40) + 1, '', '', 1, 'unreadable', '', NULL), (-5, '', '', 1, 'clock', '', NULL)
+        """)
+      for waiting in [
+        try b.store.counts().waiting,
+        try #require(try DatabaseFileInspection(path: path).replicas.first).waiting,
+      ] {
+        #expect(waiting.count == 2 && waiting.first == nil)
+      }
     }
   }
 
