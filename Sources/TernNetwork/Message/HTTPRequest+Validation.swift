@@ -16,7 +16,7 @@ extension HTTPRequest {
         throw HTTPError(.invalidHeader, origin: origin, "\(field.name) is the transport's own")
       }
       // A line break in a value would begin a field, or a request, that nobody wrote.
-      guard Self.isFieldValue(field.value) else {
+      guard HTTPHeaders.isFieldValue(field.value) else {
         throw HTTPError(.invalidHeader, origin: origin, "\(field.name) holds a control character")
       }
     }
@@ -34,10 +34,6 @@ extension HTTPRequest {
     var headers = headers
     if case .form(let form) = body { headers["Content-Type"] = form.contentType }
     return headers
-  }
-
-  static func isFieldValue(_ text: String) -> Bool {
-    text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
   }
 
   private static let reserved: Set = ["content-length", "transfer-encoding", "host", "expect"]

@@ -55,7 +55,7 @@ public actor EventStream: AsyncSequence {
     var request = request
     setFields(of: &request)
     let isSendable =
-      !lastEventID.isEmpty && HTTPRequest.isFieldValue(lastEventID)
+      !lastEventID.isEmpty && HTTPHeaders.isFieldValue(lastEventID)
       && !Planted.isActive(.streamResumedAnew)
     request.headers["Last-Event-ID"] = isSendable ? lastEventID : nil
     let response = try await transport.send(request)

@@ -105,7 +105,7 @@ extension MultipartForm {
     guard isBoundary else {
       throw HTTPError(.invalidHeader, origin: origin, "the form's boundary can't be one")
     }
-    guard parts.allSatisfy({ HTTPRequest.isFieldValue($0.type ?? "") }) else {
+    guard parts.allSatisfy({ HTTPHeaders.isFieldValue($0.type ?? "") }) else {
       throw HTTPError(.invalidHeader, origin: origin, "a part's type holds a control character")
     }
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("TernNetwork: what goes wrong on the way has a name", .timeLimit(.minutes(1)))
+@Suite("Transport: what goes wrong on the way has a name", .timeLimit(.minutes(1)))
 struct TransportFailureTests {
   @Test("a port on which nothing listens refuses", arguments: TransportKind.allCases)
   func refused(_ kind: TransportKind) async throws {

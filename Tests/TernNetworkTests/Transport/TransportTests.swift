@@ -4,7 +4,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("TernNetwork: every transport against a real server", .timeLimit(.minutes(1)))
+@Suite("Transport: every transport against a real server", .timeLimit(.minutes(1)))
 struct TransportTests {
   @Test("8 MB go there and come back unchanged", arguments: TransportKind.allCases)
   func echo(_ kind: TransportKind) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("TernNetwork: one service")
+@Suite("Service: one service")
 struct HTTPServiceTests {
   private static let url = URL(string: "https://scan.example.org/base/")!
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("TernNetwork: cancelling ends one exchange and no other", .timeLimit(.minutes(1)))
+@Suite("Transport: cancelling ends one exchange and no other", .timeLimit(.minutes(1)))
 struct TransportCancellationTests {
   @Test(
     "a task cancelled while it waits for the head ends at once, and the server sees it",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("Body: the head of an answer, in any order of what can happen")
+@Suite("Header: the head of an answer, in any order of what can happen")
 struct HeadPromiseOrderTests {
   @Test("500 seeds: the first that is told is heard, once, by whoever waits before or after it")
   func seeds() {

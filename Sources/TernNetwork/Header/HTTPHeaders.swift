@@ -43,6 +43,11 @@ public struct HTTPHeaders: Hashable, Sendable {
     fields.append(Field(name: name, value: value))
   }
 
+  /// Whether a field can have that value: a line break would end it.
+  static func isFieldValue(_ text: String) -> Bool {
+    text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+  }
+
   /// ASCII only, as field names are: RFC 9110, section 5.1.
   private static func same(_ left: String, _ right: String) -> Bool {
     left.utf8.count == right.utf8.count

@@ -17,15 +17,3 @@ public protocol HTTPTransport: Sendable {
   /// Later requests are refused with the same code. May be called again.
   func shutdown() async
 }
-
-/// The transport that a program uses when it names none.
-public enum SystemTransport {
-  /// One per process, so that everything in it shares one pool of connections.
-  public static var shared: any HTTPTransport {
-    #if os(Linux)
-    CurlTransport.shared
-    #else
-    URLSessionTransport.shared
-    #endif
-  }
-}

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("TernNetwork: who is spoken to, and how", .timeLimit(.minutes(1)))
+@Suite("Transport: who is spoken to, and how", .timeLimit(.minutes(1)))
 struct TransportSecurityTests {
   private func get(_ url: String, over transport: any HTTPTransport) async -> Result<Int, HTTPError>
   {

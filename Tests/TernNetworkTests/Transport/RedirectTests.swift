@@ -5,7 +5,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("TernNetwork: redirects that are followed", .timeLimit(.minutes(1)))
+@Suite("Transport: redirects that are followed", .timeLimit(.minutes(1)))
 struct RedirectTests {
   private static let fields: HTTPHeaders = [
     "Authorization": "Bearer secret", "Cookie": "a=secret", "X-Goog-Api-Key": "secret",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TernNetwork
 
-@Suite("TernNetwork: what answers in a service's place")
+@Suite("Service: what answers in a service's place")
 struct StrangerTests {
   private static let addresses = ["https://a.example", "http://a.example", "http://127.0.0.1:8091"]
 
