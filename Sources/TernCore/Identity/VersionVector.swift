@@ -1,6 +1,11 @@
 /// How many operations of each replica are known: for every replica, the greatest sequence number
 /// up to which nothing is missing.
 public struct VersionVector: Hashable, Sendable {
+  /// Sequence numbers stay below 2⁴⁰, so that a log key holds author and sequence in 63 bits.
+  package static let maximumSequence: UInt64 = 1 << 40 - 1
+  /// The most replicas of which one operation or one change names any operations.
+  package static let maximumReplicas = 10_000
+
   /// Sequence numbers by replica; a replica that is absent stands at 0.
   public private(set) var sequences: [ReplicaID: UInt64]
 

@@ -25,7 +25,7 @@ package struct SetChange: Hashable, Sendable {
   /// Reads a change that takes up all of `bytes`, in its one form.
   package init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
     var reader = ByteReader(bytes)
-    var replicas = try reader.replicaTable(limit: SyncOperation.Limit.seen)
+    var replicas = try reader.replicaTable(limit: VersionVector.maximumReplicas)
     removed = try reader.entries(&replicas, limit: ElementSet.Limit.elements)
     added = try reader.elements()
     guard reader.isAtEnd, replicas.isAllUsed else { throw WireError(.malformed, "set") }

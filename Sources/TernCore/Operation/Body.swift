@@ -167,7 +167,7 @@ package struct BodyReader {
     row.isCarried.removeAll(keepingCapacity: true)
     switch kind {
     case .delete where block.deletes == DeleteRule.Kind.updateWins.rawValue:
-      row.covered = try reader.vector("covered writes", limit: SyncOperation.Limit.seen)
+      row.covered = try reader.vector("covered writes", limit: VersionVector.maximumReplicas)
     case .delete: break
     case .insert:
       for column in block.columns {

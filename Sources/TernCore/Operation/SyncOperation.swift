@@ -45,6 +45,6 @@ public struct SyncOperation: Hashable, Sendable {
     /// before it.
     public static let rowBytes = 15 << 20
     /// The most replicas of which one operation says what it had seen.
-    public static let seen = 10_000
+    public static let seen = VersionVector.maximumReplicas
   }
 }

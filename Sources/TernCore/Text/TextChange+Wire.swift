@@ -137,7 +137,7 @@ struct TextReplicas {
 
   init(_ reader: inout ByteReader) throws(WireError) {
     var ids: [ReplicaID] = []
-    for _ in 0..<(try reader.count("text replicas", limit: SyncOperation.Limit.seen)) {
+    for _ in 0..<(try reader.count("text replicas", limit: VersionVector.maximumReplicas)) {
       let id = try reader.replica("text replica")
       if let last = ids.last, last >= id { throw WireError(.malformed, "text replicas") }
       ids.append(id)
