@@ -19,10 +19,3 @@ public protocol JobObserver: Sendable {
   /// which GRDB refuses by ending the process. What takes longer is handed on.
   func observe(_ event: JobEvent)
 }
-
-/// An observer that surrounds handlers too, with task-local values. A public observer does not: it
-/// could run one twice, or never.
-package protocol JobSurrounding: JobObserver {
-  /// Runs the body once, and returns or throws as that does.
-  func surround(_ context: JobContext, _ body: () async throws -> Void) async throws
-}

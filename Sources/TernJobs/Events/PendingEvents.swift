@@ -72,15 +72,12 @@ final class PendingEvents: Sendable {
   }
 
   private let observers: [any JobObserver]
-  /// What surrounds handlers.
-  let surrounding: [any JobSurrounding]
   private let batches = Mutex(Batches())
 
   /// - Returns: `nil` without observers.
   init?(_ observers: [any JobObserver], of database: any DatabaseWriter) {
     if observers.isEmpty { return nil }
     self.observers = observers
-    surrounding = observers.compactMap { $0 as? any JobSurrounding }
     let own = Batch(observers)
     database.writeWithoutTransaction { db in
       batches.withLock { $0 = Batches(held: [ObjectIdentifier(db): Held(batch: own)], own: own) }

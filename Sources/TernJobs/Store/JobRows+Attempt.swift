@@ -2,20 +2,6 @@ import Foundation
 import GRDB
 import TernCore
 
-/// What a checkpoint holds. The raw values are stored.
-enum CheckpointKind: Int, Sendable, CaseIterable {
-  /// A step's result, written once.
-  case step = 0
-  /// A value that is replaced.
-  case value = 1
-  /// A ``DeadlineLife``.
-  case deadline = 2
-  /// A ``BegunTransfer``, until its answer is a step's result or a refusal.
-  case transfer = 3
-  /// A ``RefusedTransfer``, until an attempt has failed of it, or the next transfer begins.
-  case refusal = 4
-}
-
 extension JobRows {
   /// - Throws: ``JobQueueError`` `.notRunning` when the attempt is not this job's any more.
   private func running(_ claim: Claim) throws -> (life: JobLife, service: String?) {
@@ -177,43 +163,5 @@ extension JobRows {
     guard case .failed(.limited(let delay), let around) = end.event else { return }
     let until = environment.time(after: JobLife.gateDelay(delay, around))
     try tell(claim.service, .limited(since: environment.now, until: until))
-  }
-}
-
-/// How an attempt ended.
-struct AttemptEnd: Sendable {
-  let event: JobLife.Event
-  let reason: String?
-  /// Whether it says something of the job's service: not what the app's own database said.
-  var isOfService = true
-  /// The transfers for whose ends the job waits.
-  var entrusted: Set<String> = []
-  /// Of the transfers that came to their ends: what no other attempt is given.
-  var spent: Set<SpentTransfer> = []
-  /// What refused it room in its own queue.
-  var full: JobQueueError.Full?
-  /// What it says of its lane's credential: of one that succeeded, that it was accepted; otherwise
-  /// that another is needed, which is why it ended.
-  var credential: CredentialLife.Event?
-  /// What was thrown, and for how long the handler ran: for observers alone.
-  var error: String?
-  var ran: Duration?
-
-  /// Whether a handler that was told to end ended so because of that, whatever it says, and also
-  /// where it says nothing: a loop over a stream ends then as if no more would come. What its steps
-  /// stored is not done again. But what its service asks for holds, and what it handed
-  /// over goes on.
-  var isOfStop: Bool {
-    switch event {
-    case .failed(.limited, _): false
-    case .succeeded, .failed: true
-    default: false
-    }
-  }
-
-  var stopped: AttemptEnd {
-    var end = AttemptEnd(event: .shutDown, reason: nil)
-    (end.spent, end.ran) = (spent, ran)
-    return end
   }
 }

@@ -3,61 +3,6 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// What a worker knows as it looks for jobs, beside the rows.
-struct ClaimQuery {
-  let handlers: JobHandlers
-  /// The attempts that go on.
-  var running: JobsRunning
-  /// How many more may.
-  let count: Int
-  let budget: JobRate?
-  let now: WallTime
-  let outset: JobRows.Outset
-  /// Whether there is what jobs require.
-  let isMet: (String) -> Bool
-  var room = JobRoom()
-}
-
-/// What there is to do now.
-struct Claimed: Sendable {
-  var claims: [Claim] = []
-  /// With fewer claims than were asked for: no more can run before that time, or before something
-  /// happens.
-  var until: WallTime?
-  /// When the first job that only a pace holds back may go.
-  var paced: WallTime?
-  /// The first of each line that is due and has to wait, where observers want to know.
-  var held: [JobHeld] = []
-}
-
-/// A job that a worker has.
-struct Claim: Sendable {
-  let id: JobID
-  /// From 1; tells this run of the job from every other.
-  let start: Int
-  /// From 1.
-  let attempt: Int
-  /// The queue's random id.
-  let queue: String
-  let enqueued: WallTime
-  /// Since when it might have begun.
-  let awaited: WallTime
-  let lane: JobLane
-  let service: String?
-  /// A ``JobRequirement``, as it is stored.
-  let needs: String
-  let work: JobHandlers.Work
-  let retry: RetryPolicy
-  /// ``Job/attemptLimit``.
-  let limit: Duration?
-  /// Paths by name.
-  let files: [String: String]
-
-  /// No other job has it, in no database: the queue's random id, the job's, and the time at which
-  /// it was enqueued, for two databases that were one until a backup was restored.
-  var key: String { "\(queue)-\(id)-\(enqueued.milliseconds)" }
-}
-
 extension JobRows {
   /// Claims the next jobs that can run, parking on the way what cannot be read.
   func claim(_ query: ClaimQuery) throws -> Claimed {
@@ -78,7 +23,7 @@ extension JobRows {
       ) { head in
         if unmet.contains(ExactText(head.needs)) { return .unmet }
         if held.contains(head.lane) { return .refused }
-        return try hold(head, query.handlers, query.running, query.budget, at: now)
+        return try hold(head, query.kinds, query.running, query.budget, at: now)
       }
       guard case .claim(let head, let isProbe) = decision else {
         guard case .wait(let until, let paced) = decision else { preconditionFailure() }
@@ -90,7 +35,7 @@ extension JobRows {
           try tell(service, .claimed(head.job))
           gates[ExactText(service)] = try gate(service)
         }
-        try takeTokens(head.lane, query.handlers, at: now)
+        try takeTokens(head.lane, query.kinds, at: now)
         query.running.add(head.lane, head.service)
         if query.room.refusedAt[head.job] != nil { query.room.count += 1 }
         if events != nil {
@@ -141,8 +86,7 @@ extension JobRows {
     }!
     var life = before
     do {
-      let (work, retry, limit) = try query.handlers.prepare(
-        head.lane.kind, payload, version: version)
+      let terms = try query.kinds.terms(of: head.lane.kind, version: version)
       _ = life.handle(.claimed)
       try run(
         Self.start,
@@ -152,8 +96,8 @@ extension JobRows {
       return Claim(
         id: head.job, start: starts + 1, attempt: life.failures + 1, queue: query.outset.queue,
         enqueued: enqueued, awaited: max(since, head.ready), lane: head.lane, service: head.service,
-        needs: head.needs, work: work, retry: retry, limit: limit,
-        files: hasFiles ? try files(of: head.job) : [:])
+        needs: head.needs, payload: payload, version: version, retry: terms.retry,
+        limit: terms.limit, files: hasFiles ? try files(of: head.job) : [:])
     } catch let unusable as Unusable {
       _ = life.handle(.unusable)
       try store(life, of: head.job, since: now, reason: unusable.reason)

@@ -48,11 +48,11 @@ extension JobRows {
   // MARK: - Lanes
 
   func hold(
-    _ head: ClaimChoice.Head, _ handlers: JobHandlers, _ running: JobsRunning,
+    _ head: ClaimChoice.Head, _ kinds: HandledKinds, _ running: JobsRunning,
     _ budget: JobRate?, at now: WallTime
   ) throws -> ClaimChoice.Hold? {
     var holds: [ClaimChoice.Hold] = []
-    for (lane, pace) in handlers.paces(head.lane) {
+    for (lane, pace) in kinds.paces(head.lane) {
       let isFull = pace.concurrency.map { running.lanes[lane, default: 0] >= $0 } ?? false
       if isFull, !Planted.isActive(.laneOverfilled) { holds.append(.busy) }
       guard let rate = pace.rate,
@@ -69,8 +69,8 @@ extension JobRows {
     return times.max().map(ClaimChoice.Hold.until) ?? holds.first
   }
 
-  func takeTokens(_ lane: JobLane, _ handlers: JobHandlers, at now: WallTime) throws {
-    for (lane, pace) in handlers.paces(lane) {
+  func takeTokens(_ lane: JobLane, _ kinds: HandledKinds, at now: WallTime) throws {
+    for (lane, pace) in kinds.paces(lane) {
       guard let rate = pace.rate, !Planted.isActive(.tokenUntaken) else { continue }
       try take(.lane, lane.kind, lane.name, rate, at: now)
     }

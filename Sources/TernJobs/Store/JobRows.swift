@@ -321,7 +321,3 @@ extension GateLife {
       probe: (row["probe"] as Int64?).map(JobID.init(rawValue:)))
   }
 }
-
-extension JobLimits {
-  func cut(_ text: String) -> String { text.cut(to: messageLength, mark: "…") }
-}

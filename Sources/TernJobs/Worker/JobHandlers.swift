@@ -5,19 +5,13 @@ import TernCore
 public struct JobHandlers: Sendable {
   package typealias Work = @Sendable (JobContext) async throws -> Void
 
-  private struct Handler: Sendable {
-    let retry: RetryPolicy
-    let limit: Duration?
-    let version: Int
-    let pace: JobPace
-    let lanePace: JobPace
-    let prepare: @Sendable (Data, Int) -> Work
-  }
-
   package typealias CredentialSource =
     @Sendable (_ lane: String?, _ refused: String?) async throws -> String?
 
-  private var handlers: [String: Handler] = [:]
+  /// What the queue's rows are asked for by.
+  private(set) var handled = HandledKinds()
+  /// Each makes the work of a payload of a version.
+  private var handlers: [String: @Sendable (Data, Int) -> Work] = [:]
   private var credentials: [String: CredentialSource] = [:]
 
   package init() {}
@@ -33,9 +27,8 @@ public struct JobHandlers: Sendable {
   ) {
     precondition(handlers[J.kind] == nil, "two handlers are registered for jobs “\(J.kind)”")
     precondition(J.attemptLimit.map { $0 > .zero } ?? true, "an attempt of “\(J.kind)” takes time")
-    handlers[J.kind] = Handler(
-      retry: J.retry, limit: J.attemptLimit, version: J.version, pace: J.pace, lanePace: J.lanePace
-    ) { payload, version in
+    handled.add(J.self)
+    handlers[J.kind] = { payload, version in
       { try await body(try Self.job(J.self, payload, version: version), $0) }
     }
   }
@@ -77,52 +70,16 @@ public struct JobHandlers: Sendable {
     _ outer: @escaping @Sendable (_ kind: String, JobContext, Work) async throws -> Void
   ) {
     for (kind, inner) in handlers {
-      handlers[kind] = Handler(
-        retry: inner.retry, limit: inner.limit, version: inner.version, pace: inner.pace,
-        lanePace: inner.lanePace
-      ) { payload, version in
-        let work = inner.prepare(payload, version)
+      handlers[kind] = { payload, version in
+        let work = inner(payload, version)
         return { try await outer(kind, $0, work) }
       }
     }
   }
 
-  var kinds: Set<String> { Set(handlers.keys) }
-
-  /// The bounds that hold for a lane: its kind's, and its own.
-  func paces(_ lane: JobLane) -> [(lane: JobLane, pace: JobPace)] {
-    guard let handler = handlers[lane.kind] else { return [] }
-    var paces: [(JobLane, JobPace)] = []
-    if handler.pace != .unbounded { paces.append((lane.ofKind, handler.pace)) }
-    if !lane.name.isEmpty, handler.lanePace != .unbounded { paces.append((lane, handler.lanePace)) }
-    return paces
-  }
-
   /// The payload is read as the work begins: that is the app's code too, which may end the process,
-  /// and holds no transaction open.
+  /// and holds no transaction open. The work throws ``Unusable`` where it cannot be read.
   ///
-  /// - Throws: where no handler here can read it. The work itself throws ``Unusable`` too.
-  package func prepare(_ kind: String, _ payload: Data, version: Int) throws(Unusable) -> (
-    work: Work, retry: RetryPolicy, limit: Duration?
-  ) {
-    guard let handler = handlers[kind] else {
-      throw Unusable(.noHandler, "this app has no handler for jobs “\(kind)”")
-    }
-    guard version <= handler.version else {
-      throw Unusable(
-        .newerVersion,
-        "a newer version of this app enqueued it (\(kind) \(version)); update the app")
-    }
-    return (handler.prepare(payload, version), handler.retry, handler.limit)
-  }
-}
-
-/// Why a job is parked.
-package struct Unusable: Error {
-  package let cause: JobEvent.Parking
-  package let reason: String
-
-  init(_ cause: JobEvent.Parking, _ reason: String) {
-    (self.cause, self.reason) = (cause, reason)
-  }
+  /// - Parameter claim: of one of the kinds in ``handled``.
+  func work(of claim: Claim) -> Work { handlers[claim.lane.kind]!(claim.payload, claim.version) }
 }

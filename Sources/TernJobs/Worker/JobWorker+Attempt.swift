@@ -48,7 +48,7 @@ extension JobWorker {
     var hasFailed = false
     do {
       try await task.run {
-        try await surround(context, queue.events?.surrounding[...] ?? [], claim.work)
+        try await surround(context, surrounding[...], handlers.work(of: claim))
       }
       end = AttemptEnd(event: .succeeded, reason: nil)
       end.credential = context.attempted.credential.map(CredentialLife.Event.accepted)

@@ -127,7 +127,9 @@ extension JobWorker {
         throw error.error
       }
       // With nobody there but the job itself there will never be more room.
-      if unfinished <= 1 { throw JobQueueError.neverFits(in: queue.limits, of: claim.id) }
+      if unfinished <= 1 {
+        throw JobQueueError.neverFits(in: queue.limits.jobsAndFollowUps, of: claim.id)
+      }
       refusal.full = .init(queue: claim.queue, count: unfinished, isBefore: true)
       throw refusal
     } catch let error as JobQueueError {

@@ -18,6 +18,8 @@ import TernDatabase
 public actor JobWorker {
   let queue: JobQueue
   let handlers: JobHandlers
+  /// The observers that surround handlers, too.
+  let surrounding: [any JobSurrounding]
   private let concurrency: Int
   let path: any NetworkPathSource
   /// `nil` where no job hands anything over.
@@ -56,6 +58,7 @@ public actor JobWorker {
     var handlers = JobHandlers()
     register(&handlers)
     self.handlers = handlers
+    surrounding = queue.environment.observers.compactMap { $0 as? any JobSurrounding }
   }
 
   /// Works until the task is cancelled, and returns then, with what ran free for the next run at no
@@ -115,7 +118,7 @@ public actor JobWorker {
         group.addTask { await self.followPath(from: generation) }
         let left = queue.leftBehind.withLock { $0 }
         ofRun.fence = try await write {
-          try $0.recover(kinds: handlers.kinds, leftBehind: left, at: queue.environment.now)
+          try $0.recover(kinds: handlers.handled.kinds, leftBehind: left, at: queue.environment.now)
         }
         queue.leftBehind.withLock { $0 = [:] }
         if let transfers {
@@ -351,7 +354,7 @@ public actor JobWorker {
     for end in ended { roomless[end.claim.id] = end.end.full?.count }
     let room = try rows.room(roomless, going: Set(going.keys))
     let query = ClaimQuery(
-      handlers: handlers, running: running, count: free, budget: queue.environment.retryBudget,
+      kinds: handlers.handled, running: running, count: free, budget: queue.environment.retryBudget,
       now: now, outset: outset, isMet: isMet, room: room)
     let claimed = try rows.claim(query)
     for held in claimed.held where ofRun.held[held.head.job] != held.hold { rows.observe(held) }

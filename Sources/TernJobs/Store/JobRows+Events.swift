@@ -74,7 +74,7 @@ extension JobRows {
       let hold = try ClaimChoice.reason(head, gates: gates, pauses: pauses, now: query.now) {
         if unmet.contains(ExactText($0.needs)) { return .unmet }
         if held.contains($0.lane) { return .refused }
-        return try self.hold($0, query.handlers, query.running, query.budget, at: query.now)
+        return try self.hold($0, query.kinds, query.running, query.budget, at: query.now)
       }
       return hold.map { JobHeld(head: head, hold: $0) }
     }

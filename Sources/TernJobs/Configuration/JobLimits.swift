@@ -1,3 +1,5 @@
+import TernCore
+
 /// How much a queue takes. What goes over a limit is refused by its name, and what is there stays.
 public struct JobLimits: Hashable, Sendable {
   /// Of one job's JSON.
@@ -31,4 +33,14 @@ public struct JobLimits: Hashable, Sendable {
   public var deaths = 5
 
   public init() {}
+}
+
+extension JobLimits {
+  /// How many jobs may be there that have not ended, with what a running job's commit enqueues.
+  var jobsAndFollowUps: Int {
+    // No limit may be the greatest number.
+    jobs + min(followUps, Int.max - jobs)
+  }
+
+  func cut(_ text: String) -> String { text.cut(to: messageLength, mark: "…") }
 }

@@ -93,23 +93,13 @@ extension JobQueueError {
       "a statement of the step's commit ended its transaction (ROLLBACK in a conflict clause or a "
         + "trigger): throw its error on, or let it say ABORT")
   }
-}
 
-extension JobLimits {
-  /// How many jobs may be there that have not ended, with what a running job's commit enqueues.
-  var jobsAndFollowUps: Int {
-    // No limit may be the greatest number.
-    jobs + min(followUps, Int.max - jobs)
-  }
-}
-
-extension JobQueueError {
-  static func neverFits(in limits: JobLimits, of job: JobID) -> JobQueueError {
+  /// - Parameter limit: ``JobLimits/jobs`` and ``JobLimits/followUps``.
+  static func neverFits(in limit: Int, of job: JobID) -> JobQueueError {
     JobQueueError(
       .tooManyJobs,
       "job \(job) enqueues so many in one commit that there would be more than "
-        + "\(limits.jobsAndFollowUps) jobs that have not ended, even if all others had; enqueue "
-        + "fewer at once")
+        + "\(limit) jobs that have not ended, even if all others had; enqueue fewer at once")
   }
 
   static func duplicateStep(_ name: String, of job: JobID) -> JobQueueError {
