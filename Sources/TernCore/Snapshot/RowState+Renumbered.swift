@@ -23,16 +23,6 @@ extension RowState.Content {
       return .presence(presence)
     }
   }
-
-  /// Whether a column of that rule can hold it.
-  package func isOf(_ kind: MergeRule.Kind) -> Bool {
-    switch (self, kind) {
-    case (.unset, _), (.stamped, .lastWriter), (.stamped, .order), (.counter, .counter),
-      (.extreme, .maximum), (.extreme, .minimum), (.set, .set), (.text, .text):
-      true
-    default: false
-    }
-  }
 }
 
 extension RowState {

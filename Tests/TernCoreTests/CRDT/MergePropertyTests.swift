@@ -2,7 +2,7 @@ import SeededRandom
 import TernCore
 import Testing
 
-@Suite("Merge: rows whose operations come in any order")
+@Suite("CRDT: rows whose operations come in any order")
 struct MergePropertyTests {
   @Test(arguments: 0..<400)
   func `every order makes the state that the rules say (INV-01, INV-07)`(_ seed: Int) throws {

@@ -70,7 +70,7 @@ private struct CountingEntries: RandomAccessCollection, MutableCollection,
   }
 }
 
-@Suite("Merge: sets of elements")
+@Suite("CRDT: sets of elements")
 struct ElementSetTests {
   private static let replicas = (1...4).map { ReplicaID(high: 0, low: $0) }
 

@@ -1,3 +1,6 @@
+// What merges by itself, in whatever order it arrives: a row's state and what its cells hold, under
+// each rule. Texts have their own folder. How a merge reads and writes tables is `Tern/Merge`'s.
+
 /// What is known of one row beside its values: its life, who wrote what, sums and extremes.
 ///
 /// The normal form: among the columns that the row's own stamp covers, a last-writer column that

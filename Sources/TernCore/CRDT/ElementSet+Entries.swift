@@ -74,3 +74,12 @@ extension ElementSet.Entry {
     }
   }
 }
+
+extension ElementSet {
+  /// As every set that was made here is.
+  package var isInOrder: Bool {
+    [entries, early].allSatisfy { entries in
+      zip(entries, entries.dropFirst()).allSatisfy { $0.element < $1.element }
+    }
+  }
+}

@@ -119,3 +119,15 @@ extension RowState {
       + (presence.map { Array($0.writes.keys) } ?? [])
   }
 }
+
+extension RowState.Content {
+  /// Whether a column of that rule can hold it.
+  package func isOf(_ kind: MergeRule.Kind) -> Bool {
+    switch (self, kind) {
+    case (.unset, _), (.stamped, .lastWriter), (.stamped, .order), (.counter, .counter),
+      (.extreme, .maximum), (.extreme, .minimum), (.set, .set), (.text, .text):
+      true
+    default: false
+    }
+  }
+}

@@ -2,7 +2,7 @@ import SeededRandom
 import TernCore
 import Testing
 
-@Suite("Merge: states of which each has seen what the other has not")
+@Suite("CRDT: states of which each has seen what the other has not")
 struct JoinPropertyTests {
   /// Two states, each of some of every author's operations, and one of all of them.
   private struct States {
