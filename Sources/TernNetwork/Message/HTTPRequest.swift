@@ -1,5 +1,8 @@
 import Foundation
 
+// A request and its answer, whole. Their heads are in Header, what is sent in Upload, and what
+// arrives in Body.
+
 /// One request and how long its exchange may take.
 ///
 /// Its description shows the method and the origin only: paths, queries, values of header fields

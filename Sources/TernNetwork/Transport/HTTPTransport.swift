@@ -1,3 +1,5 @@
+// What any transport is, and what works over any. The two that there are: Curl and URLSession.
+
 /// Carries HTTP exchanges: libcurl on Linux, URLSession on Apple platforms, a script in tests.
 ///
 /// A transport follows no redirects, keeps no cookies, and reads no credentials from anywhere but
