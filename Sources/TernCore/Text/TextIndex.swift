@@ -7,6 +7,9 @@ struct TextIndex: Sendable {
   /// elements are to each other is not in it.
   private var children: [TextSequence.Link: Children] = [:]
 
+  /// Of pieces that were removed, the rank up to which their author's elements behind them are too.
+  var removedEnds: [Int32: UInt32] = [:]
+
   private struct Children {
     var first: Int32
     var others: [Int32] = []
@@ -123,7 +126,9 @@ struct TextIndex: Sendable {
   /// Whether the first stands before the second, both children on one side of one element.
   private static func isOrdered(_ left: Int32, _ right: Int32, _ sequence: Source) -> Bool {
     let (left, right) = (sequence.pieces[Int(left)], sequence.pieces[Int(right)])
-    if left.author == right.author { return left.rank < right.rank }
+    if left.author == right.author {
+      return sequence.authors[Int(left.author)].isOrdered(left.rank, right.rank)
+    }
     return sequence.authors[Int(left.author)].id < sequence.authors[Int(right.author)].id
   }
 

@@ -47,9 +47,7 @@ extension TextSequence {
     var hasChanged = false
     // Before the removals: an element of its own is none that it could remove.
     let author = authorIndex(operation.author)
-    let known = authors[Int(author)].place(of: operation.sequence)
-    let operations = authors[Int(author)].operations
-    let isKnown = known < operations.count && operations[known].sequence == operation.sequence
+    let isKnown = authors[Int(author)].has(operation.sequence)
     let ranks = edit.removed.map { rank($0.first)! }
     for (found, removal) in zip(ranks, edit.removed) {
       if remove(found.author, found.rank, count: removal.count) { hasChanged = true }
@@ -81,30 +79,29 @@ extension TextSequence {
   }
 
   /// Numbers an operation's elements. One that was put aside comes behind later ones of its author,
-  /// whose numbers move.
+  /// and is numbered behind them for now.
   /// - Returns: the first number.
   @discardableResult
   private mutating func makeRoom(_ author: Int32, _ sequence: UInt64, count: UInt32) -> UInt32 {
-    let entry = authors[Int(author)]
-    let place = entry.place(of: sequence)
-    let first = place < entry.operations.count ? entry.operations[place].first : entry.count
-    if first < entry.count {
-      if first > 0 { split(index!.place(author, first - 1), behind: first - 1) }
-      for place in pieces.indices.dropFirst() {
-        if pieces[place].author == author, pieces[place].rank >= first {
-          pieces[place].rank += count
-        }
-        if pieces[place].parent.author == author, pieces[place].parent.rank >= first {
-          pieces[place].parent.rank += count
-        }
+    let first = authors[Int(author)].count
+    let place = authors[Int(author)].place(of: sequence)
+    let isLate = place < authors[Int(author)].operations.count
+    if isLate {
+      // What was typed in one go over the operations around it is no longer one run of numbers.
+      if place > 0 {
+        let before = authors[Int(author)].operations[place - 1]
+        let last = before.first + before.count - 1
+        split(index!.place(author, last), behind: last)
       }
-      for later in place..<entry.operations.count {
-        authors[Int(author)].operations[later].first += count
+      if authors[Int(author)].arrivals.isEmpty {
+        authors[Int(author)].arrivals = authors[Int(author)].operations
       }
     }
-    authors[Int(author)].operations.insert((sequence, first), at: place)
+    if isLate || !authors[Int(author)].arrivals.isEmpty {
+      authors[Int(author)].arrivals.append((sequence, first, count))
+    }
+    authors[Int(author)].operations.insert((sequence, first, count), at: place)
     authors[Int(author)].count += count
-    if first < entry.count { index = TextIndex((pieces, authors)) }
     return first
   }
 
@@ -133,14 +130,7 @@ extension TextSequence {
     } else if beside > 0, parent.rank < pieces[Int(beside)].last {
       split(beside, behind: parent.rank)
     }
-    let siblings = index!.siblings(of: place, parent, (pieces, authors))
-    if let before = siblings.before, !Planted.isActive(.textByArrival) {
-      link(place, behind: lastDescendant(before))
-    } else if let after = siblings.after {
-      link(place, behind: pieces[Int(firstDescendant(after))].previous)
-    } else {
-      link(place, behind: parent.isBefore ? pieces[Int(beside)].previous : beside)
-    }
+    link(place, behind: previous(of: place, parent, beside))
     index!.add(place, (pieces, authors))
   }
 
@@ -148,35 +138,51 @@ extension TextSequence {
   private func goesOn(_ place: Int32, _ author: Int32, _ rank: UInt32, _ parent: Link) -> Bool {
     let piece = pieces[Int(place)]
     return place > 0 && !parent.isBefore && piece.author == author && piece.last == parent.rank
-      && rank == piece.last + 1 && !piece.isRemoved
+      && rank == piece.last + 1 && !piece.isRemoved && authors[Int(author)].arrivals.isEmpty
       && Int(piece.byteStart) + Int(piece.byteCount) == buffer.count
       && index!.firstChild(parent) == nil
   }
 
-  private mutating func link(_ place: Int32, behind previous: Int32) {
+  /// The piece behind which a new one stands; `nil` where that is too far to walk.
+  ///
+  /// - Parameter beside: the one that its parent ends, or begins.
+  private mutating func previous(of place: Int32, _ parent: Link, _ beside: Int32) -> Int32? {
+    guard isLinked else { return nil }
+    let siblings = index!.siblings(of: place, parent, (pieces, authors))
+    if let before = siblings.before, !Planted.isActive(.textByArrival) {
+      return outermost(before, isBefore: false)
+    }
+    guard parent.isBefore else { return beside }
+    let next = siblings.after.map { outermost($0, isBefore: true) } ?? beside
+    return next.map { pieces[Int($0)].previous }
+  }
+
+  private mutating func link(_ place: Int32, behind previous: Int32?) {
+    guard isLinked, let previous else { return }
     let next = pieces[Int(previous)].next
     pieces[Int(place)].previous = previous
     pieces[Int(place)].next = next
     pieces[Int(previous)].next = place
-    if next >= 0 { pieces[Int(next)].previous = place } else { lastPiece = place }
+    if next >= 0 { pieces[Int(next)].previous = place }
   }
 
-  private func lastDescendant(_ place: Int32) -> Int32 {
+  /// The first or the last of a piece and all that stands beside it, before or behind.
+  ///
+  /// - Returns: `nil` where it took more steps, one walk with another, than to link all anew.
+  private mutating func outermost(_ place: Int32, isBefore: Bool) -> Int32? {
     var place = place
     while true {
       let piece = pieces[Int(place)]
-      let link = Link(author: piece.author, rank: piece.last, isBefore: false)
-      guard let child = index!.lastChild(link) else { return place }
-      place = child
-    }
-  }
-
-  private func firstDescendant(_ place: Int32) -> Int32 {
-    var place = place
-    while true {
-      let piece = pieces[Int(place)]
-      let link = Link(author: piece.author, rank: piece.rank, isBefore: true)
-      guard let child = index!.firstChild(link) else { return place }
+      let link = Link(
+        author: piece.author, rank: isBefore ? piece.rank : piece.last, isBefore: isBefore)
+      guard let child = isBefore ? index!.firstChild(link) : index!.lastChild(link) else {
+        return place
+      }
+      stepCount += 1
+      if stepCount > 1000 + 8 * pieces.count {
+        isLinked = false
+        return nil
+      }
       place = child
     }
   }
@@ -228,25 +234,31 @@ extension TextSequence {
     var hasChanged = false
     var rank = rank
     let end = rank + count
+    var passed: [Int32] = []
     while rank < end {
       var place = index!.place(author, rank)
-      if !pieces[Int(place)].isRemoved {
-        if pieces[Int(place)].rank < rank {
-          split(place, behind: rank - 1)
-          place = index!.place(author, rank)
-        }
-        split(place, behind: end - 1)
-        pieces[Int(place)].isRemoved = true
-        pieces[Int(place)].byteCount = 0
-        hasChanged = true
-        let next = Int(pieces[Int(place)].next)
-        if Planted.isActive(.removalTakesNeighbour), next > 0, pieces[next].author != author {
-          pieces[next].isRemoved = true
-          pieces[next].byteCount = 0
-        }
+      if pieces[Int(place)].isRemoved {
+        passed.append(place)
+        rank = index!.removedEnds[place] ?? pieces[Int(place)].last + 1
+        continue
+      }
+      if pieces[Int(place)].rank < rank {
+        split(place, behind: rank - 1)
+        place = index!.place(author, rank)
+      }
+      split(place, behind: end - 1)
+      pieces[Int(place)].isRemoved = true
+      pieces[Int(place)].byteCount = 0
+      hasChanged = true
+      let next = Int(pieces[Int(place)].next)
+      if Planted.isActive(.removalTakesNeighbour), next > 0, pieces[next].author != author {
+        pieces[next].isRemoved = true
+        pieces[next].byteCount = 0
       }
       rank = pieces[Int(place)].last + 1
     }
+    // The next removal of all these takes one step.
+    if passed.count > 1 { for place in passed { index!.removedEnds[place] = rank } }
     return hasChanged
   }
 }

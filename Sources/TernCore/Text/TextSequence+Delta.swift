@@ -1,7 +1,9 @@
 extension TextSequence {
   /// The change that does to this text what `delta` says; `nil` for none.
   package mutating func edit(_ delta: TextDelta) -> TextEdit? {
+    numberInOrder()
     prepareIndex()
+    linkAll()
     var edit = TextEdit()
     var walk = Walk(place: pieces[0].next)
     for step in delta.steps {
@@ -90,9 +92,7 @@ extension TextSequence {
     var place = entry.place(ofRank: rank)
     while left > 0 {
       let operation = entry.operations[place]
-      let end =
-        place + 1 < entry.operations.count ? entry.operations[place + 1].first : entry.count
-      let taken = min(left, end - rank)
+      let taken = min(left, operation.first + operation.count - rank)
       edit.removed.append(
         .init(
           first: TextElementID(entry.id, operation.sequence, rank - operation.first),

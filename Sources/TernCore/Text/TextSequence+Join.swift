@@ -13,6 +13,8 @@ extension TextSequence {
   /// - Throws: ``WireError`` where both have an operation and not the same elements of it, as of
   ///   two copies of a database that wrote on; and for more elements than can be numbered.
   package mutating func join(_ other: TextSequence) throws(WireError) {
+    let other = other.inOrder
+    numberInOrder()
     prepareIndex()
     let missing = try makeRoom(for: other)
     if !missing.isEmpty { other.forEachParentFirst { insert($0, of: other, missing) } }
@@ -70,9 +72,9 @@ extension TextSequence {
   ) throws(WireError) -> Bool {
     /// From which number on elements that were there move, and by how much.
     var moves: [(from: UInt32, by: UInt32)] = []
-    var (all, next, old): ([(sequence: UInt64, first: UInt32)], UInt32, UInt32) = ([], 0, 0)
+    var (all, next, old): ([Author.Operation], UInt32, UInt32) = ([], 0, 0)
     for operation in operations {
-      all.append((operation.sequence, next))
+      all.append((operation.sequence, next, operation.count))
       guard operation.count < UInt32.max - next else {
         throw WireError(.tooLarge, "text elements")
       }
@@ -165,11 +167,11 @@ extension TextSequence {
 extension TextSequence.Author {
   /// The number behind an operation's last element.
   fileprivate func end(of place: Int) -> UInt32 {
-    place + 1 < operations.count ? operations[place + 1].first : count
+    operations[place].first + operations[place].count
   }
 
   /// How many elements each operation inserted.
   fileprivate var counts: [(sequence: UInt64, count: UInt32)] {
-    operations.indices.map { (operations[$0].sequence, end(of: $0) - operations[$0].first) }
+    operations.map { ($0.sequence, $0.count) }
   }
 }

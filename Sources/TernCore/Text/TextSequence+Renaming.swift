@@ -4,6 +4,7 @@ extension TextSequence {
   /// The text stays as it is where no id of an author is between the two.
   mutating func rename(_ renaming: Renaming) {
     guard let old = authorIndices[renaming.old] else { return }
+    numberInOrder()
     let entry = authors[Int(old)]
     let place = entry.place(of: renaming.last + 1)
     guard place < entry.operations.count else { return }
@@ -12,7 +13,7 @@ extension TextSequence {
     if first > 0 { split(index!.place(old, first - 1), behind: first - 1) }
     let new = authorIndex(renaming.new)
     authors[Int(new)].operations = entry.operations[place...].map {
-      ($0.sequence - renaming.last, $0.first - first)
+      ($0.sequence - renaming.last, $0.first - first, $0.count)
     }
     authors[Int(new)].count = entry.count - first
     authors[Int(old)].operations.removeSubrange(place...)

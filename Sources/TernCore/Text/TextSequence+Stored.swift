@@ -14,6 +14,7 @@ extension TextSequence {
   }
 
   package var stored: [UInt8] {
+    if authors.contains(where: { !$0.arrivals.isEmpty }) { return inOrder.stored }
     var writer = ByteWriter()
     let order = authors.indices.sorted { authors[$0].id < authors[$1].id }
       .filter { authors[$0].count > 0 }
@@ -48,10 +49,8 @@ extension TextSequence {
     writer.append(replica: author.id)
     var runs: [(gap: UInt64, count: UInt32, times: UInt64)] = []
     var next: UInt64 = 0
-    for (index, operation) in author.operations.enumerated() {
-      let isLast = index + 1 == author.operations.count
-      let end = isLast ? author.count : author.operations[index + 1].first
-      let (gap, count) = (operation.sequence - next, end - operation.first)
+    for operation in author.operations {
+      let (gap, count) = (operation.sequence - next, operation.count)
       next = operation.sequence + 1
       if let last = runs.last, last.gap == gap, last.count == count {
         runs[runs.count - 1].times += 1
@@ -206,7 +205,7 @@ extension TextSequence {
       guard times <= UInt64(room) else { throw WireError(.tooLarge, "text operations") }
       room -= Int(times)
       for _ in 0..<times {
-        author.operations.append((next + gap, UInt32(count)))
+        author.operations.append((next + gap, UInt32(count), UInt32(each)))
         next += gap + 1
         count += each
         guard count < UInt64(UInt32.max), next <= VersionVector.maximumSequence + 1 else {
@@ -258,7 +257,6 @@ extension TextSequence {
           author: Int32(author), rank: UInt32(rank), isBefore: true)
       }
       awaitsNext = form == .next
-      lastPiece = place
     }
   }
 

@@ -38,16 +38,24 @@ package struct TextSequence: Sendable {
   struct Author {
     let id: ReplicaID
     /// In ascending order; each with the rank of its first element.
-    var operations: [(sequence: UInt64, first: UInt32)] = []
+    var operations: [Operation] = []
     var count: UInt32 = 0
+    /// All in the order of their ranks, where one came behind a later one and is numbered behind
+    /// it; otherwise empty. See ``TextSequence/numberInOrder()``.
+    var arrivals: [Operation] = []
+
+    typealias Operation = (sequence: UInt64, first: UInt32, count: UInt32)
   }
 
   /// In no order; the first stands for the text's beginning.
   var pieces: ContiguousArray<Piece> = [
     Piece(author: -1, rank: 0, count: 1, isRemoved: true, parent: start)
   ]
-  /// The piece behind all others.
-  var lastPiece: Int32 = 0
+  /// Whether the pieces' links have all of them. To link one whose place is far in the tree takes
+  /// many steps; where there are many of these, the tree tells the order when it is asked for.
+  var isLinked = true
+  /// How many steps linking has taken.
+  var stepCount = 0
   var authors: [Author] = []
   var authorIndices: [ReplicaID: Int32] = [:]
   var buffer: [UInt8] = []
@@ -83,8 +91,7 @@ package struct TextSequence: Sendable {
   package func shows(_ author: ReplicaID, _ sequence: UInt64) -> Bool {
     guard let first = rank(TextElementID(author, sequence, 0)) else { return false }
     let entry = authors[Int(first.author)]
-    let next = entry.place(of: sequence) + 1
-    let end = next < entry.operations.count ? entry.operations[next].first : entry.count
+    let end = first.rank + entry.operations[entry.place(of: sequence)].count
     return pieces.contains {
       !$0.isRemoved && $0.author == first.author && $0.rank < end && $0.last >= first.rank
     }
@@ -97,11 +104,31 @@ package struct TextSequence: Sendable {
 
   /// In the order of the text.
   func forEachPiece(_ body: (Piece) throws -> Void) rethrows {
+    guard isLinked else {
+      for place in order { try body(pieces[Int(place)]) }
+      return
+    }
     var place = pieces[0].next
     while place >= 0 {
       try body(pieces[Int(place)])
       place = pieces[Int(place)].next
     }
+  }
+
+  private var order: [Int32] {
+    (index ?? TextIndex((pieces, authors))).walk((pieces, authors))
+  }
+
+  mutating func linkAll() {
+    if isLinked { return }
+    (isLinked, stepCount) = (true, 0)
+    var last: Int32 = 0
+    for place in order {
+      pieces[Int(last)].next = place
+      pieces[Int(place)].previous = last
+      last = place
+    }
+    pieces[Int(last)].next = -1
   }
 
   // MARK: - Ids
@@ -114,11 +141,8 @@ package struct TextSequence: Sendable {
     guard place < entry.operations.count, entry.operations[place].sequence == id.sequence else {
       return nil
     }
-    let end =
-      place + 1 < entry.operations.count ? entry.operations[place + 1].first : entry.count
-    let first = entry.operations[place].first
-    guard id.offset < end - first else { return nil }
-    return (author, first + id.offset)
+    guard id.offset < entry.operations[place].count else { return nil }
+    return (author, entry.operations[place].first + id.offset)
   }
 
   func id(_ author: Int32, _ rank: UInt32) -> TextElementID {
@@ -146,13 +170,29 @@ extension TextSequence.Author {
     return low
   }
 
-  /// The operation that inserted the element with this rank.
-  func place(ofRank rank: UInt32) -> Int {
+  func has(_ sequence: UInt64) -> Bool {
+    let place = place(of: sequence)
+    return place < operations.count && operations[place].sequence == sequence
+  }
+
+  /// The operation that inserted the element with this rank, where all are numbered in order.
+  func place(ofRank rank: UInt32) -> Int { Self.place(ofRank: rank, operations) }
+
+  static func place(ofRank rank: UInt32, _ operations: [Operation]) -> Int {
     var (low, high) = (0, operations.count - 1)
     while low < high {
       let middle = (low + high + 1) / 2
       if operations[middle].first <= rank { low = middle } else { high = middle - 1 }
     }
     return low
+  }
+
+  /// Of two elements, whether the first is before the second in the order of (sequence, offset).
+  func isOrdered(_ left: UInt32, _ right: UInt32) -> Bool {
+    if arrivals.isEmpty { return left < right }
+    let (first, second) = (
+      arrivals[Self.place(ofRank: left, arrivals)], arrivals[Self.place(ofRank: right, arrivals)]
+    )
+    return first.sequence == second.sequence ? left < right : first.sequence < second.sequence
   }
 }
