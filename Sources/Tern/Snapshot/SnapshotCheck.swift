@@ -8,9 +8,11 @@ import TernCore
 final class SnapshotCheck {
   /// By author, of the last operation that is in the snapshot.
   private let seen: [UInt32: HybridTime]
-  /// What is not there: in which table, and by whom and when it was written.
+  /// What is not there: in which table, to which column, and by whom and when it was written.
   private struct Write: Hashable {
     let table: Int64
+    /// `nil` for a write to the row.
+    let column: UInt32?
     let stamp: Stamp
   }
 
@@ -37,13 +39,13 @@ final class SnapshotCheck {
   ) {
     let columns = shape.columns.lazy.filter(knows).map { (id: UInt32($0.id), rule: $0.rule) }
     for write in mine.writes(lackingIn: theirs, columns: columns, authors: authors) {
-      note(write.stamp, shape, key)
+      note(Write(table: shape.id, column: write.column, stamp: write.stamp), shape, key)
     }
   }
 
-  private func note(_ stamp: Stamp, _ shape: TableShape, _ key: [Value]) {
+  private func note(_ write: Write, _ shape: TableShape, _ key: [Value]) {
+    let stamp = write.stamp
     guard stamp != .zero, stamp.time <= seen[stamp.author] ?? .zero else { return }
-    let write = Write(table: shape.id, stamp: stamp)
     shapes[shape.id] = shape
     missing.insert(write)
     if examples.count < Self.mostExamples {
@@ -53,7 +55,8 @@ final class SnapshotCheck {
   }
 
   /// What waits in the snapshot for a newer version of Tern or a clock is in none of its rows. What
-  /// waits for one of the app is not in its table, where that or a row's key is not known.
+  /// waits for one of the app is not in its table, where that or a row's key is not known, or not in
+  /// its column, which can be known by a former name.
   func excuse(_ waiting: CarriedOperation, _ time: HybridTime) {
     let stamp = Stamp(time: time, author: waiting.id.author)
     // The last of its group says it for all, which have one time.
@@ -74,7 +77,11 @@ final class SnapshotCheck {
     case .parts(let parts)?:
       parts.contains { part in
         guard let shape = shapes[write.table], shape.isNamed(part.table) else { return false }
-        return part.column.isEmpty || shape.keyColumns.contains { $0.folded == part.column.folded }
+        return part.column.isEmpty || shape.keyColumns.contains { $0.folded == part.column }
+          || shape.columns.contains { column in
+            write.column == UInt32(column.id)
+              && ([column.name] + column.formerNames).contains { $0.folded == part.column }
+          }
       }
     case nil: false
     }

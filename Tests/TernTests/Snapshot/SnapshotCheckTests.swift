@@ -128,6 +128,34 @@ struct SnapshotCheckTests {
     }
   }
 
+  @Test func `INV-03: what waits for a column's later name is not lost`() throws {
+    let a = try Device(SyncSchema(version: 1, tables: [SyncTable("tag")]), id: 1) {
+      try $0.execute(sql: "CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY, title TEXT, note TEXT)")
+    }
+    let later = SyncTable("tag", renamed: ["name": "title"])
+    let b = try Device(SyncSchema(version: 2, tables: [later]), id: 2) {
+      try $0.execute(sql: "CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY, name TEXT, note TEXT)")
+    }
+    try a.execute("INSERT INTO tag VALUES ('1', 'one', NULL)")
+    try a.store.seal()
+    try b.pull(from: a)
+    try b.execute("UPDATE tag SET name = 'later', note = 'new'")
+    try b.store.seal()
+    try a.pull(from: b)
+    #expect(try a.column("SELECT title || ' ' || note FROM tag") == ["one new"])
+    try load(contents(a), into: b)
+    #expect(try b.column("SELECT name || ' ' || note FROM tag") == ["later new"])
+    // It excuses the loss of no other column.
+    let rows = try #require(contents(a).first { $0[0] == SnapshotPart.Kind.rows.rawValue })
+    try b.execute("UPDATE tag SET name = 'latest', note = 'newest'")
+    try b.store.seal()
+    try a.pull(from: b)
+    let lie = try contents(a).map { $0[0] == SnapshotPart.Kind.rows.rawValue ? rows : $0 }
+    let error = #expect(throws: SnapshotError.self) { try load(lie, into: b) }
+    #expect(error?.code == .takesAway)
+    #expect(try b.column("SELECT name || ' ' || note FROM tag") == ["latest newest"])
+  }
+
   @Test func `a row that comes twice is refused`() throws {
     let (a, b) = try devices()
     let before = try b.store.canonicalState()
