@@ -40,7 +40,7 @@ final class WrittenValues {
   }
 
   private func check(
-    _ key: [UInt8], _ mapping: RowMerger.Mapping, _ writer: TableWriter, _ stamp: Stamp, _ id: LogID
+    _ key: [UInt8], _ mapping: BlockMapping, _ writer: TableWriter, _ stamp: Stamp, _ id: LogID
   ) throws {
     let shape = writer.sql.shape
     let state: RowState?

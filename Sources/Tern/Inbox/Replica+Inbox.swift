@@ -68,7 +68,7 @@ extension Replica {
   /// - Throws: ``InboxError`` for one that is gone; `DatabaseError`.
   public func dismiss(_ entry: InboxEntry) async throws {
     let store = store
-    try await BlockingWork.shared.run { try store.transaction { try $0.removeFromInbox(entry) } }
+    try await BlockingWork.shared.run { try store.transaction { try Inbox($0).remove(entry) } }
   }
 }
 
@@ -83,7 +83,7 @@ extension SQLiteReplicaStore {
     try seal()
     let isChild = entry.kind == .parentDeleted && key == nil
     let isWaitedFor = try transaction(withoutForeignKeys: isChild) { transaction in
-      try transaction.removeFromInbox(entry)
+      try Inbox(transaction).remove(entry)
       if isChild {
         try InboxRestore(transaction).restoreChild(entry)
       } else {

@@ -39,7 +39,7 @@ struct TableDigest {
     defer { select.reset() }
     var rows: UInt64 = 0
     while try select.step() {
-      guard let state = try transaction.state(in: select, from: keyCount) else { continue }
+      guard let state = try select.state(from: keyCount) else { continue }
       try append(state, select, keyCount)
       rows &+= hash()
     }

@@ -1,4 +1,3 @@
-import GRDB
 import TernCore
 import TernDatabase
 
@@ -155,7 +154,7 @@ final class HeldTable {
   private func notify() throws {
     if hasTold { return }
     hasTold = true
-    try connection.db.notifyChanges(in: Table(tables.held))
+    try connection.db.notifyChanges(inTable: tables.held)
   }
 
   static func bytes(of content: [String: Value]) -> [UInt8] {
@@ -175,22 +174,5 @@ final class HeldTable {
       content[name] = try reader.value("held value").value ?? .null
     }
     return content
-  }
-}
-
-/// Bytes in an array or in a buffer.
-protocol ContiguousBytesLike {
-  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T
-}
-
-extension [UInt8]: ContiguousBytesLike {
-  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
-    try withUnsafeBytes(body)
-  }
-}
-
-extension UnsafeRawBufferPointer: ContiguousBytesLike {
-  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
-    try body(self)
   }
 }

@@ -123,6 +123,23 @@ struct RemoteTable {
     try delete.run()
   }
 
+  /// The same with the replicas' names, in the order of their ids.
+  func forks(at remoteID: String, _ authors: Authors) throws -> [ReplicaFork] {
+    try forks(at: remoteID).map {
+      ReplicaFork(remote: remoteID, replica: authors.ids[Int($0)], sequence: $1)
+    }.sorted { $0.replica < $1.replica }
+  }
+
+  /// Those of whom a remote with these heads does not hold so many operations.
+  func dropForks(at remoteID: String, beyond heads: VersionVector, _ authors: Authors) throws {
+    for (author, sequence) in try forks(at: remoteID)
+    where heads[authors.ids[Int(author)]] < sequence {
+      try dropFork(author, at: remoteID)
+    }
+  }
+
+  func hasForks() throws -> Bool { try connection.count(tables.fork) > 0 }
+
   /// The first hundred, over all remotes.
   ///
   /// - Parameter authors: in the log's order.

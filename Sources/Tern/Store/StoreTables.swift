@@ -252,6 +252,12 @@ struct LogID: Hashable {
 }
 
 extension StoreTables {
+  /// Whether the triggers were lifted and are not back, as far as anybody's opening knows: while a
+  /// migration runs, and where the process died in one.
+  func areTriggersLifted(_ db: Database) throws -> Bool {
+    try db.hasTable(lifted)
+  }
+
   /// That the tables are gone, where that is why SQLite could not read a statement.
   func reason(for error: DatabaseError, in db: Database) throws -> any Error {
     try db.tableExists(replica, in: "main") ? error : ReplicaError.notInstalled

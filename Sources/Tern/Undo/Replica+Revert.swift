@@ -96,10 +96,8 @@ extension SQLiteReplicaStore {
       }
       if !isPreview {
         let sealed = try Seal.run(in: transaction)
-        if let last = sealed.last { try transaction.mark(pass.taken, by: last) }
-        for sequence in sealed {
-          try transaction.mark(LogID(author: 0, sequence: sequence), .revert)
-        }
+        if let last = sealed.last { try transaction.reverted.save(pass.taken, by: last) }
+        for sequence in sealed { try transaction.undone.mark(sequence, .revert) }
       }
       return reverted!
     }

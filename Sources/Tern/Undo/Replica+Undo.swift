@@ -45,7 +45,8 @@ extension SQLiteReplicaStore {
     try seal()
     return try transaction { transaction in
       _ = try Seal.run(in: transaction)
-      return try transaction.undoTarget().map { try transaction.takeBack($0).0 }
+      var search = UndoSearch(transaction.authorTable.own.merged)
+      return try search.next(in: transaction)?.takeBack(in: transaction).0
     }
   }
 }

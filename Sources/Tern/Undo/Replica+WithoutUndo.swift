@@ -28,12 +28,14 @@ extension Replica {
     try db.inSavepoint {
       try store.transaction(in: db) { before in
         _ = try Seal.run(in: before)
-        let last = try before.author(0).stored
+        let last = before.authorTable.own.stored
         result = try body(db)
         // As it stands after `body`: one of these inside it has sealed what that wrote until then.
         let after = try store.transaction(of: db, before.recorder)
         _ = try Seal.run(in: after)
-        for sequence in last..<(try after.author(0).stored) { try after.markUndone(sequence + 1) }
+        for sequence in last..<after.authorTable.own.stored {
+          try after.undone.mark(sequence + 1, .undone)
+        }
       }
       return .commit
     }
