@@ -82,4 +82,18 @@ extension SyncEnvironment {
     self.localWrites = localWrites
     self.didMerge = didMerge
   }
+
+  /// Tells when a merge has gone on for ``mergeLimit``, from when it is first asked on.
+  func mergeDeadline() -> () -> Bool { Self.hasPassed(mergeLimit, by: clock) }
+
+  private static func hasPassed<C: Clock<Duration>>(
+    _ limit: Duration, by clock: C
+  ) -> () -> Bool {
+    var end: C.Instant?
+    return {
+      if let end { return clock.now >= end }
+      end = clock.now.advanced(by: limit)
+      return false
+    }
+  }
 }

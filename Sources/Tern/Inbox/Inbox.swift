@@ -48,6 +48,10 @@ struct Inbox {
 }
 
 extension Inbox {
+  init(_ store: SQLiteReplicaStore, _ db: Database) {
+    self.init(db: db, tables: store.tables, sql: store.sql)
+  }
+
   init(_ transaction: StoreTransaction) {
     self.init(db: transaction.db, tables: transaction.tables, sql: transaction.sql)
   }

@@ -26,6 +26,6 @@ extension Replica {
   /// Each call is a consumer of its own; one loop may take its elements. It ends when its task is
   /// cancelled or the replica is gone. Nothing is recorded while nobody listens.
   public func changes() -> some AsyncSequence<ReplicaChanges, Never> & Sendable {
-    store.changes.listen()
+    store.access.changes.listen()
   }
 }

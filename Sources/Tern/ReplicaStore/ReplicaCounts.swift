@@ -1,3 +1,6 @@
+import TernCore
+import TernDatabase
+
 /// How much of what a replica has, by what became of it: ``Replica/counts()``.
 public struct ReplicaCounts: Hashable, Sendable {
   /// Noted writes that no operation holds yet.
@@ -21,4 +24,27 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var forks: [ReplicaFork] = []
 
   public init() {}
+}
+
+extension ReplicaCounts {
+  init(_ transaction: StoreTransaction, skippedTriggers: [SkippedTrigger]) throws {
+    let tables = transaction.tables
+    let notes = transaction.sql.map { "(SELECT count(*) FROM \($0.note.noteTable))" }
+    // The log holds every operation of an author behind the trimmed ones.
+    let select = try transaction.statement(
+      """
+      SELECT \((["0"] + notes).joined(separator: " + ")),
+        (SELECT sum(stored - trimmed) FROM \(tables.author)), (SELECT count(*) FROM \(tables.held))
+      """)
+    try select.each {
+      (unsealedNotes, operations, heldAside) = (select.int(0), select.int(1), select.int(2))
+    }
+    waiting = try transaction.waiting.summary(authors: transaction.authors.ids)
+    if transaction.large.hasRows {
+      largeRows = try transaction.large.counts(of: transaction.sql)
+    }
+    self.skippedTriggers = skippedTriggers
+    conflicts = try transaction.conflicts.counts()
+    forks = try transaction.remotes.forks(transaction.authors.ids)
+  }
 }

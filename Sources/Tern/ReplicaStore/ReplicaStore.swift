@@ -5,8 +5,6 @@
 /// Calls are synchronous and each is one transaction: it happened whole, or it threw and nothing
 /// did. They may block; the engine makes them on an executor of its own.
 package protocol ReplicaStore: Sendable {
-  func replicaID() throws -> ReplicaID
-
   /// Turns every noted write into operations. Cheap when there is none. Merges what was put aside
   /// until now, because its time was ahead of the clock.
   ///
@@ -36,15 +34,13 @@ package protocol ReplicaStore: Sendable {
   /// Of an author of whom the remote has another operation than is here, under one number, nothing
   /// more is taken from that remote; ``ReplicaCounts/forks`` names it.
   ///
-  /// - Throws: ``MergeError`` for an operation that does not follow what is here.
-  func merge(_ page: PulledPage, from remote: RemotePlace) throws -> MergeSummary
-
-  /// The same in parts, so that others can write in between.
+  /// Can be done in parts, so that others can write in between.
   ///
   /// - Parameter isOver: asked once others are kept from writing, and behind each group of
   ///   operations. Where it says so there, the transaction ends, and the cursor stays where it was
   ///   until the rest is merged too (INV-05).
   /// - Returns: how many of the page's operations are merged.
+  /// - Throws: ``MergeError`` for an operation that does not follow what is here.
   func merge(_ page: PulledPage, from remote: RemotePlace, until isOver: () -> Bool) throws
     -> (MergeSummary, merged: Int)
 
@@ -181,58 +177,17 @@ package protocol ReplicaStore: Sendable {
 }
 
 extension ReplicaStore {
+  package func replicaID() throws -> ReplicaID { try ownHead().id }
+
+  /// Merges a page whole.
+  package func merge(_ page: PulledPage, from remote: RemotePlace) throws -> MergeSummary {
+    try merge(page, from: remote, until: { false }).0
+  }
+
   /// ``loadSnapshot(from:isRepairing:_:)`` of a state that only is behind.
   package func loadSnapshot(from place: RemotePlace?, _ part: (_ index: Int) throws -> [UInt8]?)
     throws -> SnapshotSummary
   {
     try loadSnapshot(from: place.map { SnapshotOrigin(place: $0) }, isRepairing: false, part)
-  }
-}
-
-extension ReplicaStore {
-  package func merge(_ page: PulledPage, from remote: RemotePlace, until isOver: () -> Bool) throws
-    -> (MergeSummary, merged: Int)
-  {
-    (try merge(page, from: remote), page.operations.count)
-  }
-}
-
-/// A store need not keep parts of groups, trim its log, know snapshots or report its state.
-extension ReplicaStore {
-  package func storedVersionVector() throws -> VersionVector { try versionVector() }
-
-  package func trim(heldBy heads: VersionVector, at remoteID: String) throws {}
-
-  package func hasTrimmed(lackedBy heads: VersionVector) throws -> Bool { false }
-
-  package func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport?
-  {
-    nil
-  }
-
-  package func comparison(at remoteID: String) throws -> StateComparison? { nil }
-
-  package func accepted(by remoteID: String) throws -> UInt64 { 0 }
-
-  package func changeID(from former: ReplicaID, after last: UInt64, at remoteID: String) throws
-    -> ReplicaIDChange?
-  { nil }
-
-  package func leaveID(_ former: ReplicaID, for place: RemotePlace, heads: VersionVector) throws
-    -> ReplicaIDChange?
-  { nil }
-
-  package func save(_ comparison: StateComparison, at remoteID: String) throws {}
-
-  package func note(_ authors: [ReplicaID: RemoteAuthor], at remoteID: String) throws {}
-
-  package func cutSnapshot(_ write: (_ part: [UInt8]) throws -> Void) throws -> SnapshotSummary {
-    throw SnapshotError(.unsupported, "this store cannot cut snapshots; let another device do it")
-  }
-
-  package func loadSnapshot(
-    from origin: SnapshotOrigin?, isRepairing: Bool, _ part: (_ index: Int) throws -> [UInt8]?
-  ) throws -> SnapshotSummary {
-    throw SnapshotError(.unsupported, "this store cannot load snapshots; use SQLiteReplicaStore")
   }
 }

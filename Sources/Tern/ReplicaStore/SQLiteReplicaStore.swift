@@ -8,43 +8,22 @@ import TernDatabase
 /// Every method blocks for one transaction on the database's writer, which is also what makes the
 /// store safe to share.
 package final class SQLiteReplicaStore: ReplicaStore {
+  let access: StoreAccess
   /// The app's database.
-  package let database: any DatabaseWriter
-  let tables: StoreTables
-  let sql: [TableSQL]
+  package var database: any DatabaseWriter { access.database }
+  var tables: StoreTables { access.tables }
+  var sql: [TableSQL] { access.sql }
   /// How long operations stay in the log that every remote holds.
   let retention: Duration
-  /// Told after each commit.
-  let changes = ChangeRelay()
   /// Where a new id comes from.
   let random: @Sendable () -> UInt64
-  private let inboxLimits: InboxLimits
-  private let knownTriggers = KnownTriggers()
-  /// Of the connection that writes, and used on its queue alone: not in a transaction that the app
-  /// hands over, which can be another connection's.
-  private nonisolated(unsafe) let statements = StatementMemory()
   /// Yields whether something is noted, was put aside until now, or is to be settled.
   private let news: String
-  /// Yields notes, operations, rows held aside, deferred operations and groups put aside.
-  private let rowCounts: String
-  /// Whether any table has a foreign key, and SQLite's number of the schema of which that is known.
-  private let foreignKeys: Mutex<(schemaVersion: Int64, isAny: Bool)>
-  /// The checksum of the catalogue that `sql` was made by.
-  private let catalogue: UInt32
-  /// SQLite's number of the schema under which the catalogue was last found to be that one.
-  private let checkedVersion: Mutex<Int64>
 
-  /// - Parameter catalogue: the one that `sql` was made by.
-  init(
-    database: any DatabaseWriter, tables: StoreTables, sql: [TableSQL], catalogue: KnownCatalogue,
-    retention: Duration, inboxLimits: InboxLimits, random: @escaping @Sendable () -> UInt64
-  ) {
-    self.catalogue = catalogue.checksum
-    checkedVersion = Mutex(catalogue.schemaVersion)
-    foreignKeys = Mutex((catalogue.schemaVersion, catalogue.hasForeignKeys))
-    self.inboxLimits = inboxLimits
-    self.random = random
-    let noted = sql.map { "EXISTS (SELECT 1 FROM \($0.note.noteTable))" }
+  init(_ access: StoreAccess, retention: Duration, random: @escaping @Sendable () -> UInt64) {
+    (self.access, self.retention, self.random) = (access, retention, random)
+    let tables = access.tables
+    let noted = access.sql.map { "EXISTS (SELECT 1 FROM \($0.note.noteTable))" }
     let due = """
       EXISTS (
         SELECT 1 FROM \(tables.waiting) WHERE due_ms IS NOT NULL
@@ -52,170 +31,18 @@ package final class SQLiteReplicaStore: ReplicaStore {
       """
     let unsettled = "EXISTS (\(tables.statements.isUnsettled))"
     news = "SELECT \((noted + [due, unsettled]).joined(separator: " OR "))"
-    let notes = sql.map { "(SELECT count(*) FROM \($0.note.noteTable))" }
-    // The log holds every operation of an author behind the trimmed ones.
-    rowCounts = """
-      SELECT \((["0"] + notes).joined(separator: " + ")), (SELECT sum(stored - trimmed) FROM \(tables.author)),
-        (SELECT count(*) FROM \(tables.held))
-      """
-    self.database = database
-    self.tables = tables
-    self.sql = sql
-    self.retention = retention
-  }
-
-  /// One transaction with the write lock from its beginning.
-  func transaction<T>(
-    withoutForeignKeys: Bool = false, _ body: (StoreTransaction) throws -> T
-  ) throws -> T {
-    try telling { recorder in
-      try database.writeWithoutTransaction { db in
-        func run() throws -> T {
-          try db.inOwnTransaction(statements) {
-            try checkCatalogueOnce(db)
-            return try body(
-              StoreTransaction(
-                db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
-                knownTriggers: knownTriggers, statements: statements))
-          }
-        }
-        return try withoutForeignKeys && hasForeignKeys(db) ? db.withoutForeignKeys(run) : run()
-      }
-    }
-  }
-
-  /// One in which the app writes before what the replica is about to do with it is read.
-  func writing<T>(
-    _ body: (Database, _ asItStands: () throws -> StoreTransaction) throws -> T
-  ) throws -> T {
-    try telling { recorder in
-      try database.writeWithoutTransaction { db in
-        var output: T?
-        try db.inWaitingTransaction {
-          try checkCatalogueOnce(db)
-          output = try body(db) { try transaction(of: db, recorder, statements) }
-          return .commit
-        }
-        return output!
-      }
-    }
-  }
-
-  /// Tells whoever listens of what changed, behind the commit.
-  private func telling<T>(_ write: (ChangeRecorder?) throws -> T) throws -> T {
-    let recorder = changes.isHeard ? ChangeRecorder() : nil
-    let output = try write(recorder)
-    if let recorder { try changes.tell(recorder.changes(in: sql)) }
-    return output
-  }
-
-  /// The replica as it stands now in an open transaction.
-  func transaction(
-    of db: Database, _ recorder: ChangeRecorder?, _ statements: StatementMemory? = nil
-  ) throws -> StoreTransaction {
-    try StoreTransaction(
-      db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
-      statements: statements)
-  }
-
-  /// The same in a transaction of the app's, which decides whether it is kept.
-  func transaction<T>(in db: Database, _ body: (StoreTransaction) throws -> T) throws -> T {
-    let recorder = changes.isHeard ? ChangeRecorder() : nil
-    // Not noted as checked: what the app did to the schema may be rolled back.
-    _ = try checkCatalogue(db)
-    let result = try body(transaction(of: db, recorder))
-    if let recorder {
-      let changed = try recorder.changes(in: sql)
-      db.afterNextTransaction { [changes] _ in changes.tell(changed) }
-    }
-    return result
-  }
-
-  /// Switching them off makes SQLite prepare every statement again, so databases that have none
-  /// are told apart.
-  private func hasForeignKeys(_ db: Database) throws -> Bool {
-    let schemaVersion = try schemaVersion(db)
-    let known = foreignKeys.withLock { $0.schemaVersion == schemaVersion ? $0.isAny : nil }
-    if let known { return known }
-    let isAny = try db.hasForeignKeys()
-    foreignKeys.withLock { $0 = (schemaVersion, isAny) }
-    return isAny
-  }
-
-  /// SQLite's number of the schema, which grows with every change of it.
-  private func schemaVersion(_ db: Database, _ statements: StatementMemory? = nil) throws -> Int64 {
-    let text = "PRAGMA main.schema_version"
-    let version = try statements?.statement(db, text) ?? FastStatement(db, text)
-    defer { version.reset() }
-    _ = try version.step()
-    return version.int64(0)
-  }
-
-  /// In a transaction of the store's own.
-  private func checkCatalogueOnce(_ db: Database) throws {
-    let version = try checkCatalogue(db, statements)
-    checkedVersion.withLock { $0 = version }
-  }
-
-  /// An opening with another schema changes the catalogue, and triggers with it. Under the older
-  /// one a seal would drop the notes of columns that it does not know.
-  ///
-  /// - Returns: SQLite's number of the schema.
-  private func checkCatalogue(_ db: Database, _ statements: StatementMemory? = nil) throws -> Int64
-  {
-    let version = try schemaVersion(db, statements)
-    if checkedVersion.withLock({ $0 == version }) { return version }
-    if try tables.areTriggersLifted(db) {
-      throw ReplicaError(
-        .schemaChanged,
-        "the app's migrations run, or a process died in one, so that nothing would be captured; "
-          + "nothing is lost: open the replica again with the newest schema")
-    }
-    do {
-      guard try Catalogue(db: db, tables: tables).checksum() != catalogue else { return version }
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-      throw try tables.reason(for: error, in: db)
-    }
-    throw ReplicaError(
-      .schemaChanged,
-      "the replica was opened with another schema since, by another process or this one; nothing is "
-        + "lost: open it again with the newest schema")
-  }
-
-  func read<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
-    try database.readSnapshot { db in
-      try body(StoreTransaction(db, tables: tables, sql: sql))
-    }
-  }
-
-  /// One statement alone, which sees one moment: without what a transaction reads first.
-  private func ask<T>(_ sql: String, _ body: (FastStatement) throws -> T) throws -> T {
-    try database.unsafeRead { db in
-      do {
-        return try body(FastStatement(db, sql))
-      } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-        throw try tables.reason(for: error, in: db)
-      }
-    }
-  }
-
-  package func replicaID() throws -> ReplicaID {
-    try ownHead().id
   }
 
   @discardableResult
   package func seal() throws -> Range<UInt64> {
-    let (range, isWaitedFor) = try transaction { transaction in
+    let (range, isWaitedFor) = try access.write { transaction in
       let range = try Seal.run(in: transaction)
-      return (range, try needsMerge(transaction))
+      let isDue = try !transaction.dueGroups(remoteMilliseconds: 0).isEmpty
+      return (range, try isDue || transaction.held.isUnsettled())
     }
     try CrashPoint.reach(.sealAfterCommit)
     if isWaitedFor { try settle() }
     return range
-  }
-
-  private func needsMerge(_ transaction: StoreTransaction) throws -> Bool {
-    try transaction.held.isUnsettled() || !transaction.dueGroups(remoteMilliseconds: 0).isEmpty
   }
 
   /// The same, without the write lock where there is nothing to do.
@@ -226,7 +53,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
 
   /// Reads a moment at which nothing is noted, without the write lock unless something is by then.
   func readSealed<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
-    let output: T? = try read { try SnapshotCut.hasNotes($0) ? nil : body($0) }
+    let output: T? = try access.read { try SnapshotCut.hasNotes($0) ? nil : body($0) }
     if let output { return output }
     return try sealing { transaction in
       _ = try Seal.run(in: transaction)
@@ -236,25 +63,22 @@ package final class SQLiteReplicaStore: ReplicaStore {
 
   /// One transaction that may seal. What it sealed may be what a row held aside was waiting for.
   func sealing<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
-    let (result, isWaitedFor) = try transaction { transaction in
+    let (result, isWaitedFor) = try access.write { transaction in
       let last = transaction.authorTable.own.stored
       let result = try body(transaction)
       let hasSealed = transaction.authorTable.own.stored > last
       return (result, try hasSealed && transaction.held.isUnsettled())
     }
-    if isWaitedFor { settleIfPossible() }
+    if isWaitedFor { try? settle() }
     return result
   }
 
-  /// ``settle()`` behind a commit whose caller would do again what it is told has failed.
-  func settleIfPossible() {
-    // It stays due: ``hasNews()`` says so, and the next seal does it or says what keeps it.
-    try? settle()
-  }
-
   /// Looks again at the rows held aside that were woken, and at what waits for the clock.
+  ///
+  /// Behind a commit whose caller would do again what it is told has failed, an error says nothing:
+  /// it stays due, as ``hasNews()`` says, and the next seal does it or says what keeps it.
   func settle() throws {
-    try transaction(withoutForeignKeys: true) { transaction in
+    try access.write(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)
       try transaction.triggers.merging {
         let pass = try MergePass(transaction)
@@ -262,10 +86,6 @@ package final class SQLiteReplicaStore: ReplicaStore {
         try pass.finish()
       }
     }
-  }
-
-  package func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
-    try merge(page, from: place, until: { false }).0
   }
 
   package func merge(
@@ -283,7 +103,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
     _ page: PulledPage, from place: RemotePlace, isCheckingBodies: Bool, _ isOver: () -> Bool
   ) throws -> (MergeSummary, merged: Int) {
     var merged = 0
-    let summary = try transaction(withoutForeignKeys: true) { transaction in
+    let summary = try access.write(withoutForeignKeys: true) { transaction in
       // What other copies wrote under the former id is not in the page, and its cursor is
       // behind it (INV-05).
       guard place.excluded == nil || place.excluded == transaction.ownID else {
@@ -317,68 +137,63 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   package func versionVector() throws -> VersionVector {
-    try heads("merged")
+    try access.heads("merged")
   }
 
   package func storedVersionVector() throws -> VersionVector {
-    try heads("stored")
-  }
-
-  private func heads(_ column: String) throws -> VersionVector {
-    try ask("SELECT id, \(column) FROM \(tables.author)") { statement in
-      var heads = VersionVector()
-      try statement.each { heads[try tables.author(in: statement)] = statement.raw(1) }
-      return heads
-    }
+    try access.heads("stored")
   }
 
   package func operations(lackedBy heads: VersionVector, maximumBytes: Int) throws
     -> [SyncOperation]
   {
-    try read { try LackedOperations($0, maximumBytes: maximumBytes).read(heads) }
+    try access.read { try LackedOperations($0, maximumBytes: maximumBytes).read(heads) }
   }
 
   package func place(at remoteID: String) throws -> RemotePlace? {
-    try read { try $0.remotes.place(at: remoteID) }
+    try access.read { try $0.remotes.place(at: remoteID) }
   }
 
   package func resetPlace(_ place: RemotePlace) throws {
-    try transaction { try $0.remotes.save(place) }
+    try access.write { try $0.remotes.save(place) }
   }
 
   package func forks(at remoteID: String) throws -> [ReplicaFork] {
-    try read { try $0.remotes.forks(at: remoteID, $0.authors) }
+    try access.read { try $0.remotes.forks(at: remoteID, $0.authors) }
   }
 
   package func dropForks(at remoteID: String, beyond heads: VersionVector) throws {
-    try transaction { try $0.remotes.dropForks(at: remoteID, beyond: heads, $0.authors) }
+    try access.write { try $0.remotes.dropForks(at: remoteID, beyond: heads, $0.authors) }
   }
 
   package func offer(
     lackedBy heads: VersionVector, repeating repeated: Set<ReplicaID>, maximumBytes: Int,
     to remoteID: String
   ) throws -> [SyncOperation] {
-    func lacked(_ transaction: StoreTransaction) throws -> (operations: [SyncOperation], Bool) {
-      let operations = try LackedOperations(transaction, maximumBytes: maximumBytes)
+    let lacked = { transaction in
+      try LackedOperations(transaction, maximumBytes: maximumBytes)
         .read(heads, repeating: repeated, at: remoteID)
-      let offered = try transaction.remotes.offered(to: remoteID)
-      return (operations, operations.heads[transaction.ownID] <= offered)
     }
-    let (operations, isKnown) = try read(lacked)
-    if isKnown { return operations }
+    let known = try access.read { transaction in
+      let operations = try lacked(transaction)
+      let offered = try transaction.remotes.offered(to: remoteID)
+      return operations.heads[transaction.ownID] <= offered ? operations : nil
+    }
+    if let known { return known }
     // Read again: another remote's clock may have given them new times in between.
-    return try transaction { transaction in
-      let (operations, isKnown) = try lacked(transaction)
-      if !isKnown {
-        try transaction.remotes.saveOffer(operations.heads[transaction.ownID], to: remoteID)
+    return try access.write { transaction in
+      let operations = try lacked(transaction)
+      let last = operations.heads[transaction.ownID]
+      if try transaction.remotes.offered(to: remoteID) < last {
+        try transaction.remotes.saveOffer(last, to: remoteID)
       }
       return operations
     }
   }
 
   package func noteAccepted(of sequence: UInt64, by remoteID: String) throws {
-    guard try read({ try $0.remotes.accepted(by: remoteID) }) < sequence else { return }
-    try transaction { try $0.remotes.saveAccepted(sequence, by: remoteID) }
+    guard try access.read({ try $0.remotes.accepted(by: remoteID) }) < sequence else { return }
+    try access.write { try $0.remotes.saveAccepted(sequence, by: remoteID) }
   }
 
   package func restamp(after accepted: UInt64, at remoteID: String, nowMilliseconds: Int64) throws {
@@ -404,17 +219,17 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   package func note(_ authors: [ReplicaID: RemoteAuthor], at remoteID: String) throws {
-    let known = try read { try $0.remotes.authors(at: remoteID) }
+    let known = try access.read { try $0.remotes.authors(at: remoteID) }
     if known == authors { return }
-    try transaction { try $0.remotes.save(authors, at: remoteID) }
+    try access.write { try $0.remotes.save(authors, at: remoteID) }
   }
 
   package func hasNews() throws -> Bool {
-    try ask(news) { statement in try statement.first { statement.int64(0) != 0 } ?? false }
+    try access.ask(news) { statement in try statement.first { statement.int64(0) != 0 } ?? false }
   }
 
   package func ownHead() throws -> (id: ReplicaID, sequence: UInt64) {
-    try ask("SELECT id, merged FROM \(tables.author) WHERE idx = 0") { statement in
+    try access.ask("SELECT id, merged FROM \(tables.author) WHERE idx = 0") { statement in
       guard let head = try statement.first({ (try tables.author(in: statement), statement.raw(1)) })
       else {
         throw ReplicaError.notInstalled
@@ -424,28 +239,10 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   package func counts() throws -> ReplicaCounts {
-    try read { transaction in
-      var counts = ReplicaCounts()
-      let select = try transaction.statement(rowCounts)
-      try select.each {
-        counts.unsealedNotes = select.int(0)
-        counts.operations = select.int(1)
-        counts.heldAside = select.int(2)
-      }
-      counts.waiting = try transaction.waiting.summary(authors: transaction.authors.ids)
-      if transaction.large.hasRows {
-        counts.largeRows = try transaction.large.counts(of: transaction.sql)
-      }
-      counts.skippedTriggers = try knownTriggers.skipped(transaction.db) {
-        try transaction.triggers.all()
-      }
-      counts.conflicts = try transaction.conflicts.counts()
-      counts.forks = try transaction.remotes.forks(transaction.authors.ids)
-      return counts
-    }
+    try access.read { try ReplicaCounts($0, skippedTriggers: access.skippedTriggers($0)) }
   }
 
   package func canonicalState() throws -> [CanonicalRow] {
-    try read { try CanonicalState(transaction: $0).rows() }
+    try access.read { try CanonicalState(transaction: $0).rows() }
   }
 }

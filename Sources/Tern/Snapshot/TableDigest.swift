@@ -102,3 +102,13 @@ struct TableDigest {
     content.append(replica: transaction.authors.ids[Int(stamp.author)])
   }
 }
+
+extension TableDigest {
+  /// Of each table that syncs.
+  static func all(in transaction: StoreTransaction) throws -> [String: StateReport.Digest] {
+    try transaction.sql.reduce(into: [:]) { digests, sql in
+      var digest = try TableDigest(transaction, sql)
+      digests[sql.shape.name.folded] = try digest.run()
+    }
+  }
+}

@@ -217,6 +217,22 @@ struct RemoteTable {
     return try Array(JSONEncoder().encode(Dictionary(uniqueKeysWithValues: named)))
   }
 
+  // MARK: - Comparisons of states
+
+  func comparison(at remoteID: String) throws -> StateComparison? {
+    let select = try statement("SELECT compared FROM \(tables.remote) WHERE id = ?", remoteID)
+    let bytes = try select.first { select.isNull(0) ? nil : Data(select.blob(0)) } ?? nil
+    // Whatever can't be read is found again.
+    return bytes.flatMap { try? JSONDecoder().decode(StateComparison.self, from: $0) }
+  }
+
+  /// Nothing where the remote is not known.
+  func save(_ comparison: StateComparison, at remoteID: String) throws {
+    let update = try statement("UPDATE \(tables.remote) SET compared = ?2 WHERE id = ?1", remoteID)
+    update.bind(2, copy: .blob(try Array(JSONEncoder().encode(comparison))))
+    try update.run()
+  }
+
   // MARK: - Statements
 
   /// A statement whose first parameter is a remote.
