@@ -69,6 +69,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
       let hasSealed = transaction.authorTable.own.stored > last
       return (result, try hasSealed && transaction.held.isUnsettled())
     }
+    // An error leaves it due: see ``SQLiteReplicaStore/settle()``.
     if isWaitedFor { try? settle() }
     return result
   }

@@ -295,7 +295,7 @@ final class SnapshotLoad {
   /// Local writes have to be later than everything in the state (INV-11).
   ///
   /// - Returns: `false`, and does nothing, where that would take the clock
-  ///   along: see `Future.swift`.
+  ///   along: see ``ReplicaClock``.
   private func moveClock(to time: HybridTime) throws -> Bool {
     let remote = origin?.nowMilliseconds ?? 0
     if try transaction.clock.isFuture(time, remoteMilliseconds: remote) { return false }
