@@ -84,15 +84,15 @@ extension SyncEnvironment {
   }
 
   /// Tells when a merge has gone on for ``mergeLimit``, from when it is first asked on.
-  func mergeDeadline() -> () -> Bool { Self.hasPassed(mergeLimit, by: clock) }
+  func mergeDeadline() -> () -> Bool { clock.deadline(after: mergeLimit) }
+}
 
-  private static func hasPassed<C: Clock<Duration>>(
-    _ limit: Duration, by clock: C
-  ) -> () -> Bool {
-    var end: C.Instant?
+extension Clock<Duration> {
+  fileprivate func deadline(after limit: Duration) -> () -> Bool {
+    var end: Instant?
     return {
-      if let end { return clock.now >= end }
-      end = clock.now.advanced(by: limit)
+      if let end { return now >= end }
+      end = now.advanced(by: limit)
       return false
     }
   }

@@ -93,14 +93,6 @@ struct StandingRow {
   }
 }
 
-extension RowState {
-  /// The delete by which the row is deleted.
-  var deletion: Stamp? {
-    if isDeleted { return presence?.deletion }
-    return isAlive ? nil : stamp
-  }
-}
-
 extension LoggedRow {
   /// The rows that it refers to and that are not in their tables.
   func missingParents(_ content: [String: Value], in transaction: StoreTransaction) throws

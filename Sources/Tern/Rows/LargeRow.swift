@@ -88,11 +88,6 @@ extension LargeRow {
   }
 }
 
-extension RowState {
-  /// The state that a row is written on top of, as long as that row is there.
-  var ifPresent: RowState? { isPresent ? self : nil }
-}
-
 extension ElementSet {
   /// As one operation adds them to an empty set.
   fileprivate init(showing elements: Set<Value>) {

@@ -72,3 +72,14 @@ extension FastStatement {
     }
   }
 }
+
+extension RowState {
+  /// The state that a row is written on top of, as long as that row is there.
+  var ifPresent: RowState? { isPresent ? self : nil }
+
+  /// The delete by which the row is deleted.
+  var deletion: Stamp? {
+    if isDeleted { return presence?.deletion }
+    return isAlive ? nil : stamp
+  }
+}
