@@ -2,15 +2,6 @@ import Testing
 
 /// A folder uses only folders below it: who reads one needs to know those and no other.
 struct FloorTests {
-  /// Folders that still use each other in a circle, by target. Take out what doesn't any more, and
-  /// add nothing.
-  private static let exceptions: [String: Set<String>] = [
-    "Tern": [
-      "Capture", "Changes", "Doctor", "Engine", "Explain", "Inbox", "Inspection", "Merge", "Rekey",
-      "Remote", "Replica", "Schema", "Snapshot", "Store", "Triggers", "Undo",
-    ]
-  ]
-
   @Test func `no folders of a target use each other in a circle`() throws {
     var (targets, problems, arrows) = ([String: [(path: String, text: String)]](), [String](), 0)
     for path in Repository.files("Sources", withExtension: "swift") {
@@ -20,29 +11,22 @@ struct FloorTests {
     for (target, files) in targets.sorted(by: { $0.key < $1.key }) {
       let plan = FloorPlan(files)
       arrows += plan.uses.count
-      problems += Self.problems(of: plan, in: target, except: Self.exceptions[target] ?? [])
+      problems += Self.problems(of: plan, in: target)
     }
     // Who sees no use finds no circle.
     #expect(arrows > 150)
     #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
   }
 
-  private static func problems(
-    of plan: FloorPlan, in target: String, except excepted: Set<String>
-  ) -> [String] {
-    let circles = plan.circles
-    let freed = excepted.subtracting(circles.joined()).sorted().map { folder in
-      "\(target)/\(folder) is in no circle any more. Take it out of FloorTests.exceptions."
+  private static func problems(of plan: FloorPlan, in target: String) -> [String] {
+    plan.circles.map { circle in
+      let folders = circle.joined(separator: ", ")
+      return """
+        These folders of \(target) use each other in a circle: \(folders). Move a type to the folder \
+        it belongs to, split a file that has two jobs, or pass a value down. The thinnest uses:
+        \(plan.thinnest(in: circle).joined(separator: "\n"))
+        """
     }
-    return freed
-      + circles.filter { !excepted.isSuperset(of: $0) }.map { circle in
-        let folders = circle.joined(separator: ", ")
-        return """
-          These folders of \(target) use each other in a circle: \(folders). Move a type to the folder \
-          it belongs to, split a file that has two jobs, or pass a value down. The thinnest uses:
-          \(plan.thinnest(in: circle).joined(separator: "\n"))
-          """
-      }
   }
 
   // MARK: - What is found
@@ -57,7 +41,7 @@ struct FloorTests {
 
   @Test func `a circle is found, with what makes it`() throws {
     #expect(Self.circle.circles == [["Change", "Row"]])
-    let problems = Self.problems(of: Self.circle, in: "Made", except: [])
+    let problems = Self.problems(of: Self.circle, in: "Made")
     let problem = try #require(problems.first)
     #expect(problems.count == 1)
     #expect(problem.contains("of Made use each other in a circle: Change, Row."))
@@ -75,14 +59,6 @@ struct FloorTests {
       ("C/C.swift", "final class C { var a: A? }"), ("D/D.swift", "actor D { let a: A, b: B }"),
     ])
     #expect(plan.circles == [["A", "B", "C"]])
-  }
-
-  @Test func `an exception holds for its folders alone, and no longer than it is needed`() {
-    let known = Self.problems(of: Self.circle, in: "Made", except: ["Change", "Row"])
-    #expect(known.isEmpty)
-    #expect(Self.problems(of: Self.circle, in: "Made", except: ["Change"]).count == 1)
-    let freed = Self.problems(of: Self.circle, in: "Made", except: ["Change", "Row", "Value"])
-    #expect(freed == ["Made/Value is in no circle any more. Take it out of FloorTests.exceptions."])
   }
 
   /// What a file says beside declaring `Low`, which `High` uses; whether that uses `High`.
