@@ -51,6 +51,11 @@ final class StoreTransaction {
       let replica = try connection.statement(tables.statements.readReplica)
       author = try connection.statement(tables.statements.readAuthors)
       guard try replica.step() else { throw ReplicaError.notInstalled }
+      // What a newer Tern made of the tables while this one had them open, only that one reads.
+      guard replica.int64(6) <= tables.format else {
+        defer { replica.reset() }
+        throw ReplicaError.newerFormat(Int(replica.int64(6)))
+      }
       lastTime = HybridTime(rawValue: replica.raw(0))
       schemaVersion = UInt32(replica.int64(1))
       correctionMilliseconds = replica.int64(2)
