@@ -30,7 +30,7 @@ extension SpaceService {
   }
 
   /// What a space may store.
-  private func most(_ usage: SpaceUsage) -> CountedOperations {
+  func most(_ usage: SpaceUsage) -> CountedOperations {
     let most = SpaceQuota.range.upperBound
     return CountedOperations(
       operations: min(usage.quota.operations ?? limits.operationsPerSpace, most),
