@@ -108,6 +108,7 @@ let package = Package(
       name: "tern-bench",
       dependencies: [
         "Tern", "TernCore", "TernDatabase", "CTernSQLite", "TernTesting", "EditingTraces",
+        .target(name: "TernServer", condition: server),
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       path: "Benchmarks/TernBench", swiftSettings: strict),

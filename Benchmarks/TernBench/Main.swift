@@ -30,6 +30,7 @@ enum Main {
                                                milliseconds of processor time while they wait
            tern-bench sync FOLDER               microseconds that one commit waits for the disk
            tern-bench snapshot FOLDER ROWS STEP         make, cut, killed, load or again, in that order
+           tern-bench check FOLDER ROWS         seconds of a server's check of an offered snapshot
     """
 
   static func main() throws {
@@ -107,6 +108,11 @@ enum Main {
         return fail()
       }
       try Snapshots(folder: arguments[1], rows: rows).run(step)
+    #if Server
+    case "check" where arguments.count == 3:
+      guard let rows = Int(arguments[2]) else { return fail() }
+      try CheckBench(folder: arguments[1], rows: rows).run()
+    #endif
     case "sync" where arguments.count == 2:
       print(String(format: "%.0f", try Timing.syncTime(arguments[1]) * 1e6))
     default: try jobs(arguments)

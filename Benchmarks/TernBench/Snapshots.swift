@@ -28,7 +28,7 @@ struct Snapshots {
         + "\(try partsSize() >> 20) MiB of parts")
   }
 
-  private func replica(_ name: String, _ id: UInt64) throws -> Replica {
+  func replica(_ name: String, _ id: UInt64) throws -> Replica {
     let database = try DatabasePool(path: "\(folder)/\(name).sqlite")
     try database.write { try $0.execute(sql: BenchRow.table) }
     return try Replica.openBlocking(
@@ -37,7 +37,10 @@ struct Snapshots {
   }
 
   private func make() throws {
-    let replica = try replica("from", 1)
+    try insert(into: replica("from", 1))
+  }
+
+  func insert(into replica: Replica) throws {
     for first in stride(from: 0, to: rows, by: 10_000) {
       try replica.database.write { db in
         try db.execute(

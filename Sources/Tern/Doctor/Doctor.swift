@@ -66,7 +66,11 @@ struct Doctor {
       try attempt(place) { try StateDoctor(transaction, sql, findings, noted).run() }
       try attempt(place) { try OrderDoctor(transaction, sql, findings).run() }
     }
-    try attempt { try ReplayDoctor(transaction, findings, noted).run() }
+    try attempt {
+      try findings.withTemporaryFile(for: .stateReplay) {
+        try ReplayDoctor(transaction, findings, noted).run()
+      }
+    }
     try attempt { try HeldDoctor(transaction, findings, noted).run() }
   }
 

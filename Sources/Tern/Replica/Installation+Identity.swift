@@ -108,8 +108,7 @@ extension Installation {
 
   private func check(_ format: Int) throws {
     guard format <= StoreTables.format else {
-      throw ReplicaError(
-        .newerFormat, "the replica was made by a newer Tern (format \(format)); update the app")
+      throw ReplicaError.newerFormat(format)
     }
     guard format >= StoreTables.oldestFormat else {
       throw ReplicaError(

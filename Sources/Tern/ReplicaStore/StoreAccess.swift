@@ -138,13 +138,13 @@ final class StoreAccess: Sendable {
   {
     let version = try schemaVersion(db, statements)
     if checkedVersion.withLock({ $0 == version }) { return version }
-    if try tables.areTriggersLifted(db) {
-      throw ReplicaError(
-        .schemaChanged,
-        "the app's migrations run, or a process died in one, so that nothing would be captured; "
-          + "nothing is lost: open the replica again with the newest schema")
-    }
     do {
+      if try tables.areTriggersLifted(db) {
+        throw ReplicaError(
+          .schemaChanged,
+          "the app's migrations run, or a process died in one, so that nothing would be captured; "
+            + "nothing is lost: open the replica again with the newest schema")
+      }
       guard try Catalogue(db: db, tables: tables).checksum() != catalogue else { return version }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       throw try tables.reason(for: error, in: db)

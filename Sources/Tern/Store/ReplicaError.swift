@@ -16,7 +16,8 @@ public struct ReplicaError: Error, Hashable, Sendable {
     public static let damaged = Code(reason: .damaged)
     /// A replica's name has letters and digits only, and one at least.
     public static let invalidName = Code(reason: .invalidName)
-    /// A newer Tern made this database.
+    /// A newer Tern made this database, or brought it to its format while this one had it open:
+    /// a newer version of the app in another process, for example. What is noted stays noted.
     public static let newerFormat = Code(reason: .newerFormat)
     /// A Tern from before the stored format was settled made this database.
     public static let olderFormat = Code(reason: .olderFormat)
@@ -40,6 +41,13 @@ public struct ReplicaError: Error, Hashable, Sendable {
 
   static let notInstalled = ReplicaError(
     .notInstalled, "the replica's tables are gone; call Replica.open again")
+
+  static func newerFormat(_ format: Int) -> ReplicaError {
+    ReplicaError(
+      .newerFormat,
+      "the replica was made by a newer Tern (format \(format)), or brought to its format meanwhile; "
+        + "nothing is lost: update the app")
+  }
 }
 
 extension ReplicaError: CustomStringConvertible {

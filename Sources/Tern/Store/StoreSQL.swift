@@ -29,7 +29,7 @@ final class StoreSQL: Sendable {
     readReplica = """
       SELECT last_time, schema_version, correction_ms, EXISTS (SELECT 1 FROM \(prefix)large),
         EXISTS (SELECT 1 FROM \(waiting) WHERE due_ms IS NOT NULL),
-        EXISTS (SELECT 1 FROM \(waiting) WHERE reason <> 'schema')
+        EXISTS (SELECT 1 FROM \(waiting) WHERE reason <> 'schema'), format
       FROM \(prefix)replica
       """
     readAuthors = """

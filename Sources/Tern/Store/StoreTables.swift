@@ -269,7 +269,9 @@ extension StoreTables {
 
   /// That the tables are gone, where that is why SQLite could not read a statement.
   func reason(for error: DatabaseError, in db: Database) throws -> any Error {
-    try db.tableExists(replica, in: "main") ? error : ReplicaError.notInstalled
+    guard try db.tableExists(replica, in: "main") else { return ReplicaError.notInstalled }
+    let format = try Int.fetchOne(db, sql: "SELECT format FROM \(replica)") ?? 0
+    return format > self.format ? ReplicaError.newerFormat(format) : error
   }
 
   /// Whose row of the table of authors it is, by the first column.

@@ -55,6 +55,11 @@ final class StoreTransaction {
       let replica = try connection.statement(tables.statements.readReplica)
       author = try connection.statement(tables.statements.readAuthors)
       guard try replica.step() else { throw ReplicaError.notInstalled }
+      // What a newer Tern made of the tables while this one had them open, only that one reads.
+      guard replica.int64(6) <= tables.format else {
+        defer { replica.reset() }
+        throw ReplicaError.newerFormat(Int(replica.int64(6)))
+      }
       clock = ReplicaClock(
         connection, lastTime: HybridTime(rawValue: replica.raw(0)),
         correctionMilliseconds: replica.int64(2))

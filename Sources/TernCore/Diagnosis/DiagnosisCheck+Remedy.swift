@@ -54,6 +54,8 @@ extension DiagnosisCheck {
     case .orderLong: "move the row beside its neighbour with `Replica.move`"
     case .orderText: "move a row beside them with `Replica.move`, which gives them keys"
     case .orderDouble: "move a row between them with `Replica.move`; until then sort by the key too"
+    case .temporaryFull:
+      "free some of the disk with temporary files, or name a folder in SQLITE_TMPDIR, and look again"
     case .unchecked: "open it with the app, let it sync, and look again"
     case .jobState: "remove the job with the app and enqueue it anew"
     case .jobCount: "open it with the app, and tell Tern's makers"
@@ -81,6 +83,9 @@ extension DiagnosisCheck {
     case .spaceBytes: "stop the server and set the `bytes` of its row to what it stores"
     case .snapshotDropped, .spaceRemoved: "wait for the server's next maintenance, at most an hour"
     case .author: "run 'tern replica list', and 'tern replica assign' or 'ban' for what is wrong"
+    case .memberIDs:
+      "run 'tern replica list', and ban ids of devices that are gone, or allow more with 'tern space "
+        + "quota --authors'"
     case .lease: "stop the server and delete the row, which the replica's next pull writes anew"
     case .leaseBehind: "wait until the replica has loaded the snapshot, or its lease runs out"
     case .mark: "stop the server and delete the row: operations then stay a little longer"

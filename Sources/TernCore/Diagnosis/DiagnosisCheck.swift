@@ -7,6 +7,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case olderFormat = "older-format"
   case leftoverParts = "leftover-parts"
   case fileOpen = "file-open"
+  case temporaryFull = "temporary-full"
   // A replica's own tables.
   case storeTable = "store-table"
   case catalogue
@@ -100,6 +101,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
   case snapshotUpload = "snapshot-upload"
   case snapshotDropped = "snapshot-dropped"
   case author
+  case memberIDs = "member-ids"
   case lease
   case leaseBehind = "lease-behind"
   case mark
@@ -111,10 +113,11 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
 
   package var isRemark: Bool {
     switch self {
-    case .leftoverParts, .fileOpen, .fork, .notes, .largeRows, .triggerSkipped, .triggerFailed,
+    case .leftoverParts, .fileOpen, .temporaryFull, .fork, .notes, .largeRows, .triggerSkipped,
+      .triggerFailed,
       .waiting, .held, .orderText, .orderDouble, .unchecked, .jobAbandoned, .jobStuck, .jobFileLeft,
       .gateClosed, .groupOpen,
-      .snapshotUpload, .snapshotDropped, .spaceRemoved, .leaseBehind, .stateDisputed,
+      .snapshotUpload, .snapshotDropped, .spaceRemoved, .memberIDs, .leaseBehind, .stateDisputed,
       .snapshotReplay:
       true
     default: false
@@ -125,7 +128,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
     switch self {
     case .references, .catalogue, .stateDamaged, .stateForm, .rowMissing, .rowUnwanted,
       .columnDiffers, .writtenDiffers, .triggerSkipped, .triggerFailed, .heldStray, .heldStands,
-      .held, .keptStray, .unchecked,
+      .held, .keptStray, .unchecked, .temporaryFull,
       .stateReport, .stateDisputed, .stateReplay:
       .convergence
     case .integrity, .storeTable, .tableGone, .tableChanged, .columnGone, .triggerMissing,
@@ -148,7 +151,7 @@ package enum DiagnosisCheck: String, Hashable, Sendable, CaseIterable {
       .gateForever, .serverFormat:
       .drains
     case .largeRows, .orderLong, .jobCount, .jobFileLeft, .operationLeft, .snapshotDropped,
-      .spaceBytes, .spaceRemoved:
+      .spaceBytes, .spaceRemoved, .memberIDs:
       .limitsHold
     case .identity, .copied, .clock, .logTime, .operationTime: .timesIncrease
     case .author: .authorsAreMembers

@@ -164,7 +164,7 @@ package enum Planted: String, CaseIterable, Sendable {
   case streamResumedAnew
   /// An answer does not correct a path without a route.
   case answerNotBelieved
-  /// A stranger moves the lease of another member's replica.
+  /// A stranger moves the lease of another member's replica, or has one for an id that it made up.
   case leaseForged
   /// A stranger's report of the state of another member's replica is taken.
   case reportForged

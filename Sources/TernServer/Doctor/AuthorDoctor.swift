@@ -16,6 +16,28 @@ struct AuthorDoctor {
   func run() throws {
     try checkRecords()
     try checkCounts()
+    try checkRoom()
+  }
+
+  /// A member without any left has its next device turned away. Goes by what a server allows where
+  /// the space says nothing else.
+  private func checkRoom() throws {
+    let most = try Int.fetchOne(
+      db, sql: "SELECT ifnull(quota_authors, ?) FROM space WHERE id = ?",
+      arguments: [ServerLimits().authorsPerMember, space.id])
+    let rows = try Row.fetchCursor(
+      db,
+      sql: """
+        SELECT ifnull(member, brought_by) AS whose, count(*) AS count FROM author
+        WHERE space = ?1 AND banned_after IS NULL AND whose IS NOT NULL
+        GROUP BY whose HAVING 5 * count >= 4 * ?2 ORDER BY whose
+        """, arguments: [space.id, most])
+    while let row = try rows.next() {
+      let name = row[0] as String
+      try findings.add(
+        .memberIDs, "\(row[1] as Int) of \(most ?? 0) replica ids are taken",
+        at: .init(name: name.isEmpty ? "tokens without a member" : "member \(name)"))
+    }
   }
 
   /// What a quota counts of an author.

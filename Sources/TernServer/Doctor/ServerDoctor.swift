@@ -2,6 +2,7 @@
 import Foundation
 import GRDB
 import TernCore
+import TernDatabase
 
 /// Looks through a server's data file for what is stored twice or follows from something else.
 ///
@@ -75,7 +76,10 @@ package struct ServerDoctor {
     try checkBytes(space, format >= 6 ? ServerSchema.storedBytes : ServerSchema.allBytes)
     if format >= 6 { try checkBytes(space, ServerSchema.keptBytes, column: "kept_bytes") }
     if format >= 6 { try AuthorDoctor(db, space, findings).run() }
-    if let heads { try OfferDoctor(db, space, findings, heads).run() }
+    guard let heads else { return }
+    try findings.withTemporaryFile(for: .snapshotReplay) {
+      try OfferDoctor(db, space, findings, heads).run()
+    }
   }
 
   /// Whether a number of the space is none that a server writes.

@@ -30,7 +30,7 @@ extension SpaceService {
   }
 
   /// What a space may store.
-  private func most(_ usage: SpaceUsage) -> CountedOperations {
+  func most(_ usage: SpaceUsage) -> CountedOperations {
     let most = SpaceQuota.range.upperBound
     return CountedOperations(
       operations: min(usage.quota.operations ?? limits.operationsPerSpace, most),
@@ -121,7 +121,23 @@ extension SpaceService {
     let newest = snapshots.last(where: \.isComplete)?.bytes
     let together = bytes <= room ? try (newest ?? 0) + transaction.counted.bytes : 0
     let largest = min(max(2 * (newest ?? usage.bytes - uploads), together), most.bytes)
-    guard snapshot.bytes + bytes <= largest else { throw fullOfBytes(used, most) }
+    guard snapshot.bytes + bytes > largest else { return }
+    // Without others it would have had the room.
+    guard bytes <= room else { throw fullOfBytes(used, most) }
+    throw shareExceeded(by: snapshot, largest: max(largest, (room + snapshot.bytes) / 2))
+  }
+
+  /// A base in an empty space stands for nothing that is stored, so that alone the operator's word
+  /// gives it more.
+  private func shareExceeded(by snapshot: StoredSnapshot, largest: Int) -> RemoteError {
+    RemoteError(
+      .spaceFull,
+      "bytesPerSpace: one upload may have about \(largest) bytes here at the moment, as other members "
+        + "share the space; "
+        + (snapshot.isBase
+          ? "after a loss the server's operator lifts that: 'tern space refill --data FILE SPACE'"
+          : "an operator gives the space more with 'tern space quota'"),
+      nowMilliseconds: clock.nowMilliseconds)
   }
 
   private func fullOfBytes(_ used: Int, _ most: CountedOperations) -> RemoteError {

@@ -35,8 +35,9 @@ extension SpaceService {
       let snapshots = try transaction.droppedSnapshots().filter {
         try $0.position >= trimmed && transaction.bringBack($0)
       }
-      let bytes = snapshots.reduce(back.bytes) { $0 + $1.bytes }
-      if !overQuota { try checkRoom(for: back.operations, bytes: bytes, usage) }
+      var counted = back.counted
+      counted.bytes += snapshots.reduce(0) { $0 + $1.bytes }
+      if !overQuota { try checkRoom(for: counted, usage) }
       if before > trimmed || !snapshots.isEmpty {
         var deadlines = try transaction.deadlines
         deadlines.trimming = clock.nowMilliseconds + limits.trimmedAge.milliseconds
@@ -44,7 +45,7 @@ extension SpaceService {
       }
       return RestoredSpace(
         trimmed: trimmed, operations: before - trimmed, snapshots: snapshots.map(\.id),
-        bytes: usage.counted.bytes + bytes, mostBytes: usage.quota.bytes ?? limits.bytesPerSpace)
+        bytes: usage.counted.bytes + counted.bytes, mostBytes: most(usage).bytes)
     }
   }
 
@@ -61,19 +62,15 @@ extension SpaceService {
   }
 
   /// - Throws: ``RemoteError`` with `space-full`.
-  private func checkRoom(for operations: Int, bytes: Int, _ usage: SpaceUsage) throws {
-    guard operations > 0 || bytes > 0 else { return }
-    let used = usage.counted
-    let mostBytes = usage.quota.bytes ?? limits.bytesPerSpace
-    let mostOperations = usage.quota.operations ?? limits.operationsPerSpace
-    guard bytes > mostBytes - used.bytes || operations > mostOperations - used.operations else {
-      return
-    }
+  private func checkRoom(for back: CountedOperations, _ usage: SpaceUsage) throws {
+    guard back != CountedOperations() else { return }
+    let (most, after) = (most(usage), usage.counted + back)
+    guard !after.fits(in: most) else { return }
     throw RemoteError(
       .spaceFull,
-      "with what comes back the space would store \(used.bytes + bytes) bytes of \(mostBytes) and "
-        + "\(used.operations + operations) operations of \(mostOperations), and take no more; raise "
-        + "its quota with 'tern space quota', or say --over-quota")
+      "with what comes back the space would store \(after.bytes) bytes of \(most.bytes) and "
+        + "\(after.operations) operations of \(most.operations), and take no more; raise its quota "
+        + "with 'tern space quota', or say --over-quota")
   }
 
   /// Whether it was asked for lately, so that nothing is trimmed.

@@ -26,13 +26,15 @@ extension SpaceService {
       try dropOldUploads(transaction)
       let known = try transaction.snapshot(id)
       if known?.isComplete ?? false { return SnapshotUpload(id: id, missing: []) }
-      if let refusal = known?.refusal { throw refused(id, refusal) }
+      if let known, let refusal = known.refusal, try !isLookedAtAgain(known, transaction) {
+        throw refused(id, refusal)
+      }
       let position = try admission.check(transaction, epoch: store.epoch)
       if offer.isBase {
         try checkRoom(forBase: offer.heads, of: Bringer(member), admission.isRefilled, transaction)
       }
       if var known {
-        known.touchedMilliseconds = clock.nowMilliseconds
+        (known.touchedMilliseconds, known.refusal) = (clock.nowMilliseconds, nil)
         try transaction.update(known)
       } else {
         try makeRoomForUpload(transaction)
@@ -237,6 +239,16 @@ extension SpaceService {
         + "space does not have"
     }
     return nil
+  }
+
+  /// A base that was refused before an operator opened the space is checked once more: what it
+  /// was held against may have been dropped or restored since.
+  private func isLookedAtAgain(_ upload: StoredSnapshot, _ transaction: any SpaceTransaction)
+    throws -> Bool
+  {
+    guard upload.isBase, try isRefilled(transaction), let until = try transaction.deadlines.refill
+    else { return false }
+    return upload.touchedMilliseconds <= until - limits.refillTime.milliseconds
   }
 
   private func refused(_ id: String, _ reason: String) -> RemoteError {

@@ -31,12 +31,12 @@ public struct PositionMark: Hashable, Sendable {
   }
 }
 
-/// What counts again because it is served again.
+/// What is served again.
 public struct UntrimmedOperations: Hashable, Sendable {
   /// Where ``HorizonRows/trimmed`` is then.
   public var trimmed: UInt64
-  public var operations: Int
-  public var bytes: Int
+  /// What a quota counts of it again: nothing of banned authors.
+  public var counted: CountedOperations
 }
 
 /// What a space whose head is locked still serves, and to whom.

@@ -36,7 +36,7 @@ public struct SpaceUsage: Hashable, Sendable {
   /// Of operations that were trimmed, and of snapshots that gave way, while they can be brought
   /// back and until they are removed. No quota counts them.
   public var keptBytes = 0
-  /// Those that were trimmed do not count.
+  /// Those that were trimmed do not count, nor do places of bases.
   public var operations: Int
   /// Of banned authors, among ``bytes`` and ``operations``. No quota counts them.
   public var banned = CountedOperations()

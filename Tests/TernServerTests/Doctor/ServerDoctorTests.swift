@@ -50,6 +50,24 @@ struct ServerDoctorTests {
     #expect(try patient.findings() == [])
   }
 
+  @Test func `a member that has taken most of its ids is a remark`() throws {
+    let patient = try ServerPatient()
+    let anna = try MemberName("anna")
+    try patient.service.setQuota(SpaceQuota(authors: 10), of: .home)
+    for number in 100..<UInt64(107) {
+      try patient.service.claim(Author(number).replica, by: anna, in: .home)
+    }
+    #expect(try !patient.remarks().contains("member-ids"))
+    try patient.service.claim(Author(107).replica, by: anna, in: .home)
+    let remark = try patient.diagnosis().remarks.first { $0.check == "member-ids" }
+    #expect(remark?.what == "8 of 10 replica ids are taken")
+    #expect(remark?.place.name == "member anna" && remark?.place.space == "home")
+    // Of another member, who has as few as before, nothing is said; nor of ids that are banned.
+    try patient.service.ban(Author(100).replica, in: .home)
+    #expect(try !patient.remarks().contains("member-ids"))
+    #expect(try patient.findings() == [])
+  }
+
   @Test func `a lease that is behind what is trimmed is a remark until its replica comes`() throws {
     let patient = try ServerPatient()
     try patient.harm("UPDATE lease SET position = 1")

@@ -68,6 +68,40 @@ struct AuthorLimitTests {
         == RemoteAuthor(member: "anna", brought: 1...4, broughtBy: "mallory"))
   }
 
+  @Test("what an operator accepts counts for no member", arguments: StoreKind.allCases)
+  func accepted(kind: StoreKind) throws {
+    let service = try kind.open().service { $0.authorsPerMember = 3 }
+    try pushNew(1, by: anna, service)
+    func accept(_ key: String, _ authors: [Author]) throws {
+      let offer = SnapshotOffer(key, at: try service.end(), of: authors, isBase: true)
+      let id = try service.beginSnapshot(offer, in: .home, by: mallory).id
+      for index in 0..<offer.parts {
+        try service.putSnapshotPart([7, UInt8(index)], index: index, of: id, in: .home)
+      }
+      let error = refusal { try service.completeSnapshot(id, in: .home, by: mallory) }
+      #expect(error?.code == .snapshotRefused)
+      _ = try service.acceptSnapshot(id, in: .home)
+    }
+    func counts() throws -> [Int] {
+      try service.store.update(.home) {
+        [try $0.authorCount, try $0.authorCount(of: anna), try $0.authorCount(of: mallory)]
+      }
+    }
+    var authors = written(1...1) + written(10...12)
+    try accept("new", authors)
+    #expect(
+      try service.greet(.home).authors[authors[1].replica] == RemoteAuthor(brought: 1...1))
+    #expect(try counts() == [4, 1, 0])
+    // One that names nobody new changes no count, whatever more it has of those who are there.
+    for index in authors.indices { _ = authors[index].write() }
+    try service.refill(.home)
+    try service.setQuota(SpaceQuota(authors: 0), of: .home)
+    // The end is that of the snapshot: nobody pulls over a base.
+    try accept("known", authors)
+    #expect(try service.greet(.home).heads[authors[1].replica] == 2)
+    #expect(try counts() == [4, 0, 0])
+  }
+
   @Test("a snapshot names banned authors beyond the limit too", arguments: StoreKind.allCases)
   func banned(kind: StoreKind) throws {
     let service = try kind.open().service {

@@ -32,6 +32,8 @@ struct DroppedBaseTests {
     #expect(try service.pull(from: .home, after: end).operations == [])
     let usage = try service.store.usage(of: .home)
     #expect(usage.bytes == kept.byteCount && usage.bytes < before.bytes)
+    // Of the seven places four have an operation.
+    #expect(usage.operations == kept.count && before.operations == 6)
     #expect(
       refusal { try service.dropSnapshot(id, in: .home) }?.code == .snapshotUnknown)
 
@@ -42,6 +44,20 @@ struct DroppedBaseTests {
     try service.upload(SnapshotOffer("right", at: service.end(), of: [again, bob]))
     #expect(try service.greet(.home).snapshot?.position == 9)
     #expect(try everything(service) == kept + new)
+  }
+
+  @Test("its place, and those of what stood on it, are room", arguments: StoreKind.allCases)
+  func room(kind: StoreKind) throws {
+    let service = try kind.open().service { $0.operationsPerSpace = 10 }
+    var (eve, bob) = (Author(1), Author(2))
+    _ = eve.write(count: 5)
+    let id = try service.upload(SnapshotOffer(at: nil, of: [eve], isBase: true))
+    _ = try service.push(eve.write(count: 10), to: .home)
+    #expect(refusal { _ = try service.push([bob.write()], to: .home) }?.code == .spaceFull)
+    try service.dropSnapshot(id, in: .home)
+    var again = Author(2)
+    #expect(try service.push(again.write(count: 10), to: .home).accepted == 10)
+    #expect(refusal { _ = try service.push([again.write()], to: .home) }?.code == .spaceFull)
   }
 
   @Test("one of a made-up schema version stops a space no more", arguments: StoreKind.allCases)

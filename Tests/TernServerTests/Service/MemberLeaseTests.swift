@@ -42,6 +42,15 @@ struct MemberLeaseTests {
     #expect(try leases(service) == [ada, Author(2).replica])
   }
 
+  #if Rehearsal
+  @Test("INV-13: the planted bug is one of made-up ids too", arguments: StoreKind.allCases)
+  func planted(kind: StoreKind) throws {
+    let service = try service(kind)
+    try Planted.with(.leaseForged) { try pull(10, by: mallory, service) }
+    #expect(try leases(service) == [Author(10).replica])
+  }
+  #endif
+
   @Test("tokens that name nobody leave members half of the leases", arguments: StoreKind.allCases)
   func unnamed(kind: StoreKind) throws {
     let service = try service(kind, leases: 5)

@@ -166,6 +166,49 @@ struct RefusedOfferTests {
     #expect(try service.greet(.home).snapshot?.id == refused.id)
   }
 
+  @Test("a refill looks at a refused base once more", arguments: StoreKind.allCases)
+  func again(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service()
+    var (ada, bob) = (Author(1), Author(2))
+    _ = try service.push(ada.write(count: 4), to: .home)
+    _ = bob.write()
+    let wrong = SnapshotOffer("wrong", at: try service.end(), of: [ada])
+    _ = try upload(parts(.noise, of: wrong), as: wrong, service)
+    let id = try #require(try service.snapshots(of: .home).first?.id)
+    _ = try service.acceptSnapshot(id, in: .home)
+    // Held against that one, no base is right.
+    try service.refill(.home)
+    test.clock.now += 1
+    let base = SnapshotOffer("base", at: try service.end(), of: [ada, bob], isBase: true)
+    #expect(try upload(base.partsWithoutRows(), as: base, service)?.code == .snapshotRefused)
+    try service.dropSnapshot(id, in: .home)
+    #expect(service.refusalOf(base) == .snapshotRefused)
+    try service.refill(.home)
+    // Nothing has to be uploaded again.
+    let upload = try service.beginSnapshot(base, in: .home)
+    #expect(upload.missing == [])
+    try service.completeSnapshot(upload.id, in: .home)
+    #expect(try service.greet(.home).heads == VersionVector([ada.replica: 4, bob.replica: 1]))
+  }
+
+  @Test("one that is still wrong is looked at once a refill", arguments: StoreKind.allCases)
+  func once(kind: StoreKind) throws {
+    let test = try kind.open()
+    let service = test.service()
+    var ada = Author(1)
+    _ = ada.write()
+    let base = SnapshotOffer("base", at: nil, of: [ada], isBase: true)
+    _ = try upload(parts(.noise, of: base), as: base, service)
+    test.clock.now += 1
+    try service.refill(.home)
+    test.clock.now += 1
+    let upload = try service.beginSnapshot(base, in: .home)
+    #expect(
+      refusal { try service.completeSnapshot(upload.id, in: .home) }?.code == .snapshotRefused)
+    #expect(service.refusalOf(base) == .snapshotRefused)
+  }
+
   @Test("one of an older schema than the newest is superseded", arguments: StoreKind.allCases)
   func older(kind: StoreKind) throws {
     let service = try kind.open().service()

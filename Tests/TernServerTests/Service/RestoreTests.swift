@@ -170,6 +170,33 @@ struct RestoreTests {
     #expect(try service.restore(.home).operations == 0)
   }
 
+  @Test("what banned authors wrote, and bases, need no room", arguments: StoreKind.allCases)
+  func uncounted(kind: StoreKind) throws {
+    var (_, service, ada, _) = try trimmed(kind)
+    var (eve, bob) = (Author(2), Author(3))
+    _ = try service.push(eve.write(count: 20, bytes: 100), to: .home)
+    _ = bob.write()
+    try service.refill(.home)
+    try service.upload(
+      SnapshotOffer("second", at: service.end(), of: [ada, eve, bob], isBase: true))
+    _ = try service.push([ada.write()], to: .home)
+    try service.upload(SnapshotOffer("third", at: service.end(), of: [ada, eve, bob]))
+    // One more, so that the first and its trimmed log are behind it.
+    _ = try service.push([ada.write()], to: .home)
+    try service.upload(SnapshotOffer("fourth", at: service.end(), of: [ada, eve, bob]))
+    try maintain(service)
+    #expect(try service.greet(.home).trimmed == 32)
+    try service.ban(eve.replica, in: .home)
+    try service.setQuota(SpaceQuota(operations: 11), of: .home)
+    #expect(refusal { _ = try service.restore(.home) }?.message.contains(" 12 operations") == true)
+    try service.setQuota(SpaceQuota(operations: 12), of: .home)
+    let answer = try service.restore(.home)
+    let usage = try service.store.usage(of: .home)
+    #expect((answer.trimmed, answer.operations) == (0, 32))
+    #expect((usage.counted.operations, usage.counted.bytes) == (12, answer.bytes))
+    #expect(usage.banned.operations == 20)
+  }
+
   @Test("an operator ends it, and it can be done again", arguments: StoreKind.allCases)
   func ended(kind: StoreKind) throws {
     let (_, service, _, operations) = try trimmed(kind)

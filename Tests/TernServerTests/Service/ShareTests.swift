@@ -194,6 +194,32 @@ struct ShareTests {
       try service.push(bob.write(count: 4, bytes: 10_000), to: .home, by: ben).accepted == 4)
   }
 
+  @Test("what refuses a large base names the way out", arguments: StoreKind.allCases)
+  func base(kind: StoreKind) throws {
+    let service = service(try kind.open(), bytes: 100_000)
+    try give(service, anna, ben)
+    var ada = Author(1)
+    _ = ada.write()
+    let offer = SnapshotOffer("base", at: nil, of: [ada], parts: 12, isBase: true)
+    let parts = try offer.parts(ofAbout: 10_000)
+    let id = try service.beginSnapshot(offer, in: .home).id
+    func put() -> RemoteError? {
+      refusal {
+        for (index, part) in parts.enumerated() {
+          try service.putSnapshotPart(part, index: index, of: id, in: .home)
+        }
+      }
+    }
+    let error = put()
+    #expect(error?.code == .spaceFull)
+    #expect(error?.message.contains("about 50000 bytes") == true)
+    #expect(error?.message.contains("tern space refill --data FILE SPACE") == true)
+    try service.refill(.home)
+    #expect(put() == nil)
+    try service.completeSnapshot(id, in: .home)
+    #expect(try service.greet(.home).heads == VersionVector([ada.replica: 1]))
+  }
+
   @Test("an upload may stand for what came since the newest one", arguments: StoreKind.allCases)
   func honest(kind: StoreKind) throws {
     let service = service(try kind.open(), bytes: 100_000)

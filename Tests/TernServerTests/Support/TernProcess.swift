@@ -21,8 +21,10 @@ final class TernProcess {
     try run(arguments)
   }
 
-  static func run(_ arguments: [String]) throws -> (output: String, errors: String, code: Int32) {
-    let process = try TernProcess(arguments)
+  static func run(
+    _ arguments: [String], behind wrapper: [String] = []
+  ) throws -> (output: String, errors: String, code: Int32) {
+    let process = try TernProcess(arguments, behind: wrapper)
     let output = process.output.fileHandleForReading.readDataToEndOfFile()
     let errors = process.errors.fileHandleForReading.readDataToEndOfFile()
     let code = process.wait()

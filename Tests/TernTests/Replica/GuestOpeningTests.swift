@@ -41,6 +41,50 @@ struct GuestOpeningTests {
     }
   }
 
+  /// What an upgrade by a newer Tern can look like: another number, also with other tables.
+  private static let upgrades = [
+    "UPDATE grdb_tern_main_replica SET format = format + 1",
+    """
+    UPDATE grdb_tern_main_replica SET format = format + 1; DROP TABLE grdb_tern_main_waiting
+    """,
+    """
+    UPDATE grdb_tern_main_replica SET format = format + 1;
+    ALTER TABLE grdb_tern_main_column RENAME TO grdb_tern_main_field
+    """,
+  ]
+
+  @Test(arguments: upgrades)
+  func `INV-02: who had it open as a newer Tern changed its format leaves it alone, and says why`(
+    upgrade: String
+  ) throws {
+    try withTemporaryFolder { folder in
+      let path = "\(folder)/app.sqlite"
+      let old = try Device(DatabasePool(path: path), v1, id: 1, migrator: .steps([creation]))
+      try old.commit("INSERT INTO t VALUES ('1', 'x')")
+      let peer = try Device(DatabaseQueue(), v1, id: 2, migrator: .steps([creation]))
+      try peer.commit("INSERT INTO t VALUES ('2', 'peer')")
+      let newer = try DatabaseQueue(path: path)
+      try newer.write { try $0.execute(sql: upgrade) }
+      try old.execute("UPDATE t SET a = 'noted'")
+      let before = try old.rows("SELECT * FROM grdb_tern_main_log, grdb_tern_main_author")
+      let attempts: [() throws -> Void] = [
+        { try old.store.seal() },
+        { try old.store.write { try $0.execute(sql: "UPDATE t SET a = 'lost'") } },
+        { try old.database.write { try old.store.transaction(in: $0) { _ in } } },
+        { try old.pull(from: peer) },
+        { _ = try old.store.operations(lackedBy: VersionVector(), maximumBytes: 1_000) },
+        { _ = try old.store.counts() },
+      ]
+      for attempt in attempts {
+        let error = #expect(throws: ReplicaError.self) { try attempt() }
+        #expect(error?.code == .newerFormat && error?.message.contains("update the app") == true)
+      }
+      #expect(try old.column("SELECT a FROM t") == ["noted"])
+      #expect(try old.rows("SELECT * FROM grdb_tern_main_log, grdb_tern_main_author") == before)
+      #expect(try old.column("SELECT count(*) FROM grdb_tern_main_note_1") == ["1"])
+    }
+  }
+
   @Test func `opening again with the same tables keeps the first opening's object`() throws {
     let old = try Device(DatabaseQueue(), v1, id: 1, migrator: .steps([creation]))
     let new = try old.upgraded(v2, creation, "CREATE TABLE other (x)")

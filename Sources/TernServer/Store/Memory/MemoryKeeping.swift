@@ -112,8 +112,7 @@ extension MemorySpaceTransaction {
   func untrim() -> UntrimmedOperations {
     let back = keeping.emptied..<keeping.released
     (keeping.trimmed, keeping.released) = (keeping.emptied, keeping.emptied)
-    return UntrimmedOperations(
-      trimmed: keeping.trimmed, operations: back.count, bytes: bytes(at: back))
+    return UntrimmedOperations(trimmed: keeping.trimmed, counted: counted(at: back))
   }
 
   var state: StoredState? { keeping.state }

@@ -40,7 +40,7 @@ struct MemorySpace {
   var usage: SpaceUsage {
     var usage = SpaceUsage(
       bytes: bytes + keeping.rows.reduce(0) { $0 + $1.bytes },
-      operations: entries.count - Int(keeping.released), quota: keeping.quota)
+      operations: counted.values.reduce(0) { $0 + $1.operations }, quota: keeping.quota)
     usage.banned = keeping.authors.reduce(CountedOperations()) { sum, author in
       author.value.bannedAfter == nil ? sum : sum + (counted[author.key] ?? .init())
     }

@@ -83,9 +83,14 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return keeping.emptied < last
   }
 
-  /// Of the operations behind so many positions.
-  func bytes(at places: Range<UInt64>) -> Int {
-    places.reduce(0) { $0 + (space?.entries[Int($1)].bytes.count ?? 0) }
+  /// What a quota counts of the operations behind so many positions.
+  func counted(at places: Range<UInt64>) -> CountedOperations {
+    places.reduce(CountedOperations()) { sum, place in
+      guard let entry = space?.entries[Int(place)], !entry.isBase, !entry.isPassed,
+        keeping.authors[entry.author]?.bannedAfter == nil
+      else { return sum }
+      return sum + CountedOperations(operations: 1, bytes: entry.bytes.count)
+    }
   }
 
   func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) {

@@ -136,27 +136,24 @@ extension SpaceUsage {
   {
     let statement = try db.cachedStatement(
       sql: """
-        SELECT position, released, bytes, quota_bytes, quota_operations, quota_authors, quota_share,
-          kept_bytes, id
+        SELECT (SELECT \(StoredNumber.position.sum("operations")) FROM head WHERE space = space.id),
+          bytes, quota_bytes, quota_operations, quota_authors, quota_share, kept_bytes, id
         FROM space
         WHERE \(condition)
         """)
     guard let row = try Row.fetchOne(statement, arguments: arguments) else { return nil }
     let table = "space"
-    let (position, released) = (
-      try row.number(0, .position, of: table), try row.number(1, .position, of: table)
-    )
     func quota(_ index: Int, _ number: StoredNumber) throws -> Int? {
       row.hasNull(atIndex: index) ? nil : Int(try row.number(index, number, of: table))
     }
     var usage = SpaceUsage(
-      bytes: Int(try row.number(2, .bytes, of: table)),
-      operations: Int(max(0, position - released)),
+      bytes: Int(try row.number(1, .bytes, of: table)),
+      operations: Int(try row.number(0, .position, of: "head")),
       quota: SpaceQuota(
-        bytes: try quota(3, .bytes), operations: try quota(4, .position),
-        authors: try quota(5, .position), share: try quota(6, .share)))
-    usage.keptBytes = Int(try row.number(7, .bytes, of: table))
-    usage.banned = try CountedOperations.fetchBanned(db, space: row[8])
+        bytes: try quota(2, .bytes), operations: try quota(3, .position),
+        authors: try quota(4, .position), share: try quota(5, .share)))
+    usage.keptBytes = Int(try row.number(6, .bytes, of: table))
+    usage.banned = try CountedOperations.fetchBanned(db, space: row[7])
     return usage
   }
 }

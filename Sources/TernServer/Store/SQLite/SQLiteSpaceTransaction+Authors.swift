@@ -59,7 +59,7 @@ extension SQLiteSpaceTransaction {
   var counted: CountedOperations {
     get throws {
       let statement = try db.cachedStatement(
-        sql: "SELECT ifnull(sum(operations), 0), ifnull(sum(bytes), 0) FROM head WHERE space = ?")
+        sql: "SELECT \(CountedOperations.sums) FROM head WHERE space = ?")
       return try CountedOperations.fetch(statement, [id])
     }
   }
@@ -90,10 +90,14 @@ extension SQLiteSpaceTransaction {
 }
 
 extension CountedOperations {
+  /// Of heads.
+  fileprivate static let sums = """
+    \(StoredNumber.position.sum("head.operations")), \(StoredNumber.bytes.sum("head.bytes"))
+    """
+
   /// Of the authors of a space of whom something is known.
   fileprivate static let ofAuthors = """
-    SELECT ifnull(sum(head.operations), 0), ifnull(sum(head.bytes), 0)
-    FROM author JOIN head ON head.space = author.space AND head.author = author.replica
+    SELECT \(sums) FROM author JOIN head ON head.space = author.space AND head.author = author.replica
     WHERE author.space = ?
     """
 

@@ -97,22 +97,28 @@ extension SQLiteSpaceTransaction {
 
   func untrim() throws -> UntrimmedOperations {
     let places = try places()
-    let bytes = try Int.fetchOne(
+    let isCounted = """
+      sequence > 0 AND author NOT IN (
+        SELECT replica FROM author WHERE space = ?1 AND banned_after IS NOT NULL)
+      """
+    let back = try Row.fetchOne(
       db,
       sql: """
-        SELECT ifnull(sum(length(bytes)), 0) FROM operation
-        WHERE space = ? AND position > ? AND position <= ?
+        SELECT ifnull(sum(length(bytes)), 0), count(*) FILTER (WHERE \(isCounted)),
+          ifnull(sum(length(bytes)) FILTER (WHERE \(isCounted)), 0)
+        FROM operation WHERE space = ?1 AND position > ?2 AND position <= ?3
         """, arguments: [id, places.emptied, places.released])
+    guard let back else { fatalError("an aggregate has a row") }
     try countAuthors(after: places.emptied, through: places.released, "+")
     try db.execute(
       sql: """
         UPDATE space SET trimmed = emptied, released = emptied, bytes = bytes + ?1,
           kept_bytes = kept_bytes - ?1
         WHERE id = ?2
-        """, arguments: [bytes ?? 0, id])
+        """, arguments: [back[0] as Int, id])
     return UntrimmedOperations(
-      trimmed: UInt64(places.emptied), operations: Int(places.released - places.emptied),
-      bytes: bytes ?? 0)
+      trimmed: UInt64(places.emptied),
+      counted: CountedOperations(operations: back[1], bytes: back[2]))
   }
 }
 

@@ -38,6 +38,15 @@ enum StoredNumber: String {
 
   private static let maximumPosition: Int64 = 1 << 53
 
+  /// The sum of a column, in SQL. It is out of range where one of its numbers is, as SQLite would
+  /// overflow with an error that names nothing.
+  func sum(_ column: String) -> String {
+    let (least, most) = (range.lowerBound, range.upperBound)
+    return """
+      ifnull(sum(CASE WHEN \(column) BETWEEN \(least) AND \(most) THEN \(column) ELSE \(most) + 1 END), 0)
+      """
+  }
+
   /// Every column of numbers of the tables that a space has, but for those that refer to rows.
   static let columns: [(table: String, column: String, number: StoredNumber)] = [
     ("space", "position", .position), ("space", "trimmed", .position),

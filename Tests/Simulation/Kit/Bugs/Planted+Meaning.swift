@@ -41,7 +41,7 @@ extension Planted {
     case .quotaPacked: "what a quota counts of a push is what it was packed to"
     case .tokenOpensAll: "a token opens every space"
     case .strangerWrites: "whoever pushes can write in a claimed author's name"
-    case .leaseForged: "a stranger moves leases of replicas that are not its own"
+    case .leaseForged: "a stranger moves leases of others, or has some of ids that it made up"
     case .reportForged: "a stranger's report of another member's state is taken"
     case .banForgotten: "what a banned author writes on is taken"
     case .rowLeftOut: "of the rows of an operation the second is not merged"

@@ -90,7 +90,7 @@ enum Happening: String, CaseIterable {
   case lieRefused = "a forged snapshot is refused"
   case strangerRefused = "a stranger writes in another's name, and is refused"
   case leaseForged = "a stranger pulls in another's name, which moves no lease"
-  case leaseMadeUp = "an id that a stranger made up has a lease"
+  case leaseMadeUp = "a stranger pulls under an id that it made up"
   case reportForged = "a state report in another's name is refused"
   case reportFalse = "a state report that lies is taken"
   case repairedInVain = "a device loads a snapshot because of a report that lies"
