@@ -70,7 +70,7 @@ struct GuestOpeningTests {
       let attempts: [() throws -> Void] = [
         { try old.store.seal() },
         { try old.store.write { try $0.execute(sql: "UPDATE t SET a = 'lost'") } },
-        { try old.database.write { try old.store.transaction(in: $0) { _ in } } },
+        { try old.database.write { try old.store.access.write(in: $0) { _ in } } },
         { try old.pull(from: peer) },
         { _ = try old.store.operations(lackedBy: VersionVector(), maximumBytes: 1_000) },
         { _ = try old.store.counts() },
