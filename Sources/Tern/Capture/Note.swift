@@ -15,11 +15,6 @@ enum Note: Equatable {
   /// known yet; of a row that the state has it says nothing.
   case standing
 
-  /// What the first mask is of some notes, in place of a number. The others are NULL then.
-  enum Mark: String {
-    case maybe, standing
-  }
-
   /// Reads the masks of a scan's row, `count` columns from `index` on.
   ///
   /// - Throws: ``ReplicaError`` with `.damaged` for what no trigger writes.
@@ -28,7 +23,7 @@ enum Note: Equatable {
     switch first.tag {
     case .null: self = .gone
     case .text:
-      switch Mark(rawValue: String(decoding: first.content, as: UTF8.self)) {
+      switch NoteSQL.Mark(rawValue: String(decoding: first.content, as: UTF8.self)) {
       case .maybe: self = .maybeGone
       case .standing: self = .standing
       case nil: throw Self.damaged

@@ -227,7 +227,7 @@ struct NotedRow {
   ) throws -> SetChange? {
     let (column, written) = (shape.columns[index], value(index))
     let id = UInt32(column.id)
-    let elements = try SetText.elements(of: written, in: transaction)
+    let elements = try SetText.elements(of: written, in: transaction.connection)
     var change = elements.flatMap { state.elements(of: id).change(to: $0, isComplete: isComplete) }
     if isNew, change == nil { change = SetChange(added: []) }
     if let change {
@@ -253,7 +253,9 @@ struct NotedRow {
     }
     let written = Array(String(decoding: bytes, as: UTF8.self).utf8)
     let deltas =
-      isNew ? [] : try transaction.splices(of: keyWriter.bytes, column.id, shape.id)
+      isNew
+      ? []
+      : try SpliceTable(transaction.connection).deltas(of: keyWriter.bytes, column.id, shape.id)
     let change = try state.write(
       .init(written, deltas: deltas, isBlind: isBlind, isNew: isNew), to: id, stamp: stamp,
       sequence: sequence,

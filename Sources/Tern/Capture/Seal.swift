@@ -10,7 +10,7 @@ struct Seal {
   private let transaction: StoreTransaction
   private let time: HybridTime
   private let stamp: Stamp
-  private var author: StoreTransaction.AuthorRow
+  private var author: AuthorRow
   private let firstSequence: UInt64
   private var body = ByteWriter()
   /// Of tables and columns, in the headings of the body.
@@ -35,11 +35,11 @@ struct Seal {
 
   private init(_ transaction: StoreTransaction, noteMilliseconds: Int64) throws {
     self.transaction = transaction
-    let wall = noteMilliseconds + transaction.correctionMilliseconds
-    let last = Planted.isActive(.timeFromClockAlone) ? .zero : transaction.lastTime
+    let wall = noteMilliseconds + transaction.clock.correctionMilliseconds
+    let last = Planted.isActive(.timeFromClockAlone) ? .zero : transaction.clock.lastTime
     time = last.next(atMilliseconds: wall)
     stamp = Stamp(time: time, author: 0)
-    author = try transaction.author(0)
+    author = transaction.authorTable.own
     body.reserve(Self.usualBytes)
     firstSequence = author.stored + 1
     hasHeld = try transaction.held.hasRows()
@@ -91,7 +91,7 @@ struct Seal {
   private mutating func sealTable(_ index: Int) throws {
     let sql = transaction.sql[index]
     let shape = sql.shape
-    if transaction.large.hasRows { try transaction.noteLargeRowsAgain(sql) }
+    if transaction.large.hasRows { try transaction.large.noteAgain(sql) }
     let scan = try transaction.statement(sql.scanNotes)
     var states = try StateBatch(transaction, sql)
     defer { scan.reset() }
@@ -115,9 +115,9 @@ struct Seal {
       if states.mayHold(hash) {
         // The scan met the row as it was before.
         try states.flush()
-        old = try transaction.state(of: row.key, sql)
+        old = try transaction.states.state(of: row.key, sql)
       } else {
-        old = try transaction.state(in: scan, from: row.stateColumn)
+        old = try scan.state(from: row.stateColumn)
       }
       if hasHeld { try transaction.held.wake(shape.id, row.packedKey) }
       // A row that is held aside is absent from its table without having been deleted.
@@ -128,7 +128,7 @@ struct Seal {
       let changed = try row.change(from: old, wasHeld: wasHeld, sequence: author.stored + 1)
       known.insert(row)
       if hasMigrated, row.isInsertedAfterAll {
-        try transaction.forgetMigrated(shape.id, row.packedKey, from: firstSequence)
+        try transaction.migrated.forget(shape.id, row.packedKey, from: firstSequence)
       }
       // Also of a row that came and went: its children can be there still.
       if !row.exists || hasConvertedReferences {
@@ -154,13 +154,13 @@ struct Seal {
       try states.put(state, key: row.keyValues, hash: hash)
       if row.isMigrated {
         hasMigrated = true
-        try transaction.noteMigrated(shape.id, row.packedKey, sequence: author.stored + 1)
+        try transaction.migrated.note(shape.id, row.packedKey, sequence: author.stored + 1)
       }
       if isHeld { try showAgain(row, &shownAgain, shape) }
       if row.exists, old?.isDeleted ?? false {
         try transaction.held.drop(in: .kept, shape.id, row.packedKey)
       }
-      if state.isDeleted { try transaction.keepGone(sql, row, state) }
+      if state.isDeleted { try keepGone(sql, row, state) }
       restore(row.lost, of: row, in: index)
       if body.count > SyncOperation.Limit.fragmentBytes {
         body.appendEndOfBlock()
@@ -176,6 +176,25 @@ struct Seal {
     if nameCount + sql.headingNames > BodyLimit.names { try cut(continues: true) }
     nameCount += sql.headingNames
     body.append(raw: sql.heading)
+  }
+
+  /// Keeps what the row of a local delete held, local columns included: of tables where a change
+  /// may bring it back.
+  private func keepGone(_ sql: TableSQL, _ row: NotedRow, _ state: RowState) throws {
+    let read = try transaction.statement(sql.readGone)
+    for (index, value) in row.key.enumerated() { read.bind(Int32(index + 1), copy: value) }
+    var content: [String: Value] = [:]
+    // A migration may have taken it away without a trigger.
+    if try read.step() {
+      for (index, column) in sql.note.goneColumns.enumerated() {
+        content[column.column] = read.value(Int32(index + 1)).value
+      }
+    }
+    read.reset()
+    for column in sql.shape.columns {
+      if let value = state.computed(UInt32(column.id)) { content[column.name] = value }
+    }
+    try transaction.held.hold(sql.shape.id, row.packedKey, .deleted, content: content)
   }
 
   private func showAgain(
@@ -204,7 +223,7 @@ struct Seal {
       try transaction.notifyChanges(in: sql.shape)
     }
     for index in Set(restored.map(\.table) + lookalikes.keys) {
-      try transaction.forgetNotes(transaction.sql[index])
+      try transaction.notes.forget(transaction.sql[index])
     }
     if !refused.isEmpty { try hold(refused) }
   }
@@ -230,7 +249,8 @@ struct Seal {
 
   private mutating func cut(continues: Bool) throws {
     author.stored += 1
-    let seen = fragments == 0 ? try transaction.announceSeen() : VersionVector()
+    let seen =
+      fragments == 0 ? try transaction.authorTable.announce(transaction.authors) : VersionVector()
     let operation = SyncOperation(
       .init(
         replica: transaction.ownID, sequence: author.stored, time: time, seen: seen,
@@ -249,11 +269,11 @@ struct Seal {
     if fragments > 0 {
       author.merged = author.stored
       author.time = time
-      try transaction.save(author, of: 0)
-      transaction.lastTime = time
-      try transaction.saveClock()
+      try transaction.authorTable.saveOwn(author)
+      transaction.clock.lastTime = time
+      try transaction.clock.save()
     }
-    for index in noted { try transaction.forgetNotes(transaction.sql[index]) }
+    for index in noted { try transaction.notes.forget(transaction.sql[index]) }
     try CrashPoint.reach(.sealBeforeCommit)
     return firstSequence..<author.stored + 1
   }

@@ -9,7 +9,7 @@ final class LogDoctor {
   private let transaction: StoreTransaction
   private let findings: Findings
   private let written: WrittenValues
-  private let rows: [StoreTransaction.AuthorRow]
+  private let rows: [AuthorRow]
 
   /// Where the scan is.
   private var author: UInt32 = 0
@@ -21,7 +21,7 @@ final class LogDoctor {
     self.transaction = transaction
     self.findings = findings
     written = try WrittenValues(transaction, findings, noted)
-    rows = try transaction.authors.ids.indices.map { try transaction.author(UInt32($0)) }
+    rows = try transaction.authors.ids.indices.map { try transaction.authorTable.row(UInt32($0)) }
   }
 
   func run() throws {
@@ -121,8 +121,7 @@ final class LogDoctor {
   }
 
   /// Whether it can come behind the one before it.
-  private func follow(_ envelope: SyncOperation.Envelope, _ row: StoreTransaction.AuthorRow) throws
-  {
+  private func follow(_ envelope: SyncOperation.Envelope, _ row: AuthorRow) throws {
     let sequence = next - 1
     if let last {
       let isInOrder = last.continues ? envelope.time == last.time : envelope.time > last.time

@@ -37,7 +37,7 @@ struct RemoteDoctor {
       let forks = try transaction.remotes.forks(at: remote)
       for (replica, sequence) in cursor.given.sorted {
         let index = transaction.authors.index(of: replica)
-        let stored = try index.map { try transaction.author($0).stored } ?? 0
+        let stored = try index.map { try transaction.authorTable.row($0).stored } ?? 0
         // Of a banned one nothing more is taken, and of a copy nothing else.
         let taken = bans[replica].map { min(sequence, $0) } ?? sequence
         if taken <= stored || index.map({ forks[$0] != nil }) ?? false { continue }
@@ -50,7 +50,7 @@ struct RemoteDoctor {
 
   /// No remote can have more of this replica than it made itself.
   private func checkOwn() throws {
-    let stored = try transaction.author(0).stored
+    let stored = transaction.authorTable.own.stored
     let select = try transaction.statement(
       """
       SELECT remote, max(sequence) FROM (

@@ -35,10 +35,10 @@ struct ReplayDoctor {
     guard broken.allSatisfy({ findings.counts[$0] == nil }), !transaction.waiting.hasGroups,
       try !transaction.waiting.hasParts(),
       // What a snapshot brought of another copy is in the state, and not in the log.
-      try transaction.count(transaction.tables.fork) == 0
+      try !transaction.remotes.hasForks()
     else { return false }
     return try transaction.authors.ids.indices.allSatisfy {
-      try transaction.author(UInt32($0)).trimmed == 0
+      try transaction.authorTable.row(UInt32($0)).trimmed == 0
     }
   }
 
@@ -50,7 +50,7 @@ struct ReplayDoctor {
     defer { scan.reset() }
     while try scan.step() {
       let id = LogID(rawValue: scan.int64(0))
-      guard id.sequence <= (try transaction.author(id.author)).merged else { continue }
+      guard id.sequence <= (try transaction.authorTable.row(id.author)).merged else { continue }
       let envelope = try SyncOperation.parse(scan.blob(1)).0
       guard envelope.schemaVersion == transaction.schemaVersion else { return false }
       try rows.note(id, at: envelope.time)
@@ -88,7 +88,7 @@ struct ReplayDoctor {
       let key = scan.packedKey(shape)
       let expected = try key.withUnsafeBytes { try rows.state(of: $0, in: shape.id) }
       try key.withUnsafeBytes { try rows.remove($0, in: shape.id) }
-      guard let state = try transaction.state(in: scan, from: Int32(shape.keyColumns.count)),
+      guard let state = try scan.state(from: Int32(shape.keyColumns.count)),
         try isComparable(key, noted, shape)
       else { continue }
       var place = DatabaseFinding.Place(table: shape.name, key: try WrittenValues.text(key))

@@ -51,13 +51,12 @@ struct ReplayedRows {
 
   func state(of key: UnsafeRawBufferPointer, in table: Int64) throws -> RowState? {
     bind(key, table, to: read)
-    defer { read.reset() }
-    return try read.step() ? try transaction.state(in: read, from: 0) : nil
+    return try read.state()
   }
 
   func put(_ state: RowState, of key: UnsafeRawBufferPointer, in table: Int64) throws {
     bind(key, table, to: put)
-    try transaction.run(put, state: state, keyCount: 2)
+    try transaction.states.run(put, state, keyCount: 2)
   }
 
   func remove(_ key: UnsafeRawBufferPointer, in table: Int64) throws {

@@ -88,7 +88,8 @@ final class StateDoctor {
       try findings.add(.stateAhead, "it names an author who is not known", at: place)
       return false
     }
-    for stamp in state.everyStamp where try stamp.time > transaction.author(stamp.author).time {
+    for stamp in state.everyStamp
+    where try stamp.time > transaction.authorTable.row(stamp.author).time {
       var place = place
       place.author = authors.ids[Int(stamp.author)]
       try findings.add(
@@ -96,7 +97,8 @@ final class StateDoctor {
       return true
     }
     for (replica, sequence) in try state.namedOperations(authors: authors).sorted {
-      let stored = try authors.index(of: replica).map { try transaction.author($0).stored } ?? 0
+      let stored =
+        try authors.index(of: replica).map { try transaction.authorTable.row($0).stored } ?? 0
       guard sequence > stored else { continue }
       var place = place
       (place.author, place.sequence) = (replica, sequence)
@@ -163,7 +165,9 @@ final class StateDoctor {
   }
 
   private func checkLargeRows() throws {
-    guard transaction.large.hasRows, let count = try transaction.countLargeRows()[shape.name] else {
+    guard transaction.large.hasRows,
+      let count = try transaction.large.counts(of: transaction.sql)[shape.name]
+    else {
       return
     }
     try findings.add(

@@ -35,7 +35,7 @@ struct WaitingDoctor {
       let isPossible =
         last.rawValue > 0 && Int(last.author) < transaction.authors.ids.count && first > 0
         && first <= Int64(last.sequence)
-      guard isPossible, try last.sequence <= transaction.author(last.author).merged else {
+      guard isPossible, try last.sequence <= transaction.authorTable.row(last.author).merged else {
         try findings.add(.waitingLost, "a group is put aside that never came", at: place(last))
         continue
       }

@@ -40,7 +40,7 @@ final class WrittenValues {
   }
 
   private func check(
-    _ key: [UInt8], _ mapping: RowMerger.Mapping, _ writer: TableWriter, _ stamp: Stamp, _ id: LogID
+    _ key: [UInt8], _ mapping: BlockMapping, _ writer: TableWriter, _ stamp: Stamp, _ id: LogID
   ) throws {
     let shape = writer.sql.shape
     let state: RowState?
@@ -72,19 +72,5 @@ final class WrittenValues {
   /// A packed key as SQL writes its values.
   static func text(_ key: [UInt8]) throws -> String {
     try key.withUnsafeBytes { try PackedKey.values($0) }.map { "\($0)" }.joined(separator: ", ")
-  }
-}
-
-extension TableWriter {
-  /// Whether the row in the table holds what writing `value` there would leave.
-  func shows(_ value: Value, in column: String, of key: some ContiguousBytesLike) throws -> Bool {
-    let keys = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
-    let select = try transaction.statement(
-      "SELECT \(column.quoted) IS ?\(keys.count + 1) COLLATE BINARY FROM \(sql.shape.qualifiedName) "
-        + "WHERE \(keys.joined(separator: " AND "))")
-    let count = try bind(key, to: select)
-    select.bind(Int32(count + 1), copy: value)
-    defer { select.reset() }
-    return try select.step() && select.int64(0) != 0
   }
 }

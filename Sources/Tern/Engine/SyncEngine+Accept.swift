@@ -30,7 +30,7 @@ extension SyncEngine {
         "this engine has refused no snapshot for what it takes away; sync first, and accept the "
           + "snapshot when the error's code says takesAway")
     }
-    let path = try await BlockingWork.shared.run { try store.keepFile() }
+    let path = try await BlockingWork.shared.run { try store.access.keepFile() }
     if unloadable.isRepair {
       let tables = status.current.differingTables
       try store.save(StateComparison(tables: tables), at: remote.id)

@@ -11,7 +11,7 @@ extension SyncEngine {
       status.update { $0.snapshotError = nil }
       return .cutSnapshot
     } catch  where error is RemoteError || error is SnapshotError {
-      let error = remoteError(error)
+      let error = RemoteError(of: error)
       if !error.isTransient {
         // Another device was first.
         let isGiven = error.code == .snapshotSuperseded

@@ -1,6 +1,4 @@
-import GRDB
 import TernCore
-import TernDatabase
 
 /// What wakes a run, and how it waits.
 extension SyncEngine {
@@ -21,7 +19,7 @@ extension SyncEngine {
       let unpushed = try countUnpushed()
       status.update { $0.unpushed = unpushed }
     } catch {
-      status.update { $0.lastError = remoteError(error) }
+      status.update { $0.lastError = RemoteError(of: error) }
     }
   }
 
@@ -45,65 +43,6 @@ extension SyncEngine {
       guard session.refusal == nil else { return false }
       let own = try store.ownHead()
       return own.sequence > session.heads[own.id]
-    }
-  }
-
-  func followNetwork(from generation: UInt64, _ signals: SyncSignals) async {
-    for await path in environment.network.changes()
-    where path.generation != generation && path.mayHaveRoute {
-      signals.send(.networkChanged)
-    }
-  }
-
-  func followRemote(_ openings: AsyncStream<Void>, _ signals: SyncSignals) async {
-    for await _ in openings {
-      let generation = environment.network.path.generation
-      await withTaskGroup(of: Bool.self) { group in
-        group.addTask { await self.followPositions(signals) }
-        group.addTask { await self.waitForOtherNetwork(than: generation, signals) }
-        group.addTask {
-          // Cancellation ends the wait.
-          guard (try? await self.environment.clock.sleep(for: .seconds(10))) != nil else {
-            return false
-          }
-          signals.send(.streamHolds)
-          return false
-        }
-        for await isOver in group where isOver { group.cancelAll() }
-      }
-    }
-  }
-
-  private func followPositions(_ signals: SyncSignals) async -> Bool {
-    do {
-      for try await position in remote.positions() { signals.send(.remotePosition(position)) }
-      signals.send(.streamEnded(RemoteError(.unreachable, "the event stream ended")))
-    } catch {
-      signals.send(.streamEnded(remoteError(error)))
-    }
-    return true
-  }
-
-  /// A stream that began on another network may never end by itself.
-  private func waitForOtherNetwork(than generation: UInt64, _ signals: SyncSignals) async -> Bool {
-    for await path in environment.network.changes() where path.generation != generation {
-      signals.send(.streamEnded(RemoteError(.unreachable, "the network changed")))
-      return true
-    }
-    return false
-  }
-
-  func followRefusals(
-    _ refusals: AsyncStream<SyncSession.Refusal>, _ signals: SyncSignals
-  ) async {
-    await withDiscardingTaskGroup { group in
-      for await refusal in refusals {
-        group.addTask { [clock = environment.clock] in
-          // Cancellation ends the wait.
-          guard (try? await clock.sleep(for: refusal.delay)) != nil else { return }
-          signals.send(.mayAskAgain(refusal.number))
-        }
-      }
     }
   }
 
@@ -141,21 +80,5 @@ extension SyncEngine {
       }
       return nil
     }
-  }
-
-  /// What is not the remote's own word: the database's errors and operations that cannot merge.
-  ///
-  /// - Parameter action: what threw it, where that was one of the session's.
-  func remoteError(_ error: any Error, of action: SyncSession.Action? = nil) -> RemoteError {
-    if let error = error as? RemoteError { return error }
-    if let error = error as? MergeError, error.code == .foreignOwn {
-      return RemoteError(
-        .foreignOwn, error.description, replica: error.replica, sequence: error.sequence)
-    }
-    if case .loadSnapshot = action, SnapshotExchange.isUnloadable(error) {
-      return RemoteError(.snapshotUnloadable, "\(error)")
-    }
-    let isPassing = (error as? DatabaseError)?.passes ?? false
-    return RemoteError(isPassing ? .busy : .local, "\(error)")
   }
 }

@@ -52,7 +52,7 @@ public actor SyncEngine {
     var environment = environment
     environment.localWrites = { replica.localWrites.stream() }
     if environment.snapshotPath == nil {
-      environment.snapshotPath = replica.store.snapshotPath(of: remote.id)
+      environment.snapshotPath = replica.store.access.snapshotPath(of: remote.id)
     }
     let path = replica.store.database.path
     if path.hasPrefix("/") { environment.databasePath = path }
@@ -81,14 +81,15 @@ public actor SyncEngine {
     let (openings, opener) = AsyncStream.makeStream(of: Void.self)
     let (refusals, refuser) = AsyncStream.makeStream(of: SyncSession.Refusal.self)
     let generation = environment.network.path.generation
+    let sources = SignalSources(remote, environment, signals)
     // From now on, and not only once its task begins.
     let localWrites = environment.localWrites()
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followLocalWrites(localWrites, signals) }
       group.addTask { await self.followOtherProcesses(signals) }
-      group.addTask { await self.followNetwork(from: generation, signals) }
-      group.addTask { await self.followRemote(openings, signals) }
-      group.addTask { await self.followRefusals(refusals, signals) }
+      group.addTask { await sources.followNetwork(from: generation) }
+      group.addTask { await sources.followRemote(openings) }
+      group.addTask { await sources.followRefusals(refusals) }
       await drive(signals, opener, refuser)
       group.cancelAll()
       opener.finish()
@@ -145,7 +146,7 @@ public actor SyncEngine {
       status.update { $0.phase = .stopped }
       throw CancellationError()
     } catch {
-      let failure = remoteError(error, of: action)
+      let failure = RemoteError(of: error, in: action)
       status.update { ($0.phase, $0.lastError) = (.waiting, failure) }
       throw error
     }
@@ -185,7 +186,7 @@ public actor SyncEngine {
           isStreaming = true
           while true {
             if let signal = signals.take() {
-              if isKnown(signal) { continue }
+              if !session.isNews(signal) { continue }
               event = self.event(signal)
               break
             }
@@ -209,7 +210,7 @@ public actor SyncEngine {
       } catch is CancellationError {
         return
       } catch {
-        event = .failed(remoteError(error, of: action), jitter: environment.jitter())
+        event = .failed(RemoteError(of: error, in: action), jitter: environment.jitter())
       }
       if case .failed(let error, _) = event {
         failure = error
@@ -220,12 +221,6 @@ public actor SyncEngine {
       if case .wait = action { turns.answer(.failed(failure)) }
       if let new = session.refusal, new != refusal { refuser.yield(new) }
     }
-  }
-
-  /// Whether it is a position that tells nothing, as that of an own push does.
-  private func isKnown(_ signal: SyncSignals.Signal) -> Bool {
-    guard case .remotePosition(let position) = signal else { return false }
-    return !session.isNews(position)
   }
 
   private func event(_ signal: SyncSignals.Signal) -> SyncSession.Event {
@@ -252,12 +247,14 @@ public actor SyncEngine {
       let known = try standing()
       var greeting = try await remote.greet(as: known.id)
       try leaveID(greeting, known)
-      if try greeting.isClaimed || isAhead(greeting.heads),
+      if try greeting.isClaimed || ownBeyond(greeting.heads) != nil,
         try await changeID(greeting, conflict: nil)
       {
         greeting = try await remote.greet(as: store.replicaID())
       }
-      try checkOwn(greeting.heads)
+      if let own = try ownBeyond(greeting.heads) {
+        throw MergeError(.foreignOwn, own.id, own.sequence + 1)
+      }
       if let now = greeting.nowMilliseconds { try correctClock(now) }
       newestMilliseconds = greeting.newestMilliseconds
       greetedMilliseconds = greeting.nowMilliseconds
@@ -267,7 +264,8 @@ public actor SyncEngine {
       if !greeting.wantsSnapshot { status.update { $0.snapshotError = nil } }
       return .greeted(
         greeting, knownEpoch: try store.place(at: remote.id)?.epoch,
-        comparison: try comparison(after: greeting), hasMore: try firstBeyondBan() != nil)
+        comparison: try comparison(after: greeting),
+        hasMore: try pushes.firstBeyondBan(in: store) != nil)
     case .resetCursor(let epoch):
       try store.dropForks(at: remote.id, beyond: session.heads)
       try store.resetPlace(RemotePlace(remoteID: remote.id, epoch: epoch, cursor: nil))
@@ -275,7 +273,7 @@ public actor SyncEngine {
       return .didReset
     case .push: return try await push()
     case .restamp(let now):
-      try checkClock(now)
+      try RemoteError.check(clock: now)
       let accepted = session.heads[try store.replicaID()]
       try store.restamp(after: accepted, at: remote.id, nowMilliseconds: now)
       return .didRestamp
@@ -337,28 +335,16 @@ public actor SyncEngine {
     try store.trim(heldBy: session.heads, at: remote.id)
   }
 
-  /// A remote that holds more of this replica than this replica made knows another copy of it.
-  private func isAhead(_ heads: VersionVector) throws -> Bool {
+  /// This replica's newest, where a remote holds more of it than it made: that knows another copy.
+  private func ownBeyond(_ heads: VersionVector) throws -> (id: ReplicaID, sequence: UInt64)? {
     let own = try store.ownHead()
-    return heads[own.id] > own.sequence
-  }
-
-  private func checkOwn(_ heads: VersionVector) throws {
-    let own = try store.ownHead()
-    guard heads[own.id] > own.sequence else { return }
-    throw MergeError(.foreignOwn, own.id, own.sequence + 1)
+    return heads[own.id] > own.sequence ? own : nil
   }
 
   func correctClock(_ now: Int64) throws {
-    try checkClock(now)
+    try RemoteError.check(clock: now)
     let offset = try store.correctClock(nowMilliseconds: now)
     status.update { $0.clockOffset = .milliseconds(offset) }
-  }
-
-  private func checkClock(_ milliseconds: Int64) throws {
-    guard HybridTime.believedMilliseconds.contains(milliseconds) else {
-      throw RemoteError(.unexpectedAnswer, "the remote's clock shows no time that can be")
-    }
   }
 
   private func pull() async throws -> SyncSession.Event {
@@ -382,7 +368,7 @@ public actor SyncEngine {
       try environment.checkRoom(for: page.operations.byteCount, from: remote.id)
       let merged = try await merge(page, from: next)
       // What differed is known as a fork by now.
-      if pushes.confirmed.epoch == session.epoch { noteConfirmed(page.operations.heads) }
+      if pushes.confirmed.epoch == session.epoch { pushes.noteConfirmed(page.operations.heads) }
       status.update { $0.lastError = session.refusal?.error ?? page.withheld }
       try checkFruit(of: page, merged: merged)
       return .pulled(
@@ -401,7 +387,7 @@ public actor SyncEngine {
     var rest = page
     var new = 0
     while true {
-      let isOver = Self.hasPassed(environment.mergeLimit, by: environment.clock)
+      let isOver = environment.mergeDeadline()
       let (summary, merged) = try store.merge(rest, from: place, until: isOver)
       new += summary.mergedOperations
       status.update { $0.pulled += summary.mergedOperations }
@@ -409,18 +395,6 @@ public actor SyncEngine {
       rest.operations.removeFirst(merged)
       if rest.operations.isEmpty { return new }
       try await environment.clock.sleep(for: environment.mergePause)
-    }
-  }
-
-  /// From when it is first asked on.
-  private static func hasPassed<C: Clock<Duration>>(
-    _ limit: Duration, by clock: C
-  ) -> () -> Bool {
-    var end: C.Instant?
-    return {
-      if let end { return clock.now >= end }
-      end = clock.now.advanced(by: limit)
-      return false
     }
   }
 

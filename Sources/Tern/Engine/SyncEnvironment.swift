@@ -82,4 +82,18 @@ extension SyncEnvironment {
     self.localWrites = localWrites
     self.didMerge = didMerge
   }
+
+  /// Tells when a merge has gone on for ``mergeLimit``, from when it is first asked on.
+  func mergeDeadline() -> () -> Bool { clock.deadline(after: mergeLimit) }
+}
+
+extension Clock<Duration> {
+  fileprivate func deadline(after limit: Duration) -> () -> Bool {
+    var end: Instant?
+    return {
+      if let end { return now >= end }
+      end = now.advanced(by: limit)
+      return false
+    }
+  }
 }

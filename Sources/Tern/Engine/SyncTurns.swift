@@ -3,7 +3,7 @@ import Synchronization
 /// Who syncs by one engine: one caller at a time, and while a run has its turn, the run
 /// for all others.
 final class SyncTurns: Sendable {
-  enum Turn: Sendable {
+  enum Grant: Sendable {
     /// The caller's, until ``end()``.
     case own
     /// A run's, which can be asked.
@@ -12,7 +12,7 @@ final class SyncTurns: Sendable {
   }
 
   /// What came of asking a run.
-  enum Answer: Sendable {
+  enum RunResult: Sendable {
     /// Both sides have the same.
     case synced
     case failed(any Error)
@@ -26,11 +26,11 @@ final class SyncTurns: Sendable {
   private struct Waiter {
     let id: Int
     let isRun: Bool
-    let continuation: CheckedContinuation<Turn, Never>
+    let continuation: CheckedContinuation<Grant, Never>
   }
 
   private struct Asker {
-    let continuation: CheckedContinuation<Answer, Never>
+    let continuation: CheckedContinuation<RunResult, Never>
     /// The run has begun anew since it asked.
     var isAttended = false
   }
@@ -53,11 +53,11 @@ final class SyncTurns: Sendable {
   private let state = Mutex(State())
 
   /// Waits for a turn.
-  func take(asRun isRun: Bool, isolation: isolated (any Actor)? = #isolation) async -> Turn {
+  func take(asRun isRun: Bool, isolation: isolated (any Actor)? = #isolation) async -> Grant {
     let id = state.withLock { $0.arrive() }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let turn = state.withLock { state -> Turn? in
+        let turn = state.withLock { state -> Grant? in
           guard state.arriving.remove(id) != nil else { return .cancelled }
           switch state.holder {
           case .nobody:
@@ -82,14 +82,14 @@ final class SyncTurns: Sendable {
       let askers = state.askers.values.map(\.continuation)
       state.askers = [:]
       state.holder = .nobody
-      guard !state.waiters.isEmpty else { return ([(Waiter, Turn)](), askers) }
+      guard !state.waiters.isEmpty else { return ([(Waiter, Grant)](), askers) }
       let next = state.waiters.removeFirst()
       state.holder = next.isRun ? .run : .once
-      guard next.isRun else { return ([(next, Turn.own)], askers) }
+      guard next.isRun else { return ([(next, Grant.own)], askers) }
       // While it runs, it syncs for them.
       let others = state.waiters.filter { !$0.isRun }
       state.waiters.removeAll { !$0.isRun }
-      return ([(next, Turn.own)] + others.map { ($0, .ofRun) }, askers)
+      return ([(next, Grant.own)] + others.map { ($0, .ofRun) }, askers)
     }
     for (waiter, turn) in turns { waiter.continuation.resume(returning: turn) }
     for asker in askers { asker.resume(returning: .ended) }
@@ -100,11 +100,11 @@ final class SyncTurns: Sendable {
   /// Asks the run to sync now, and waits for what comes of it.
   ///
   /// - Parameter wake: wakes the run, which knows then that somebody asks.
-  func ask(isolation: isolated (any Actor)? = #isolation, _ wake: () -> Void) async -> Answer {
+  func ask(isolation: isolated (any Actor)? = #isolation, _ wake: () -> Void) async -> RunResult {
     let id = state.withLock { $0.arrive() }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let answer = state.withLock { state -> Answer? in
+        let answer = state.withLock { state -> RunResult? in
           guard state.arriving.remove(id) != nil else { return .cancelled }
           guard state.holder == .run else { return .ended }
           state.askers[id] = Asker(continuation: continuation)
@@ -125,7 +125,7 @@ final class SyncTurns: Sendable {
   }
 
   /// Tells those for whom the run began anew.
-  func answer(_ answer: Answer) {
+  func answer(_ answer: RunResult) {
     let attended = state.withLock { state in
       let attended = state.askers.values.filter(\.isAttended)
       state.askers = state.askers.filter { !$0.value.isAttended }

@@ -122,17 +122,6 @@ public struct DatabaseFileRow: Sendable {
   }
 }
 
-extension StoreTables {
-  /// The names of the replicas that a database has tables of.
-  static func replicas(in db: Database) throws -> [String] {
-    let suffix = "_replica"
-    return try String.fetchAll(
-      db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ? ORDER BY name",
-      arguments: ["\(commonPrefix)*\(suffix)"]
-    ).map { String($0.dropFirst(commonPrefix.count).dropLast(suffix.count)) }
-  }
-}
-
 extension Affinity {
   /// What a column of this affinity makes of a text.
   fileprivate func value(of text: String) -> Value {

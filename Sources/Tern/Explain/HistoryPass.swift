@@ -60,7 +60,7 @@ struct HistoryPass {
       SELECT id, bytes FROM \(transaction.tables.log)
       WHERE id > ? AND id <= ? AND instr(bytes, ?) > 0 ORDER BY id LIMIT 1
       """)
-    let stored = try transaction.author(author).stored
+    let stored = try transaction.authorTable.row(author).stored
     return try row.packedKey.withUnsafeBytes { key in
       select.bind(1, LogID(author: author, sequence: sequence).rawValue)
       select.bind(2, LogID(author: author, sequence: stored).rawValue)
@@ -91,14 +91,6 @@ struct HistoryPass {
         columns: change.columns.map(RowHistory.Column.init),
         isMerged: !isWaiting && !change.isDeferred)
     }
-  }
-}
-
-extension StoreTransaction {
-  /// Whether an operation is in the log and not in the state: its group is put aside or lacks its
-  /// end.
-  func isWaiting(_ id: LogID) throws -> Bool {
-    try id.sequence > author(id.author).merged || waiting.holds(id)
   }
 }
 

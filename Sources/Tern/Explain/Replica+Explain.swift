@@ -25,13 +25,13 @@ extension Replica {
   {
     let store = store
     let (row, standing) = try await BlockingWork.shared.run {
-      let (sql, row) = try store.row(table, key: key)
+      let (sql, row) = try store.sql.row(table, key: key)
       try store.sealNews()
       return (row, try store.readSealed { try StandingRow(row, sql, in: $0) })
     }
     return try await Self.reading.run {
       var pass = ExplainPass(row, standing, limit: limit)
-      try store.read { try pass.read($0) }
+      try store.access.read { try pass.read($0) }
       return try pass.explanation()
     }
   }
@@ -67,12 +67,12 @@ extension Replica {
   ) async throws -> RowHistory {
     let store = store
     let row = try await BlockingWork.shared.run {
-      let (_, row) = try store.row(table, key: key)
+      let (_, row) = try store.sql.row(table, key: key)
       try store.sealNews()
       return row
     }
     return try await Self.reading.run {
-      try store.read { try HistoryPass($0, row).page(after: position, limit: limit) }
+      try store.access.read { try HistoryPass($0, row).page(after: position, limit: limit) }
     }
   }
 
@@ -80,7 +80,7 @@ extension Replica {
   private static let reading = BlockingWork(label: "tern.explain")
 }
 
-extension SQLiteReplicaStore {
+extension [TableSQL] {
   /// - Throws: ``RowLookupError``.
   func row(_ table: String, key: [Value]) throws -> (TableSQL, LoggedRow) {
     let sql = try self.table(table)
@@ -89,8 +89,8 @@ extension SQLiteReplicaStore {
 
   /// - Throws: ``RowLookupError``.
   func table(_ name: String) throws -> TableSQL {
-    guard let sql = sql.first(where: { $0.shape.name.folded == name.folded }) else {
-      let names = sql.map(\.shape.name).sorted().joined(separator: ", ")
+    guard let sql = first(where: { $0.shape.name.folded == name.folded }) else {
+      let names = map(\.shape.name).sorted().joined(separator: ", ")
       throw RowLookupError(
         .unknownTable, table: name, "the replica does not sync it; it syncs \(names)")
     }

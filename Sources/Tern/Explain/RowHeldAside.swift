@@ -46,7 +46,9 @@ extension Replica {
   public func heldAside(limit: Int = 100) async throws -> [RowHeldAside] {
     let store = store
     return try await BlockingWork.shared.run {
-      try store.database.read { try store.heldAside(limit: limit, in: $0) }
+      try store.database.read {
+        try RowHeldAside.all(store.tables, store.sql, limit: limit, in: $0)
+      }
     }
   }
 
@@ -54,13 +56,15 @@ extension Replica {
   ///
   /// - Throws: `DatabaseError`.
   public func heldAside(limit: Int = 100, in db: Database) throws -> [RowHeldAside] {
-    try store.heldAside(limit: limit, in: db)
+    try RowHeldAside.all(store.tables, store.sql, limit: limit, in: db)
   }
 }
 
-extension SQLiteReplicaStore {
-  /// Through GRDB, so that observations know what they look at.
-  fileprivate func heldAside(limit: Int, in db: Database) throws -> [RowHeldAside] {
+extension RowHeldAside {
+  /// Reads them through GRDB, so that observations know what they look at.
+  fileprivate static func all(
+    _ tables: StoreTables, _ sql: [TableSQL], limit: Int, in db: Database
+  ) throws -> [RowHeldAside] {
     let shapes = Dictionary(uniqueKeysWithValues: sql.map { ($0.shape.id, $0.shape) })
     // What was held aside of tables that do not sync any more has no name here.
     let ids = shapes.keys.map { "\($0)" }.joined(separator: ", ")

@@ -16,13 +16,13 @@ struct StandingRow {
   let isTooLarge: Bool
   let authors: Authors
   /// By author: how far the log and the state go.
-  let rows: [StoreTransaction.AuthorRow]
+  let rows: [AuthorRow]
   let groupsPutAside: [LogGroup]
 
   init(_ row: LoggedRow, _ sql: TableSQL, in transaction: StoreTransaction) throws {
     let read = try transaction.statement(sql.readState)
     for (index, value) in row.key.enumerated() { read.bind(Int32(index + 1), copy: value) }
-    state = try read.step() ? try transaction.state(in: read, from: 0) : nil
+    state = try read.step() ? try read.state(from: 0) : nil
     read.reset()
     let writer = try TableWriter(transaction, sql, hasHeld: true)
     shown = try writer.read(row.packedKey)
@@ -36,7 +36,7 @@ struct StandingRow {
       heldReason == .unique ? try row.rivals(aside ?? [:], sql, in: transaction) : []
     isTooLarge = try transaction.large.holds(row.packedKey, of: sql.shape.id)
     authors = transaction.authors
-    rows = try authors.ids.indices.map { try transaction.author(UInt32($0)) }
+    rows = try authors.ids.indices.map { try transaction.authorTable.row(UInt32($0)) }
     groupsPutAside = try transaction.waiting.groups()
   }
 
@@ -90,14 +90,6 @@ struct StandingRow {
   enum Survivor {
     case stamp(Stamp)
     case operation(LogID)
-  }
-}
-
-extension RowState {
-  /// The delete by which the row is deleted.
-  var deletion: Stamp? {
-    if isDeleted { return presence?.deletion }
-    return isAlive ? nil : stamp
   }
 }
 

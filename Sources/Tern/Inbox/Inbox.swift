@@ -47,19 +47,23 @@ struct Inbox {
   }
 }
 
-extension StoreTransaction {
-  /// Takes an entry out of the inbox.
+extension Inbox {
+  init(_ store: SQLiteReplicaStore, _ db: Database) {
+    self.init(db: db, tables: store.tables, sql: store.sql)
+  }
+
+  init(_ transaction: StoreTransaction) {
+    self.init(db: transaction.db, tables: transaction.tables, sql: transaction.sql)
+  }
+
+  /// Takes an entry out.
   ///
   /// - Throws: ``InboxError`` when it is not there.
-  func removeFromInbox(_ entry: InboxEntry) throws {
-    let inbox = Inbox(db: db, tables: tables, sql: sql)
-    guard try inbox.entries().contains(entry) else {
+  func remove(_ entry: InboxEntry) throws {
+    guard try entries().contains(entry) else {
       throw InboxError(
         .missingEntry, "the inbox does not hold the entry any more; read it again")
     }
-    let delete = try statement("DELETE FROM \(tables.inbox) WHERE id = ?")
-    delete.bind(1, entry.id)
-    try delete.run()
-    try db.notifyChanges(in: Table(tables.inbox))
+    try db.execute(sql: "DELETE FROM \(tables.inbox) WHERE id = ?", arguments: [entry.id])
   }
 }

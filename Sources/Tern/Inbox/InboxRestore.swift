@@ -50,7 +50,7 @@ struct InboxRestore {
   private func write(_ statement: String, _ values: [Value], _ sql: TableSQL) throws {
     let write = try transaction.statement(statement)
     for (index, value) in values.enumerated() { write.bind(Int32(index + 1), copy: value) }
-    try transaction.withoutCounting(sql) { try write.run() }
+    try transaction.notes.withoutCounting(sql) { try write.run() }
     try transaction.notifyWrite(to: sql.shape)
   }
 
@@ -104,7 +104,7 @@ struct InboxRestore {
         "the table refuses the row: by a constraint, or for another row that has its place; see to "
           + "that first")
     }
-    for sql in transaction.sql { try transaction.forgetNotes(sql) }
+    for sql in transaction.sql { try transaction.notes.forget(sql) }
   }
 
   /// What ON DELETE SET NULL or SET DEFAULT puts into a column.

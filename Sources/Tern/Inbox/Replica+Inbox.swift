@@ -19,7 +19,7 @@ extension Replica {
   public func inbox() async throws -> [InboxEntry] {
     let store = store
     return try await BlockingWork.shared.run {
-      try store.database.read { try store.inbox(in: $0) }
+      try store.database.read { try Inbox(store, $0).entries() }
     }
   }
 
@@ -31,7 +31,7 @@ extension Replica {
   ///
   /// - Throws: `DatabaseError`.
   public func inbox(in db: Database) throws -> [InboxEntry] {
-    try store.inbox(in: db)
+    try Inbox(store, db).entries()
   }
 
   /// Writes what an entry lost into its row as a new write of this device, and takes the entry out
@@ -68,22 +68,18 @@ extension Replica {
   /// - Throws: ``InboxError`` for one that is gone; `DatabaseError`.
   public func dismiss(_ entry: InboxEntry) async throws {
     let store = store
-    try await BlockingWork.shared.run { try store.transaction { try $0.removeFromInbox(entry) } }
+    try await BlockingWork.shared.run { try store.access.write { try Inbox($0).remove(entry) } }
   }
 }
 
 extension SQLiteReplicaStore {
-  func inbox(in db: Database) throws -> [InboxEntry] {
-    try Inbox(db: db, tables: tables, sql: sql).entries()
-  }
-
   /// ``Replica/restore(_:)`` on the caller's thread.
   package func restore(_ entry: InboxEntry, into key: [Value]? = nil) throws {
     // A seal of its own for what was written before: a restored write is one operation.
     try seal()
     let isChild = entry.kind == .parentDeleted && key == nil
-    let isWaitedFor = try transaction(withoutForeignKeys: isChild) { transaction in
-      try transaction.removeFromInbox(entry)
+    let isWaitedFor = try access.write(withoutForeignKeys: isChild) { transaction in
+      try Inbox(transaction).remove(entry)
       if isChild {
         try InboxRestore(transaction).restoreChild(entry)
       } else {
@@ -94,6 +90,7 @@ extension SQLiteReplicaStore {
       if try transaction.held.hasUnsettledRows() { try transaction.held.noteUnsettled() }
       return try transaction.held.isUnsettled()
     }
-    if isWaitedFor { settleIfPossible() }
+    // An error leaves it due: see ``SQLiteReplicaStore/settle()``.
+    if isWaitedFor { try? settle() }
   }
 }

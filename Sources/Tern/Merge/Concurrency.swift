@@ -75,16 +75,7 @@ final class Concurrency {
 
   func save() throws {
     try losses.finish()
-    for (kind, count) in counts {
-      let statement = try transaction.statement(
-        """
-        INSERT INTO \(transaction.tables.conflict) (kind, count) VALUES (?, ?)
-        ON CONFLICT DO UPDATE SET count = count + excluded.count
-        """)
-      statement.bind(1, copy: .string(kind.rawValue))
-      statement.bind(2, Int64(count))
-      try statement.run()
-    }
+    try transaction.conflicts.add(counts)
   }
 
   private func seenTime(of other: UInt32, by author: UInt32) throws -> HybridTime {
@@ -93,7 +84,7 @@ final class Concurrency {
     let operation = try transaction.log.operation(LogID(author: other, sequence: sequence))
     // Of what the log has no longer, the last that it had: later, so that less
     // counts as concurrent.
-    let row = try transaction.author(other)
+    let row = try transaction.authorTable.row(other)
     var earlier = sequence > 0 && sequence <= row.trimmed ? row.trimmedTime : .zero
     if let before = before[other], sequence <= before.sequence {
       earlier = min(earlier, before.time)

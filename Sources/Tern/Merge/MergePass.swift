@@ -53,7 +53,7 @@ final class MergePass {
       return
     }
     let index = transaction.authors.add(envelope.replica)
-    var author = try transaction.author(index)
+    var author = try transaction.authorTable.row(index)
     if envelope.sequence <= author.stored {
       summary.repeatedOperations += 1
       let id = LogID(author: index, sequence: envelope.sequence)
@@ -79,7 +79,9 @@ final class MergePass {
     guard isFragment ? envelope.time == author.time : envelope.time > author.time else {
       throw MergeError(.timeNotIncreasing, envelope.replica, envelope.sequence)
     }
-    if author.stored == 0 { try transaction.save(author, of: index) }
+    if author.stored == 0 {
+      try transaction.authorTable.save(author, of: index, transaction.authors)
+    }
     // In an order of their own: others are sent what is here by these numbers.
     for replica in envelope.seen.sequences.keys.filter({
       transaction.authors.index(of: $0) == nil
@@ -87,7 +89,8 @@ final class MergePass {
       // Names alone, of which a peer can make up any number, and which only counting needs.
       if transaction.authors.ids.count >= SyncOperation.Limit.seen { break }
       let seen = transaction.authors.add(replica)
-      try transaction.save(.init(stored: 0, merged: 0, time: .zero), of: seen)
+      try transaction.authorTable.save(
+        .init(stored: 0, merged: 0, time: .zero), of: seen, transaction.authors)
     }
     try concurrency.note(envelope.seen, by: index)
     try transaction.log.append(operation, author: index)
@@ -99,13 +102,13 @@ final class MergePass {
       try complete(group, last: operation)
       author.merged = envelope.sequence
     }
-    try transaction.save(author, of: index)
+    try transaction.authorTable.save(author, of: index, transaction.authors)
   }
 
   /// Merges a group whose last operation is here, or puts it aside.
   private func complete(_ group: LogGroup, last: SyncOperation) throws {
     let time = last.envelope.time
-    if try transaction.isFuture(time, remoteMilliseconds: remoteMilliseconds) {
+    if try transaction.clock.isFuture(time, remoteMilliseconds: remoteMilliseconds) {
       summary.groupsPutAside += 1
       return try transaction.waiting.putAside(
         group, until: time, "its time is more than five minutes ahead; it waits for the clock")
@@ -126,7 +129,7 @@ final class MergePass {
       let isLast = sequence == last?.envelope.sequence
       let operation = try isLast ? last! : transaction.log.part(sequence, of: group)
       try merge(operation, author: group.author, isInTurn: last != nil)
-      transaction.lastTime = max(transaction.lastTime, operation.envelope.time)
+      transaction.clock.lastTime = max(transaction.clock.lastTime, operation.envelope.time)
     }
   }
 
@@ -291,9 +294,9 @@ final class MergePass {
     let writers = try settlement.run()
     try transaction.held.forgetUnsettled()
     for _ in 0..<settlement.newOrphans { concurrency.count(.parentDeleted) }
-    if transaction.large.hasRows { try transaction.forgetLargeRowsThatWent() }
+    if transaction.large.hasRows { try LargeRow.forgetThoseThatWent(in: transaction) }
     for (index, id) in transaction.sql.map(\.shape.id).enumerated() {
-      try transaction.forgetNotes(transaction.sql[index])
+      try transaction.notes.forget(transaction.sql[index])
       if let writer = writers[id], writer.hasChanged {
         summary.changedTables.insert(transaction.sql[index].shape.name)
         try transaction.notifyChanges(in: transaction.sql[index].shape)
@@ -301,36 +304,6 @@ final class MergePass {
     }
     try concurrency.save()
     summary.conflicts = concurrency.counts
-    try transaction.saveClock()
-  }
-}
-
-extension TableShape {
-  /// Whether a block's rows are this table's: under its key and its delete rule.
-  func holdsRows(of block: BodyBlock) -> Bool {
-    isNamed(block.table) && deletes.kind.rawValue == block.deletes
-      && keyColumns.map(\.folded) == block.keyColumns.map(\.folded)
-  }
-
-  /// Where a block's columns stand here, under their name or one that they had before; a column
-  /// of another rule counts as unknown.
-  func mapping(of block: BodyBlock) -> RowMerger.Mapping {
-    var targets = block.columns.map { column in
-      columns.firstIndex {
-        $0.name.folded == column.name.folded && $0.rule.kind.rawValue == column.rule
-      }
-    }
-    for (target, column) in columns.enumerated()
-    where !column.formerNames.isEmpty && !targets.contains(target) {
-      let former = Set(column.formerNames.map(\.folded))
-      let source = block.columns.indices.first {
-        targets[$0] == nil && former.contains(block.columns[$0].name.folded)
-          && block.columns[$0].rule == column.rule.kind.rawValue
-      }
-      if let source { targets[source] = target }
-    }
-    let order = columns.indices.map { column in targets.firstIndex { $0 == column } }
-    let isExact = !order.contains(nil) && targets.count == columns.count
-    return RowMerger.Mapping(targets: targets, order: isExact ? order.compactMap { $0 } : nil)
+    try transaction.clock.save()
   }
 }

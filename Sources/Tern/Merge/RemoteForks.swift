@@ -32,19 +32,3 @@ final class RemoteForks {
 
   func leavesOut(_ author: UInt32) -> Bool { sequences[author] != nil }
 }
-
-extension StoreTransaction {
-
-  func replicaForks(at remoteID: String) throws -> [ReplicaFork] {
-    try remotes.forks(at: remoteID).map {
-      ReplicaFork(remote: remoteID, replica: authors.ids[Int($0)], sequence: $1)
-    }.sorted { $0.replica < $1.replica }
-  }
-
-  func dropForks(at remoteID: String, beyond heads: VersionVector) throws {
-    for (author, sequence) in try remotes.forks(at: remoteID)
-    where heads[authors.ids[Int(author)]] < sequence {
-      try remotes.dropFork(author, at: remoteID)
-    }
-  }
-}

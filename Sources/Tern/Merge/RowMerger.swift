@@ -25,19 +25,6 @@ final class RowMerger {
   /// By packed key, rows of which something was written here that no operation holds.
   let large: [[UInt8]: LargeRow]
 
-  /// How a block's columns map to this table's.
-  struct Mapping {
-    /// For each block column the index of the shape's column, or `nil` to pass it over.
-    var targets: [Int?]
-    /// For each of the shape's columns its place in the block, when the block has them all.
-    var order: [Int]?
-    /// Only columns are wanted, of a row that was merged before: the replay of what was deferred.
-    var isReplay = false
-
-    /// The places of the block's columns that this table does not have.
-    var unknown: [Int] { targets.indices.filter { targets[$0] == nil } }
-  }
-
   init(_ transaction: StoreTransaction, _ sql: TableSQL, hasHeld: Bool) throws {
     self.transaction = transaction
     shape = sql.shape
@@ -46,7 +33,7 @@ final class RowMerger {
     read = try transaction.statement(sql.readState)
     insert = try transaction.statement(sql.insertState)
     put = try transaction.statement(sql.putState)
-    large = try transaction.largeRowsByKey(of: sql.shape.id)
+    large = try LargeRow.all(of: sql.shape.id, in: transaction)
     batchRows = !writer.isPlain && large.isEmpty ? sql.batchRows : 1
   }
 
@@ -54,7 +41,7 @@ final class RowMerger {
   struct Context {
     let stamp: Stamp
     let turn: Turn
-    let mapping: Mapping
+    let mapping: BlockMapping
     let concurrency: Concurrency
     /// The block is merged with the rest of its group, so that ``finish(_:)`` follows its last row.
     var isInGroup = true
@@ -87,7 +74,7 @@ final class RowMerger {
     if row.kind == .insert, isPlain, large.isEmpty, let order = context.mapping.order {
       bindKey(row, to: insert)
       let state = inserted(row, context)
-      if try transaction.run(insert, state: state, keyCount: row.key.count) {
+      if try transaction.states.run(insert, state, keyCount: row.key.count) {
         return try writer.writeAll(row, order: order)
       }
     }
@@ -131,8 +118,7 @@ final class RowMerger {
 
   private func state(of row: BodyRow) throws -> RowState? {
     bindKey(row, to: read)
-    defer { read.reset() }
-    return try read.step() ? try transaction.state(in: read, from: 0) : nil
+    return try read.state()
   }
 
   private func bindKey(_ row: BodyRow, to statement: FastStatement, behind offset: Int32 = 0) {
@@ -144,7 +130,7 @@ final class RowMerger {
   // MARK: - Every other case
 
   private func mergeSlowly(
-    _ row: BodyRow, _ old: RowState?, _ stamp: Stamp, _ mapping: Mapping,
+    _ row: BodyRow, _ old: RowState?, _ stamp: Stamp, _ mapping: BlockMapping,
     _ concurrency: Concurrency
   ) throws {
     var state = old ?? RowState(life: 0)
@@ -171,12 +157,12 @@ final class RowMerger {
     try transaction.held.wake(shape.id, row.packedKey)
     if shape.deletes.keepsContent { try countKept(row, old, state, stamp, mapping, concurrency) }
     bindKey(row, to: put)
-    try transaction.run(put, state: state, keyCount: row.key.count)
+    try transaction.states.run(put, state, keyCount: row.key.count)
     try project(row, effect, state, old)
   }
 
   private func mergeColumns(
-    _ row: BodyRow, into state: inout RowState, _ stamp: Stamp, _ mapping: Mapping,
+    _ row: BodyRow, into state: inout RowState, _ stamp: Stamp, _ mapping: BlockMapping,
     _ concurrency: Concurrency, metInsert: (stamp: Stamp, isConcurrent: Bool)?
   ) throws {
     met.removeAll(keepingCapacity: true)
@@ -254,7 +240,7 @@ final class RowMerger {
   }
 
   private func countKept(
-    _ row: BodyRow, _ old: RowState?, _ state: RowState, _ stamp: Stamp, _ mapping: Mapping,
+    _ row: BodyRow, _ old: RowState?, _ state: RowState, _ stamp: Stamp, _ mapping: BlockMapping,
     _ concurrency: Concurrency
   ) throws {
     guard let old, old.life == state.life else { return }
@@ -273,7 +259,7 @@ final class RowMerger {
   }
 
   private func countLives(
-    _ row: BodyRow, _ old: RowState, _ stamp: Stamp, _ mapping: Mapping,
+    _ row: BodyRow, _ old: RowState, _ stamp: Stamp, _ mapping: BlockMapping,
     _ concurrency: Concurrency
   ) throws {
     if row.kind == .delete, old.isAlive, old.life + 1 == row.life {

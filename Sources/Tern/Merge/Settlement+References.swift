@@ -328,72 +328,7 @@ struct ChildSearch {
   }
 }
 
-extension [TableSQL] {
-  /// Whether a change of the parent's row can leave a child that SQLite took for one before. Keys
-  /// do not change: what was there goes, and another comes.
-  func isConverted(_ foreignKey: TableShape.ForeignKey) -> Bool {
-    guard foreignKey.affinities.contains(.blob), let parent = parent(of: foreignKey) else {
-      return false
-    }
-    let keys = parent.keyColumns.map(\.folded)
-    return !foreignKey.parentColumns.allSatisfy { keys.contains($0.folded) }
-  }
-
-  func parent(of foreignKey: TableShape.ForeignKey) -> TableShape? {
-    first { $0.shape.name.folded == foreignKey.parent.folded }?.shape
-  }
-}
-
-extension TableShape.ForeignKey {
-  /// Whether equal values are equal bytes, and name the parent by its key.
-  func isExact(_ parent: TableShape) -> Bool {
-    guard Set(parentColumns.map(\.folded)) == Set(parent.keyColumns.map(\.folded)) else {
-      return false
-    }
-    if travels.contains(false) { return false }
-    return zip(parentColumns, affinities).allSatisfy { name, affinity in
-      let index = parent.keyColumns.firstIndex { $0.folded == name.folded }!
-      return affinity == parent.keyAffinities[index]
-    }
-  }
-
-  /// The key of the parent of a row with these values; `nil` where no key says which it is.
-  func key(of parent: TableShape, _ values: [String: Value]) -> [UInt8]? {
-    isExact(parent) ? parent.packed(valuesByParent(values)) : nil
-  }
-
-  /// What a row with these values holds of its parent's columns.
-  fileprivate func valuesByParent(_ values: [String: Value]) -> [String: Value] {
-    Dictionary(
-      zip(parentColumns.map(\.folded), columns.map { values[$0.folded] ?? .null }),
-      uniquingKeysWith: { $1 })
-  }
-}
-
-extension TableShape {
-  /// A key of these values, by folded name.
-  fileprivate func packed(_ values: [String: Value]) -> [UInt8] {
-    PackedKey.bytes(of: keyColumns.map { values[$0.folded] ?? .null })
-  }
-}
-
 extension TableSQL {
-  /// Yields a row when the row with the bound key lacks its parent.
-  func orphan(_ foreignKey: TableShape.ForeignKey) -> String {
-    let key = shape.keyColumns.enumerated().map { "c.\($1.quoted) = ?\($0 + 1)" }
-    return orphans(foreignKey) + " AND \(key.joined(separator: " AND "))"
-  }
-
-  /// The condition that row `c` refers to a parent which is not in its table.
-  func lacksParent(_ foreignKey: TableShape.ForeignKey) -> String {
-    let present = foreignKey.columns.map { "c.\($0.quoted) IS NOT NULL" }
-    // The sign lets the parent's type alone convert, as it does for SQLite's own foreign keys.
-    let match = zip(foreignKey.parentColumns, foreignKey.columns)
-      .map { "p.\($0.quoted) = +c.\($1.quoted)" }
-    return "\(present.joined(separator: " AND ")) AND NOT EXISTS (SELECT 1 FROM "
-      + "main.\(foreignKey.parent.quoted) AS p WHERE \(match.joined(separator: " AND ")))"
-  }
-
   /// Yields the keys of the rows that refer to the parent with the bound key; `nil` where they do
   /// not refer to its primary key, or hold other values than that, which SQLite converts.
   fileprivate func children(_ foreignKey: TableShape.ForeignKey, of parent: TableShape) -> String? {

@@ -117,26 +117,3 @@ final class Settlement {
     }
   }
 }
-
-extension TableShape {
-  /// What was held aside or kept under the names that the table has now, spelled as it has them: a
-  /// migration can change the letters' case alone. What was of dropped columns is left out.
-  func present(_ content: [String: Value]) -> [String: Value] {
-    // In one order, since an earlier Tern could leave both spellings of one name.
-    let byName = Dictionary(
-      content.sorted { $0.key < $1.key }.map { ($0.key.folded, $0.value) },
-      uniquingKeysWith: { $1 })
-    func value(_ name: String) -> Value? { content[name] ?? byName[name.folded] }
-    var present: [String: Value] = [:]
-    for column in columns {
-      present[column.name] = ([column.name] + column.formerNames).lazy.compactMap(value).first
-    }
-    for name in localColumns { present[name] = value(name) }
-    return present
-  }
-
-  func has(_ column: String) -> Bool {
-    columns.contains { $0.name.folded == column.folded }
-      || localColumns.contains { $0.folded == column.folded }
-  }
-}

@@ -75,8 +75,7 @@ extension TableWriter {
   func state(of key: [UInt8]) throws -> RowState? {
     let read = try transaction.statement(sql.readState)
     _ = try bind(key, to: read)
-    defer { read.reset() }
-    return try read.step() ? try transaction.state(in: read, from: 0) : nil
+    return try read.state()
   }
 
   func creation(of key: [UInt8]) throws -> Creation {

@@ -65,7 +65,7 @@ extension Replica {
     _ table: String, _ scope: [String: Value], _ column: String?, moving: [Value]?,
     _ db: Database
   ) throws -> OrderedList {
-    let shape = try store.table(table).shape
+    let shape = try store.sql.table(table).shape
     let ordered = shape.columns.filter { $0.rule == .order }.map(\.name)
     let found = ordered.filter { name in column.map { $0.folded == name.folded } ?? true }
     guard found.count == 1 else {

@@ -25,7 +25,7 @@ extension Installation {
 
   /// Notes what was written since the triggers were lifted, unless a migration was completed since.
   func noteUnlifted(_ db: Database, _ sql: [TableSQL]) throws {
-    guard try isLifted(db) else { return }
+    guard try tables.areTriggersLifted(db) else { return }
     let kept = try Int64.fetchOne(db, sql: "SELECT migrated FROM main.\(tables.lifted)")
     if try kept == migrationChecksum(db) {
       try db.withDigests {
@@ -38,22 +38,10 @@ extension Installation {
     try dropLifted(db)
   }
 
-  /// Whether the triggers were lifted and are not back, as far as anybody's opening knows.
-  func isLifted(_ db: Database) throws -> Bool {
-    try tables.areTriggersLifted(db)
-  }
-
   private func dropLifted(_ db: Database) throws {
     for name in try db.names(of: "table", prefix: tables.lifted) {
       try db.execute(sql: "DROP TABLE main.\(name.quoted)")
     }
-  }
-}
-
-extension StoreTables {
-  /// While a migration runs, and where the process died in one.
-  func areTriggersLifted(_ db: Database) throws -> Bool {
-    try db.hasTable(lifted)
   }
 }
 

@@ -51,7 +51,7 @@ extension Installation {
         sql: """
           SELECT EXISTS (SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name = ?)
           """, arguments: [trigger.name])
-      let isNeeded = try transaction.hasMigratedRows(sql)
+      let isNeeded = try hasMigratedRows(sql, transaction)
       if isThere == isNeeded { continue }
       if isNeeded {
         try createTrigger(trigger.sql, db)
@@ -59,5 +59,27 @@ extension Installation {
         try db.execute(sql: "DROP TRIGGER main.\(trigger.name.quoted)")
       }
     }
+  }
+
+  /// Whether a table has rows that a migration brought and nobody has written since. Costs a look
+  /// at every row.
+  private func hasMigratedRows(_ sql: TableSQL, _ transaction: StoreTransaction) throws -> Bool {
+    let unknown = try transaction.statement(
+      "SELECT 1 FROM \(sql.shape.qualifiedName) AS r WHERE \(sql.note.isStateless) LIMIT 1")
+    if try unknown.first({}) != nil { return true }
+    return try sql.shape.deletes.keepsContent && hasDeletedRow(sql, transaction)
+  }
+
+  /// Whether a row stands in its table that is deleted, and kept: a migration brought
+  /// its key again.
+  private func hasDeletedRow(_ sql: TableSQL, _ transaction: StoreTransaction) throws -> Bool {
+    let writer = try TableWriter(transaction, sql, hasHeld: true)
+    let kept = try transaction.statement("SELECT key FROM \(tables.kept) WHERE tbl = ?")
+    kept.bind(1, sql.shape.id)
+    defer { kept.reset() }
+    while try kept.step() {
+      if try writer.read(Array(kept.blob(0))) != nil { return true }
+    }
+    return false
   }
 }

@@ -28,7 +28,7 @@ extension Installation {
     guard let format, StoreTables.oldestFormat...StoreTables.format ~= format else { return }
     try createTables(db)
     let sql = try installedSQL(db)
-    if try isLifted(db) { try createGoneTables(db, sql, isSealed: false) }
+    if try tables.areTriggersLifted(db) { try createGoneTables(db, sql, isSealed: false) }
     try noteUnlifted(db, sql)
     try installTriggers(db, sql)
     try installStandingTriggers(StoreTransaction(db, tables: tables, sql: sql))

@@ -92,7 +92,7 @@ struct Installation {
 
   /// Seals what the triggers that stand have noted, and what was written while there were none.
   private func sealNotes(_ db: Database) throws {
-    guard try isLifted(db) || hasNotes(db) else { return }
+    guard try tables.areTriggersLifted(db) || hasNotes(db) else { return }
     let known = try installedSQL(db)
     try createGoneTables(db, known, isSealed: false)
     try noteUnlifted(db, known)
@@ -169,7 +169,7 @@ struct Installation {
     // An undo must not take away what was there before: rows, or the texts of a new column.
     for sequence in sealed
     where changes.contains(where: { $0.isNewTable || !$0.newTexts.isEmpty }) {
-      try transaction.markUndone(sequence)
+      try transaction.undone.mark(sequence, .undone)
     }
     let checksum = try openedChecksum(db, catalogue, changes.map(\.shape))
     let isNoted = try Int64.fetchOne(db, sql: "SELECT migrated FROM \(tables.opened)") == checksum

@@ -30,8 +30,8 @@ extension Replica {
 extension SQLiteReplicaStore {
   /// ``Replica/forget(remoteID:)`` on the caller's thread.
   package func forget(remoteID: String) throws -> Bool {
-    let wasKnown = try transaction { try $0.remotes.forget(remoteID) }
-    if let path = snapshotPath(of: remoteID) {
+    let wasKnown = try access.write { try $0.remotes.forget(remoteID) }
+    if let path = access.snapshotPath(of: remoteID) {
       // Mostly there is none; one that stays takes room and does no harm.
       try? FileManager.default.removeItem(atPath: path)
     }

@@ -42,7 +42,7 @@ extension Replica {
     let store = store
     return try await BlockingWork.shared.run {
       try store.sealNews()
-      return try store.read { try store.digests(in: $0) }
+      return try store.access.read { try TableDigest.all(in: $0) }
     }
   }
 }

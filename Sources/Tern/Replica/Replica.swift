@@ -83,9 +83,8 @@ public final class Replica: Sendable {
     try installation.migrate(migrator)
     let (sql, catalogue) = try installation.install()
     try CrashPoint.reach(.openAfterCommit)
-    let store = SQLiteReplicaStore(
-      database: database, tables: tables, sql: sql, catalogue: catalogue, retention: logRetention,
-      inboxLimits: inbox, random: random)
+    let access = StoreAccess(database, tables, sql, catalogue: catalogue, inboxLimits: inbox)
+    let store = SQLiteReplicaStore(access, retention: logRetention, random: random)
     return Replica(store: store, random: random)
   }
 
@@ -117,7 +116,7 @@ public final class Replica: Sendable {
 extension SQLiteReplicaStore {
   /// ``Replica/write(_:)`` on the caller's thread.
   package func write<T>(_ body: (Database) throws -> T) throws -> T {
-    let (result, isWaitedFor) = try writing { db, asItStands in
+    let (result, isWaitedFor) = try access.writing { db, asItStands in
       let result = try body(db)
       try CrashPoint.reach(.captureBeforeCommit)
       // As it stands after `body`, which may have sealed
@@ -127,7 +126,8 @@ extension SQLiteReplicaStore {
       return (result, try transaction.held.isUnsettled())
     }
     try CrashPoint.reach(.captureAfterCommit)
-    if isWaitedFor { settleIfPossible() }
+    // An error leaves it due: see ``SQLiteReplicaStore/settle()``.
+    if isWaitedFor { try? settle() }
     return result
   }
 }

@@ -15,7 +15,9 @@ struct BannedOperations {
     self.transaction = transaction
     var last: [UInt32: UInt64] = [:]
     for (index, id) in transaction.authors.ids.enumerated().dropFirst() {
-      guard let ban = bans[id], try transaction.author(UInt32(index)).stored > ban else { continue }
+      guard let ban = bans[id], try transaction.authorTable.row(UInt32(index)).stored > ban else {
+        continue
+      }
       last[UInt32(index)] = ban
     }
     self.last = last
@@ -51,7 +53,8 @@ struct BannedOperations {
     let stamp = Stamp(time: operation.envelope.time, author: id.author)
     try operation.bytes.withUnsafeBytes { bytes in
       let body = UnsafeRawBufferPointer(rebasing: bytes[operation.bodyOffset...])
-      try transaction.forEachChange(in: body, isWanted: { _ in true }) { row, change in
+      try LoggedChange.forEach(in: body, of: transaction.sql, isWanted: { _ in true }) {
+        row, change in
         guard let shape = transaction.sql.first(where: { $0.shape.id == row.table })?.shape else {
           return
         }

@@ -68,7 +68,7 @@ struct CarriedOperations {
   /// The beginnings of groups whose rest has not come. It may never: their author may be gone.
   func partsOfGroups() throws -> [LogID] {
     try transaction.authors.ids.indices.flatMap { index in
-      let author = try transaction.author(UInt32(index))
+      let author = try transaction.authorTable.row(UInt32(index))
       guard author.merged <= author.stored else {
         throw ReplicaError(.damaged, "more of an author is merged than was stored")
       }

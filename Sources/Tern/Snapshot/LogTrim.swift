@@ -21,7 +21,7 @@ struct LogTrim {
   func hasOld() throws -> Bool {
     let kept = try firstKeptMilliseconds()
     for index in transaction.authors.ids.indices {
-      let author = try transaction.author(UInt32(index))
+      let author = try transaction.authorTable.row(UInt32(index))
       let first = author.trimmed + 1
       guard first <= author.merged else { continue }
       let operation = try transaction.log.operation(LogID(author: UInt32(index), sequence: first))
@@ -39,7 +39,7 @@ struct LogTrim {
   }
 
   private func firstKeptMilliseconds() throws -> Int64 {
-    try transaction.clockMilliseconds() - retention.milliseconds
+    try transaction.clock.milliseconds() - retention.milliseconds
   }
 
   private func save(_ heads: VersionVector, of remoteID: String) throws {
@@ -59,7 +59,7 @@ struct LogTrim {
   }
 
   private func trim(_ author: UInt32, before milliseconds: Int64) throws {
-    var row = try transaction.author(author)
+    var row = try transaction.authorTable.row(author)
     let limit = try min(
       heldByAll(author), row.merged, transaction.waiting.firstSequence(of: author) ?? .max)
     guard limit > row.trimmed + 1 else { return }
@@ -74,9 +74,9 @@ struct LogTrim {
     delete.bind(1, LogID(author: author, sequence: row.trimmed).rawValue)
     delete.bind(2, LogID(author: author, sequence: last.sequence).rawValue)
     try delete.run()
-    if author == 0 { try transaction.forgetMigrated(upTo: last.sequence) }
+    if author == 0 { try transaction.migrated.forget(upTo: last.sequence) }
     (row.trimmed, row.trimmedTime) = (last.sequence, last.time)
-    try transaction.saveTrimmed(row, of: author)
+    try transaction.authorTable.saveTrimmed(row, of: author)
   }
 
   /// The last of an author's operations that every remote holds.

@@ -37,7 +37,8 @@ struct SnapshotCut {
     self.transaction = transaction
     self.write = write
     if transaction.large.hasRows {
-      let tables = try transaction.countLargeRows().keys.sorted().joined(separator: ", ")
+      let tables = try transaction.large.counts(of: transaction.sql).keys.sorted().joined(
+        separator: ", ")
       throw SnapshotError(
         .largeRows,
         "rows of \(tables) are too long to travel; a snapshot would lack them: make them shorter "
@@ -46,12 +47,12 @@ struct SnapshotCut {
     var authors: [SnapshotHeading.Author] = []
     var beginnings: [ReplicaID: SnapshotHead] = [:]
     for (index, id) in transaction.authors.ids.enumerated() {
-      let row = try transaction.author(UInt32(index))
+      let row = try transaction.authorTable.row(UInt32(index))
       guard row.stored > 0 else { continue }
       if row.stored > row.merged {
         beginnings[id] = SnapshotHead(sequence: row.stored, time: row.time)
       }
-      let time = row.merged == 0 ? .zero : try transaction.time(ofMerged: UInt32(index), row)
+      let time = row.merged == 0 ? .zero : try transaction.log.time(ofMerged: UInt32(index), row)
       authors.append(.init(id: id, sequence: row.merged, time: time))
     }
     let heading = SnapshotHeading(schemaVersion: transaction.schemaVersion, authors: authors)
@@ -135,7 +136,7 @@ struct SnapshotCut {
     var key = ByteWriter()
     beginRows(shape)
     while try select.step() {
-      guard let stored = try transaction.state(in: select, from: keyCount) else { continue }
+      guard let stored = try select.state(from: keyCount) else { continue }
       let state = try stored.renumbered(authors: place, columns: sources, kinds: kinds)
       key.removeAll()
       for index in 0..<keyCount { key.append(key: select.value(index)) }

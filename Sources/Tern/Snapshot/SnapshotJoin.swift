@@ -16,7 +16,7 @@ struct SnapshotJoin {
 
   /// - Parameter row: of the author with that index, before anything is loaded.
   mutating func note(
-    _ author: SnapshotHeading.Author, _ row: StoreTransaction.AuthorRow, _ index: UInt32
+    _ author: SnapshotHeading.Author, _ row: AuthorRow, _ index: UInt32
   ) {
     (seenThere[index], seenHere[index]) = (author.time, row.time)
     guard author.sequence > 0 else { return }

@@ -163,7 +163,9 @@ final class SnapshotLoad {
     }
     let (author, sequence) = (operation.envelope.replica, waiting.id.sequence)
     beginnings[author] = SnapshotHead(sequence: sequence, time: operation.envelope.time)
-    if try tail.contains(waiting.id) || transaction.author(waiting.id.author).stored >= sequence {
+    if try tail.contains(waiting.id)
+      || transaction.authorTable.row(waiting.id.author).stored >= sequence
+    {
       // A copy's: what this log has of the author stays, and nothing of both is mixed.
       if try transaction.log.isOther(operation, than: waiting.id) {
         others.insert(waiting.id.author)
@@ -190,7 +192,7 @@ final class SnapshotLoad {
     }
     let times = Dictionary(heading.authors.map { ($0.id, $0.time) }, uniquingKeysWith: max)
     for (index, id) in transaction.authors.ids.enumerated() {
-      let row = try transaction.author(UInt32(index))
+      let row = try transaction.authorTable.row(UInt32(index))
       if index == 0, heads[id] > row.stored { throw MergeError(.foreignOwn, id, row.stored + 1) }
       // Times increase, but for those of a group. An author whose times go back is another copy's,
       // or nobody's.
@@ -225,12 +227,12 @@ final class SnapshotLoad {
   /// Whether the remote has another copy's operations of an author, or the heading another time of
   /// one that is here. What such a snapshot lacks says nothing, and so takes nothing away.
   private func isForked(
-    _ id: ReplicaID, _ index: UInt32, _ row: StoreTransaction.AuthorRow, _ time: HybridTime
+    _ id: ReplicaID, _ index: UInt32, _ row: AuthorRow, _ time: HybridTime
   ) throws -> Bool {
     guard index != 0, heads[id] > 0 else { return false }
     if forks?.leavesOut(index) ?? false { return true }
     guard row.stored >= heads[id] else { return false }
-    let here = try transaction.time(of: LogID(author: index, sequence: heads[id]), row)
+    let here = try transaction.log.time(of: LogID(author: index, sequence: heads[id]), row)
     return here.map { $0 != time } ?? false
   }
 
@@ -249,7 +251,7 @@ final class SnapshotLoad {
     for author in heading.authors {
       let index = transaction.authors.add(author.id)
       authors.append((author.id, index))
-      try join?.note(author, transaction.author(index), index)
+      try join?.note(author, transaction.authorTable.row(index), index)
     }
   }
 
@@ -261,13 +263,13 @@ final class SnapshotLoad {
     var tail: Set<LogID> = []
     for (index, id) in transaction.authors.ids.enumerated() {
       let index = UInt32(index)
-      var row = try transaction.author(index)
+      var row = try transaction.authorTable.row(index)
       if join == nil { try tail.formUnion(transaction.log.ids(of: index, after: heads[id])) }
       let time = held[id]?.time ?? .zero
       let isBehind = row.stored < heads[id]
       let here =
         isBehind || heads[id] == 0
-        ? nil : try transaction.time(of: LogID(author: index, sequence: heads[id]), row)
+        ? nil : try transaction.log.time(of: LogID(author: index, sequence: heads[id]), row)
       if let here, here != time {
         // Two copies of the author wrote on. What is here of it stays: ``isForked(_:_:_:_:)``.
         if index == 0 { throw MergeError(.foreignOwn, id, heads[id]) }
@@ -277,11 +279,11 @@ final class SnapshotLoad {
       if join != nil, !isBehind { continue }
       if isBehind { pass.concurrency.noteEnd(row.stored, at: row.time, of: index) }
       (row.stored, row.merged, row.time) = (heads[id], heads[id], here ?? time)
-      try transaction.save(row, of: index)
+      try transaction.authorTable.save(row, of: index, transaction.authors)
       if isBehind || banned.concerns(index) && row.trimmed > row.stored {
         try transaction.log.drop(of: index, upTo: heads[id])
         (row.trimmed, row.trimmedTime) = (row.stored, row.time)
-        try transaction.saveTrimmed(row, of: index)
+        try transaction.authorTable.saveTrimmed(row, of: index)
       }
       if try !moveClock(to: time) { ahead.insert(index) }
     }
@@ -293,11 +295,11 @@ final class SnapshotLoad {
   /// Local writes have to be later than everything in the state (INV-11).
   ///
   /// - Returns: `false`, and does nothing, where that would take the clock
-  ///   along: see `Future.swift`.
+  ///   along: see ``ReplicaClock``.
   private func moveClock(to time: HybridTime) throws -> Bool {
     let remote = origin?.nowMilliseconds ?? 0
-    if try transaction.isFuture(time, remoteMilliseconds: remote) { return false }
-    transaction.lastTime = max(transaction.lastTime, time)
+    if try transaction.clock.isFuture(time, remoteMilliseconds: remote) { return false }
+    transaction.clock.lastTime = max(transaction.clock.lastTime, time)
     return true
   }
 
@@ -381,7 +383,7 @@ final class SnapshotLoad {
   private func sweep() throws {
     for sql in transaction.sql where hadStates.contains(sql.shape.id) {
       let writer = try pass.writer(for: sql)
-      let large = try transaction.largeRowsByKey(of: sql.shape.id)
+      let large = try LargeRow.all(of: sql.shape.id, in: transaction)
       var last: [UInt8]?
       while true {
         let select = try transaction.statement(sql.markedKeys(isFirst: last == nil))
@@ -410,7 +412,7 @@ final class SnapshotLoad {
     defer { read.reset() }
     let values = try key.withUnsafeBytes { try PackedKey.values($0) }
     do {
-      guard try read.step(), let mine = try transaction.state(in: read, from: 0) else { return }
+      guard try read.step(), let mine = try read.state(from: 0) else { return }
       rowCheck.hold(
         nil, against: mine, of: writer.sql.shape, values, knows: { _ in true }, transaction.authors)
     } catch is WireError {
@@ -425,7 +427,7 @@ final class SnapshotLoad {
     let read = try transaction.statement(writer.sql.readMarked)
     _ = try writer.bind(key, to: read)
     // One that is damaged is as good as none.
-    let old = try read.step() ? try? transaction.state(in: read, from: 0) : nil
+    let old = try read.step() ? try? read.state(from: 0) : nil
     read.reset()
     var content: [String: Value] = [:]
     for column in writer.sql.shape.columns where large.columns.contains(column) {

@@ -47,7 +47,7 @@ struct SnapshotTable {
     kinds = shape.rules.map(\.kind)
     readOld = try transaction.statement(sql.readState)
     put = try transaction.statement(sql.putState)
-    large = try transaction.largeRowsByKey(of: shape.id)
+    large = try LargeRow.all(of: shape.id, in: transaction)
   }
 
   /// - Parameter number: an author's index here.
@@ -85,7 +85,7 @@ struct SnapshotTable {
 
   private func save(_ state: RowState, of row: SnapshotRow) throws {
     for (index, value) in row.key.enumerated() { put.bind(Int32(index + 1), value) }
-    try transaction.run(put, state: state, keyCount: row.key.count)
+    try transaction.states.run(put, state, keyCount: row.key.count)
   }
 
   private func show(
@@ -122,7 +122,7 @@ struct SnapshotTable {
     let life = readOld.int64(0)
     guard join != nil || life < 0 else { throw WireError(.malformed, "row twice") }
     do {
-      var state = try transaction.state(in: readOld, from: 0)
+      var state = try readOld.state(from: 0)
       state?.life = UInt32(truncatingIfNeeded: abs(life))
       return state
     } catch is WireError {

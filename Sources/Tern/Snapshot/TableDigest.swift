@@ -39,7 +39,7 @@ struct TableDigest {
     defer { select.reset() }
     var rows: UInt64 = 0
     while try select.step() {
-      guard let state = try transaction.state(in: select, from: keyCount) else { continue }
+      guard let state = try select.state(from: keyCount) else { continue }
       try append(state, select, keyCount)
       rows &+= hash()
     }
@@ -100,5 +100,15 @@ struct TableDigest {
       throw WireError(.malformed, "an author of the state")
     }
     content.append(replica: transaction.authors.ids[Int(stamp.author)])
+  }
+}
+
+extension TableDigest {
+  /// Of each table that syncs.
+  static func all(in transaction: StoreTransaction) throws -> [String: StateReport.Digest] {
+    try transaction.sql.reduce(into: [:]) { digests, sql in
+      var digest = try TableDigest(transaction, sql)
+      digests[sql.shape.name.folded] = try digest.run()
+    }
   }
 }

@@ -36,11 +36,4 @@ extension TableSQL {
     return
       "SELECT \(keys) FROM \(note.rowTable) WHERE life < 0 \(after) ORDER BY \(keys) LIMIT 1000"
   }
-
-  /// The keys of rows that lack a parent.
-  func orphans(_ foreignKey: TableShape.ForeignKey) -> String {
-    let key = shape.keyColumns.map { "c.\($0.quoted)" }
-    return "SELECT \(key.joined(separator: ", ")) FROM \(shape.qualifiedName) AS c "
-      + "WHERE \(lacksParent(foreignKey))"
-  }
 }

@@ -1,4 +1,3 @@
-import GRDB
 import TernCore
 import TernDatabase
 
@@ -155,7 +154,7 @@ final class HeldTable {
   private func notify() throws {
     if hasTold { return }
     hasTold = true
-    try connection.db.notifyChanges(in: Table(tables.held))
+    try connection.db.notifyChanges(inTable: tables.held)
   }
 
   static func bytes(of content: [String: Value]) -> [UInt8] {
@@ -178,19 +177,25 @@ final class HeldTable {
   }
 }
 
-/// Bytes in an array or in a buffer.
-protocol ContiguousBytesLike {
-  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T
-}
-
-extension [UInt8]: ContiguousBytesLike {
-  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
-    try withUnsafeBytes(body)
+extension TableShape {
+  /// What was held aside or kept under the names that the table has now, spelled as it has them: a
+  /// migration can change the letters' case alone. What was of dropped columns is left out.
+  func present(_ content: [String: Value]) -> [String: Value] {
+    // In one order, since an earlier Tern could leave both spellings of one name.
+    let byName = Dictionary(
+      content.sorted { $0.key < $1.key }.map { ($0.key.folded, $0.value) },
+      uniquingKeysWith: { $1 })
+    func value(_ name: String) -> Value? { content[name] ?? byName[name.folded] }
+    var present: [String: Value] = [:]
+    for column in columns {
+      present[column.name] = ([column.name] + column.formerNames).lazy.compactMap(value).first
+    }
+    for name in localColumns { present[name] = value(name) }
+    return present
   }
-}
 
-extension UnsafeRawBufferPointer: ContiguousBytesLike {
-  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
-    try body(self)
+  func has(_ column: String) -> Bool {
+    columns.contains { $0.name.folded == column.folded }
+      || localColumns.contains { $0.folded == column.folded }
   }
 }

@@ -2,7 +2,7 @@ import TernCore
 import TernDatabase
 
 /// Which rows were written here and are in no operation, because they are too large, and their
-/// columns that were written.
+/// columns that were written. The next note of such a row brings the waiting one back before it.
 struct LargeTable {
   private let connection: StoreConnection
   private var table: String { connection.tables.large }
@@ -47,6 +47,34 @@ struct LargeTable {
       rows.append((Array(select.blob(0)), columns))
     }
     return rows
+  }
+
+  /// How many there are of each table that has any, by the table's name.
+  func counts(of sql: [TableSQL]) throws -> [String: Int] {
+    let counts = try sql.map { ($0.shape.name, try rows(of: $0.shape.id).count) }
+    return Dictionary(uniqueKeysWithValues: counts).filter { $0.value > 0 }
+  }
+
+  /// Puts the waiting notes of rows that were noted again before those: all columns that were ever
+  /// written are looked at again.
+  func noteAgain(_ sql: TableSQL) throws {
+    let (note, table) = (sql.note, sql.note.noteTable)
+    let parameters = (note.keyNames + note.maskNames).indices.map { "?\($0 + 1)" }
+    let keys = parameters.prefix(note.keyNames.count)
+    let match = zip(note.keyNames, keys).map { "\($0) = \($1)" }.joined(separator: " AND ")
+    let values = parameters.dropFirst(keys.count) + keys
+    let insert = try connection.statement(
+      "INSERT INTO \(table) (rowid, \(note.noteColumns.joined(separator: ", "))) "
+        + "SELECT (SELECT min(rowid) FROM \(table)) - 1, ms, \(values.joined(separator: ", ")) "
+        + "FROM \(table) WHERE \(match) ORDER BY rowid LIMIT 1")
+    for row in try rows(of: sql.shape.id) {
+      let key = try row.key.withUnsafeBytes { try PackedKey.values($0) }
+      for (index, value) in key.enumerated() { insert.bind(Int32(index + 1), copy: value) }
+      for index in note.maskNames.indices {
+        insert.bind(Int32(keys.count + index + 1), row.columns[index])
+      }
+      if try insert.runCounting() { try forget(row.key, of: sql.shape.id) }
+    }
   }
 
   func holds(_ key: [UInt8], of id: Int64) throws -> Bool {

@@ -35,6 +35,23 @@ struct LogTable {
     return try select.first { try body(select.blob(0)) }
   }
 
+  /// The time of an author's last merged operation.
+  func time(ofMerged author: UInt32, _ row: AuthorRow) throws -> HybridTime {
+    guard let time = try time(of: LogID(author: author, sequence: row.merged), row) else {
+      throw ReplicaError(.damaged, "the log lacks an operation that it acknowledged")
+    }
+    return time
+  }
+
+  /// The time of an operation that was stored here, `nil` where it was trimmed with later ones.
+  ///
+  /// - Parameter row: its author's.
+  func time(of id: LogID, _ row: AuthorRow) throws -> HybridTime? {
+    if id.sequence == row.stored { return row.time }
+    if id.sequence == row.trimmed { return row.trimmedTime }
+    return try operation(id)?.envelope.time
+  }
+
   /// An operation of a group that was taken whole.
   func part(_ sequence: UInt64, of group: LogGroup) throws -> SyncOperation {
     guard let operation = try operation(LogID(author: group.author, sequence: sequence)) else {

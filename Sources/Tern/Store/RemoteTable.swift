@@ -123,6 +123,23 @@ struct RemoteTable {
     try delete.run()
   }
 
+  /// The same with the replicas' names, in the order of their ids.
+  func forks(at remoteID: String, _ authors: Authors) throws -> [ReplicaFork] {
+    try forks(at: remoteID).map {
+      ReplicaFork(remote: remoteID, replica: authors.ids[Int($0)], sequence: $1)
+    }.sorted { $0.replica < $1.replica }
+  }
+
+  /// Those of whom a remote with these heads does not hold so many operations.
+  func dropForks(at remoteID: String, beyond heads: VersionVector, _ authors: Authors) throws {
+    for (author, sequence) in try forks(at: remoteID)
+    where heads[authors.ids[Int(author)]] < sequence {
+      try dropFork(author, at: remoteID)
+    }
+  }
+
+  func hasForks() throws -> Bool { try connection.count(tables.fork) > 0 }
+
   /// The first hundred, over all remotes.
   ///
   /// - Parameter authors: in the log's order.
@@ -198,6 +215,22 @@ struct RemoteTable {
   private func encoded(_ values: [ReplicaID: some Encodable]) throws -> [UInt8] {
     let named = values.map { ($0.key.description, $0.value) }
     return try Array(JSONEncoder().encode(Dictionary(uniqueKeysWithValues: named)))
+  }
+
+  // MARK: - Comparisons of states
+
+  func comparison(at remoteID: String) throws -> StateComparison? {
+    let select = try statement("SELECT compared FROM \(tables.remote) WHERE id = ?", remoteID)
+    let bytes = try select.first { select.isNull(0) ? nil : Data(select.blob(0)) } ?? nil
+    // Whatever can't be read is found again.
+    return bytes.flatMap { try? JSONDecoder().decode(StateComparison.self, from: $0) }
+  }
+
+  /// Nothing where the remote is not known.
+  func save(_ comparison: StateComparison, at remoteID: String) throws {
+    let update = try statement("UPDATE \(tables.remote) SET compared = ?2 WHERE id = ?1", remoteID)
+    update.bind(2, copy: .blob(try Array(JSONEncoder().encode(comparison))))
+    try update.run()
   }
 
   // MARK: - Statements

@@ -15,4 +15,9 @@ final class StoreConnection {
   func statement(_ sql: String) throws -> FastStatement {
     try memory?.statement(db, sql) ?? FastStatement(db, sql)
   }
+
+  func count(_ table: String) throws -> Int {
+    let select = try statement("SELECT count(*) FROM \(table)")
+    return try select.first { select.int(0) } ?? 0
+  }
 }

@@ -252,6 +252,21 @@ struct LogID: Hashable {
 }
 
 extension StoreTables {
+  /// The names of the replicas that a database has tables of.
+  static func replicas(in db: Database) throws -> [String] {
+    let suffix = "_replica"
+    return try String.fetchAll(
+      db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ? ORDER BY name",
+      arguments: ["\(commonPrefix)*\(suffix)"]
+    ).map { String($0.dropFirst(commonPrefix.count).dropLast(suffix.count)) }
+  }
+
+  /// Whether the triggers were lifted and are not back, as far as anybody's opening knows: while a
+  /// migration runs, and where the process died in one.
+  func areTriggersLifted(_ db: Database) throws -> Bool {
+    try db.hasTable(lifted)
+  }
+
   /// That the tables are gone, where that is why SQLite could not read a statement.
   func reason(for error: DatabaseError, in db: Database) throws -> any Error {
     try db.tableExists(replica, in: "main") ? error : ReplicaError.notInstalled

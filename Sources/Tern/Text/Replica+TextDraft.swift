@@ -66,7 +66,7 @@ extension Replica {
   }
 
   private func place(_ column: String, _ table: String, _ key: [Value]) throws -> TextPlace {
-    let (sql, _) = try store.row(table, key: key)
+    let (sql, _) = try store.sql.row(table, key: key)
     guard
       let found = sql.shape.columns.first(where: {
         $0.name.folded == column.folded && $0.rule == .text

@@ -89,7 +89,7 @@ final class TransactionTriggers {
   private func notifyTargets() throws {
     if !hasWrittenRows || met.targets.isEmpty { return }
     for name in try db.observableTables() where met.areWriting(to: name) {
-      try db.notifyChanges(in: Table(name))
+      try db.notifyChanges(inTable: name)
     }
   }
 

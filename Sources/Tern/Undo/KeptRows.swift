@@ -15,7 +15,7 @@ struct KeptRows {
     for sql in transaction.sql {
       let isThere = try forEachRow(of: sql.shape) { key, content in
         let values = try key.withUnsafeBytes { try PackedKey.values($0) }
-        let state = try transaction.state(of: values, sql)
+        let state = try transaction.states.state(of: values, sql)
         if state?.isPresent ?? false { return }
         let row = UndoRow(
           missing: RowID(table: sql.shape.id, key: key), sql, values, state, transaction.authors)

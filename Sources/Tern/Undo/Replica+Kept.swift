@@ -43,20 +43,22 @@ extension Replica {
   {
     let store = store
     let restored = try await BlockingWork.shared.run {
-      try store.restoreRows(fromFile: path, isPreview: preview)
+      try KeptRows.restore(fromFile: path, in: store, isPreview: preview)
     }
     if !preview { localWrites.tell() }
     return restored
   }
 }
 
-extension SQLiteReplicaStore {
-  func restoreRows(fromFile path: String, isPreview: Bool) throws -> RestoredRows {
-    try seal()
+extension KeptRows {
+  fileprivate static func restore(
+    fromFile path: String, in store: SQLiteReplicaStore, isPreview: Bool
+  ) throws -> RestoredRows {
+    try store.seal()
     // The file's own errors alone are its reader's.
     return try ReadOnlyFile(path: path).readChecked { file, check in
       Result {
-        try transaction { transaction in
+        try store.access.write { transaction in
           _ = try Seal.run(in: transaction)
           var restored: RestoredRows?
           try transaction.db.inSavepoint {

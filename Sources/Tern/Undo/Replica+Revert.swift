@@ -67,20 +67,20 @@ extension Replica {
   {
     let store = store
     let reverted = try await BlockingWork.shared.run {
-      try store.revert(author, start, isPreview: isPreview)
+      try RevertPass.run(in: store, author, start, isPreview: isPreview)
     }
     if !isPreview, !reverted.isNothing { localWrites.tell() }
     return reverted
   }
 }
 
-extension SQLiteReplicaStore {
+extension RevertPass {
   /// ``Replica/revert(author:after:preview:)`` on the caller's thread.
-  func revert(_ author: ReplicaID, _ start: RevertPass.Start, isPreview: Bool) throws
-    -> RevertedOperations
-  {
-    try seal()
-    return try transaction { transaction in
+  fileprivate static func run(
+    in store: SQLiteReplicaStore, _ author: ReplicaID, _ start: Start, isPreview: Bool
+  ) throws -> RevertedOperations {
+    try store.seal()
+    return try store.access.write { transaction in
       _ = try Seal.run(in: transaction)
       guard let index = transaction.authors.index(of: author) else {
         throw ReplicaError(
@@ -96,10 +96,8 @@ extension SQLiteReplicaStore {
       }
       if !isPreview {
         let sealed = try Seal.run(in: transaction)
-        if let last = sealed.last { try transaction.mark(pass.taken, by: last) }
-        for sequence in sealed {
-          try transaction.mark(LogID(author: 0, sequence: sequence), .revert)
-        }
+        if let last = sealed.last { try transaction.reverted.save(pass.taken, by: last) }
+        for sequence in sealed { try transaction.undone.mark(sequence, .revert) }
       }
       return reverted!
     }

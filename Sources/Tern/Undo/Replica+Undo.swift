@@ -43,9 +43,10 @@ extension SQLiteReplicaStore {
   /// ``Replica/undo()`` on the caller's thread.
   package func undo() throws -> UndoneOperation? {
     try seal()
-    return try transaction { transaction in
+    return try access.write { transaction in
       _ = try Seal.run(in: transaction)
-      return try transaction.undoTarget().map { try transaction.takeBack($0).0 }
+      var search = UndoSearch(transaction.authorTable.own.merged)
+      return try search.next(in: transaction)?.takeBack(in: transaction).0
     }
   }
 }

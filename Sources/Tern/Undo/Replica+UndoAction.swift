@@ -48,15 +48,15 @@ extension SQLiteReplicaStore {
     joining action: (Database, [UndoableRow]) throws -> Action?
   ) throws -> [UndoneOperation] {
     try seal()
-    return try transaction { transaction in
+    return try access.write { transaction in
       _ = try Seal.run(in: transaction)
-      var search = try UndoSearch(transaction.author(0).merged)
+      var search = UndoSearch(transaction.authorTable.own.merged)
       var undone: [UndoneOperation] = []
       var wanted: Action?
       while let target = try search.next(in: transaction) {
-        let named = try action(transaction.db, transaction.rows(of: target))
+        let named = try action(transaction.db, target.rows(in: transaction))
         if !undone.isEmpty, named != wanted { continue }
-        let (operation, times) = try transaction.takeBack(target)
+        let (operation, times) = try target.takeBack(in: transaction)
         undone.append(operation)
         search.note(times)
         guard let named else { break }
@@ -67,37 +67,41 @@ extension SQLiteReplicaStore {
   }
 }
 
-extension StoreTransaction {
-  /// Takes an operation back by new ones, and marks all.
+extension UndoTarget {
+  /// Takes the operation back by new ones, and marks all.
   ///
   /// - Returns: with the times of the new ones.
-  func takeBack(_ target: UndoTarget) throws -> (UndoneOperation, Set<HybridTime>) {
-    let pass = UndoPass(self, target)
+  func takeBack(in transaction: StoreTransaction) throws -> (UndoneOperation, Set<HybridTime>) {
+    let pass = UndoPass(transaction, self)
     let undone = try pass.run()
-    try markUndone(target.sequence)
+    try transaction.undone.mark(sequence, .undone)
     var times: Set<HybridTime> = []
-    let sealed = try Seal.run(in: self)
-    if let undo = sealed.last, try hasMarks(by: target.sequence) {
+    let sealed = try Seal.run(in: transaction)
+    if let undo = sealed.last, try transaction.reverted.hasMarks(by: sequence) {
       for (row, columns) in pass.taken {
-        try unmark(row, columns, by: target.sequence, undoneBy: undo)
+        try transaction.reverted.drop(row, columns, by: sequence, undoneBy: undo)
       }
     }
     for sequence in sealed {
-      try markUndone(sequence, isUndo: true)
-      let operation = try log.operation(LogID(author: 0, sequence: sequence))
+      try transaction.undone.mark(sequence, .undo)
+      let operation = try transaction.log.operation(LogID(author: 0, sequence: sequence))
       if let operation { times.insert(operation.envelope.time) }
     }
     return (undone, times)
   }
 
-  fileprivate func rows(of target: UndoTarget) throws -> [UndoableRow] {
+  fileprivate func rows(in transaction: StoreTransaction) throws -> [UndoableRow] {
     var rows: [UndoableRow] = []
     var seen: Set<RowID> = []
-    for operation in target.operations {
+    for operation in operations {
       try operation.bytes.withUnsafeBytes { bytes in
         let body = UnsafeRawBufferPointer(rebasing: bytes[operation.bodyOffset...])
-        try forEachChange(in: body, isWanted: { seen.insert($0).inserted }) { id, _ in
-          guard let shape = sql.first(where: { $0.shape.id == id.table })?.shape else { return }
+        try LoggedChange.forEach(
+          in: body, of: transaction.sql, isWanted: { seen.insert($0).inserted }
+        ) { id, _ in
+          guard let shape = transaction.sql.first(where: { $0.shape.id == id.table })?.shape else {
+            return
+          }
           let key = try id.key.withUnsafeBytes { try PackedKey.values($0) }
           rows.append(UndoableRow(table: shape.name, key: key))
         }

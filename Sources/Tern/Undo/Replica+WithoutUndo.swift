@@ -26,14 +26,16 @@ extension Replica {
   public func writeWithoutUndo<T>(in db: Database, _ body: (Database) throws -> T) throws -> T {
     var result: T?
     try db.inSavepoint {
-      try store.transaction(in: db) { before in
+      try store.access.join(db) { before in
         _ = try Seal.run(in: before)
-        let last = try before.author(0).stored
+        let last = before.authorTable.own.stored
         result = try body(db)
         // As it stands after `body`: one of these inside it has sealed what that wrote until then.
-        let after = try store.transaction(of: db, before.recorder)
+        let after = try store.access.transaction(of: db, before.recorder)
         _ = try Seal.run(in: after)
-        for sequence in last..<(try after.author(0).stored) { try after.markUndone(sequence + 1) }
+        for sequence in last..<after.authorTable.own.stored {
+          try after.undone.mark(sequence + 1, .undone)
+        }
       }
       return .commit
     }

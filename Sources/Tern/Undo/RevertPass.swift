@@ -40,14 +40,14 @@ final class RevertPass {
   }
 
   func run(after start: Start) throws -> RevertedOperations {
-    hasMarks = try transaction.hasUndoMarks(of: author)
+    hasMarks = try transaction.undone.hasMarks(of: author)
     try readWritten(after: start)
-    reverts = try transaction.undoneReverts(of: author)
+    reverts = try transaction.reverted.undone(of: author)
     if !order.isEmpty {
       for id in reverts.operations.sorted(by: { $0.rawValue < $1.rawValue }) { try readUndone(id) }
       for author in transaction.authors.ids.indices { try readOthers(UInt32(author)) }
     }
-    revertStamps = try transaction.revertStamps()
+    revertStamps = try stampsOfReverts()
     let writes = UndoneWrites(author: author, times: times, reverts: reverts)
     var planned: [(row: UndoRow, plan: UndoRow.Plan)] = []
     for id in order {
@@ -72,7 +72,7 @@ final class RevertPass {
 
   /// The author's last operation that the log has no more, where that is one of those.
   private func forgotten(after start: Start) throws -> UInt64? {
-    let row = try transaction.author(author)
+    let row = try transaction.authorTable.row(author)
     let isAny =
       switch start {
       case .sequence(let sequence): row.trimmed > sequence
@@ -100,14 +100,15 @@ final class RevertPass {
       // Of this replica's own, under a former id too, those that were taken back, took back or
       // adopted rows are no part of it.
       if let mark, mark != .reverted { return }
-      let isReverted = try transaction.isReverted(id)
+      let isReverted = try transaction.reverted.isReverted(id)
       let stamp = Stamp(time: time, author: author)
       operations.insert(id)
       times.insert(time)
-      try transaction.forEachChange(in: body, isWanted: { _ in true }) { row, change in
+      try LoggedChange.forEach(in: body, of: transaction.sql, isWanted: { _ in true }) {
+        row, change in
         guard let shape = sql(row)?.shape else { return }
         if rows[row] == nil { order.append(row) }
-        let corrected = try isReverted ? transaction.correctedColumns(of: row, in: id) : []
+        let corrected = try isReverted ? transaction.reverted.columns(of: row, in: id) : []
         let isCorrected = { (column: Int) in
           mark == .reverted || corrected.contains(Int64(shape.columns[column].id))
         }
@@ -127,11 +128,11 @@ final class RevertPass {
   /// Of this replica's own groups, under a former id too, an undo marks the last operation alone.
   private func mark(of id: LogID) throws -> UndoMark? {
     if !hasMarks { return nil }
-    if let mark = try transaction.undoMark(of: id) { return mark }
+    if let mark = try transaction.undone.mark(of: id) { return mark }
     if id.sequence > group.end {
       group.end = id.sequence
       while try continues(group.end) { group.end += 1 }
-      group.mark = try transaction.undoMark(of: LogID(author: author, sequence: group.end))
+      group.mark = try transaction.undone.mark(of: LogID(author: author, sequence: group.end))
     }
     return group.mark
   }
@@ -147,7 +148,8 @@ final class RevertPass {
     let stamp = Stamp(time: operation.envelope.time, author: id.author)
     try operation.bytes.withUnsafeBytes { bytes in
       let body = UnsafeRawBufferPointer(rebasing: bytes[operation.bodyOffset...])
-      try transaction.forEachChange(in: body, isWanted: { rows[$0] != nil }) { row, change in
+      try LoggedChange.forEach(in: body, of: transaction.sql, isWanted: { rows[$0] != nil }) {
+        row, change in
         guard let shape = sql(row)?.shape else { return }
         rows[row]?.add(
           change, shape, stamp, id, isCorrected: { _ in true }, isByRevert: true,
@@ -157,13 +159,14 @@ final class RevertPass {
   }
 
   private func readOthers(_ author: UInt32) throws {
-    let trimmed = try transaction.author(author)
+    let trimmed = try transaction.authorTable.row(author)
     if trimmed.trimmed > 0 { trimmedTime = max(trimmedTime, trimmed.trimmedTime) }
     try forEachOperation(of: author, after: 0) { id, time, body in
       if operations.contains(id) || reverts.operations.contains(id) { return }
       if try transaction.isWaiting(id) { return }
       let stamp = Stamp(time: time, author: author)
-      try transaction.forEachChange(in: body, isWanted: { rows[$0] != nil }) { row, change in
+      try LoggedChange.forEach(in: body, of: transaction.sql, isWanted: { rows[$0] != nil }) {
+        row, change in
         guard let shape = sql(row)?.shape else { return }
         rows[row]?.addOthers(change, shape, stamp, id, transaction.authors)
       }
@@ -176,7 +179,7 @@ final class RevertPass {
   ) throws {
     let scan = try transaction.statement(
       "SELECT id, bytes FROM \(transaction.tables.log) WHERE id > ? AND id <= ? ORDER BY id")
-    let stored = try transaction.author(author).stored
+    let stored = try transaction.authorTable.row(author).stored
     scan.bind(1, LogID(author: author, sequence: sequence).rawValue)
     scan.bind(2, LogID(author: author, sequence: stored).rawValue)
     defer { scan.reset() }
@@ -200,7 +203,7 @@ final class RevertPass {
       preconditionFailure("an operation's row has no table")
     }
     let key = try id.key.withUnsafeBytes { try PackedKey.values($0) }
-    let state = try transaction.state(of: key, sql)
+    let state = try transaction.states.state(of: key, sql)
     let isSettled = { [revertStamps] (stamp: Stamp) in revertStamps.contains(stamp) }
     let aim =
       state.map {
@@ -223,7 +226,17 @@ final class RevertPass {
 
   private func isMigrated(_ id: RowID) throws -> Bool {
     try author == 0
-      && transaction.isMigrated(id.table, id.key, in: 0...VersionVector.maximumSequence)
+      && transaction.migrated.holds(id.table, id.key, in: 0...VersionVector.maximumSequence)
+  }
+
+  private func stampsOfReverts() throws -> Set<Stamp> {
+    var stamps: Set<Stamp> = []
+    for id in try transaction.undone.ids(marked: .revert) {
+      if let time = try transaction.log.operation(id)?.envelope.time {
+        stamps.insert(Stamp(time: time, author: id.author))
+      }
+    }
+    return stamps
   }
 }
 
@@ -245,30 +258,5 @@ extension LoggedChange.Content {
   /// Whether a stamp tells if it stands.
   fileprivate var isValue: Bool {
     if case .value = self { true } else { false }
-  }
-}
-
-extension StoreTransaction {
-  fileprivate func hasUndoMarks(of author: UInt32) throws -> Bool {
-    let select = try statement(
-      "SELECT 1 FROM \(tables.undone) WHERE sequence > ? AND sequence <= ? LIMIT 1")
-    select.bind(1, LogID(author: author, sequence: 0).rawValue)
-    select.bind(2, LogID(author: author, sequence: VersionVector.maximumSequence).rawValue)
-    defer { select.reset() }
-    return try select.step()
-  }
-
-  fileprivate func revertStamps() throws -> Set<Stamp> {
-    let select = try statement("SELECT sequence FROM \(tables.undone) WHERE is_undo = ?")
-    select.bind(1, UndoMark.revert.rawValue)
-    defer { select.reset() }
-    var stamps: Set<Stamp> = []
-    while try select.step() {
-      let id = LogID(rawValue: select.int64(0))
-      if let time = try log.operation(id)?.envelope.time {
-        stamps.insert(Stamp(time: time, author: id.author))
-      }
-    }
-    return stamps
   }
 }

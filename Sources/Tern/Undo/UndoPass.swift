@@ -24,7 +24,8 @@ final class UndoPass {
     for operation in target.operations {
       try operation.bytes.withUnsafeBytes { bytes in
         let body = UnsafeRawBufferPointer(rebasing: bytes[operation.bodyOffset...])
-        try transaction.forEachChange(in: body, isWanted: { _ in true }) { id, change in
+        try LoggedChange.forEach(in: body, of: transaction.sql, isWanted: { _ in true }) {
+          id, change in
           if changes[id] == nil {
             order.append(id)
             before[id] = RowBefore(life: change.life)
@@ -50,7 +51,7 @@ final class UndoPass {
   private static let soughtKeys = 8
 
   private func readBefore(_ author: UInt32) throws {
-    let row = try transaction.author(author)
+    let row = try transaction.authorTable.row(author)
     if row.trimmed > 0 { trimmedTime = max(trimmedTime, row.trimmedTime) }
     let keys = order.count <= Self.soughtKeys ? order.map(\.key) : []
     let holds = keys.indices.map { "instr(bytes, ?\($0 + 3)) > 0" }
@@ -69,7 +70,7 @@ final class UndoPass {
         continue
       }
       let body = UnsafeRawBufferPointer(rebasing: bytes[bodyOffset...])
-      try transaction.forEachChange(in: body, isWanted: isUndone) { row, change in
+      try LoggedChange.forEach(in: body, of: transaction.sql, isWanted: isUndone) { row, change in
         guard let shape = sql(row)?.shape else { return }
         before[row]?.add(
           change, shape, stamp, sequence: id.sequence, transaction.authors)
@@ -95,8 +96,9 @@ final class UndoPass {
     return UndoRow(
       id: id, sql: sql, key: key,
       changes: changes, before: before,
-      isMigrated: try isNew && transaction.isMigrated(id.table, id.key, in: target.group.sequences),
-      state: try transaction.state(of: key, sql), shown: try writer.read(id.key),
+      isMigrated: try isNew
+        && transaction.migrated.holds(id.table, id.key, in: target.group.sequences),
+      state: try transaction.states.state(of: key, sql), shown: try writer.read(id.key),
       isHeld: try transaction.held.holds(id.table, id.key),
       kept: try transaction.held.content(in: .kept, id.table, id.key), trimmedTime: trimmedTime,
       writes: target.writes, authors: transaction.authors)

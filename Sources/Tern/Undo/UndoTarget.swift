@@ -26,47 +26,6 @@ struct UndoneWrites {
   func isUndo(_ stamp: Stamp) -> Bool { stamp.author == 0 && undoTimes.contains(stamp.time) }
 }
 
-/// What is known of an operation that was taken back, or that takes back.
-enum UndoMark: Int64 {
-  /// No undo is about it any more; or it adopted rows when a table began to sync.
-  case undone = 0
-  /// It undid others.
-  case undo = 1
-  /// It reverted an author's, and can be undone.
-  case revert = 2
-  /// An author's, reverted as a whole, by a version that kept no marks of rows. No undo takes it
-  /// away.
-  case reverted = 3
-}
-
-/// Marks of own operations, and of what was this replica's under a former id, by the place of
-/// their group's last in the log: what of the author 0 is its sequence.
-extension StoreTransaction {
-  /// The last own operation that can be undone; `nil` where the log has none.
-  func undoTarget() throws -> UndoTarget? {
-    var search = try UndoSearch(author(0).merged)
-    return try search.next(in: self)
-  }
-
-  func undoMark(of id: LogID) throws -> UndoMark? {
-    let select = try statement("SELECT is_undo FROM \(tables.undone) WHERE sequence = ?")
-    select.bind(1, id.rawValue)
-    defer { select.reset() }
-    return try select.step() ? UndoMark(rawValue: select.int64(0)) ?? .undone : nil
-  }
-
-  func mark(_ id: LogID, _ mark: UndoMark) throws {
-    let put = try statement("REPLACE INTO \(tables.undone) (sequence, is_undo) VALUES (?, ?)")
-    put.bind(1, id.rawValue)
-    put.bind(2, mark.rawValue)
-    try put.run()
-  }
-
-  func markUndone(_ sequence: UInt64, isUndo: Bool = false) throws {
-    try mark(LogID(author: 0, sequence: sequence), isUndo ? .undo : .undone)
-  }
-}
-
 /// Goes through the own operations that can be undone, the last first.
 struct UndoSearch {
   private var last: UInt64
@@ -80,7 +39,7 @@ struct UndoSearch {
   mutating func next(in transaction: StoreTransaction) throws -> UndoTarget? {
     while last > 0 {
       // Of what is passed over nothing is kept: a table that began to sync can be one large group.
-      let mark = try transaction.undoMark(of: LogID(author: 0, sequence: last))
+      let mark = try transaction.undone.mark(of: LogID(author: 0, sequence: last))
       var isPassed = mark.map { $0 != .revert } ?? false
       var operations: [SyncOperation] = []
       var time: HybridTime?
@@ -88,7 +47,7 @@ struct UndoSearch {
       while let operation = try transaction.log.operation(LogID(author: 0, sequence: first)) {
         if time != nil, !operation.envelope.continues { break }
         time = time ?? operation.envelope.time
-        if try !isPassed && transaction.isReverted(LogID(author: 0, sequence: first)) {
+        if try !isPassed && transaction.reverted.isReverted(LogID(author: 0, sequence: first)) {
           (isPassed, operations) = (true, [])
         }
         if !isPassed { operations.insert(operation, at: 0) }

@@ -101,7 +101,7 @@ struct UndoWriter {
     var seen: Set = [row.id]
     var index = 0
     while index < rows.count {
-      let isNeeded = try transaction.hasChild(of: rows[index]) { child, _ in
+      let isNeeded = try rows[index].hasChild(in: transaction) { child, _ in
         guard let going = going[child] else { return true }
         if seen.insert(child).inserted { rows.append(going) }
         return false
@@ -219,7 +219,7 @@ struct UndoWriter {
     for (index, value) in (row.key + values).enumerated() {
       statement.bind(Int32(index + 1), copy: value)
     }
-    let result = try transaction.withoutCounting(row.sql) { try execute(statement) }
+    let result = try transaction.notes.withoutCounting(row.sql) { try execute(statement) }
     try transaction.notifyWrite(to: row.sql.shape)
     return result
   }

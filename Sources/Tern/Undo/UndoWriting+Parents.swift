@@ -26,7 +26,7 @@ extension UndoWriting {
   private func hasChild(_ row: UndoRow, beside writes: [RowID: UndoRow.Write]) throws
     -> Bool
   {
-    try transaction.hasChild(of: row) { child, foreignKey in
+    try row.hasChild(in: transaction) { child, foreignKey in
       switch writes[child] {
       case .delete: false
       case .update(let content):
@@ -57,14 +57,14 @@ extension UndoWriting {
     for (index, row) in rows.enumerated() {
       for foreignKey in row.sql.shape.foreignKeys {
         if let plan = row.leaving(foreignKey, of: plans[index]),
-          try transaction.lacksParent(row, foreignKey)
+          try row.lacksParent(foreignKey, in: transaction)
         {
           take(plan, index)
         }
       }
     }
     while let parent = absent.popLast() {
-      _ = try transaction.hasChild(of: parent, in: tables) { child, foreignKey in
+      _ = try parent.hasChild(in: transaction, of: tables) { child, foreignKey in
         if let index = places[child],
           let plan = rows[index].leaving(foreignKey, of: plans[index])
         {
@@ -77,28 +77,29 @@ extension UndoWriting {
   }
 }
 
-extension StoreTransaction {
-  fileprivate func lacksParent(_ row: UndoRow, _ foreignKey: TableShape.ForeignKey) throws -> Bool {
-    let orphan = try statement(row.sql.orphan(foreignKey))
-    for (index, value) in row.key.enumerated() { orphan.bind(Int32(index + 1), copy: value) }
-    defer { orphan.reset() }
-    return try orphan.step()
+extension UndoRow {
+  fileprivate func lacksParent(
+    _ foreignKey: TableShape.ForeignKey, in transaction: StoreTransaction
+  ) throws -> Bool {
+    let orphan = try transaction.statement(sql.orphan(foreignKey))
+    for (index, value) in key.enumerated() { orphan.bind(Int32(index + 1), copy: value) }
+    return try orphan.first {} != nil
   }
 
   /// Whether a row of a synced table, or of one of some, that refers to this one meets a condition.
   func hasChild(
-    of row: UndoRow, in tables: Set<Int64>? = nil,
+    in transaction: StoreTransaction, of tables: Set<Int64>? = nil,
     where isMet: (RowID, TableShape.ForeignKey) throws -> Bool
   ) throws -> Bool {
-    for sql in self.sql where tables?.contains(sql.shape.id) ?? true {
-      for foreignKey in sql.shape.foreignKeys
-      where foreignKey.parent.folded == row.sql.shape.name.folded {
-        let children = try statement(sql.children(foreignKey, of: row.sql.shape))
-        for (index, value) in row.key.enumerated() { children.bind(Int32(index + 1), copy: value) }
+    for child in transaction.sql where tables?.contains(child.shape.id) ?? true {
+      for foreignKey in child.shape.foreignKeys
+      where foreignKey.parent.folded == shape.name.folded {
+        let children = try transaction.statement(child.children(foreignKey, of: shape))
+        for (index, value) in key.enumerated() { children.bind(Int32(index + 1), copy: value) }
         defer { children.reset() }
         while try children.step() {
-          let child = RowID(table: sql.shape.id, key: children.packedKey(sql.shape))
-          if try isMet(child, foreignKey) { return true }
+          let id = RowID(table: child.shape.id, key: children.packedKey(child.shape))
+          if try isMet(id, foreignKey) { return true }
         }
       }
     }

@@ -88,10 +88,6 @@ package final class MemoryReplicaStore: ReplicaStore {
 
   // MARK: - ReplicaStore
 
-  package func replicaID() throws -> ReplicaID {
-    state.withLock { $0.authors.ids[0] }
-  }
-
   @discardableResult
   package func seal() throws -> Range<UInt64> {
     let wall = wallMilliseconds()
@@ -113,7 +109,10 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.withLock { $0.operations(lackedBy: heads, maximumBytes: maximumBytes) }
   }
 
-  package func merge(_ page: PulledPage, from place: RemotePlace) throws -> MergeSummary {
+  /// Always whole.
+  package func merge(
+    _ page: PulledPage, from place: RemotePlace, until isOver: () -> Bool
+  ) throws -> (MergeSummary, merged: Int) {
     let wall = wallMilliseconds()
     return try transaction { state in
       _ = try state.seal()
@@ -127,7 +126,7 @@ package final class MemoryReplicaStore: ReplicaStore {
       }
       state.walk()
       state.places[place.remoteID] = place
-      return summary
+      return (summary, page.operations.count)
     }
   }
 
@@ -198,8 +197,7 @@ package final class MemoryReplicaStore: ReplicaStore {
   }
 
   package func ownHead() throws -> (id: ReplicaID, sequence: UInt64) {
-    let id = try replicaID()
-    return (id, try versionVector()[id])
+    state.withLock { ($0.authors.ids[0], $0.versionVector[$0.authors.ids[0]]) }
   }
 
   package func counts() throws -> ReplicaCounts {

@@ -133,7 +133,7 @@ struct GuestTriggerTests {
     #expect(try b.column("SELECT updated_at FROM book") == ["0"])
     struct Stop: Error {}
     #expect(throws: Stop.self) {
-      try b.store.transaction(withoutForeignKeys: true) { transaction in
+      try b.store.access.write(withoutForeignKeys: true) { transaction in
         try transaction.triggers.merging {
           try transaction.db.execute(sql: "INSERT INTO book (isbn) VALUES ('2')")
           throw Stop()

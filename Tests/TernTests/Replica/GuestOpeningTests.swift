@@ -31,7 +31,7 @@ struct GuestOpeningTests {
       }
       #expect(error?.code == .schemaChanged)
       #expect(throws: ReplicaError.self) {
-        try old.database.write { try old.store.transaction(in: $0) { _ in } }
+        try old.database.write { try old.store.access.join($0) { _ in } }
       }
       #expect(try old.store.counts().unsealedNotes == 1)
       let peer = try Device(DatabaseQueue(), v2, id: 2, migrator: .steps([creation, addition]))

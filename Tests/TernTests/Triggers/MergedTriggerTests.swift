@@ -116,7 +116,7 @@ struct MergedTriggerTests {
     struct Stop: Error {}
     for hasEnded in [false, true] {
       #expect(throws: Stop.self) {
-        try b.store.transaction(withoutForeignKeys: true) { transaction in
+        try b.store.access.write(withoutForeignKeys: true) { transaction in
           try transaction.triggers.merging {
             if hasEnded { try transaction.db.execute(sql: "ROLLBACK") }
             throw Stop()
@@ -128,7 +128,7 @@ struct MergedTriggerTests {
     // Also where the app goes on in the transaction.
     try b.database.write { db in
       _ = #expect(throws: Stop.self) {
-        try b.store.transaction(in: db) { transaction in
+        try b.store.access.join(db) { transaction in
           try transaction.triggers.merging { throw Stop() }
         }
       }

@@ -1,0 +1,50 @@
+import TernCore
+import TernDatabase
+
+/// How much of what a replica has, by what became of it: ``Replica/counts()``.
+public struct ReplicaCounts: Hashable, Sendable {
+  /// Noted writes that no operation holds yet.
+  public var unsealedNotes = 0
+  /// Operations in the log, of this replica and of others.
+  public var operations = 0
+  /// Rows that are in the state and not in their table.
+  public var heldAside = 0
+  /// Operations that are in the log and wait, and for what.
+  public var waiting = WaitingOperations()
+  /// Rows that were written here and are in no operation, by table: because they are longer than
+  /// ``SyncOperation/Limit/rowBytes``, or because a peer brought them to their last
+  /// life that travels.
+  public var largeRows: [String: Int] = [:]
+  /// The app's triggers that don't run for rows that sync brings. Temporary ones are among them
+  /// once a merge has met them.
+  public var skippedTriggers: [SkippedTrigger] = []
+  /// Concurrent writes that met here, by what decided.
+  public var conflicts: [ConflictKind: Int] = [:]
+  /// Replicas of whom a remote has other operations than are here; the first hundred.
+  public var forks: [ReplicaFork] = []
+
+  public init() {}
+}
+
+extension ReplicaCounts {
+  init(_ transaction: StoreTransaction, skippedTriggers: [SkippedTrigger]) throws {
+    let tables = transaction.tables
+    let notes = transaction.sql.map { "(SELECT count(*) FROM \($0.note.noteTable))" }
+    // The log holds every operation of an author behind the trimmed ones.
+    let select = try transaction.statement(
+      """
+      SELECT \((["0"] + notes).joined(separator: " + ")),
+        (SELECT sum(stored - trimmed) FROM \(tables.author)), (SELECT count(*) FROM \(tables.held))
+      """)
+    try select.each {
+      (unsealedNotes, operations, heldAside) = (select.int(0), select.int(1), select.int(2))
+    }
+    waiting = try transaction.waiting.summary(authors: transaction.authors.ids)
+    if transaction.large.hasRows {
+      largeRows = try transaction.large.counts(of: transaction.sql)
+    }
+    self.skippedTriggers = skippedTriggers
+    conflicts = try transaction.conflicts.counts()
+    forks = try transaction.remotes.forks(transaction.authors.ids)
+  }
+}

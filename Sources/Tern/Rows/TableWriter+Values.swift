@@ -1,0 +1,16 @@
+import TernCore
+import TernDatabase
+
+extension TableWriter {
+  /// Whether the row in the table holds what writing `value` there would leave.
+  func shows(_ value: Value, in column: String, of key: some ContiguousBytesLike) throws -> Bool {
+    let keys = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
+    let select = try transaction.statement(
+      "SELECT \(column.quoted) IS ?\(keys.count + 1) COLLATE BINARY FROM \(sql.shape.qualifiedName) "
+        + "WHERE \(keys.joined(separator: " AND "))")
+    let count = try bind(key, to: select)
+    select.bind(Int32(count + 1), copy: value)
+    defer { select.reset() }
+    return try select.step() && select.int64(0) != 0
+  }
+}
