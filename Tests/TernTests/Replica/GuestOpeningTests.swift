@@ -31,7 +31,7 @@ struct GuestOpeningTests {
       }
       #expect(error?.code == .schemaChanged)
       #expect(throws: ReplicaError.self) {
-        try old.database.write { try old.store.access.write(in: $0) { _ in } }
+        try old.database.write { try old.store.access.join($0) { _ in } }
       }
       #expect(try old.store.counts().unsealedNotes == 1)
       let peer = try Device(DatabaseQueue(), v2, id: 2, migrator: .steps([creation, addition]))
@@ -70,7 +70,7 @@ struct GuestOpeningTests {
       let attempts: [() throws -> Void] = [
         { try old.store.seal() },
         { try old.store.write { try $0.execute(sql: "UPDATE t SET a = 'lost'") } },
-        { try old.database.write { try old.store.access.write(in: $0) { _ in } } },
+        { try old.database.write { try old.store.access.join($0) { _ in } } },
         { try old.pull(from: peer) },
         { _ = try old.store.operations(lackedBy: VersionVector(), maximumBytes: 1_000) },
         { _ = try old.store.counts() },
