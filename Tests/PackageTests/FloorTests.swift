@@ -3,11 +3,8 @@ import Testing
 /// A folder uses only folders below it: who reads one needs to know those and no other.
 struct FloorTests {
   @Test func `no folders of a target use each other in a circle`() throws {
-    var (targets, problems, arrows) = ([String: [(path: String, text: String)]](), [String](), 0)
-    for path in Repository.files("Sources", withExtension: "swift") {
-      let parts = path.split(separator: "/", maxSplits: 2).map(String.init)
-      targets[parts[1], default: []].append((parts[2], try Repository.text(path)))
-    }
+    var (problems, arrows) = ([String](), 0)
+    let targets = try Repository.targets()
     for (target, files) in targets.sorted(by: { $0.key < $1.key }) {
       let plan = FloorPlan(files)
       arrows += plan.uses.count

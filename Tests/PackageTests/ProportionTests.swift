@@ -25,4 +25,157 @@ struct ProportionTests {
     let list = tooLong.map { "\($0.path):\($0.number) has \($0.text.count) columns" }
     #expect(list.isEmpty, "\(list.joined(separator: "\n"))")
   }
+
+  // MARK: - Functions and types
+
+  /// The aims. What is over them stands below with the number that it has now, and may not grow.
+  private static let functionLines = 70
+  private static let typeMethods = 40
+
+  /// By path and name.
+  private static let longFunctions = [
+    "Benchmarks/TernBench/Main.swift main": 80,
+    "Sources/Tern/Capture/Seal.swift sealTable": 83,
+    "Sources/TernJobs/Queue/JobQueue+Enqueue.swift enqueue": 72,
+    "Sources/TernJobs/Worker/JobWorker+Context.swift commit": 89,
+    "Tests/Simulation/Kit/Jobs/JobPlan.swift init": 71,
+    "Tests/TernNetworkTests/Upload/ResendTests.swift resend": 71,
+    "Tests/TernTests/Notes/TriggerSQLTests.swift `of columns that do not take everything`": 78,
+  ]
+
+  /// By target and name.
+  private static let largeTypes = [
+    "Sources/TernCore TextSequence": 50,
+    "Sources/TernJobs JobRows": 100,
+    "Sources/TernJobs JobWorker": 77,
+    "Sources/TernServer MemorySpaceTransaction": 42,
+    "Sources/TernServer SQLiteSpaceTransaction": 51,
+    "Sources/TernServer SpaceService": 90,
+    "Tests/ReplicaStoreKit ReplicaStoreConformance": 52,
+    "Tests/Simulation JobLedger": 93,
+    "Tests/Simulation SimulatedServer": 47,
+  ]
+
+  private static let shapes = Result {
+    try Repository.files("Sources", "Tests", "Benchmarks", "Examples", withExtension: "swift")
+      .map { (path: $0, shape: CodeShape(try Repository.text($0))) }
+  }
+
+  @Test func `no function has more than 70 lines`() throws {
+    let lengths = Self.lengths(of: try Self.shapes.get())
+    let problems = Self.problems(lengths, Self.longFunctions, aim: Self.functionLines, "lines")
+    // Who reads no function finds none too long.
+    #expect(lengths.count > 5000)
+    #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
+  }
+
+  @Test func `no type has more than 40 methods over all its files`() throws {
+    let counts = Self.methods(in: try Self.shapes.get())
+    let problems = Self.problems(counts, Self.largeTypes, aim: Self.typeMethods, "methods")
+    #expect(counts.count > 1000)
+    #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
+  }
+
+  private static func lengths(of files: [(path: String, shape: CodeShape)]) -> [String: Int] {
+    var lengths: [String: Int] = [:]
+    for (path, shape) in files {
+      for function in shape.functions {
+        lengths["\(path) \(function.name)", default: 0].formMaximum(function.lines)
+      }
+    }
+    return lengths
+  }
+
+  /// Nested types are their own; initialisers are no methods.
+  private static func methods(in files: [(path: String, shape: CodeShape)]) -> [String: Int] {
+    var counts: [String: Int] = [:]
+    for (path, shape) in files {
+      let target = path.split(separator: "/").prefix(2).joined(separator: "/")
+      for function in shape.functions where !["init", "subscript"].contains(function.name) {
+        guard let type = function.type else { continue }
+        counts["\(target) \(type)", default: 0] += 1
+      }
+    }
+    return counts
+  }
+
+  private static func problems(
+    _ found: [String: Int], _ known: [String: Int], aim: Int, _ unit: String
+  ) -> [String] {
+    let over = found.filter { $0.value > known[$0.key] ?? aim }.map { name, count in
+      "\(name) has \(count) \(unit), over \(known[name] ?? aim): split it."
+    }
+    let stale = known.keys.filter { found[$0] ?? 0 <= aim }.map { name in
+      "\(name) has \(found[name] ?? 0) \(unit), and need not be listed: take it off the list."
+    }
+    return over.sorted() + stale.sorted()
+  }
+
+  // MARK: - What is found
+
+  private static func made(_ lines: Int) -> CodeShape {
+    CodeShape(
+      """
+      extension Made
+      where Part: Codable {
+        struct Inner {
+          func inner() { run { print("}") } }
+        }
+        #if Server
+        @discardableResult
+        public func long(
+          _ first: Int
+        ) throws -> Int {
+          func nested() {}
+      \(String(repeating: "    run()\n", count: lines))
+        }
+        #endif
+        init() {}
+        func short() {}
+      }
+      protocol Asked {
+        func ask()
+        func tell()
+      }
+      func free() {
+      }
+      """)
+  }
+
+  @Test func `functions are measured, and told whose they are`() {
+    let found = Self.made(70).functions.map { "\($0.type ?? "-") \($0.name) \($0.lines)" }
+    #expect(
+      found == [
+        "Made.Inner inner 1", "Made long 76", "- nested 1", "Made init 1", "Made short 1",
+        "Asked ask 1", "Asked tell 1", "- free 2",
+      ])
+  }
+
+  @Test func `a function that is too long is found, and a needless exception`() {
+    let long = Self.lengths(of: [("Sources/A/Made.swift", Self.made(70))])
+    let name = "Sources/A/Made.swift long"
+    let problem = "\(name) has 76 lines, over 70: split it."
+    #expect(Self.problems(long, [:], aim: 70, "lines") == [problem])
+    #expect(Self.problems(long, [name: 76], aim: 70, "lines").isEmpty)
+    #expect(Self.problems(long, [name: 75], aim: 70, "lines").count == 1)
+    #expect(Self.problems(long, [name: 80], aim: 76, "lines").count == 1)
+    #expect(Self.problems(long, [:], aim: 76, "lines").isEmpty)
+  }
+
+  @Test func `a type's methods are counted over its files, target by target`() {
+    let files = ["Sources/A/One.swift", "Sources/A/Two.swift", "Sources/B/One.swift"]
+    let counts = Self.methods(in: files.map { ($0, Self.made(1)) })
+    #expect(counts["Sources/A Made"] == 4)
+    #expect(counts["Sources/B Made"] == 2)
+    #expect(counts["Sources/A Made.Inner"] == 2)
+    #expect(
+      Self.problems(counts, [:], aim: 3, "methods") == [
+        "Sources/A Asked has 4 methods, over 3: split it.",
+        "Sources/A Made has 4 methods, over 3: split it.",
+      ])
+  }
+}
+
+extension Int {
+  fileprivate mutating func formMaximum(_ other: Int) { self = Swift.max(self, other) }
 }

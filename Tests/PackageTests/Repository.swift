@@ -29,6 +29,16 @@ enum Repository {
     return names.filter { $0.hasSuffix(".swift") }.sorted().map { folder.appending(path: $0).path }
   }
 
+  /// The Swift files of each target of `Sources`: paths below its folder, with what is in them.
+  static func targets() throws -> [String: [(path: String, text: String)]] {
+    var targets: [String: [(path: String, text: String)]] = [:]
+    for path in files("Sources", withExtension: "swift") {
+      let parts = path.split(separator: "/", maxSplits: 2).map(String.init)
+      targets[parts[1], default: []].append((parts[2], try text(path)))
+    }
+    return targets
+  }
+
   /// README and every page of the documentation.
   static func pages() -> [String] {
     ["README.md", "CONTRIBUTING.md"] + files("Docs", withExtension: "md")

@@ -57,7 +57,7 @@ struct RoomTests {
 }
 
 /// The module that a line imports.
-private func importedModule(_ line: String) -> String? {
+func importedModule(_ line: String) -> String? {
   let words = line.split(separator: " ")
   guard let keyword = words.firstIndex(of: "import"),
     words[..<keyword].allSatisfy({

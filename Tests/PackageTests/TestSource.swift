@@ -63,7 +63,7 @@ struct TestSource {
     return nil
   }
 
-  private static func code(of lines: [String]) -> [String] {
+  static func code(of lines: [String]) -> [String] {
     // The end of the string of several lines that is open.
     var delimiter: String?
     let special = "\"`/".utf8

@@ -54,9 +54,9 @@ final class SnapshotCheck {
     }
   }
 
-  /// What waits in the snapshot for a newer version of Tern or a clock is in none of its rows. What
-  /// waits for one of the app is not in its table, where that or a row's key is not known, or not in
-  /// its column, which can be known by a former name.
+  /// What waits in the snapshot for a newer version of Tern or a clock is in none of its rows.
+  /// What waits for one of the app is not in its table, where that or a row's key is not known, or
+  /// not in its column, which can be known by a former name.
   func excuse(_ waiting: CarriedOperation, _ time: HybridTime) {
     let stamp = Stamp(time: time, author: waiting.id.author)
     // The last of its group says it for all, which have one time.
