@@ -79,6 +79,22 @@ enum Main {
       let named = arguments.dropFirst(4).compactMap(BenchCase.init)
       try Timing(directory: arguments[1], rows: rows, rounds: rounds)
         .run(named.isEmpty ? BenchCase.allCases : named)
+    case "events" where arguments.count == 4:
+      guard let stream = EventBench.Stream(rawValue: arguments[1]), let bytes = Int(arguments[2])
+      else { return fail() }
+      let bench = EventBench(stream, byteCount: bytes)
+      print(bench.byteCount)
+      measure { if arguments[3] == "parse" { try bench.parse() } else { bench.findLineEnds() } }
+    case "event-lines" where arguments.count == 4:
+      guard let events = Int(arguments[1]), let lines = Int(arguments[2]) else { return fail() }
+      let bench = EventBench(events: events, lines: lines)
+      measure { if arguments[3] == "parse" { try bench.parse() } else { bench.findLineEnds() } }
+    default: try files(arguments)
+    }
+  }
+
+  private static func files(_ arguments: [String]) throws {
+    switch arguments.first {
     case "wire" where arguments.count == 2:
       guard let rows = Int(arguments[1]) else { return fail() }
       try WireSize(rows: rows).run()
@@ -93,16 +109,6 @@ enum Main {
         return fail()
       }
       measure(try Standing(path: arguments[1]).prepare(bench, rows: rows))
-    case "events" where arguments.count == 4:
-      guard let stream = EventBench.Stream(rawValue: arguments[1]), let bytes = Int(arguments[2])
-      else { return fail() }
-      let bench = EventBench(stream, byteCount: bytes)
-      print(bench.byteCount)
-      measure { if arguments[3] == "parse" { try bench.parse() } else { bench.findLineEnds() } }
-    case "event-lines" where arguments.count == 4:
-      guard let events = Int(arguments[1]), let lines = Int(arguments[2]) else { return fail() }
-      let bench = EventBench(events: events, lines: lines)
-      measure { if arguments[3] == "parse" { try bench.parse() } else { bench.findLineEnds() } }
     case "snapshot" where arguments.count == 4:
       guard let rows = Int(arguments[2]), let step = Snapshots.Step(rawValue: arguments[3]) else {
         return fail()
