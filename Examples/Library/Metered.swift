@@ -18,7 +18,7 @@ final class Metered: HTTPTransport {
   var bytes: Bytes { count.withLock { $0 } }
 
   func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-    if case .bytes(let body) = request.body { count.withLock { $0.sent += body.count } }
+    if case .bytes(let body, _) = request.body { count.withLock { $0.sent += body.count } }
     var response = try await base.send(request)
     let body = Reader(response.body)
     response.body = HTTPBody { [self] in

@@ -15,7 +15,7 @@ struct GeminiService: Sendable {
   ///   nobody on the way can read it.
   init(_ url: URL, model: String, key: String?) {
     let isPrivate = ServiceAddress.isPrivate(url)
-    var headers: HTTPHeaders = ["Content-Type": "application/json"]
+    var headers: HTTPHeaders = [:]
     headers["x-goog-api-key"] = isPrivate ? key : nil
     withholdsKey = key != nil && !isPrivate
     hasKey = key != nil
@@ -61,7 +61,7 @@ struct GeminiService: Sendable {
     let (request, stream) = try await refusing {
       let request = try service.request(
         .post, "\(base)/v1beta/models/\(model):streamGenerateContent?alt=sse",
-        body: .bytes(Array(JSONEncoder().encode(Asked(text, from: source, to: target)))),
+        body: .json(Asked(text, from: source, to: target)),
         timeout: .seconds(120), idleTimeout: .seconds(30))
       guard let stream = try await service.events(from: request) else {
         // No content: that, too, is nothing that the service says.

@@ -50,7 +50,7 @@ struct PushState {
     var heads = held
     if confirmed.epoch != epoch || confirmed.id != id { confirmed = (epoch, id, VersionVector()) }
     if heads[id] > confirmed.heads[id] { heads[id] -= 1 }
-    // The remote takes nothing more of them.
+    // The remote takes nothing more of those that are banned, nor, from this member, of another's.
     for replica in bans.keys where replica != id {
       heads[replica] = VersionVector.maximumSequence
     }

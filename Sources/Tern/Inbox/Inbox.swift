@@ -3,7 +3,7 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// Reads the inbox through GRDB, so that observations know what they look at.
+/// Reads the inbox, and takes from it, through GRDB, so that observations know what they look at.
 struct Inbox {
   let db: Database
   let tables: StoreTables

@@ -62,7 +62,7 @@ extension Installation {
   /// Refuses a reference of another type than what it refers to. As a row is deleted, SQLite looks
   /// for its children by an index with what their column would hold, in place of the row's own
   /// value: the triggers are told that a row 2 went, where that was '02'.
-  func checkReferenceTypes(_ db: Database) throws {
+  func checkReferenceTypes(_ db: Database, _ refusals: inout SchemaRefusals) throws {
     let parents = Set(schema.tables.map(\.name.folded))
     for child in try DeclaredForeignKey.tables(db) {
       for key in try DeclaredForeignKey.all(of: child, db) where parents.contains(key.parent.folded)
@@ -74,13 +74,15 @@ extension Installation {
           if own.affinity.keepsValues(of: other.affinity) { continue }
           // ANY keeps what it is given in a STRICT table, and makes numbers of texts elsewhere.
           let isAny = own.type.folded == other.type.folded
-          throw SchemaError(
-            .unsupportedReference, table: child, column: column,
-            "it refers to \(key.parent).\(parentColumn), which is declared “\(other.type)”, and is "
-              + "declared “\(own.type)”\(isAny ? " in a table that is not STRICT" : ""): SQLite "
-              + "converts the key of a row that is deleted before Tern is told of it; "
-              + (isAny ? "make the table STRICT" : "declare it “\(other.type)” too")
-              + ", or declare it without a type")
+          try refusals.collect {
+            throw SchemaError(
+              .unsupportedReference, table: child, column: column,
+              "it refers to \(key.parent).\(parentColumn), which is declared “\(other.type)”, and "
+                + "is declared “\(own.type)”\(isAny ? " in a table that is not STRICT" : ""): SQLite "
+                + "converts the key of a row that is deleted before Tern is told of it; "
+                + (isAny ? "make the table STRICT" : "declare it “\(other.type)” too")
+                + ", or declare it without a type")
+          }
         }
       }
     }

@@ -148,11 +148,15 @@ struct Installation {
     // Writes between the migration and now are noted under the triggers that stand.
     if isThere { try sealNotes(db) }
     try createReplica(db)
-    let changes = try schema.tables.map { declared in
-      try catalogue.register(
-        TableInspection(db: db, declared: declared).shape())
+    var refusals = SchemaRefusals()
+    let changes = try schema.tables.compactMap { declared in
+      try refusals.collect {
+        try catalogue.register(TableInspection(db: db, declared: declared).shape())
+      }
     }
-    try checkReferenceTypes(db)
+    try refusals.finish()
+    try checkReferenceTypes(db, &refusals)
+    try refusals.finish()
     let ids = changes.map { "\($0.shape.id)" }.joined(separator: ", ")
     try db.execute(
       sql: "UPDATE \(tables.table) SET is_synced = 0 WHERE is_synced AND id NOT IN (\(ids))")

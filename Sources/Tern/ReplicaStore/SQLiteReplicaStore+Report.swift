@@ -5,12 +5,14 @@ extension SQLiteReplicaStore {
   package func stateReport(at remoteID: String, merged heads: VersionVector) throws -> StateReport?
   {
     try access.read { transaction in
+      guard let cursor = try transaction.remotes.place(at: remoteID)?.cursor,
+        !transaction.waiting.hasGroups, !transaction.large.hasRows
+      else { return nil }
       let stored = try transaction.authors.ids.indices.map {
         try transaction.authorTable.row(UInt32($0)).stored
       }
       let authors = Dictionary(uniqueKeysWithValues: zip(transaction.authors.ids, stored))
-      guard let cursor = try transaction.remotes.place(at: remoteID)?.cursor,
-        !transaction.waiting.hasGroups, !transaction.large.hasRows,
+      guard
         // Beginnings of groups are in nobody's state, and their authors may never send the rest.
         VersionVector(authors) == heads,
         try !SnapshotCut.hasNotes(transaction), try !transaction.remotes.hasForks()

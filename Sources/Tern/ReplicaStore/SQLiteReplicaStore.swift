@@ -1,5 +1,4 @@
 import GRDB
-import Synchronization
 @_spi(Rehearsal) import TernCore
 import TernDatabase
 

@@ -1,7 +1,8 @@
 import Foundation
 import TernCore
 
-/// Why a table cannot sync as it is. Nothing of the database was changed but what the migrator did.
+/// Why a table cannot sync as it is, or several can't: ``others``. Nothing of the database was
+/// changed but what the migrator did.
 public struct SchemaError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
@@ -61,6 +62,9 @@ public struct SchemaError: Error, Hashable, Sendable {
   public let column: String?
   /// What is wrong and the way out.
   public let message: String
+  /// What else the same opening found, so that all can be put right at once: at most one of each
+  /// key and column, and what can't be looked for before these are right is not among them.
+  public package(set) var others: [SchemaError] = []
 
   package init(_ code: Code, table: String, column: String? = nil, _ message: String) {
     self.code = code
@@ -73,7 +77,7 @@ public struct SchemaError: Error, Hashable, Sendable {
 extension SchemaError: CustomStringConvertible {
   public var description: String {
     let place = column.map { "column “\($0)” of table “\(table)”" } ?? "table “\(table)”"
-    return "\(place): \(message)"
+    return (["\(place): \(message)"] + others.map(\.description)).joined(separator: "\n")
   }
 }
 

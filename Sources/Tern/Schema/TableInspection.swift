@@ -31,22 +31,24 @@ struct TableInspection {
     let raw = try columns()
     let key = raw.filter { $0.keyIndex > 0 }.sorted { $0.keyIndex < $1.keyIndex }
     let rest = raw.filter { $0.keyIndex == 0 && !$0.isGenerated }
+    var refusals = SchemaRefusals()
     if !isInstalled {
-      try check(key: key, isWithoutRowID: isWithoutRowID)
-      try checkDistinct(key + rest)
-      try checkNames(rest)
+      try refusals.collect { try check(key: key, isWithoutRowID: isWithoutRowID) }
+      try refusals.collect { try checkDistinct(key + rest) }
+      try checkNames(rest, &refusals)
     }
     let local = Set(declared.local.map(\.folded))
     let rules = Dictionary(
       declared.merge.map { ($0.key.folded, $0.value) }, uniquingKeysWith: { first, _ in first })
     let synced = try rest.filter { !local.contains($0.name.folded) }.map { column in
       let rule = rules[column.name.folded] ?? .lastWriter
-      try check(rule: rule, of: column)
+      try refusals.collect { try check(rule: rule, of: column) }
       return TableShape.Column(
         name: column.name, id: -1, rule: rule,
         holdsLookalikes: column.affinity == .blob,
         formerNames: declared.formerNames(of: column.name))
     }
+    try refusals.finish()
     var shape = TableShape(
       id: -1, name: declared.name, formerNames: declared.renamedFrom, deletes: declared.deletes,
       keyColumns: key.map(\.name),
@@ -154,34 +156,41 @@ struct TableInspection {
     }
   }
 
-  private func checkNames(_ rest: [RawColumn]) throws {
+  private func checkNames(_ rest: [RawColumn], _ refusals: inout SchemaRefusals) throws {
     let known = Set(rest.map(\.name.folded))
     let former = Set(declared.renamed.values.map(\.folded))
     let renamed = declared.renamed.keys.filter { !former.contains($0.folded) }
     let named = Array(declared.merge.keys) + declared.local + renamed
     for name in named.sorted() where !known.contains(name.folded) {
-      throw refuse(
-        .unknownColumn, name,
-        "the schema names it, but the table has no such column, or it is part "
-          + "of the key or generated; correct the name or take it out of the schema")
+      try refusals.collect {
+        throw refuse(
+          .unknownColumn, name,
+          "the schema names it, but the table has no such column, or it is part "
+            + "of the key or generated; correct the name or take it out of the schema")
+      }
     }
     var ruled: Set<String> = []
     for name in declared.merge.keys.sorted().reversed() {
-      guard ruled.insert(name.folded).inserted else {
-        throw refuse(.unsupportedRule, name, "the schema gives it a rule twice; keep one of them")
-      }
-      guard !declared.local.contains(where: { $0.folded == name.folded }) else {
-        throw refuse(
-          .unsupportedRule, name,
-          "it has a rule and is local, and a local column never merges; take one of them away")
+      try refusals.collect {
+        guard ruled.insert(name.folded).inserted else {
+          throw refuse(
+            .unsupportedRule, name, "the schema gives it a rule twice; keep one of them")
+        }
+        guard !declared.local.contains(where: { $0.folded == name.folded }) else {
+          throw refuse(
+            .unsupportedRule, name,
+            "it has a rule and is local, and a local column never merges; take one of them away")
+        }
       }
     }
     for column in rest where declared.local.contains(where: { $0.folded == column.name.folded }) {
-      guard !column.isNotNull || column.defaultValue != nil else {
-        throw refuse(
-          .localWithoutDefault, column.name,
-          "rows that arrive have no value for a local column; "
-            + "give it a default or let it be NULL")
+      try refusals.collect {
+        guard !column.isNotNull || column.defaultValue != nil else {
+          throw refuse(
+            .localWithoutDefault, column.name,
+            "rows that arrive have no value for a local column; "
+              + "give it a default or let it be NULL")
+        }
       }
     }
   }

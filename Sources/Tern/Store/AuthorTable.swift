@@ -25,7 +25,7 @@ extension AuthorRow {
 /// Who wrote what is here, and up to which operation of each. This replica itself is author 0.
 struct AuthorTable {
   private let connection: StoreConnection
-  /// As stored.
+  /// As stored, but for how far its log was trimmed in this transaction.
   private(set) var own: AuthorRow
   private var tables: StoreTables { connection.tables }
 

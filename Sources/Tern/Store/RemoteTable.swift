@@ -123,7 +123,7 @@ struct RemoteTable {
     try delete.run()
   }
 
-  /// The same with the replicas' names, in the order of their ids.
+  /// ``forks(at:)`` with the replicas' names, in the order of their ids.
   func forks(at remoteID: String, _ authors: Authors) throws -> [ReplicaFork] {
     try forks(at: remoteID).map {
       ReplicaFork(remote: remoteID, replica: authors.ids[Int($0)], sequence: $1)

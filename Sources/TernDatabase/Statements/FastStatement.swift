@@ -7,7 +7,7 @@ import TernCore
 ///
 /// GRDB owns and caches the statement, so the app can close its database; this is a borrowed view
 /// for one transaction. GRDB's observation does not see what it changes: the caller says so with
-/// `Database.notifyChanges(in:)`.
+/// `Database.notifyChanges(inTable:)`.
 package struct FastStatement {
   package let pointer: OpaquePointer
   private let owner: Statement

@@ -20,6 +20,9 @@ extension HTTPRequest {
         throw HTTPError(.invalidHeader, origin: origin, "\(field.name) holds a control character")
       }
     }
+    if case .bytes(_, let type?) = body, !HTTPHeaders.isFieldValue(type) {
+      throw HTTPError(.invalidHeader, origin: origin, "the body's type holds a control character")
+    }
     if case .form(let form) = body {
       try form.validate(origin)
       guard headers["Content-Type"] == nil else {
@@ -32,7 +35,11 @@ extension HTTPRequest {
   /// The header fields that are sent, but for those that are the transport's own.
   var sentHeaders: HTTPHeaders {
     var headers = headers
-    if case .form(let form) = body { headers["Content-Type"] = form.contentType }
+    switch body {
+    case .form(let form): headers["Content-Type"] = form.contentType
+    case .bytes(_, let type?) where headers["Content-Type"] == nil: headers["Content-Type"] = type
+    default: break
+    }
     return headers
   }
 
@@ -57,7 +64,7 @@ extension HTTPRequest.Body {
   var segments: [BodySegment]? {
     switch self {
     case .empty: nil
-    case .bytes(let bytes): [.bytes(bytes)]
+    case .bytes(let bytes, _): [.bytes(bytes)]
     case .segments(let segments): segments
     case .form(let form): form.segments
     }

@@ -34,12 +34,26 @@ public struct HTTPRequest: Sendable {
   /// What follows the head, always sent with its `Content-Length`.
   public enum Body: Hashable, Sendable {
     case empty
-    case bytes([UInt8])
+    /// With the type, the transport adds `Content-Type`, unless ``HTTPRequest/headers`` have one.
+    case bytes([UInt8], type: String? = nil)
     /// Pieces one after the other. Files are read while they are sent, 64 KiB at a time, so that a
     /// body of any length takes no more memory.
     case segments([BodySegment])
     /// The same for a form, whose `Content-Type` the transport adds.
     case form(MultipartForm)
+
+    public static func data(_ data: Data, type: String? = nil) -> Self {
+      .bytes(Array(data), type: type)
+    }
+
+    /// A value as JSON, of the type `application/json`.
+    ///
+    /// - Throws: what `encoder` throws.
+    public static func json(
+      _ value: some Encodable, encoder: JSONEncoder = JSONEncoder()
+    ) throws -> Self {
+      .data(try encoder.encode(value), type: "application/json")
+    }
   }
 
   public var method: Method

@@ -127,7 +127,7 @@ extension HTTPRequest {
     for field in sentHeaders.fields {
       request.addValue(field.value, forHTTPHeaderField: field.name)
     }
-    if case .bytes(let bytes) = body { request.httpBody = Data(bytes) }
+    if case .bytes(let bytes, _) = body { request.httpBody = Data(bytes) }
     // The system's timer starts again with every byte, as an idle timeout does. Linux' cuts off
     // what is less than a second: half of one would be over at once.
     let limit = idleTimeout.map { $0 / .seconds(1) } ?? 7 * 24 * 3600

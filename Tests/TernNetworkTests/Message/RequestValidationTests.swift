@@ -20,6 +20,21 @@ struct RequestValidationTests {
     #expect(probe.needsNewConnection)
   }
 
+  @Test("a body of a type brings it along, unless the request says another")
+  func types() throws {
+    var request = try HTTPRequest(.post, "https://example.org/", body: .json(["a": 1]))
+    #expect(request.body == .bytes(Array(#"{"a":1}"#.utf8), type: "application/json"))
+    #expect(request.sentHeaders["Content-Type"] == "application/json")
+    request.headers["content-type"] = "application/merge-patch+json"
+    #expect(request.sentHeaders.values("Content-Type") == ["application/merge-patch+json"])
+    let data = HTTPRequest.Body.data(Data([1, 2]))
+    #expect(data == .bytes([1, 2]))
+    #expect(HTTPRequest(.post, "https://example.org/", body: data).sentHeaders.fields.isEmpty)
+    #expect(throws: EncodingError.self) { try HTTPRequest.Body.json(Double.nan) }
+    let injected = HTTPRequest(.put, "https://a/", body: .data(Data(), type: "a\r\nX-B: 1"))
+    #expect(throws: HTTPError.self) { try injected.validated() }
+  }
+
   @Test(
     "header fields",
     arguments: [

@@ -188,6 +188,41 @@ struct GuestRefusalTests {
     #expect(error?.message.contains("make the table STRICT, or") == true)
   }
 
+  @Test func `all that is refused is told at once, and nothing of it was done`() throws {
+    let database = try DatabaseQueue()
+    try database.write {
+      try $0.execute(
+        sql: """
+          CREATE TABLE a (id TEXT PRIMARY KEY, n INTEGER, m REAL, l NOT NULL);
+          CREATE TABLE b (id TEXT NOT NULL PRIMARY KEY, o);
+          CREATE TABLE c (id INTEGER PRIMARY KEY);
+          CREATE TABLE d (id TEXT NOT NULL PRIMARY KEY, s INT REFERENCES b, t INT REFERENCES b);
+          """)
+    }
+    let a = SyncTable(
+      "a", merge: ["n": .counter, "m": .set, "x": .max, "y": .min], local: ["l"])
+    let tables = [a, SyncTable("b"), SyncTable("c"), SyncTable("nowhere")]
+    let error = #expect(throws: SchemaError.self) {
+      try Device(database, SyncSchema(version: 1, tables: tables), id: 1)
+    }
+    let all = try #require(error.map { [$0] + $0.others })
+    #expect(
+      all.map { "\($0.table).\($0.column ?? "") \($0.code)" } == [
+        "a.id nullableKey", "a.x unknownColumn", "a.y unknownColumn", "a.l localWithoutDefault",
+        "a.n unsupportedRule", "a.m unsupportedRule", "c.id integerRowIDKey",
+        "nowhere. missingTable",
+      ])
+    #expect(all.dropFirst().allSatisfy(\.others.isEmpty))
+    #expect(error?.description.split(separator: "\n").count == all.count)
+    let names = "SELECT name FROM sqlite_master WHERE name GLOB 'grdb_tern_*'"
+    #expect(try database.read { try String.fetchAll($0, sql: names) } == [])
+    let references = #expect(throws: SchemaError.self) {
+      try Device(database, SyncSchema(version: 1, tables: [SyncTable("b")]), id: 1)
+    }
+    #expect(references?.code == .unsupportedReference && references?.column == "s")
+    #expect(references?.others.map(\.column) == ["t"])
+  }
+
   @Test func `a table named twice is refused`() throws {
     let database = try DatabaseQueue()
     try database.write { try $0.execute(sql: sound) }

@@ -58,7 +58,7 @@ struct HTTPRemoteTests {
     #expect(request.headers["Content-Type"] == "application/vnd.tern.batch")
     #expect(request.method == .post)
     #expect(request.isRepeatable)
-    guard case .bytes(let bytes) = request.body else { return #expect(Bool(false), "no body") }
+    guard case .bytes(let bytes, _) = request.body else { return #expect(Bool(false), "no body") }
     #expect(try Batch(encoded: bytes) == Batch([]))
   }
 

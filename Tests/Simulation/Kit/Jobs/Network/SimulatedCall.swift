@@ -48,7 +48,7 @@ struct SimulatedCall: CustomStringConvertible {
     name = parts.first.map { String($0) } ?? ""
     key = request.headers["Idempotency-Key"]
     lastEventID = request.headers["Last-Event-ID"].flatMap { Int($0) } ?? 0
-    if case .bytes(let bytes) = request.body { body = bytes } else { body = [] }
+    if case .bytes(let bytes, _) = request.body { body = bytes } else { body = [] }
   }
 }
 #endif
