@@ -270,7 +270,8 @@ extension StoreTables {
   /// That the tables are gone, where that is why SQLite could not read a statement.
   func reason(for error: DatabaseError, in db: Database) throws -> any Error {
     guard try db.tableExists(replica, in: "main") else { return ReplicaError.notInstalled }
-    let format = try Int.fetchOne(db, sql: "SELECT CAST(format AS INTEGER) FROM main.\(replica)") ?? 0
+    let format =
+      try Int.fetchOne(db, sql: "SELECT CAST(format AS INTEGER) FROM main.\(replica)") ?? 0
     return format > self.format ? ReplicaError.newerFormat(format) : error
   }
 
