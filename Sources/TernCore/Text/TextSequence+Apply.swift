@@ -36,8 +36,8 @@ extension TextSequence {
     guard authors[Int(author)].operations.first?.sequence != 0, hasRoom(author, UInt32(count))
     else { return false }
     prepareIndex()
-    makeRoom(author, 0, count: UInt32(count))
-    insert(author, rank: 0, count: UInt32(count), bytes: text[...], parent: Self.start)
+    let first = makeRoom(author, 0, count: UInt32(count))
+    insert(author, rank: first, count: UInt32(count), bytes: text[...], parent: Self.start)
     return true
   }
 
@@ -81,7 +81,6 @@ extension TextSequence {
   /// Numbers an operation's elements. One that was put aside comes behind later ones of its author,
   /// and is numbered behind them for now.
   /// - Returns: the first number.
-  @discardableResult
   private mutating func makeRoom(_ author: Int32, _ sequence: UInt64, count: UInt32) -> UInt32 {
     let first = authors[Int(author)].count
     let place = authors[Int(author)].place(of: sequence)
@@ -215,19 +214,18 @@ extension TextSequence {
     index!.add(new, (pieces, authors))
   }
 
-  /// How many bytes the first elements of a piece have.
-  func byteCount(of piece: Piece, first count: Int) -> Int {
+  /// How many bytes the first elements of a piece have, counted from the nearer end: cutting one
+  /// again and again costs no more than halving it does.
+  private func byteCount(of piece: Piece, first count: Int) -> Int {
     if piece.byteCount == piece.count { return count }
-    var (left, place) = (count, Int(piece.byteStart))
-    let end = place + Int(piece.byteCount)
-    while place < end {
-      if buffer[place] & 0xC0 != 0x80 {
-        if left == 0 { break }
-        left -= 1
-      }
-      place += 1
+    let start = Int(piece.byteStart)
+    var (left, place) = (Int(piece.count) - count, start + Int(piece.byteCount))
+    if left > count { return (buffer.index(start, scalars: count) ?? place) - start }
+    while left > 0 {
+      place -= 1
+      if buffer[place] & 0xC0 != 0x80 { left -= 1 }
     }
-    return place - Int(piece.byteStart)
+    return place - start
   }
 
   mutating func remove(_ author: Int32, _ rank: UInt32, count: UInt32) -> Bool {

@@ -152,8 +152,7 @@ extension TextSequence {
         parent: rank == piece.rank
           ? piece.parent : Link(author: piece.author, rank: rank - 1, isBefore: false))
       if !piece.isRemoved {
-        let next =
-          Int(piece.byteStart) + byteCount(of: piece, first: Int(end - piece.rank))
+        let next = buffer.index(start, scalars: Int(end - rank)) ?? buffer.count
         run.bytes = buffer[start..<next]
         start = next
       }

@@ -89,6 +89,31 @@ struct TextCostTests {
     #expect(late.edit(delta) == inOrder.edit(delta))
   }
 
+  /// An author can have the id that an initial text's content makes.
+  @Test(arguments: 0..<6)
+  func `an initial text that comes behind its author's later numbers is numbered before them`(
+    _ order: Int
+  ) throws {
+    let initial = Array("é".utf8)
+    let (x, y) = (ContentName.of(initial), RowReplica.id(1))
+    var removal = TextEdit()
+    removal.removed = [.init(first: TextElementID(x, 0, 0), count: 1)]
+    var changes: [(ReplicaID, TextChange)] = [
+      (x, .edit(insertion([(nil, false)]))), (y, .initial(initial)), (y, .edit(removal)),
+    ]
+    for (place, other) in [(2, order % 3), (1, order / 3)] { changes.swapAt(place, other) }
+    var text = TextSequence()
+    for (author, change) in changes { _ = text.apply(change, by: author, 1) }
+    #expect(text.text == [65] && text.waitingCount == 0)
+    var inOrder = TextSequence()
+    for (author, change) in changes.sorted(by: { "\($0)" < "\($1)" }) {
+      _ = inOrder.apply(change, by: author, 1)
+    }
+    #expect(text.stored == inOrder.stored)
+    let read = try text.stored.withUnsafeBytes { try TextSequence(stored: $0, isTrusted: false) }
+    #expect(read.stored == text.stored)
+  }
+
   // MARK: - Deep trees
 
   /// Each letter before the last one; and a letter before each, of an author whose are first.
@@ -132,6 +157,45 @@ struct TextCostTests {
     let (first, second) = (far.edit(delta)?.inserted[0], near.edit(delta)?.inserted[0])
     #expect(first?.parent?.author == second?.parent?.author)
     #expect(first?.isBefore == second?.isBefore)
+  }
+
+  // MARK: - Letters of several bytes
+
+  private func longRun(_ count: Int, by a: ReplicaID) -> Change {
+    var edit = TextEdit()
+    edit.inserted = [
+      .init(parent: nil, isBefore: false, count: UInt32(count), byteCount: UInt32(2 * count))
+    ]
+    edit.text = Array(String(repeating: "é", count: count).utf8)
+    return (a, 1, edit)
+  }
+
+  /// Where each counts the bytes of all letters before it.
+  @Test func `a long run is cut from its end as soon as from its beginning`() {
+    let (a, b) = (RowReplica.id(1), RowReplica.id(2))
+    let count = 2_000_000
+    let places = (1...100_000).map { (TextElementID(a, 1, UInt32(count - 2 * $0)), false) }
+    var text = TextSequence()
+    apply([longRun(count, by: a), (b, 1, insertion(places))], to: &text)
+    #expect(text.text.count == 2 * count + places.count)
+    let start = 2 * (count - 2 * places.count)
+    #expect(Array(text.text[(start + 2)...].prefix(5)) == Array("Aéé".utf8))
+  }
+
+  /// Where each operation's bytes are counted from the run's first letter.
+  @Test func `a run of many operations is joined at once`() throws {
+    let (a, count) = (RowReplica.id(1), UInt64(200_000))
+    let edits: [Change] = (1...count).map { sequence in
+      var edit = insertion([(sequence == 1 ? nil : TextElementID(a, sequence - 1, 0), false)])
+      edit.inserted[0].byteCount = 2
+      edit.text = Array("é".utf8)
+      return (a, sequence, edit)
+    }
+    var (whole, part) = (TextSequence(), TextSequence())
+    apply(edits, to: &whole)
+    apply(Array(edits.dropLast()), to: &part)
+    try part.join(whole)
+    #expect(part.stored == whole.stored)
   }
 
   // MARK: - Removals

@@ -39,7 +39,7 @@ enum StoredNumber: String {
   private static let maximumPosition: Int64 = 1 << 53
 
   /// The sum of a column, in SQL. It is out of range where one of its numbers is, as SQLite would
-  /// overflow with an error that names nothing.
+  /// overflow with an error that names nothing, as it does for a thousand that are at their limit.
   func sum(_ column: String) -> String {
     let (least, most) = (range.lowerBound, range.upperBound)
     return """
