@@ -30,6 +30,8 @@ struct Scanner: Sendable {
 
   /// How often the service is asked for a job, when it keeps losing or failing them.
   private static let mostRounds = 3
+  /// More than a photo of bookshelves shows.
+  private static let mostBooks = 1_000
 
   /// Each step is done once, whatever happens between two of them.
   func scan(_ context: JobContext) async throws {
@@ -152,6 +154,14 @@ struct Scanner: Sendable {
   private func keep(_ book: FoundBook?, _ context: JobContext, in db: Database) throws {
     guard let book else { return try update("warnings = warnings + 1", context, in: db) }
     try book.record(for: context.id.rawValue, in: db)
+    let found = try Int.fetchOne(
+      db, sql: "SELECT count(*) FROM find WHERE scan = ?", arguments: [context.id.rawValue])
+    guard found ?? 0 <= Self.mostBooks else {
+      throw JobFailure(
+        .permanent,
+        "the service names more than \(Self.mostBooks) books for one photo; those of this answer "
+          + "were not taken")
+    }
   }
 
   // MARK: - The end

@@ -86,6 +86,37 @@ struct QuirkTests {
     }
   }
 
+  /// By the last event, by the results, or one event each.
+  @Test(arguments: ["books", "results", "result"], [1_000, 1_001])
+  func `a photo has so many books and no more, whatever the service names`(
+    _ way: String, _ count: Int
+  ) async throws {
+    let books = (1...count).map { #"{"title":"Volume \#($0)"}"# }
+    let all = books.joined(separator: ",")
+    try await scan { call, _ in
+      switch (call, way) {
+      case (.stream, "books"): .events(("complete", #"{"books":[\#(all)]}"#))
+      case (.stream, "results"): .events(("complete", "{}"))
+      case (.stream, _): .each(books.map { ("result", $0) } + [("complete", #"{"books":[]}"#)])
+      case (.results, "results"):
+        Said(body: #"{"data":{"jobId":"j","status":"completed","results":[\#(all)]}}"#)
+      default: nil
+      }
+    } then: { folder, service, ran async throws -> Void in
+      let status = try await folder.status()
+      if count == 1_000 {
+        #expect(ran.status == 0, "\(ran.text)")
+        #expect(status == "done\tshelf.png\t1000 books")
+      } else {
+        let taken = way == "result" ? 1_000 : 0
+        #expect(ran.status == 1, "\(ran.text)")
+        #expect(status.hasPrefix("failed\tshelf.png\t\(taken) books\t"), "\(status)")
+        #expect(status.contains("more than 1000 books for one photo"), "\(status)")
+        #expect(service.count(.create) == 1)
+      }
+    }
+  }
+
   @Test func `a status in capitals is a status`() async throws {
     try await scan { call, _ in
       switch call {

@@ -90,7 +90,6 @@ extension SQLiteReplicaStore {
       if try transaction.held.hasUnsettledRows() { try transaction.held.noteUnsettled() }
       return try transaction.held.isUnsettled()
     }
-    // An error leaves it due: see ``SQLiteReplicaStore/settle()``.
-    if isWaitedFor { try? settle() }
+    if isWaitedFor { access.settleIfPossible() }
   }
 }

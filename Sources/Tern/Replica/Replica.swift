@@ -126,8 +126,7 @@ extension SQLiteReplicaStore {
       return (result, try transaction.held.isUnsettled())
     }
     try CrashPoint.reach(.captureAfterCommit)
-    // An error leaves it due: see ``SQLiteReplicaStore/settle()``.
-    if isWaitedFor { try? settle() }
+    if isWaitedFor { access.settleIfPossible() }
     return result
   }
 }

@@ -27,8 +27,8 @@ extension SQLiteReplicaStore {
       if change != nil { try CrashPoint.reach(.snapshotBeforeCommit) }
       return change
     }
-    // What was sealed may be what a row held aside was waiting for. An error leaves it due.
-    if change != nil { try? settle() }
+    // What was sealed may be what a row held aside was waiting for.
+    if change != nil { access.settleIfPossible() }
     return change
   }
 }

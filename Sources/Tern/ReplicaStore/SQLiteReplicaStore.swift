@@ -40,7 +40,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
       return (range, try isDue || transaction.held.isUnsettled())
     }
     try CrashPoint.reach(.sealAfterCommit)
-    if isWaitedFor { try settle() }
+    if isWaitedFor { try access.settle() }
     return range
   }
 
@@ -68,24 +68,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
       let hasSealed = transaction.authorTable.own.stored > last
       return (result, try hasSealed && transaction.held.isUnsettled())
     }
-    // An error leaves it due: see ``SQLiteReplicaStore/settle()``.
-    if isWaitedFor { try? settle() }
+    if isWaitedFor { access.settleIfPossible() }
     return result
-  }
-
-  /// Looks again at the rows held aside that were woken, and at what waits for the clock.
-  ///
-  /// Behind a commit whose caller would do again what it is told has failed, an error says nothing:
-  /// it stays due, as ``hasNews()`` says, and the next seal does it or says what keeps it.
-  func settle() throws {
-    try access.write(withoutForeignKeys: true) { transaction in
-      _ = try Seal.run(in: transaction)
-      try transaction.triggers.merging {
-        let pass = try MergePass(transaction)
-        try pass.takeUpDue()
-        try pass.finish()
-      }
-    }
   }
 
   package func merge(

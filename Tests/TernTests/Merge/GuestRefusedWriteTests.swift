@@ -64,7 +64,7 @@ struct GuestRefusedWriteTests {
     #expect(try a.store.seal().count == 1)
     try meet(a, b)
     for device in [a, b] {
-      try device.store.settle()
+      try device.store.access.settle()
       #expect(try device.column("SELECT tags FROM t ORDER BY id") == [#"["a","b"]"#, "[]"])
       #expect(try device.store.seal().isEmpty)
     }

@@ -16,7 +16,9 @@ final class ScriptedScan: Sendable {
     var fields: [String: String] = [:]
     var body = ""
 
-    static func events(_ events: (name: String, data: String)...) -> Said {
+    static func events(_ events: (name: String, data: String)...) -> Said { each(events) }
+
+    static func each(_ events: [(name: String, data: String)]) -> Said {
       var text = ""
       for (index, event) in events.enumerated() {
         text += "id: \(index + 1)-\(event.name)\nevent: \(event.name)\ndata: \(event.data)\n\n"

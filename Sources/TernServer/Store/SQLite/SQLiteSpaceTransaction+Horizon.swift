@@ -107,8 +107,7 @@ extension SQLiteSpaceTransaction {
         SELECT ifnull(sum(length(bytes)), 0), count(*) FILTER (WHERE \(isCounted)),
           ifnull(sum(length(bytes)) FILTER (WHERE \(isCounted)), 0)
         FROM operation WHERE space = ?1 AND position > ?2 AND position <= ?3
-        """, arguments: [id, places.emptied, places.released])
-    guard let back else { fatalError("an aggregate has a row") }
+        """, arguments: [id, places.emptied, places.released])!
     try countAuthors(after: places.emptied, through: places.released, "+")
     try db.execute(
       sql: """
