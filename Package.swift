@@ -34,6 +34,8 @@ let package = Package(
   platforms: [.iOS(.v18), .macOS(.v15)],
   products: [
     .library(name: "Tern", targets: ["Tern"]),
+    .library(name: "TernJobs", targets: ["TernJobs"]),
+    .library(name: "TernNetwork", targets: ["TernNetwork"]),
     .library(name: "TernTesting", targets: ["TernTesting"]),
     .library(name: "TernTelemetry", targets: ["TernTelemetry"]),
     .library(name: "TernServer", targets: ["TernServer"]),
@@ -68,7 +70,6 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: hot),
-    .target(name: "TernJobs", dependencies: ["TernDatabase"], swiftSettings: hot),
     .target(
       name: "TernNetwork",
       dependencies: [
@@ -76,6 +77,8 @@ let package = Package(
         .target(name: "CNetlink", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: strict),
+    .target(
+      name: "TernJobs", dependencies: ["TernDatabase", "TernNetwork"], swiftSettings: hot),
     .target(
       name: "Tern", dependencies: ["TernCore", "TernDatabase", "TernJobs", "TernNetwork"],
       swiftSettings: hot),

@@ -16,6 +16,8 @@ let strict: [SwiftSetting] =
 let testing = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 let tern = Target.Dependency.product(name: "Tern", package: "tern")
+let ternJobs = Target.Dependency.product(name: "TernJobs", package: "tern")
+let ternNetwork = Target.Dependency.product(name: "TernNetwork", package: "tern")
 let ternTesting = Target.Dependency.product(name: "TernTesting", package: "tern")
 // The server, for the tests that start it.
 let ternCommand = Target.Dependency.product(name: "tern", package: "tern")
@@ -40,7 +42,7 @@ let package = Package(
   ],
   targets: [
     .executableTarget(
-      name: "library", dependencies: ["ExampleService", tern, grdb], path: "Library",
+      name: "library", dependencies: ["ExampleService", tern, ternNetwork, grdb], path: "Library",
       exclude: ["README.md", "catalogue.csv"], swiftSettings: strict),
     .testTarget(
       name: "LibraryTests", dependencies: ["library", "ExampleProcesses"], swiftSettings: testing),
@@ -49,7 +51,8 @@ let package = Package(
       name: "ExampleService", dependencies: [hummingbird, arguments], path: "Service",
       swiftSettings: strict),
     // What the two programs share of their work, and their services have no use for.
-    .target(name: "ExampleWork", dependencies: [tern, grdb], path: "Work", swiftSettings: strict),
+    .target(
+      name: "ExampleWork", dependencies: [tern, ternJobs, grdb], path: "Work", swiftSettings: strict),
     .target(
       name: "InterpreterKit", dependencies: ["ExampleService", hummingbird],
       path: "Interpreter/Kit", swiftSettings: strict),
@@ -61,7 +64,10 @@ let package = Package(
       dependencies: ["InterpreterKit", "interpreter", "ExampleProcesses", tern],
       swiftSettings: testing),
     .executableTarget(
-      name: "translate", dependencies: ["ExampleWork", "InterpreterKit", tern, grdb, arguments],
+      name: "translate",
+      dependencies: [
+        "ExampleWork", "InterpreterKit", tern, ternJobs, ternNetwork, grdb, arguments,
+      ],
       path: "Translate", exclude: ["README.md"], swiftSettings: strict),
     .testTarget(
       name: "TranslateTests",
@@ -82,7 +88,10 @@ let package = Package(
       dependencies: ["RecognizerKit", "ExampleRehearsals", "recognizer", "ExampleProcesses", tern],
       swiftSettings: testing),
     .executableTarget(
-      name: "scan", dependencies: ["ExampleWork", "RecognizerKit", tern, grdb, arguments],
+      name: "scan",
+      dependencies: [
+        "ExampleWork", "RecognizerKit", tern, ternJobs, ternNetwork, grdb, arguments,
+      ],
       path: "Scan",
       exclude: ["README.md", "Photos"], swiftSettings: strict),
     .testTarget(

@@ -1,4 +1,5 @@
 import Tern
+import TernNetwork
 
 /// An event stream as a transport delivers it, read by the parser and by a loop that finds line ends alone.
 struct EventBench {

@@ -1,5 +1,6 @@
 import Synchronization
 import Tern
+import TernNetwork
 
 /// Any transport, with the bytes of all bodies counted: what an app shows as its network use.
 final class Metered: HTTPTransport {

@@ -2,6 +2,7 @@ import ExampleService
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 
 /// What became of the photos, as a person reads it.
 struct Board: Sendable {

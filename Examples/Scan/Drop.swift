@@ -2,6 +2,7 @@ import ArgumentParser
 import ExampleService
 import GRDB
 import Tern
+import TernJobs
 
 struct Drop: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ import Foundation
 import GRDB
 import RecognizerKit
 import Tern
+import TernJobs
 import UnixSignals
 
 struct Run: AsyncParsableCommand {

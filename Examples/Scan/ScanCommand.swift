@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import RecognizerKit
 @_spi(Rehearsal) import Tern
+import TernJobs
 
 /// `scan`: photographs of bookshelves become books, with or without a network.
 @main

@@ -2,6 +2,7 @@ import ExampleService
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 
 extension SyncSchema {
   /// Books meet; photographs and what became of them stay on the device that took them.

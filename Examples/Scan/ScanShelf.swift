@@ -2,6 +2,8 @@ import Foundation
 import GRDB
 import RecognizerKit
 @_spi(Rehearsal) import Tern
+import TernJobs
+import TernNetwork
 
 /// One photograph on its way into the library; the row of `scan` has the job's number.
 struct ScanShelf: Job {

@@ -1,6 +1,8 @@
 import ExampleService
 import Foundation
 @_spi(Rehearsal) import Tern
+import TernJobs
+import TernNetwork
 
 /// The scan service, as its contract has it; ../Recognizer speaks the same.
 struct Talaria: Sendable {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 
 extension JobWorker {
   /// Works until nothing is due within a time, counted from then: the worker counts from its call,

@@ -1,5 +1,3 @@
 // Who imports Tern sees the types that its interface speaks of.
 @_exported import TernCore
 @_exported import TernDatabase
-@_exported import TernJobs
-@_exported import TernNetwork

@@ -4,6 +4,7 @@ import Rehearsals
 import Synchronization
 import Tern
 import TernDatabase
+import TernJobs
 import Testing
 
 /// What is told of a queue's transactions where the disk fails.

@@ -5,6 +5,8 @@ import Tern
 #if Telemetry
 import Logging
 import TernTelemetry
+import TernJobs
+import TernNetwork
 #endif
 
 // A process of its own for the tests of the queue: `JobProcess DATABASE MODE`.

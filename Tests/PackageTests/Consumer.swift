@@ -85,13 +85,15 @@ private func writeSources(in folder: URL) throws {
     // swift-tools-version: 6.2
     import PackageDescription
 
-    let tern = Target.Dependency.product(name: "Tern", package: "\(identity)")
+    let tern = ["Tern", "TernJobs", "TernNetwork"].map {
+      Target.Dependency.product(name: $0, package: "\(identity)")
+    }
     let package = Package(
       name: "consumer", platforms: [.iOS(.v18), .macOS(.v15)],
       dependencies: [.package(path: "\(Repository.root.path)")],
       targets: [
-        .executableTarget(name: "program", dependencies: [tern]),
-        .target(name: "Snippets", dependencies: [tern]),
+        .executableTarget(name: "program", dependencies: tern),
+        .target(name: "Snippets", dependencies: tern),
       ])
 
     """, to: folder.appending(path: "Package.swift"))

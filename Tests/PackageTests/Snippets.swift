@@ -47,7 +47,8 @@ struct Snippet {
         "}"
       ]
     let place = "// \(page), line \(line)"
-    let known = ["import Foundation", "import GRDB", "import Tern"].filter { !imports.contains($0) }
+    let known = ["Foundation", "GRDB", "Tern", "TernJobs", "TernNetwork"].map { "import \($0)" }
+      .filter { !imports.contains($0) }
     return ([place] + known + imports + body).joined(separator: "\n") + "\n"
   }
 

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
 
 /// Work that is nothing, so that what is left is the queue.
 struct Nothing: Job {

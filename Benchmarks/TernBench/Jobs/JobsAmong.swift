@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 
 /// What a few jobs cost, from enqueueing to their ends, where many wait.
 struct JobsAmong {

@@ -1,6 +1,7 @@
 import GRDB
 import Tern
 import TernCore
+import TernJobs
 
 /// The statements that a queue ran for such jobs, through SQLite's C interface alone: nothing around
 /// them that decides, could fail, wait, or be told of it. Transactions end where the queue's did, but

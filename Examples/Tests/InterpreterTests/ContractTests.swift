@@ -1,6 +1,7 @@
 import Foundation
 import InterpreterKit
 import Tern
+import TernNetwork
 import Testing
 
 @Suite(

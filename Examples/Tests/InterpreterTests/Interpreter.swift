@@ -3,6 +3,7 @@ import Foundation
 import InterpreterKit
 import Logging
 import Tern
+import TernNetwork
 
 /// The service in this process, on a free port.
 struct Interpreter {

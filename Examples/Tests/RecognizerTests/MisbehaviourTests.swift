@@ -1,4 +1,5 @@
 import Tern
+import TernNetwork
 import Testing
 
 @testable import RecognizerKit

@@ -2,6 +2,7 @@ import ExampleService
 import Foundation
 import Synchronization
 import Tern
+import TernNetwork
 import Testing
 
 @testable import RecognizerKit

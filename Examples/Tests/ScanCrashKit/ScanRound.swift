@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 @_spi(Rehearsal) import Tern
+import TernJobs
 import TernTesting
 
 /// A library of its own, whose programs are killed while its photos are scanned. Blocks.

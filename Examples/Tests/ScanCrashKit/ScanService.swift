@@ -1,6 +1,7 @@
 import ExampleProcesses
 import Foundation
 import Tern
+import TernNetwork
 
 /// A `recognizer` of its own for the rounds of one lane.
 struct ScanService: Sendable {

@@ -2,6 +2,7 @@ import ExampleProcesses
 import Foundation
 import GRDB
 import Tern
+import TernNetwork
 import Testing
 
 @testable import scan

@@ -2,6 +2,8 @@ import ExampleProcesses
 import ExampleService
 import Foundation
 import Tern
+import TernJobs
+import TernNetwork
 import Testing
 
 @testable import translate

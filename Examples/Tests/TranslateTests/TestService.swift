@@ -4,6 +4,7 @@ import InterpreterKit
 import Logging
 import Synchronization
 import Tern
+import TernNetwork
 
 /// The interpreter in this process.
 struct TestService: Sendable {

@@ -4,6 +4,8 @@ import ExampleWork
 import Foundation
 import GRDB
 import Tern
+import TernJobs
+import TernNetwork
 import UnixSignals
 
 struct Status: AsyncParsableCommand {

@@ -3,6 +3,7 @@ import ExampleService
 import Foundation
 import GRDB
 @_spi(Rehearsal) import Tern
+import TernJobs
 
 /// `translate`: a translator in the terminal, with or without a network.
 @main

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ExampleService
 import Tern
+import TernJobs
 
 struct Undo: AsyncParsableCommand {
   static var configuration: CommandConfiguration {

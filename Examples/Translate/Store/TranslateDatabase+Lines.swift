@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 
 /// Questions wait in a line for each service. What is first in a line has a job; what one service wants
 /// holds up no other line.

@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TernJobs
 
 /// A row of what was taken back.
 struct UndoneRow: Sendable {

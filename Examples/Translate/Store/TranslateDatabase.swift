@@ -2,6 +2,7 @@ import ExampleService
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 
 extension SyncSchema {
   /// What a person said, kept and chose. Answers stand beside their questions, so that taking back a

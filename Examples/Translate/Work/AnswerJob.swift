@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
+import TernNetwork
 
 /// The first question that waits for a service is put to it. Each service has a gate of its own, by its
 /// address: what one of them wants holds up no other's questions.

@@ -2,6 +2,8 @@ import ExampleService
 import Foundation
 import InterpreterKit
 import Tern
+import TernJobs
+import TernNetwork
 
 /// A service that speaks Gemini's contract, by its address; ../Interpreter is one.
 struct GeminiService: Sendable {

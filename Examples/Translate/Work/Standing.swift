@@ -2,6 +2,7 @@ import ExampleService
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 
 /// Where the work stands: of this device's questions, how many wait, and for what.
 struct Standing: Hashable, Sendable {

@@ -4,6 +4,8 @@ import GRDB
 import InterpreterKit
 import Synchronization
 import Tern
+import TernJobs
+import TernNetwork
 
 /// Works on what waits until questions are answered, or it is known that they can't be now.
 struct Watch: Sendable {

@@ -9,7 +9,7 @@ public struct RowExplanation: Hashable, Sendable {
   /// How often the key was inserted and deleted, without a delete that a change may still undo; 0
   /// for a row that no operation tells of. Nothing of an earlier life counts:
   /// ``Replica/history(_:key:after:limit:)`` shows it.
-  public var life: UInt32
+  package var life: UInt32
   public var standing: Standing
   /// The table's, by which deletes and changes meet.
   public var deleteRule: DeleteRule
@@ -20,12 +20,12 @@ public struct RowExplanation: Hashable, Sendable {
   /// Where deletes were beaten: the writes that none of them had seen, or the later one.
   public var survivedBy: [WriteStamp]
   /// What came of columns that this schema does not have: of a newer schema's, or dropped here.
-  public var deferred: [DeferredColumn]
+  package var deferred: [DeferredColumn]
   /// Changes in the log that the state does not have, because their operations are put aside or
   /// not whole, or come from a schema with another key or rule for deletes.
   public var waitingChanges: Int
   /// Whether what was written here last is in no operation, because the row is too large.
-  public var isTooLarge: Bool
+  package var isTooLarge: Bool
 
   public enum Standing: Hashable, Sendable {
     /// It never was, as far as is known here.
@@ -62,7 +62,7 @@ public struct RowExplanation: Hashable, Sendable {
     public var columns: [String]
     public var values: [Value]
 
-    public init(table: String, columns: [String], values: [Value]) {
+    package init(table: String, columns: [String], values: [Value]) {
       self.table = table
       self.columns = columns
       self.values = values
@@ -115,7 +115,7 @@ public struct RowExplanation: Hashable, Sendable {
     public var outcome: Outcome
   }
 
-  public struct DeferredColumn: Hashable, Sendable {
+  package struct DeferredColumn: Hashable, Sendable {
     /// As its authors name it.
     public var name: String
     /// The newest, the newest first.
@@ -124,7 +124,7 @@ public struct RowExplanation: Hashable, Sendable {
   }
 
   /// One write to a column that this schema does not have.
-  public struct DeferredWrite: Hashable, Sendable {
+  package struct DeferredWrite: Hashable, Sendable {
     public var stamp: WriteStamp
     public var sequence: UInt64
     public var content: WriteContent

@@ -9,7 +9,7 @@ public struct WriteStamp: Hashable, Sendable {
   /// Whether this replica is the author.
   public var isOwn: Bool
 
-  public init(author: ReplicaID, time: HybridTime, isOwn: Bool) {
+  package init(author: ReplicaID, time: HybridTime, isOwn: Bool) {
     self.author = author
     self.time = time
     self.isOwn = isOwn

@@ -19,18 +19,18 @@ public struct InspectionError: Error, Sendable {
     public static let absent = Code(reason: .absent)
     /// A folder, a file without permission, or one that SQLite could not read: see
     /// ``InspectionError/underlyingError``.
-    public static let unreadable = Code(reason: .unreadable)
+    package static let unreadable = Code(reason: .unreadable)
     public static let notADatabase = Code(reason: .notADatabase)
     /// An SQLite database that `Replica.open` was never called with.
     public static let noReplica = Code(reason: .noReplica)
     /// A newer Tern made it.
-    public static let newerFormat = Code(reason: .newerFormat)
+    package static let newerFormat = Code(reason: .newerFormat)
     /// It has a view where Tern makes a table, so that somebody changed it, and nothing was read:
     /// ``InspectionError/underlyingError`` names the view.
-    public static let viewForTable = Code(reason: .viewForTable)
+    package static let viewForTable = Code(reason: .viewForTable)
     /// Nobody had the file open when the look began, and then somebody wrote to it: what was seen
     /// may be of two moments. Another look tells.
-    public static let writtenMeanwhile = Code(reason: .writtenMeanwhile)
+    package static let writtenMeanwhile = Code(reason: .writtenMeanwhile)
   }
 
   public let code: Code

@@ -15,16 +15,16 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   /// `nil` where what is stored is none.
   public var id: ReplicaID?
   /// The version of the tables that Tern keeps.
-  public var format: Int
+  package var format: Int
   /// Of the schema that the replica was last opened with.
   public var schemaVersion: Int
   /// The greatest time that was issued or merged, in milliseconds since 1970.
-  public var lastTimeMilliseconds: Int64
+  package var lastTimeMilliseconds: Int64
   /// What is added to this device's clock, because a remote's says that it is wrong.
-  public var clockCorrectionMilliseconds: Int64
+  package var clockCorrectionMilliseconds: Int64
   /// This replica first, then every other in the order in which they were met.
-  public var authors: [Author]
-  public var remotes: [Remote]
+  package var authors: [Author]
+  package var remotes: [Remote]
   public var log: Log
   /// Writes that no operation holds yet.
   public var unsealedNotes: Int
@@ -35,30 +35,30 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   /// Operations that are in the log and wait: how many, and for what.
   public var waiting: WaitingOperations
   /// The first hundred of them, those that wait whole before those that wait in part.
-  public var waitingOperations: [WaitingOperation]
+  package var waitingOperations: [WaitingOperation]
   /// Concurrent writes that met here, by what decided.
-  public var conflicts: [String: Int]
+  package var conflicts: [String: Int]
   /// Replicas of whom a remote has other operations than are here; the first hundred.
-  public var forks: [ReplicaFork]
+  package var forks: [ReplicaFork]
   /// The tables that Tern keeps for this replica, the largest first.
-  public var storage: [Storage]
+  package var storage: [Storage]
 
   /// One replica whose operations are here.
   public struct Author: Hashable, Sendable, Codable {
     /// `nil` where what is stored is none.
     public var id: ReplicaID?
     /// The newest sequence number in the log.
-    public var stored: UInt64
+    package var stored: UInt64
     /// The newest that is in the state; less than ``stored`` while a group lacks fragments.
-    public var merged: UInt64
+    package var merged: UInt64
   }
 
   public struct Remote: Hashable, Sendable, Codable {
     /// For ``HTTPRemote`` the URL of the space.
     public var id: String
-    public var epoch: String
+    package var epoch: String
     /// `nil` before the first page.
-    public var cursor: String?
+    package var cursor: String?
   }
 
   public struct Log: Hashable, Sendable, Codable {
@@ -69,19 +69,19 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   /// One table that syncs, or did.
   public struct Table: Hashable, Sendable, Codable {
     public var name: String
-    public var isSynced: Bool
+    package var isSynced: Bool
     /// Rows of the state that were inserted and not deleted, those held aside included.
     public var aliveRows: Int
     /// Deleted rows, of which a tombstone is kept.
-    public var deadRows: Int
+    package var deadRows: Int
     public var heldAside: [String: Int]
     public var unsealedNotes: Int
     /// Rows that no operation can hold.
-    public var largeRows: Int
+    package var largeRows: Int
   }
 
   public struct Storage: Hashable, Sendable, Codable {
-    public var table: String
+    package var table: String
     /// With its indexes where SQLite was built with `dbstat`, otherwise of the values alone.
     public var bytes: Int64
   }

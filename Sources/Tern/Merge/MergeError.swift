@@ -2,23 +2,23 @@ import Foundation
 import TernCore
 
 /// Why operations cannot be merged. Nothing of their page was.
-public struct MergeError: Error, Hashable, Sendable {
-  public struct Code: Hashable, Sendable {
+package struct MergeError: Error, Hashable, Sendable {
+  package struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable { case gap, timeNotIncreasing, foreignOwn }
     package let reason: Reason
 
     /// An operation of the replica before this one never arrived.
-    public static let gap = Code(reason: .gap)
+    package static let gap = Code(reason: .gap)
     /// An operation's time is not after its author's one before.
-    public static let timeNotIncreasing = Code(reason: .timeNotIncreasing)
+    package static let timeNotIncreasing = Code(reason: .timeNotIncreasing)
     /// The remote holds operations under this replica's id that this database never made: it is
     /// a copy or was restored.
-    public static let foreignOwn = Code(reason: .foreignOwn)
+    package static let foreignOwn = Code(reason: .foreignOwn)
   }
 
-  public let code: Code
-  public let replica: ReplicaID
-  public let sequence: UInt64
+  package let code: Code
+  package let replica: ReplicaID
+  package let sequence: UInt64
 
   package init(_ code: Code, _ replica: ReplicaID, _ sequence: UInt64) {
     self.code = code
@@ -28,7 +28,7 @@ public struct MergeError: Error, Hashable, Sendable {
 }
 
 extension MergeError: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     switch code {
     case .gap: "operation \(sequence) of replica \(replica) came before the one it follows"
     case .foreignOwn:
@@ -41,13 +41,13 @@ extension MergeError: CustomStringConvertible {
 
 extension MergeError: AdvisingError {
   /// The same operation comes again: the remote, or the copy of the database, has to change first.
-  public var advice: FailureAdvice { .permanent }
+  package var advice: FailureAdvice { .permanent }
 }
 
 extension MergeError: LocalizedError {
-  public var errorDescription: String? { description }
+  package var errorDescription: String? { description }
 }
 
 extension MergeError.Code: CustomStringConvertible {
-  public var description: String { reason.rawValue }
+  package var description: String { reason.rawValue }
 }

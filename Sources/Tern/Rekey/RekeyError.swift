@@ -12,39 +12,39 @@ public struct RekeyError: Error, Hashable, Sendable {
     package let reason: Reason
 
     /// The database has no such table.
-    public static let missingTable = Code(reason: .missingTable)
+    package static let missingTable = Code(reason: .missingTable)
     /// A view, a virtual table, or one of SQLite's or Tern's own.
-    public static let notATable = Code(reason: .notATable)
+    package static let notATable = Code(reason: .notATable)
     /// The key is not one integer column: also after the table was re-keyed.
-    public static let noIntegerKey = Code(reason: .noIntegerKey)
+    package static let noIntegerKey = Code(reason: .noIntegerKey)
     /// The table, or one that refers to it, syncs already, so that other devices have its values.
-    public static let synced = Code(reason: .synced)
+    package static let synced = Code(reason: .synced)
     /// The key refers to another table, whose keys it shares: that one has to be re-keyed.
-    public static let keyIsReference = Code(reason: .keyIsReference)
+    package static let keyIsReference = Code(reason: .keyIsReference)
     /// A column that refers to the table refers to another one too.
-    public static let otherReference = Code(reason: .otherReference)
+    package static let otherReference = Code(reason: .otherReference)
     /// A column that is named does not exist.
-    public static let unknownColumn = Code(reason: .unknownColumn)
+    package static let unknownColumn = Code(reason: .unknownColumn)
     /// The key that a table without one would get has the name of a column.
-    public static let columnExists = Code(reason: .columnExists)
+    package static let columnExists = Code(reason: .columnExists)
     /// A column that refers to the table has a default, which would stay a number.
-    public static let referenceDefault = Code(reason: .referenceDefault)
+    package static let referenceDefault = Code(reason: .referenceDefault)
     /// A column that refers to the table is computed from others.
-    public static let generatedReference = Code(reason: .generatedReference)
+    package static let generatedReference = Code(reason: .generatedReference)
     /// A full-text table finds its content by the integer key.
-    public static let contentOfSearch = Code(reason: .contentOfSearch)
+    package static let contentOfSearch = Code(reason: .contentOfSearch)
     /// A row's key is NULL or no whole number.
-    public static let notANumber = Code(reason: .notANumber)
+    package static let notANumber = Code(reason: .notANumber)
     /// Rows refer to rows that are not there.
-    public static let missingRow = Code(reason: .missingRow)
+    package static let missingRow = Code(reason: .missingRow)
     /// A row has NULL in a column from which its identifier would be derived.
-    public static let unnamedRow = Code(reason: .unnamedRow)
+    package static let unnamedRow = Code(reason: .unnamedRow)
     /// Two rows have the same in all columns from which their identifiers would be derived.
-    public static let sameRow = Code(reason: .sameRow)
+    package static let sameRow = Code(reason: .sameRow)
     /// A constraint refuses a row that holds an identifier in place of its number.
-    public static let refusedRow = Code(reason: .refusedRow)
+    package static let refusedRow = Code(reason: .refusedRow)
     /// What SQLite keeps of the table's declaration could not be taken over without loss.
-    public static let unreadableDeclaration = Code(reason: .unreadableDeclaration)
+    package static let unreadableDeclaration = Code(reason: .unreadableDeclaration)
   }
 
   public let code: Code

@@ -23,7 +23,7 @@ public struct ReplicaCounts: Hashable, Sendable {
   /// Replicas of whom a remote has other operations than are here; the first hundred.
   public var forks: [ReplicaFork] = []
 
-  public init() {}
+  package init() {}
 }
 
 extension ReplicaCounts {

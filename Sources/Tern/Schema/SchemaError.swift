@@ -14,33 +14,33 @@ public struct SchemaError: Error, Hashable, Sendable {
     package let reason: Reason
 
     /// The schema names a table that the database does not have.
-    public static let missingTable = Code(reason: .missingTable)
+    package static let missingTable = Code(reason: .missingTable)
     /// Views, virtual and temporary tables cannot sync.
-    public static let notATable = Code(reason: .notATable)
+    package static let notATable = Code(reason: .notATable)
     /// The schema names the table twice, or as what two tables were renamed from.
-    public static let duplicateTable = Code(reason: .duplicateTable)
+    package static let duplicateTable = Code(reason: .duplicateTable)
     /// Rows have no identity that every device agrees on.
-    public static let noPrimaryKey = Code(reason: .noPrimaryKey)
+    package static let noPrimaryKey = Code(reason: .noPrimaryKey)
     /// Two devices give the same rowid to different rows.
-    public static let integerRowIDKey = Code(reason: .integerRowIDKey)
+    package static let integerRowIDKey = Code(reason: .integerRowIDKey)
     /// A key column can hold NULL, which names no row.
-    public static let nullableKey = Code(reason: .nullableKey)
+    package static let nullableKey = Code(reason: .nullableKey)
     /// A key column's type or collation makes keys equal that are not the same bytes.
-    public static let unsupportedKey = Code(reason: .unsupportedKey)
+    package static let unsupportedKey = Code(reason: .unsupportedKey)
     /// A UNIQUE index that devices cannot decide alike: over a part of the rows, an expression, or
     /// a column that is generated, local or not merged by the last writer.
-    public static let uniqueBesideKey = Code(reason: .uniqueBesideKey)
+    package static let uniqueBesideKey = Code(reason: .uniqueBesideKey)
     /// A column refers to one of a synced table that is declared with another type, which SQLite
     /// converts as a row is deleted.
-    public static let unsupportedReference = Code(reason: .unsupportedReference)
+    package static let unsupportedReference = Code(reason: .unsupportedReference)
     /// The schema names a column that the table does not have, or a key or generated column.
-    public static let unknownColumn = Code(reason: .unknownColumn)
+    package static let unknownColumn = Code(reason: .unknownColumn)
     /// Two columns' names differ in how an accent is written, and in nothing else.
-    public static let ambiguousColumn = Code(reason: .ambiguousColumn)
+    package static let ambiguousColumn = Code(reason: .ambiguousColumn)
     /// The column is not declared as its merge rule needs it, or holds what the rule cannot read.
-    public static let unsupportedRule = Code(reason: .unsupportedRule)
+    package static let unsupportedRule = Code(reason: .unsupportedRule)
     /// Rows that arrive would have no value for a local column.
-    public static let localWithoutDefault = Code(reason: .localWithoutDefault)
+    package static let localWithoutDefault = Code(reason: .localWithoutDefault)
     /// Rows were synced under another primary key.
     public static let changedKey = Code(reason: .changedKey)
     /// Values or deletes were merged by another rule. A new column for the new one begins empty:
@@ -49,7 +49,7 @@ public struct SchemaError: Error, Hashable, Sendable {
     /// A synced table is gone, and this one has its key, its columns and rows of it, or
     /// ``SyncTable/renamedFrom`` says what isn't so. Every device would adopt the rows of a table
     /// that was renamed as its own: counters would be added up, old values written anew.
-    public static let renamedTable = Code(reason: .renamedTable)
+    package static let renamedTable = Code(reason: .renamedTable)
     /// Another replica in the same database already syncs the table, or one that it refers to by a
     /// foreign key, or one that refers to it.
     public static let otherReplica = Code(reason: .otherReplica)

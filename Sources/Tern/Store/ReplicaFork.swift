@@ -13,7 +13,7 @@ public struct ReplicaFork: Hashable, Sendable, Codable {
   /// The first number under which both have an operation, and not the same.
   public var sequence: UInt64
 
-  public init(remote: String, replica: ReplicaID, sequence: UInt64) {
+  package init(remote: String, replica: ReplicaID, sequence: UInt64) {
     self.remote = remote
     self.replica = replica
     self.sequence = sequence

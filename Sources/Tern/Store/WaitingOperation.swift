@@ -20,7 +20,7 @@ public struct WaitingOperation: Hashable, Sendable, Codable {
   /// More about the reason, for people. Can be empty.
   public var detail: String
 
-  public init(replica: ReplicaID, sequence: UInt64, reason: WaitReason, detail: String = "") {
+  package init(replica: ReplicaID, sequence: UInt64, reason: WaitReason, detail: String = "") {
     self.replica = replica
     self.sequence = sequence
     self.reason = reason
@@ -42,7 +42,7 @@ public struct WaitingOperations: Hashable, Sendable, Codable {
   /// One of them: of those that wait whole, if there are any.
   public var first: WaitingOperation?
 
-  public init(counts: [WaitReason: Int] = [:], first: WaitingOperation? = nil) {
+  package init(counts: [WaitReason: Int] = [:], first: WaitingOperation? = nil) {
     self.counts = counts
     self.first = first
   }

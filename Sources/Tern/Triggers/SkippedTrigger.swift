@@ -9,7 +9,7 @@ public struct SkippedTrigger: Hashable, Sendable, Codable {
   /// Why, as part of a sentence: “it sets “revision” of “book”, which syncs”.
   public var reason: String
 
-  public init(name: String, table: String, reason: String) {
+  package init(name: String, table: String, reason: String) {
     (self.name, self.table, self.reason) = (name, table, reason)
   }
 }

@@ -11,30 +11,30 @@ public struct DatabaseFinding: Hashable, Sendable, Codable {
   /// What was looked at; stable, for programs.
   public var check: String
   /// The promise that it is about; in JSON its id, `INV-01` to `INV-12`.
-  public var invariant: Invariant
-  public var place: Place
+  package var invariant: Invariant
+  package var place: Place
   /// In a sentence, without the app's values; a key can stand in ``place``.
   public var what: String
   /// What to do about it, in the imperative.
   public var remedy: String
 
   /// Where it is; `nil` for what does not apply.
-  public struct Place: Hashable, Sendable, Codable {
+  package struct Place: Hashable, Sendable, Codable {
     /// The replica's name in this database.
-    public var replica: String?
+    package var replica: String?
     /// Of a server.
-    public var space: String?
-    public var table: String?
+    package var space: String?
+    package var table: String?
     /// As SQL writes its values, separated by commas.
-    public var key: String?
-    public var column: String?
+    package var key: String?
+    package var column: String?
     /// Of an operation.
-    public var author: ReplicaID?
-    public var sequence: UInt64?
+    package var author: ReplicaID?
+    package var sequence: UInt64?
     /// Of a remote, a job, a file, a place in a space or a snapshot: what it is known by.
-    public var name: String?
+    package var name: String?
 
-    public init(
+    package init(
       replica: String? = nil, space: String? = nil, table: String? = nil, key: String? = nil,
       column: String? = nil, author: ReplicaID? = nil, sequence: UInt64? = nil, name: String? = nil
     ) {

@@ -10,7 +10,7 @@ public struct HybridTime: Hashable, Sendable {
   ///
   /// The top bit stays free, so that a time is also a positive `Int64`, and so that no peer can
   /// bring a time that has no next one.
-  public static let maximumMilliseconds: Int64 = 1 << 47 - 1
+  package static let maximumMilliseconds: Int64 = 1 << 47 - 1
 
   /// What a clock can be believed to show: up to the year 4199, so that no remote's clock brings a
   /// replica near the end of time.
@@ -27,12 +27,12 @@ public struct HybridTime: Hashable, Sendable {
   }
 
   public var milliseconds: Int64 { Int64(rawValue >> 16) }
-  public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
+  package var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
   /// The next time to issue: strictly after `self`, and not before the wall clock.
   ///
   /// When the counter is full, the milliseconds move ahead by one.
-  public func next(atMilliseconds wall: Int64) -> HybridTime {
+  package func next(atMilliseconds wall: Int64) -> HybridTime {
     let (following, isLast) = rawValue.addingReportingOverflow(1)
     return max(isLast ? self : HybridTime(rawValue: following), HybridTime(milliseconds: wall))
   }

@@ -6,7 +6,7 @@ public struct ReplicaID: Hashable, Sendable {
   @usableFromInline package let high: UInt64
   @usableFromInline package let low: UInt64
 
-  public static let byteCount = 16
+  package static let byteCount = 16
 
   /// An id drawn from `generator`, so that a simulation can own it.
   public init(using generator: inout some RandomNumberGenerator) {

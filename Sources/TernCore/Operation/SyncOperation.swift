@@ -16,9 +16,9 @@ public struct SyncOperation: Hashable, Sendable {
     public var sequence: UInt64
     public var time: HybridTime
     /// What the author had merged of other replicas, where that changed since its previous group.
-    public var seen: VersionVector
+    package var seen: VersionVector
     /// The version of the author's ``SyncSchema``.
-    public var schemaVersion: UInt32
+    package var schemaVersion: UInt32
     /// Whether the next sequence number continues this group.
     public var continues: Bool
 
@@ -40,11 +40,11 @@ public struct SyncOperation: Hashable, Sendable {
     /// The longest encoding of one operation.
     public static let bytes = 16 << 20
     /// A group's body is cut into fragments of about this many bytes.
-    public static let fragmentBytes = 256 << 10
+    package static let fragmentBytes = 256 << 10
     /// The longest encoding of one row: the rest is for its heading, its envelope and the rows
     /// before it.
-    public static let rowBytes = 15 << 20
+    package static let rowBytes = 15 << 20
     /// The most replicas of which one operation says what it had seen.
-    public static let seen = VersionVector.maximumReplicas
+    package static let seen = VersionVector.maximumReplicas
   }
 }

@@ -12,7 +12,7 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let unreachable = Code(rawValue: "unreachable")
     /// Not the remote's: its URL is none that can be asked, without a scheme for
     /// example. Correct it.
-    public static let invalidAddress = Code(rawValue: "invalid-address")
+    package static let invalidAddress = Code(rawValue: "invalid-address")
     /// The remote is overloaded or shutting down. Try again, after ``RemoteError/retryAfter``.
     public static let unavailable = Code(rawValue: "unavailable")
     /// The token is missing, unknown or revoked, or its closure threw: get another one.
@@ -34,11 +34,11 @@ public struct RemoteError: Error, Hashable, Sendable {
     /// That snapshot or upload is gone: greet again, and begin again.
     public static let snapshotUnknown = Code(rawValue: "snapshot-unknown")
     /// The remote has a snapshot that is as new, or, for a base, has grown since: greet again.
-    public static let snapshotSuperseded = Code(rawValue: "snapshot-superseded")
+    package static let snapshotSuperseded = Code(rawValue: "snapshot-superseded")
     /// Parts are missing, or the heads lack an operation that the remote has up to the cursor.
-    public static let snapshotIncomplete = Code(rawValue: "snapshot-incomplete")
+    package static let snapshotIncomplete = Code(rawValue: "snapshot-incomplete")
     /// The part was stored before, with other bytes: a key names one content.
-    public static let snapshotConflict = Code(rawValue: "snapshot-conflict")
+    package static let snapshotConflict = Code(rawValue: "snapshot-conflict")
     /// The snapshot lacks what the remote is known to have, or has what nobody wrote: another
     /// device may have a right one.
     public static let snapshotRefused = Code(rawValue: "snapshot-refused")
@@ -48,29 +48,29 @@ public struct RemoteError: Error, Hashable, Sendable {
     /// The remote takes no snapshots, as a folder does not.
     public static let snapshotsUnsupported = Code(rawValue: "snapshots-unsupported")
     /// The space grew since, or the report is of another history: greet again.
-    public static let stateSuperseded = Code(rawValue: "state-superseded")
+    package static let stateSuperseded = Code(rawValue: "state-superseded")
     /// Not the remote's: another replica with the same operations has another state (INV-01), and
     /// no snapshot has made the two equal yet.
-    public static let stateDiffers = Code(rawValue: "state-differs")
+    package static let stateDiffers = Code(rawValue: "state-differs")
     /// There is nothing at the URL: correct it.
-    public static let notFound = Code(rawValue: "not-found")
+    package static let notFound = Code(rawValue: "not-found")
     /// The path takes other methods: the server is of another version, or none of Tern's.
-    public static let methodNotAllowed = Code(rawValue: "method-not-allowed")
+    package static let methodNotAllowed = Code(rawValue: "method-not-allowed")
     /// The remote could not read the request.
-    public static let malformed = Code(rawValue: "malformed")
+    package static let malformed = Code(rawValue: "malformed")
     /// What was sent is of a newer version than the remote knows: wait for its update.
-    public static let unsupportedVersion = Code(rawValue: "unsupported-version")
+    package static let unsupportedVersion = Code(rawValue: "unsupported-version")
     /// The body is of another content type than the remote takes.
-    public static let unsupportedMediaType = Code(rawValue: "unsupported-media-type")
+    package static let unsupportedMediaType = Code(rawValue: "unsupported-media-type")
     /// The request is over one of the remote's limits.
     public static let tooLarge = Code(rawValue: "too-large")
     /// The remote has as many spaces as it may: use one that is there, or another server.
-    public static let tooManySpaces = Code(rawValue: "too-many-spaces")
+    package static let tooManySpaces = Code(rawValue: "too-many-spaces")
     /// As many replicas have written into the space as may: new ones need another.
-    public static let tooManyReplicas = Code(rawValue: "too-many-replicas")
+    package static let tooManyReplicas = Code(rawValue: "too-many-replicas")
     /// What is new in that replica's name comes from the member of the space that claimed it, and
     /// the token is another member's.
-    public static let authorClaimed = Code(rawValue: "author-claimed")
+    package static let authorClaimed = Code(rawValue: "author-claimed")
     /// The space's operator banned that replica: what follows is taken from nobody.
     public static let authorBanned = Code(rawValue: "author-banned")
     /// The space stores as many bytes or operations as it may. What was written waits here, and
@@ -80,9 +80,9 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let local = Code(rawValue: "local")
     /// Not the remote's: it holds operations under this replica's id that this database never made,
     /// because it is a copy or was restored, and a new id is not safe.
-    public static let foreignOwn = Code(rawValue: "foreign-own")
+    package static let foreignOwn = Code(rawValue: "foreign-own")
     /// Not the remote's: its snapshot cannot be loaded here, as where a newer app made it.
-    public static let snapshotUnloadable = Code(rawValue: "snapshot-unloadable")
+    package static let snapshotUnloadable = Code(rawValue: "snapshot-unloadable")
     /// Not the remote's: another connection had this device's database, or the app suspended or
     /// interrupted it. Try again.
     public static let busy = Code(rawValue: "busy")

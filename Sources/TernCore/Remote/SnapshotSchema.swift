@@ -2,26 +2,26 @@
 /// with what came before: which version, and what is the same under another name.
 public struct SnapshotSchema: Codable, Hashable, Sendable {
   /// A table that was renamed, or columns of which were.
-  public struct Table: Codable, Hashable, Sendable {
+  package struct Table: Codable, Hashable, Sendable {
     /// Its name in the snapshot.
-    public var name: String
+    package var name: String
     /// Its names before.
-    public var formerNames: [String]
+    package var formerNames: [String]
     /// By column of the snapshot, its names before.
-    public var formerColumns: [String: [String]]
+    package var formerColumns: [String: [String]]
 
-    public init(name: String, formerNames: [String], formerColumns: [String: [String]]) {
+    package init(name: String, formerNames: [String], formerColumns: [String: [String]]) {
       self.name = name
       self.formerNames = formerNames
       self.formerColumns = formerColumns
     }
   }
 
-  public var version: UInt32
+  package var version: UInt32
   /// Only tables in which something has another name than before.
-  public var renamed: [Table]
+  package var renamed: [Table]
 
-  public init(version: UInt32, renamed: [Table] = []) {
+  package init(version: UInt32, renamed: [Table] = []) {
     self.version = version
     self.renamed = renamed
   }

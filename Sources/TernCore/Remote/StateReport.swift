@@ -5,11 +5,11 @@ public struct StateReport: Hashable, Sendable {
   /// deceive.
   public struct Digest: Hashable, Sendable {
     /// Of the columns and rules as this replica knows them: only equal ones can be compared.
-    public var shape: UInt64
+    package var shape: UInt64
     /// Of all rows, in any order.
-    public var rows: UInt64
+    package var rows: UInt64
 
-    public init(shape: UInt64, rows: UInt64) {
+    package init(shape: UInt64, rows: UInt64) {
       self.shape = shape
       self.rows = rows
     }
@@ -17,17 +17,17 @@ public struct StateReport: Hashable, Sendable {
 
   public var replica: ReplicaID
   /// Everything before it, and nothing else, is in the state.
-  public var cursor: RemoteCursor
+  package var cursor: RemoteCursor
   /// Of how many operations of each replica the state holds: a copy of a database that has not
   /// found out that it is one passes over what the other wrote under its id.
-  public var operations: UInt64
+  package var operations: UInt64
   /// Whether the state was loaded from a snapshot, because it differed before: it then takes the
   /// place of one that was not.
-  public var isRepaired: Bool
+  package var isRepaired: Bool
   /// By the table's name in small letters.
-  public var tables: [String: Digest]
+  package var tables: [String: Digest]
 
-  public init(
+  package init(
     replica: ReplicaID, cursor: RemoteCursor, operations: UInt64, isRepaired: Bool = false,
     tables: [String: Digest]
   ) {
@@ -40,7 +40,7 @@ public struct StateReport: Hashable, Sendable {
 
   /// The tables that both know in one shape and that hold something else, by name, ascending; none
   /// where the two are not of the same operations.
-  public func differingTables(from other: StateReport) -> [String] {
+  package func differingTables(from other: StateReport) -> [String] {
     guard isComparable(to: other) else { return [] }
     return tables.filter { name, digest in
       guard let theirs = other.tables[name] else { return false }
@@ -48,12 +48,12 @@ public struct StateReport: Hashable, Sendable {
     }.keys.sorted()
   }
 
-  public func isComparable(to other: StateReport) -> Bool {
+  package func isComparable(to other: StateReport) -> Bool {
     cursor == other.cursor && operations == other.operations
   }
 
   /// Of a replica at a cursor there is one, and one more once it was repaired.
-  public var name: String { "\(cursor.rawValue) \(replica)\(isRepaired ? " repaired" : "")" }
+  package var name: String { "\(cursor.rawValue) \(replica)\(isRepaired ? " repaired" : "")" }
 
   /// Whether it takes the place of one of the same operations that differs.
   public func replaces(_ other: StateReport) -> Bool { isRepaired && !other.isRepaired }

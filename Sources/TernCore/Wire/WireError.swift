@@ -7,18 +7,18 @@ public struct WireError: Error, Hashable, Sendable {
     package let reason: Reason
 
     /// The input ends in the middle of a value.
-    public static let truncated = Code(reason: .truncated)
+    package static let truncated = Code(reason: .truncated)
     /// A field holds what the format does not allow.
-    public static let malformed = Code(reason: .malformed)
+    package static let malformed = Code(reason: .malformed)
     /// The format's version is newer than this library: update it.
-    public static let unsupportedVersion = Code(reason: .unsupportedVersion)
+    package static let unsupportedVersion = Code(reason: .unsupportedVersion)
     /// A declared or actual length is over the limit.
-    public static let tooLarge = Code(reason: .tooLarge)
+    package static let tooLarge = Code(reason: .tooLarge)
   }
 
   public let code: Code
   /// What was being read.
-  public let field: String
+  package let field: String
 
   package init(_ code: Code, _ field: String) {
     self.code = code

@@ -3,6 +3,7 @@ import GRDB
 import Synchronization
 import Tern
 import TernJobs
+import TernNetwork
 
 /// Runs an app's own handlers over the app's own database in virtual time, on the thread that
 /// calls: days of retries pass in milliseconds, and a seed always makes the same run.

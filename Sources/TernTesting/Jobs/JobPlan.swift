@@ -1,4 +1,5 @@
 import Tern
+import TernJobs
 
 /// What a test lets happen to the next job of a kind that reaches a point.
 struct JobPlan: Sendable {

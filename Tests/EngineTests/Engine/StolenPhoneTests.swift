@@ -2,6 +2,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernNetwork
 import TernServer
 import TestDevice
 import TestProcesses

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import ServiceLifecycle
 import Tern
+import TernNetwork
 import TernServer
 import TernTesting
 import Testing

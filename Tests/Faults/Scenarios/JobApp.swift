@@ -1,6 +1,7 @@
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
 import TernTesting
 
 /// An app with a queue of jobs in its database, whose worker runs on the thread that calls.

@@ -1,5 +1,6 @@
 import Foundation
 import Tern
+import TernJobs
 
 private struct SampleJob: Job, Hashable {
   static let kind = "sample"

@@ -2,6 +2,8 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
+import TernNetwork
 import TernTesting
 
 /// What a queue reads back of a job beside its payload.

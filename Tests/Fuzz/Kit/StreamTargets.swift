@@ -1,5 +1,6 @@
 import Foundation
 import Tern
+import TernNetwork
 
 extension FuzzTarget {
   private static func texts(_ texts: String...) -> @Sendable () -> [[UInt8]] {

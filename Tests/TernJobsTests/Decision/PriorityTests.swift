@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import Tern
+import TernJobs
 import Testing
 
 /// What decides when a job starts beside its service: priority, delay, pauses.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 import Testing
 
 @Suite("Decision: which failures count, and when a job is tried again")

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
 import Testing
 
 /// What is told where the app opens a transaction as it hears of the end of another.

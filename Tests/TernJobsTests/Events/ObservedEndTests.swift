@@ -3,6 +3,7 @@ import GRDB
 import Synchronization
 import Tern
 @_spi(Rehearsal) import TernCore
+import TernJobs
 import TernTesting
 import Testing
 

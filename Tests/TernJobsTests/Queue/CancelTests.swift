@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 import Testing
 
 @Suite("Queue: cancelling and removing jobs")

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tern
 import TernCore
+import TernJobs
 import TestProcesses
 import Testing
 

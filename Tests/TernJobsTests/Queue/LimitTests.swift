@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 import Testing
 
 /// At a limit new work is refused by name, and what is there stays (INV-10).

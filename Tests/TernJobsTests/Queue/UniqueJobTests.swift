@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 import Testing
 
 @Suite("Queue: jobs of one kind and key")

@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TernJobs
 import Testing
 
 /// What the view says of jobs that a budget or a pace holds back.

@@ -1,4 +1,6 @@
 import Tern
+import TernJobs
+import TernNetwork
 
 extension JobWorker {
   /// A worker that knows nothing of the network, so that nothing of this machine's decides a test.

@@ -1,4 +1,5 @@
 import Tern
+import TernJobs
 
 /// Work for a service with a gate.
 struct Scan: Job {

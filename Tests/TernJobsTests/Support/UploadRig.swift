@@ -2,6 +2,8 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
+import TernNetwork
 import TernTesting
 import Testing
 

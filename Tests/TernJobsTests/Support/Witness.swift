@@ -1,4 +1,5 @@
 import Tern
+import TernJobs
 
 /// Notes what it is told, shortly: `3 #1 done`.
 struct Witness: JobObserver {

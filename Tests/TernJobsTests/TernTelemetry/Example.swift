@@ -2,6 +2,7 @@
 import GRDB
 import Logging
 import Tern
+import TernJobs
 import TernTelemetry
 
 // As the page on jobs shows it; a test of the package's compares them.

@@ -5,6 +5,7 @@ import Logging
 import Synchronization
 import Tern
 import TernCore
+import TernJobs
 import TernTelemetry
 import TernTesting
 import Testing

@@ -3,6 +3,7 @@ import GRDB
 import Metrics
 import MetricsTestKit
 import Tern
+import TernJobs
 import TernTelemetry
 import TernTesting
 import Testing

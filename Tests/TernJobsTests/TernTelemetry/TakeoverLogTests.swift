@@ -2,6 +2,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 import TernTelemetry
 import TestProcesses
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Tern
+import TernNetwork
 import TernTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 import Testing
 
 /// Handlers that get nowhere, and those that never return.

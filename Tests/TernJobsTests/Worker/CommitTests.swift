@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
 import Testing
 
 /// What a worker writes, and how durably.

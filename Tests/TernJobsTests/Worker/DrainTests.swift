@@ -1,6 +1,7 @@
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
 import Testing
 
 /// One an hour.

@@ -1,6 +1,7 @@
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
 import Testing
 
 /// A commit whose code goes on behind a statement that has rolled all of it back.

@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TernJobs
 import Testing
 
 /// A network that comes and goes may cost a service no more than one that changed.

@@ -4,6 +4,7 @@ import GRDB
 import Synchronization
 import Tern
 @_spi(Rehearsal) import TernCore
+import TernJobs
 import Testing
 
 /// The process dies at each named place, and the next one finds everything in order (INV-04).

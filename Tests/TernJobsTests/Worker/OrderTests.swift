@@ -1,6 +1,7 @@
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
 import Testing
 
 @Suite("Worker: the order of jobs, and who wakes a worker")

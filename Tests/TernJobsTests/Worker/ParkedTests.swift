@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
 import Testing
 
 /// As a former version of the app wrote it.

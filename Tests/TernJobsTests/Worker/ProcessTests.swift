@@ -4,6 +4,7 @@ import GRDB
 import Synchronization
 import Tern
 import TernDatabase
+import TernJobs
 import TestProcesses
 import Testing
 

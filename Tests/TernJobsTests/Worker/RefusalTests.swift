@@ -1,6 +1,7 @@
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
 import Testing
 
 /// An observer of the app's refuses what a job wants to commit.

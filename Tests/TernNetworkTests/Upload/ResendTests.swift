@@ -7,6 +7,7 @@ import TernTesting
 import Testing
 
 @testable import TernNetwork
+import TernJobs
 
 /// What a job sends again is what it sent before, byte for byte, under a key that was stored first.
 @Suite("Upload: a request that is sent again", .timeLimit(.minutes(1)))

@@ -4,6 +4,7 @@ import TestDevice
 import Testing
 
 @testable import Tern
+import TernJobs
 
 private let creation = """
   CREATE TABLE t (

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tern
 import TernDatabase
+import TernJobs
 import Testing
 
 /// What a file shows of its queue.

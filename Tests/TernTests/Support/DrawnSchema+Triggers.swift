@@ -1,3 +1,4 @@
+import TernJobs
 import TernTesting
 
 /// The app's triggers, of every class.

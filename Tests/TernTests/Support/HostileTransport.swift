@@ -1,5 +1,6 @@
 import Foundation
 import Tern
+import TernNetwork
 import TernTesting
 import Testing
 

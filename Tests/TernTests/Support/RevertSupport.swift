@@ -1,4 +1,5 @@
 import Tern
+import TernJobs
 import TestDevice
 
 extension Device {

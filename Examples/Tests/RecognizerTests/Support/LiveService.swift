@@ -3,6 +3,8 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 import Tern
+import TernJobs
+import TernNetwork
 import Testing
 
 @testable import RecognizerKit

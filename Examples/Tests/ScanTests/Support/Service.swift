@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Synchronization
 import Tern
+import TernNetwork
 
 @testable import RecognizerKit
 

@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TernJobs
 
 /// One at a time of each lane, and so many in a minute of all.
 private struct Fetch: Job {

@@ -1,5 +1,6 @@
 import Foundation
 import Tern
+import TernJobs
 
 /// A kind over three versions of an app.
 private struct First: Job {

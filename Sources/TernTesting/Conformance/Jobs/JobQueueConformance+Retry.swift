@@ -1,5 +1,6 @@
 import GRDB
 import Tern
+import TernJobs
 
 extension JobQueueConformance {
   func checkRetry() throws {

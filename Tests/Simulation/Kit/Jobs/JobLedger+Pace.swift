@@ -1,6 +1,7 @@
 #if Server && Rehearsal
 import GRDB
 import Tern
+import TernJobs
 import TernTesting
 
 /// What a pace and a budget let happen, counted beside the queue.

@@ -2,6 +2,7 @@
 import GRDB
 import Tern
 import TernDatabase
+import TernJobs
 import TernTesting
 
 /// Sees every commit on the database of a world of jobs, and compares what became of each job with

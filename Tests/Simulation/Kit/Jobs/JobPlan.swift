@@ -1,5 +1,6 @@
 #if Server && Rehearsal
 import Tern
+import TernJobs
 import TernTesting
 
 /// What one seed decides of a world of jobs before anything runs.

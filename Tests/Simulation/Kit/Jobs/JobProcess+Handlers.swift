@@ -2,6 +2,8 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
+import TernNetwork
 import TernTesting
 
 /// What handlers do, and what they tell the ledger.

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Tern
 import TernDatabase
+import TernJobs
 import TernNetwork
 import TernTesting
 

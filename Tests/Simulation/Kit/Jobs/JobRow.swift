@@ -1,6 +1,7 @@
 #if Server && Rehearsal
 import GRDB
 import Tern
+import TernJobs
 
 /// A job's row as the database holds it.
 struct JobRow: Equatable {

@@ -2,6 +2,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernJobs
 import TernTesting
 
 /// Enqueues, removes and retries, in transactions of the app.

@@ -1,5 +1,6 @@
 #if Server && Rehearsal
 import Tern
+import TernJobs
 import TernTesting
 
 /// A kind of job, with its service and policy.

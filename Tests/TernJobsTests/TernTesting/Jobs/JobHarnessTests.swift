@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tern
+import TernJobs
 import TernTesting
 import Testing
 

@@ -1,5 +1,6 @@
 #if Server && Rehearsal
 import Tern
+import TernNetwork
 import TernTesting
 
 /// What handlers ask on the network, and what they are told there: drawn by the simulation, so that

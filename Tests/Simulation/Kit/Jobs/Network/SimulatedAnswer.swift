@@ -1,6 +1,7 @@
 #if Server && Rehearsal
 import Foundation
 import Tern
+import TernNetwork
 import TernTesting
 
 /// What a service answers, and what that means to whoever asked: as it was drawn, and not as Tern

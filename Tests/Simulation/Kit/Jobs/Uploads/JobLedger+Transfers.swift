@@ -1,6 +1,8 @@
 #if Server && Rehearsal
 import Foundation
 import Tern
+import TernJobs
+import TernNetwork
 import TernTesting
 
 /// What the system that carries uploads on is told, what handlers make of it, and how long that takes.

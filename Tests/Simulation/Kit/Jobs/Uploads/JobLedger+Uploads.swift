@@ -2,6 +2,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernNetwork
 import TernTesting
 
 /// What becomes of uploads, in rows and in the system that carries them on.

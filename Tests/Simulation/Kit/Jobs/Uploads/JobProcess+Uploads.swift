@@ -1,6 +1,8 @@
 #if Server && Rehearsal
 import GRDB
 import Tern
+import TernJobs
+import TernNetwork
 import TernTesting
 
 /// Steps that are done elsewhere.

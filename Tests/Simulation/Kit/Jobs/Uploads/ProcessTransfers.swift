@@ -1,6 +1,7 @@
 #if Server && Rehearsal
 import Foundation
 import Tern
+import TernNetwork
 import TernTesting
 
 /// The system as one run of a process' worker knows it: nothing of a dead one gets there.

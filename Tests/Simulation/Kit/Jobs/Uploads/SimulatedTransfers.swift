@@ -1,6 +1,7 @@
 #if Server && Rehearsal
 import Foundation
 import Tern
+import TernNetwork
 import TernTesting
 
 /// What carries uploads on for all processes of a world and outlives each of them, as a phone's

@@ -2,6 +2,7 @@
 import Foundation
 import GRDB
 import Tern
+import TernNetwork
 
 /// What a job's row says of one of its uploads, as the database holds it.
 struct UploadRow: Equatable {

@@ -1,4 +1,4 @@
-import TernJobs
+import TernCore
 import TernNetwork
 
 extension JobWorker {

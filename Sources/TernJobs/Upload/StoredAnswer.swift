@@ -1,5 +1,5 @@
 import Foundation
-import TernJobs
+import TernCore
 import TernNetwork
 
 /// An upload's answer as it is stored in its job's row, in JSON.

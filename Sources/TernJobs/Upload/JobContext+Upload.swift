@@ -1,5 +1,5 @@
 import Foundation
-import TernJobs
+import TernCore
 import TernNetwork
 
 extension JobContext {
