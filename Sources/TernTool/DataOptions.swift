@@ -5,7 +5,7 @@ import TernServer
 
 /// Where the server's data is: the same for every subcommand.
 struct DataOptions: ParsableArguments {
-  @Option(help: "The server's data file; 'serve' and 'token create' make it if it is absent.")
+  @Option(help: "The server's data file. 'serve' and 'token create' make one if there is none.")
   var data: String
 
   func open(checkpoints: Bool) throws -> SQLiteSpaceStore {

@@ -10,18 +10,18 @@ struct DoctorCommand: AsyncParsableCommand {
     commandName: "doctor",
     abstract: "Look through a database for what is broken, and say what to do.",
     discussion: """
-      Reads only; the file may be in use meanwhile. The exit status is 0 where nothing is broken, \
-      1 where something is, and 2 where the file cannot be read.
+      It changes nothing, and the file may be in use. The exit status is 0 if nothing is broken, \
+      1 if something is, and 2 if the file can't be read.
       """)
 
   @Argument(
     help: "An app's database with a replica or a queue of jobs, or the data file of 'tern serve'.")
   var file: String
 
-  @Option(help: "The folder of the jobs' files, where it is not beside the database.")
+  @Option(help: "The folder of the jobs' files, if it is not beside the database.")
   var files: String?
 
-  @Option(help: "How many findings of each check to name; the others are counted.")
+  @Option(help: "How many findings of each check to print. The rest are counted.")
   var limit = 20
 
   @Flag(help: "Print JSON instead of text.")

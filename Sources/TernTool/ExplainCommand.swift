@@ -7,11 +7,11 @@ struct ExplainCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
     abstract: "Say why a row is as it is: who wrote what, when, and what lost.",
-    discussion: "Reads only. It needs the file alone, and neither the app nor its schema.")
+    discussion: "It changes nothing. It needs only the file, not the app or its schema.")
 
   @OptionGroup var options: RowOptions
 
-  @Option(help: "How many writes of each column to tell of: the newest, and the one that stands.")
+  @Option(help: "How many writes of each column to print: the newest, and the one that stands.")
   var limit = 100
 
   func run() async throws {

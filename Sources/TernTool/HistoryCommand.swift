@@ -7,7 +7,7 @@ struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "history",
     abstract: "Print every change of a row that the log has, the earliest first.",
-    discussion: "Reads only. It needs the file alone, and neither the app nor its schema.")
+    discussion: "It changes nothing. It needs only the file, not the app or its schema.")
 
   @OptionGroup var options: RowOptions
 

@@ -6,7 +6,7 @@ struct InspectCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
     abstract: "Show what a database keeps of its replicas, or what a server's data file holds.",
-    discussion: "Reads only; the file may be in use meanwhile.")
+    discussion: "It changes nothing, and the file may be in use.")
 
   @Argument(help: "An app's database with a replica, or the data file of 'tern serve'.")
   var file: String

@@ -7,7 +7,7 @@ struct ReplicaCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replica",
     abstract:
-      "List and ban a space's replicas, and say whose they are; the server may run meanwhile.",
+      "List and ban a space's replicas, and say whose they are. The server may be running.",
     subcommands: [
       ReplicaListCommand.self, ReplicaBanCommand.self, ReplicaUnbanCommand.self,
       ReplicaAdmitCommand.self, ReplicaAssignCommand.self,
@@ -69,7 +69,7 @@ struct ReplicaOptions: ParsableArguments {
   func run(_ body: (SpaceService, ReplicaID, SpaceName) throws -> Bool) throws {
     let name = try SpaceName(space)
     guard let replica = ReplicaID(id) else {
-      throw ValidationError("a replica's id has 32 hexadecimal digits, as 'tern replica list' says")
+      throw ValidationError("a replica's id has 32 hexadecimal digits; see 'tern replica list'")
     }
     try withVisitingService(data) { service in
       try checkIsThere(name, service)
@@ -84,7 +84,7 @@ struct ReplicaOptions: ParsableArguments {
 struct ReplicaBanCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ban",
-    abstract: "Take nothing more that a replica writes, or any replica of a member.",
+    abstract: "Refuse what a replica writes from now on, or every replica of a member.",
     discussion: """
       What the space has stays. Revoke the member's tokens first, so that it gets no new replica.
       """)
@@ -124,7 +124,7 @@ struct ReplicaBanCommand: AsyncParsableCommand {
     guard let member else {
       guard let replica = id.flatMap({ ReplicaID($0) }) else {
         throw ValidationError(
-          "a replica's id has 32 hexadecimal digits, as 'tern replica list' says")
+          "a replica's id has 32 hexadecimal digits; see 'tern replica list'")
       }
       return [replica]
     }
@@ -138,7 +138,7 @@ struct ReplicaBanCommand: AsyncParsableCommand {
 
 struct ReplicaUnbanCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "unban", abstract: "Take what a banned replica writes again.")
+    commandName: "unban", abstract: "Accept again what a banned replica writes.")
 
   @OptionGroup var replica: ReplicaOptions
 
@@ -150,7 +150,7 @@ struct ReplicaUnbanCommand: AsyncParsableCommand {
 struct ReplicaAdmitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "admit",
-    abstract: "Let others bring what a replica wrote, whose member can't any more.")
+    abstract: "Let others bring the operations of a replica whose own device is lost.")
 
   @OptionGroup var replica: ReplicaOptions
 
@@ -172,11 +172,12 @@ struct ReplicaAdmitCommand: AsyncParsableCommand {
 
 struct ReplicaAssignCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "assign", abstract: "Say whose a replica is, where somebody else claimed its id.")
+    commandName: "assign",
+    abstract: "Give a replica to its member, if somebody else claimed its id.")
 
   @OptionGroup var replica: ReplicaOptions
 
-  @Option(help: "The member's name; without it the replica is nobody's.")
+  @Option(help: "The member's name. Without it, the replica belongs to nobody.")
   var member: String?
 
   func run() async throws {

@@ -9,7 +9,7 @@ struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
     abstract: "Serve the spaces of a data file until SIGTERM or SIGINT.",
-    discussion: "Speaks plain HTTP: put a proxy with TLS before it, or keep it on this machine.")
+    discussion: "It speaks plain HTTP. Put a proxy with TLS before it, or keep it on this machine.")
 
   @OptionGroup var options: DataOptions
 
@@ -25,13 +25,13 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The most operations that a space may store; see 'tern space quota'.")
   var spaceOperations = ServerLimits().operationsPerSpace
 
-  @Option(help: "The bytes of the disk that are kept free: with less, nothing new is stored.")
+  @Option(help: "The bytes of disk to keep free. With less, the server stores nothing new.")
   var reserveBytes = ServerLimits().diskReserveBytes
 
-  @Option(help: "The processor time that requests with one token may take in a minute, in seconds.")
+  @Option(help: "How many seconds of processor time one token's requests may take in a minute.")
   var processorPerToken = Int(ServerLimits().processorPerToken.components.seconds)
 
-  @Option(help: "The most connections of one address; a proxy's are all of one.")
+  @Option(help: "The most connections from one address. Behind a proxy, all come from one.")
   var connectionsPerAddress: Int?
 
   func validate() throws {
@@ -45,7 +45,7 @@ struct ServeCommand: AsyncParsableCommand {
       ("space-bytes", spaceBytes), ("space-operations", spaceOperations),
       ("reserve-bytes", reserveBytes),
     ] where value < 0 {
-      throw ValidationError("--\(option) is a number from 0 on")
+      throw ValidationError("--\(option) is 0 or more")
     }
     guard (0...65_535).contains(port) else {
       throw ValidationError("--port is a number from 0 to 65535")

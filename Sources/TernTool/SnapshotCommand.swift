@@ -7,7 +7,7 @@ import TernServer
 struct SnapshotCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "snapshot",
-    abstract: "List, accept and drop a space's snapshots; the server may run meanwhile.",
+    abstract: "List, accept and drop a space's snapshots. The server may be running.",
     subcommands: [
       SnapshotListCommand.self, SnapshotAcceptCommand.self, SnapshotDropCommand.self,
     ])
@@ -76,9 +76,9 @@ struct SnapshotListCommand: AsyncParsableCommand {
 struct SnapshotAcceptCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept",
-    abstract: "Take a snapshot that was refused: everything before it is then trimmed as usual.",
+    abstract: "Take a snapshot that was refused. Everything before it is then trimmed as usual.",
     discussion:
-      "After a table or a column was dropped, for example. Devices look into it themselves.")
+      "Use it after a table or a column was dropped. Each device still checks the snapshot.")
 
   @OptionGroup var snapshot: SnapshotOptions
 
@@ -92,7 +92,7 @@ struct SnapshotAcceptCommand: AsyncParsableCommand {
 struct SnapshotDropCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "drop",
-    abstract: "Let go of a snapshot or an upload; the one before is then the newest.",
+    abstract: "Drop a snapshot or an upload. The snapshot before it is then the newest.",
     discussion: """
       A base goes with what its authors wrote behind it. Devices that have it offer it again. The only \
       snapshot that stands for trimmed operations can't be dropped: see 'tern space restore'.

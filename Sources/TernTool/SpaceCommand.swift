@@ -5,7 +5,7 @@ import TernServer
 struct SpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "space",
-    abstract: "List, limit, mend and delete spaces; the server may run meanwhile.",
+    abstract: "List, limit, mend and delete spaces. The server may be running.",
     subcommands: [
       SpaceListCommand.self, SpaceQuotaCommand.self, SpaceRefillCommand.self,
       SpaceRestoreCommand.self, SpaceDeleteCommand.self,

@@ -14,7 +14,7 @@ struct SpaceDeleteCommand: AsyncParsableCommand {
   @Argument(help: "The space's name, from 'tern space list'.")
   var space: String
 
-  @Flag(help: "Do it.")
+  @Flag(help: "Delete it.")
   var yes = false
 
   func run() async throws {
@@ -40,7 +40,7 @@ struct SpaceDeleteCommand: AsyncParsableCommand {
     var contents: String
     var description: String {
       "this would delete \(space) for good: \(contents), its snapshots and what devices told of "
-        + "themselves; say --yes to do it"
+        + "themselves; add --yes to do it"
     }
   }
 }

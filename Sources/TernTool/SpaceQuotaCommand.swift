@@ -5,8 +5,8 @@ import TernServer
 struct SpaceQuotaCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quota",
-    abstract: "Print what a space stores and may store, after setting that if it is asked for.",
-    discussion: "A quota that was not set is that of 'tern serve'. What is stored stays.")
+    abstract: "Print what a space stores and may store. An option sets that first.",
+    discussion: "A space without a quota has that of 'tern serve'. What is stored stays.")
 
   @OptionGroup var options: DataOptions
 
@@ -22,7 +22,7 @@ struct SpaceQuotaCommand: AsyncParsableCommand {
   @Option(help: "The most replica ids that one member may bring.")
   var authors: Int?
 
-  @Option(help: "How much of that one member may use beside others, in percent.")
+  @Option(help: "How much one member may use of what the others leave, in percent.")
   var share: Int?
 
   @Flag(help: "Give it the server's own quotas again.")

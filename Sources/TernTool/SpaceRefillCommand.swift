@@ -7,10 +7,10 @@ import TernServer
 struct SpaceRefillCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "refill",
-    abstract: "Let a space take bases for a day: snapshots for what it lost and no log has.",
+    abstract: "Let a space take bases for a day: snapshots of what it lost and no log has.",
     discussion: """
-      After the server was put back to an old backup, or wiped, and a device's status says \
-      'refill-needed'. Any member can give a base, so open a space only then.
+      Use it after the server was wiped or put back to an old backup, if a device's status says \
+      'refill-needed'. Any member can then give a base, so don't use it otherwise.
       """)
 
   @OptionGroup var options: DataOptions
@@ -18,7 +18,7 @@ struct SpaceRefillCommand: AsyncParsableCommand {
   @Argument(help: "The space's name, from 'tern space list'.")
   var space: String
 
-  @Flag(help: "Take no more of them from now on.")
+  @Flag(help: "Take no more bases from now on.")
   var close = false
 
   func run() async throws {

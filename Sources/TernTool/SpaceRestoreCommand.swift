@@ -6,9 +6,9 @@ import TernServer
 struct SpaceRestoreCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
-    abstract: "Bring back what a space trimmed within seven days, and the snapshots that gave way.",
+    abstract: "Bring back what a space trimmed within seven days, and its replaced snapshots.",
     discussion: """
-      Devices that come anew, or begin again, are then given the operations themselves. For seven \
+      New devices, and those that begin again, then get the operations themselves. For seven \
       days nothing of the space is trimmed. Drop a wrong snapshot with 'tern snapshot drop'. What comes \
       back counts in the space's own quota, or in the default one if it has none.
       """)
@@ -18,7 +18,7 @@ struct SpaceRestoreCommand: AsyncParsableCommand {
   @Argument(help: "The space's name, from 'tern space list'.")
   var space: String
 
-  @Flag(help: "Bring it back although that is more than the space may store; pushes wait then.")
+  @Flag(help: "Bring it back even if the space may not store so much. Pushes wait then.")
   var overQuota = false
 
   @Flag(help: "Trim as before from now on, and bring nothing back.")

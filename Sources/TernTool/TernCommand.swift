@@ -8,7 +8,7 @@ import TernCore
 struct TernCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tern",
-    abstract: "The sync server of Tern, and tools for it.",
+    abstract: "Tern's sync server, and tools that look into its files and those of apps.",
     subcommands: [
       ServeCommand.self, TokenCommand.self, SpaceCommand.self, ReplicaCommand.self,
       SnapshotCommand.self,

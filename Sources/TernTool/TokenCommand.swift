@@ -4,7 +4,7 @@ import ArgumentParser
 struct TokenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",
-    abstract: "Make, list and revoke tokens; the server may run meanwhile.",
+    abstract: "Make, list and revoke tokens. The server may be running.",
     subcommands: [TokenCreateCommand.self, TokenListCommand.self, TokenRevokeCommand.self])
 }
 #endif

@@ -16,4 +16,20 @@ struct ExcerptTests {
     }
     #expect(count > 0)
   }
+
+  /// `script/record` draws it of one run of the demo, which may have changed since.
+  @Test func `README's picture shows parts that the demo has`() throws {
+    let scripts = ["script/demo"] + Repository.files("script/demo.d", withExtension: "sh")
+    let parts = try scripts.flatMap { path in
+      try Repository.text(path).split(separator: "\n").compactMap {
+        $0.wholeMatch(of: /step "(.+)"/).map { String($0.1) }
+      }
+    }
+    let shown = try Repository.text("Docs/demo.svg").matches(of: />== \d+ of (\d+): ([^<]+)</)
+    #expect(shown.count > 3)
+    for part in shown {
+      #expect(parts.contains(String(part.2)), "draw Docs/demo.svg anew, by script/record")
+      #expect(Int(part.1) == parts.count)
+    }
+  }
 }
