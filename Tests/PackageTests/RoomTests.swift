@@ -7,7 +7,7 @@ struct RoomTests {
     // No I/O: the C library is for the rehearsal of a crash alone.
     "TernCore": ["CZlib", "Synchronization", "Glibc", "Musl", "Darwin"],
     "TernDatabase": ["TernCore", "CTernSQLite", "GRDB", "GRDBSQLite"] + system,
-    "TernJobs": ["TernCore", "TernDatabase", "GRDB"] + system,
+    "TernJobs": ["TernCore", "TernDatabase", "TernNetwork", "GRDB"] + system,
     "TernNetwork": ["TernCore", "CCurl", "CNetlink", "Network"] + system,
     "Tern": ["TernCore", "TernDatabase", "TernJobs", "TernNetwork", "GRDB"] + system,
     "SeededRandom": [],

@@ -59,7 +59,7 @@ struct Catalogue {
         throw SchemaError(
           .renamedTable, table: shape.name,
           "it has rows of “\(former)”, which was synced and is gone; if it was renamed, say so: "
-            + "renamedFrom: [\"\(former)\"]. If it is another table, give its rows other keys, or open "
+            + "formerNames: [\"\(former)\"]. If it is another table, give its rows other keys, or open "
             + "the replica once with neither in the schema")
       }
       try db.execute(
@@ -105,7 +105,7 @@ struct Catalogue {
   /// Gives a table and its columns the names that they have by now, before they are looked at.
   func takeRenames(of declared: SyncTable) throws {
     for former in try formerNames(of: declared) { try renameTable(former, to: declared) }
-    if declared.renamed.isEmpty { return }
+    if declared.formerColumnNames.isEmpty { return }
     let known = try Int64.fetchOne(
       db, sql: "SELECT id FROM \(tables.table) WHERE name = ?", arguments: [declared.name])
     guard let known else { return }
@@ -122,12 +122,12 @@ struct Catalogue {
   /// Those from which it may get its number. A schema that did not say so gave it one of its own
   /// where the table was empty, and there it goes on with that.
   private func formerNames(of declared: SyncTable) throws -> [String] {
-    if declared.renamedFrom.isEmpty { return [] }
+    if declared.formerNames.isEmpty { return [] }
     let synced = Set(
       try String.fetchAll(db, sql: "SELECT name FROM \(tables.table) WHERE is_synced")
         .map(\.folded))
-    let isSynced = ([declared.name] + declared.renamedFrom).contains { synced.contains($0.folded) }
-    return declared.renamedFrom.filter { !isSynced || synced.contains($0.folded) }
+    let isSynced = ([declared.name] + declared.formerNames).contains { synced.contains($0.folded) }
+    return declared.formerNames.filter { !isSynced || synced.contains($0.folded) }
   }
 
   private func renameTable(_ former: String, to declared: SyncTable) throws {
@@ -140,7 +140,7 @@ struct Catalogue {
         .renamedTable, table: name,
         "“\(former)”, which it was renamed from as the schema says, is there with its key and columns; "
           + "rename it in a migration, or, if that is another table by now, give that one another "
-          + "name. Take it out of renamedFrom only if this table has none of its rows")
+          + "name. Take it out of formerNames only if this table has none of its rows")
     }
     guard !known.contains(where: { $0.name.folded == name.folded }) else {
       throw SchemaError(

@@ -20,7 +20,7 @@ public struct RowExplanation: Hashable, Sendable {
   /// Where deletes were beaten: the writes that none of them had seen, or the later one.
   public var survivedBy: [WriteStamp]
   /// What came of columns that this schema does not have: of a newer schema's, or dropped here.
-  package var deferred: [DeferredColumn]
+  public var deferred: [DeferredColumn]
   /// Changes in the log that the state does not have, because their operations are put aside or
   /// not whole, or come from a schema with another key or rule for deletes.
   public var waitingChanges: Int
@@ -115,7 +115,7 @@ public struct RowExplanation: Hashable, Sendable {
     public var outcome: Outcome
   }
 
-  package struct DeferredColumn: Hashable, Sendable {
+  public struct DeferredColumn: Hashable, Sendable {
     /// As its authors name it.
     public var name: String
     /// The newest, the newest first.
@@ -124,7 +124,7 @@ public struct RowExplanation: Hashable, Sendable {
   }
 
   /// One write to a column that this schema does not have.
-  package struct DeferredWrite: Hashable, Sendable {
+  public struct DeferredWrite: Hashable, Sendable {
     public var stamp: WriteStamp
     public var sequence: UInt64
     public var content: WriteContent

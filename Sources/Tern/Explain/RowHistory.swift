@@ -41,7 +41,7 @@ public struct RowHistory: Hashable, Sendable {
     public var columns: [Column]
     /// Whether the state has it. It does not while the operation is put aside, waits for the rest
     /// of its group, or comes from a schema with another key or rule for deletes.
-    public var isMerged: Bool
+    package var isMerged: Bool
   }
 
   public struct Column: Hashable, Sendable {
@@ -51,7 +51,7 @@ public struct RowHistory: Hashable, Sendable {
     public var rule: MergeRule?
     public var content: WriteContent
     /// Whether it is in the log alone, because this schema does not have the column by that rule.
-    public var isDeferred: Bool
+    package var isDeferred: Bool
   }
 }
 

@@ -64,9 +64,7 @@ extension InboxError: AdvisingError {
   public var advice: FailureAdvice { .permanent }
 }
 
-extension InboxError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension InboxError: LocalizedError {}
 
 extension InboxError.Code: CustomStringConvertible {
   public var description: String { reason.rawValue }

@@ -70,9 +70,7 @@ extension InspectionError: CustomStringConvertible {
   }
 }
 
-extension InspectionError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension InspectionError: LocalizedError {}
 
 extension InspectionError.Code: CustomStringConvertible {
   public var description: String { reason.rawValue }

@@ -17,7 +17,7 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   /// The version of the tables that Tern keeps.
   package var format: Int
   /// Of the schema that the replica was last opened with.
-  public var schemaVersion: Int
+  package var schemaVersion: Int
   /// The greatest time that was issued or merged, in milliseconds since 1970.
   package var lastTimeMilliseconds: Int64
   /// What is added to this device's clock, because a remote's says that it is wrong.
@@ -71,7 +71,7 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
     public var name: String
     package var isSynced: Bool
     /// Rows of the state that were inserted and not deleted, those held aside included.
-    public var aliveRows: Int
+    package var aliveRows: Int
     /// Deleted rows, of which a tombstone is kept.
     package var deadRows: Int
     public var heldAside: [String: Int]

@@ -6,7 +6,7 @@ extension Replica {
   ///
   /// ```swift
   /// try await database.write { db in
-  ///   _ = try replica.move("task", key: ["t7"], to: .after(["t2"]), in: db)
+  ///   _ = try replica.move("task", key: ["t7"], to: .after("t2"), in: db)
   /// }
   /// ```
   ///
@@ -116,7 +116,7 @@ extension OrderedList {
   fileprivate func neighbours(of place: OrderPlace, count: Int) throws
     -> (left: [Neighbour], right: [Neighbour])
   {
-    switch place {
+    switch place.kind {
     case .first: return ([], try rows(fromStart: true, limit: count))
     case .last: return (try rows(fromStart: false, limit: count), [])
     case .after(let key):
@@ -134,7 +134,8 @@ extension OrderedList {
     }
   }
 
-  private func anchor(_ key: [Value]) throws -> Neighbour {
+  private func anchor(_ place: RowKey) throws -> Neighbour {
+    let key = try place.values(in: shape)
     let packed = try LoggedRow(shape, key: key).packedKey
     guard try moving.map({ try LoggedRow(shape, key: $0).packedKey }) != packed,
       let row = try row(key)

@@ -73,9 +73,7 @@ extension RekeyError: AdvisingError {
   public var advice: FailureAdvice { .permanent }
 }
 
-extension RekeyError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension RekeyError: LocalizedError {}
 
 extension RekeyError.Code: CustomStringConvertible {
   public var description: String { reason.rawValue }

@@ -1,10 +1,6 @@
 import Foundation
 import TernCore
 
-extension RemoteError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension RemoteError: LocalizedError {}
 
-extension WireError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension WireError: LocalizedError {}

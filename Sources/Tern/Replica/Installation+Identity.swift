@@ -19,7 +19,7 @@ extension Installation {
     }
     var former = seen
     for table in schema.tables {
-      for name in table.renamedFrom where !former.insert(name.folded).inserted {
+      for name in table.formerNames where !former.insert(name.folded).inserted {
         throw SchemaError(
           .duplicateTable, table: table.name,
           "it was renamed from “\(name)”, as the schema says, and that is there too, or is what another "

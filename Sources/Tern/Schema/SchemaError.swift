@@ -47,7 +47,7 @@ public struct SchemaError: Error, Hashable, Sendable {
     /// what a migration fills into a counter, every device counts as its own.
     public static let changedRule = Code(reason: .changedRule)
     /// A synced table is gone, and this one has its key, its columns and rows of it, or
-    /// ``SyncTable/renamedFrom`` says what isn't so. Every device would adopt the rows of a table
+    /// ``SyncTable/formerNames`` says what isn't so. Every device would adopt the rows of a table
     /// that was renamed as its own: counters would be added up, old values written anew.
     package static let renamedTable = Code(reason: .renamedTable)
     /// Another replica in the same database already syncs the table, or one that it refers to by a
@@ -86,9 +86,7 @@ extension SchemaError: AdvisingError {
   public var advice: FailureAdvice { .permanent }
 }
 
-extension SchemaError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension SchemaError: LocalizedError {}
 
 extension SchemaError.Code: CustomStringConvertible {
   public var description: String { reason.rawValue }

@@ -29,36 +29,37 @@ public struct SyncTable: Hashable, Sendable {
   public var deletes: DeleteRule
   /// Columns that stay on this device. Each must be nullable or have a default.
   public var local: Set<String>
-  /// Columns that a migration renamed: the new name, and the one that it had before.
+  /// Columns that a migration renamed: by the name of today, the one before it.
   ///
   /// Keep an entry for as long as peers may be on the older schema, and for a column that was
   /// renamed twice keep both. Without an entry a renamed column is a dropped one and a new one.
-  public var renamed: [String: String]
+  public var formerColumnNames: [String: String]
   /// Names that migrations took from the table.
   ///
   /// Keep each for as long as peers may be on a schema that has it. Without them a renamed table is
   /// refused as ``SchemaError/Code/renamedTable``.
-  public var renamedFrom: [String]
+  public var formerNames: [String]
 
   public init(
     _ name: String, merge: [String: MergeRule] = [:], deletes: DeleteRule = .deleteWins,
-    local: Set<String> = [], renamed: [String: String] = [:], renamedFrom: [String] = []
+    local: Set<String> = [], formerColumnNames: [String: String] = [:],
+    formerNames: [String] = []
   ) {
     self.name = name
     self.merge = merge
     self.deletes = deletes
     self.local = local
-    self.renamed = renamed
-    self.renamedFrom = renamedFrom
+    self.formerColumnNames = formerColumnNames
+    self.formerNames = formerNames
   }
 
   /// The names that a column had before, the latest first.
   package func formerNames(of column: String) -> [String] {
     let earlier = Dictionary(
-      renamed.map { ($0.key.folded, $0.value) }, uniquingKeysWith: { left, _ in left })
+      formerColumnNames.map { ($0.key.folded, $0.value) }, uniquingKeysWith: { left, _ in left })
     var names: [String] = []
     var name = column
-    while let former = earlier[name.folded], names.count < renamed.count {
+    while let former = earlier[name.folded], names.count < formerColumnNames.count {
       names.append(former)
       name = former
     }

@@ -50,7 +50,7 @@ struct TableInspection {
     }
     try refusals.finish()
     var shape = TableShape(
-      id: -1, name: declared.name, formerNames: declared.renamedFrom, deletes: declared.deletes,
+      id: -1, name: declared.name, formerNames: declared.formerNames, deletes: declared.deletes,
       keyColumns: key.map(\.name),
       keyAffinities: key.map(\.affinity), columns: synced,
       localColumns: rest.map(\.name).filter { local.contains($0.folded) }, rules: [],
@@ -158,8 +158,8 @@ struct TableInspection {
 
   private func checkNames(_ rest: [RawColumn], _ refusals: inout SchemaRefusals) throws {
     let known = Set(rest.map(\.name.folded))
-    let former = Set(declared.renamed.values.map(\.folded))
-    let renamed = declared.renamed.keys.filter { !former.contains($0.folded) }
+    let former = Set(declared.formerColumnNames.values.map(\.folded))
+    let renamed = declared.formerColumnNames.keys.filter { !former.contains($0.folded) }
     let named = Array(declared.merge.keys) + declared.local + renamed
     for name in named.sorted() where !known.contains(name.folded) {
       try refusals.collect {

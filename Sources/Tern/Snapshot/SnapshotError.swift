@@ -11,19 +11,19 @@ public struct SnapshotError: Error, Hashable, Sendable {
     package let reason: Reason
 
     /// The store can't cut or load snapshots.
-    public static let unsupported = Code(reason: .unsupported)
+    package static let unsupported = Code(reason: .unsupported)
     /// Rows were written here that are too long to travel, and a snapshot would lack them.
-    public static let largeRows = Code(reason: .largeRows)
+    package static let largeRows = Code(reason: .largeRows)
     /// Rows of the state are in no table here, because a migration or a tool took them away, and a
     /// snapshot would lack their values.
-    public static let missingRows = Code(reason: .missingRows)
+    package static let missingRows = Code(reason: .missingRows)
     /// The snapshot ends too early, or its parts are out of order.
-    public static let incomplete = Code(reason: .incomplete)
+    package static let incomplete = Code(reason: .incomplete)
     /// Another schema cut the snapshot, a newer one or one with other keys: loading it would lose
     /// what this one does not know.
-    public static let schemaMismatch = Code(reason: .schemaMismatch)
+    package static let schemaMismatch = Code(reason: .schemaMismatch)
     /// Operations are in this replica's state that the snapshot lacks and the log no longer has.
-    public static let lacksOperations = Code(reason: .lacksOperations)
+    package static let lacksOperations = Code(reason: .lacksOperations)
     /// The snapshot says that it holds operations, and lacks what they wrote here: it is damaged,
     /// whoever made it lies, or one of the authors is a copied database that wrote on.
     public static let takesAway = Code(reason: .takesAway)
@@ -31,7 +31,7 @@ public struct SnapshotError: Error, Hashable, Sendable {
     public static let notRefused = Code(reason: .notRefused)
     /// The snapshot's state has times more than five minutes ahead of this clock and the remote's:
     /// what is written here would have to be later still.
-    public static let timeAhead = Code(reason: .timeAhead)
+    package static let timeAhead = Code(reason: .timeAhead)
   }
 
   public let code: Code
@@ -48,9 +48,7 @@ extension SnapshotError: CustomStringConvertible {
   public var description: String { message }
 }
 
-extension SnapshotError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension SnapshotError: LocalizedError {}
 
 extension SnapshotError.Code: CustomStringConvertible {
   public var description: String { reason.rawValue }

@@ -59,9 +59,7 @@ extension ReplicaError: AdvisingError {
   public var advice: FailureAdvice { .permanent }
 }
 
-extension ReplicaError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension ReplicaError: LocalizedError {}
 
 extension ReplicaError.Code: CustomStringConvertible {
   public var description: String { reason.rawValue }

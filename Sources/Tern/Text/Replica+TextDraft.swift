@@ -18,7 +18,7 @@ extension Replica {
   public func draft(_ table: String, key: [Value], column: String, in db: Database) throws
     -> TextDraft?
   {
-    let place = try place(column, table, key)
+    let place = try store.sql.place(column, table, key)
     guard let text = try place.text(key, db) else { return nil }
     return TextDraft(
       String(decoding: text, as: UTF8.self), table: place.sql.shape.name,
@@ -52,7 +52,7 @@ extension Replica {
   ///   stored of it.
   /// - Throws: ``RowLookupError``, and `DatabaseError`, also where the table refuses the text.
   public func save(_ draft: inout TextDraft, in db: Database) throws -> Bool {
-    let place = try place(draft.column, draft.table, draft.key)
+    let place = try store.sql.place(draft.column, draft.table, draft.key)
     guard let current = try place.text(draft.key, db) else { return false }
     var moved = draft
     moved.rebase(onto: current)
@@ -65,8 +65,11 @@ extension Replica {
     return true
   }
 
-  private func place(_ column: String, _ table: String, _ key: [Value]) throws -> TextPlace {
-    let (sql, _) = try store.sql.row(table, key: key)
+}
+
+extension [TableSQL] {
+  fileprivate func place(_ column: String, _ table: String, _ key: [Value]) throws -> TextPlace {
+    let (sql, _) = try row(table, key: key)
     guard
       let found = sql.shape.columns.first(where: {
         $0.name.folded == column.folded && $0.rule == .text

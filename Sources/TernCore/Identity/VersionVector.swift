@@ -19,12 +19,12 @@ public struct VersionVector: Hashable, Sendable {
   }
 
   /// Whether every operation in `other` is also counted here.
-  public func covers(_ other: VersionVector) -> Bool {
+  package func covers(_ other: VersionVector) -> Bool {
     other.sequences.allSatisfy { self[$0.key] >= $0.value }
   }
 
   /// Entries by replica id, the order of the wire format.
-  public var sorted: [(replica: ReplicaID, sequence: UInt64)] {
+  package var sorted: [(replica: ReplicaID, sequence: UInt64)] {
     sequences.sorted { $0.key < $1.key }.map { (replica: $0.key, sequence: $0.value) }
   }
 }

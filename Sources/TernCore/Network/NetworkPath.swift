@@ -60,15 +60,15 @@ public protocol CorrectablePathSource: NetworkPathSource {
 }
 
 /// Where nothing is known of the network: there may be a route, and nothing ever changes.
-public struct UnknownPathSource: CorrectablePathSource {
-  public init() {}
+package struct UnknownPathSource: CorrectablePathSource {
+  package init() {}
 
-  public var path: NetworkPath { NetworkPath(hasRoute: true, generation: 0) }
+  package var path: NetworkPath { NetworkPath(hasRoute: true, generation: 0) }
 
   /// Nothing: there may always be a route.
-  public func correct(_ generation: UInt64, hasRoute: Bool, isCaptive: Bool) {}
+  package func correct(_ generation: UInt64, hasRoute: Bool, isCaptive: Bool) {}
 
-  public func changes() -> AsyncStream<NetworkPath> {
+  package func changes() -> AsyncStream<NetworkPath> {
     AsyncStream { continuation in continuation.yield(path) }
   }
 }

@@ -10,10 +10,10 @@ public struct Batch: Hashable, Sendable {
   }
 
   /// Limits that every reader enforces; a writer stays under them.
-  public enum Limit {
+  package enum Limit {
     /// The longest content of a frame, before compression.
-    public static let bytes = 32 << 20
-    public static let operations = 10_000
+    package static let bytes = 32 << 20
+    package static let operations = 10_000
   }
 
   private static let magic: [UInt8] = Array("TRN1".utf8)

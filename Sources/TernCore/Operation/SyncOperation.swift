@@ -36,9 +36,9 @@ public struct SyncOperation: Hashable, Sendable {
   }
 
   /// Limits that every reader enforces.
-  public enum Limit {
+  package enum Limit {
     /// The longest encoding of one operation.
-    public static let bytes = 16 << 20
+    package static let bytes = 16 << 20
     /// A group's body is cut into fragments of about this many bytes.
     package static let fragmentBytes = 256 << 10
     /// The longest encoding of one row: the rest is for its heading, its envelope and the rows

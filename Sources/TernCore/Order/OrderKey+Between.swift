@@ -12,7 +12,7 @@ extension OrderKey {
   ///
   /// - Returns: `nil` where the two are not in order, or nothing within ``Limit/bytes`` fits: then
   ///   neighbours need new keys too, as `Replica.move` gives them.
-  public static func between(
+  package static func between(
     _ lower: OrderKey?, _ upper: OrderKey?, using generator: inout some RandomNumberGenerator
   ) -> OrderKey? {
     spread(1, between: lower, upper, limit: Limit.bytes, using: &generator)?[0]

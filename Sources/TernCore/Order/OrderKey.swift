@@ -13,9 +13,9 @@
 public struct OrderKey: Hashable, Sendable {
   package let bytes: [UInt8]
 
-  public enum Limit {
+  package enum Limit {
     /// The most bytes of a key.
-    public static let bytes = 63
+    package static let bytes = 63
   }
 
   /// Reads a column's value; `nil` for a text that no key is.

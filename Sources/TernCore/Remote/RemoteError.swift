@@ -12,7 +12,7 @@ public struct RemoteError: Error, Hashable, Sendable {
     public static let unreachable = Code(rawValue: "unreachable")
     /// Not the remote's: its URL is none that can be asked, without a scheme for
     /// example. Correct it.
-    package static let invalidAddress = Code(rawValue: "invalid-address")
+    public static let invalidAddress = Code(rawValue: "invalid-address")
     /// The remote is overloaded or shutting down. Try again, after ``RemoteError/retryAfter``.
     public static let unavailable = Code(rawValue: "unavailable")
     /// The token is missing, unknown or revoked, or its closure threw: get another one.
@@ -41,19 +41,19 @@ public struct RemoteError: Error, Hashable, Sendable {
     package static let snapshotConflict = Code(rawValue: "snapshot-conflict")
     /// The snapshot lacks what the remote is known to have, or has what nobody wrote: another
     /// device may have a right one.
-    public static let snapshotRefused = Code(rawValue: "snapshot-refused")
+    package static let snapshotRefused = Code(rawValue: "snapshot-refused")
     /// The remote lacks what nobody can push any more, and takes a base only when its operator asks
     /// for one: with `tern space refill`.
-    public static let refillNeeded = Code(rawValue: "refill-needed")
+    package static let refillNeeded = Code(rawValue: "refill-needed")
     /// The remote takes no snapshots, as a folder does not.
     public static let snapshotsUnsupported = Code(rawValue: "snapshots-unsupported")
     /// The space grew since, or the report is of another history: greet again.
     package static let stateSuperseded = Code(rawValue: "state-superseded")
     /// Not the remote's: another replica with the same operations has another state (INV-01), and
     /// no snapshot has made the two equal yet.
-    package static let stateDiffers = Code(rawValue: "state-differs")
+    public static let stateDiffers = Code(rawValue: "state-differs")
     /// There is nothing at the URL: correct it.
-    package static let notFound = Code(rawValue: "not-found")
+    public static let notFound = Code(rawValue: "not-found")
     /// The path takes other methods: the server is of another version, or none of Tern's.
     package static let methodNotAllowed = Code(rawValue: "method-not-allowed")
     /// The remote could not read the request.
@@ -72,7 +72,7 @@ public struct RemoteError: Error, Hashable, Sendable {
     /// the token is another member's.
     package static let authorClaimed = Code(rawValue: "author-claimed")
     /// The space's operator banned that replica: what follows is taken from nobody.
-    public static let authorBanned = Code(rawValue: "author-banned")
+    package static let authorBanned = Code(rawValue: "author-banned")
     /// The space stores as many bytes or operations as it may. What was written waits here, and
     /// pulls go on.
     public static let spaceFull = Code(rawValue: "space-full")

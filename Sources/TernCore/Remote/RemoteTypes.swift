@@ -50,15 +50,15 @@ public struct RemoteGreeting: Hashable, Sendable {
 /// Whose a replica id is at a remote.
 public struct RemoteAuthor: Hashable, Sendable, Codable {
   /// The name of the member that claimed it, and whose devices alone write under it.
-  public var member: String?
+  package var member: String?
   /// The first and the last sequence number of what came before anybody had claimed it, and who
   /// brought that: a member's name, or `nil` where nobody is named or there are several.
-  public var brought: ClosedRange<UInt64>?
-  public var broughtBy: String?
+  package var brought: ClosedRange<UInt64>?
+  package var broughtBy: String?
   /// The last sequence number that the remote takes of it, where its operator banned it.
-  public var bannedAfter: UInt64?
+  package var bannedAfter: UInt64?
 
-  public init(
+  package init(
     member: String? = nil, brought: ClosedRange<UInt64>? = nil, broughtBy: String? = nil,
     bannedAfter: UInt64? = nil
   ) {

@@ -29,7 +29,7 @@ public struct RetryPolicy: Hashable, Sendable {
   ///   - failures: how many attempts have failed, this one included; at least 1.
   ///   - draw: from 0 to 1, drawn by the caller; the longest wait for 1.
   /// - Returns: the wait before the next attempt, `nil` when there is none.
-  public func delay(afterFailures failures: Int, draw: Double = 1) -> Duration? {
+  package func delay(afterFailures failures: Int, draw: Double = 1) -> Duration? {
     precondition(failures > 0, "a retry follows a failure")
     return failures <= delays.count ? jitter.wait(delays[failures - 1], draw: draw) : nil
   }

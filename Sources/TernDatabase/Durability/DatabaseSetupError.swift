@@ -62,9 +62,7 @@ extension DatabaseSetupError: CustomStringConvertible {
   }
 }
 
-extension DatabaseSetupError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension DatabaseSetupError: LocalizedError {}
 
 extension DatabaseSetupError.Code: CustomStringConvertible {
   public var description: String { reason.rawValue }

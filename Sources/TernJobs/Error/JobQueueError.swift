@@ -131,9 +131,7 @@ extension JobQueueError: AdvisingError {
   }
 }
 
-extension JobQueueError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension JobQueueError: LocalizedError {}
 
 extension JobQueueError.Code: CustomStringConvertible {
   public var description: String { reason.rawValue }

@@ -35,6 +35,4 @@ public struct JobFailure: AdvisingError, CustomStringConvertible {
   }
 }
 
-extension JobFailure: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension JobFailure: LocalizedError {}

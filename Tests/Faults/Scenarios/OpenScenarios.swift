@@ -36,7 +36,7 @@ extension Scenario<App> {
       tables: [
         SyncTable("shelf"),
         SyncTable(
-          "book", merge: ["loans": .counter], renamed: ["heading": "title"]),
+          "book", merge: ["loans": .counter], formerColumnNames: ["heading": "title"]),
       ])
     let rebuild = [
       """

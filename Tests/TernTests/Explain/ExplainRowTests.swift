@@ -159,7 +159,7 @@ struct ExplainRowTests {
     let (a, b) = try pair(.deleteWins)
     try a.commit("UPDATE t SET a = 'old name'")
     let renamed = SyncSchema(
-      version: 2, tables: [SyncTable("t", merge: ["n": .counter], renamed: ["b": "a"])])
+      version: 2, tables: [SyncTable("t", merge: ["n": .counter], formerColumnNames: ["b": "a"])])
     let upgraded = try a.upgraded(renamed, "ALTER TABLE t RENAME COLUMN a TO b")
     try b.commit("UPDATE t SET a = 'from a peer'")
     try upgraded.pull(from: b)

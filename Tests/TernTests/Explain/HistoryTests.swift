@@ -11,7 +11,9 @@ private let creation = """
 private func schema(_ version: UInt32 = 1, renamed: [String: String] = [:]) -> SyncSchema {
   SyncSchema(
     version: version,
-    tables: [SyncTable("book", merge: ["scans": .counter, "tags": .set], renamed: renamed)])
+    tables: [
+      SyncTable("book", merge: ["scans": .counter, "tags": .set], formerColumnNames: renamed)
+    ])
 }
 
 private func device(_ id: UInt64) throws -> Device {

@@ -212,7 +212,8 @@ struct GuestDeleteTests {
     try a.store.seal()
     let tables = [
       SyncTable(
-        "t", merge: ["n": .counter], deletes: .updateWins, local: ["mine"], renamed: ["b": "a"]),
+        "t", merge: ["n": .counter], deletes: .updateWins, local: ["mine"],
+        formerColumnNames: ["b": "a"]),
       SyncTable("child", deletes: .updateWins),
     ]
     let upgraded = try a.upgraded(
@@ -276,7 +277,7 @@ struct GuestDeleteTests {
     let tables = [
       SyncTable(
         "t", merge: ["n": .counter], deletes: .updateWins, local: ["mine"],
-        renamed: name == "a" ? [:] : [name: "a"]),
+        formerColumnNames: name == "a" ? [:] : [name: "a"]),
       SyncTable("child", deletes: .updateWins),
     ]
     a = try a.upgraded(

@@ -325,7 +325,8 @@ struct HeldRowTests {
   @Test func `what is held aside follows a column that is renamed twice`() throws {
     func schema(_ version: UInt32, _ renamed: [String: String] = [:]) -> SyncSchema {
       SyncSchema(
-        version: version, tables: [SyncTable("shelf"), SyncTable("book", renamed: renamed)])
+        version: version,
+        tables: [SyncTable("shelf"), SyncTable("book", formerColumnNames: renamed)])
     }
     let creation = """
       CREATE TABLE shelf (id TEXT NOT NULL PRIMARY KEY);

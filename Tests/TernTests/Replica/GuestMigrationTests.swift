@@ -109,7 +109,7 @@ struct GuestMigrationTests {
       version: 2,
       tables: [
         SyncTable(
-          "book", merge: ["seen": .counter], renamed: ["name": "title", "seen": "scans"])
+          "book", merge: ["seen": .counter], formerColumnNames: ["name": "title", "seen": "scans"])
       ])
     let before = try a.store.canonicalState().map { $0.cells["title"]?.time }
     a = try a.upgraded(v2, creation, rename, count)
@@ -137,7 +137,8 @@ struct GuestMigrationTests {
       version: 3,
       tables: [
         SyncTable(
-          "book", merge: ["scans": .counter], renamed: ["heading": "name", "name": "title"])
+          "book", merge: ["scans": .counter],
+          formerColumnNames: ["heading": "name", "name": "title"])
       ])
     a = try a.upgraded(schema, creation, "ALTER TABLE book RENAME COLUMN title TO heading")
     try b.execute("UPDATE book SET title = 'first' WHERE isbn = '1'")
@@ -259,7 +260,7 @@ struct GuestMigrationTests {
     try a.execute("UPDATE book SET author = 'A' WHERE isbn = '2'")
     let v2 = SyncSchema(
       version: 2,
-      tables: [SyncTable("book", merge: ["scans": .counter], renamed: ["name": "title"])])
+      tables: [SyncTable("book", merge: ["scans": .counter], formerColumnNames: ["name": "title"])])
     a = try Device(a.database, v2, id: 99)
     try meet(a, b)
     b = try b.upgraded(v2, creation, "ALTER TABLE book RENAME COLUMN title TO name")

@@ -19,8 +19,9 @@ private func schema(
     version: version,
     tables: [
       SyncTable(
-        name, merge: ["scans": .counter, "tags": .set], deletes: deletes, renamed: renamed,
-        renamedFrom: former),
+        name, merge: ["scans": .counter, "tags": .set], deletes: deletes,
+        formerColumnNames: renamed,
+        formerNames: former),
       SyncTable("copy"),
     ])
 }
@@ -200,9 +201,9 @@ struct GuestRenameTests {
     #expect(error?.message.contains("“book”") ?? false)
     try a.execute("DROP TABLE volume")
     for tables in [
-      [SyncTable("book", renamedFrom: ["copy"]), SyncTable("copy")],
-      [SyncTable("book", renamedFrom: ["BOOK"])],
-      [SyncTable("book", renamedFrom: ["x"]), SyncTable("copy", renamedFrom: ["X"])],
+      [SyncTable("book", formerNames: ["copy"]), SyncTable("copy")],
+      [SyncTable("book", formerNames: ["BOOK"])],
+      [SyncTable("book", formerNames: ["x"]), SyncTable("copy", formerNames: ["X"])],
     ] {
       #expect(refused(a, SyncSchema(version: 2, tables: tables))?.code == .duplicateTable)
     }
@@ -214,7 +215,7 @@ struct GuestRenameTests {
     // A name that another table had, whose states are kept.
     let alone = SyncSchema(version: 2, tables: [v1.tables[0]])
     _ = try Device(b.database, alone, id: 9, migrator: .steps(["DROP TABLE copy"]))
-    let taken = SyncSchema(version: 3, tables: [SyncTable("copy", renamedFrom: ["book"])])
+    let taken = SyncSchema(version: 3, tables: [SyncTable("copy", formerNames: ["book"])])
     error = refused(b, taken, "DROP TABLE copy", "ALTER TABLE book RENAME TO copy")
     #expect(error?.code == .renamedTable && error?.table == "copy")
   }

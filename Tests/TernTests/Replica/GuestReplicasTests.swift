@@ -12,7 +12,8 @@ private let books = SyncSchema(version: 1, tables: [SyncTable("book")])
 
 private func tasks(_ version: UInt32, _ renamed: [String: String] = [:]) -> SyncSchema {
   SyncSchema(
-    version: version, tables: [SyncTable("task", merge: ["done": .counter], renamed: renamed)])
+    version: version,
+    tables: [SyncTable("task", merge: ["done": .counter], formerColumnNames: renamed)])
 }
 
 /// Replicas "main" of the books and "work" of the tasks, in one database, as an app opens them: the

@@ -199,7 +199,7 @@ struct GuestUpgradeTests {
     let renamed = SyncSchema(version: 2, tables: [SyncTable("volume", merge: ["scans": .counter])])
     let error = #expect(throws: SchemaError.self) { try a.upgraded(renamed, creation, rename) }
     #expect(error?.code == .renamedTable && error?.table == "volume")
-    #expect(error?.message.contains(#"renamedFrom: ["book"]"#) ?? false)
+    #expect(error?.message.contains(#"formerNames: ["book"]"#) ?? false)
     #expect(try a.column("SELECT scans FROM volume") == ["10"])
     let back = try a.upgraded(v1, creation, rename, "ALTER TABLE volume RENAME TO book")
     #expect(try back.store.counts().operations == 1)

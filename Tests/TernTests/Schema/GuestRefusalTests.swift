@@ -99,7 +99,7 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       table: SyncTable("t", local: ["id"]), code: .unknownColumn, column: "id", says: "the key"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a)",
-      table: SyncTable("t", renamed: ["new": "a"]), code: .unknownColumn, column: "new",
+      table: SyncTable("t", formerColumnNames: ["new": "a"]), code: .unknownColumn, column: "new",
       says: "correct the name"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a INTEGER)",

@@ -132,7 +132,7 @@ struct SnapshotCheckTests {
     let a = try Device(SyncSchema(version: 1, tables: [SyncTable("tag")]), id: 1) {
       try $0.execute(sql: "CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY, title TEXT, note TEXT)")
     }
-    let later = SyncTable("tag", renamed: ["name": "title"])
+    let later = SyncTable("tag", formerColumnNames: ["name": "title"])
     let b = try Device(SyncSchema(version: 2, tables: [later]), id: 2) {
       try $0.execute(sql: "CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY, name TEXT, note TEXT)")
     }

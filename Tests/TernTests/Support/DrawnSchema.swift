@@ -85,7 +85,7 @@ struct DrawnSchema {
             uniqueKeysWithValues: table.columns.compactMap { column in
               column.rule.map { (column.name, $0) }
             }), deletes: table.deletes, local: Set(table.columns.filter(\.isLocal).map(\.name)),
-          renamed: renamed, renamedFrom: table.formerNames)
+          formerColumnNames: renamed, formerNames: table.formerNames)
       })
   }
 

@@ -100,7 +100,7 @@ struct SimulatedFile {
           "n": .counter, "hi": .max, "lo": .min, "tags": .set, "pos": .order, "body": .text,
         ],
         deletes: script.deletes),
-      version == 1 ? SyncTable("pair") : SyncTable("couple", renamedFrom: ["pair"]),
+      version == 1 ? SyncTable("pair") : SyncTable("couple", formerNames: ["pair"]),
       SyncTable("tally", merge: ["m": .counter]),
     ]
     return SyncSchema(version: UInt32(version), tables: version == 1 ? Array(tables[..<2]) : tables)

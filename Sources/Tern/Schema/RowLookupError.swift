@@ -43,9 +43,7 @@ extension RowLookupError: AdvisingError {
   public var advice: FailureAdvice { .permanent }
 }
 
-extension RowLookupError: LocalizedError {
-  public var errorDescription: String? { description }
-}
+extension RowLookupError: LocalizedError {}
 
 extension RowLookupError.Code: CustomStringConvertible {
   public var description: String { reason.rawValue }

@@ -1,0 +1,72 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// A row's key as an app gives it. Its table says in which order the columns stand.
+package struct RowKey: Hashable, Sendable {
+  private enum Form: Hashable {
+    /// A value for each column of the key, in its order.
+    case ordered([Value])
+    /// By folded name; other columns may stand beside the key's.
+    case named([String: Value])
+  }
+  private let form: Form
+  /// Whether the values are as the table stores them.
+  private let isStored: Bool
+
+  package init(_ values: [Value]) {
+    (form, isStored) = (.ordered(values), true)
+  }
+
+  package init(_ value: some DatabaseValueConvertible) {
+    (form, isStored) = (.ordered([Value(value.databaseValue)]), false)
+  }
+
+  package init(_ record: some EncodableRecord) throws {
+    let values = try record.databaseDictionary.map { ($0.key.folded, Value($0.value)) }
+    form = .named(Dictionary(values, uniquingKeysWith: { left, _ in left }))
+    isStored = false
+  }
+
+  /// In the key's order, as the table stores them.
+  ///
+  /// - Throws: ``RowLookupError`` where a column of the key is missing.
+  package func values(in shape: TableShape) throws(RowLookupError) -> [Value] {
+    var values: [Value]
+    switch form {
+    case .ordered(let ordered): values = ordered
+    case .named(let named):
+      values = []
+      for column in shape.keyColumns {
+        guard let value = named[column.folded] else {
+          throw RowLookupError(
+            .wrongKey, table: shape.name,
+            "its key has the column “\(column)”, which the record does not encode; it needs "
+              + shape.keyColumns.joined(separator: ", "))
+        }
+        values.append(value)
+      }
+    }
+    guard !isStored, values.count == shape.keyAffinities.count else { return values }
+    return zip(shape.keyAffinities, values).map { $0.stored($1) }
+  }
+}
+
+extension Value {
+  /// Every value of SQLite's is one.
+  fileprivate init(_ value: DatabaseValue) { self = Value.fromDatabaseValue(value) ?? .null }
+}
+
+extension Affinity {
+  /// What a column holds of a key that SQL compares with it: a number is text in a TEXT column,
+  /// and text that is a whole number is that number in an INTEGER one.
+  fileprivate func stored(_ value: Value) -> Value {
+    switch (self, value) {
+    case (.text, .integer(let number)): .string("\(number)")
+    case (.integer, .text), (.numeric, .text):
+      value.string.flatMap(Int64.init).map(Value.integer) ?? value
+    case (.real, .integer(let number)): .real(Double(number))
+    default: value
+    }
+  }
+}
