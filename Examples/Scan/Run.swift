@@ -15,7 +15,8 @@ struct Run: AsyncParsableCommand {
   @OptionGroup var file: DataFile
   @Option(help: "A service that speaks the scan contract; without one a recognizer runs in here.")
   var service: String?
-  @Option(help: "The recognizer's catalogue, a CSV file.") var catalogue: String?
+  @Option(help: "The recognizer's catalogue, a CSV file; without one, the example library's.")
+  var catalogue: String?
   @Option(help: "A Tern server with which the library syncs.") var sync: String?
   @Option(help: "The space on that server.") var space = "home"
   @Option(help: "A file that holds its token; without one TERN_TOKEN has it.")
@@ -41,14 +42,34 @@ struct Run: AsyncParsableCommand {
       try await work(database, engine, url)
     } else {
       // In this process, so that it can't outlive it.
-      guard let catalogue else {
+      let catalogue = try catalogue ?? Self.sample
+      let reader = try PhotoReader(catalogues: [catalogue])
+      try await RecognizerApplication(reader).serving { url in
+        hint(
+          "no service is named: a recognizer runs in this program, at \(url), until it ends, and knows "
+            + "\(catalogue.shown()); --service URL names another")
+        try await work(database, engine, url)
+      }
+    }
+  }
+
+  /// The catalogue of the library that is an example, too, where this was built.
+  private static var sample: String {
+    get throws {
+      let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Library/catalogue.csv").path
+      guard FileManager.default.isReadableFile(atPath: path) else {
         throw Refusal(
           "say which scan service to ask by --service URL; or, for the recognizer in here, what it "
             + "knows by --catalogue FILE.csv")
       }
-      let reader = try PhotoReader(catalogues: [catalogue])
-      try await RecognizerApplication(reader).serving { try await work(database, engine, $0) }
+      return path
     }
+  }
+
+  /// A line for the person alone; where it can't be said, nothing is lost.
+  private func hint(_ line: String) {
+    try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
   }
 
   private func remote(_ address: String) throws -> HTTPRemote {

@@ -44,7 +44,7 @@ struct SurfaceTests {
 
   /// Lines that declare something public.
   private static func declarations(in text: String) -> Int {
-    text.matches(of: /(?m)^\s*(?:@\w+(?:\([^)]*\))? )*public /).count
+    text.matches(of: #/(?m)^\s*(?:@\w+(?:\([^)]*\))? )*public /#).count
   }
 
   @Test func `declarations are counted, and what comments say is not`() {

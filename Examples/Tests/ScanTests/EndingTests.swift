@@ -53,14 +53,6 @@ struct EndingTests {
     }
   }
 
-  @Test func `without a service it says how to name one`() async throws {
-    try await withScanFolder { folder in
-      let ran = try await folder("run", "--once")
-      #expect(ran.status == 64)
-      #expect(ran.text.contains("--service URL") && ran.text.contains("--catalogue FILE.csv"))
-    }
-  }
-
   @Test func `photos are dropped by name, with their files, and their books stay`() async throws {
     try await ScriptedScan.run { call, _ in
       // Nothing comes of the second one.

@@ -118,11 +118,24 @@ struct OnceTests {
     }
   }
 
-  @Test func `without a service a catalogue is asked for`() async throws {
+  @Test(.enabled(if: PhotoReader.missingTools == nil, "the recognizer's tools are not installed"))
+  func `with nothing else running a scan brings its recognizer along, and says so in a line`()
+    async throws
+  {
     try await withScanFolder { folder in
+      _ = try await folder("add", folder.photo("shelf.png"))
       let ran = try await folder("run", "--once")
-      #expect(ran.status == 64)
-      #expect(ran.text.contains("by --catalogue FILE.csv"))
+      #expect(ran.status == 0)
+      let told = ran.lines.filter { $0.hasPrefix("no service is named: a recognizer runs in") }
+      #expect(told.count == 1)
+      #expect(told.first?.contains("at http://127.0.0.1:") == true)
+      #expect(told.first?.hasSuffix("Library/catalogue.csv; --service URL names another") == true)
+      #expect(ran.text.contains("done\tshelf.png"))
+    }
+  }
+
+  @Test func `a catalogue that is not there is named`() async throws {
+    try await withScanFolder { folder in
       let missing = try await folder("run", "--once", "--catalogue", folder.path + "/none.csv")
       #expect(missing.status == 64)
       #expect(missing.text == "Error: \(folder.path)/none.csv: No such file or directory\n")

@@ -44,13 +44,17 @@ struct Ask: AsyncParsableCommand {
         complain(Word.kept.text(asked.count))
         throw ExitCode.later
       }
-      let watch = Watch(
-        database: database, key: DataFile.key, service: endpoint.service ?? settings[.service],
-        usesOffline: offline || settings[.offline] == "on")
-      try await database.holding(conversation) {
-        try await answer(asked, watch, database) {
-          defer { asked.end() }
-          return try await asking(ask)
+      let service = endpoint.service ?? settings[.service]
+      let usesOffline = offline || settings[.offline] == "on"
+      try await OwnInterpreter.serving(service) { own in
+        let watch = Watch(
+          database: database, key: DataFile.key, service: service, own: own,
+          usesOffline: usesOffline)
+        try await database.holding(conversation) {
+          try await answer(asked, watch, database) {
+            defer { asked.end() }
+            return try await asking(ask)
+          }
         }
       }
     }

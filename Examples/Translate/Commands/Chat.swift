@@ -37,57 +37,67 @@ struct Chat: AsyncParsableCommand {
     Interruption.trap()
     try await file.use { database, settings in
       try endpoint.check()
-      var talk = try await conversation(database, settings)
-      let swaps = !noSwap && settings[.swap] == "on"
-      let watch = Watch(
-        database: database, key: DataFile.key, service: endpoint.service ?? settings[.service],
-        usesOffline: settings[.offline] == "on")
-      if json { try sayJSON(Begun(talk)) } else { say(talk.line) }
-      var (input, number, isWhole, failed) = (StandardInput(), 0, true, 0)
-      var saved: [String] = []
-      while let bytes = await input.next() {
-        number += 1
-        guard let line = Ask.line(bytes, number) else {
-          isWhole = false
-          continue
-        }
-        if line.allSatisfy(\.isWhitespace) {
-          complain(Word.emptyText.text)
-          continue
-        }
-        let (from, to) = talk.isFarsTurn ? (talk.far, talk.near) : (talk.near, talk.far)
-        if swaps { talk.isFarsTurn.toggle() }
-        // One action: what was said, and whose turn it is now.
-        let after = talk
-        let question = Question(
-          text: line, source: from, target: to, conversation: talk.id, service: endpoint.service,
-          model: endpoint.model)
-        let ids = try await database.ask([question]) { try after.save($0) }
-        let teller = Teller(isSingle: true, json: json)
-        let end = try await watch.follow(Asked(all: ids), teller)
-        teller.end()
-        switch end {
-        case .answered:
-          failed += teller.failed
-          if speak || settings[.speak] == "on" { try await voice(ids[0], to, database) }
-        case .offline, .paused:
-          if json { try await database.tell(ids) }
-          var word = Word.saved
-          if case .paused = end { word = .kept }
-          complain(word.text(1))
-          saved += ids
-        case .stopped: throw ExitCode.stopped
-        }
+      let talk = try await conversation(database, settings)
+      let service = endpoint.service ?? settings[.service]
+      try await OwnInterpreter.serving(service) { own in
+        let watch = Watch(
+          database: database, key: DataFile.key, service: service, own: own,
+          usesOffline: settings[.offline] == "on")
+        try await follow(talk, watch, database, settings)
       }
-      if Interruption.isAsked { throw ExitCode.stopped }
-      // What was saved may have been answered beside what was said later.
-      let late = try await database.pool.read { [saved] db in
-        try saved.map { try Entry.find($0, in: db)?.state }
-      }
-      if late.contains("waiting") { throw ExitCode.later }
-      if failed > 0 || late.contains("failed") { throw ExitCode.unanswered }
-      if !isWhole { throw ExitCode.usage }
     }
+  }
+
+  private func follow(
+    _ begun: Conversation, _ watch: Watch, _ database: TranslateDatabase, _ settings: Settings
+  ) async throws {
+    var talk = begun
+    let swaps = !noSwap && settings[.swap] == "on"
+    if json { try sayJSON(Begun(talk)) } else { say(talk.line) }
+    var (input, number, isWhole, failed) = (StandardInput(), 0, true, 0)
+    var saved: [String] = []
+    while let bytes = await input.next() {
+      number += 1
+      guard let line = Ask.line(bytes, number) else {
+        isWhole = false
+        continue
+      }
+      if line.allSatisfy(\.isWhitespace) {
+        complain(Word.emptyText.text)
+        continue
+      }
+      let (from, to) = talk.isFarsTurn ? (talk.far, talk.near) : (talk.near, talk.far)
+      if swaps { talk.isFarsTurn.toggle() }
+      // One action: what was said, and whose turn it is now.
+      let after = talk
+      let question = Question(
+        text: line, source: from, target: to, conversation: talk.id, service: endpoint.service,
+        model: endpoint.model)
+      let ids = try await database.ask([question]) { try after.save($0) }
+      let teller = Teller(isSingle: true, json: json)
+      let end = try await watch.follow(Asked(all: ids), teller)
+      teller.end()
+      switch end {
+      case .answered:
+        failed += teller.failed
+        if speak || settings[.speak] == "on" { try await voice(ids[0], to, database) }
+      case .offline, .paused:
+        if json { try await database.tell(ids) }
+        var word = Word.saved
+        if case .paused = end { word = .kept }
+        complain(word.text(1))
+        saved += ids
+      case .stopped: throw ExitCode.stopped
+      }
+    }
+    if Interruption.isAsked { throw ExitCode.stopped }
+    // What was saved may have been answered beside what was said later.
+    let late = try await database.pool.read { [saved] db in
+      try saved.map { try Entry.find($0, in: db)?.state }
+    }
+    if late.contains("waiting") { throw ExitCode.later }
+    if failed > 0 || late.contains("failed") { throw ExitCode.unanswered }
+    if !isWhole { throw ExitCode.usage }
   }
 
   /// A new one, or one that any of the person's devices began.

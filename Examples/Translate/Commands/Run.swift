@@ -47,43 +47,51 @@ struct Run: AsyncParsableCommand {
   @Flag(help: ArgumentHelp(Word.jsonHelp.text)) var json = false
 
   func run() async throws {
-    try await file.use { database, _ in
+    try await file.use { database, settings in
       let engine = try sync.map { try syncEngine(database, $0) }
-      let translator = Translator(
-        database: database, path: SystemPath.shared, key: DataFile.key)
       if retry { try await database.retry() }
       try await database.pool.write { try database.goOn(in: $0) }
-      if once {
-        try await drain(translator, beside: engine)
-        let standing = try await database.pool.read { try Standing(database, in: $0) }
-        try standing.say(json: json)
-        // The last answers, and whether the server was reached at all.
-        do {
-          try await engine?.syncOnce()
-        } catch let error where error is RemoteError || error is MergeError {
-          complain("\(error)".shown())
-          let code = (error as? RemoteError)?.code
-          throw code == .unreachable || code == .unavailable ? ExitCode.later : .usage
-        }
-        if standing.waiting > 0 { throw ExitCode.later }
-        return
+      try await OwnInterpreter.serving(settings[.service]) { own in
+        let translator = Translator(
+          database: database, path: SystemPath.shared, key: DataFile.key, own: own)
+        try await work(translator, database, beside: engine)
       }
-      let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-      try await withThrowingTaskGroup(of: Void.self) { tasks in
-        // After its first line nothing but `kill -9` ends the work in its middle.
-        tasks.addTask { try await tell(database) }
-        tasks.addTask { for await _ in signals { return } }
-        // Another program on the file may be the one that works, and end before this one.
-        tasks.addTask { try await translator.worker.run(standby: true) }
-        if let engine {
-          tasks.addTask { await engine.run() }
-          tasks.addTask { await tell(engine.status) }
-        }
-        // The first that ends, ends all: a signal or an error.
-        let first = await tasks.nextResult()
-        tasks.cancelAll()
-        do { try first?.get() } catch is CancellationError {}
+    }
+  }
+
+  private func work(
+    _ translator: Translator, _ database: TranslateDatabase, beside engine: SyncEngine?
+  ) async throws {
+    if once {
+      try await drain(translator, beside: engine)
+      let standing = try await database.pool.read { try Standing(database, in: $0) }
+      try standing.say(json: json)
+      // The last answers, and whether the server was reached at all.
+      do {
+        try await engine?.syncOnce()
+      } catch let error where error is any AdvisingError {
+        complain("\(error)".shown())
+        let code = (error as? RemoteError)?.code
+        throw code == .unreachable || code == .unavailable ? ExitCode.later : .usage
       }
+      if standing.waiting > 0 { throw ExitCode.later }
+      return
+    }
+    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      // After its first line nothing but `kill -9` ends the work in its middle.
+      tasks.addTask { try await tell(database) }
+      tasks.addTask { for await _ in signals { return } }
+      // Another program on the file may be the one that works, and end before this one.
+      tasks.addTask { try await translator.worker.run(standby: true) }
+      if let engine {
+        tasks.addTask { await engine.run() }
+        tasks.addTask { await tell(engine.status) }
+      }
+      // The first that ends, ends all: a signal or an error.
+      let first = await tasks.nextResult()
+      tasks.cancelAll()
+      do { try first?.get() } catch is CancellationError {}
     }
   }
 

@@ -142,6 +142,14 @@ extension Words {
     .unwritable: "The output can't be written: {}",
     .badFile: "“{}” can't be used as the database: {}",
     .noSync: "not synced: {}",
+    .ownService: """
+    No service is chosen: the interpreter runs in this program, at {}, until it ends. `translate \
+    settings service URL --model M` names another.
+    """,
+    .noOwnService: """
+    No service is chosen, and what would run in this program is not installed: `apt-get install {}`; \
+    or name one by `translate settings service URL --model M`.
+    """,
     .offlineNoPair:
       "Apertium here does not translate {}→{}; `translate languages` shows what it does.",
     .offlineUnknown: "Apertium here knows no language with these words to translate into {}.",

@@ -142,6 +142,14 @@ extension Words {
     .unwritable: "No se puede escribir la salida: {}",
     .badFile: "«{}» no sirve de base de datos: {}",
     .noSync: "sin sincronizar: {}",
+    .ownService: """
+    No hay servicio elegido: el intérprete funciona en este programa, en {}, hasta que termine. \
+    `translate settings service URL --model M` elige otro.
+    """,
+    .noOwnService: """
+    No hay servicio elegido, y falta lo que funcionaría en este programa: `apt-get install {}`; o \
+    elija uno con `translate settings service URL --model M`.
+    """,
     .offlineNoPair:
       "Apertium no traduce aquí {}→{}; `translate languages` muestra lo que traduce.",
     .offlineUnknown: "Apertium no conoce aquí ningún idioma con estas palabras que traducir a {}.",

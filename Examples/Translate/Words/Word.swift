@@ -15,7 +15,7 @@ enum Word: String, CaseIterable {
   case tablePhrase, tableAnswer, tableFavorite, tableSetting, tableConversation, undoneRestored
   case undoneRemoved, undoneBroughtBack, undoneLeft
   case loneModel, itsModelHelp, portal, noKey, cutOff, unwritable, kept, problemElsewhere
-  case nobody, nearCommand, exits
+  case nobody, nearCommand, exits, ownService, noOwnService
   case badFile, commandText, noSync, offlineNoPair, offlineUnknown, offlineLong, offlineBroken
   // What the command line's parser says, in its own words.
   case parserUsage, parserUsageTitle, parserOverview, parserArguments, parserOptions

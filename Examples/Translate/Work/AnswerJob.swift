@@ -19,6 +19,8 @@ struct Translator: Sendable {
   let path: any NetworkPathSource
   /// Of whatever services are asked.
   let key: String?
+  /// Where there is one.
+  var own: OwnInterpreter?
   /// Told of a question and as much of its answer as there is.
   var onPart: (@Sendable (String, String) -> Void)?
 
@@ -50,7 +52,8 @@ struct Translator: Sendable {
       guard let entry else { return Answer() }
       if let known { return known }
       do {
-        guard let url = URL(string: job.service) else { throw URLError(.badURL) }
+        let url = own?.url(of: job.service) ?? URL(string: job.service)
+        guard let url else { throw URLError(.badURL) }
         let service = GeminiService(url, model: model, key: key)
         let tell = onPart.map { tell in { @Sendable in tell(job.phrase, $0) } }
         return try await service.translate(

@@ -24,6 +24,8 @@ struct Watch: Sendable {
   let key: String?
   /// Where the questions go.
   let service: String
+  /// Where there is one.
+  let own: OwnInterpreter?
   /// Whether what is installed here answers where the service can't be reached.
   let usesOffline: Bool
 
@@ -39,7 +41,7 @@ struct Watch: Sendable {
     // Before anything is tried: what failed earlier says nothing of now.
     let before = try await database.pool.read { try Standing(database, in: $0)[service] }
     let translator = Translator(
-      database: database, path: SystemPath.shared, key: key
+      database: database, path: SystemPath.shared, key: key, own: own
     ) { teller.tell(part: $1, of: $0) }
     let (news, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     return try await withThrowingTaskGroup(of: End?.self) { tasks in

@@ -64,6 +64,7 @@ struct Seal {
     var seal = try Seal(transaction, noteMilliseconds: latest)
     for index in noted { try seal.sealTable(index) }
     let sealed = try seal.finish(noted)
+    try transaction.notifyOfOtherWriters(noted.map { transaction.sql[$0] })
     if !seal.restored.isEmpty || !seal.lookalikes.isEmpty {
       try transaction.triggers.merging(seal.putBack)
     }

@@ -6,13 +6,13 @@ public struct ReplicaChanges: Hashable, Sendable {
   public enum Rows: Hashable, Sendable {
     /// Their keys: of each a value for each column of the primary key.
     case keys(Set<[Value]>)
-    /// More than ``Limit/keys``: everything may have changed.
+    /// More than 1,000: everything may have changed.
     case all
   }
 
-  public enum Limit {
+  package enum Limit {
     /// The most keys of one table that are kept for a consumer that does not look.
-    public static let keys = 1000
+    package static let keys = 1000
   }
 
   /// What this device wrote, in whatever process, and a seal found: by table, as the schema names

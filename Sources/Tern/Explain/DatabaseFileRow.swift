@@ -16,7 +16,7 @@ import TernDatabase
 /// ``history(after:limit:)`` read it, and block: not on the main actor. `tern explain` and
 /// `tern history` print the same.
 public struct DatabaseFileRow: Sendable {
-  public let path: String
+  package let path: String
   /// The name of the replica that syncs the table.
   public let replica: String
   /// As the replica's catalogue has it.

@@ -8,6 +8,7 @@ public struct RekeyError: Error, Hashable, Sendable {
       case missingTable, notATable, noIntegerKey, synced, keyIsReference, otherReference
       case unknownColumn, columnExists, referenceDefault, generatedReference, contentOfSearch
       case notANumber, missingRow, unnamedRow, sameRow, refusedRow, unreadableDeclaration
+      case keylessTrigger
     }
     package let reason: Reason
 
@@ -45,6 +46,8 @@ public struct RekeyError: Error, Hashable, Sendable {
     package static let refusedRow = Code(reason: .refusedRow)
     /// What SQLite keeps of the table's declaration could not be taken over without loss.
     package static let unreadableDeclaration = Code(reason: .unreadableDeclaration)
+    /// A trigger inserts rows without the key, for which SQLite makes none any more.
+    package static let keylessTrigger = Code(reason: .keylessTrigger)
   }
 
   public let code: Code

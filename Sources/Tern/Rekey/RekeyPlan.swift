@@ -48,6 +48,7 @@ struct RekeyPlan {
       try checkNotSynced(db, table)
       try checkSearch(db, table)
     }
+    try checkTriggers(db)
   }
 
   /// Whether a column holds keys of the re-keyed table.

@@ -17,7 +17,9 @@ final class StoreAccess: Sendable {
   private let knownTriggers = KnownTriggers()
   /// Of the connection that writes, and used on its queue alone: not in a transaction that the app
   /// hands over, which can be another connection's.
-  private nonisolated(unsafe) let statements = StatementMemory()
+  private nonisolated(unsafe) let statements: StatementMemory
+  /// Used where `statements` is.
+  private nonisolated(unsafe) let others: OtherWriters
   /// Whether any table has a foreign key, and SQLite's number of the schema of which that is known.
   private let foreignKeys: Mutex<(schemaVersion: Int64, isAny: Bool)>
   /// The checksum of the catalogue that `sql` was made by.
@@ -32,6 +34,8 @@ final class StoreAccess: Sendable {
   ) {
     (self.database, self.tables, self.sql) = (database, tables, sql)
     self.inboxLimits = inboxLimits
+    statements = StatementMemory()
+    others = OtherWriters(statements)
     self.catalogue = catalogue.checksum
     checkedVersion = Mutex(catalogue.schemaVersion)
     foreignKeys = Mutex((catalogue.schemaVersion, catalogue.hasForeignKeys))
@@ -44,13 +48,16 @@ final class StoreAccess: Sendable {
     try telling { recorder in
       try database.writeWithoutTransaction { db in
         func run() throws -> T {
-          try db.inOwnTransaction(statements) {
+          others.begin()
+          let output = try db.inOwnTransaction(statements) {
             try checkCatalogueOnce(db)
             return try body(
               StoreTransaction(
                 db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
-                knownTriggers: knownTriggers, statements: statements))
+                knownTriggers: knownTriggers, statements: statements, others: others))
           }
+          others.commit()
+          return output
         }
         return try withoutForeignKeys && hasForeignKeys(db) ? db.withoutForeignKeys(run) : run()
       }
@@ -64,11 +71,13 @@ final class StoreAccess: Sendable {
     try telling { recorder in
       try database.writeWithoutTransaction { db in
         var output: T?
+        others.begin()
         try db.inWaitingTransaction {
           try checkCatalogueOnce(db)
-          output = try body(db) { try transaction(of: db, recorder, statements) }
+          output = try body(db) { try transaction(of: db, recorder, statements, others) }
           return .commit
         }
+        others.commit()
         return output!
       }
     }
@@ -84,11 +93,12 @@ final class StoreAccess: Sendable {
 
   /// The replica as it stands now in an open transaction.
   func transaction(
-    of db: Database, _ recorder: ChangeRecorder?, _ statements: StatementMemory? = nil
+    of db: Database, _ recorder: ChangeRecorder?, _ statements: StatementMemory? = nil,
+    _ others: OtherWriters? = nil
   ) throws -> StoreTransaction {
     try StoreTransaction(
       db, tables: tables, sql: sql, recorder: recorder, inboxLimits: inboxLimits,
-      statements: statements)
+      statements: statements, others: others)
   }
 
   /// The same in a transaction of the app's, which decides whether it is kept.

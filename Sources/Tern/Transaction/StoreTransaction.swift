@@ -31,6 +31,8 @@ final class StoreTransaction {
   /// The app's.
   private(set) lazy var triggers = TransactionTriggers(connection, of: sql, known: knownTriggers)
   private let knownTriggers: KnownTriggers?
+  /// `nil` where nobody counts: in a transaction that the app hands over, and while opening.
+  private let others: OtherWriters?
   var failedTriggers: FailedTriggerTable { FailedTriggerTable(connection, triggers) }
   /// Whether a write can reach other tables, once that was looked up.
   private var spreadsWrites: Bool?
@@ -38,9 +40,10 @@ final class StoreTransaction {
   init(
     _ db: Database, tables: StoreTables, sql: [TableSQL], recorder: ChangeRecorder? = nil,
     inboxLimits: InboxLimits = InboxLimits(), knownTriggers: KnownTriggers? = nil,
-    statements: StatementMemory? = nil
+    statements: StatementMemory? = nil, others: OtherWriters? = nil
   ) throws {
     self.db = db
+    self.others = others
     let connection = StoreConnection(db, tables, memory: statements)
     self.connection = connection
     held = HeldTable(connection)
@@ -105,6 +108,12 @@ final class StoreTransaction {
   /// Tells observers of writes that went past GRDB.
   func notifyChanges(in shape: TableShape) throws {
     try db.notifyChanges(inTable: shape.name)
+  }
+
+  /// Tells observers of what other connections wrote to these tables, whose notes are sealed.
+  func notifyOfOtherWriters(_ noted: [TableSQL]) throws {
+    guard try others?.haveWritten(db) ?? true else { return }
+    for sql in noted { try notifyChanges(in: sql.shape) }
   }
 
   /// The same for a write under the app's triggers and foreign keys: cascades and triggers write to

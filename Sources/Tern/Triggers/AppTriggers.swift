@@ -97,7 +97,7 @@ struct AppTriggers: Sendable {
   }
 
   /// By the folded name of what they are on, in the order in which they were made.
-  private static func all(_ db: Database) throws -> [String: [Trigger]] {
+  static func all(_ db: Database) throws -> [String: [Trigger]] {
     var all: [String: [Trigger]] = [:]
     for schema in ["main.sqlite_master", "temp.sqlite_temp_master"] {
       let select = try FastStatement(

@@ -17,6 +17,8 @@ struct TriggerText: Sendable {
   /// What it is on, a table or a view.
   let table: String
   let writes: [(target: String, write: Write)]
+  /// Those of ``writes`` that insert.
+  let inserts: [TriggerInsert]
   /// Whether it can refuse what fired it, leave a part of that, or end the transaction.
   let mayRefuse: Bool
   /// The targets of UPDATE OR REPLACE, from which it deletes too.
@@ -49,12 +51,17 @@ struct TriggerText: Sendable {
     event = part(tokens[2].range.upperBound..<tokens[on].range.upperBound)
     rest = part(tokens[place].range.upperBound..<text.bytes.count)
     var writes: [(target: String, write: Write)] = []
+    var inserts: [TriggerInsert] = []
     var replaces: Set<String> = []
     var hasConflictClause = false
     let body = tokens[(begin + 1)..<(tokens.count - 1)]
     for statement in body.split(whereSeparator: { $0.isSymbol(";") }) {
       guard let read = Self.read(Array(statement)) else { return nil }
       if let write = read.write { writes.append(write) }
+      if read.write?.write == .insert, let into = statement.firstIndex(where: { $0.isWord("into") })
+      {
+        inserts.append(TriggerInsert(statement[(into + 1)...]))
+      }
       if let target = read.write?.target,
         statement.starts(
           with: ["update", "or", "replace"],
@@ -67,6 +74,7 @@ struct TriggerText: Sendable {
       hasConflictClause = hasConflictClause || read.hasConflictClause
     }
     self.writes = writes
+    self.inserts = inserts
     self.replaces = replaces
     self.hasConflictClause = hasConflictClause
     mayRefuse = tokens.indices.dropLast().contains {

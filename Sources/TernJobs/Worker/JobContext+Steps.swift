@@ -15,8 +15,7 @@ extension JobContext {
   ///   - name: tells the step from the job's other ones, for ever. Two of the same name at the same
   ///     time are refused.
   ///   - commit: runs in the transaction; again, if another process was in its way or the app
-  ///     suspended the database meanwhile, without `work`. Where Swift does not find the result's
-  ///     type, say it: `commit: { (db, titles: [String]) in … }`.
+  ///     suspended the database meanwhile, without `work`. Swift finds the result's type.
   /// - Throws: what `work` and `commit` throw, with nothing written; ``JobQueueError``
   ///   `.duplicateStep`, `.checkpointTooLarge`, `.tooManyCheckpoints`, `.notRunning` and
   ///   `.unreadable`; `DatabaseError`.
@@ -145,5 +144,37 @@ extension JobContext {
           return try await group.next()!
         }
       }, commit: commit)
+  }
+
+  /// A step whose only result is that its files were made, or given up.
+  ///
+  /// - Throws: as the first with files.
+  public func step(
+    _ name: String, isolation: isolated (any Actor)? = #isolation,
+    _ work: (StepFiles) async throws -> Void,
+    commit: @Sendable (Database) throws -> Void = { _ in }
+  ) async throws {
+    _ = try await step(
+      name, isolation: isolation,
+      { files in
+        try await work(files)
+        return true
+      }, commit: { db, _ in try commit(db) })
+  }
+
+  /// The same with a limit on its time.
+  ///
+  /// - Throws: as the first with files and a limit.
+  public func step(
+    _ name: String, within limit: Duration, isolation: isolated (any Actor)? = #isolation,
+    _ work: @escaping @Sendable (StepFiles) async throws -> Void,
+    commit: @Sendable (Database) throws -> Void = { _ in }
+  ) async throws {
+    _ = try await step(
+      name, within: limit, isolation: isolation,
+      { files in
+        try await work(files)
+        return true
+      }, commit: { db, _ in try commit(db) })
   }
 }

@@ -46,7 +46,7 @@ struct JobCrashTests {
               files.release("photo")
             }
             return String(decoding: photo, as: UTF8.self)
-          } commit: { (db, text: String) in
+          } commit: { db, text in
             try db.execute(
               sql: "INSERT INTO book VALUES (?)", arguments: ["\(job.name) \(number) \(text)"])
           }

@@ -49,7 +49,7 @@ struct StepLimitTests {
             files.release("photo")
             try await rig.sleep(length)
             return text
-          } commit: { (db, text: String) in
+          } commit: { db, text in
             try db.execute(sql: "INSERT INTO book VALUES (?)", arguments: [text])
           }
           let crop = try String(contentsOf: context.file("crop"), encoding: .utf8)

@@ -16,7 +16,7 @@ struct StepTests {
           let titles = try await context.step("find") {
             rig.note("find")
             return [job.name]
-          } commit: { (db, titles: [String]) in
+          } commit: { db, titles in
             try db.execute(sql: "INSERT INTO book VALUES (?)", arguments: [titles[0]])
           }
           if rig.seconds < 2 { throw Failure(.failed) }

@@ -1,10 +1,10 @@
 import GRDB
 import TernCore
+import TernJobs
 import TestDevice
 import Testing
 
 @testable import Tern
-import TernJobs
 
 private let creation = """
   CREATE TABLE t (

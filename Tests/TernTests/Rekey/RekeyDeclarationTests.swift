@@ -74,7 +74,7 @@ struct Declaration: Sendable, CustomTestStringConvertible {
         "CREATE TRIGGER firing AFTER UPDATE OF a ON t BEGIN SELECT RAISE(ABORT, 'fired'); END",
         "CREATE TRIGGER inserting BEFORE INSERT ON \"t\" BEGIN SELECT RAISE(ABORT, 'fired'); END",
         "CREATE TRIGGER shown_insert INSTEAD OF INSERT ON shown BEGIN "
-          + "INSERT INTO t (a) VALUES (NEW.a); END",
+          + "INSERT INTO t (id, a) VALUES (NEW.a, NEW.a); END",
         "CREATE TABLE u (n)",
         "CREATE TRIGGER elsewhere AFTER INSERT ON u BEGIN DELETE FROM t WHERE id = NEW.n; END",
       ]),

@@ -70,6 +70,18 @@ struct RekeyRefusal: Sendable, CustomTestStringConvertible {
         + "CREATE VIRTUAL TABLE f USING fts4(x, content=\"c\")",
       code: .contentOfSearch, place: "c.t", says: "drop it with its triggers"),
     RekeyRefusal(
+      creation: key + "CREATE TABLE c (x); "
+        + "CREATE TRIGGER adding AFTER INSERT ON c BEGIN INSERT INTO T (a) VALUES (NEW.x); END",
+      code: .keylessTrigger, place: "t.id", says: "trigger “adding” on “c”"),
+    RekeyRefusal(
+      creation: "CREATE TABLE t (a); CREATE TABLE c (x); "
+        + "CREATE TRIGGER adding AFTER INSERT ON c BEGIN INSERT INTO t VALUES (NEW.x); END",
+      code: .keylessTrigger, place: "t.id", says: "newKeySQL"),
+    RekeyRefusal(
+      creation: key + "CREATE TABLE c (t INTEGER PRIMARY KEY REFERENCES t, x); "
+        + "CREATE TRIGGER adding AFTER INSERT ON t BEGIN INSERT INTO c (x) VALUES (1); END",
+      code: .keylessTrigger, place: "c.t", says: "trigger “adding” on “t”"),
+    RekeyRefusal(
       creation: "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1), (NULL), ('x')",
       code: .notANumber, place: "t.id", says: "in 2 rows"),
     RekeyRefusal(

@@ -35,7 +35,7 @@ extension JobQueueConformance {
               let result = try await context.step(name) {
                 stage.note("work \(name)")
                 return "result \(name)"
-              } commit: { (db, result: String) in
+              } commit: { db, result in
                 try JobStage.addEffect(result, in: db)
               }
               try require(

@@ -20,7 +20,7 @@ struct ReadShelf: Job {
     $0.handle(ReadShelf.self) { job, context in
       _ = try await context.step("recognise") {
         ["Dune", "Emma"]
-      } commit: { (db, titles: [String]) in
+      } commit: { db, titles in
         for title in titles {
           try db.execute(sql: "INSERT INTO book (title) VALUES (?)", arguments: [title])
         }

@@ -26,7 +26,7 @@ extension JobProcess {
       world.ledger.work(id, step.name)
       if let name = step.releases { files.release(name) }
       return answer
-    } commit: { (db, answer: Int) in
+    } commit: { db, answer in
       try db.execute(
         sql: "INSERT INTO effect VALUES (?, ?, ?)", arguments: [id, step.name, answer])
       if upload.isFollowed { try self.follow(id, db) }
