@@ -52,7 +52,8 @@ let package = Package(
       swiftSettings: strict),
     // What the two programs share of their work, and their services have no use for.
     .target(
-      name: "ExampleWork", dependencies: [tern, ternJobs, grdb], path: "Work", swiftSettings: strict),
+      name: "ExampleWork", dependencies: [tern, ternJobs, grdb], path: "Work", swiftSettings: strict
+    ),
     .target(
       name: "InterpreterKit", dependencies: ["ExampleService", hummingbird],
       path: "Interpreter/Kit", swiftSettings: strict),

@@ -15,13 +15,23 @@ extension Database {
 
   /// One transaction with the write lock from its beginning. Where the app has SQLite wait for
   /// nobody, it waits up to five seconds for whoever writes.
+  ///
+  /// A table that it made and looked up would stay known to GRDB where it is rolled back.
   package func inWaitingTransaction(_ body: () throws -> TransactionCompletion) throws {
-    try beginningOrWaiting { hasBegun in
-      try inTransaction(.immediate) {
-        hasBegun = true
-        return try body()
+    var completion = TransactionCompletion.rollback
+    do {
+      try beginningOrWaiting { hasBegun in
+        try inTransaction(.immediate) {
+          hasBegun = true
+          completion = try body()
+          return completion
+        }
       }
+    } catch {
+      clearSchemaCache()
+      throw error
     }
+    if completion == .rollback { clearSchemaCache() }
   }
 
   /// The same for a body in which no code of the app's runs: BEGIN and COMMIT are prepared once a
