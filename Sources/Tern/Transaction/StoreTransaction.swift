@@ -31,7 +31,7 @@ final class StoreTransaction {
   /// The app's.
   private(set) lazy var triggers = TransactionTriggers(connection, of: sql, known: knownTriggers)
   private let knownTriggers: KnownTriggers?
-  var failedTriggers: FailedTriggerTable { FailedTriggerTable(connection, triggers) }
+  var failedTriggers: FailedTriggerTable { FailedTriggerTable(connection) }
   /// Whether a write can reach other tables, once that was looked up.
   private var spreadsWrites: Bool?
 
