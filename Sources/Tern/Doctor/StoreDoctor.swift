@@ -36,10 +36,11 @@ final class StoreDoctor {
       return nil
     }
     tables = StoreTables(name: name, format: format)
-    let creation = try tables.creation.filter { statement in
-      try !tables.later.contains { try statement.contains(" \($0) ") && !db.tableExists($0) }
-    }
-    guard try TableForms(findings).check(creation, in: db), try checkAuthors() else { return nil }
+    let rare = tables.rare.all
+    let isWhole = try TableForms(findings).check(
+      tables.creation + rare.flatMap(\.creation), addedTables: tables.later.union(rare.map(\.name)),
+      in: db)
+    guard try isWhole && checkAuthors() else { return nil }
     let sql = try installed()
     let statements = sql.flatMap { $0.note.tables + $0.gone }
     guard try TableForms(findings).check(statements, in: db) else { return nil }

@@ -8,12 +8,14 @@ struct ReplicaReader {
   let path: String
   let name: String
   private let tables: StoreTables
+  private let connection: StoreConnection
 
   private init(_ db: Database, path: String, name: String) throws {
     self.db = db
     self.path = path
     self.name = name
     tables = try StoreTables.stored(name: name, in: db)
+    connection = StoreConnection(db, tables, memory: nil)
   }
 
   /// Every replica in the database, by name.
@@ -37,8 +39,7 @@ struct ReplicaReader {
     }
     let synced = try inspectedTables()
     let authors = try authors()
-    let waiting = WaitingTable(
-      StoreConnection(db, tables, memory: nil), hasGroups: true, hasFuture: true)
+    let waiting = WaitingTable(connection, hasGroups: true, hasFuture: true)
     return ReplicaInspection(
       name: name, id: ReplicaID(bytes: replica["id"] as Data), format: format,
       schemaVersion: replica["schema_version"],
@@ -71,15 +72,13 @@ struct ReplicaReader {
   }
 
   private func forks() throws -> [ReplicaFork] {
-    guard try db.tableExists(tables.fork, in: "main") else { return [] }
-    return try Row.fetchAll(
-      db,
-      sql: """
+    let forks = try connection.text(
+      of: """
         SELECT fork.remote, author.id, fork.sequence FROM \(tables.fork) AS fork
         JOIN \(tables.author) AS author ON author.idx = fork.author
         ORDER BY fork.remote, fork.author LIMIT 100
-        """
-    ).compactMap { row in
+        """)
+    return try Row.fetchAll(db, sql: forks).compactMap { row in
       ReplicaID(bytes: row["id"] as Data).map {
         ReplicaFork(
           remote: row["remote"], replica: $0,
@@ -97,7 +96,6 @@ struct ReplicaReader {
   private func inspectedTables() throws -> [ReplicaInspection.Table] {
     // A Tern before this one did not make the table.
     let hasLarge = try db.tableExists(tables.large, in: "main")
-    let hasKept = try db.tableExists(tables.kept, in: "main")
     return try Row.fetchAll(
       db, sql: "SELECT id, name, is_synced FROM \(tables.table) ORDER BY id"
     ).map {
@@ -113,7 +111,7 @@ struct ReplicaReader {
           FROM \(hasRows ? rowTable : "(SELECT 0 AS life WHERE 0)")
           """)
       // Where a change may bring a deleted row back, its life goes on.
-      let kept = hasKept ? try count("\(tables.kept) WHERE tbl = \(id)") : 0
+      let kept = try count("\(tables.kept) WHERE tbl = \(id)")
       return ReplicaInspection.Table(
         name: $0["name"], isSynced: $0["is_synced"], aliveRows: (lives?["alive"] ?? 0) - kept,
         deadRows: (lives?["dead"] ?? 0) + kept,
@@ -125,11 +123,13 @@ struct ReplicaReader {
   }
 
   private func count(_ table: String) throws -> Int {
-    try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+    try connection.count(table)
   }
 
   /// A name and a number a row.
   private func counts(_ sql: String) throws -> [String: Int] {
-    try Row.fetchAll(db, sql: sql).reduce(into: [:]) { $0[$1[0] as String] = $1[1] as Int }
+    try Row.fetchAll(db, sql: connection.text(of: sql)).reduce(into: [:]) {
+      $0[$1[0] as String] = $1[1] as Int
+    }
   }
 }

@@ -105,7 +105,7 @@ extension Installation {
     }
     if let format { try check(format) }
     try create(tables.creation, db)
-    if let format, format < StoreTables.format { try tables.upgrade(db) }
+    if let format, format < StoreTables.format { try tables.upgrade(db, from: format) }
   }
 
   private func check(_ format: Int) throws {

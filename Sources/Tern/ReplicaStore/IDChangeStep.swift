@@ -61,7 +61,7 @@ struct IDChangeStep {
   }
 
   private func exists(_ clause: String) throws -> Bool {
-    try Bool.fetchOne(transaction.db, sql: "SELECT EXISTS (SELECT 1 \(clause))") ?? false
+    try transaction.statement("SELECT 1 \(clause) LIMIT 1").first {} != nil
   }
 
   func run() throws {
@@ -69,14 +69,14 @@ struct IDChangeStep {
     // What an earlier new state took from this replica's own operations; what it announced
     // says it all.
     try execute("DELETE FROM \(tables.seen) WHERE author = 0")
-    try execute("UPDATE \(tables.seen) SET other = ? WHERE other = 0", [former])
+    try execute("UPDATE \(tables.seen) SET other = ? WHERE other = 0", [Int64(former)])
     try renameOperations(announced())
     try saveAuthors()
-    try execute("UPDATE \(tables.remoteHead) SET author = ? WHERE author = 0", [former])
+    try execute("UPDATE \(tables.remoteHead) SET author = ? WHERE author = 0", [Int64(former)])
     for side in ["loser", "winner"] {
       try execute(
         "UPDATE \(tables.inbox) SET \(side) = ? WHERE \(side) = 0 AND \(side)_time <= ?",
-        [former, Int64(bitPattern: time.rawValue)])
+        [Int64(former), Int64(bitPattern: time.rawValue)])
     }
     try execute("DELETE FROM \(tables.migrated) WHERE sequence <= ?", [last])
     try execute("UPDATE \(tables.migrated) SET sequence = sequence - ?", [last])
@@ -146,6 +146,7 @@ struct IDChangeStep {
     let count = Planted.isActive(.copyForgets) ? 0 : Int64(own.stored - renaming.last)
     let ownTime = count > 0 ? own.time : .zero
     let (old, new) = (Data(renaming.old.bytes), Data(renaming.new.bytes))
+    let last = Int64(renaming.last)
     try execute("UPDATE \(tables.replica) SET id = ?", [new])
     try execute(
       """
@@ -161,8 +162,8 @@ struct IDChangeStep {
       VALUES (?, ?, ?, ?, 0, ?, ?, ?)
       """,
       [
-        former, old, Int64(renaming.last), Int64(renaming.last), Int64(bitPattern: time.rawValue),
-        Int64(own.trimmed), Int64(bitPattern: own.trimmedTime.rawValue),
+        Int64(former), old, last, last, Int64(bitPattern: time.rawValue), Int64(own.trimmed),
+        Int64(bitPattern: own.trimmedTime.rawValue),
       ])
   }
 
@@ -192,7 +193,7 @@ struct IDChangeStep {
           author = CASE WHEN author = 0 AND time <> 0 AND time <= ? THEN ? ELSE author END,
           cells = grdb_tern_renamed(cells)
         WHERE author = 0 OR cells IS NOT NULL
-        """, [bound, former])
+        """, [bound, Int64(former)])
     }
   }
 
@@ -251,7 +252,7 @@ struct IDChangeStep {
     }
   }
 
-  private func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
-    try transaction.db.execute(sql: sql, arguments: arguments)
+  private func execute(_ sql: String, _ values: [any BindableValue] = []) throws {
+    try transaction.db.runBound(transaction.connection.text(of: sql), values)
   }
 }

@@ -31,11 +31,12 @@ struct KeptTables {
         let rowID = shape.rowIDName.map { "\($0) AS \($0), " } ?? ""
         try copy("main.\(shape.name.quoted)", rowID + stored(shape), to: old(shape))
       }
-      for name in own { try copy("main.\(name)", "*", to: "old_\(name)") }
+      let kept = try own.filter { try transaction.connection.isThere($0) }
+      for name in kept { try copy("main.\(name)", "*", to: "old_\(name)") }
       try body()
       for (shape, _) in names { try putBack(shape) }
-      for name in own {
-        try db.execute(sql: "DELETE FROM main.\(name)")
+      for name in own { try transaction.statement("DELETE FROM \(name)").run() }
+      for name in kept {
         try db.execute(sql: "INSERT INTO main.\(name) SELECT * FROM temp.old_\(name)")
         try db.execute(sql: "DROP TABLE temp.old_\(name)")
       }

@@ -74,7 +74,11 @@ final class StoreAccess: Sendable {
         others.begin()
         try db.inWaitingTransaction {
           try checkCatalogueOnce(db)
-          output = try body(db) { try transaction(of: db, recorder, statements, others) }
+          output = try body(db) {
+            // What the app wrote may have made a table that reads as empty under the ones here.
+            let isChanged = try schemaVersion(db, statements) != checkedVersion.withLock { $0 }
+            return try transaction(of: db, recorder, isChanged ? nil : statements, others)
+          }
           return .commit
         }
         others.commit()
@@ -137,6 +141,8 @@ final class StoreAccess: Sendable {
   /// In a transaction of the store's own.
   private func checkCatalogueOnce(_ db: Database) throws {
     let version = try checkCatalogue(db, statements)
+    if checkedVersion.withLock({ $0 == version }) { return }
+    statements.forgetAll()
     checkedVersion.withLock { $0 = version }
   }
 

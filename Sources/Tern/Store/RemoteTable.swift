@@ -168,8 +168,6 @@ struct RemoteTable {
   private func told<Told: Decodable>(
     _ column: String, at remoteID: String?, _ choose: (Told, Told) -> Told
   ) throws -> [ReplicaID: Told] {
-    // A file that only an earlier version has opened can lack it.
-    if tables.format < 6, try !connection.db.tableExists(tables.remoteAuthors) { return [:] }
     let select = try statement(
       """
       SELECT \(column) FROM \(tables.remoteAuthors)

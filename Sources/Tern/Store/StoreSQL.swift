@@ -24,8 +24,10 @@ final class StoreSQL: Sendable {
   let settleRow: String
   let forgetWaits: String
   let addWait: String
+  let rare: RareTables
 
   init(prefix: String, waiting: String) {
+    rare = RareTables(prefix: prefix)
     readReplica = """
       SELECT last_time, schema_version, correction_ms, EXISTS (SELECT 1 FROM \(prefix)large),
         EXISTS (SELECT 1 FROM \(waiting) WHERE due_ms IS NOT NULL),

@@ -26,13 +26,15 @@ extension StoreTables {
   }
 
   /// Makes today's format of an earlier one. Statements of ``creation`` ran before.
-  func upgrade(_ db: Database) throws {
-    // A group of which a part is named too waits whole.
-    try db.execute(
-      sql:
-        "INSERT OR IGNORE INTO \(waiting) SELECT id, tbl, col, first, reason, detail, due_ms FROM "
-        + Self.waitingOfFormat5(prefix) + " ORDER BY reason = 'schema'")
-    for name in ["aside", "deferred"] { try db.execute(sql: "DROP TABLE main.\(prefix)\(name)") }
+  func upgrade(_ db: Database, from format: Int) throws {
+    if format < 6 {
+      // A group of which a part is named too waits whole.
+      try db.execute(
+        sql:
+          "INSERT OR IGNORE INTO \(waiting) SELECT id, tbl, col, first, reason, detail, due_ms FROM "
+          + Self.waitingOfFormat5(prefix) + " ORDER BY reason = 'schema'")
+      for name in ["aside", "deferred"] { try db.execute(sql: "DROP TABLE main.\(prefix)\(name)") }
+    }
     try db.execute(sql: "UPDATE \(replica) SET format = \(Self.format)")
   }
 }

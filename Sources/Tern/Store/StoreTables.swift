@@ -5,7 +5,7 @@ import TernDatabase
 /// The tables that a replica keeps in the app's database, beside one note table and one row table
 /// for each synced table (``NoteSQL``).
 struct StoreTables {
-  static let format = 6
+  static let format = 7
   static let commonPrefix = "grdb_tern_"
 
   /// `grdb_tern_` and the replica's name.
@@ -24,6 +24,9 @@ struct StoreTables {
     waiting = format < 6 ? Self.waitingOfFormat5(prefix) : prefix + "waiting"
     statements = StoreSQL(prefix: prefix, waiting: waiting)
   }
+
+  /// Those that come with their first row.
+  var rare: RareTables { statements.rare }
 
   var replica: String { prefix + "replica" }
   var author: String { prefix + "author" }
@@ -61,15 +64,13 @@ struct StoreTables {
   func rows(of table: Int64) -> String { "\(prefix)row_\(table)" }
 
   /// Tables that came after format 5 was settled: a file that was not opened since lacks them.
-  var later: [String] {
+  var later: Set<String> {
     if format >= 6 { return [] }
-    return [
-      unsettled, goneParent, waits, unsettledRow, forgotten, migrated, opened, remoteAuthors,
-      prefix + "waiting", reverted,
-    ]
+    return [unsettled, opened, prefix + "waiting"]
   }
 
-  /// One statement a table. `log.id` is the author's index shifted by 40 bits, plus the sequence.
+  /// What every file has, a statement a table. `log.id` is the author's index shifted by 40 bits,
+  /// plus the sequence.
   var creation: [String] {
     [
       """
@@ -101,12 +102,6 @@ struct StoreTables {
       """,
       // To count them without reading their contents.
       "CREATE INDEX IF NOT EXISTS \(held)_table ON \(held) (tbl)",
-      // What deleted rows held that a change may bring back.
-      """
-      CREATE TABLE IF NOT EXISTS \(kept) (
-        tbl INTEGER NOT NULL, key BLOB NOT NULL, content BLOB NOT NULL, PRIMARY KEY (tbl, key)
-      ) WITHOUT ROWID
-      """,
       // `id` is that of a group's last operation, and `first` the sequence of its first; `due_ms`
       // is when this clock will have come near its time. Of an operation that waits for another
       // schema there is a row for each of these parts, without a column where it is all of a table.
@@ -129,13 +124,6 @@ struct StoreTables {
         tbl INTEGER NOT NULL, key BLOB NOT NULL, masks BLOB NOT NULL, PRIMARY KEY (tbl, key)
       ) WITHOUT ROWID
       """,
-      // What drafts did to texts, until the seal.
-      """
-      CREATE TABLE IF NOT EXISTS \(splice) (
-        id INTEGER PRIMARY KEY, tbl INTEGER NOT NULL, col INTEGER NOT NULL, key BLOB NOT NULL,
-        delta BLOB NOT NULL)
-      """,
-      "CREATE INDEX IF NOT EXISTS \(splice)_row ON \(splice) (tbl, key, col)",
       // `compared` is what came of the last comparison of states, as JSON.
       """
       CREATE TABLE IF NOT EXISTS \(remote) (
@@ -148,76 +136,18 @@ struct StoreTables {
         remote TEXT PRIMARY KEY, sequence INTEGER NOT NULL, accepted INTEGER NOT NULL DEFAULT 0)
       WITHOUT ROWID
       """,
-      // The first number under which a remote has another operation of an author than the log.
-      """
-      CREATE TABLE IF NOT EXISTS \(fork) (
-        remote TEXT NOT NULL, author INTEGER NOT NULL, sequence INTEGER NOT NULL,
-        PRIMARY KEY (remote, author)) WITHOUT ROWID
-      """,
-      // What each remote said of its authors, as JSON, and beside it, where there are any, up to
-      // where it takes those that are banned.
-      """
-      CREATE TABLE IF NOT EXISTS \(remoteAuthors) (
-        remote TEXT PRIMARY KEY, authors BLOB NOT NULL, bans BLOB) WITHOUT ROWID
-      """,
-      // What each remote was last known to hold, of which the log may forget.
-      """
-      CREATE TABLE IF NOT EXISTS \(remoteHead) (
-        remote TEXT NOT NULL, author INTEGER NOT NULL, sequence INTEGER NOT NULL,
-        PRIMARY KEY (remote, author)) WITHOUT ROWID
-      """,
       """
       CREATE TABLE IF NOT EXISTS \(seen) (
         author INTEGER NOT NULL, other INTEGER NOT NULL, sequence INTEGER NOT NULL,
         PRIMARY KEY (author, other)) WITHOUT ROWID
       """,
-      // Own operations that no undo is about.
-      """
-      CREATE TABLE IF NOT EXISTS \(undone) (
-        sequence INTEGER PRIMARY KEY, is_undo INTEGER NOT NULL)
-      """,
-      // What a revert took back: of an operation a row, under the column -1, and the columns of it
-      // that add up or are made of edits. And what undid the revert.
-      """
-      CREATE TABLE IF NOT EXISTS \(reverted) (
-        revert INTEGER NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL, id INTEGER NOT NULL,
-        col INTEGER NOT NULL, undone INTEGER,
-        PRIMARY KEY (revert, tbl, key, id, col)) WITHOUT ROWID
-      """,
-      "CREATE INDEX IF NOT EXISTS \(reverted)_row ON \(reverted) (id, tbl, key)",
-      // Rows that an own operation has as inserts, because it is the first to write to what
-      // a migration brought.
-      """
-      CREATE TABLE IF NOT EXISTS \(migrated) (
-        tbl INTEGER NOT NULL, key BLOB NOT NULL, sequence INTEGER NOT NULL,
-        PRIMARY KEY (tbl, key, sequence)) WITHOUT ROWID
-      """,
       // A row, while what was sealed may be what a row held aside waits for, and nobody looked.
       "CREATE TABLE IF NOT EXISTS \(unsettled) (one INTEGER PRIMARY KEY CHECK (one = 1))",
-      // Rows whose delete left children, at which nobody looked.
-      """
-      CREATE TABLE IF NOT EXISTS \(goneParent) (
-        tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID
-      """,
-      // The rows for which each row held aside waits.
-      """
-      CREATE TABLE IF NOT EXISTS \(waits) (
-        on_tbl INTEGER NOT NULL, on_key BLOB NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL,
-        PRIMARY KEY (on_tbl, on_key, tbl, key)) WITHOUT ROWID
-      """,
-      "CREATE INDEX IF NOT EXISTS \(waits)_row ON \(waits) (tbl, key)",
-      // Rows held aside at which the next settlement looks.
-      """
-      CREATE TABLE IF NOT EXISTS \(unsettledRow) (
-        tbl INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY (tbl, key)) WITHOUT ROWID
-      """,
       // A checksum of the app's schema and of the replica's when the replica was last opened.
       """
       CREATE TABLE IF NOT EXISTS \(opened) (
         one INTEGER PRIMARY KEY CHECK (one = 1), migrated INTEGER NOT NULL)
       """,
-      // Remotes that do not keep the log, whatever they were offered.
-      "CREATE TABLE IF NOT EXISTS \(forgotten) (remote TEXT PRIMARY KEY) WITHOUT ROWID",
       // Values that lost, by column name; authors by their index.
       """
       CREATE TABLE IF NOT EXISTS \(inbox) (

@@ -109,10 +109,10 @@ private struct TextPlace {
     try db.runBound(
       "UPDATE \(sql.shape.qualifiedName) SET \(column.name.quoted) = ? WHERE \(match)",
       [Value.text(text)] + key)
-    try db.execute(
-      sql: "INSERT INTO \(tables.splice) (tbl, col, key, delta) VALUES (?, ?, ?, ?)",
-      arguments: [
-        sql.shape.id, column.id, Data(PackedKey.bytes(of: key)), Data(delta.stored),
-      ])
+    let insert = try StoreConnection(db, tables, memory: nil).statement(
+      "INSERT INTO \(tables.splice) (tbl, col, key, delta) VALUES (?, ?, ?, ?)")
+    insert.bindAll(
+      sql.shape.id, column.id, Value.blob(PackedKey.bytes(of: key)), Value.blob(delta.stored))
+    try insert.run()
   }
 }

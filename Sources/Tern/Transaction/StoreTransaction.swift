@@ -33,7 +33,7 @@ final class StoreTransaction {
   private let knownTriggers: KnownTriggers?
   /// `nil` where nobody counts: in a transaction that the app hands over, and while opening.
   private let others: OtherWriters?
-  var failedTriggers: FailedTriggerTable { FailedTriggerTable(connection, triggers) }
+  var failedTriggers: FailedTriggerTable { FailedTriggerTable(connection) }
   /// Whether a write can reach other tables, once that was looked up.
   private var spreadsWrites: Bool?
 

@@ -62,9 +62,6 @@ final class TransactionTriggers {
     }
   }
 
-  /// To be called before the schema changes.
-  func forgetKnown() { known = nil }
-
   /// From here on the temporary schema is not the one that was committed.
   func withoutTriggers<T>(_ body: () throws -> T) throws -> T {
     known = nil
@@ -72,7 +69,8 @@ final class TransactionTriggers {
   }
 
   func all() throws -> AppTriggers {
-    try known?.triggers(db) { try read() } ?? read()
+    if connection.hasMadeTables { known = nil }
+    return try known?.triggers(db) { try read() } ?? read()
   }
 
   private func read() throws -> AppTriggers {

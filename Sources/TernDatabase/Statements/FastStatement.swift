@@ -93,7 +93,7 @@ package struct FastStatement {
   /// Runs to the end and resets; whether a row changed.
   package func runCounting() throws -> Bool {
     try run()
-    return sqlite3_changes(sqlite3_db_handle(pointer)) > 0
+    return changeCount > 0
   }
 
   /// What of the app's table refused a statement.
@@ -131,7 +131,8 @@ package struct FastStatement {
 
   /// How many rows the last run changed, without those that triggers did.
   package var changeCount: Int {
-    Int(sqlite3_changes(sqlite3_db_handle(pointer)))
+    // SQLite counts those of the last one that writes.
+    sqlite3_stmt_readonly(pointer) != 0 ? 0 : Int(sqlite3_changes(sqlite3_db_handle(pointer)))
   }
 
   private func failure() -> DatabaseError {

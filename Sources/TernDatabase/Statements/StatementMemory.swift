@@ -22,22 +22,32 @@ package final class StatementMemory {
     places.deallocate()
   }
 
+  /// What is prepared for a string that was not asked for before, and whether to remember it.
+  package typealias Text = (_ sql: String) throws -> (text: String, isKept: Bool)
+
   /// - Parameter db: always the same connection.
-  package func statement(_ db: Database, _ sql: String) throws -> FastStatement {
-    FastStatement(try known(db, sql))
+  package func statement(
+    _ db: Database, _ sql: String, as text: Text = { (text: $0, isKept: true) }
+  ) throws -> FastStatement {
+    FastStatement(try known(db, sql, as: text))
   }
+
+  /// Where another schema may ask for another text.
+  package func forgetAll() { places.update(repeating: Place()) }
 
   /// Runs a statement that has no parameters as GRDB does, and tells its observers.
   func execute(_ db: Database, _ sql: String) throws {
-    try known(db, sql).execute()
+    try known(db, sql) { ($0, true) }.execute()
   }
 
-  private func known(_ db: Database, _ sql: String) throws -> Statement {
+  private func known(_ db: Database, _ sql: String, as text: Text) throws -> Statement {
     let first = Self.place(of: sql)
     for index in first..<first + Self.tries where places[index].sql == sql {
       if let statement = places[index].statement { return statement }
     }
-    let statement = try db.cachedStatement(sql: sql)
+    let (text, isKept) = try text(sql)
+    let statement = try db.cachedStatement(sql: text)
+    if !isKept { return statement }
     let free = (first..<first + Self.tries).first { places[$0].statement == nil }
     places[free ?? first] = Place(sql: sql, statement: statement)
     return statement

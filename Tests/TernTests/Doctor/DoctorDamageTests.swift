@@ -26,7 +26,7 @@ struct DoctorDamageTests {
     ("UPDATE grdb_tern_main_column SET id = 9 WHERE tbl = 3", ["catalogue"]),
     ("INSERT INTO grdb_tern_main_splice VALUES (1, 2, 5, x'FF', x'FF')", ["splice"]),
     // A replica's own tables.
-    ("DROP TABLE grdb_tern_main_undone", ["store-table"]),
+    ("DROP TABLE grdb_tern_main_unsettled", ["store-table"]),
     ("ALTER TABLE grdb_tern_main_row_3 ADD COLUMN more", ["store-table"]),
     ("UPDATE grdb_tern_main_author SET stored = 'many' WHERE idx = 1", ["store-table"]),
     ("UPDATE grdb_tern_main_row_2 SET cells = 'text' WHERE k0 = '1'", ["store-table"]),

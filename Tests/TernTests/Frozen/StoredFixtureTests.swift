@@ -11,11 +11,19 @@ import Testing
 struct StoredFixtureTests {
   /// Each format of a replica's own tables, and what today's code makes.
   enum Stored: CaseIterable {
-    case format5, format6, made
+    case format5, format6, format7, made
 
     static var all: [Self] { FixtureOrigin.isMaking ? [.made] : allCases }
     var origin: FixtureOrigin { self == .made ? .made : .kept }
-    var folder: URL { FixtureOrigin.kept(self == .format5 ? "v1" : "v1/format-6") }
+    /// What is made is of the last one that is kept.
+    var format: Int {
+      switch self {
+      case .format5: 5
+      case .format6: 6
+      case .format7, .made: 7
+      }
+    }
+    var folder: URL { FixtureOrigin.kept(self == .format5 ? "v1" : "v1/format-\(format)") }
   }
 
   private func withCopy(
@@ -67,7 +75,7 @@ struct StoredFixtureTests {
           "notes", "held", "waiting", "job-stuck", "gate-closed",
         ])
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
-      #expect(replica.format == (stored == .format5 ? 5 : 6))
+      #expect(replica.format == stored.format)
       #expect(replica.id == StoredSpecimen.own && replica.schemaVersion == 2)
       #expect(replica.remotes.map(\.id) == ["folder", "https://example.org/spaces/home", "peer"])
       #expect(replica.heldAside == ["constraint": 1, "orphaned": 1, "unique": 1])
@@ -95,6 +103,7 @@ struct StoredFixtureTests {
       // Opening sealed what was noted.
       #expect(counts.unsealedNotes == 0)
       #expect(counts.heldAside == 3 && counts.waiting.counts == [.schema: 1, .unreadable: 1])
+      try device.makeRareTables()
       let others = try device.rows(
         "SELECT remote, authors FROM grdb_tern_main_remote_authors UNION ALL "
           + "SELECT id, key FROM grdb_tern_main_reverted")

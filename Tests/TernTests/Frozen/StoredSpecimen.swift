@@ -1,9 +1,10 @@
 import Foundation
 import GRDB
-import Tern
 import TernJobs
 import TestDevice
 import Testing
+
+@testable import Tern
 
 /// What the database under `Fixtures/v1` was made of: a replica with something in each of Tern's
 /// tables, and a queue of jobs. It is never made again.
@@ -94,8 +95,9 @@ enum StoredSpecimen {
   /// What a remote said of authors, and what a revert took back of one, since format 6.
   private static func noteOthers(_ device: Device) throws {
     try device.store.note([gone: RemoteAuthor(member: "ann", bannedAfter: 9)], at: "peer")
-    try device.execute(
-      "INSERT INTO grdb_tern_main_reverted VALUES (2, 1, x'0D74', (1 << 40) + 1, -1, NULL)")
+    let mark = RevertMark(
+      id: LogID(author: 1, sequence: 1), row: RowID(table: 1, key: [0x0D, 0x74]), columns: [])
+    try device.store.access.write { try $0.reverted.save([mark], by: 2) }
   }
 
   /// Rows of both with every kind of column.

@@ -285,6 +285,8 @@ struct GuestDeleteTests {
     try b.execute("UPDATE t SET a = 'new' WHERE id = '1'; UPDATE t SET n = 7 WHERE id = '2'")
     try a.pull(from: b)
     #expect(try a.column("SELECT \(name) || n FROM t ORDER BY id") == ["new5", "Z7"])
+    let made = try a.rareTables()
+    #expect(made.contains("kept"))
     #expect(try a.rows("SELECT 1 FROM grdb_tern_main_kept WHERE tbl = 1").isEmpty)
   }
 

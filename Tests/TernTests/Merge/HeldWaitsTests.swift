@@ -28,7 +28,8 @@ struct HeldWaitsTests {
   }
 
   private func awake(_ device: Device) throws -> Int {
-    try device.database.read {
+    try device.makeRareTables()
+    return try device.database.read {
       try Int.fetchOne($0, sql: "SELECT count(*) FROM grdb_tern_main_unsettled_row")!
     }
   }

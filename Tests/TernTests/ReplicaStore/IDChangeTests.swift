@@ -143,6 +143,7 @@ struct IDChangeTests {
         "SELECT quote(content) FROM grdb_tern_main_held", "SELECT * FROM grdb_tern_main_conflict",
         "SELECT tbl, key, kind, content, found_ms FROM grdb_tern_main_inbox",
       ]
+    try copy.makeRareTables()
     let before = try queries.map(copy.rows)
     let findings = try copy.database.read { try DatabaseDiagnosis($0).findings.map(\.check) }
     #expect(try copy.changeID(after: last) != nil)

@@ -37,7 +37,9 @@ struct IdleCostTests {
   ) throws -> Set<String> {
     _ = statements.take()
     try body()
-    let run = statements.take().filter { $0.uppercased().hasPrefix("SELECT") }
+    // Which tables are there is asked for by name, as a parameter.
+    let run = statements.take()
+      .filter { $0.uppercased().hasPrefix("SELECT") && !$0.contains("sqlite_master") }
     #expect(!run.isEmpty)
     var scanned: Set<String> = []
     for sql in run {

@@ -70,6 +70,7 @@ final class Patient {
 
   /// Changes the file as no program of Tern's would: without triggers and foreign keys.
   func harm(_ sql: String) throws {
+    try device.makeRareTables()
     try device.database.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA foreign_keys = OFF")
       try db.inTransaction {

@@ -61,7 +61,7 @@ extension DrawnWorld {
   func standing(_ phone: Phone) throws -> [String?] {
     try phone.device.column(
       """
-      SELECT schema_version FROM pragma_schema_version
+      SELECT schema_version - (\(phone.device.rareChanges)) FROM pragma_schema_version
       UNION ALL SELECT count(*) FROM temp.sqlite_temp_master
       UNION ALL SELECT foreign_keys FROM pragma_foreign_keys
       """)

@@ -117,6 +117,7 @@ struct UndoRevertAgainTests {
     try m.commit("UPDATE t SET n = n - 1 WHERE id = '1'")
     try meet(a, m)
     // As a revert of the first left it: the author's place is 1.
+    try a.makeRareTables()
     try a.execute(
       "INSERT INTO grdb_tern_main_undone VALUES ((1 << 40) + 1, 3); UPDATE t SET n = n + 100")
     try await a.revert(m, after: 0)
