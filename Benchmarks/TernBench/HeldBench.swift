@@ -180,7 +180,7 @@ struct HeldBench {
         var body = ByteWriter()
         body.append(block: BodyBlock(table: "unknown\(number)", keyColumns: ["id"], columns: []))
         body.append(row: .insert, life: 1)
-        body.append("k" as Value)
+        body.append("k" as SQLiteValue)
         body.appendEndOfBlock()
         return SyncOperation(
           .init(

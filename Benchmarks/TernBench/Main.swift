@@ -9,7 +9,7 @@ enum Main {
            tern-bench count CASE plain|tern ROWS [FILE] runs one case, once
            tern-bench floor WORK STEP ROWS FILE         what SQLite alone takes, once
            tern-bench floor single sealed|tern ROWS FILE seals of one row, in SQL alone or Tern's
-           tern-bench held CASE ROWS            seconds, of many rows held aside
+           tern-bench held CASE ROWS            seconds, of many rows quarantined
            tern-bench lock FILE OPERATIONS      seconds that another writer waits for a merge
            tern-bench large-text BYTES EDITS            seconds of edits of one text
            tern-bench mirror ROWS mirrored|alone        seconds to insert rows, and to merge them

@@ -6,7 +6,7 @@ import TernCore
 final class StatementRecording: Sendable {
   enum Part {
     /// Which of ``statements``.
-    case statement(Int, [Value])
+    case statement(Int, [SQLiteValue])
     /// A transaction ends.
     case end
   }
@@ -81,8 +81,8 @@ private struct ExpandedSQL {
   init(_ text: String) { self.text = Array(text.utf8) }
 
   /// - Parameter template: the statement with its parameters, `?` or `?1`.
-  func values(of template: String) -> [Value] {
-    var values: [Value] = []
+  func values(of template: String) -> [SQLiteValue] {
+    var values: [SQLiteValue] = []
     var rest = text[...]
     var template = Substring(template)[...].utf8
     while let byte = template.popFirst() {
@@ -99,7 +99,7 @@ private struct ExpandedSQL {
     return values
   }
 
-  private static func literal(_ text: inout ArraySlice<UInt8>) -> Value {
+  private static func literal(_ text: inout ArraySlice<UInt8>) -> SQLiteValue {
     switch text.first {
     case UInt8(ascii: "N"):
       text.removeFirst("NULL".count)

@@ -42,9 +42,9 @@ final class StatementReplay {
   func commit() { run(committing!, []) }
 
   /// - Parameter index: of ``texts``.
-  func run(_ index: Int, _ values: [Value]) { run(statements[index], values) }
+  func run(_ index: Int, _ values: [SQLiteValue]) { run(statements[index], values) }
 
-  private func run(_ statement: OpaquePointer, _ values: [Value]) {
+  private func run(_ statement: OpaquePointer, _ values: [SQLiteValue]) {
     for (index, value) in zip(Int32(1)..., values) { bind(value, to: statement, at: index) }
     while true {
       let code = sqlite3_step(statement)
@@ -55,7 +55,7 @@ final class StatementReplay {
     sqlite3_reset(statement)
   }
 
-  private func bind(_ value: Value, to statement: OpaquePointer, at index: Int32) {
+  private func bind(_ value: SQLiteValue, to statement: OpaquePointer, at index: Int32) {
     // What is bound stays where it is until the statement is reset.
     switch value {
     case .null: sqlite3_bind_null(statement, index)

@@ -126,9 +126,9 @@ struct Subject {
   }
 
   /// What is pushed: every operation so far, in one batch.
-  func batch() throws -> Batch {
-    guard let store = replica?.store else { return Batch([]) }
-    return Batch(try store.operations(lackedBy: VersionVector(), maximumBytes: .max))
+  func batch() throws -> OperationBatch {
+    guard let store = replica?.store else { return OperationBatch([]) }
+    return OperationBatch(try store.operations(lackedBy: VersionVector(), maximumBytes: .max))
   }
 
   // MARK: - Merging

@@ -7,7 +7,7 @@ import Tern
 struct TextBench {
   private let patches: [EditingTrace.Patch]
   private let end: String
-  private let key: [Value] = ["1"]
+  private let key: [SQLiteValue] = ["1"]
 
   init() throws {
     let trace = try EditingTrace("automerge-paper")

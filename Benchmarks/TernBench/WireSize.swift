@@ -19,7 +19,7 @@ struct WireSize {
       }
       // The newest of what was acknowledged stays in the log.
       let changes = try subject.batch().operations.filter { $0.envelope.sequence > 1 }
-      let bytes = Batch(changes).encoded().count
+      let bytes = OperationBatch(changes).encoded().count
       print(
         isOneByOne ? "each" : "together", changes.count, format(inserts), format(bytes),
         separator: "\t")

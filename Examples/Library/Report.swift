@@ -18,8 +18,8 @@ struct Report {
       try line("rated", "SELECT count(rating) FROM book")
     }
     say("operations\t\(counts.operations)")
-    say("unsealed\t\(counts.unsealedNotes)")
-    say("held\t\(counts.heldAside)")
+    say("unsealed\t\(counts.unsealedChanges)")
+    say("held\t\(counts.quarantined)")
     for kind in ConflictKind.allCases {
       say("conflict.\(kind.rawValue)\t\(counts.conflicts[kind] ?? 0)")
     }

@@ -85,7 +85,7 @@ struct Sync {
     let conflicts = counts.conflicts.values.reduce(0, +)
     say(
       "synced: pushed=\(status.pushed) pulled=\(status.pulled) waiting=\(status.unpushed) "
-        + "held=\(counts.heldAside) conflicts=\(conflicts) \(bytes)")
+        + "held=\(counts.quarantined) conflicts=\(conflicts) \(bytes)")
   }
 
   private var bytes: String { "sent=\(meter.bytes.sent) received=\(meter.bytes.received)" }

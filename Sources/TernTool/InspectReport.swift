@@ -51,14 +51,14 @@ struct InspectReport {
       "clock     last time \(Self.time(replica.lastTimeMilliseconds)), corrected by "
         + "\(replica.clockCorrectionMilliseconds) ms",
       "log       \(replica.log.operations) operations, \(Self.bytes(replica.log.bytes))",
-      "notes     \(replica.unsealedNotes) waiting for a seal",
-      "held      \(Self.text(replica.heldAside))",
-      "waiting   \(replica.waiting.isEmpty ? "0 operations" : "\(replica.waiting)")",
+      "notes     \(replica.unsealedChanges) waiting for a seal",
+      "held      \(Self.text(replica.quarantined))",
+      "waiting   \(replica.pending.isEmpty ? "0 operations" : "\(replica.pending)")",
       "conflicts \(Self.text(replica.conflicts))",
     ]
     append(
       "operations that wait", ["replica", "sequence", "for", "because"],
-      replica.waitingOperations.map {
+      replica.pendingOperations.map {
         [Self.text($0.replica), "\($0.sequence)", $0.reason.rawValue, $0.detail]
       })
     append(
@@ -68,8 +68,8 @@ struct InspectReport {
       "tables", ["name", "alive", "deleted", "held", "notes", "too large", ""],
       replica.tables.map {
         [
-          $0.name, "\($0.aliveRows)", "\($0.deadRows)", Self.text($0.heldAside),
-          "\($0.unsealedNotes)", "\($0.largeRows)", $0.isSynced ? "" : "no longer synced",
+          $0.name, "\($0.aliveRows)", "\($0.deadRows)", Self.text($0.quarantined),
+          "\($0.unsealedChanges)", "\($0.largeRows)", $0.isSynced ? "" : "no longer synced",
         ]
       })
     append(

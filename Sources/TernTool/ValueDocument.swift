@@ -3,9 +3,9 @@ import Tern
 
 /// A value as JSON has it; what JSON has not stands as SQL writes it.
 struct ValueDocument: Encodable {
-  let value: Value
+  let value: SQLiteValue
 
-  init(_ value: Value) {
+  init(_ value: SQLiteValue) {
     self.value = value
   }
 

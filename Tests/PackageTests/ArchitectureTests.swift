@@ -67,7 +67,7 @@ struct ArchitectureTests {
   /// The enumerations whose cases are the states, by the heading under which they are drawn.
   @Test(arguments: [
     ("The states of a job", "Sources/TernJobs/Job/JobRecord.swift", "JobState"),
-    ("The states of an operation", "Sources/Tern/Store/WaitingOperation.swift", "WaitReason"),
+    ("The states of an operation", "Sources/Tern/Store/PendingOperation.swift", "PendingReason"),
   ])
   func `every state is drawn`(_ heading: String, _ file: String, _ type: String) throws {
     let declaration = try #require(

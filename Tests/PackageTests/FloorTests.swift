@@ -31,8 +31,8 @@ struct FloorTests {
   private static let circle = FloorPlan([
     ("Row/Row.swift", "struct Row { var change: Change }"),
     ("Row/Key.swift", "struct Key {}"),
-    ("Change/Change.swift", "enum Change { case insert(Row), delete(Key), nothing(Value) }"),
-    ("Value/Value.swift", "struct Value {}"),
+    ("Change/Change.swift", "enum Change { case insert(Row), delete(Key), nothing(SQLiteValue) }"),
+    ("SQLiteValue/SQLiteValue.swift", "struct SQLiteValue {}"),
     ("Explain.swift", "func explain(_ row: Row) {}"),
   ])
 

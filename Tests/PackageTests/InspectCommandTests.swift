@@ -67,7 +67,7 @@ struct InspectCommandTests {
       let json = try await inspect(path, "--json")
       let file = try JSONDecoder().decode(
         DatabaseFileInspection.self, from: Data(json.output.utf8))
-      #expect(file.replicas.map(\.unsealedNotes) == [1])
+      #expect(file.replicas.map(\.unsealedChanges) == [1])
     }
   }
 

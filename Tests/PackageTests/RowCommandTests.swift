@@ -35,7 +35,7 @@ struct RowCommandTests {
 
   @Test func `a row is explained as the open replica explains it`() async throws {
     try await withLibrary { path, replica in
-      let key: [Value] = [7, .blob([0x00, 0xFF])]
+      let key: [SQLiteValue] = [7, .blob([0x00, 0xFF])]
       let expected = try await replica.explain("book", key: key)
       let row = try DatabaseFileRow(path: path, table: "BOOK", key: ["7", "x'00ff'"])
       #expect(row.key == key && !row.isUnsealed && row.replica == "main")
@@ -56,7 +56,7 @@ struct RowCommandTests {
 
   @Test func `its history is the log's, and what is not sealed is told`() async throws {
     try await withLibrary { path, replica in
-      let key: [Value] = [7, .blob([0x00, 0xFF])]
+      let key: [SQLiteValue] = [7, .blob([0x00, 0xFF])]
       let expected = try await replica.history("book", key: key)
       #expect(expected.changes.count == 2)
       let row = try DatabaseFileRow(path: path, table: "book", key: ["7", "x'00FF'"])

@@ -8,7 +8,7 @@ struct KnownNotes {
   private let isUsed: Bool
 
   init(_ shape: TableShape, hasHeld: Bool) {
-    // What is held aside is looked at in other ways.
+    // What is quarantined is looked at in other ways.
     isUsed = !hasHeld && shape.columns.contains { $0.rule == .text }
   }
 

@@ -37,7 +37,7 @@ struct NotedRow {
   /// of the app's wrote to the row before the insert was noted.
   private(set) var isInsertedAfterAll = false
   /// Columns that show another value than was written: an extreme that won, a set in its one form.
-  private(set) var lost: [(column: String, value: Value)] = []
+  private(set) var lost: [(column: String, value: SQLiteValue)] = []
 
   init(shape: TableShape, scan: FastStatement, stamp: Stamp, in transaction: StoreTransaction) {
     self.shape = shape
@@ -59,7 +59,7 @@ struct NotedRow {
   var isTooLarge: Bool { isOverLimit || encoded.count > SyncOperation.Limit.rowBytes }
   var packedKey: [UInt8] { keyWriter.bytes }
 
-  var key: [Value] { keyValues.map { $0.value! } }
+  var key: [SQLiteValue] { keyValues.map { $0.value! } }
 
   private func value(_ column: Int) -> WireValue {
     scan.value(stateColumn + 6 + Int32(column))

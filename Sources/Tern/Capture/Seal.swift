@@ -30,7 +30,7 @@ struct Seal {
   private struct Restored {
     let table: Int
     let key: [UInt8]
-    let content: [String: Value]
+    let content: [String: SQLiteValue]
   }
 
   private init(_ transaction: StoreTransaction, noteMilliseconds: Int64) throws {
@@ -74,9 +74,9 @@ struct Seal {
     return sealed
   }
 
-  /// Holds rows aside, as a merge does, that their table refuses with what their state says.
+  /// Quarantines rows, as a merge does, that their table refuses with what their state says.
   private func hold(_ refused: [Restored]) throws {
-    // A child of such a row is held aside with it, and not what a foreign key declares.
+    // A child of such a row is quarantined with it, and not what a foreign key declares.
     try transaction.db.withoutForeignKeys {
       let pass = try MergePass(transaction)
       for row in refused {
@@ -100,7 +100,7 @@ struct Seal {
     var isOpen = false
     var scanned = 0
     var known = KnownNotes(shape, hasHeld: hasHeld)
-    /// Keys that were held aside until this seal.
+    /// Keys that were quarantined until this seal.
     var shownAgain: Set<[UInt8]> = []
     var hasMigrated = false
     var children: ChildSearch?
@@ -121,7 +121,7 @@ struct Seal {
         old = try scan.state(from: row.stateColumn)
       }
       if hasHeld { try transaction.held.wake(shape.id, row.packedKey) }
-      // A row that is held aside is absent from its table without having been deleted.
+      // A row that is quarantined is absent from its table without having been deleted.
       let isHeld = hasHeld ? try transaction.held.holds(shape.id, row.packedKey) : false
       if isHeld, !row.exists, try !transaction.held.isToGo(shape.id, row.packedKey) { continue }
       // Each of its notes was written without what was held.
@@ -184,7 +184,7 @@ struct Seal {
   private func keepGone(_ sql: TableSQL, _ row: NotedRow, _ state: RowState) throws {
     let read = try transaction.statement(sql.readGone)
     for (index, value) in row.key.enumerated() { read.bind(Int32(index + 1), copy: value) }
-    var content: [String: Value] = [:]
+    var content: [String: SQLiteValue] = [:]
     // A migration may have taken it away without a trigger.
     if try read.step() {
       for (index, column) in sql.note.goneColumns.enumerated() {
@@ -207,7 +207,7 @@ struct Seal {
   }
 
   private mutating func restore(
-    _ lost: [(column: String, value: Value)], of row: NotedRow, in table: Int
+    _ lost: [(column: String, value: SQLiteValue)], of row: NotedRow, in table: Int
   ) {
     if lost.isEmpty { return }
     let content = Dictionary(lost.map { ($0.column, $0.value) }, uniquingKeysWith: { $1 })

@@ -5,7 +5,7 @@ public struct ReplicaChanges: Hashable, Sendable {
   /// Which rows of one table.
   public enum Rows: Hashable, Sendable {
     /// Their keys: of each a value for each column of the primary key.
-    case keys(Set<[Value]>)
+    case keys(Set<[SQLiteValue]>)
     /// More than 1,000: everything may have changed.
     case all
   }

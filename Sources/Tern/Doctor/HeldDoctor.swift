@@ -25,7 +25,7 @@ struct HeldDoctor {
   /// - Returns: `nil` where it cannot be read.
   private func content(
     _ select: FastStatement, _ place: DatabaseFinding.Place, _ check: DiagnosisCheck
-  ) throws -> [String: Value]? {
+  ) throws -> [String: SQLiteValue]? {
     do {
       return try HeldTable.readContent(select.blob(1))
     } catch is WireError {
@@ -69,38 +69,38 @@ struct HeldDoctor {
       if reason == .removal {
         if try writer.read(key) == nil, !hasNotes {
           try findings.add(
-            .heldStands, "the row is held aside as one that is to go, and is gone", at: place)
+            .heldStands, "the row is quarantined as one that is to go, and is gone", at: place)
         }
         continue
       }
       guard let state else {
         if try !transaction.large.holds(key, of: sql.shape.id) {
-          try findings.add(.heldStray, "the row is held aside, and no state knows it", at: place)
+          try findings.add(.heldStray, "the row is quarantined, and no state knows it", at: place)
         }
         continue
       }
       guard state.isAlive, !state.isDeleted else {
-        try findings.add(.heldStray, "the row is held aside, and is deleted", at: place)
+        try findings.add(.heldStray, "the row is quarantined, and is deleted", at: place)
         continue
       }
       if hasNotes { continue }
       let row = Row(writer: writer, key: key, content: sql.shape.present(content), state: state)
       if try !stands(reason, row, trial) {
         try findings.add(
-          .heldStands, "nothing keeps the row out any more that is held aside (\(reason))",
+          .heldStands, "nothing keeps the row out any more that is quarantined (\(reason))",
           at: place)
       }
     }
     for (reason, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       try findings.add(
-        .held, "\(count) rows are held aside (\(reason))", at: .init(table: sql.shape.name))
+        .held, "\(count) rows are quarantined (\(reason))", at: .init(table: sql.shape.name))
     }
   }
 
   private struct Row {
     let writer: TableWriter
     let key: [UInt8]
-    let content: [String: Value]
+    let content: [String: SQLiteValue]
     let state: RowState
   }
 
@@ -116,7 +116,7 @@ struct HeldDoctor {
     case .unique:
       guard row.state.isComplete else { return false }
       if try !row.writer.rivals(of: row.key, content: row.content).isEmpty { return true }
-      // A rival that came before it can be held aside itself, because its parent lost a place.
+      // A rival that came before it can be quarantined itself, because its parent lost a place.
       let others = try transaction.statement(
         "SELECT 1 FROM \(tables.held) WHERE tbl = ? AND reason IN ('parent', 'orphaned') LIMIT 1")
       others.bind(1, shape.id)

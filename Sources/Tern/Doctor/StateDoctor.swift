@@ -131,7 +131,7 @@ final class StateDoctor {
       return
     }
     if held != nil {
-      try findings.add(.heldStray, "the row is held aside and in its table too", at: place)
+      try findings.add(.heldStray, "the row is quarantined and in its table too", at: place)
     }
     for column in shape.columns {
       guard let value = state.computed(UInt32(column.id)), shown[column.name] != value,

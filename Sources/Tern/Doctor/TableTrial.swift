@@ -34,7 +34,7 @@ struct TableTrial {
 
   /// Whether a constraint other than a foreign key refuses the row; `nil` where an expression fails
   /// with it, and where a function or a collation of the app's decides.
-  func refuses(_ key: [Value], _ content: [String: Value]) throws -> Bool? {
+  func refuses(_ key: [SQLiteValue], _ content: [String: SQLiteValue]) throws -> Bool? {
     let names = shape.keyColumns + content.keys.sorted()
     let values = key + content.keys.sorted().map { content[$0] ?? .null }
     let sql =

@@ -431,10 +431,10 @@ public actor SyncEngine {
     status.update {
       $0.phase = phase
       $0.unpushed = unpushed
-      $0.heldAside = counts.heldAside
+      $0.quarantined = counts.quarantined
       $0.largeRows = counts.largeRows
       $0.skippedTriggers = counts.skippedTriggers
-      $0.waiting = counts.waiting
+      $0.pending = counts.pending
       $0.forks = counts.forks
       guard phase == .upToDate else { return }
       $0.lastError = nil

@@ -5,10 +5,10 @@ extension SyncStatus.Moment: CustomStringConvertible {
     parts.add(unpushed, "to push")
     parts.add(pushed, "pushed")
     parts.add(pulled, "pulled")
-    parts.add(heldAside, "held aside")
+    parts.add(quarantined, "quarantined")
     parts.add(largeRows)
     parts.add(skippedTriggers)
-    if !waiting.isEmpty { parts.append("\(waiting)") }
+    if !pending.isEmpty { parts.append("\(pending)") }
     parts.add(forks)
     if !differingTables.isEmpty { parts.append("tables that differ: \(differingTables)") }
     parts.add(repairs, "repairs")
@@ -26,11 +26,11 @@ extension ReplicaCounts: CustomStringConvertible {
   /// For people, in a line: what there is something of.
   public var description: String {
     var parts = ["\(operations) operations"]
-    parts.add(unsealedNotes, "writes to seal")
-    parts.add(heldAside, "rows held aside")
+    parts.add(unsealedChanges, "writes to seal")
+    parts.add(quarantined, "rows quarantined")
     parts.add(largeRows)
     parts.add(skippedTriggers)
-    if !waiting.isEmpty { parts.append("\(waiting)") }
+    if !pending.isEmpty { parts.append("\(pending)") }
     parts.add(forks)
     for kind in ConflictKind.allCases {
       parts.add(conflicts[kind] ?? 0, "conflicts by \(kind)")

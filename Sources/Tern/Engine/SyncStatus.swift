@@ -34,14 +34,14 @@ public final class SyncStatus: Observable, Sendable {
     /// Operations of other replicas that were merged.
     public var pulled = 0
     /// Rows that are in the state and not in their table.
-    public var heldAside = 0
+    public var quarantined = 0
     /// Rows that are too large to travel, by table: make them shorter.
     public var largeRows: [String: Int] = [:]
     /// The app's triggers that don't run for merged rows, and why. Split one that also mirrors rows
     /// into tables that don't sync.
     public var skippedTriggers: [SkippedTrigger] = []
     /// Operations that are in the log and wait, and for what.
-    public var waiting = WaitingOperations()
+    public var pending = PendingOperations()
     /// Replicas of whom a remote has other operations than are here, and takes and gives no more.
     public var forks: [ReplicaFork] = []
     /// Tables that held something else than another replica's with the same operations when they

@@ -21,7 +21,7 @@ public struct DatabaseFileRow: Sendable {
   public let replica: String
   /// As the replica's catalogue has it.
   public let table: String
-  public let key: [Value]
+  public let key: [SQLiteValue]
   /// Whether the row was written since the last seal: what was written then has neither author nor
   /// time yet, and no operation tells of it.
   public let isUnsealed: Bool
@@ -35,7 +35,7 @@ public struct DatabaseFileRow: Sendable {
   public init(path: String, table: String, key: [String], replica: String? = nil) throws {
     let found = try Self.read(path, table, replica: replica) { transaction, sql, name in
       let values = zip(sql.shape.keyAffinities, key).map { $0.value(of: $1) }
-      let width = values + key.dropFirst(values.count).map { Value.string($0) }
+      let width = values + key.dropFirst(values.count).map { SQLiteValue.string($0) }
       let row = try LoggedRow(sql.shape, key: width)
       let isNoted = try NotedKeys(sql, transaction).contains(row.packedKey)
       return (name, sql.shape.name, width, isNoted)
@@ -124,7 +124,7 @@ public struct DatabaseFileRow: Sendable {
 
 extension Affinity {
   /// What a column of this affinity makes of a text.
-  fileprivate func value(of text: String) -> Value {
+  fileprivate func value(of text: String) -> SQLiteValue {
     if text.hasPrefix("x'"), text.hasSuffix("'"), let blob = Self.blob(text.dropFirst(2).dropLast())
     {
       return .blob(blob)

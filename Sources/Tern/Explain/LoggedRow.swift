@@ -4,7 +4,7 @@ import TernDatabase
 /// One row as the operations in the log speak of it.
 struct LoggedRow {
   let shape: TableShape
-  let key: [Value]
+  let key: [SQLiteValue]
   /// The key as it stands in every body that names the row, byte for byte. An operation without
   /// these bytes is passed over unread.
   let packedKey: [UInt8]
@@ -25,7 +25,7 @@ struct LoggedRow {
     let content: WriteContent
   }
 
-  init(_ shape: TableShape, key: [Value]) throws(RowLookupError) {
+  init(_ shape: TableShape, key: [SQLiteValue]) throws(RowLookupError) {
     let names = shape.keyColumns.joined(separator: ", ")
     guard key.count == shape.keyColumns.count else {
       throw RowLookupError(

@@ -20,7 +20,7 @@ extension Replica {
   ///   - limit: how many writes to tell of for each column: the newest, and the one that stands.
   /// - Throws: ``RowLookupError`` for a table that does not sync or a key of another width,
   ///   ``ReplicaError``, and `DatabaseError`.
-  public func explain(_ table: String, key: [Value], limit: Int = 100) async throws
+  public func explain(_ table: String, key: [SQLiteValue], limit: Int = 100) async throws
     -> RowExplanation
   {
     let store = store
@@ -50,7 +50,7 @@ extension Replica {
   ///
   /// Seals what was written first, as a push does. What every remote holds and is older than the
   /// log is kept (``open(_:schema:migrator:name:durability:logRetention:inbox:)``) is not told. An
-  /// operation whose content cannot be read is passed over: ``ReplicaCounts/waiting`` names
+  /// operation whose content cannot be read is passed over: ``ReplicaCounts/pending`` names
   /// one.
   ///
   /// Cost: all pages together read the log's bytes about once; SQLite looks for the key in them,
@@ -63,7 +63,8 @@ extension Replica {
   /// - Throws: ``RowLookupError`` for a table that does not sync or a key of another width,
   ///   ``ReplicaError``, and `DatabaseError`.
   public func history(
-    _ table: String, key: [Value], after position: RowHistory.Position? = nil, limit: Int = 100
+    _ table: String, key: [SQLiteValue], after position: RowHistory.Position? = nil,
+    limit: Int = 100
   ) async throws -> RowHistory {
     let store = store
     let row = try await BlockingWork.shared.run {
@@ -82,7 +83,7 @@ extension Replica {
 
 extension [TableSQL] {
   /// - Throws: ``RowLookupError``.
-  func row(_ table: String, key: [Value]) throws -> (TableSQL, LoggedRow) {
+  func row(_ table: String, key: [SQLiteValue]) throws -> (TableSQL, LoggedRow) {
     let sql = try self.table(table)
     return (sql, try LoggedRow(sql.shape, key: key))
   }

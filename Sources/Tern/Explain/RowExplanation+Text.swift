@@ -27,14 +27,14 @@ extension RowExplanation.Standing: CustomStringConvertible {
     case .unsynced: "in the table and in no operation"
     case .shown: "shown"
     case .deleted(let stamp): "deleted by \(stamp)"
-    case .heldAside(let reason): "held aside, because \(reason)"
+    case .quarantined(let reason): "quarantined, because \(reason)"
     case .missing:
       "not in its table: deleted since the last seal, or taken by a migration or a trigger"
     }
   }
 }
 
-extension RowExplanation.HeldAside: CustomStringConvertible {
+extension RowExplanation.Quarantine: CustomStringConvertible {
   public var description: String {
     switch self {
     case .constraint: "a constraint of the table refuses it"

@@ -5,7 +5,7 @@ import TernCore
 public struct RowExplanation: Hashable, Sendable {
   /// As the schema names it.
   public var table: String
-  public var key: [Value]
+  public var key: [SQLiteValue]
   /// How often the key was inserted and deleted, without a delete that a change may still undo; 0
   /// for a row that no operation tells of. Nothing of an earlier life counts:
   /// ``Replica/history(_:key:after:limit:)`` shows it.
@@ -35,23 +35,23 @@ public struct RowExplanation: Hashable, Sendable {
     case shown
     case deleted(WriteStamp)
     /// It is in the state and not in its table.
-    case heldAside(HeldAside)
+    case quarantined(Quarantine)
     /// The state has it and the table does not: a migration or a trigger of the app took it out.
     case missing
   }
 
   /// Why a row cannot stand in its table. It is tried again in every merge.
-  public enum HeldAside: Hashable, Sendable {
+  public enum Quarantine: Hashable, Sendable {
     /// CHECK, NOT NULL or another constraint of the table refuses it.
     case constraint
     /// Rows that it refers to are not in their tables.
     case parent([Reference])
     /// Rows that were created earlier hold the same in a UNIQUE index; none is named where such a
-    /// row is held aside itself, because its parent lost a place.
+    /// row is quarantined itself, because its parent lost a place.
     case unique([Reference])
     /// Changes of it came before its insert.
     case incomplete
-    /// It is deleted, or is to be held aside, and its table refuses to let it go: an expression of
+    /// It is deleted, or is to be quarantined, and its table refuses to let it go: an expression of
     /// the app's fails, in an index say. The table shows it still.
     case removal
   }
@@ -60,9 +60,9 @@ public struct RowExplanation: Hashable, Sendable {
   public struct Reference: Hashable, Sendable {
     public var table: String
     public var columns: [String]
-    public var values: [Value]
+    public var values: [SQLiteValue]
 
-    package init(table: String, columns: [String], values: [Value]) {
+    package init(table: String, columns: [String], values: [SQLiteValue]) {
       self.table = table
       self.columns = columns
       self.values = values
@@ -72,9 +72,9 @@ public struct RowExplanation: Hashable, Sendable {
   public struct Column: Hashable, Sendable {
     public var name: String
     public var rule: MergeRule
-    /// What the table shows, or would show of a row that is held aside or may come back; `nil`
+    /// What the table shows, or would show of a row that is quarantined or may come back; `nil`
     /// where nothing is kept of the row, or the value has not come.
-    public var value: Value?
+    public var value: SQLiteValue?
     /// Who wrote the value; of a counter or set the latest who changed it. `nil` where nobody
     /// wrote the column in this life, and it is at its default.
     public var stamp: WriteStamp?
@@ -91,7 +91,7 @@ public struct RowExplanation: Hashable, Sendable {
 
   /// An element of a set.
   public struct Element: Hashable, Sendable {
-    public var value: Value
+    public var value: SQLiteValue
     /// Of each replica the last addition that nobody took out.
     public var addedBy: [WriteStamp]
   }

@@ -6,9 +6,9 @@ import TernDatabase
 struct StandingRow {
   let state: RowState?
   /// As it stands in its table.
-  let shown: [String: Value]?
-  /// What is held aside of it, or kept while it is deleted, under the columns' present names.
-  let aside: [String: Value]?
+  let shown: [String: SQLiteValue]?
+  /// What is quarantined of it, or kept while it is deleted, under the columns' present names.
+  let aside: [String: SQLiteValue]?
   let heldReason: HeldReason?
   let missingParents: [RowExplanation.Reference]
   /// The rows of its table that hold what it would, in a UNIQUE index.
@@ -58,19 +58,19 @@ struct StandingRow {
 
   var standing: RowExplanation.Standing {
     guard state != nil else { return shown == nil ? .unknown : .unsynced }
-    if heldReason == .removal { return .heldAside(.removal) }
+    if heldReason == .removal { return .quarantined(.removal) }
     if let deletion { return .deleted(authors.stamp(deletion)) }
     switch heldReason {
-    case .constraint: return .heldAside(.constraint)
-    case .parent, .orphaned: return .heldAside(.parent(missingParents))
-    case .unique: return .heldAside(.unique(rivals))
-    case .incomplete: return .heldAside(.incomplete)
+    case .constraint: return .quarantined(.constraint)
+    case .parent, .orphaned: return .quarantined(.parent(missingParents))
+    case .unique: return .quarantined(.unique(rivals))
+    case .incomplete: return .quarantined(.incomplete)
     case .removal, .deleted, nil: return shown == nil ? .missing : .shown
     }
   }
 
   /// What the table shows of a column, or would show.
-  func value(of column: TableShape.Column) -> Value? {
+  func value(of column: TableShape.Column) -> SQLiteValue? {
     (shown ?? aside)?[column.name] ?? state?.computed(UInt32(column.id))
   }
 
@@ -95,7 +95,7 @@ struct StandingRow {
 
 extension LoggedRow {
   /// The rows that it refers to and that are not in their tables.
-  func missingParents(_ content: [String: Value], in transaction: StoreTransaction) throws
+  func missingParents(_ content: [String: SQLiteValue], in transaction: StoreTransaction) throws
     -> [RowExplanation.Reference]
   {
     let named = content.map { ($0.key.folded, $0.value) }
@@ -115,7 +115,8 @@ extension LoggedRow {
   }
 
   /// The rows in the table that keep it out.
-  func rivals(_ content: [String: Value], _ sql: TableSQL, in transaction: StoreTransaction) throws
+  func rivals(_ content: [String: SQLiteValue], _ sql: TableSQL, in transaction: StoreTransaction)
+    throws
     -> [RowExplanation.Reference]
   {
     let writer = try TableWriter(transaction, sql, hasHeld: true)

@@ -3,11 +3,11 @@ import TernCore
 /// What travelled of one column.
 public enum WriteContent: Hashable, Sendable {
   /// The value that was written.
-  case value(Value)
+  case value(SQLiteValue)
   /// Of a counter: what was added; in an insert, the number that the row began with.
   case difference(Int128)
   /// Of a set: the elements that were added and those that were taken out, each in SQLite's order.
-  case set(added: [Value], removed: [Value])
+  case set(added: [SQLiteValue], removed: [SQLiteValue])
   /// Of a text: the runs that were inserted, and how many Unicode scalars were removed.
   case text(inserted: [String], removed: Int)
 }

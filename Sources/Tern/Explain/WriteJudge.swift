@@ -7,7 +7,7 @@ struct WriteJudge {
   /// Of the write that stands.
   let standing: Stamp?
   /// The extreme, where the rule has one.
-  let value: Value?
+  let value: SQLiteValue?
   /// What the set holds, where the rule makes one.
   let elements: ElementSet
   /// The text, where the rule makes one.

@@ -8,12 +8,12 @@ public struct InboxEntry: Hashable, Sendable, Identifiable {
   /// As the schema names it.
   public let table: String
   /// A value for each column of the primary key, in its order.
-  public let key: [Value]
+  public let key: [SQLiteValue]
   /// What decided: `.lastWriter`, `.sameKey`, `.deleteWins` for changes that a delete covers, or
   /// `.parentDeleted` for a row that is not shown because one that it refers to is deleted.
   public let kind: ConflictKind
   /// The losing values by column. Where a delete that came removed the row, all that it held.
-  public let values: [String: Value]
+  public let values: [String: SQLiteValue]
   /// Who wrote them.
   public let loser: WriteStamp
   /// Whose write stands, or stood when this was found.
@@ -26,7 +26,7 @@ public struct InboxEntry: Hashable, Sendable, Identifiable {
 public struct InboxError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
-      case missingEntry, missingTable, missingRow, heldAside, parentDeleted, parentRefused
+      case missingEntry, missingTable, missingRow, quarantined, parentDeleted, parentRefused
     }
     package let reason: Reason
 
@@ -37,7 +37,7 @@ public struct InboxError: Error, Hashable, Sendable {
     /// There is no row with the key to restore into.
     public static let missingRow = Code(reason: .missingRow)
     /// The row is in the state and not in its table, because something refuses it.
-    public static let heldAside = Code(reason: .heldAside)
+    public static let quarantined = Code(reason: .quarantined)
     /// What the row refers to is deleted, and the row cannot be without it.
     public static let parentDeleted = Code(reason: .parentDeleted)
     /// What the row refers to is deleted, and its table does not take it back: another row has its

@@ -15,15 +15,15 @@ struct InboxRestore {
   ///
   /// - Parameter other: the key of the row to write to, where it is another one.
   /// - Throws: ``InboxError``, and `DatabaseError` for what the table refuses.
-  func restore(_ entry: InboxEntry, into other: [Value]?) throws {
+  func restore(_ entry: InboxEntry, into other: [SQLiteValue]?) throws {
     let sql = try restorable(entry)
     let values = other ?? entry.key
     let key = PackedKey.bytes(of: values)
     let writer = try TableWriter(transaction, sql, hasHeld: true)
     guard try !transaction.held.holds(sql.shape.id, key) else {
       throw InboxError(
-        .heldAside,
-        "the row is held aside, because a constraint refuses it or its parent is missing; see to "
+        .quarantined,
+        "the row is quarantined, because a constraint refuses it or its parent is missing; see to "
           + "that first: Replica.explain says what it is")
     }
     let isThere = try writer.read(key) != nil
@@ -47,7 +47,7 @@ struct InboxRestore {
     return sql
   }
 
-  private func write(_ statement: String, _ values: [Value], _ sql: TableSQL) throws {
+  private func write(_ statement: String, _ values: [SQLiteValue], _ sql: TableSQL) throws {
     let write = try transaction.statement(statement)
     for (index, value) in values.enumerated() { write.bind(Int32(index + 1), copy: value) }
     try transaction.notes.withoutCounting(sql) { try write.run() }
@@ -95,12 +95,12 @@ struct InboxRestore {
   }
 
   /// As a merge would: what stands in the state is no write of anybody's.
-  private func showChild(_ key: [UInt8], _ content: [String: Value], _ sql: TableSQL) throws {
+  private func showChild(_ key: [UInt8], _ content: [String: SQLiteValue], _ sql: TableSQL) throws {
     let writer = try TableWriter(transaction, sql, hasHeld: true)
     try transaction.held.drop(in: .held, sql.shape.id, key)
     guard try writer.write(key, content: content) == nil else {
       throw InboxError(
-        .heldAside,
+        .quarantined,
         "the table refuses the row: by a constraint, or for another row that has its place; see to "
           + "that first")
     }
@@ -110,13 +110,13 @@ struct InboxRestore {
   /// What ON DELETE SET NULL or SET DEFAULT puts into a column.
   private func releasedValue(
     _ column: String, _ foreignKey: TableShape.ForeignKey, _ sql: TableSQL
-  ) throws -> Value {
+  ) throws -> SQLiteValue {
     guard foreignKey.onDelete == "SET DEFAULT" else { return .null }
     return try transaction.db.declaredDefault(of: column, in: sql.shape.name)
   }
 
   /// Has the seal find some columns of a row written by this device.
-  private func noteWrite(of columns: Set<String>, _ key: [Value], _ sql: TableSQL) throws {
+  private func noteWrite(of columns: Set<String>, _ key: [SQLiteValue], _ sql: TableSQL) throws {
     let columns = sql.shape.columns.filter { columns.contains($0.name) }
     let match = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
     let note = try transaction.statement(
@@ -156,7 +156,7 @@ struct InboxRestore {
 extension InboxRestore {
   /// Why the table does not take a deleted parent back.
   private func refusal(
-    of reference: Settlement.Reference, _ key: [Value], _ content: [String: Value],
+    of reference: Settlement.Reference, _ key: [SQLiteValue], _ content: [String: SQLiteValue],
     _ writer: TableWriter, _ error: DatabaseError
   ) throws -> InboxError {
     // Where something else refused it too, it would be no use to make room.

@@ -44,7 +44,7 @@ extension Replica {
   /// `SET NULL` or `SET DEFAULT`, and otherwise with it, where the parent's table keeps what is
   /// deleted.
   ///
-  /// - Throws: ``InboxError`` for an entry that is gone, a row that is held aside, or a parent of
+  /// - Throws: ``InboxError`` for an entry that is gone, a row that is quarantined, or a parent of
   ///   which nothing is kept or that its table does not take back, and `DatabaseError` where the
   ///   table refuses the row: the entry then stays.
   public func restore(_ entry: InboxEntry) async throws {
@@ -57,7 +57,7 @@ extension Replica {
   /// meanwhile, into the row under its new key.
   ///
   /// - Throws: as ``restore(_:)``, and ``InboxError/Code/missingRow`` where there is no such row.
-  public func restore(_ entry: InboxEntry, into key: [Value]) async throws {
+  public func restore(_ entry: InboxEntry, into key: [SQLiteValue]) async throws {
     let store = store
     try await BlockingWork.shared.run { try store.restore(entry, into: key) }
     localWrites.tell()
@@ -74,7 +74,7 @@ extension Replica {
 
 extension SQLiteReplicaStore {
   /// ``Replica/restore(_:)`` on the caller's thread.
-  package func restore(_ entry: InboxEntry, into key: [Value]? = nil) throws {
+  package func restore(_ entry: InboxEntry, into key: [SQLiteValue]? = nil) throws {
     // A seal of its own for what was written before: a restored write is one operation.
     try seal()
     let isChild = entry.kind == .parentDeleted && key == nil

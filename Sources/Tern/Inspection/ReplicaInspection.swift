@@ -27,15 +27,15 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   package var remotes: [Remote]
   public var log: Log
   /// Writes that no operation holds yet.
-  public var unsealedNotes: Int
+  public var unsealedChanges: Int
   public var tables: [Table]
   /// Rows that are in the state and not in their table, by reason: `constraint`, `unique`,
   /// `parent` (which has not come), `orphaned` (of one that is deleted) or `incomplete`.
-  public var heldAside: [String: Int]
+  public var quarantined: [String: Int]
   /// Operations that are in the log and wait: how many, and for what.
-  public var waiting: WaitingOperations
+  public var pending: PendingOperations
   /// The first hundred of them, those that wait whole before those that wait in part.
-  package var waitingOperations: [WaitingOperation]
+  package var pendingOperations: [PendingOperation]
   /// Concurrent writes that met here, by what decided.
   package var conflicts: [String: Int]
   /// Replicas of whom a remote has other operations than are here; the first hundred.
@@ -70,12 +70,12 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   public struct Table: Hashable, Sendable, Codable {
     public var name: String
     package var isSynced: Bool
-    /// Rows of the state that were inserted and not deleted, those held aside included.
+    /// Rows of the state that were inserted and not deleted, those quarantined included.
     package var aliveRows: Int
     /// Deleted rows, of which a tombstone is kept.
     package var deadRows: Int
-    public var heldAside: [String: Int]
-    public var unsealedNotes: Int
+    public var quarantined: [String: Int]
+    public var unsealedChanges: Int
     /// Rows that no operation can hold.
     package var largeRows: Int
   }

@@ -48,10 +48,10 @@ struct ReplicaReader {
       ).milliseconds,
       clockCorrectionMilliseconds: replica["correction_ms"], authors: authors,
       remotes: try remotes(), log: try log(),
-      unsealedNotes: synced.reduce(0) { $0 + $1.unsealedNotes }, tables: synced,
-      heldAside: synced.reduce(into: [:]) { $0.merge($1.heldAside, uniquingKeysWith: +) },
-      waiting: try waiting.summary(authors: authors.map(\.id)),
-      waitingOperations: try waiting.list(authors: authors.map(\.id), limit: 100),
+      unsealedChanges: synced.reduce(0) { $0 + $1.unsealedChanges }, tables: synced,
+      quarantined: synced.reduce(into: [:]) { $0.merge($1.quarantined, uniquingKeysWith: +) },
+      pending: try waiting.summary(authors: authors.map(\.id)),
+      pendingOperations: try waiting.list(authors: authors.map(\.id), limit: 100),
       conflicts: try counts("SELECT kind, count FROM \(tables.conflict)"), forks: try forks(),
       storage: try TableSizes(db: db, prefix: tables.prefix).all())
   }
@@ -115,9 +115,9 @@ struct ReplicaReader {
       return ReplicaInspection.Table(
         name: $0["name"], isSynced: $0["is_synced"], aliveRows: (lives?["alive"] ?? 0) - kept,
         deadRows: (lives?["dead"] ?? 0) + kept,
-        heldAside: try counts(
+        quarantined: try counts(
           "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(id) GROUP BY reason"),
-        unsealedNotes: try db.tableExists(noteTable, in: "main") ? count(noteTable) : 0,
+        unsealedChanges: try db.tableExists(noteTable, in: "main") ? count(noteTable) : 0,
         largeRows: hasLarge ? try count("\(tables.large) WHERE tbl = \(id)") : 0)
     }
   }

@@ -1,4 +1,4 @@
-/// The order in which rows held aside are shown: each once the rows stand that it refers to, so
+/// The order in which rows quarantined are shown: each once the rows stand that it refers to, so
 /// that few are written that have to go again. Those that refer to each other in circles come last.
 struct HeldQueue {
   /// What a row refers to that is not in its table.

@@ -17,7 +17,7 @@ final class Losses {
 
   func add(
     _ shape: TableShape, _ key: some ContiguousBytesLike, _ kind: ConflictKind,
-    _ values: [String: Value], loser: Stamp, winner: Stamp
+    _ values: [String: SQLiteValue], loser: Stamp, winner: Stamp
   ) throws {
     if values.isEmpty || !isKeeping { return }
     hasChanged = true
@@ -72,7 +72,7 @@ final class Losses {
     }
   }
 
-  /// Takes out the children that are not held aside for a deleted parent any more.
+  /// Takes out the children that are not quarantined for a deleted parent any more.
   func dropStaleOrphans() throws {
     let (inbox, held) = (transaction.tables.inbox, transaction.tables.held)
     let delete = try transaction.statement(

@@ -287,7 +287,7 @@ final class MergePass {
 
   // MARK: - The end
 
-  /// Settles what is held aside, drops the notes of the merge's own writes and tells observers.
+  /// Settles what is quarantined, drops the notes of the merge's own writes and tells observers.
   func finish() throws {
     let settlement = try Settlement(
       transaction, writers: mergers.mapValues(\.writer), losses: concurrency.losses)

@@ -38,7 +38,7 @@ extension RowMerger {
   }
 
   private func leaveOut(
-    _ large: LargeRow, showing here: [String: Value], from old: RowState?, to new: RowState
+    _ large: LargeRow, showing here: [String: SQLiteValue], from old: RowState?, to new: RowState
   ) throws {
     for index in columns.indices.reversed() {
       let column = shape.columns[columns[index]]

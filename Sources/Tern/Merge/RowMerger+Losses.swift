@@ -21,7 +21,7 @@ extension RowMerger {
     guard losses.isKeeping, state.isPresent else { return }
     let shown = try writer.standing(row.packedKey) ?? [:]
     let large = large.isEmpty ? nil : large[Array(row.packedKey)]
-    var lost: [Loss: [String: Value]] = [:]
+    var lost: [Loss: [String: SQLiteValue]] = [:]
     for column in met {
       let name = shape.columns[column.target].name
       let (old, new) = (shown[name] ?? .null, row.values[column.source].value ?? .null)
@@ -65,7 +65,7 @@ extension RowMerger {
   func keepLate(
     _ row: BodyRow, _ mapping: BlockMapping, _ stamp: Stamp, deletion: Stamp, _ losses: Losses
   ) throws {
-    var values: [String: Value] = [:]
+    var values: [String: SQLiteValue] = [:]
     for (source, target) in mapping.targets.enumerated() where source < row.values.count {
       guard let target, row.isCarried[source] else { continue }
       let column = shape.columns[target]

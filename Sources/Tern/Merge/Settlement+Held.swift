@@ -1,8 +1,8 @@
 import TernCore
 import TernDatabase
 
-/// Shows the rows held aside that may stand. One whose parent is neither in its table nor itself
-/// held aside and coming is left where it is: writing it and taking it back would run the app's
+/// Shows the rows quarantined that may stand. One whose parent is neither in its table nor itself
+/// quarantined and coming is left where it is: writing it and taking it back would run the app's
 /// triggers and tell observers at every merge.
 ///
 /// To leave a row it has to be certain that it lacks a parent. Where SQLite alone could tell, it is
@@ -108,13 +108,13 @@ extension Settlement {
     var areOfDeleted = false
   }
 
-  private func needs(of row: RowID, _ content: [String: Value], _ sql: TableSQL) throws
+  private func needs(of row: RowID, _ content: [String: SQLiteValue], _ sql: TableSQL) throws
     -> References
   {
     var references = References()
     let values = try sql.shape.values(row.key, content)
     for foreignKey in sql.shape.foreignKeys {
-      // Who competes for UNIQUE may not depend on what was held aside before: by such references
+      // Who competes for UNIQUE may not depend on what was quarantined before: by such references
       // every row does, until it falls.
       if contested.contains(row.table),
         parent(of: foreignKey).map({ !foreignKey.isExact($0) }) ?? true
@@ -180,10 +180,10 @@ extension Settlement {
 /// Looks for the parent of a row that is in no table, as SQLite would were it in its own.
 private struct ParentSearch {
   let sql: String
-  let values: [Value]
+  let values: [SQLiteValue]
 
   /// `nil` where a column would make another value of what it is given.
-  init?(_ foreignKey: TableShape.ForeignKey, values: [Value]) {
+  init?(_ foreignKey: TableShape.ForeignKey, values: [SQLiteValue]) {
     if foreignKey.travels.contains(false) { return nil }
     for (affinity, value) in zip(foreignKey.affinities, values) {
       switch (affinity, value) {

@@ -1,7 +1,7 @@
 import TernCore
 import TernDatabase
 
-/// The end of a settlement: says of each row that was looked at and stays held aside what it waits
+/// The end of a settlement: says of each row that was looked at and stays quarantined what it waits
 /// for, tells children of deleted parents from those whose parents have not come, and puts each of
 /// the former into the inbox once.
 ///
@@ -34,7 +34,7 @@ extension Settlement {
       let parents = try parents(of: row, content, sql.shape)
       let rivals = try writer(sql).rivals(of: key, content: content)
         .map { RowID(table: row.table, key: $0) }
-      // A rival that came before it can be held aside itself, because its parent lost a place.
+      // A rival that came before it can be quarantined itself, because its parent lost a place.
       try transaction.held.setWaits(row, on: rivals.isEmpty ? nil : parents.rows.union(rivals))
     case .parent, .orphaned:
       let parents = try parents(of: row, content, sql.shape)
@@ -50,7 +50,7 @@ extension Settlement {
     }
   }
 
-  /// The rows that a row held aside refers to by their keys.
+  /// The rows that a row quarantined refers to by their keys.
   private struct Parents {
     var rows: Set<RowID> = []
     /// Whether one of them is not in its table.
@@ -59,7 +59,7 @@ extension Settlement {
     var deletion: Stamp?
   }
 
-  private func parents(of row: RowID, _ content: [String: Value], _ shape: TableShape) throws
+  private func parents(of row: RowID, _ content: [String: SQLiteValue], _ shape: TableShape) throws
     -> Parents
   {
     var parents = Parents()
@@ -83,7 +83,7 @@ extension Settlement {
   }
 
   private func list(
-    _ key: [UInt8], _ sql: TableSQL, _ content: [String: Value], deletion: Stamp
+    _ key: [UInt8], _ sql: TableSQL, _ content: [String: SQLiteValue], deletion: Stamp
   ) throws {
     guard let loser = try writer(sql).state(of: key)?.latestStamp(authors: transaction.authors)
     else { return }

@@ -48,7 +48,7 @@ extension Settlement {
     }
   }
 
-  /// Holds aside the rows whose parents are missing. While rows are waiting, those count as there.
+  /// Quarantines the rows whose parents are missing. While rows are waiting, those count as there.
   func holdOrphans() throws {
     var isSettled = false
     while !isSettled {
@@ -71,7 +71,7 @@ extension Settlement {
     }
   }
 
-  /// Holds a row aside that lacks a parent; `true` when it was.
+  /// Quarantines a row that lacks a parent; `true` when it was.
   private func fell(_ key: [UInt8], _ writer: TableWriter) throws -> Bool {
     switch try footing(key, writer) {
     case .stands: return false
@@ -112,7 +112,7 @@ extension Settlement {
   /// references do not decide who competes for a UNIQUE value.
   private func mayCome(
     _ foreignKey: TableShape.ForeignKey, of shape: TableShape, _ key: [UInt8],
-    _ content: [String: Value]
+    _ content: [String: SQLiteValue]
   ) throws -> Bool {
     guard let parent = parent(of: foreignKey), foreignKey.isExact(parent) else { return true }
     let values = try shape.values(key, content)
@@ -140,7 +140,7 @@ extension Settlement {
     let key: [UInt8]
   }
 
-  func references(of key: [UInt8], _ content: [String: Value], _ shape: TableShape) throws
+  func references(of key: [UInt8], _ content: [String: SQLiteValue], _ shape: TableShape) throws
     -> [Reference]
   {
     let values = try shape.values(key, content)
@@ -209,7 +209,7 @@ extension Settlement {
 
   // MARK: - Children
 
-  /// Holds aside the rows that refer to one that went; `true` when there were any.
+  /// Quarantines the rows that refer to one that went; `true` when there were any.
   private func holdChildren(of key: [UInt8], _ parent: TableShape) throws -> Bool {
     var hasHeld = false
     for (sql, keys) in try children(of: key, parent) { hasHeld = try hold(keys, sql) || hasHeld }
@@ -273,7 +273,7 @@ extension Settlement {
     return keys
   }
 
-  /// Looks at rows of a table; `true` when one was held aside.
+  /// Looks at rows of a table; `true` when one was quarantined.
   private func hold(_ keys: [[UInt8]], _ sql: TableSQL) throws -> Bool {
     let writer = try writer(sql)
     return try keys.reduce(false) { try fell($1, writer) || $0 }

@@ -11,7 +11,7 @@ import TernDatabase
 /// 3. Of these, again the greatest set in which every row has its parents.
 ///
 /// Rows in the tables cannot collide with each other. So it is enough to begin with all of them and
-/// with the rows held aside, whatever the order in which they arrived.
+/// with the rows quarantined, whatever the order in which they arrived.
 final class Settlement {
   let transaction: StoreTransaction
   private(set) var writers: [Int64: TableWriter]
@@ -37,9 +37,9 @@ final class Settlement {
     return ids
   }()
   let losses: Losses
-  /// Rows that were held aside for a deleted parent before they were looked at.
+  /// Rows that were quarantined for a deleted parent before they were looked at.
   var knownOrphans: Set<RowID> = []
-  /// Rows that are held aside now because a parent is deleted, and were not before.
+  /// Rows that are quarantined now because a parent is deleted, and were not before.
   var newOrphans = 0
 
   init(

@@ -17,7 +17,7 @@ struct WaitingReplay {
   }
 
   /// Merges what this schema version can now take of the deferred operations, and what an earlier
-  /// Tern put aside and this one can read. Looks at every row held aside: the table may
+  /// Tern put aside and this one can read. Looks at every row quarantined: the table may
   /// take it now.
   ///
   /// - Parameter migrated: tables of which every row is looked at too, as what it refers to may be

@@ -5,7 +5,7 @@ import TernDatabase
 struct WaitingRow {
   let sql: TableSQL
   let key: [UInt8]
-  let content: [String: Value]
+  let content: [String: SQLiteValue]
   let creation: Creation
 }
 
@@ -83,7 +83,7 @@ extension TableWriter {
   }
 
   /// The keys of the rows in the table that keep out one with this key and content.
-  func rivals(of key: [UInt8], content: [String: Value]) throws -> [[UInt8]] {
+  func rivals(of key: [UInt8], content: [String: SQLiteValue]) throws -> [[UInt8]] {
     let values = try sql.shape.values(key, content)
     var rivals: Set<[UInt8]> = []
     for unique in sql.shape.uniques {
@@ -117,7 +117,7 @@ extension TableSQL {
 
 extension TableShape {
   /// The values of a row's columns, the key's included, by folded name.
-  func values(_ key: [UInt8], _ content: [String: Value]) throws -> [String: Value] {
+  func values(_ key: [UInt8], _ content: [String: SQLiteValue]) throws -> [String: SQLiteValue] {
     var values = Dictionary(content.map { ($0.key.folded, $0.value) }, uniquingKeysWith: { $1 })
     let keys = try key.withUnsafeBytes { try PackedKey.values($0) }
     for (name, value) in zip(keyColumns, keys) { values[name.folded] = value }

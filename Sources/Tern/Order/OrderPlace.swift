@@ -18,10 +18,14 @@ public struct OrderPlace: Hashable, Sendable {
   public static let last = OrderPlace(kind: .last)
 
   /// Right behind the row with this key: a value for each column of the primary key.
-  public static func after(_ key: [Value]) -> OrderPlace { OrderPlace(kind: .after(RowKey(key))) }
+  public static func after(_ key: [SQLiteValue]) -> OrderPlace {
+    OrderPlace(kind: .after(RowKey(key)))
+  }
 
   /// Right before the row with this key: a value for each column of the primary key.
-  public static func before(_ key: [Value]) -> OrderPlace { OrderPlace(kind: .before(RowKey(key))) }
+  public static func before(_ key: [SQLiteValue]) -> OrderPlace {
+    OrderPlace(kind: .before(RowKey(key)))
+  }
 
   /// Right behind the row whose key is this one value.
   public static func after(_ key: some DatabaseValueConvertible) -> OrderPlace {

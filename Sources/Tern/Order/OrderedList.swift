@@ -8,14 +8,14 @@ struct OrderedList {
   let shape: TableShape
   let column: String
   /// Columns that tell this list's rows from those of others in the table.
-  let scope: [(column: String, value: Value)]
+  let scope: [(column: String, value: SQLiteValue)]
   /// The row that is placed, and is no neighbour of itself.
-  let moving: [Value]?
+  let moving: [SQLiteValue]?
 
   /// A row beside the place.
   struct Neighbour {
-    let key: [Value]
-    let position: Value
+    let key: [SQLiteValue]
+    let position: SQLiteValue
 
     var orderKey: OrderKey? {
       if case .text(let bytes) = position { OrderKey(bytes: bytes) } else { nil }
@@ -26,7 +26,7 @@ struct OrderedList {
   private var keyMarks: String { shape.keyColumns.map { _ in "?" }.joined(separator: ", ") }
 
   /// The row with a key, in this list or not.
-  func row(_ key: [Value]) throws -> Neighbour? {
+  func row(_ key: [SQLiteValue]) throws -> Neighbour? {
     try fetch(
       "(\(keyNames)) = (\(keyMarks))", key, isForward: true, limit: 1, isInList: false
     ).first
@@ -61,7 +61,7 @@ struct OrderedList {
   }
 
   private func fetch(
-    _ condition: String, _ values: [Value], isForward: Bool, limit: Int, isInList: Bool = true
+    _ condition: String, _ values: [SQLiteValue], isForward: Bool, limit: Int, isInList: Bool = true
   ) throws -> [Neighbour] {
     var (conditions, bound) = ([condition], values)
     if isInList {
@@ -96,11 +96,11 @@ struct OrderedList {
   }
 
   /// Writes a row's position as any statement of the app's: captured, and told to observers.
-  func write(_ orderKey: OrderKey, to key: [Value]) throws {
+  func write(_ orderKey: OrderKey, to key: [SQLiteValue]) throws {
     let match = shape.keyColumns.map { "\($0.quoted) = ?" }
     try db.runBound(
       "UPDATE \(shape.qualifiedName) SET \(column.quoted) = ? "
         + "WHERE \(match.joined(separator: " AND "))",
-      [Value.string(orderKey.text)] + key)
+      [SQLiteValue.string(orderKey.text)] + key)
   }
 }

@@ -28,7 +28,7 @@ extension Replica {
   ///   table does not hold; `DatabaseError`.
   @discardableResult
   public func move(
-    _ table: String, key: [Value], to place: OrderPlace, scope: [String: Value] = [:],
+    _ table: String, key: [SQLiteValue], to place: OrderPlace, scope: [String: SQLiteValue] = [:],
     column: String? = nil, in db: Database
   ) throws -> OrderKey {
     let list = try list(table, scope, column, moving: key, db)
@@ -55,14 +55,15 @@ extension Replica {
   /// - Throws: ``RowLookupError`` for a table or column without an order, and for a neighbour that
   ///   the table does not hold; `DatabaseError`.
   public func orderKey(
-    _ table: String, at place: OrderPlace, scope: [String: Value] = [:], column: String? = nil,
+    _ table: String, at place: OrderPlace, scope: [String: SQLiteValue] = [:],
+    column: String? = nil,
     in db: Database
   ) throws -> OrderKey {
     try makeRoom(at: place, in: list(table, scope, column, moving: nil, db))
   }
 
   private func list(
-    _ table: String, _ scope: [String: Value], _ column: String?, moving: [Value]?,
+    _ table: String, _ scope: [String: SQLiteValue], _ column: String?, moving: [SQLiteValue]?,
     _ db: Database
   ) throws -> OrderedList {
     let shape = try store.sql.table(table).shape
@@ -101,11 +102,11 @@ extension Replica {
 }
 
 extension OrderedList {
-  fileprivate func missing(_ key: [Value]) -> RowLookupError {
+  fileprivate func missing(_ key: [SQLiteValue]) -> RowLookupError {
     RowLookupError(
       .missingRow, table: shape.name,
       "it holds no row with the key given, or that row is the one that moves; look whether it was "
-        + "deleted or is held aside")
+        + "deleted or is quarantined")
   }
 
   fileprivate func side(_ rows: [Neighbour], count: Int) -> OrderPlacement.Side {

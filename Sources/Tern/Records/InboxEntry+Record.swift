@@ -4,7 +4,7 @@ import TernDatabase
 
 extension InboxEntry {
   /// What the entry's write had in a column; `nil` where it did not write that.
-  public subscript(column: some ColumnExpression) -> Value? {
+  public subscript(column: some ColumnExpression) -> SQLiteValue? {
     values.first { $0.key.folded == column.name.folded }?.value
   }
 

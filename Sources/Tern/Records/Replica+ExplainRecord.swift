@@ -56,7 +56,7 @@ extension Replica {
 extension [TableSQL] {
   /// - Throws: ``RowLookupError``, and what the record throws as it is encoded.
   func row<Record: TableRecord & EncodableRecord>(of record: Record) throws
-    -> (table: String, key: [Value])
+    -> (table: String, key: [SQLiteValue])
   {
     try row(of: Record.self, RowKey(record))
   }
@@ -64,7 +64,7 @@ extension [TableSQL] {
   /// - Throws: ``RowLookupError`` for a table that does not sync, or a key without one of its
   ///   columns.
   func row<Record: TableRecord>(of type: Record.Type, _ key: RowKey) throws
-    -> (table: String, key: [Value])
+    -> (table: String, key: [SQLiteValue])
   {
     let shape = try table(Record.databaseTableName).shape
     return (shape.name, try key.values(in: shape))

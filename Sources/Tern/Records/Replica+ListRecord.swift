@@ -45,10 +45,10 @@ extension Replica {
 
 private typealias Scope = KeyValuePairs<any ColumnExpression, (any DatabaseValueConvertible)?>
 
-private func values(_ scope: Scope) -> [String: Value] {
-  var values: [String: Value] = [:]
+private func values(_ scope: Scope) -> [String: SQLiteValue] {
+  var values: [String: SQLiteValue] = [:]
   for (column, value) in scope {
-    values[column.name] = Value.fromDatabaseValue(value?.databaseValue ?? .null)
+    values[column.name] = SQLiteValue.fromDatabaseValue(value?.databaseValue ?? .null)
   }
   return values
 }

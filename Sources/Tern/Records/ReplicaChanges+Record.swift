@@ -21,7 +21,7 @@ extension ReplicaChanges.Rows {
     switch self {
     case .all: true
     case .keys(let keys):
-      Value.fromDatabaseValue(key.databaseValue).map { keys.contains([$0]) } ?? false
+      SQLiteValue.fromDatabaseValue(key.databaseValue).map { keys.contains([$0]) } ?? false
     }
   }
 

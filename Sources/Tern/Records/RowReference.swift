@@ -13,7 +13,7 @@ public protocol RowReference {
   /// As the schema names it.
   var table: String { get }
   /// A value for each column of the primary key, in its order.
-  var key: [Value] { get }
+  var key: [SQLiteValue] { get }
 }
 
 extension RowReference {
@@ -32,6 +32,6 @@ extension RowReference {
 
 extension InboxEntry: RowReference {}
 extension RowExplanation: RowReference {}
-extension RowHeldAside: RowReference {}
+extension QuarantinedRow: RowReference {}
 extension UndoableRow: RowReference {}
 extension UndoneOperation.Row: RowReference {}

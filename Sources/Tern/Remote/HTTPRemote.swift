@@ -40,7 +40,7 @@ public struct HTTPRemote: Remote {
     try await answering {
       var request = try await request(.post, "/operations")
       request.headers["Content-Type"] = RemoteAnswer.batchType
-      request.body = .bytes(Batch(operations).encoded())
+      request.body = .bytes(OperationBatch(operations).encoded())
       // The server acknowledges operations that it has already.
       request.isRepeatable = true
       return try await exchange(request).json(ReceiptDocument.self).receipt()
@@ -83,7 +83,7 @@ extension HTTPRemote {
     /// A greeting names every replica that the space has seen, in about 60 bytes each.
     static let documentBytes = 16 << 20
     /// A batch that did not shrink, and its own head.
-    static let batchBytes = Batch.Limit.bytes + 64
+    static let batchBytes = OperationBatch.Limit.bytes + 64
     /// A part of a snapshot.
     static let partBytes = SnapshotPart.Limit.bytes
   }

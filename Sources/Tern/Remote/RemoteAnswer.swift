@@ -35,7 +35,8 @@ struct RemoteAnswer: Sendable {
     let bytes = try await response.collect(limit: HTTPRemote.Limit.batchBytes)
     do {
       return PulledPage(
-        operations: try Batch(encoded: bytes).operations, cursor: RemoteCursor(rawValue: cursor),
+        operations: try OperationBatch(encoded: bytes).operations,
+        cursor: RemoteCursor(rawValue: cursor),
         hasMore: more == "1", nowMilliseconds: now)
     } catch {
       throw RemoteError(.unexpectedAnswer, "the server's batch can't be read: \(error)")

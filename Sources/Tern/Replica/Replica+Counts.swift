@@ -2,7 +2,7 @@ import TernCore
 import TernDatabase
 
 extension Replica {
-  /// How much is noted, logged, held aside and deferred, and which conflicts met here, off the
+  /// How much is noted, logged, quarantined and deferred, and which conflicts met here, off the
   /// caller's actor.
   ///
   /// - Throws: `DatabaseError`.

@@ -14,7 +14,7 @@ extension Replica {
   /// Makes one operation of all that was noted until now, as an engine does before it pushes.
   /// Nobody has to call it: it is for who wants to see what became of a write.
   ///
-  /// One transaction on the writing connection, and a second where rows that are held aside are to
+  /// One transaction on the writing connection, and a second where rows that are quarantined are to
   /// be looked at again; none where there is nothing to do, so that it waits for
   /// nobody's lock then.
   ///

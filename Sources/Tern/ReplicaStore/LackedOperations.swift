@@ -44,7 +44,7 @@ struct LackedOperations {
         if !operations.isEmpty, total + bytes.count > maximumBytes { return operations }
         total += bytes.count
         operations.append(try SyncOperation(bytes: Array(bytes)))
-        if operations.count == Batch.Limit.operations { return operations }
+        if operations.count == OperationBatch.Limit.operations { return operations }
       }
     }
     return operations

@@ -4,13 +4,13 @@ import TernDatabase
 /// How much of what a replica has, by what became of it: ``Replica/counts()``.
 public struct ReplicaCounts: Hashable, Sendable {
   /// Noted writes that no operation holds yet.
-  public var unsealedNotes = 0
+  public var unsealedChanges = 0
   /// Operations in the log, of this replica and of others.
   public var operations = 0
   /// Rows that are in the state and not in their table.
-  public var heldAside = 0
+  public var quarantined = 0
   /// Operations that are in the log and wait, and for what.
-  public var waiting = WaitingOperations()
+  public var pending = PendingOperations()
   /// Rows that were written here and are in no operation, by table: because they are longer than
   /// ``SyncOperation/Limit/rowBytes``, or because a peer brought them to their last
   /// life that travels.
@@ -37,9 +37,9 @@ extension ReplicaCounts {
         (SELECT sum(stored - trimmed) FROM \(tables.author)), (SELECT count(*) FROM \(tables.held))
       """)
     try select.each {
-      (unsealedNotes, operations, heldAside) = (select.int(0), select.int(1), select.int(2))
+      (unsealedChanges, operations, quarantined) = (select.int(0), select.int(1), select.int(2))
     }
-    waiting = try transaction.waiting.summary(authors: transaction.authors.ids)
+    pending = try transaction.waiting.summary(authors: transaction.authors.ids)
     if transaction.large.hasRows {
       largeRows = try transaction.large.counts(of: transaction.sql)
     }

@@ -27,7 +27,7 @@ package protocol ReplicaStore: Sendable {
 
   /// Seals, merges a page, and moves the remote's cursor, in one transaction (INV-05, INV-06).
   /// Operations that are merged already are passed over. A group of which a body cannot be read
-  /// is put aside whole: it is in the log, in ``ReplicaCounts/waiting``, and passed on. One
+  /// is put aside whole: it is in the log, in ``ReplicaCounts/pending``, and passed on. One
   /// whose time is more than five minutes ahead, of this clock and of the page's, is put aside
   /// until that is so no longer, and passed on then.
   ///
@@ -95,7 +95,7 @@ package protocol ReplicaStore: Sendable {
   /// This replica's id, and the newest sequence number of its own. Asked as often.
   func ownHead() throws -> (id: ReplicaID, sequence: UInt64)
 
-  /// Counts what is here; may look at every row that is held aside or deferred.
+  /// Counts what is here; may look at every row that is quarantined or deferred.
   func counts() throws -> ReplicaCounts
 
   /// Forgets operations that every remote holds and that are older than the store keeps them, and

@@ -3,7 +3,7 @@ import TernCore
 /// One row of the merged state, in terms that mean the same on every replica.
 package struct CanonicalRow: Hashable, Sendable {
   package var table: String
-  package var key: [Value]
+  package var key: [SQLiteValue]
   package var life: UInt32
   package var time: HybridTime
   package var author: ReplicaID?
@@ -13,7 +13,7 @@ package struct CanonicalRow: Hashable, Sendable {
   package var isShown: Bool
 
   package init(
-    table: String, key: [Value], life: UInt32, time: HybridTime, author: ReplicaID?,
+    table: String, key: [SQLiteValue], life: UInt32, time: HybridTime, author: ReplicaID?,
     cells: [String: CanonicalCell], isShown: Bool
   ) {
     self.table = table
@@ -27,12 +27,12 @@ package struct CanonicalRow: Hashable, Sendable {
 }
 
 package struct CanonicalCell: Hashable, Sendable {
-  package var value: Value
+  package var value: SQLiteValue
   /// Zero and `nil` for counters, whose sum has no one author.
   package var time: HybridTime
   package var author: ReplicaID?
 
-  package init(value: Value, time: HybridTime, author: ReplicaID?) {
+  package init(value: SQLiteValue, time: HybridTime, author: ReplicaID?) {
     self.value = value
     self.time = time
     self.author = author

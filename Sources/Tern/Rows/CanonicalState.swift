@@ -34,7 +34,7 @@ struct CanonicalState {
     return rows
   }
 
-  private func cells(_ state: RowState, _ shape: TableShape, values: [String: Value])
+  private func cells(_ state: RowState, _ shape: TableShape, values: [String: SQLiteValue])
     -> [String: CanonicalCell]
   {
     guard state.isAlive else { return [:] }

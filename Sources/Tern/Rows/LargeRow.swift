@@ -18,9 +18,10 @@ struct LargeRow {
   ///   - old: the state that the row was written on top of, `nil` for none.
   /// - Returns: `nil` where it stays as it is.
   func value(
-    of column: TableShape.Column, showing shown: Value, from old: RowState?, to new: RowState?,
+    of column: TableShape.Column, showing shown: SQLiteValue, from old: RowState?,
+    to new: RowState?,
     in transaction: StoreTransaction
-  ) throws -> Value? {
+  ) throws -> SQLiteValue? {
     let id = UInt32(column.id)
     switch column.rule.kind {
     case .lastWriter, .order, .maximum, .minimum: return nil
@@ -50,7 +51,7 @@ struct LargeRow {
     }
   }
 
-  private func elements(of column: UInt32, in state: RowState?) -> Set<Value> {
+  private func elements(of column: UInt32, in state: RowState?) -> Set<SQLiteValue> {
     Set(state?.elements(of: column).elements ?? [])
   }
 }
@@ -66,7 +67,7 @@ extension LargeRow {
     )
   }
 
-  /// A merge may have deleted what waited. What it held aside, or keeps, comes back one day; what
+  /// A merge may have deleted what waited. What it quarantined, or keeps, comes back one day; what
   /// the state shows and no table has was deleted here, in a life that does not travel.
   static func forgetThoseThatWent(in transaction: StoreTransaction) throws {
     for sql in transaction.sql {
@@ -90,7 +91,7 @@ extension LargeRow {
 
 extension ElementSet {
   /// As one operation adds them to an empty set.
-  fileprivate init(showing elements: Set<Value>) {
+  fileprivate init(showing elements: Set<SQLiteValue>) {
     self.init()
     if let change = change(to: Array(elements)) {
       _ = apply(change, by: ReplicaID(high: 0, low: 0), Turn(1))

@@ -7,14 +7,14 @@ import TernDatabase
 /// such columns.
 final class LocalColumns {
   private struct Row {
-    let content: [String: Value]
-    /// It stands again, or is held aside.
+    let content: [String: SQLiteValue]
+    /// It stands again, or is quarantined.
     var isBack = false
   }
 
   private var rows: [Int64: [[UInt8]: Row]] = [:]
 
-  /// Takes a row out of its table, and out of what is held aside.
+  /// Takes a row out of its table, and out of what is quarantined.
   func remove(_ key: some ContiguousBytesLike, _ writer: TableWriter) throws {
     try noteRemoved(key, writer)
     try writer.removeAndForget(key)
@@ -27,7 +27,7 @@ final class LocalColumns {
   }
 
   /// Gives them to a row that comes, once.
-  func giveBack(to key: some ContiguousBytesLike, _ shape: TableShape) -> [String: Value] {
+  func giveBack(to key: some ContiguousBytesLike, _ shape: TableShape) -> [String: SQLiteValue] {
     guard hasSome(for: key, shape) else { return [:] }
     let packed = key.withBytes { Array($0) }
     rows[shape.id]![packed]!.isBack = true

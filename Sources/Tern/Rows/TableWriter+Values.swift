@@ -3,7 +3,9 @@ import TernDatabase
 
 extension TableWriter {
   /// Whether the row in the table holds what writing `value` there would leave.
-  func shows(_ value: Value, in column: String, of key: some ContiguousBytesLike) throws -> Bool {
+  func shows(_ value: SQLiteValue, in column: String, of key: some ContiguousBytesLike) throws
+    -> Bool
+  {
     let keys = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
     let select = try transaction.statement(
       "SELECT \(column.quoted) IS ?\(keys.count + 1) COLLATE BINARY FROM \(sql.shape.qualifiedName) "

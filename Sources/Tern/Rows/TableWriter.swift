@@ -2,8 +2,8 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// Projects rows of one table: writes what the state says into the app's table, or holds the row
-/// aside where the table refuses it.
+/// Projects rows of one table: writes what the state says into the app's table, or quarantines the
+/// row where the table refuses it.
 final class TableWriter {
   let transaction: StoreTransaction
   let sql: TableSQL
@@ -12,7 +12,7 @@ final class TableWriter {
   private(set) var removed: [[UInt8]] = []
   private var hasBeenTouched = false
   private(set) var hasChanged = false
-  /// Rows that were held aside, and that a settlement wrote and has not told of.
+  /// Rows that were quarantined, and that a settlement wrote and has not told of.
   private var shown: Set<[UInt8]> = []
   private(set) var hasHeld: Bool
   /// Off while a snapshot is loaded, whose orphans are looked for afterwards, all at once.
@@ -127,8 +127,8 @@ final class TableWriter {
 
   /// Writes every column that travels, values in the table's order.
   func writeAll(_ row: BodyRow, order: [Int]) throws {
-    func content() -> [String: Value] {
-      var content: [String: Value] = [:]
+    func content() -> [String: SQLiteValue] {
+      var content: [String: SQLiteValue] = [:]
       for (column, source) in zip(sql.shape.columns, order) {
         content[column.name] = row.values[source].value
       }
@@ -181,16 +181,17 @@ final class TableWriter {
 
   /// Writes the given columns of a row that may be new; the others stand at their default.
   ///
-  /// - Returns: why the row is held aside instead, if it is.
+  /// - Returns: why the row is quarantined instead, if it is.
   @discardableResult
-  func write(_ key: some ContiguousBytesLike, content: [String: Value]) throws -> HeldReason? {
+  func write(_ key: some ContiguousBytesLike, content: [String: SQLiteValue]) throws -> HeldReason?
+  {
     try write(key, withLocals(content, of: key), .upsert)
   }
 
-  /// Writes a row that is held aside, and holds it no further aside where the table refuses it: it
+  /// Writes a row that is quarantined, and leaves it there where the table refuses it: it
   /// is for the caller to see to what is held, and to ``tellShown()``.
-  func show(_ key: [UInt8], content: [String: Value]) throws
-    -> (reason: HeldReason, content: [String: Value])?
+  func show(_ key: [UInt8], content: [String: SQLiteValue]) throws
+    -> (reason: HeldReason, content: [String: SQLiteValue])?
   {
     let content = withLocals(content, of: key)
     if let reason = try put(key, content, .upsert) { return (reason, content) }
@@ -199,8 +200,8 @@ final class TableWriter {
     return nil
   }
 
-  private func withLocals(_ content: [String: Value], of key: some ContiguousBytesLike)
-    -> [String: Value]
+  private func withLocals(_ content: [String: SQLiteValue], of key: some ContiguousBytesLike)
+    -> [String: SQLiteValue]
   {
     let local = locals?.giveBack(to: key, sql.shape) ?? [:]
     return local.isEmpty ? content : local.merging(content) { $1 }
@@ -208,14 +209,14 @@ final class TableWriter {
 
   /// Changes the given columns of a row that is shown. An UPSERT would be refused where the others
   /// have no default: SQLite looks at the new row before it looks for the old one.
-  func change(_ key: some ContiguousBytesLike, content: [String: Value]) throws {
+  func change(_ key: some ContiguousBytesLike, content: [String: SQLiteValue]) throws {
     _ = try write(key, content, .update)
   }
 
   private enum Write { case insert, upsert, update }
 
   private func write(
-    _ key: some ContiguousBytesLike, _ content: [String: Value], _ write: Write
+    _ key: some ContiguousBytesLike, _ content: [String: SQLiteValue], _ write: Write
   ) throws -> HeldReason? {
     if let reason = try put(key, content, write) {
       try hold(key, reason, adding: content)
@@ -226,7 +227,7 @@ final class TableWriter {
   }
 
   private func put(
-    _ key: some ContiguousBytesLike, _ content: [String: Value], _ write: Write
+    _ key: some ContiguousBytesLike, _ content: [String: SQLiteValue], _ write: Write
   ) throws -> HeldReason? {
     if try isRemovalRefused(key) { return .removal }
     if isPlain, case .upsert = write {
@@ -251,7 +252,7 @@ final class TableWriter {
 
   // MARK: - Columns
 
-  /// Changes columns, by their index in the shape, of a row that is shown, held aside or deleted.
+  /// Changes columns, by their index in the shape, of a row that is shown, quarantined or deleted.
   ///
   /// - Parameter reason: why it is not to be shown, or `nil`.
   func update(
@@ -291,7 +292,7 @@ final class TableWriter {
     return statement
   }
 
-  func named(_ columns: [Int], _ values: [ProjectedValue]) -> [String: Value] {
+  func named(_ columns: [Int], _ values: [ProjectedValue]) -> [String: SQLiteValue] {
     Dictionary(
       uniqueKeysWithValues: zip(columns.map { sql.shape.columns[$0].name }, values.map(\.value)))
   }
@@ -300,7 +301,7 @@ final class TableWriter {
 
   /// Takes a row out of its table.
   ///
-  /// - Returns: `false` where the table refuses that. The row is held aside as one that is to go.
+  /// - Returns: `false` where the table refuses that. The row is quarantined as one that is to go.
   @discardableResult
   func remove(_ key: some ContiguousBytesLike) throws -> Bool {
     try locals?.noteRemoved(key, self)
@@ -322,7 +323,7 @@ final class TableWriter {
   }
 
   /// - Parameter content: what is to be written once the row went, if any of it is.
-  func holdRefused(_ key: some ContiguousBytesLike, content: [String: Value]) throws {
+  func holdRefused(_ key: some ContiguousBytesLike, content: [String: SQLiteValue]) throws {
     hasHeld = true
     try transaction.held.hold(sql.shape.id, key, .removal, content: content)
   }
@@ -356,8 +357,8 @@ final class TableWriter {
     if sql.shape.deletes.keepsContent { try transaction.held.drop(in: .kept, sql.shape.id, key) }
   }
 
-  /// What is held aside of a row, or kept of one that is deleted.
-  func aside(_ key: some ContiguousBytesLike) throws -> [String: Value]? {
+  /// What is quarantined of a row, or kept of one that is deleted.
+  func aside(_ key: some ContiguousBytesLike) throws -> [String: SQLiteValue]? {
     if hasHeld, let held = try transaction.held.content(in: .held, sql.shape.id, key) {
       return sql.shape.present(held)
     }
@@ -366,7 +367,9 @@ final class TableWriter {
   }
 
   /// Takes a row out of its table whole, with what stood there and what was to be written.
-  func hold(_ key: some ContiguousBytesLike, _ reason: HeldReason, adding content: [String: Value])
+  func hold(
+    _ key: some ContiguousBytesLike, _ reason: HeldReason, adding content: [String: SQLiteValue]
+  )
     throws
   {
     let shown = try read(key)
@@ -390,22 +393,22 @@ final class TableWriter {
   }
 
   /// What the state has of a row that its table shows, or that is to go from there.
-  private func content(of key: some ContiguousBytesLike) throws -> [String: Value]? {
+  private func content(of key: some ContiguousBytesLike) throws -> [String: SQLiteValue]? {
     try isRemovalRefused(key) ? aside(key) : read(key)
   }
 
-  /// The same, or what is held aside of it, or kept of one that is deleted.
-  func standing(_ key: some ContiguousBytesLike) throws -> [String: Value]? {
+  /// The same, or what is quarantined of it, or kept of one that is deleted.
+  func standing(_ key: some ContiguousBytesLike) throws -> [String: SQLiteValue]? {
     try content(of: key) ?? aside(key)
   }
 
   /// The row as it stands in the table, local columns included.
-  func read(_ key: some ContiguousBytesLike) throws -> [String: Value]? {
+  func read(_ key: some ContiguousBytesLike) throws -> [String: SQLiteValue]? {
     let statement = try transaction.statement(sql.read)
     _ = try bind(key, to: statement)
     defer { statement.reset() }
     guard try statement.step() else { return nil }
-    var content: [String: Value] = [:]
+    var content: [String: SQLiteValue] = [:]
     for (index, name) in (sql.shape.columns.map(\.name) + sql.shape.localColumns).enumerated() {
       content[name] = statement.value(Int32(index + 1)).value
     }
@@ -423,7 +426,7 @@ final class TableWriter {
 /// A value on its way into a table: in place where it came from an operation, or computed.
 enum ProjectedValue {
   case inPlace(WireValue)
-  case computed(Value)
+  case computed(SQLiteValue)
 
   func bind(to statement: FastStatement, _ index: Int32) {
     switch self {
@@ -432,7 +435,7 @@ enum ProjectedValue {
     }
   }
 
-  var value: Value {
+  var value: SQLiteValue {
     switch self {
     case .inPlace(let value): value.value ?? .null
     case .computed(let value): value

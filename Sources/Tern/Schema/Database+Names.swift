@@ -30,7 +30,7 @@ extension Database {
   }
 
   /// What a column holds of a row that says nothing of it.
-  func declaredDefault(of column: String, in table: String) throws -> Value {
+  func declaredDefault(of column: String, in table: String) throws -> SQLiteValue {
     let declared = try String.fetchOne(
       self, sql: "SELECT dflt_value FROM pragma_table_xinfo(?, 'main') WHERE name = ?",
       arguments: [table, column])

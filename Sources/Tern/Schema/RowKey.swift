@@ -6,24 +6,24 @@ import TernDatabase
 package struct RowKey: Hashable, Sendable {
   private enum Form: Hashable {
     /// A value for each column of the key, in its order.
-    case ordered([Value])
+    case ordered([SQLiteValue])
     /// By folded name; other columns may stand beside the key's.
-    case named([String: Value])
+    case named([String: SQLiteValue])
   }
   private let form: Form
   /// Whether the values are as the table stores them.
   private let isStored: Bool
 
-  package init(_ values: [Value]) {
+  package init(_ values: [SQLiteValue]) {
     (form, isStored) = (.ordered(values), true)
   }
 
   package init(_ value: some DatabaseValueConvertible) {
-    (form, isStored) = (.ordered([Value(value.databaseValue)]), false)
+    (form, isStored) = (.ordered([SQLiteValue(value.databaseValue)]), false)
   }
 
   package init(_ record: some EncodableRecord) throws {
-    let values = try record.databaseDictionary.map { ($0.key.folded, Value($0.value)) }
+    let values = try record.databaseDictionary.map { ($0.key.folded, SQLiteValue($0.value)) }
     form = .named(Dictionary(values, uniquingKeysWith: { left, _ in left }))
     isStored = false
   }
@@ -31,8 +31,8 @@ package struct RowKey: Hashable, Sendable {
   /// In the key's order, as the table stores them.
   ///
   /// - Throws: ``RowLookupError`` where a column of the key is missing.
-  package func values(in shape: TableShape) throws(RowLookupError) -> [Value] {
-    var values: [Value]
+  package func values(in shape: TableShape) throws(RowLookupError) -> [SQLiteValue] {
+    var values: [SQLiteValue]
     switch form {
     case .ordered(let ordered): values = ordered
     case .named(let named):
@@ -52,19 +52,19 @@ package struct RowKey: Hashable, Sendable {
   }
 }
 
-extension Value {
+extension SQLiteValue {
   /// Every value of SQLite's is one.
-  fileprivate init(_ value: DatabaseValue) { self = Value.fromDatabaseValue(value) ?? .null }
+  fileprivate init(_ value: DatabaseValue) { self = SQLiteValue.fromDatabaseValue(value) ?? .null }
 }
 
 extension Affinity {
   /// What a column holds of a key that SQL compares with it: a number is text in a TEXT column,
   /// and text that is a whole number is that number in an INTEGER one.
-  fileprivate func stored(_ value: Value) -> Value {
+  fileprivate func stored(_ value: SQLiteValue) -> SQLiteValue {
     switch (self, value) {
     case (.text, .integer(let number)): .string("\(number)")
     case (.integer, .text), (.numeric, .text):
-      value.string.flatMap(Int64.init).map(Value.integer) ?? value
+      value.string.flatMap(Int64.init).map(SQLiteValue.integer) ?? value
     case (.real, .integer(let number)): .real(Double(number))
     default: value
     }

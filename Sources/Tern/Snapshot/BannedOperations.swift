@@ -58,7 +58,7 @@ struct BannedOperations {
         guard let shape = transaction.sql.first(where: { $0.shape.id == row.table })?.shape else {
           return
         }
-        var values: [String: Value] = [:]
+        var values: [String: SQLiteValue] = [:]
         for (target, content) in change.columns {
           if case .value(let value) = content { values[shape.columns[target].name] = value }
         }

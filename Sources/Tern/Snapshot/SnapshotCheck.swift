@@ -34,7 +34,7 @@ final class SnapshotCheck {
   ///   - theirs: `nil` where the snapshot does not have the row.
   ///   - knows: whether whoever cut the snapshot knew a column.
   func hold(
-    _ theirs: RowState?, against mine: RowState, of shape: TableShape, _ key: [Value],
+    _ theirs: RowState?, against mine: RowState, of shape: TableShape, _ key: [SQLiteValue],
     knows: (TableShape.Column) -> Bool, _ authors: Authors
   ) {
     let columns = shape.columns.lazy.filter(knows).map { (id: UInt32($0.id), rule: $0.rule) }
@@ -43,7 +43,7 @@ final class SnapshotCheck {
     }
   }
 
-  private func note(_ write: Write, _ shape: TableShape, _ key: [Value]) {
+  private func note(_ write: Write, _ shape: TableShape, _ key: [SQLiteValue]) {
     let stamp = write.stamp
     guard stamp != .zero, stamp.time <= seen[stamp.author] ?? .zero else { return }
     shapes[shape.id] = shape

@@ -59,7 +59,7 @@ struct SnapshotJoin {
   /// One of two states of a row, with what its table shows of it.
   struct Side {
     let state: RowState
-    let content: [String: Value]
+    let content: [String: SQLiteValue]
   }
 
   /// Keeps what lost against a write that its author had not seen.

@@ -429,7 +429,7 @@ final class SnapshotLoad {
     // One that is damaged is as good as none.
     let old = try read.step() ? try? read.state(from: 0) : nil
     read.reset()
-    var content: [String: Value] = [:]
+    var content: [String: SQLiteValue] = [:]
     for column in writer.sql.shape.columns where large.columns.contains(column) {
       content[column.name] = try large.value(
         of: column, showing: shown[column.name] ?? .null, from: old?.ifPresent, to: nil,

@@ -89,7 +89,7 @@ struct SnapshotTable {
   }
 
   private func show(
-    _ row: SnapshotRow, _ content: [String: Value], _ state: RowState, _ old: RowState?
+    _ row: SnapshotRow, _ content: [String: SQLiteValue], _ state: RowState, _ old: RowState?
   ) throws {
     if !large.isEmpty, let large = large[Array(row.packedKey)] {
       return try leave(large, row, content, state, old)
@@ -100,7 +100,7 @@ struct SnapshotTable {
   /// What is too large to travel was written here meanwhile, and stands for itself; the rest of its
   /// row is as the snapshot has it.
   private func leave(
-    _ large: LargeRow, _ row: SnapshotRow, _ content: [String: Value], _ state: RowState,
+    _ large: LargeRow, _ row: SnapshotRow, _ content: [String: SQLiteValue], _ state: RowState,
     _ old: RowState?
   ) throws {
     guard state.isShown, let shown = try writer.read(row.packedKey) else { return }
@@ -132,7 +132,7 @@ struct SnapshotTable {
   }
 
   private func project(
-    _ row: SnapshotRow, _ content: [String: Value], _ state: RowState, _ old: RowState?
+    _ row: SnapshotRow, _ content: [String: SQLiteValue], _ state: RowState, _ old: RowState?
   ) throws {
     let key = row.packedKey
     guard state.isAlive else {
@@ -158,8 +158,8 @@ struct SnapshotTable {
   }
 
   /// The columns that were written in this life.
-  private func content(of row: SnapshotRow, _ state: RowState) -> [String: Value] {
-    var content: [String: Value] = [:]
+  private func content(of row: SnapshotRow, _ state: RowState) -> [String: SQLiteValue] {
+    var content: [String: SQLiteValue] = [:]
     for (column, place) in zip(shape.columns, places)
     where state.stamp(of: UInt32(column.id)) != nil {
       let value = state.computed(UInt32(column.id)) ?? place.flatMap { row.values[$0] }?.value
@@ -170,9 +170,10 @@ struct SnapshotTable {
 
   /// The same of a joined row, whose last writes are of either.
   private func joined(
-    _ mine: [String: Value], _ content: [String: Value], _ theirs: RowState, _ state: RowState
-  ) -> [String: Value] {
-    var joined: [String: Value] = [:]
+    _ mine: [String: SQLiteValue], _ content: [String: SQLiteValue], _ theirs: RowState,
+    _ state: RowState
+  ) -> [String: SQLiteValue] {
+    var joined: [String: SQLiteValue] = [:]
     for column in shape.columns {
       let id = UInt32(column.id)
       guard let stamp = state.stamp(of: id) else { continue }
@@ -183,11 +184,11 @@ struct SnapshotTable {
     return joined
   }
 
-  private func shownOrHeld(_ key: UnsafeRawBufferPointer) throws -> [String: Value] {
+  private func shownOrHeld(_ key: UnsafeRawBufferPointer) throws -> [String: SQLiteValue] {
     try writer.standing(key) ?? [:]
   }
 
-  /// Whether the table, or what is held aside, has what the state says: something may have written
+  /// Whether the table, or what is quarantined, has what the state says: something may have written
   /// past Tern.
   private func shows(_ row: SnapshotRow, _ state: RowState) throws -> Bool {
     let shown = try writer.read(row.packedKey)
@@ -200,7 +201,7 @@ struct SnapshotTable {
   }
 
   /// What stands in the columns that do not travel, wherever the row is.
-  private func localContent(_ key: UnsafeRawBufferPointer) throws -> [String: Value] {
+  private func localContent(_ key: UnsafeRawBufferPointer) throws -> [String: SQLiteValue] {
     if shape.localColumns.isEmpty { return [:] }
     let content = try shownOrHeld(key)
     let local = Set(shape.localColumns)

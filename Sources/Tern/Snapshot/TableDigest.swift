@@ -75,7 +75,7 @@ struct TableDigest {
     let isShown =
       !select.isNull(keyCount + 5)
       && (refused.isEmpty || !refused.contains(select.packedKey(sql.shape)))
-    // What is held aside has its values there.
+    // What is quarantined has its values there.
     let aside = isShown ? nil : try writer.aside(select.packedKey(sql.shape))
     // Neither there nor here: somebody took it away.
     content.append(byte: state.isShown && !isShown && aside == nil ? 1 : 0)

@@ -1,19 +1,19 @@
 import TernCore
 import TernDatabase
 
-/// What rows held aside wait for, so that a settlement looks at those alone whose wait may be over.
+/// What rows quarantined wait for, so that a settlement looks at those alone whose wait may be over.
 ///
 /// Such a row waits for rows that are named in ``StoreTables/waits``: its parents, and those that
 /// hold its UNIQUE values. Whoever writes one of these, or changes its state, wakes what waits for
 /// it. A row of which that cannot be said stays in ``StoreTables/unsettledRow``.
 extension HeldTable {
-  /// Has the next settlement look at a row, if it is held aside, and at those that wait for it.
+  /// Has the next settlement look at a row, if it is quarantined, and at those that wait for it.
   func wake(_ table: Int64, _ key: some ContiguousBytesLike) throws {
     if Planted.isActive(.heldNotWoken) { return }
     if try hasRows() { try run(tables.statements.wake, table, key) }
   }
 
-  /// Has the next settlement look at every row that is held aside.
+  /// Has the next settlement look at every row that is quarantined.
   func wakeAll() throws {
     try statement(tables.statements.wakeAll).run()
     // Of tables that sync no more. They are woken when these do again.
@@ -30,7 +30,7 @@ extension HeldTable {
 
   func isUnsettled(_ row: RowID) throws -> Bool {
     let any = try statement("SELECT 1 FROM \(tables.unsettledRow) WHERE tbl = ? AND key = ?")
-    any.bindAll(row.table, Value.blob(row.key))
+    any.bindAll(row.table, SQLiteValue.blob(row.key))
     defer { any.reset() }
     return try any.step()
   }
@@ -74,20 +74,20 @@ extension HeldTable {
   func waiters(of row: RowID) throws -> [RowID] {
     let select = try statement(
       "SELECT tbl, key FROM \(tables.waits) WHERE on_tbl = ? AND on_key = ? ORDER BY tbl, key")
-    select.bindAll(row.table, Value.blob(row.key))
+    select.bindAll(row.table, SQLiteValue.blob(row.key))
     var rows: [RowID] = []
     try select.each { rows.append(RowID(table: select.int64(0), key: Array(select.blob(1)))) }
     return rows
   }
 
-  /// Writes down what a row held aside waits for.
+  /// Writes down what a row quarantined waits for.
   ///
   /// - Parameter rows: `nil` where that cannot be said.
   func setWaits(_ row: RowID, on rows: Set<RowID>?) throws {
     try run(tables.statements.forgetWaits, row.table, row.key)
     let add = try statement(tables.statements.addWait)
     for other in rows ?? [] {
-      add.bindAll(other.table, Value.blob(other.key), row.table, Value.blob(row.key))
+      add.bindAll(other.table, SQLiteValue.blob(other.key), row.table, SQLiteValue.blob(row.key))
       try add.run()
     }
     if rows != nil { try run(tables.statements.settleRow, row.table, row.key) }

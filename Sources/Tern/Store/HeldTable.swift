@@ -39,9 +39,9 @@ extension StoreTables {
 final class HeldTable {
   let connection: StoreConnection
   var tables: StoreTables { connection.tables }
-  /// Whether rows are held aside, once that was looked up.
+  /// Whether rows are quarantined, once that was looked up.
   private var isAny: Bool?
-  /// Whether observers were told that rows held aside changed.
+  /// Whether observers were told that rows quarantined changed.
   private(set) var hasTold = false
 
   init(_ connection: StoreConnection) {
@@ -50,7 +50,7 @@ final class HeldTable {
 
   func statement(_ sql: String) throws -> FastStatement { try connection.statement(sql) }
 
-  /// Whether any row is held aside.
+  /// Whether any row is quarantined.
   func hasRows() throws -> Bool {
     if let isAny { return isAny }
     let statement = try statement(tables.statements.anyHeld)
@@ -71,7 +71,7 @@ final class HeldTable {
 
   // MARK: - Settling later
 
-  /// What was sealed may be what a row held aside waits for: a merge looks, or the next seal has it
+  /// What was sealed may be what a row quarantined waits for: a merge looks, or the next seal has it
   /// looked.
   func noteUnsettled() throws {
     try statement(tables.statements.noteUnsettled).run()
@@ -96,7 +96,7 @@ final class HeldTable {
 
   func content(
     in place: ContentPlace, _ table: Int64, _ packedKey: some ContiguousBytesLike
-  ) throws -> [String: Value]? {
+  ) throws -> [String: SQLiteValue]? {
     let statement = try statement(
       "SELECT content FROM \(tables[place]) WHERE tbl = ? AND key = ?")
     return try packedKey.withBytes { key in
@@ -121,7 +121,7 @@ final class HeldTable {
 
   func hold(
     _ table: Int64, _ packedKey: some ContiguousBytesLike, _ reason: HeldReason,
-    content: [String: Value]
+    content: [String: SQLiteValue]
   ) throws {
     let place = reason.place
     if place == .held { isAny = true }
@@ -150,14 +150,14 @@ final class HeldTable {
     try notify()
   }
 
-  /// Tells observers of what is held aside, once in a transaction.
+  /// Tells observers of what is quarantined, once in a transaction.
   private func notify() throws {
     if hasTold { return }
     hasTold = true
     try connection.db.notifyChanges(inTable: tables.held)
   }
 
-  static func bytes(of content: [String: Value]) -> [UInt8] {
+  static func bytes(of content: [String: SQLiteValue]) -> [UInt8] {
     var writer = ByteWriter()
     for (name, value) in content.sorted(by: { $0.key < $1.key }) {
       writer.append(string: name)
@@ -166,9 +166,9 @@ final class HeldTable {
     return writer.bytes
   }
 
-  static func readContent(_ buffer: UnsafeRawBufferPointer) throws -> [String: Value] {
+  static func readContent(_ buffer: UnsafeRawBufferPointer) throws -> [String: SQLiteValue] {
     var reader = ByteReader(buffer)
-    var content: [String: Value] = [:]
+    var content: [String: SQLiteValue] = [:]
     while !reader.isAtEnd {
       let name = try reader.string("held column")
       content[name] = try reader.value("held value").value ?? .null
@@ -178,15 +178,15 @@ final class HeldTable {
 }
 
 extension TableShape {
-  /// What was held aside or kept under the names that the table has now, spelled as it has them: a
+  /// What was quarantined or kept under the names that the table has now, spelled as it has them: a
   /// migration can change the letters' case alone. What was of dropped columns is left out.
-  func present(_ content: [String: Value]) -> [String: Value] {
+  func present(_ content: [String: SQLiteValue]) -> [String: SQLiteValue] {
     // In one order, since an earlier Tern could leave both spellings of one name.
     let byName = Dictionary(
       content.sorted { $0.key < $1.key }.map { ($0.key.folded, $0.value) },
       uniquingKeysWith: { $1 })
-    func value(_ name: String) -> Value? { content[name] ?? byName[name.folded] }
-    var present: [String: Value] = [:]
+    func value(_ name: String) -> SQLiteValue? { content[name] ?? byName[name.folded] }
+    var present: [String: SQLiteValue] = [:]
     for column in columns {
       present[column.name] = ([column.name] + column.formerNames).lazy.compactMap(value).first
     }

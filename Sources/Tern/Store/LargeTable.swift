@@ -22,14 +22,14 @@ struct LargeTable {
     var writer = ByteWriter()
     for word in columns.words { writer.append(.integer(word)) }
     let put = try connection.statement("REPLACE INTO \(table) (tbl, key, masks) VALUES (?, ?, ?)")
-    put.bindAll(id, Value.blob(key), Value.blob(writer.bytes))
+    put.bindAll(id, SQLiteValue.blob(key), SQLiteValue.blob(writer.bytes))
     try put.run()
   }
 
   /// Where one is there that has been written again, or that went.
   func forget(_ key: [UInt8], of id: Int64) throws {
     let delete = try connection.statement("DELETE FROM \(table) WHERE tbl = ? AND key = ?")
-    delete.bindAll(id, Value.blob(key))
+    delete.bindAll(id, SQLiteValue.blob(key))
     try delete.run()
   }
 
@@ -80,7 +80,7 @@ struct LargeTable {
   func holds(_ key: [UInt8], of id: Int64) throws -> Bool {
     guard hasRows else { return false }
     let select = try connection.statement("SELECT 1 FROM \(table) WHERE tbl = ? AND key = ?")
-    select.bindAll(id, Value.blob(key))
+    select.bindAll(id, SQLiteValue.blob(key))
     return try select.first {} != nil
   }
 }

@@ -10,7 +10,7 @@ struct LoggedChange {
   let columns: [(target: Int, content: Content)]
 
   enum Content {
-    case value(Value)
+    case value(SQLiteValue)
     case difference(Int128)
     case set(SetChange)
     case text(TextChange)

@@ -14,7 +14,7 @@ struct MigratedTable {
   func note(_ id: Int64, _ key: [UInt8], sequence: UInt64) throws {
     let put = try connection.statement(
       "INSERT OR IGNORE INTO \(table) (tbl, key, sequence) VALUES (?, ?, ?)")
-    put.bindAll(id, Value.blob(key), Int64(bitPattern: sequence))
+    put.bindAll(id, SQLiteValue.blob(key), Int64(bitPattern: sequence))
     try put.run()
   }
 
@@ -22,7 +22,7 @@ struct MigratedTable {
   func forget(_ id: Int64, _ key: [UInt8], from first: UInt64) throws {
     let delete = try connection.statement(
       "DELETE FROM \(table) WHERE tbl = ? AND key = ? AND sequence >= ?")
-    delete.bindAll(id, Value.blob(key), Int64(bitPattern: first))
+    delete.bindAll(id, SQLiteValue.blob(key), Int64(bitPattern: first))
     try delete.run()
   }
 
@@ -37,7 +37,7 @@ struct MigratedTable {
     let select = try connection.statement(
       "SELECT 1 FROM \(table) WHERE tbl = ? AND key = ? AND sequence BETWEEN ? AND ?")
     let (lower, upper) = (sequences.lowerBound, sequences.upperBound)
-    select.bindAll(id, Value.blob(key), Int64(bitPattern: lower), Int64(bitPattern: upper))
+    select.bindAll(id, SQLiteValue.blob(key), Int64(bitPattern: lower), Int64(bitPattern: upper))
     return try select.first {} != nil
   }
 }

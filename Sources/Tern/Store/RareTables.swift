@@ -76,11 +76,11 @@ final class RareTables: Sendable {
         "\(prefix)migrated", "\(row), sequence INTEGER NOT NULL", key: "tbl, key, sequence"),
       // Rows whose delete left children, at which nobody looked.
       RareTable("\(prefix)gone_parent", row, key: "tbl, key"),
-      // The rows for which each row held aside waits.
+      // The rows for which each row quarantined waits.
       RareTable(
         "\(prefix)waits", "on_tbl INTEGER NOT NULL, on_key BLOB NOT NULL, \(row)",
         key: "on_tbl, on_key, tbl, key", index: "tbl, key"),
-      // Rows held aside at which the next settlement looks.
+      // Rows quarantined at which the next settlement looks.
       RareTable("\(prefix)unsettled_row", row, key: "tbl, key"),
       // See ``FailedTriggerTable``.
       RareTable(

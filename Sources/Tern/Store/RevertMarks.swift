@@ -41,7 +41,7 @@ struct RevertMarks {
   func columns(of row: RowID, in id: LogID) throws -> Set<Int64> {
     let select = try connection.statement(
       "SELECT col FROM \(table) WHERE id = ? AND tbl = ? AND key = ? AND undone IS NULL")
-    select.bindAll(id.rawValue, row.table, Value.blob(row.key))
+    select.bindAll(id.rawValue, row.table, SQLiteValue.blob(row.key))
     var columns: Set<Int64> = []
     try select.each { columns.insert(select.int64(0)) }
     return columns
@@ -54,7 +54,8 @@ struct RevertMarks {
     let revert = LogID(author: 0, sequence: revert).rawValue
     for mark in marks {
       for column in [Self.wholeRow] + mark.columns {
-        put.bindAll(revert, mark.row.table, Value.blob(mark.row.key), mark.id.rawValue, column)
+        put.bindAll(
+          revert, mark.row.table, SQLiteValue.blob(mark.row.key), mark.id.rawValue, column)
         try put.run()
       }
     }
@@ -73,7 +74,7 @@ struct RevertMarks {
       "UPDATE \(table) SET undone = ? WHERE revert = ? AND tbl = ? AND key = ? AND col = ?")
     let ids = [undo, revert].map { LogID(author: 0, sequence: $0).rawValue }
     for column in [Self.wholeRow] + columns {
-      put.bindAll(ids[0], ids[1], row.table, Value.blob(row.key), column)
+      put.bindAll(ids[0], ids[1], row.table, SQLiteValue.blob(row.key), column)
       try put.run()
     }
   }

@@ -3,7 +3,9 @@ import TernDatabase
 
 extension SetText {
   /// ``elements(of:in:)`` of a value that stands by itself.
-  static func elements(of value: Value, in connection: StoreConnection) throws -> [Value]? {
+  static func elements(of value: SQLiteValue, in connection: StoreConnection) throws
+    -> [SQLiteValue]?
+  {
     guard case .text(let bytes) = value else { return nil }
     return try bytes.withUnsafeBytes {
       try elements(of: WireValue(.text, content: $0), in: connection)
@@ -11,7 +13,8 @@ extension SetText {
   }
 
   /// The elements, repeated ones too; `nil` for what only a migration can have left there.
-  static func elements(of text: WireValue, in connection: StoreConnection) throws -> [Value]? {
+  static func elements(of text: WireValue, in connection: StoreConnection) throws -> [SQLiteValue]?
+  {
     guard text.tag == .text else { return nil }
     let check = try connection.statement("SELECT \(isRefused("?1"))")
     check.bind(1, text)
@@ -20,7 +23,7 @@ extension SetText {
     let each = try connection.statement("SELECT atom FROM json_each(?1)")
     each.bind(1, text)
     defer { each.reset() }
-    var elements: [Value] = []
+    var elements: [SQLiteValue] = []
     while try each.step() {
       guard let element = each.value(0).value.flatMap(ElementSet.element) else { return nil }
       elements.append(element)

@@ -17,7 +17,7 @@ struct SpliceTable {
   func deltas(of row: [UInt8], _ column: Int, _ id: Int64) throws -> [TextDelta] {
     let select = try connection.statement(
       "SELECT delta FROM \(table) WHERE tbl = ? AND key = ? AND col = ? ORDER BY id")
-    select.bindAll(id, Value.blob(row), column)
+    select.bindAll(id, SQLiteValue.blob(row), column)
     var deltas: [TextDelta] = []
     try select.each { deltas.append(try TextDelta(stored: select.blob(0))) }
     return deltas

@@ -11,13 +11,13 @@ struct StateTable {
   }
 
   /// The state of a row; `nil` where there is none.
-  func state(of key: [Value], _ sql: TableSQL) throws -> RowState? {
+  func state(of key: [SQLiteValue], _ sql: TableSQL) throws -> RowState? {
     let read = try connection.statement(sql.readState)
     for (index, value) in key.enumerated() { read.bind(Int32(index + 1), copy: value) }
     return try read.state()
   }
 
-  mutating func put(_ state: RowState, of key: [Value], _ sql: TableSQL) throws {
+  mutating func put(_ state: RowState, of key: [SQLiteValue], _ sql: TableSQL) throws {
     let put = try connection.statement(sql.putState)
     for (index, value) in key.enumerated() { put.bind(Int32(index + 1), copy: value) }
     try run(put, state, keyCount: key.count)

@@ -55,12 +55,12 @@ extension TableShape.ForeignKey {
   }
 
   /// The key of the parent of a row with these values; `nil` where no key says which it is.
-  func key(of parent: TableShape, _ values: [String: Value]) -> [UInt8]? {
+  func key(of parent: TableShape, _ values: [String: SQLiteValue]) -> [UInt8]? {
     isExact(parent) ? parent.packed(valuesByParent(values)) : nil
   }
 
   /// What a row with these values holds of its parent's columns.
-  func valuesByParent(_ values: [String: Value]) -> [String: Value] {
+  func valuesByParent(_ values: [String: SQLiteValue]) -> [String: SQLiteValue] {
     Dictionary(
       zip(parentColumns.map(\.folded), columns.map { values[$0.folded] ?? .null }),
       uniquingKeysWith: { $1 })
@@ -69,7 +69,7 @@ extension TableShape.ForeignKey {
 
 extension TableShape {
   /// A key of these values, by folded name.
-  func packed(_ values: [String: Value]) -> [UInt8] {
+  func packed(_ values: [String: SQLiteValue]) -> [UInt8] {
     PackedKey.bytes(of: keyColumns.map { values[$0.folded] ?? .null })
   }
 }

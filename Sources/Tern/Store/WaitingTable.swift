@@ -59,7 +59,7 @@ struct WaitingTable {
     try run(
       "REPLACE INTO \(table) (id, tbl, col, first, reason, detail, due_ms) VALUES (?, '', '', ?, ?, ?, ?)",
       .integer(group.last.rawValue), .integer(Int64(group.sequences.lowerBound)),
-      .string((time == nil ? WaitReason.unreadable : .clock).rawValue), .string(detail),
+      .string((time == nil ? PendingReason.unreadable : .clock).rawValue), .string(detail),
       due.map { .integer($0) } ?? .null)
   }
 
@@ -174,11 +174,11 @@ struct WaitingTable {
   }
 
   /// How much waits, by reason, and one of it.
-  func summary(authors: [ReplicaID?]) throws -> WaitingOperations {
-    var summary = WaitingOperations()
+  func summary(authors: [ReplicaID?]) throws -> PendingOperations {
+    var summary = PendingOperations()
     let counts = try connection.statement(connection.tables.countWaiting)
     try counts.each {
-      guard let reason = WaitReason(rawValue: counts.text(0)), counts.int(1) > 0 else { return }
+      guard let reason = PendingReason(rawValue: counts.text(0)), counts.int(1) > 0 else { return }
       summary.counts[reason] = counts.int(1)
     }
     if !summary.isEmpty { summary.first = try list(authors: authors, limit: 1).first }
@@ -188,15 +188,17 @@ struct WaitingTable {
   /// Those that wait whole first.
   ///
   /// - Parameter authors: in the log's order. What names none of them is damaged, and left out.
-  func list(authors: [ReplicaID?], limit: Int) throws -> [WaitingOperation] {
+  func list(authors: [ReplicaID?], limit: Int) throws -> [PendingOperation] {
     let select = try connection.statement(connection.tables.listWaiting + " LIMIT \(limit)")
-    var operations: [WaitingOperation] = []
+    var operations: [PendingOperation] = []
     try select.each {
-      guard select.int64(0) >= 0, let reason = WaitReason(rawValue: select.text(1)) else { return }
+      guard select.int64(0) >= 0, let reason = PendingReason(rawValue: select.text(1)) else {
+        return
+      }
       let id = LogID(rawValue: select.int64(0))
       guard Int(id.author) < authors.count, let replica = authors[Int(id.author)] else { return }
       operations.append(
-        WaitingOperation(
+        PendingOperation(
           replica: replica, sequence: id.sequence, reason: reason, detail: select.text(2)))
     }
     return operations
@@ -204,14 +206,14 @@ struct WaitingTable {
 
   // MARK: - Statements
 
-  private func run(_ sql: String, _ values: Value...) throws {
+  private func run(_ sql: String, _ values: SQLiteValue...) throws {
     let statement = try connection.statement(sql)
     for (index, value) in values.enumerated() { statement.bind(Int32(index + 1), copy: value) }
     try statement.run()
   }
 
   /// The first row's number; `nil` where there is none, or it is NULL.
-  private func first(_ sql: String, _ values: Value...) throws -> UInt64? {
+  private func first(_ sql: String, _ values: SQLiteValue...) throws -> UInt64? {
     let select = try connection.statement(sql)
     for (index, value) in values.enumerated() { select.bind(Int32(index + 1), copy: value) }
     defer { select.reset() }

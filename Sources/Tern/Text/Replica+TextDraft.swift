@@ -15,7 +15,7 @@ extension Replica {
   /// - Parameter key: a value for each column of the primary key, in its order.
   /// - Throws: ``RowLookupError`` for what is no `.text` column of a synced table or a key of
   ///   another width, and `DatabaseError`.
-  public func draft(_ table: String, key: [Value], column: String, in db: Database) throws
+  public func draft(_ table: String, key: [SQLiteValue], column: String, in db: Database) throws
     -> TextDraft?
   {
     let place = try store.sql.place(column, table, key)
@@ -68,7 +68,9 @@ extension Replica {
 }
 
 extension [TableSQL] {
-  fileprivate func place(_ column: String, _ table: String, _ key: [Value]) throws -> TextPlace {
+  fileprivate func place(_ column: String, _ table: String, _ key: [SQLiteValue]) throws
+    -> TextPlace
+  {
     let (sql, _) = try row(table, key: key)
     guard
       let found = sql.shape.columns.first(where: {
@@ -93,7 +95,7 @@ private struct TextPlace {
   }
 
   /// In valid UTF-8; `nil` for no row.
-  func text(_ key: [Value], _ db: Database) throws -> [UInt8]? {
+  func text(_ key: [SQLiteValue], _ db: Database) throws -> [UInt8]? {
     // Whatever encoding the file has, SQLite hands out UTF-8; GRDB would end it at a U+0000.
     let select = try FastStatement(
       db, "SELECT \(column.name.quoted) FROM \(sql.shape.qualifiedName) WHERE \(match)")
@@ -104,15 +106,16 @@ private struct TextPlace {
 
   /// Through GRDB, so that its observers are told.
   func write(
-    _ text: [UInt8], _ delta: TextDelta, _ key: [Value], tables: StoreTables, _ db: Database
+    _ text: [UInt8], _ delta: TextDelta, _ key: [SQLiteValue], tables: StoreTables, _ db: Database
   ) throws {
     try db.runBound(
       "UPDATE \(sql.shape.qualifiedName) SET \(column.name.quoted) = ? WHERE \(match)",
-      [Value.text(text)] + key)
+      [SQLiteValue.text(text)] + key)
     let insert = try StoreConnection(db, tables, memory: nil).statement(
       "INSERT INTO \(tables.splice) (tbl, col, key, delta) VALUES (?, ?, ?, ?)")
     insert.bindAll(
-      sql.shape.id, column.id, Value.blob(PackedKey.bytes(of: key)), Value.blob(delta.stored))
+      sql.shape.id, column.id, SQLiteValue.blob(PackedKey.bytes(of: key)),
+      SQLiteValue.blob(delta.stored))
     try insert.run()
   }
 }

@@ -17,14 +17,14 @@ public struct TextDraft: Hashable, Sendable {
   public let table: String
   public let column: String
   /// A value for each column of the primary key.
-  public let key: [Value]
+  public let key: [SQLiteValue]
   /// What the column held, in UTF-8.
   package private(set) var base: [UInt8]
   private var edits: TextEdits
 
   /// A draft of a text as it stands in its column; mostly from
   /// ``Replica/draft(_:key:column:in:)``.
-  public init(_ text: String, table: String, column: String, key: [Value]) {
+  public init(_ text: String, table: String, column: String, key: [SQLiteValue]) {
     self.table = table
     self.column = column
     self.key = key

@@ -30,7 +30,7 @@ struct KeptRows {
 
   /// - Returns: whether the file has the table, under its name or a former one, with the same key.
   private func forEachRow(
-    of shape: TableShape, _ body: ([UInt8], [String: Value]) throws -> Void
+    of shape: TableShape, _ body: ([UInt8], [String: SQLiteValue]) throws -> Void
   ) throws -> Bool {
     guard
       let table = try ([shape.name] + shape.formerNames).first(where: {
@@ -61,7 +61,7 @@ struct KeptRows {
     while try scan.step() {
       // Which the table may hold while it doesn't sync.
       if (0..<Int32(first)).contains(where: { scan.isNull($0) }) { continue }
-      var content: [String: Value] = [:]
+      var content: [String: SQLiteValue] = [:]
       for (index, name) in wanted.enumerated() {
         content[name] = scan.value(Int32(first + index)).value
       }
@@ -74,7 +74,7 @@ struct KeptRows {
 extension UndoRow {
   /// One that is nowhere, of which nothing else is known.
   fileprivate init(
-    missing id: RowID, _ sql: TableSQL, _ key: [Value], _ state: RowState?, _ authors: Authors
+    missing id: RowID, _ sql: TableSQL, _ key: [SQLiteValue], _ state: RowState?, _ authors: Authors
   ) {
     let life = state?.life ?? 0
     self.init(
@@ -83,7 +83,7 @@ extension UndoRow {
       kept: nil, trimmedTime: .zero, writes: UndoneWrites(author: 0, times: []), authors: authors)
   }
 
-  fileprivate func plan(_ content: [String: Value]) -> Plan {
+  fileprivate func plan(_ content: [String: SQLiteValue]) -> Plan {
     (.insert(content), report(.broughtBack, columns: Set(content.keys)))
   }
 }

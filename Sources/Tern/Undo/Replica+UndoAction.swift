@@ -5,7 +5,7 @@ import TernDatabase
 /// Rows of one operation, as a person's action is recognised by them.
 public struct UndoableRow: Hashable, Sendable {
   public let table: String
-  public let key: [Value]
+  public let key: [SQLiteValue]
 }
 
 extension Replica {

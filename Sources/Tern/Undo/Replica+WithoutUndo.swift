@@ -18,7 +18,7 @@ extension Replica {
   ///
   /// What was written before, in this transaction or an earlier one, is sealed first, so that it
   /// stays an operation that can be undone; what `body` writes is one of its own, that merges like
-  /// any other. Rows held aside that wait for it are looked at again by the next seal.
+  /// any other. Rows quarantined that wait for it are looked at again by the next seal.
   ///
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws, with nothing of it written, also where the transaction goes on;

@@ -11,7 +11,7 @@ struct RevertedRow {
     /// By column.
     var contents: [Int: LoggedChange.Content] = [:]
     /// By column, each element of a set by whether the first change of it added it.
-    var isAdded: [Int: [Value: Bool]] = [:]
+    var isAdded: [Int: [SQLiteValue: Bool]] = [:]
     /// Of the first write of the row as a whole.
     var firstInsert: Stamp?
     var isDeleted = false

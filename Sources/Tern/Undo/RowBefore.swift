@@ -10,9 +10,9 @@ struct RowBefore {
   private(set) var firstInsert: Stamp?
   /// Whether any delete of this life is known.
   private(set) var isDeleted = false
-  private var latest: [Int: (stamp: Stamp, value: Value)] = [:]
+  private var latest: [Int: (stamp: Stamp, value: SQLiteValue)] = [:]
   private var sums: [Int: Int128] = [:]
-  private var extremes: [Int: Value] = [:]
+  private var extremes: [Int: SQLiteValue] = [:]
   private var sets: [Int: ElementSet] = [:]
   private var texts: [Int: TextSequence] = [:]
 
@@ -56,12 +56,12 @@ struct RowBefore {
 
   /// The latest value of a column that the last writer decides, if the log holds all that was
   /// written after `time`; otherwise a later one may be missing.
-  func latest(_ target: Int, after time: HybridTime) -> Value? {
+  func latest(_ target: Int, after time: HybridTime) -> SQLiteValue? {
     latest[target].flatMap { $0.stamp.time > time ? $0.value : nil }
   }
 
   /// From all writes; `nil` for a column that was not written.
-  func value(of target: Int) -> Value? {
+  func value(of target: Int) -> SQLiteValue? {
     latest[target]?.value ?? sums[target].map { .integer(Int64(clamping: $0)) }
       ?? extremes[target] ?? sets[target]?.json ?? texts[target].map { .text($0.text) }
   }
@@ -72,7 +72,7 @@ struct RowBefore {
   }
 
   func sum(of target: Int) -> Int128 { sums[target] ?? 0 }
-  func elements(of target: Int) -> [Value] { sets[target]?.elements ?? [] }
+  func elements(of target: Int) -> [SQLiteValue] { sets[target]?.elements ?? [] }
   /// Whether edits of a text build on ones that are not among these.
   func hasWaitingEdits(of target: Int) -> Bool { texts[target]?.waitingCount ?? 0 > 0 }
 }

@@ -3,30 +3,32 @@ import TernCore
 /// Deciding what taking back all that an author wrote to one row means.
 extension UndoRow {
   /// - Parameters:
-  ///   - held: what the row holds where it is held aside.
+  ///   - held: what the row holds where it is quarantined.
   ///   - isSettled: whether an earlier revert here wrote something with a stamp.
   /// - Returns: `nil` where nothing is to be said of the row.
-  func plan(_ aim: RevertedRow.Aim, held: [String: Value]?, isSettled: (Stamp) -> Bool) -> Plan? {
+  func plan(_ aim: RevertedRow.Aim, held: [String: SQLiteValue]?, isSettled: (Stamp) -> Bool)
+    -> Plan?
+  {
     switch aim {
     case .nothing: return nil
     case .leave(let reason): return left(reason)
     case .bringBack: return bringBack()
     case .remove where isMigrated: return left(.forgotten)
-    case .remove where isHeld: return left(.heldAside)
+    case .remove where isHeld: return left(.quarantined)
     case .remove:
       let columns = changes.flatMap(\.columns).map { name($0.target) }
       return (.delete, report(.removed, columns: Set(columns)))
     case .restore:
-      guard let state, state.isComplete, let shown else { return left(.heldAside) }
+      guard let state, state.isComplete, let shown else { return left(.quarantined) }
       return revert(state, shown, held, isSettled)
     }
   }
 
   private func revert(
-    _ state: RowState, _ shown: [String: Value], _ held: [String: Value]?,
+    _ state: RowState, _ shown: [String: SQLiteValue], _ held: [String: SQLiteValue]?,
     _ isSettled: (Stamp) -> Bool
   ) -> Plan? {
-    var content: [String: Value] = [:]
+    var content: [String: SQLiteValue] = [:]
     var left: [String: UndoneOperation.Reason] = [:]
     for (column, written) in changes.flatMap(\.columns) {
       let name = name(column)
@@ -47,13 +49,14 @@ extension UndoRow {
   }
 
   private enum Outcome {
-    case value(Value)
+    case value(SQLiteValue)
     case left(UndoneOperation.Reason)
   }
 
   /// - Returns: `nil` where nothing of it stands, or it is as it was.
   private func value(
-    of column: Int, _ written: LoggedChange.Content, _ state: RowState, _ shown: [String: Value],
+    of column: Int, _ written: LoggedChange.Content, _ state: RowState,
+    _ shown: [String: SQLiteValue],
     isHeld: Bool
   ) -> Outcome? {
     let current = shown[name(column)]
@@ -70,13 +73,13 @@ extension UndoRow {
       return .value(.integer(Int64(clamping: Int128(sum) &+ correction)))
     case .set(let change):
       let former = (isAcross ? before.elements(of: column) : []) + change.removed.map(\.element)
-      // To a row that is held aside elements can be added alone.
-      if isHeld, former.isEmpty { return .left(.heldAside) }
+      // To a row that is quarantined elements can be added alone.
+      if isHeld, former.isEmpty { return .left(.quarantined) }
       let entries = Set(former).map { ElementSet.Entry($0, VersionVector()) }
       let opposite = opposite(of: SetChange(added: change.added, removed: entries), column, state)
       return opposite == current ? nil : .value(opposite)
     case .text:
-      if isHeld { return .left(.heldAside) }
+      if isHeld { return .left(.quarantined) }
       if before.hasWaitingEdits(of: column) || isAcross && !isStanding {
         return .left(.changedSince)
       }
@@ -92,9 +95,9 @@ extension UndoRow {
     }
   }
 
-  /// A row that is held aside, as it is written: a seal adds what is in counters, sets and texts
+  /// A row that is quarantined, as it is written: a seal adds what is in counters, sets and texts
   /// to what its state has.
-  private func whole(_ held: [String: Value]) -> [String: Value] {
+  private func whole(_ held: [String: SQLiteValue]) -> [String: SQLiteValue] {
     var content = held
     for column in shape.columns {
       switch column.rule.kind {

@@ -4,17 +4,17 @@ import TernCore
 struct UndoRow {
   let id: RowID
   let sql: TableSQL
-  let key: [Value]
+  let key: [SQLiteValue]
   let changes: [LoggedChange]
   let before: RowBefore
   /// The operation has it as an insert, and a migration had brought it before.
   let isMigrated: Bool
   let state: RowState?
   /// As it stands in its table, local columns included.
-  let shown: [String: Value]?
+  let shown: [String: SQLiteValue]?
   let isHeld: Bool
   /// What is kept of it while it is deleted.
-  let kept: [String: Value]?
+  let kept: [String: SQLiteValue]?
   /// Up to which the log may lack operations; zero where it holds all.
   let trimmedTime: HybridTime
   let writes: UndoneWrites
@@ -22,8 +22,8 @@ struct UndoRow {
 
   enum Write {
     case delete
-    case update([String: Value])
-    case insert([String: Value])
+    case update([String: SQLiteValue])
+    case insert([String: SQLiteValue])
   }
 
   var shape: TableShape { sql.shape }
@@ -63,7 +63,7 @@ struct UndoRow {
     if isDelete { return bringBack() }
     let written = changes.flatMap(\.columns)
     guard let state, let shown, state.isPresent, isSameRow(state) else {
-      return leave(written, isHeld ? .heldAside : .changedSince)
+      return leave(written, isHeld ? .quarantined : .changedSince)
     }
     if changes[0].kind == .insert, !before.isKnown {
       // In a log that was trimmed, a row that was written whole looks like one that began. What a
@@ -88,7 +88,8 @@ struct UndoRow {
 
   /// Whether what the operation wrote is what stands, or stands again.
   func stands(
-    _ column: Int, _ content: LoggedChange.Content, _ state: RowState, _ shown: [String: Value]
+    _ column: Int, _ content: LoggedChange.Content, _ state: RowState,
+    _ shown: [String: SQLiteValue]
   ) -> Bool {
     guard let stamp = state.stamp(of: UInt32(shape.columns[column].id)) else { return false }
     if writes.contains(stamp) { return true }
@@ -106,9 +107,9 @@ struct UndoRow {
 
   private func restore(
     _ written: [(target: Int, content: LoggedChange.Content)], _ state: RowState,
-    _ shown: [String: Value]
+    _ shown: [String: SQLiteValue]
   ) -> Plan {
-    var content: [String: Value] = [:]
+    var content: [String: SQLiteValue] = [:]
     var left: [String: UndoneOperation.Reason] = [:]
     for (column, written) in written {
       let name = name(column)
@@ -132,7 +133,7 @@ struct UndoRow {
     return restored(content, left)
   }
 
-  func restored(_ content: [String: Value], _ left: [String: UndoneOperation.Reason])
+  func restored(_ content: [String: SQLiteValue], _ left: [String: UndoneOperation.Reason])
     -> Plan
   {
     let action = content.isEmpty ? UndoneOperation.Row.Action.left : .restored
@@ -142,13 +143,13 @@ struct UndoRow {
     )
   }
 
-  private func difference(_ number: Int128, from shown: Value?) -> Value {
+  private func difference(_ number: Int128, from shown: SQLiteValue?) -> SQLiteValue {
     guard case .integer(let sum)? = shown else { return .integer(Int64(clamping: 0 &- number)) }
     return .integer(Int64(clamping: Int128(sum) &- number))
   }
 
   /// What was added goes, unless somebody else added it too; what was taken out comes back.
-  func opposite(of change: SetChange, _ column: Int, _ state: RowState) -> Value {
+  func opposite(of change: SetChange, _ column: Int, _ state: RowState) -> SQLiteValue {
     let elements = state.elements(of: UInt32(shape.columns[column].id))
     var wanted = Set(elements.elements)
     for entry in elements.entries
@@ -193,7 +194,7 @@ struct UndoRow {
   ///
   /// - Returns: whether that is known; otherwise it is as it stood last.
   private func takeBack(
-    _ column: Int, in content: inout [String: Value], _ state: RowState
+    _ column: Int, in content: inout [String: SQLiteValue], _ state: RowState
   ) -> Bool {
     let name = name(column)
     if let value = before.latest(column, after: trimmedTime) {

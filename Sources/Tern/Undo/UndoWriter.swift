@@ -124,7 +124,7 @@ struct UndoWriter {
     let references = Set(shape.foreignKeys.flatMap(\.columns).map(\.folded))
     let names = content.keys.filter { unique.contains($0.folded) }
     if names.isEmpty { return }
-    var fillers: [Value] = [
+    var fillers: [SQLiteValue] = [
       .null, .integer(.min + Int64(index)), .integer(.max - Int64(index)), .blob(write.row.id.key),
     ]
     // From NULL no action leads the children of other tables back.
@@ -204,7 +204,7 @@ struct UndoWriter {
   private func run<T>(_ write: Write, _ execute: (FastStatement) throws -> T) throws -> T {
     let (write, row) = write
     let statement: FastStatement
-    var values: [Value] = []
+    var values: [SQLiteValue] = []
     switch write {
     case .delete: statement = try transaction.statement(row.sql.delete)
     case .update(let content), .insert(let content):

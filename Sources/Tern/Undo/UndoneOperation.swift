@@ -21,7 +21,7 @@ public struct UndoneOperation: Hashable, Sendable {
     }
 
     public let table: String
-    public let key: [Value]
+    public let key: [SQLiteValue]
     public let action: Action
     /// Columns that were written now.
     public let columns: Set<String>
@@ -40,7 +40,7 @@ public struct UndoneOperation: Hashable, Sendable {
     /// What it was before is in the log no more, or never was.
     case forgotten
     /// The row is in the state and not in its table.
-    case heldAside
+    case quarantined
     /// Its table refuses what the row was: another has its value in a UNIQUE index by now, or
     /// another constraint of the table does not hold.
     case refused
@@ -53,7 +53,7 @@ extension UndoneOperation.Reason: CustomStringConvertible {
     case .changedSince: "written since"
     case .extreme: "a greater or lesser value stays"
     case .forgotten: "what it was before is not known"
-    case .heldAside: "the row is not in its table"
+    case .quarantined: "the row is not in its table"
     case .refused: "the table refuses what it was before"
     }
   }

@@ -7,7 +7,7 @@ where
   Self: MutableCollection & RangeReplaceableCollection, Element == ElementSet.Entry, Index == Int
 {
   /// Where an element is to be.
-  private func place(of element: Value, from start: Int) -> Int {
+  private func place(of element: SQLiteValue, from start: Int) -> Int {
     var (low, high) = (start, endIndex)
     while low < high {
       let middle = (low + high) / 2
@@ -16,7 +16,7 @@ where
     return low
   }
 
-  func index(of element: Value) -> Int? {
+  func index(of element: SQLiteValue) -> Int? {
     let place = place(of: element, from: startIndex)
     return place < endIndex && self[place].element == element ? place : nil
   }

@@ -3,7 +3,7 @@ extension ElementSet {
   /// spaces, its elements in SQLite's order.
   ///
   /// - Source: RFC 8259.
-  package var json: Value {
+  package var json: SQLiteValue {
     var text: [UInt8] = [UInt8(ascii: "[")]
     for (index, entry) in shown.enumerated() {
       if index > 0 { text.append(UInt8(ascii: ",")) }
@@ -37,7 +37,7 @@ extension ElementSet {
   ///
   /// Whole numbers are integers, and bytes that are no UTF-8 become U+FFFD. SQLite's JSON ends a
   /// text at its first NUL.
-  package static func element(_ value: Value) -> Value? {
+  package static func element(_ value: SQLiteValue) -> SQLiteValue? {
     switch value {
     case .integer: value
     case .real(let number):

@@ -9,10 +9,10 @@
 package struct ElementSet: Hashable, Sendable {
   /// An element and operations that added it: of each replica the latest.
   package struct Entry: Hashable, Sendable {
-    package var element: Value
+    package var element: SQLiteValue
     package var additions: VersionVector
 
-    package init(_ element: Value, _ additions: VersionVector) {
+    package init(_ element: SQLiteValue, _ additions: VersionVector) {
       self.element = element
       self.additions = additions
     }
@@ -27,7 +27,7 @@ package struct ElementSet: Hashable, Sendable {
 
   package init() {}
 
-  package var elements: [Value] { entries.map(\.element) }
+  package var elements: [SQLiteValue] { entries.map(\.element) }
 
   package enum Limit {
     /// The most elements that one operation adds or takes out.
@@ -53,7 +53,7 @@ package struct ElementSet: Hashable, Sendable {
   ///
   /// - Parameter isComplete: whether what is missing from `elements` was taken out,
   ///   and not unknown.
-  package func change(to elements: [Value], isComplete: Bool = true) -> SetChange? {
+  package func change(to elements: [SQLiteValue], isComplete: Bool = true) -> SetChange? {
     let wanted = Set(elements)
     let present = Set(self.elements)
     var removed = isComplete ? shown.filter { !wanted.contains($0.element) } : []
@@ -95,7 +95,9 @@ package struct ElementSet: Hashable, Sendable {
     return entries.remove(removals)
   }
 
-  private mutating func add(_ elements: [Value], by author: ReplicaID, _ sequence: UInt64) -> Bool {
+  private mutating func add(_ elements: [SQLiteValue], by author: ReplicaID, _ sequence: UInt64)
+    -> Bool
+  {
     let standing = elements.filter { element in
       early.index(of: element).map { early[$0].additions[author] < sequence } ?? true
     }

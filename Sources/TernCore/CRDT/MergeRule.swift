@@ -54,7 +54,7 @@ public struct MergeRule: Hashable, Sendable {
   package var isLastWriter: Bool { kind == .lastWriter || kind == .order }
 
   /// Whether an extreme gives way to another, different value.
-  package func isBeaten(_ old: Value, by new: Value) -> Bool {
+  package func isBeaten(_ old: SQLiteValue, by new: SQLiteValue) -> Bool {
     if old == .null { return true }
     if new == .null { return false }
     return kind == .maximum ? old < new : new < old

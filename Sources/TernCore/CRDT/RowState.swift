@@ -29,7 +29,7 @@ package struct RowState: Hashable, Sendable {
     case stamped(Stamp)
     /// The sum, and the greatest stamp that added to it.
     case counter(CounterSum, Stamp)
-    case extreme(Value, Stamp)
+    case extreme(SQLiteValue, Stamp)
     /// The elements, and the greatest stamp that changed them.
     indirect case set(ElementSet, Stamp)
     /// The text, and the greatest stamp that changed it.
@@ -72,7 +72,7 @@ package struct RowState: Hashable, Sendable {
   }
 
   /// What the table shows of a column whose rule makes a value of several; `nil` for the others.
-  package func computed(_ column: UInt32) -> Value? {
+  package func computed(_ column: UInt32) -> SQLiteValue? {
     switch content(of: column) {
     case .counter(let sum, _): .integer(Int64(clamping: sum.total))
     case .extreme(let value, _): value

@@ -1,11 +1,11 @@
 /// What one operation did to a `.set` column. See `Docs/WireFormat.md`.
 package struct SetChange: Hashable, Sendable {
   /// In ascending order.
-  package let added: [Value]
+  package let added: [SQLiteValue]
   /// Elements and the additions that the author had seen, in the order of elements.
   package let removed: [ElementSet.Entry]
 
-  package init(added: [Value], removed: [ElementSet.Entry] = []) {
+  package init(added: [SQLiteValue], removed: [ElementSet.Entry] = []) {
     self.added = added
     self.removed = removed
   }
@@ -115,8 +115,8 @@ extension ByteReader {
     return ReplicaTable(ids: ids)
   }
 
-  fileprivate mutating func elements() throws(WireError) -> [Value] {
-    var elements: [Value] = []
+  fileprivate mutating func elements() throws(WireError) -> [SQLiteValue] {
+    var elements: [SQLiteValue] = []
     for _ in 0..<(try elementCount("set elements", ElementSet.Limit.elements)) {
       let element = try element()
       if let last = elements.last, last >= element { throw WireError(.malformed, "set elements") }
@@ -133,7 +133,7 @@ extension ByteReader {
 
   /// A text in UTF-8 or a number; a whole one is an integer, so that equal elements
   /// are equal bytes.
-  private mutating func element() throws(WireError) -> Value {
+  private mutating func element() throws(WireError) -> SQLiteValue {
     switch try value("set element").value {
     case .integer(let number): return .integer(number)
     case .real(let number) where number.isFinite && Int64(exactly: number) == nil:

@@ -12,7 +12,7 @@ package enum FolderFormat {
 
   package enum Limit {
     /// A batch that did not shrink, and its own head.
-    package static let batchBytes = Batch.Limit.bytes + 64
+    package static let batchBytes = OperationBatch.Limit.bytes + 64
     package static let spaceBytes = 128
     /// The longest head: magic, version, writer, space with its length, check.
     package static let headBytes = 4 + 1 + ReplicaID.byteCount + 2 + spaceBytes + checkBytes
@@ -41,7 +41,7 @@ package enum FolderFormat {
 
   /// - Parameter check: of the file before the frame.
   package static func frame(_ operations: [SyncOperation], after check: UInt32) -> [UInt8] {
-    let batch = Batch(operations).encoded()
+    let batch = OperationBatch(operations).encoded()
     var writing = ByteWriter()
     writing.reserve(lengthBytes + batch.count + checkBytes)
     writing.append(fixed: UInt32(batch.count))
@@ -121,7 +121,7 @@ package enum FolderFrame: Sendable {
       return
     }
     do throws(WireError) {
-      let batch = try Batch(encoded: Array(buffer[FolderFormat.lengthBytes..<end]))
+      let batch = try OperationBatch(encoded: Array(buffer[FolderFormat.lengthBytes..<end]))
       self = .whole(batch.operations, byteCount: length + overhead, check: stored)
     } catch {
       self = .unreadable(error)

@@ -90,7 +90,7 @@ extension ByteWriter {
     append(raw: bytes)
   }
 
-  package mutating func append(_ value: Value) {
+  package mutating func append(_ value: SQLiteValue) {
     switch value {
     case .null: append(byte: WireTag.null.rawValue)
     case .integer(let value): append(integer: value)

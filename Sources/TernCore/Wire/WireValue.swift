@@ -50,7 +50,7 @@ package struct WireValue {
   }
 
   /// A copy that can leave the buffer; `nil` for a number beyond 64 bits.
-  package var value: Value? {
+  package var value: SQLiteValue? {
     switch tag {
     case .null: .null
     case .integer, .negative, .integer64: .integer(Int64(bitPattern: bits))

@@ -66,7 +66,7 @@ extension Data: BindableValue {
 }
 
 /// Texts as they are: GRDB binds none that is not valid UTF-8, and ends one at its first U+0000.
-extension Value: BindableValue {
+extension SQLiteValue: BindableValue {
   package func bind(to statement: OpaquePointer, at index: Int32) {
     switch self {
     case .null: sqlite3_bind_null(statement, index)

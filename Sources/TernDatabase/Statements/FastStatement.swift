@@ -69,7 +69,7 @@ package struct FastStatement {
   }
 
   /// Binds a value; SQLite copies it.
-  package func bind(_ index: Int32, copy value: Value) {
+  package func bind(_ index: Int32, copy value: SQLiteValue) {
     value.bind(to: pointer, at: index)
   }
 

@@ -27,7 +27,7 @@ final class PendingEvents: Sendable {
   ///
   /// It hears of the end before those that the transaction added, of which one may open another
   /// transaction then, and that one be rolled back.
-  private final class Batch: TransactionObserver, Sendable {
+  private final class OperationBatch: TransactionObserver, Sendable {
     private let observers: [any JobObserver]
     private let changes = Mutex<(pending: [Pending], jobs: Set<JobID>)>(([], []))
 
@@ -61,14 +61,14 @@ final class PendingEvents: Sendable {
   }
 
   private struct Held {
-    weak var batch: Batch?
+    weak var batch: OperationBatch?
   }
 
   private struct Batches {
     /// By connection, which keeps it.
     var held: [ObjectIdentifier: Held] = [:]
     /// That of the queue's own writer, which does not.
-    var own: Batch?
+    var own: OperationBatch?
   }
 
   private let observers: [any JobObserver]
@@ -78,7 +78,7 @@ final class PendingEvents: Sendable {
   init?(_ observers: [any JobObserver], of database: any DatabaseWriter) {
     if observers.isEmpty { return nil }
     self.observers = observers
-    let own = Batch(observers)
+    let own = OperationBatch(observers)
     database.writeWithoutTransaction { db in
       batches.withLock { $0 = Batches(held: [ObjectIdentifier(db): Held(batch: own)], own: own) }
       db.add(transactionObserver: own, extent: .observerLifetime)
@@ -96,10 +96,10 @@ final class PendingEvents: Sendable {
     _ = batches.withLock { $0.held[ObjectIdentifier(db)]?.batch }?.take()
   }
 
-  private func batch(of db: Database) -> Batch {
+  private func batch(of db: Database) -> OperationBatch {
     let (batch, isNew) = batches.withLock { batches in
       if let batch = batches.held[ObjectIdentifier(db)]?.batch { return (batch, false) }
-      let batch = Batch(observers)
+      let batch = OperationBatch(observers)
       batches.held[ObjectIdentifier(db)] = Held(batch: batch)
       return (batch, true)
     }

@@ -62,7 +62,7 @@ struct StoredAnswer: Codable {
     }
     let reason = error.flatMap(HTTPError.Code.Reason.init) ?? .connectionLost
     // `nil` is the answer for an origin that was not known.
-    let origin = origin.flatMap { try? Origin(of: $0) }
+    let origin = origin.flatMap { try? HTTPOrigin(of: $0) }
     return .failure(HTTPError(HTTPError.Code(reason: reason), origin: origin, detail ?? ""))
   }
 

@@ -50,7 +50,7 @@ public final class CheckingTransport: HTTPTransport {
   }
 
   public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-    guard let origin = try? Origin(of: request.url), !origin.isLoopback else {
+    guard let origin = try? HTTPOrigin(of: request.url), !origin.isLoopback else {
       return try await base.send(request)
     }
     let before = source.path
@@ -83,7 +83,7 @@ public final class CheckingTransport: HTTPTransport {
     }
   }
 
-  private func believe(_ origin: Origin, askedOn before: NetworkPath) async {
+  private func believe(_ origin: HTTPOrigin, askedOn before: NetworkPath) async {
     if Planted.isActive(.answerNotBelieved) { return }
     let path = source.path
     if origin.scheme == "https" {

@@ -9,7 +9,7 @@ import Synchronization
 /// can change is touched by the driver's thread alone, which also runs libcurl's callbacks.
 final class CurlTransfer: @unchecked Sendable {
   let request: HTTPRequest
-  let origin: Origin
+  let origin: HTTPOrigin
   let head = HeadPromise()
   let pipe: BodyPipe
   let configuration: CurlTransport.Configuration
@@ -36,7 +36,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// - Throws: ``HTTPError`` when a file of the body can't be sent.
   init(
-    _ request: HTTPRequest, origin: Origin, configuration: CurlTransport.Configuration
+    _ request: HTTPRequest, origin: HTTPOrigin, configuration: CurlTransport.Configuration
   ) throws(HTTPError) {
     self.request = request
     if let segments = request.body.segments {

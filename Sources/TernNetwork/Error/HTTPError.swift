@@ -66,14 +66,14 @@ public struct HTTPError: Error, Hashable, Sendable {
 
   public let code: Code
   /// Whom the request was for, where that is known.
-  public let origin: Origin?
+  public let origin: HTTPOrigin?
   /// What happened in the transport's own words.
   public let detail: String
   /// Whether the transport knows that a part of the request's body had not left yet, as by a
   /// connection that was lost in the middle of an upload.
   public var isBodyUnsent = false
 
-  public init(_ code: Code, origin: Origin?, _ detail: String) {
+  public init(_ code: Code, origin: HTTPOrigin?, _ detail: String) {
     self.code = code
     self.origin = origin
     self.detail = detail

@@ -3,8 +3,8 @@ extension HTTPRequest {
   ///
   /// - Throws: ``HTTPError`` with ``HTTPError/Code/invalidURL`` or
   ///   ``HTTPError/Code/invalidHeader``.
-  package func validated() throws(HTTPError) -> Origin {
-    let origin = try Origin(of: url)
+  package func validated() throws(HTTPError) -> HTTPOrigin {
+    let origin = try HTTPOrigin(of: url)
     guard Self.isToken(method.rawValue) else {
       throw HTTPError(.invalidHeader, origin: origin, "the method is not an HTTP token")
     }

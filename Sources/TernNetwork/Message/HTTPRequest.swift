@@ -104,6 +104,6 @@ public struct HTTPRequest: Sendable {
 
 extension HTTPRequest: CustomStringConvertible {
   public var description: String {
-    "\(method.rawValue) \((try? Origin(of: url))?.description ?? "(invalid URL)")"
+    "\(method.rawValue) \((try? HTTPOrigin(of: url))?.description ?? "(invalid URL)")"
   }
 }

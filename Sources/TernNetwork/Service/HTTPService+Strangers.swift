@@ -57,11 +57,11 @@ extension HTTPService {
   /// - Source: RFC 6585, section 6, for 511.
   private func isStrange(_ problem: HTTPProblem) -> Bool {
     if problem.status < 400 || problem.status == 511 || problem.advice == .permanent { return true }
-    guard let origin = try? Origin(of: url.absoluteString) else { return false }
+    guard let origin = try? HTTPOrigin(of: url.absoluteString) else { return false }
     return origin.scheme == "http" && !origin.isLoopback
   }
 
   func stranger(_ said: String) -> HTTPError {
-    HTTPError(.notTheService, origin: (try? Origin(of: url.absoluteString)), said)
+    HTTPError(.notTheService, origin: (try? HTTPOrigin(of: url.absoluteString)), said)
   }
 }

@@ -76,7 +76,7 @@ public struct HTTPService: Sendable {
   }
 
   func requireOwn(_ asked: String) throws(HTTPError) {
-    let (own, asked) = (try Origin(of: url.absoluteString), try Origin(of: asked))
+    let (own, asked) = (try HTTPOrigin(of: url.absoluteString), try HTTPOrigin(of: asked))
     guard asked == own else {
       throw HTTPError(.otherOrigin, origin: own, "it names \(asked)")
     }

@@ -20,9 +20,9 @@ struct URLSessionOutcome {
 
   /// - Parameter limit: of the answer's body, in bytes.
   func answer(limit: Int) -> TransferAnswer {
-    func origin(_ url: URL?) -> Origin? {
+    func origin(_ url: URL?) -> HTTPOrigin? {
       // `nil` is the answer for what is no address.
-      url.flatMap { try? Origin(of: $0.absoluteString) }
+      url.flatMap { try? HTTPOrigin(of: $0.absoluteString) }
     }
     let asked = origin(original?.url)
     if let original, let current, original.httpMethod != current.httpMethod {

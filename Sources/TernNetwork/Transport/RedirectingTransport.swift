@@ -49,7 +49,7 @@ public struct RedirectingTransport: HTTPTransport {
         let rest = whole - (now() - begin)
         guard rest > .zero else {
           throw HTTPError(
-            .timedOut, origin: try Origin(of: request.url),
+            .timedOut, origin: try HTTPOrigin(of: request.url),
             "led here, and not done within \(whole)")
         }
         request.timeout = rest
@@ -74,10 +74,10 @@ extension HTTPRequest {
     }
     let locations = answer.headers.values("Location")
     // Of more than one, it would be chance who is asked.
-    guard locations.count == 1, let from = try? Origin(of: url),
+    guard locations.count == 1, let from = try? HTTPOrigin(of: url),
       let target = URL(string: locations[0], relativeTo: URL(string: url))?.absoluteString,
       // What can't be asked, as one with credentials in it, is not followed.
-      let to = try? Origin(of: target)
+      let to = try? HTTPOrigin(of: target)
     else { return nil }
     var next = self
     // What stands behind “#” is for the reader of the answer.

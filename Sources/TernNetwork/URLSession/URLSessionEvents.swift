@@ -123,7 +123,7 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate, Sendable {
 
   /// - Parameter isUnanswered: whether it is known that no connection came about.
   static func httpError(
-    _ error: any Error, origin: Origin, isUnanswered: Bool = false
+    _ error: any Error, origin: HTTPOrigin, isUnanswered: Bool = false
   ) -> HTTPError {
     let code = (error as? URLError)?.code
     let meaning: HTTPError.Code =

@@ -8,7 +8,7 @@ import FoundationNetworking
 
 /// One exchange of a ``URLSessionTransport``.
 final class URLSessionExchange: Sendable {
-  let origin: Origin
+  let origin: HTTPOrigin
   let head = HeadPromise()
   let pipe: BodyPipe
   /// Kept until nobody holds the exchange, which is after the system has read it.
@@ -25,7 +25,7 @@ final class URLSessionExchange: Sendable {
   }
   private let flow = Mutex(Flow())
 
-  init(origin: Origin, bodyBufferBytes: Int, upload: URLSessionUpload?) {
+  init(origin: HTTPOrigin, bodyBufferBytes: Int, upload: URLSessionUpload?) {
     self.origin = origin
     self.upload = upload
     pipe = BodyPipe(limitBytes: bodyBufferBytes)

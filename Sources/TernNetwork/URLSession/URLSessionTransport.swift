@@ -113,7 +113,7 @@ private final class URLSessionBody: Sendable {
 
 extension HTTPRequest {
   /// `nil` for what the system sends from memory.
-  fileprivate func upload(_ origin: Origin) throws(HTTPError) -> URLSessionUpload? {
+  fileprivate func upload(_ origin: HTTPOrigin) throws(HTTPError) -> URLSessionUpload? {
     switch body {
     case .empty, .bytes: nil
     case .segments, .form:

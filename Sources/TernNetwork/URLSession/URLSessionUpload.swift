@@ -9,7 +9,7 @@ final class URLSessionUpload: Sendable {
   let url: URL
 
   /// - Throws: ``HTTPError`` when a file can't be read or the copy not be written.
-  init(_ source: BodySource, origin: Origin) throws(HTTPError) {
+  init(_ source: BodySource, origin: HTTPOrigin) throws(HTTPError) {
     let folder = FileManager.default.temporaryDirectory
     var template = Array(folder.appending(path: "tern-upload-XXXXXX").path.utf8CString)
     let descriptor = mkstemp(&template)

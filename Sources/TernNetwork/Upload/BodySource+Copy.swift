@@ -4,7 +4,7 @@ extension BodySource {
   /// Writes the whole body to an open file.
   ///
   /// - Throws: ``HTTPError`` when a file of it can't be read or the copy not be written.
-  func copy(to descriptor: Int32, _ origin: Origin?) throws(HTTPError) {
+  func copy(to descriptor: Int32, _ origin: HTTPOrigin?) throws(HTTPError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     defer { buffer.deallocate() }
     var position = 0
@@ -21,7 +21,7 @@ extension BodySource {
     }
   }
 
-  static func copyFailure(_ origin: Origin?) -> HTTPError {
+  static func copyFailure(_ origin: HTTPOrigin?) -> HTTPError {
     let reason = String(cString: strerror(errno))
     return HTTPError(.fileUnreadable, origin: origin, "no copy can be written: \(reason)")
   }

@@ -15,11 +15,11 @@ final class BodySource: Sendable {
 
   let byteCount: Int
   private let pieces: [Piece]
-  private let origin: Origin?
+  private let origin: HTTPOrigin?
 
   /// - Throws: ``HTTPError`` with ``HTTPError/Code/fileMissing``,
   ///   ``HTTPError/Code/fileUnreadable`` or ``HTTPError/Code/fileChanged``.
-  init(_ segments: [BodySegment], origin: Origin?) throws(HTTPError) {
+  init(_ segments: [BodySegment], origin: HTTPOrigin?) throws(HTTPError) {
     var pieces: [Piece] = []
     var end = 0
     for segment in segments {
@@ -38,7 +38,7 @@ final class BodySource: Sendable {
   }
 
   private static func opened(
-    _ segment: BodySegment, _ origin: Origin?
+    _ segment: BodySegment, _ origin: HTTPOrigin?
   ) throws(HTTPError) -> (Content, count: Int) {
     switch segment {
     case .bytes(let bytes): return (.bytes(bytes), bytes.count)

@@ -98,7 +98,7 @@ extension MultipartForm {
   }
 
   /// - Throws: ``HTTPError`` with ``HTTPError/Code/invalidHeader``.
-  func validate(_ origin: Origin?) throws(HTTPError) {
+  func validate(_ origin: HTTPOrigin?) throws(HTTPError) {
     let isBoundary =
       (1...70).contains(boundary.utf8.count)
       && boundary.utf8.allSatisfy { Self.isAlphanumeric($0) || "'+-._".utf8.contains($0) }

@@ -38,7 +38,7 @@ struct OfferCheck {
       } operations: { position in
         let page = try store.page(
           of: space, after: position, excluding: nil, contentBytes: 1 << 20,
-          operations: Batch.Limit.operations)
+          operations: OperationBatch.Limit.operations)
         return OfferSource.Operations(trimmed: page.trimmed, bytes: page.operations, end: page.end)
       })
   }

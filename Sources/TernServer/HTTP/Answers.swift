@@ -12,7 +12,7 @@ extension HTTPField.Name {
   static let ternNow = Self("Tern-Now")!
 }
 
-/// The content type of ``Batch``.
+/// The content type of ``OperationBatch``.
 let batchType = "application/vnd.tern.batch"
 /// The content type of a snapshot's part, which is opaque here.
 let partType = "application/octet-stream"

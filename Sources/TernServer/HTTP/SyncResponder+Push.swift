@@ -57,7 +57,7 @@ extension SyncResponder {
 
   private func decode(_ body: ByteBuffer) throws(RemoteError) -> [SyncOperation] {
     do {
-      return try Batch(encoded: Array(body.readableBytesView)).operations
+      return try OperationBatch(encoded: Array(body.readableBytesView)).operations
     } catch {
       let code: RemoteError.Code =
         switch error.code {

@@ -176,7 +176,7 @@ struct SyncResponder: HTTPResponder {
       let (page, renewal) = try service.page(
         of: space, after: cursor, excluding: excluded, by: member)
       let share = try self.share(of: page.operations.byteCount, space)
-      return (page, ByteBuffer(bytes: Batch(page.operations).encoded()), renewal, share)
+      return (page, ByteBuffer(bytes: OperationBatch(page.operations).encoded()), renewal, share)
     }
     if let renewal { try await settle(renewal, context.logger) }
     return Response(page, body, counting: share, to: context.channel)

@@ -5,7 +5,7 @@ import TernCore
 /// is stored stays.
 public struct ServerLimits: Hashable, Sendable {
   /// The longest body of a push, as it travels.
-  public var bodyBytes = Batch.Limit.bytes + 64
+  public var bodyBytes = OperationBatch.Limit.bytes + 64
   /// All bodies that are being received at one moment, as far as they have arrived; of one space a
   /// quarter, but no less than one body.
   public var bodyBytesInFlight = 256 << 20
@@ -17,11 +17,11 @@ public struct ServerLimits: Hashable, Sendable {
   /// How long an answer of more than 64 KiB may take to leave. Devices give an exchange as long.
   public var answerTime = Duration.seconds(600)
   /// The most operations in one push.
-  public var batchOperations = Batch.Limit.operations
+  public var batchOperations = OperationBatch.Limit.operations
   /// The content of one page of a pull; a longer operation comes alone.
   public var pageBytes = 1 << 20
   /// The most operations in one page of a pull.
-  public var pageOperations = Batch.Limit.operations
+  public var pageOperations = OperationBatch.Limit.operations
   /// The event streams that are open on one space.
   public var streamsPerSpace = 1_000
   /// The event streams of one server process: half of ``connections``, as each holds one.

@@ -45,7 +45,7 @@ extension SpaceService {
     let most = most(usage)
     var new = CountedOperations(operations)
     if Planted.isActive(.quotaPacked) {
-      new.bytes = Batch(operations.map(\.operation)).encoded().count
+      new.bytes = OperationBatch(operations.map(\.operation)).encoded().count
     }
     var used = usage.counted
     let half = CountedOperations(operations: most.operations / 2, bytes: most.bytes / 2)

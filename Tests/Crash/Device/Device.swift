@@ -69,7 +69,7 @@ struct Device {
   private func tellWhatIsReached() async throws {
     var last = ""
     while !isOver {
-      if try replica.store.counts().unsealedNotes == 0 {
+      if try replica.store.counts().unsealedChanges == 0 {
         let vector = try replica.store.versionVector().sorted
         let text = vector.map { "\($0.replica):\($0.sequence)" }.joined(separator: ",")
         if text != last { say(.reached(vector: text)) }

@@ -25,7 +25,9 @@ struct FleetCheck {
         try model.violations(in: db).map { "\(name): \($0)" }
           + DatabaseDiagnosis(db).findings.map { "\(name): \($0)" }
       }
-      if try replica.store.counts().heldAside > 0 { violations.append("\(name) holds rows aside") }
+      if try replica.store.counts().quarantined > 0 {
+        violations.append("\(name) quarantines rows")
+      }
       if try replica.store.versionVector() != vector {
         violations.append("\(name) has other operations than \(replicas[0].name)")
       }

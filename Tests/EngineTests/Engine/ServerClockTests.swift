@@ -26,7 +26,7 @@ struct ServerClockTests {
       #expect(state.count == rows)
     }
     for phone in phones {
-      #expect(try phone.replica.store.counts().waiting[.clock] == 0)
+      #expect(try phone.replica.store.counts().pending[.clock] == 0)
       #expect(phone.engine.status.current.unpushed == 0)
     }
   }
@@ -104,7 +104,7 @@ struct ServerClockTests {
           }
         }
         await z.waitForStatus { $0.phase == .upToDate && $0.unpushed == 0 }
-        #expect(try z.replica.store.counts().waiting[.clock] == 0)
+        #expect(try z.replica.store.counts().pending[.clock] == 0)
         #expect(try x.replica.store.canonicalState() == z.replica.store.canonicalState())
       }
     }

@@ -143,7 +143,7 @@ struct SnapshotSyncTests {
         table: "item", keyColumns: ["id"],
         columns: [.init(name: "text", rule: 0), .init(name: "count", rule: 1)]))
     body.append(row: .insert, life: 1)
-    for value: Value in [.string("part \(sequence)"), "text", 1] { body.append(value) }
+    for value: SQLiteValue in [.string("part \(sequence)"), "text", 1] { body.append(value) }
     body.appendEndOfBlock()
     return SyncOperation(
       .init(

@@ -50,7 +50,7 @@ final class EndlessServer: Sendable {
           return (counts.pulls, counts.isEndless ? 1 : 0)
         }
         answer(
-          socket, "application/vnd.tern.batch", Batch([]).encoded(),
+          socket, "application/vnd.tern.batch", OperationBatch([]).encoded(),
           "Tern-Cursor: \(pull)\r\nTern-More: \(more)\r\nTern-Now: \(now)\r\n")
       } else {
         let json =

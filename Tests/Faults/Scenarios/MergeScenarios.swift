@@ -68,7 +68,7 @@ extension Scenario<App> {
       ])
   }
 
-  /// Books whose shelf the app has deleted are held aside; the peer's deletes hold others.
+  /// Books whose shelf the app has deleted are quarantined; the peer's deletes hold others.
   static func held() throws -> Scenario {
     try merge(
       "merge-held-rows",

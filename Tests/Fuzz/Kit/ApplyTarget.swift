@@ -130,8 +130,8 @@ final class Arena: Sendable {
       try require(rows[0] == rows[1], "INV-01: table \(table) differs")
     }
     let counts = try [a, b].map { try $0.counts() }
-    try require(counts[0].waiting.counts == counts[1].waiting.counts, "put aside here, not there")
-    try require(counts[0].heldAside == counts[1].heldAside, "held aside here, not there")
+    try require(counts[0].pending.counts == counts[1].pending.counts, "put aside here, not there")
+    try require(counts[0].quarantined == counts[1].quarantined, "quarantined here, not there")
   }
 
   /// What is written now is an operation that others can read.
@@ -165,7 +165,7 @@ extension Arena {
   /// For each operation a byte for its author, time and whether its group goes on, then its body
   /// behind its length.
   private static func operations(_ bytes: [UInt8]) throws -> [SyncOperation] {
-    if let batch = try? Batch(encoded: bytes) { return batch.operations }
+    if let batch = try? OperationBatch(encoded: bytes) { return batch.operations }
     var operations: [SyncOperation] = []
     var last: [UInt64: SyncOperation.Envelope] = [:]
     try bytes.withUnsafeBytes { buffer in

@@ -14,7 +14,7 @@ enum WireSamples {
       columns: [.init(name: "weight", rule: 0), .init(name: "flag", rule: 0)]),
   ]
 
-  private static func packed(_ values: [Value]) -> [UInt8] {
+  private static func packed(_ values: [SQLiteValue]) -> [UInt8] {
     var writer = ByteWriter()
     for value in values { writer.append(value) }
     return writer.bytes
@@ -79,7 +79,8 @@ enum WireSamples {
         body: block(item, [(.insert, 1, packed([.string(key), "", "", 1, .null, .null]))]))
     }
     return [
-      Batch([]).encoded(), Batch([all[1]]).encoded(), Batch(all).encoded(), Batch(known).encoded(),
+      OperationBatch([]).encoded(), OperationBatch([all[1]]).encoded(),
+      OperationBatch(all).encoded(), OperationBatch(known).encoded(),
     ]
   }
 }

@@ -6,14 +6,14 @@ extension FuzzTarget {
   static let batch = FuzzTarget(
     name: "batch", samples: { WireSamples.batches() },
     run: { bytes in
-      guard let batch = try refusing(WireError.self, { try Batch(encoded: bytes) }) else {
+      guard let batch = try refusing(WireError.self, { try OperationBatch(encoded: bytes) }) else {
         return .refused
       }
       let encoded = batch.encoded()
       // One batch has several envelopes, of which a writer makes one.
-      try require(try Batch(encoded: encoded) == batch, "a batch changes on its way")
+      try require(try OperationBatch(encoded: encoded) == batch, "a batch changes on its way")
       try require(
-        try Batch(encoded: encoded).encoded() == encoded, "a batch is written in two ways")
+        try OperationBatch(encoded: encoded).encoded() == encoded, "a batch is written in two ways")
       for operation in batch.operations { try checkOperation(operation.bytes) }
       return .taken
     })

@@ -74,7 +74,8 @@ extension ReplicaStoreConformance {
     try c.requireState(of: a, "where a write that had lost kept its time")
   }
 
-  private func shownValues(_ peer: StoreUnderTest) throws -> [[Value]: [String: Value]] {
+  private func shownValues(_ peer: StoreUnderTest) throws -> [[SQLiteValue]: [String: SQLiteValue]]
+  {
     let rows = try peer.store.canonicalState().map { ($0.key, $0.cells.mapValues(\.value)) }
     return Dictionary(uniqueKeysWithValues: rows)
   }
@@ -83,7 +84,7 @@ extension ReplicaStoreConformance {
     let a = try StoreUnderTest(self, 1)
     let wall = -(try a.store.correctClock(nowMilliseconds: 0))
     _ = try a.store.correctClock(nowMilliseconds: wall)
-    func timeOfWrite(_ key: Value) throws -> Int64 {
+    func timeOfWrite(_ key: SQLiteValue) throws -> Int64 {
       try a.commit(.insert(["id": key]))[0].envelope.time.milliseconds
     }
     func requireNear(_ value: Int64, _ expected: Int64, _ what: String) throws {

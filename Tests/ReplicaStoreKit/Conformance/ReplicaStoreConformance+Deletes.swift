@@ -5,7 +5,7 @@ extension ReplicaStoreConformance {
   func checkUpdateWins() throws {
     let peers = try (1...3).map { try StoreUnderTest(self, $0) }
     let (a, b, c) = (peers[0], peers[1], peers[2])
-    func expect(_ name: Value?, _ count: Value?, _ what: String) throws {
+    func expect(_ name: SQLiteValue?, _ count: SQLiteValue?, _ what: String) throws {
       try require(peers, "kept", ["name": name, "count": count], what)
     }
     try a.commit(
@@ -89,7 +89,7 @@ extension ReplicaStoreConformance {
 
   /// After gathering, every peer shows these values of the one row of a table: `nil` for no row.
   private func require(
-    _ peers: [StoreUnderTest], _ table: String, _ values: [String: Value?], _ what: String
+    _ peers: [StoreUnderTest], _ table: String, _ values: [String: SQLiteValue?], _ what: String
   ) throws {
     try gather(peers)
     for peer in peers {

@@ -25,9 +25,9 @@ extension ReplicaStoreConformance {
       operation(2, 4, 3, at: wall + 2 * Self.hour),
       operation(3, 5, 1, at: HybridTime.maximumMilliseconds),
     ]
-    func check(waiting: Int, shown: [Value], _ what: String) throws {
+    func check(waiting: Int, shown: [SQLiteValue], _ what: String) throws {
       let counts = try b.store.counts()
-      try requireEqual(.cursorFollowsState, counts.waiting[.clock], waiting, "waiting \(what)")
+      try requireEqual(.cursorFollowsState, counts.pending[.clock], waiting, "waiting \(what)")
       let keys = try b.store.canonicalState().map { $0.key[0] }.filter { $0 != "own" }
       try requireEqual(.operationsAreAtomic, Set(keys), Set(shown), "rows \(what)")
       let own = try b.commit(.insert(["id": "own"]), .delete(id: "own"))

@@ -4,11 +4,11 @@ import TernTesting
 extension ReplicaStoreConformance {
   func checkLarge() throws {
     let (a, b) = (try StoreUnderTest(self, 1), try StoreUnderTest(self, 2))
-    let large = Value.blob(Array(repeating: 7, count: SyncOperation.Limit.rowBytes))
+    let large = SQLiteValue.blob(Array(repeating: 7, count: SyncOperation.Limit.rowBytes))
     func requireWaiting(_ count: Int, _ what: String) throws {
       let waiting = count == 0 ? [:] : ["item": count]
       try requireEqual(.limitsHold, try a.store.counts().largeRows, waiting, "waiting \(what)")
-      try requireEqual(.limitsHold, try a.store.counts().unsealedNotes, 0, "notes \(what)")
+      try requireEqual(.limitsHold, try a.store.counts().unsealedChanges, 0, "notes \(what)")
       try require(.drains, try !a.store.hasNews(), "what waits is news \(what)")
       for operation in try a.all() {
         try require(

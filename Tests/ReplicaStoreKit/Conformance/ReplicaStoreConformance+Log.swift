@@ -8,12 +8,12 @@ extension ReplicaStoreConformance {
     try requireEqual(.localWritesStay, try a.store.replicaID(), a.id, "the store's identity")
     try a.subject.write([.insert(["id": "1", "name": "A"]), .insert(["id": "2", "name": "B"])])
     try require(
-      .localWritesStay, try a.store.counts().unsealedNotes > 0, "a write left nothing to seal")
+      .localWritesStay, try a.store.counts().unsealedChanges > 0, "a write left nothing to seal")
     try requireEqual(.localWritesStay, try a.store.seal(), 1..<2, "sealing one transaction")
     let once = try a.picture()
     try require(.localWritesStay, try a.store.seal().isEmpty, "the second seal made operations")
     try require(.localWritesStay, try a.picture() == once, "the second seal changed something")
-    try requireEqual(.localWritesStay, once.counts.unsealedNotes, 0, "notes after a seal")
+    try requireEqual(.localWritesStay, once.counts.unsealedChanges, 0, "notes after a seal")
     try requireEqual(.localWritesStay, once.state.count, 2, "rows in the state after a seal")
     try requireEqual(.localWritesStay, try a.value("1", "name"), "A", "a written value")
     let operation = once.log[0]

@@ -37,7 +37,7 @@ extension ReplicaStoreConformance {
   /// A push can end within a group, whose fragments share their time.
   func checkOfferWithinGroup() throws {
     let a = try StoreUnderTest(self, 1)
-    let text = Value.string(String(repeating: "x", count: SyncOperation.Limit.fragmentBytes))
+    let text = SQLiteValue.string(String(repeating: "x", count: SyncOperation.Limit.fragmentBytes))
     let group = try a.commit((1...3).map { .insert(["id": .string("\($0)"), "note": text]) })
     try require(.operationsAreAtomic, group.count > 1, "three long rows made one operation")
     try a.commit(.insert(["id": "later", "name": "a"]))

@@ -38,7 +38,7 @@ extension ReplicaStoreConformance {
         isBehind ? ["1", "4", "2", "3"] : ["3", "1", "4", "2"], "two moves of one row")
     }
     // What is no key is a value like any other.
-    for value: Value in [.null, "", "no key", .blob([1]), .string(first.text)] {
+    for value: SQLiteValue in [.null, "", "no key", .blob([1]), .string(first.text)] {
       try a.commit(.update(["id": "4", "place": value]))
       try meet(a, b)
       for peer in [a, b] {
@@ -50,7 +50,7 @@ extension ReplicaStoreConformance {
   }
 
   private func wasWrittenLater(
-    _ a: StoreUnderTest, than b: StoreUnderTest, _ key: Value, _ column: String
+    _ a: StoreUnderTest, than b: StoreUnderTest, _ key: SQLiteValue, _ column: String
   ) throws
     -> Bool
   {

@@ -50,8 +50,8 @@ extension ReplicaStoreConformance {
     let count = BodyBlock.Column(name: "count", rule: MergeRule.counter.kind.rawValue)
     body.append(block: BodyBlock(table: "item", keyColumns: ["id"], columns: [count]))
     body.append(row: .insert, life: 1)
-    body.append(Value.text(Array("9".utf8)))
-    body.append(Value.text(Array("many".utf8)))
+    body.append(SQLiteValue.text(Array("9".utf8)))
+    body.append(SQLiteValue.text(Array("many".utf8)))
     body.appendEndOfBlock()
     return body.bytes
   }
@@ -75,9 +75,9 @@ extension ReplicaStoreConformance {
     for peer in [b, c, d] {
       let counts = try peer.store.counts()
       try requireEqual(
-        .cursorFollowsState, counts.waiting[.unreadable], 1, "groups put aside: \(what)")
+        .cursorFollowsState, counts.pending[.unreadable], 1, "groups put aside: \(what)")
       try requireEqual(
-        .cursorFollowsState, counts.waiting.first?.sequence, bad.last!.envelope.sequence,
+        .cursorFollowsState, counts.pending.first?.sequence, bad.last!.envelope.sequence,
         "the operation that is put aside: \(what)")
       try requireEqual(
         .operationsAreAtomic, try peer.store.canonicalState().map(\.key), [["1"], ["2"]],

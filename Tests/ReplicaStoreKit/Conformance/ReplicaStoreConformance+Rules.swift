@@ -42,7 +42,7 @@ extension ReplicaStoreConformance {
       try requireEqual(.intentSurvives, try peer.value("1", "name"), "A2", "one's column")
       try requireEqual(.intentSurvives, try peer.value("1", "note"), "B2", "the other's column")
     }
-    let values: [Value] = [
+    let values: [SQLiteValue] = [
       1, 1.0, 0.0, .null, -0.0, "", .blob([]), .blob([0, 255]), .text([0xFF]),
       .integer(.min), .integer(.max), .real(.infinity), .real(.leastNonzeroMagnitude),
     ]
@@ -93,7 +93,7 @@ extension ReplicaStoreConformance {
     try a.commit(.insert(["id": "1", "high": .null, "low": .null]))
     try b.pull(from: a)
     // From SQLite's least to its greatest.
-    let ordered: [Value] = [
+    let ordered: [SQLiteValue] = [
       .real(-.infinity), .integer(.min), -1.5, -1, 0, 1, 1.5, .integer(1 << 53), "", "a", .blob([]),
     ]
     for pair in zip(ordered, ordered.dropFirst()) {

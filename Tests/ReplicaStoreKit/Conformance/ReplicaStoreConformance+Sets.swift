@@ -30,7 +30,7 @@ extension ReplicaStoreConformance {
   }
 
   /// A removal can come before what it removes: authors are only ordered each by itself.
-  private func requireSet(_ peers: [StoreUnderTest], _ text: Value, _ what: String) throws {
+  private func requireSet(_ peers: [StoreUnderTest], _ text: SQLiteValue, _ what: String) throws {
     try gather(peers)
     for peer in peers {
       try requireEqual(.intentSurvives, try peer.value("1", "tags"), text, what)

@@ -22,8 +22,8 @@ extension ReplicaStoreConformance {
         try requireEqual(.convergence, try peer.shown(), shown, "the rows shown: \(what)")
         let state = try peer.store.canonicalState().filter { $0.table == "label" && $0.isPresent }
         try requireEqual(
-          .operationsAreAtomic, try peer.store.counts().heldAside, state.count - shown.count,
-          "the rows held aside: \(what)")
+          .operationsAreAtomic, try peer.store.counts().quarantined, state.count - shown.count,
+          "the rows quarantined: \(what)")
       }
     }
     try a.commit(.insert(["id": "a", "name": "red", "slot": 1], table: "label"))
@@ -34,7 +34,7 @@ extension ReplicaStoreConformance {
     try expect(["a", "c"], "of rows that collide the one that was created first")
     // Of c the name, of b nothing that anybody else holds.
     try c.commit(.update(["id": "c", "slot": 3], table: "label"))
-    try expect(["a", "c"], "a row that gave up what the row held aside has lost already")
+    try expect(["a", "c"], "a row that gave up what the row quarantined has lost already")
     try a.commit(.update(["id": "a", "name": "green"], table: "label"))
     try expect(["a", "b", "c"], "a change that frees a value")
     try b.commit(.update(["id": "b", "name": .null], table: "label"))
@@ -47,8 +47,8 @@ extension ReplicaStoreConformance {
     try a.commit(.delete(id: "d", table: "label"))
     try expect(["a", "b", "c", "e"], "a delete that frees a value")
     try requireEqual(
-      .intentSurvives, try c.value("e", "note"), "of e", "what a row held aside had")
-    // The writer does not see the row that is held aside.
+      .intentSurvives, try c.value("e", "note"), "of e", "what a row quarantined had")
+    // The writer does not see the row that is quarantined.
     try a.commit(.insert(["id": "f", "name": "pink", "note": 1], table: "label"))
     try delay(b, after: a)
     try b.commit(.insert(["id": "g", "name": "pink", "note": 2], table: "label"))
@@ -56,10 +56,10 @@ extension ReplicaStoreConformance {
     try a.commit(
       .delete(id: "f", table: "label"), .insert(["id": "h", "name": "pink"], table: "label"))
     try expect(
-      ["a", "b", "c", "e", "g"], "a row held aside is older than what was written over it")
+      ["a", "b", "c", "e", "g"], "a row quarantined is older than what was written over it")
     try b.commit(
       .insert(["id": "h", "name": "other"], table: "label"))
-    try expect(["a", "b", "c", "e", "g", "h"], "the key of a row held aside is written anew")
+    try expect(["a", "b", "c", "e", "g", "h"], "the key of a row quarantined is written anew")
   }
 
   func checkSwapped() throws {

@@ -54,11 +54,11 @@ package struct ReplicaStoreConformance: Sendable {
   /// One local change to a row of one of the ``tables``; key and columns by name.
   package enum Change: Hashable, Sendable {
     /// Columns that are not named stand at their default.
-    case insert([String: Value], table: String = "item")
-    case update([String: Value], table: String = "item")
-    case delete(id: Value, table: String = "item")
+    case insert([String: SQLiteValue], table: String = "item")
+    case update([String: SQLiteValue], table: String = "item")
+    case delete(id: SQLiteValue, table: String = "item")
     /// An insert that removes the rows that are in its way: `INSERT OR REPLACE`.
-    case replace([String: Value], table: String = "item")
+    case replace([String: SQLiteValue], table: String = "item")
   }
 
   /// A new, empty store and the app's way of writing to its table: all changes in one transaction.

@@ -51,11 +51,11 @@ struct StoreUnderTest {
     try store.operations(lackedBy: VersionVector(), maximumBytes: .max)
   }
 
-  func row(_ key: Value) throws -> CanonicalRow? {
+  func row(_ key: SQLiteValue) throws -> CanonicalRow? {
     try store.canonicalState().first { $0.key == [key] }
   }
 
-  func value(_ key: Value, _ column: String) throws -> Value? {
+  func value(_ key: SQLiteValue, _ column: String) throws -> SQLiteValue? {
     try row(key)?.cells[column]?.value
   }
 

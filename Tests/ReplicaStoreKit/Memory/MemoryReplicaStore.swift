@@ -75,7 +75,7 @@ package final class MemoryReplicaStore: ReplicaStore {
   }
 
   /// The rows of a table by the bytes of their keys, key columns included.
-  package func rows(of table: String) throws -> [[String: Value]] {
+  package func rows(of table: String) throws -> [[String: SQLiteValue]] {
     try state.withLock { state in
       guard let table = state.tables.first(where: { $0.shape.name.folded == table.folded }) else {
         throw MemoryWriteError(.unknownTable, table: table)
@@ -203,12 +203,12 @@ package final class MemoryReplicaStore: ReplicaStore {
   package func counts() throws -> ReplicaCounts {
     state.withLock { state in
       var counts = ReplicaCounts()
-      counts.unsealedNotes = state.tables.reduce(0) { $0 + $1.notes.count }
+      counts.unsealedChanges = state.tables.reduce(0) { $0 + $1.notes.count }
       counts.operations = state.progress.reduce(0) { $0 + $1.log.count }
-      counts.heldAside = state.tables.reduce(0) { sum, table in
+      counts.quarantined = state.tables.reduce(0) { sum, table in
         sum + table.rows.values.count(where: \.isHeld)
       }
-      counts.waiting = state.waiting
+      counts.pending = state.waiting
       counts.forks = state.replicaForks
       if state.sameSequences > 0 { counts.conflicts[.sameSequence] = state.sameSequences }
       for table in state.tables where !table.large.isEmpty {

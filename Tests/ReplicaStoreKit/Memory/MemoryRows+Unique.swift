@@ -37,7 +37,7 @@ extension MemoryRows {
   }
 
   /// The keys of the rows in the table that hold the same as one with these values would.
-  func rivals(of key: [UInt8], _ values: [Value]) -> [[UInt8]] {
+  func rivals(of key: [UInt8], _ values: [SQLiteValue]) -> [[UInt8]] {
     if shape.uniques.isEmpty { return [] }
     let places = places(values)
     return rows.filter { other, row in
@@ -46,7 +46,7 @@ extension MemoryRows {
   }
 
   /// What a row takes in each of the indexes, as bytes.
-  private func places(_ values: [Value]) -> Set<[UInt8]> {
+  private func places(_ values: [SQLiteValue]) -> Set<[UInt8]> {
     Set(
       shape.uniques.enumerated().compactMap { number, columns in
         let indexed = columns.map { values[$0] }

@@ -14,11 +14,11 @@ struct MemoryRows: Sendable {
     var state: RowState?
     /// The state's values, in the order of the shape's columns; those of a row whose insert did
     /// not arrive yet wait here.
-    var content: [Value]
+    var content: [SQLiteValue]
     /// The row as it stands in the table, with local writes that are not sealed yet.
-    var shown: [Value]?
+    var shown: [SQLiteValue]?
     /// What a row held that was deleted and not sealed yet.
-    var gone: [Value]?
+    var gone: [SQLiteValue]?
     /// Whether it is in the state and not in its table, and whether it was when it was written here.
     var isHeld = false
     var wasHeld = false
@@ -34,7 +34,7 @@ struct MemoryRows: Sendable {
     self.shape = shape
   }
 
-  var defaults: [Value] {
+  var defaults: [SQLiteValue] {
     shape.columns.map { column in
       switch column.rule {
       case .counter: 0
@@ -49,13 +49,13 @@ struct MemoryRows: Sendable {
     rows[key] ?? Row(state: nil, content: defaults, shown: nil)
   }
 
-  func packed(_ values: [Value]) -> [UInt8] { PackedKey.bytes(of: values) }
+  func packed(_ values: [SQLiteValue]) -> [UInt8] { PackedKey.bytes(of: values) }
 
-  func unpacked(_ key: [UInt8]) throws -> [Value] {
+  func unpacked(_ key: [UInt8]) throws -> [SQLiteValue] {
     try key.withUnsafeBytes { try PackedKey.values($0) }
   }
 
-  func named(_ key: [UInt8], _ values: [Value]) throws -> [String: Value] {
+  func named(_ key: [UInt8], _ values: [SQLiteValue]) throws -> [String: SQLiteValue] {
     let columns = zip(shape.columns.map(\.name), values)
     return Dictionary(
       uniqueKeysWithValues: Array(zip(shape.keyColumns, try unpacked(key))) + columns)

@@ -15,7 +15,7 @@ extension MemoryState {
     }
   }
 
-  private func cells(_ state: RowState, _ shape: MemoryShape, _ content: [Value])
+  private func cells(_ state: RowState, _ shape: MemoryShape, _ content: [SQLiteValue])
     -> [String: CanonicalCell]
   {
     guard state.isAlive else { return [:] }

@@ -83,7 +83,7 @@ extension MemoryRows {
       }
       row.content = row.shown!
     } else {
-      // A row that is held aside is absent from the table without having been deleted.
+      // A row that is quarantined is absent from the table without having been deleted.
       guard state.isShown, !row.isHeld else {
         rows[key] = row
         return nil
@@ -116,10 +116,11 @@ private struct LocalChange {
 
   /// Writes columns, or the whole row where it is new.
   ///
-  /// - Parameter wasHeld: the row was held aside, so that the app wrote without its values.
+  /// - Parameter wasHeld: the row was quarantined, so that the app wrote without its values.
   /// - Returns: whether anything differs.
   func write(
-    _ values: [Value], _ columns: Set<Int>, to state: inout RowState, _ bytes: inout ByteWriter,
+    _ values: [SQLiteValue], _ columns: Set<Int>, to state: inout RowState,
+    _ bytes: inout ByteWriter,
     wasHeld: Bool
   ) throws -> Bool {
     let isNew = !state.isPresent
@@ -180,7 +181,7 @@ extension RowState {
   ///
   /// - Returns: what travels; `nil` when the column stands as it stood.
   fileprivate mutating func write(
-    _ value: Value, to column: UInt32, rule: MergeRule, _ stamp: Stamp, _ sequence: UInt64,
+    _ value: SQLiteValue, to column: UInt32, rule: MergeRule, _ stamp: Stamp, _ sequence: UInt64,
     _ authors: Authors, isNew: Bool, wasHeld: Bool
   ) throws -> ByteWriter? {
     var writer = ByteWriter()

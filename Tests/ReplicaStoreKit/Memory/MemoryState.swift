@@ -22,14 +22,14 @@ struct MemoryState: Sendable {
   var sameSequences = 0
   var putAside: [PutAside] = []
 
-  var waiting: WaitingOperations {
-    var waiting = WaitingOperations()
+  var waiting: PendingOperations {
+    var waiting = PendingOperations()
     if deferredOperations > 0 { waiting.counts[.schema] = deferredOperations }
     for group in putAside {
       waiting.counts[group.time == nil ? .unreadable : .clock, default: 0] += 1
     }
     waiting.first = putAside.first.map {
-      WaitingOperation(
+      PendingOperation(
         replica: authors.ids[$0.author], sequence: $0.sequences.upperBound,
         reason: $0.time == nil ? .unreadable : .clock, detail: $0.reason)
     }
@@ -101,7 +101,7 @@ struct MemoryState: Sendable {
         if !operations.isEmpty, isOver || sum > maximumBytes { return operations }
         total = sum
         operations.append(operation)
-        if operations.count == Batch.Limit.operations { return operations }
+        if operations.count == OperationBatch.Limit.operations { return operations }
       }
     }
     return operations

@@ -10,7 +10,7 @@ package struct MemoryWriter {
   /// Adds a row; columns that are not named stand at their default.
   ///
   /// - Throws: ``MemoryWriteError``, also for a key that is taken.
-  package mutating func insert(_ table: String, _ row: [String: Value]) throws {
+  package mutating func insert(_ table: String, _ row: [String: SQLiteValue]) throws {
     let (index, key, columns) = try resolve(table, row)
     guard tables[index].row(key).shown == nil else {
       throw MemoryWriteError(.exists, table: table)
@@ -25,7 +25,7 @@ package struct MemoryWriter {
   /// columns that are unique together: as `INSERT OR REPLACE` does.
   ///
   /// - Throws: ``MemoryWriteError``.
-  package mutating func replace(_ table: String, _ row: [String: Value]) throws {
+  package mutating func replace(_ table: String, _ row: [String: SQLiteValue]) throws {
     let (index, key, columns) = try resolve(table, row)
     var values = tables[index].defaults
     for (column, value) in columns { values[column] = value }
@@ -36,7 +36,7 @@ package struct MemoryWriter {
   /// Changes the named columns of a row; does nothing where there is no such row, as in SQL.
   ///
   /// - Throws: ``MemoryWriteError``.
-  package mutating func update(_ table: String, _ row: [String: Value]) throws {
+  package mutating func update(_ table: String, _ row: [String: SQLiteValue]) throws {
     let (index, key, columns) = try resolve(table, row)
     guard var values = tables[index].row(key).shown else { return }
     var changed: Set<Int> = []
@@ -51,22 +51,24 @@ package struct MemoryWriter {
   /// Removes a row; does nothing where there is no such row, as in SQL.
   ///
   /// - Throws: ``MemoryWriteError``.
-  package mutating func delete(_ table: String, _ row: [String: Value]) throws {
+  package mutating func delete(_ table: String, _ row: [String: SQLiteValue]) throws {
     let (index, key, _) = try resolve(table, row)
     guard tables[index].row(key).shown != nil else { return }
     put(index, key, nil, written: [])
   }
 
-  private func checkUnique(_ index: Int, _ key: [UInt8], _ values: [Value]) throws {
+  private func checkUnique(_ index: Int, _ key: [UInt8], _ values: [SQLiteValue]) throws {
     if tables[index].rivals(of: key, values).isEmpty { return }
     throw MemoryWriteError(.notUnique, table: tables[index].shape.name)
   }
 
-  private mutating func put(_ index: Int, _ key: [UInt8], _ values: [Value]?, written: Set<Int>) {
+  private mutating func put(
+    _ index: Int, _ key: [UInt8], _ values: [SQLiteValue]?, written: Set<Int>
+  ) {
     var row = tables[index].row(key)
     row.gone = values == nil ? row.shown : nil
     row.wasHeld = row.wasHeld || row.isHeld
-    // What came and went while the row was held aside says nothing of it.
+    // What came and went while the row was quarantined says nothing of it.
     row.isHeld = values == nil && row.wasHeld
     if row.isHeld { (row.gone, row.wasHeld) = (nil, false) }
     row.shown = values
@@ -74,8 +76,8 @@ package struct MemoryWriter {
     tables[index].notes.append(.init(key: key, columns: written, milliseconds: milliseconds))
   }
 
-  private func resolve(_ table: String, _ row: [String: Value]) throws
-    -> (index: Int, key: [UInt8], columns: [(Int, Value)])
+  private func resolve(_ table: String, _ row: [String: SQLiteValue]) throws
+    -> (index: Int, key: [UInt8], columns: [(Int, SQLiteValue)])
   {
     guard let index = tables.firstIndex(where: { $0.shape.name.folded == table.folded }) else {
       throw MemoryWriteError(.unknownTable, table: table)
@@ -114,7 +116,7 @@ package struct MemoryWriter {
 
 extension MemoryWriter {
   private enum Element: Decodable {
-    case value(Value)
+    case value(SQLiteValue)
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
@@ -132,7 +134,7 @@ extension MemoryWriter {
   /// The elements of a set's column.
   ///
   /// - Throws: `DecodingError` for what is no JSON array of texts and numbers.
-  static func elements(_ value: Value) throws -> [Value] {
+  static func elements(_ value: SQLiteValue) throws -> [SQLiteValue] {
     let text = if case .text(let bytes) = value { Data(bytes) } else { Data() }
     return try JSONDecoder().decode([Element].self, from: text).compactMap { element in
       if case .value(let value) = element { ElementSet.element(value) } else { nil }

@@ -207,7 +207,7 @@ public final class Simulation: @unchecked Sendable {
 
   private func isAgreed() throws -> Bool {
     for device in devices {
-      guard device.isUpToDate, try device.replica.store.counts().unsealedNotes == 0 else {
+      guard device.isUpToDate, try device.replica.store.counts().unsealedChanges == 0 else {
         return false
       }
     }

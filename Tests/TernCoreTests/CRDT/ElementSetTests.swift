@@ -4,8 +4,8 @@ import Testing
 
 /// The same set, one element at a time.
 private struct PlainSet {
-  var entries: [Value: VersionVector] = [:]
-  var early: [Value: VersionVector] = [:]
+  var entries: [SQLiteValue: VersionVector] = [:]
+  var early: [SQLiteValue: VersionVector] = [:]
   var arrived = VersionVector()
 
   mutating func apply(_ change: SetChange, by author: ReplicaID, _ turn: Turn) -> Bool {
@@ -74,9 +74,9 @@ private struct CountingEntries: RandomAccessCollection, MutableCollection,
 struct ElementSetTests {
   private static let replicas = (1...4).map { ReplicaID(high: 0, low: $0) }
 
-  private func elements(_ generator: inout SeededGenerator) -> [Value] {
+  private func elements(_ generator: inout SeededGenerator) -> [SQLiteValue] {
     let count = Int.random(in: 0...12, using: &generator)
-    let all = (0..<count).map { _ -> Value in
+    let all = (0..<count).map { _ -> SQLiteValue in
       let number = Int64.random(in: 0..<30, using: &generator)
       return generator.oneIn(3) ? .string("\(number)") : .integer(number)
     }
@@ -143,7 +143,7 @@ struct ElementSetTests {
   }
 
   @Test func `a set of 100,000 elements can be emptied and filled again`() {
-    let elements = (0..<ElementSet.Limit.elements).map { Value.integer(Int64($0)) }
+    let elements = (0..<ElementSet.Limit.elements).map { SQLiteValue.integer(Int64($0)) }
     var set = ElementSet()
     var changes = [set.apply(SetChange(added: elements), by: Self.replicas[0], Turn(1))]
     let removal = set.change(to: [])!

@@ -79,8 +79,8 @@ struct MergePropertyTests {
   @Test func `the last write counts against a delete, though an extreme hides it`() throws {
     // A greater value came earlier: the column's stamp goes down.
     var writer = (ByteWriter(), ByteWriter())
-    writer.0.append(5 as Value)
-    writer.1.append(9 as Value)
+    writer.0.append(5 as SQLiteValue)
+    writer.1.append(9 as SQLiteValue)
     func event(_ time: UInt64, _ author: Int, _ kind: RowChange.Kind, _ value: [UInt8]?) -> RowEvent
     {
       RowEvent(

@@ -45,7 +45,7 @@ struct FolderFormatTests {
     #expect(Array(bytes.prefix(head.count)) == head)
     // CRC-32 of the head, and of head, length and batch, as any other program computes them.
     #expect(Array(bytes[head.count..<head.count + 4]) == [0xDD, 0x20, 0xBD, 0x56])
-    let batch = Batch([Self.operation(1)]).encoded()
+    let batch = OperationBatch([Self.operation(1)]).encoded()
     let start = head.count + 4
     #expect(Array(bytes[start..<start + 4]) == [UInt8(batch.count), 0, 0, 0])
     #expect(Array(bytes[(start + 4)..<(start + 4 + batch.count)]) == batch)

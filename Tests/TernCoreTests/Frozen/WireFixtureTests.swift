@@ -32,8 +32,8 @@ struct WireFixtureTests {
       "rows": WireSpecimens.rows.bytes,
       "elements": WireSpecimens.elements.bytes,
       "batch-plain": plain(all), "batch-turns": plain(WireSpecimens.turns),
-      "batch-zlib": Batch(all).encoded(),
-      "batch-packed": Batch(WireSpecimens.identifiers).encoded(),
+      "batch-zlib": OperationBatch(all).encoded(),
+      "batch-packed": OperationBatch(WireSpecimens.identifiers).encoded(),
       "snapshot-heading": WireSpecimens.heading, "snapshot-rows": snapshotRows,
       "snapshot-rows-shares": WireSpecimens.snapshotRows(WireSpecimens.shares),
       "snapshot-part-plain": WireSpecimens.plainPart,
@@ -93,7 +93,7 @@ struct WireFixtureTests {
   @Test(arguments: ["batch-plain", "batch-zlib", "batch-packed"])
   func `a batch in each of its forms`(_ name: String) throws {
     let bytes = try Self.bytes(name)
-    let batch = try Batch(encoded: bytes)
+    let batch = try OperationBatch(encoded: bytes)
     let form = ["batch-plain": 0, "batch-zlib": 1, "batch-packed": 2]
     #expect(bytes[4] == form[name].map { UInt8($0) })
     let lines = try WireTranscript.lines(of: batch)
@@ -117,7 +117,7 @@ struct WireFixtureTests {
         ])
     }
     // Compressors differ; what is in a batch is the same, and one that is plain is the same bytes.
-    #expect(try Batch(encoded: batch.encoded()) == batch)
+    #expect(try OperationBatch(encoded: batch.encoded()) == batch)
     for operation in batch.operations { try expectRewritten(operation) }
     if name == "batch-plain" {
       let content = BatchContent.write(batch.operations)
@@ -127,7 +127,7 @@ struct WireFixtureTests {
 
   @Test func `a batch in which authors take turns`() throws {
     let bytes = try Self.bytes("batch-turns")
-    let batch = try Batch(encoded: bytes)
+    let batch = try OperationBatch(encoded: bytes)
     #expect(
       try WireTranscript.lines(of: batch) == [
         "operation 3 of 00a1 at 1700000000000+0, schema 3",

@@ -31,29 +31,29 @@ enum WireSpecimens {
           .init(name: "first", rule: 3), .init(name: "place", rule: 6),
         ]))
     body.append(row: .insert, life: 1)
-    for value: Value in ["1", 7, "Dune", 300, 2.5, .null, "V.k3XbQ0"] { body.append(value) }
+    for value: SQLiteValue in ["1", 7, "Dune", 300, 2.5, .null, "V.k3XbQ0"] { body.append(value) }
     body.append(row: .insert, life: 3)
-    for value: Value in [.blob([0, 255]), -1, .text([0xFF]), .integer(.min), .real(-0.0)] {
+    for value: SQLiteValue in [.blob([0, 255]), -1, .text([0xFF]), .integer(.min), .real(-0.0)] {
       body.append(value)
     }
-    for value: Value in [.integer(.max), .blob([])] { body.append(value) }
+    for value: SQLiteValue in [.integer(.max), .blob([])] { body.append(value) }
     body.append(row: .update, life: 1)
-    for value: Value in ["2", 0] { body.append(value) }
+    for value: SQLiteValue in ["2", 0] { body.append(value) }
     body.append(byte: 0b00010)
     body.append(wide: -(1 << 64))
     body.append(row: .delete, life: 4)
-    for value: Value in ["3", 1] { body.append(value) }
+    for value: SQLiteValue in ["3", 1] { body.append(value) }
     body.appendEndOfBlock()
     body.append(
       block: BodyBlock(
         table: "shelf", deletes: 1, keyColumns: ["id"], columns: [.init(name: "name", rule: 0)]))
     body.append(row: .delete, life: 2)
-    body.append("s" as Value)
+    body.append("s" as SQLiteValue)
     body.append(VersionVector([a: 4, b: 9]))
     body.appendEndOfBlock()
     body.append(block: BodyBlock(table: "tag", deletes: 2, keyColumns: ["id"], columns: []))
     body.append(row: .update, life: 1)
-    body.append("t" as Value)
+    body.append("t" as SQLiteValue)
     body.appendEndOfBlock()
     return SyncOperation(envelope(5, seen: VersionVector([b: 9])), body: body.bytes)
   }
@@ -75,14 +75,14 @@ enum WireSpecimens {
         table: "note", deletes: 1, keyColumns: ["id"],
         columns: [.init(name: "tags", rule: 4), .init(name: "body", rule: 5)]))
     body.append(row: .insert, life: 1)
-    body.append("n" as Value)
-    body.append(Value.blob(SetChange(added: ["x"]).bytes))
-    body.append(Value.blob(TextChange.initial(Array("Call me".utf8)).bytes))
+    body.append("n" as SQLiteValue)
+    body.append(SQLiteValue.blob(SetChange(added: ["x"]).bytes))
+    body.append(SQLiteValue.blob(TextChange.initial(Array("Call me".utf8)).bytes))
     body.append(row: .update, life: 1)
-    body.append("m" as Value)
+    body.append("m" as SQLiteValue)
     body.append(byte: 0b11)
-    body.append(Value.blob(set.bytes))
-    body.append(Value.blob(TextChange.edit(edit).bytes))
+    body.append(SQLiteValue.blob(set.bytes))
+    body.append(SQLiteValue.blob(TextChange.edit(edit).bytes))
     body.appendEndOfBlock()
     return SyncOperation(envelope(6, counter: 1), body: body.bytes)
   }
@@ -101,7 +101,7 @@ enum WireSpecimens {
       var body = ByteWriter()
       body.append(block: BodyBlock(table: "item", keyColumns: ["id"], columns: []))
       body.append(row: .insert, life: 1)
-      body.append(Value.string("3F2504E0-4F89-41D3-9A0C-0305E82C330\(number)"))
+      body.append(SQLiteValue.string("3F2504E0-4F89-41D3-9A0C-0305E82C330\(number)"))
       body.appendEndOfBlock()
       return SyncOperation(
         envelope(UInt64(9 + number), counter: UInt64(3 + number)), body: body.bytes)
@@ -182,7 +182,7 @@ enum WireSpecimens {
         writer.append(
           snapshotRow: key, state: state,
           kinds: columns.map { MergeRule.Kind(rawValue: $0.rule)! }, cells: &scratch
-        ) { writer, _ in writer.append("Dune" as Value) }
+        ) { writer, _ in writer.append("Dune" as SQLiteValue) }
       }
     }
     return writer.bytes

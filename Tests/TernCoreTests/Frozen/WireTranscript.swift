@@ -2,7 +2,7 @@ import TernCore
 
 /// What was read, a line for each thing, to compare with literals.
 enum WireTranscript {
-  static func lines(of batch: Batch) throws -> [String] {
+  static func lines(of batch: OperationBatch) throws -> [String] {
     try batch.operations.flatMap(lines)
   }
 

@@ -20,7 +20,7 @@ struct RandomWire {
     return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
   }
 
-  mutating func value() -> Value {
+  mutating func value() -> SQLiteValue {
     switch Int.random(in: 0..<6, using: &generator) {
     case 0: return .null
     case 1, 2: return .integer(integer())
@@ -32,7 +32,7 @@ struct RandomWire {
     }
   }
 
-  mutating func elements() -> [Value] {
+  mutating func elements() -> [SQLiteValue] {
     let values = (0..<Int.random(in: 0...4, using: &generator)).map { _ in value() }
     return Set(values.compactMap(ElementSet.element)).sorted()
   }

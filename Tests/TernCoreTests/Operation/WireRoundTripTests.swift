@@ -19,8 +19,8 @@ struct WireRoundTripTests {
   @Test(arguments: 0..<100)
   func `a batch decodes to what it was`(_ seed: Int) throws {
     var random = RandomWire(seed: seed)
-    let batch = Batch((0..<seed % 7).map { _ in random.operation() })
-    #expect(try Batch(encoded: batch.encoded()) == batch)
+    let batch = OperationBatch((0..<seed % 7).map { _ in random.operation() })
+    #expect(try OperationBatch(encoded: batch.encoded()) == batch)
   }
 
   @Test func `every cut of an operation or its body is refused`() throws {
@@ -57,16 +57,16 @@ struct WireRoundTripTests {
 
   @Test(arguments: [1, 40])
   func `every cut or changed byte of a batch is refused or is another batch`(_ count: Int) throws {
-    let bytes = Batch(Array(repeating: try Self.sample(), count: count)).encoded()
+    let bytes = OperationBatch(Array(repeating: try Self.sample(), count: count)).encoded()
     for length in bytes.indices {
-      #expect(throws: WireError.self) { try Batch(encoded: Array(bytes.prefix(length))) }
+      #expect(throws: WireError.self) { try OperationBatch(encoded: Array(bytes.prefix(length))) }
     }
     for index in bytes.indices {
       for bit in 0..<8 {
         var changed = bytes
         changed[index] ^= 1 << UInt8(bit)
-        guard let decoded = try? Batch(encoded: changed) else { continue }
-        try require(try Batch(encoded: decoded.encoded()) == decoded, index, UInt8(bit))
+        guard let decoded = try? OperationBatch(encoded: changed) else { continue }
+        try require(try OperationBatch(encoded: decoded.encoded()) == decoded, index, UInt8(bit))
       }
     }
   }

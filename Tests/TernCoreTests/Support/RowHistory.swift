@@ -241,7 +241,7 @@ struct RowHistory {
   private static func change(
     of elements: ElementSet, _ generator: inout SeededGenerator
   ) -> [UInt8] {
-    let all: [Value] = [1, 2.5, "a", "b", .string("ä\"\\\u{1}"), -3]
+    let all: [SQLiteValue] = [1, 2.5, "a", "b", .string("ä\"\\\u{1}"), -3]
     let wanted = all.filter { _ in Bool.random(using: &generator) }
     let change = elements.change(to: wanted, isComplete: Bool.random(using: &generator))
     var writer = ByteWriter()
@@ -255,7 +255,7 @@ struct RowHistory {
       writer.append(wide: Int128.random(in: -5...5, using: &generator))
     } else {
       // Few values, so that many are equal; 1 and 1.0, 0.0 and −0.0 are told apart.
-      let values: [Value] = [1, 1.0, 0.0, -0.0, .null, "a", .blob([1]), -3]
+      let values: [SQLiteValue] = [1, 1.0, 0.0, -0.0, .null, "a", .blob([1]), -3]
       writer.append(values.randomElement(using: &generator)!)
     }
     return writer.bytes
@@ -359,7 +359,7 @@ struct RowHistory {
     return "\(expected.json)"
   }
 
-  private static func read(_ bytes: [UInt8]) -> (wide: Int128, value: Value) {
+  private static func read(_ bytes: [UInt8]) -> (wide: Int128, value: SQLiteValue) {
     bytes.withUnsafeBytes { buffer in
       var reader = ByteReader(buffer)
       let value = try! reader.value("value")

@@ -200,9 +200,9 @@ struct TextHostileTests {
             ]))
         for row in rows {
           writer.append(row: .update, life: row.life)
-          writer.append(Value.blob([row.key]))
+          writer.append(SQLiteValue.blob([row.key]))
           writer.append(byte: 1 << row.column)
-          writer.append(Value.blob(edit(text: [65 + row.key])))
+          writer.append(SQLiteValue.blob(edit(text: [65 + row.key])))
         }
         writer.appendEndOfBlock()
       }

@@ -2,7 +2,7 @@ import SeededRandom
 import TernCore
 import Testing
 
-@Suite("Value: the order of values")
+@Suite("SQLiteValue: the order of values")
 struct ValueOrderTests {
   static let integers: [Int64] = [
     .min, .min + 1, -(1 << 53) - 1, -(1 << 53), -1, 0, 1, 1 << 53, (1 << 53) + 1, .max - 1023,
@@ -12,11 +12,11 @@ struct ValueOrderTests {
     -.infinity, -0x1p63, -0x1.fffffffffffffp62, -0x1p53, -1.5, -1, -0.5, -0.0, 0, 0.5, 1, 1.5,
     0x1p53, 0x1.0000000000001p53, 0x1.fffffffffffffp62, 0x1p63, .infinity,
   ]
-  static let others: [Value] = [
+  static let others: [SQLiteValue] = [
     .null, "", "a", "ab", "b", .text([0xFF]), .blob([]), .blob([0]), .blob([0xFF]),
   ]
-  static var edges: [Value] {
-    integers.map { Value.integer($0) } + reals.map { Value.real($0) } + others
+  static var edges: [SQLiteValue] {
+    integers.map { SQLiteValue.integer($0) } + reals.map { SQLiteValue.real($0) } + others
   }
 
   @Test func `the order is total`() {
@@ -41,7 +41,7 @@ struct ValueOrderTests {
   @Test(arguments: 0..<20)
   func `random numbers near each other are in one order`(_ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
-    let numbers = (0..<40).flatMap { _ -> [Value] in
+    let numbers = (0..<40).flatMap { _ -> [SQLiteValue] in
       let integer =
         Int64(bitPattern: generator.next()) >> Int64.random(in: 0...62, using: &generator)
       let real = Double(integer)

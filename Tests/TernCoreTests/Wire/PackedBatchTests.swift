@@ -5,8 +5,8 @@ import Testing
 /// UUIDs in text travel as their 16 bytes.
 @Suite("Wire: batches with packed UUIDs")
 struct PackedBatchTests {
-  private func batch(_ keys: [String]) -> Batch {
-    Batch(
+  private func batch(_ keys: [String]) -> OperationBatch {
+    OperationBatch(
       keys.enumerated().map { index, key in
         var body = ByteWriter()
         body.append(block: BodyBlock(table: "item", keyColumns: ["id"], columns: []))
@@ -35,7 +35,7 @@ struct PackedBatchTests {
       let encoded = batch(keys).encoded()
       #expect(encoded[4] == 2)
       #expect(encoded.count < 1000 * 22)
-      #expect(try Batch(encoded: encoded) == batch(keys))
+      #expect(try OperationBatch(encoded: encoded) == batch(keys))
     }
   }
 
@@ -51,25 +51,26 @@ struct PackedBatchTests {
     ]
     for text in texts {
       let one = batch(Array(repeating: text, count: 20))
-      #expect(try Batch(encoded: one.encoded()) == one, "\(text)")
+      #expect(try OperationBatch(encoded: one.encoded()) == one, "\(text)")
     }
     let all = batch(texts)
     #expect(all.encoded()[4] == 2)
-    #expect(try Batch(encoded: all.encoded()) == all)
+    #expect(try OperationBatch(encoded: all.encoded()) == all)
   }
 
   @Test func `every cut or changed byte of a packed batch is refused or is another batch`() throws {
     let bytes = batch(uuids(8, seed: 2)).encoded()
     try #require(bytes[4] == 2)
     for length in bytes.indices {
-      #expect(throws: WireError.self) { try Batch(encoded: Array(bytes.prefix(length))) }
+      #expect(throws: WireError.self) { try OperationBatch(encoded: Array(bytes.prefix(length))) }
     }
     for index in bytes.indices {
       for bit in 0..<8 {
         var changed = bytes
         changed[index] ^= 1 << UInt8(bit)
-        guard let decoded = try? Batch(encoded: changed) else { continue }
-        #expect(try Batch(encoded: decoded.encoded()) == decoded, "byte \(index), bit \(bit)")
+        guard let decoded = try? OperationBatch(encoded: changed) else { continue }
+        #expect(
+          try OperationBatch(encoded: decoded.encoded()) == decoded, "byte \(index), bit \(bit)")
       }
     }
   }
@@ -87,7 +88,7 @@ struct PackedBatchTests {
     writer.append(varint: 200)
     writer.append(varint: UInt64(packed.count))
     writer.append(raw: stream)
-    let error = #expect(throws: WireError.self) { try Batch(encoded: writer.bytes) }
+    let error = #expect(throws: WireError.self) { try OperationBatch(encoded: writer.bytes) }
     #expect(error?.field == "packed length")
   }
 
@@ -110,7 +111,7 @@ struct PackedBatchTests {
         writer.append(varint: UInt64(length))
         writer.append(varint: UInt64(declared))
         writer.append(raw: stream)
-        let error = #expect(throws: WireError.self) { try Batch(encoded: writer.bytes) }
+        let error = #expect(throws: WireError.self) { try OperationBatch(encoded: writer.bytes) }
         #expect(error?.code != .unsupportedVersion)
       }
     }

@@ -25,13 +25,13 @@ struct WireFormatDocumentTests {
         table: "book", keyColumns: ["isbn"],
         columns: [.init(name: "title", rule: 0), .init(name: "scans", rule: 1)]))
     body.append(row: .insert, life: 1)
-    for value: Value in ["1", "Dune", 300] { body.append(value) }
+    for value: SQLiteValue in ["1", "Dune", 300] { body.append(value) }
     body.append(row: .update, life: 1)
-    body.append("2" as Value)
+    body.append("2" as SQLiteValue)
     body.append(byte: 0b10)
     body.append(wide: -(1 << 64))
     body.append(row: .delete, life: 4)
-    body.append("3" as Value)
+    body.append("3" as SQLiteValue)
     body.appendEndOfBlock()
     let envelope = SyncOperation.Envelope(
       replica: author, sequence: 3,
@@ -44,7 +44,7 @@ struct WireFormatDocumentTests {
     var body = ByteWriter()
     body.append(block: BodyBlock(table: "book", keyColumns: ["isbn"], columns: []))
     body.append(row: .delete, life: 2)
-    body.append("1" as Value)
+    body.append("1" as SQLiteValue)
     body.appendEndOfBlock()
     let envelope = SyncOperation.Envelope(
       replica: author, sequence: 4, time: HybridTime(milliseconds: 1_700_000_010_000),
@@ -53,8 +53,8 @@ struct WireFormatDocumentTests {
   }
 
   @Test func `the example decodes to what its notes say`() throws {
-    let batch = try Batch(encoded: Self.example())
-    #expect(batch == Batch([Self.operation(), Self.next()]))
+    let batch = try OperationBatch(encoded: Self.example())
+    #expect(batch == OperationBatch([Self.operation(), Self.next()]))
     #expect(batch.operations.map(\.envelope) == [Self.operation(), Self.next()].map(\.envelope))
   }
 
@@ -62,7 +62,7 @@ struct WireFormatDocumentTests {
     let example = try Self.example()
     #expect(!example.isEmpty)
     for count in example.indices {
-      #expect(throws: WireError.self) { try Batch(encoded: Array(example.prefix(count))) }
+      #expect(throws: WireError.self) { try OperationBatch(encoded: Array(example.prefix(count))) }
     }
   }
 }

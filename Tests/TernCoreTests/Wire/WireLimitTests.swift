@@ -27,25 +27,26 @@ struct WireLimitTests {
 
   @Test func `frames of another version or compression say so`() {
     expect(.unsupportedVersion) {
-      _ = try Batch(encoded: frame(magic: "TRN2", count: 0, length: 0))
+      _ = try OperationBatch(encoded: frame(magic: "TRN2", count: 0, length: 0))
     }
     expect(.unsupportedVersion) {
-      _ = try Batch(encoded: frame(compression: 3, count: 0, length: 0))
+      _ = try OperationBatch(encoded: frame(compression: 3, count: 0, length: 0))
     }
-    expect(.truncated) { _ = try Batch(encoded: Array("TRN".utf8)) }
+    expect(.truncated) { _ = try OperationBatch(encoded: Array("TRN".utf8)) }
   }
 
   @Test func `lengths over the limit are refused before anything is read`() {
-    let over = UInt64(Batch.Limit.bytes) + 1
+    let over = UInt64(OperationBatch.Limit.bytes) + 1
     let bomb = [UInt8](repeating: 0, count: 200).withUnsafeBytes { Deflate.compress($0)! }
     for compression: UInt8 in [0, 1, 2] {
       for length in [over, .max] {
         expect(.tooLarge) {
-          _ = try Batch(encoded: frame(compression: compression, count: 1, length: length, bomb))
+          _ = try OperationBatch(
+            encoded: frame(compression: compression, count: 1, length: length, bomb))
         }
       }
     }
-    expect(.tooLarge) { _ = try Batch(encoded: frame(count: 10_001, length: 0)) }
+    expect(.tooLarge) { _ = try OperationBatch(encoded: frame(count: 10_001, length: 0)) }
     expect(.tooLarge) {
       _ = try SyncOperation(bytes: [UInt8](repeating: 1, count: SyncOperation.Limit.bytes + 1))
     }
@@ -55,16 +56,18 @@ struct WireLimitTests {
     let bomb = [UInt8](repeating: 0, count: 1 << 20).withUnsafeBytes { Deflate.compress($0)! }
     for length: UInt64 in [0, 1, 1 << 20 - 1, 1 << 20 + 1, 32 << 20] {
       expect(.malformed) {
-        _ = try Batch(encoded: frame(compression: 1, count: 0, length: length, bomb))
+        _ = try OperationBatch(encoded: frame(compression: 1, count: 0, length: length, bomb))
       }
     }
     expect(.malformed) {
-      _ = try Batch(encoded: frame(compression: 1, count: 0, length: 1 << 20, bomb + [0]))
+      _ = try OperationBatch(encoded: frame(compression: 1, count: 0, length: 1 << 20, bomb + [0]))
     }
-    expect(.malformed) { _ = try Batch(encoded: frame(compression: 1, count: 0, length: 5)) }
-    expect(.malformed) { _ = try Batch(encoded: frame(count: 0, length: 1, [0])) }
-    expect(.malformed) { _ = try Batch(encoded: frame(count: 0, length: 2, [0])) }
-    expect(.truncated) { _ = try Batch(encoded: frame(count: 1, length: 1, [200])) }
+    expect(.malformed) {
+      _ = try OperationBatch(encoded: frame(compression: 1, count: 0, length: 5))
+    }
+    expect(.malformed) { _ = try OperationBatch(encoded: frame(count: 0, length: 1, [0])) }
+    expect(.malformed) { _ = try OperationBatch(encoded: frame(count: 0, length: 2, [0])) }
+    expect(.truncated) { _ = try OperationBatch(encoded: frame(count: 1, length: 1, [200])) }
   }
 
   private func read(_ bytes: [UInt8]) throws(WireError) -> UInt8 {

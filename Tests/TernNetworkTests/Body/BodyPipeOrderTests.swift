@@ -63,7 +63,7 @@ private struct ExchangeEnds: BodyEnds {
   let exchange: URLSessionExchange
   let refuses = false
 
-  init(_ origin: Origin, _ limit: Int) {
+  init(_ origin: HTTPOrigin, _ limit: Int) {
     exchange = URLSessionExchange(origin: origin, bodyBufferBytes: limit, upload: nil)
   }
 

@@ -51,11 +51,11 @@ struct RequestValidationTests {
   @Test("an origin is scheme, host and port and nothing else")
   func origin() throws {
     #expect(
-      try "\(Origin(of: "HTTP://Example.ORG/secret?secret#secret"))" == "http://example.org:80")
-    #expect(try "\(Origin(of: "https://[::1]:8443/"))" == "https://[::1]:8443")
-    #expect(try Origin(of: "http://[::1]/").isLoopback)
-    #expect(try Origin(of: "http://127.0.0.1:8080/").isLoopback)
-    #expect(try !Origin(of: "http://127.example.org/").isLoopback)
+      try "\(HTTPOrigin(of: "HTTP://Example.ORG/secret?secret#secret"))" == "http://example.org:80")
+    #expect(try "\(HTTPOrigin(of: "https://[::1]:8443/"))" == "https://[::1]:8443")
+    #expect(try HTTPOrigin(of: "http://[::1]/").isLoopback)
+    #expect(try HTTPOrigin(of: "http://127.0.0.1:8080/").isLoopback)
+    #expect(try !HTTPOrigin(of: "http://127.example.org/").isLoopback)
   }
 
   @Test("names of header fields compare without case and keep their order")

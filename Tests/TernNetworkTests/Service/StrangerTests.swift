@@ -62,7 +62,7 @@ struct StrangerTests {
       #expect(try await !isStrange(service), "\(status)")
     }
     let broken = try service(address) { _ in
-      throw HTTPError(.tls, origin: try Origin(of: address), "no certificate")
+      throw HTTPError(.tls, origin: try HTTPOrigin(of: address), "no certificate")
     }
     #expect(try await isStrange(broken) == !address.contains("127"))
     let lost = try service(address) { _ in throw HTTPError(.connectionLost, origin: nil, "") }

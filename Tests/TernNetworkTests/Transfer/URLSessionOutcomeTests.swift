@@ -56,7 +56,7 @@ struct URLSessionOutcomeTests {
 
   private func meaning(_ code: URLError.Code, isUnanswered: Bool = false) throws -> HTTPError {
     URLSessionEvents.httpError(
-      URLError(code), origin: try Origin(of: "http://scan.example"), isUnanswered: isUnanswered)
+      URLError(code), origin: try HTTPOrigin(of: "http://scan.example"), isUnanswered: isUnanswered)
   }
 
   @Test(

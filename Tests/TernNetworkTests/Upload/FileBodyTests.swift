@@ -123,7 +123,7 @@ struct FileBodyTests {
       let error = await transport.error(of: request)
       #expect(error?.code == code, "\(segment)")
       #expect(error.map { "\($0)".contains("secret") } == false)
-      #expect(error?.origin == (try Origin(of: server.url)))
+      #expect(error?.origin == (try HTTPOrigin(of: server.url)))
     }
     #expect(server.connectionCount == 0)
     #expect(!file.isOpen)

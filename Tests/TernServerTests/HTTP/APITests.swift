@@ -60,7 +60,7 @@ struct APITests {
         #expect(answer.status == 200)
         #expect(answer.header("Content-Type") == "application/vnd.tern.batch")
         #expect(answer.header("Tern-Now") == "1000000")
-        pulled += try Batch(encoded: Array(answer.body)).operations
+        pulled += try OperationBatch(encoded: Array(answer.body)).operations
         let cursor = try #require(answer.header("Tern-Cursor"))
         more = try #require(answer.header("Tern-More"))
         query = "?after=\(cursor)"
@@ -75,7 +75,7 @@ struct APITests {
     var ada = Author(1)
     let operations = [ada.write("small")]
     var limits = ServerLimits()
-    limits.bodyBytes = Batch(operations).encoded().count
+    limits.bodyBytes = OperationBatch(operations).encoded().count
     try await LiveServer.run(limits: limits) { server async throws in
       #expect(try await server.push(operations).status == 200)
       let answer = try await server.push([ada.write("small!")])

@@ -42,7 +42,7 @@ struct ConnectionTests {
       #expect(await stream.head().status == 200)
       let upload = try RawClient(server)
       var ada = Author(1)
-      let body = Batch([ada.write("some text")]).encoded()
+      let body = OperationBatch([ada.write("some text")]).encoded()
       let head = server.head(
         "POST", "/v1/spaces/home/operations",
         "Content-Type: application/vnd.tern.batch\r\nContent-Length: \(body.count)\r\n")

@@ -28,7 +28,7 @@ struct FairnessTests {
     token: String? = nil
   ) async throws -> RawClient {
     let client = try RawClient(server)
-    let body = Batch(operations).encoded()
+    let body = OperationBatch(operations).encoded()
     var head = server.head(
       "POST", "/v1/spaces/\(space)/operations", Self.type + "Content-Length: \(body.count)\r\n")
     if let token { head = head.replacing(server.token, with: token) }
@@ -93,7 +93,7 @@ struct FairnessTests {
       var author = Author(100)
       let last = server.request(
         "/v1/spaces/home/operations", method: "POST", type: "application/vnd.tern.batch",
-        body: Batch([author.write()]).encoded())
+        body: OperationBatch([author.write()]).encoded())
       while server.application.queue.waitingBodies < 2 { await Task.yield() }
       let refused = try await server.send(last)
       #expect((refused.status, refused.problem) == (503, "unavailable"))

@@ -40,7 +40,7 @@ struct LongAnswerTests {
         try await Task.sleep(for: .milliseconds(25))
       }
       #expect(body.count == length)
-      #expect(try Batch(encoded: body).operations == [operation])
+      #expect(try OperationBatch(encoded: body).operations == [operation])
     }
   }
 

@@ -141,10 +141,10 @@ struct ProcessorTests {
       return accounts.spent(by: token)
     }
     var ada = Author(1)
-    let body = Batch(ada.write(count: 10_000, bytes: 100)).encoded()
+    let body = OperationBatch(ada.write(count: 10_000, bytes: 100)).encoded()
     let author = ada
     let pushed = try await cost("push") {
-      _ = try service.push(Batch(encoded: body).operations, to: .home)
+      _ = try service.push(OperationBatch(encoded: body).operations, to: .home)
     }
     // A million rows.
     #expect(pushed > .zero && pushed * 100 < .seconds(300), "10,000 operations: \(pushed)")

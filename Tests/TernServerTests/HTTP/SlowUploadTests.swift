@@ -61,7 +61,7 @@ struct SlowUploadTests {
       let operation = LongAnswerTests.operation(bytes: 250_000)
       let push = server.request(
         "/v1/spaces/work/operations", method: "POST", token: other,
-        type: "application/vnd.tern.batch", body: Batch([operation]).encoded())
+        type: "application/vnd.tern.batch", body: OperationBatch([operation]).encoded())
       #expect(try await server.send(push).status == 200)
       #expect(server.application.received.used <= 300_000)
       let refused = try await server.push([operation])

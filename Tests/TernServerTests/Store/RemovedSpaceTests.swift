@@ -67,7 +67,7 @@ struct RemovedSpaceTests {
     let store = try openStore(folder.path("server.tern"))
     try await LiveServer.run(store: store) { server async throws in
       var ada = Author(1)
-      let body = Batch([ada.write()]).encoded()
+      let body = OperationBatch([ada.write()]).encoded()
       let client = try RawClient(server)
       let head = server.head(
         "POST", "/v1/spaces/home/operations", "Content-Length: \(body.count)\r\n")

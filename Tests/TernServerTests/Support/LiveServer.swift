@@ -85,7 +85,7 @@ struct LiveServer {
     try await send(
       request(
         "/v1/spaces/\(space)/operations", method: "POST", type: "application/vnd.tern.batch",
-        body: Batch(operations).encoded()))
+        body: OperationBatch(operations).encoded()))
   }
 
   func send(_ request: URLRequest) async throws -> Answer {

@@ -50,7 +50,7 @@ struct CommandTests {
     push.setValue("application/vnd.tern.batch", forHTTPHeaderField: "Content-Type")
     var author = Author(1)
     let operations = author.write(count: 3)
-    push.httpBody = Data(Batch(operations).encoded())
+    push.httpBody = Data(OperationBatch(operations).encoded())
     let (_, pushed) = try await URLSession.shared.data(for: push)
     #expect((pushed as? HTTPURLResponse)?.statusCode == 200)
     server.terminate()
@@ -59,7 +59,7 @@ struct CommandTests {
     (server, url) = try serve()
     let (body, _) = try await URLSession.shared.data(
       for: try request(url + "/v1/spaces/home/operations", token))
-    #expect(try Batch(encoded: Array(body)).operations == operations)
+    #expect(try OperationBatch(encoded: Array(body)).operations == operations)
     server.terminate()
     #expect(server.wait() == 0)
   }

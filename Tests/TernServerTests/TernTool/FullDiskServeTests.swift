@@ -74,7 +74,7 @@ struct FullDiskServeTests {
     if let operations {
       request.httpMethod = "POST"
       request.setValue("application/vnd.tern.batch", forHTTPHeaderField: "Content-Type")
-      request.httpBody = Data(Batch(operations).encoded())
+      request.httpBody = Data(OperationBatch(operations).encoded())
     }
     let (body, answer) = try await URLSession.shared.data(for: request)
     return ((answer as? HTTPURLResponse)?.statusCode, body)
@@ -110,7 +110,7 @@ struct FullDiskServeTests {
     #expect(!FileManager.default.fileExists(atPath: data + "-reserve"))
     let (status, body) = try await send(url + "/v1/spaces/home/operations", home)
     #expect(status == 200)
-    #expect(try Batch(encoded: Array(body)).operations == kept)
+    #expect(try OperationBatch(encoded: Array(body)).operations == kept)
     #expect(try await send(url + "/v1/spaces/home/operations", home, [bob.write()]).0 == 503)
     bob.sequence -= 1
     let delete = try TernProcess.run("space", "delete", "--data", data, "greedy", "--yes")

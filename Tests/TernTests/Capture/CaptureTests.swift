@@ -32,7 +32,7 @@ struct CaptureTests {
     try meet(a, b)
     #expect(try a.rows("SELECT title FROM book") == [["dune".databaseValue]])
     #expect(try a.store.canonicalState() == b.store.canonicalState())
-    #expect(try a.store.counts().unsealedNotes == 0)
+    #expect(try a.store.counts().unsealedChanges == 0)
   }
 
   @Test func `edits to different columns both stay, counters are summed, the extreme stays`() throws

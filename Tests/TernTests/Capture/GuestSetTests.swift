@@ -85,7 +85,7 @@ struct GuestSetTests {
     UPDATE t SET name = 'other'
     """#,
   ])
-  func `a row that is written while it is held aside keeps what both added`(_ sql: String) throws {
+  func `a row that is written while it is quarantined keeps what both added`(_ sql: String) throws {
     let creation = """
       CREATE TABLE parent (id TEXT NOT NULL PRIMARY KEY, name);
       CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, tags TEXT NOT NULL DEFAULT '[]', name,

@@ -138,7 +138,7 @@ struct GuestTextTests {
     try expectEqual(a, b, "t")
   }
 
-  @Test func `a row that is written while it is held aside keeps both texts`() throws {
+  @Test func `a row that is written while it is quarantined keeps both texts`() throws {
     let creation = """
       CREATE TABLE parent (id TEXT NOT NULL PRIMARY KEY, name);
       CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL DEFAULT '', name,
@@ -185,7 +185,7 @@ struct GuestTextTests {
     // One that gave the column no rule puts it off.
     try c.merge(ofA + ofB)
     #expect(try c.column("SELECT body || name FROM t") == ["n"])
-    #expect(try c.store.counts().waiting[.schema] == 3)
+    #expect(try c.store.counts().pending[.schema] == 3)
   }
 
   @Test func `a text of a million letters is written, edited and merged`() throws {

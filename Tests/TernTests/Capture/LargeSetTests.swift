@@ -85,7 +85,7 @@ struct LargeSetTests {
     let (a, b) = try filled(deletes)
     for device in [a, b] {
       #expect(try device.sizes == ["1 n 12000"])
-      #expect(try device.store.counts().heldAside == 0)
+      #expect(try device.store.counts().quarantined == 0)
     }
     try expectEqual(a, b, "t")
     let c = try Device(schema(deletes), id: 3) { try $0.execute(sql: creation) }
@@ -181,18 +181,18 @@ struct LargeSetTests {
     try expectEqual(a, b, "t")
   }
 
-  @Test func `a row that a CHECK refuses is held aside, whatever its set`() throws {
+  @Test func `a row that a CHECK refuses is quarantined, whatever its set`() throws {
     let checked = creation.replacing("name)", with: "name CHECK (name <> 'no'))")
     let a = try Device(schema(), id: 1) { try $0.execute(sql: creation) }
     let b = try Device(schema(), id: 2) { try $0.execute(sql: checked) }
     try a.execute("INSERT INTO t VALUES ('1', ?, 'no')", [json(0..<3)])
     try meet(a, b)
     #expect(try b.sizes == [])
-    #expect(try b.store.counts().heldAside == 1)
+    #expect(try b.store.counts().quarantined == 1)
     try expectRefused(b, "INSERT INTO t VALUES ('2', ?, 'n')", 0..<10_001)
   }
 
-  @Test func `a row that an older Tern held aside for its set is shown after the update`() throws {
+  @Test func `a row that an older Tern quarantined for its set is shown after the update`() throws {
     let (a, b) = try Device.pair(schema(), creation)
     try a.execute("INSERT INTO t VALUES ('1', '[]', 'n')")
     try meet(a, b)

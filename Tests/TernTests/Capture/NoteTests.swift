@@ -52,7 +52,7 @@ struct NoteTests {
     try device.execute("INSERT INTO t VALUES ('1', 'a'), ('2', 'b')")
     try device.execute("UPDATE grdb_tern_main_note_1 SET m0 = 'gone' WHERE k0 = '2'")
     #expect(throws: ReplicaError.self) { try device.store.seal() }
-    #expect(try device.store.counts().unsealedNotes == 2)
+    #expect(try device.store.counts().unsealedChanges == 2)
     #expect(try device.store.canonicalState().isEmpty)
     try device.execute("UPDATE grdb_tern_main_note_1 SET m0 = -1")
     #expect(try device.store.seal() == 1..<2)

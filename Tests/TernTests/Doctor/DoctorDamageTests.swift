@@ -232,7 +232,7 @@ struct DoctorDamageTests {
         block: BodyBlock(
           table: "book", keyColumns: ["id"], columns: [.init(name: "scans", rule: 1)]))
       body.append(row: .insert, life: 1)
-      for value: Value in ["1", 4] { body.append(value) }
+      for value: SQLiteValue in ["1", 4] { body.append(value) }
       body.appendEndOfBlock()
       return Self.edited(operation, body: body.bytes) { _ in }
     }

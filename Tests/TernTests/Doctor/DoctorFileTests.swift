@@ -45,7 +45,7 @@ struct DoctorFileTests {
     #expect(diagnosis.findings == [])
     #expect(diagnosis.remarks.contains { $0.check == "notes" })
     let inspection = try DatabaseFileInspection(path: links + "/link.sqlite")
-    #expect(inspection.replicas[0].unsealedNotes > 0)
+    #expect(inspection.replicas[0].unsealedChanges > 0)
     #expect(inspection.sizes.writeAheadLog > 0)
     #expect(try FileManager.default.contentsOfDirectory(atPath: links) == ["link.sqlite"])
   }

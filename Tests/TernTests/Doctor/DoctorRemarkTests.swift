@@ -16,7 +16,7 @@ struct DoctorRemarkTests {
     #expect(diagnosis.remarks.map(\.what) == ["3 writes are in no operation yet"])
   }
 
-  @Test func `rows held aside are counted by reason, and a reason that fell is found`() throws {
+  @Test func `rows quarantined are counted by reason, and a reason that fell is found`() throws {
     let patient = try Patient()
     try patient.fill()
     try patient.device.execute("DELETE FROM book; DELETE FROM shelf WHERE id = 's'")

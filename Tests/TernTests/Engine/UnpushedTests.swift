@@ -25,7 +25,7 @@ struct UnpushedTests {
       try await write("\(count)", phone)
       #expect(await phone.engine.status.updates.contains { $0.unpushed == count })
     }
-    #expect(try await phone.replica.counts().unsealedNotes == 0)
+    #expect(try await phone.replica.counts().unsealedChanges == 0)
   }
 
   @Test func `an engine that was just made does not count what the remote has`() async throws {

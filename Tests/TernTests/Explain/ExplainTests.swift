@@ -38,7 +38,7 @@ private func locked(_ path: String) throws -> DatabaseQueue {
 private let (idA, idB) = (ReplicaID(high: 0, low: 1), ReplicaID(high: 0, low: 2))
 
 extension Device {
-  func explain(_ key: Value = "1", table: String = "book") async throws -> RowExplanation {
+  func explain(_ key: SQLiteValue = "1", table: String = "book") async throws -> RowExplanation {
     try await replica.explain(table, key: [key])
   }
 }
@@ -170,7 +170,7 @@ struct ExplainTests {
     let (a, _) = try pairWithRow()
     let table = await #expect(throws: RowLookupError.self) { try await a.explain(table: "shelf") }
     #expect(table?.code == .unknownTable && table?.description.contains("shelf") ?? false)
-    for key: [Value] in [[], ["1", "2"], [.null]] {
+    for key: [SQLiteValue] in [[], ["1", "2"], [.null]] {
       let error = await #expect(throws: RowLookupError.self) {
         try await a.replica.explain("book", key: key)
       }
@@ -196,7 +196,7 @@ struct ExplainTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let path = folder.appending(path: "app.sqlite").path
-    // Of two rows with one name the later is held aside, and the lock is not taken to find its rival.
+    // Of two rows with one name the later is quarantined, and the lock is not taken to find its rival.
     let schema = SyncSchema(version: 1, tables: [SyncTable("label")])
     let creation = "CREATE TABLE label (id TEXT NOT NULL PRIMARY KEY, name TEXT UNIQUE)"
     let a = try Device(schema, id: 1, database: DatabasePool(path: path)) {
@@ -207,10 +207,10 @@ struct ExplainTests {
     try a.commit("INSERT INTO label VALUES ('2', 'new')")
     try a.pull(from: b)
     var rows: [RowExplanation] = []
-    for key in ["1", "2"] as [Value] { rows.append(try await a.explain(key, table: "label")) }
+    for key in ["1", "2"] as [SQLiteValue] { rows.append(try await a.explain(key, table: "label")) }
     #expect(rows.count { $0.standing == .shown } == 1)
     let other = try locked(path)
-    for key in ["1", "2"] as [Value] {
+    for key in ["1", "2"] as [SQLiteValue] {
       #expect(try await a.explain(key, table: "label") == rows.removeFirst())
     }
     try other.close()

@@ -23,7 +23,7 @@ private func device(_ id: UInt64) throws -> Device {
 private let (idA, idB) = (ReplicaID(high: 0, low: 1), ReplicaID(high: 0, low: 2))
 
 extension Device {
-  fileprivate func history(_ key: Value = "1") async throws -> [RowHistory.Change] {
+  fileprivate func history(_ key: SQLiteValue = "1") async throws -> [RowHistory.Change] {
     let page = try await replica.history("book", key: [key])
     #expect(page.next == nil)
     return page.changes
@@ -115,7 +115,7 @@ struct HistoryTests {
         sql: "CREATE TABLE t (a INTEGER NOT NULL, b BLOB NOT NULL, v, PRIMARY KEY (a, b))")
     }
     try a.commit("INSERT INTO t VALUES (1, x'00ff', 'v'), (-1, 'text', 'w')")
-    for (key, value): ([Value], Value) in [
+    for (key, value): ([SQLiteValue], SQLiteValue) in [
       ([1, .blob([0, 255])], "v"), ([1.0, .blob([0, 255])], "v"), ([-1, "text"], "w"),
     ] {
       let changes = try await a.replica.history("T", key: key).changes
@@ -161,7 +161,7 @@ struct HistoryTests {
     try a.commit("INSERT INTO book (isbn) VALUES ('1')")
     try a.commit("UPDATE book SET title = 'unreadable'")
     try b.merge(try a.operationsWithBadEnd().all)
-    #expect(try b.store.counts().waiting[.unreadable] == 1)
+    #expect(try b.store.counts().pending[.unreadable] == 1)
     #expect(try await b.history().map(\.kind) == [.insert])
     let row = try await b.replica.explain("book", key: ["1"])
     #expect(row.waitingChanges == 0 && row.columns.first?.value == .null)

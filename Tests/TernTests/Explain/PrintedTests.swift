@@ -10,10 +10,10 @@ struct PrintedTests {
     var status = SyncStatus.Moment()
     #expect("\(status)" == "stopped")
     status.phase = .waiting
-    (status.unpushed, status.heldAside, status.largeRows) = (2, 1, ["book": 3])
+    (status.unpushed, status.quarantined, status.largeRows) = (2, 1, ["book": 3])
     status.clockOffset = .milliseconds(3)
     #expect(
-      "\(status)" == "waiting, 2 to push, 1 held aside, 3 rows of “book” too large to travel")
+      "\(status)" == "waiting, 2 to push, 1 quarantined, 3 rows of “book” too large to travel")
     status.skippedTriggers = [
       SkippedTrigger(name: "touch", table: "book", reason: "it sets “rev” of “book”, which syncs")
     ]
@@ -31,14 +31,16 @@ struct PrintedTests {
   @Test func `counts name what there is something of`() {
     var counts = ReplicaCounts()
     #expect("\(counts)" == "0 operations")
-    (counts.operations, counts.heldAside, counts.conflicts) = (7, 1, [.counter: 2, .lastWriter: 1])
-    counts.waiting = WaitingOperations(
+    (counts.operations, counts.quarantined, counts.conflicts) = (
+      7, 1, [.counter: 2, .lastWriter: 1]
+    )
+    counts.pending = PendingOperations(
       counts: [.unreadable: 1, .schema: 2],
-      first: WaitingOperation(
+      first: PendingOperation(
         replica: ReplicaID(high: 0, low: 1), sequence: 4, reason: .unreadable, detail: "too new"))
     #expect(
       "\(counts)"
-        == "7 operations, 1 rows held aside, operations wait: 1 for a newer Tern, 2 for a newer schema "
+        == "7 operations, 1 rows quarantined, operations wait: 1 for a newer Tern, 2 for a newer schema "
         + "(operation 4 of replica 00000000000000000000000000000001: too new), 1 conflicts by lastWriter, 2 conflicts by counter"
     )
   }

@@ -78,10 +78,10 @@ struct StoredFixtureTests {
       #expect(replica.format == stored.format)
       #expect(replica.id == StoredSpecimen.own && replica.schemaVersion == 2)
       #expect(replica.remotes.map(\.id) == ["folder", "https://example.org/spaces/home", "peer"])
-      #expect(replica.heldAside == ["constraint": 1, "orphaned": 1, "unique": 1])
-      #expect(replica.waiting[.schema] == 1 && replica.waiting.count == 2)
-      #expect(replica.waitingOperations.map(\.reason).last == .schema)
-      #expect(replica.unsealedNotes == 1)
+      #expect(replica.quarantined == ["constraint": 1, "orphaned": 1, "unique": 1])
+      #expect(replica.pending[.schema] == 1 && replica.pending.count == 2)
+      #expect(replica.pendingOperations.map(\.reason).last == .schema)
+      #expect(replica.unsealedChanges == 1)
       #expect(UInt64(replica.log.operations) < replica.authors.reduce(0) { $0 + $1.stored })
       let row = try DatabaseFileRow(path: path, table: "tag", key: ["x"])
       #expect(try row.explanation().standing == .shown)
@@ -101,8 +101,8 @@ struct StoredFixtureTests {
       #expect(inbox.contains { $0.values["title"] == "Dune I" })
       let counts = try device.store.counts()
       // Opening sealed what was noted.
-      #expect(counts.unsealedNotes == 0)
-      #expect(counts.heldAside == 3 && counts.waiting.counts == [.schema: 1, .unreadable: 1])
+      #expect(counts.unsealedChanges == 0)
+      #expect(counts.quarantined == 3 && counts.pending.counts == [.schema: 1, .unreadable: 1])
       try device.makeRareTables()
       let others = try device.rows(
         "SELECT remote, authors FROM grdb_tern_main_remote_authors UNION ALL "

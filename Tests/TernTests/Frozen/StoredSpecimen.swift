@@ -140,7 +140,7 @@ enum StoredSpecimen {
     try meet(device, peer)
   }
 
-  /// Rows held aside, operations that wait, and one that nobody has yet.
+  /// Rows quarantined, operations that wait, and one that nobody has yet.
   private static func wait(_ device: Device, _ peer: Device) throws {
     try device.execute(
       """

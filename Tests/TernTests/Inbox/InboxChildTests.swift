@@ -114,7 +114,7 @@ struct InboxChildTests {
           "SELECT quote(parent) || name || n || tags || body FROM child ORDER BY id")
           == [#"\#(parent)C5["x"]text"#, "NULLD0[]"])
       #expect(try device.entries.isEmpty)
-      #expect(try device.store.counts().heldAside == 0)
+      #expect(try device.store.counts().quarantined == 0)
       #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
     }
     #expect(try b.column("SELECT seen FROM child WHERE id = 'c'") == ["today"])
@@ -213,7 +213,7 @@ struct InboxChildTests {
     #expect(try a.column(child) == b.column(child))
   }
 
-  @Test func `a child keeps a reference to a row that is only held aside`() async throws {
+  @Test func `a child keeps a reference to a row that is only quarantined`() async throws {
     let schema = SyncSchema(
       version: 1, tables: [SyncTable("list"), SyncTable("tag"), SyncTable("item")])
     let (a, b) = try Device.pair(
@@ -255,7 +255,7 @@ struct InboxChildTests {
     }
     #expect(error?.code == .parentDeleted)
     #expect(error?.message.contains("“parent”") == true)
-    #expect(try a.entries.count == 1 && a.store.counts().heldAside == 1)
+    #expect(try a.entries.count == 1 && a.store.counts().quarantined == 1)
     #expect(try a.store.canonicalState() == before)
     try b.commit("INSERT INTO parent VALUES ('p', 'again', NULL)")
     try meet(a, b)
@@ -370,13 +370,13 @@ struct InboxChildTests {
       "INSERT INTO parent VALUES ('q', 'Q', 'p'); INSERT INTO child (id, parent) VALUES ('g', 'q')")
     let c = try device(3, .cascade)
     try c.take(b, of: [2])
-    #expect(try c.entries.isEmpty && c.store.counts().heldAside == 2)
+    #expect(try c.entries.isEmpty && c.store.counts().quarantined == 2)
     try meet(a, b)
     try c.pull(from: a)
     for device in [a, b, c] {
       #expect(try device.entries.map(\.key) == [["q"]])
       #expect(try device.entries[0].table == "parent")
-      #expect(try device.store.counts().heldAside == 2)
+      #expect(try device.store.counts().quarantined == 2)
     }
     try expectEqual(a, b, "parent", "child")
   }
@@ -385,7 +385,7 @@ struct InboxChildTests {
     let (a, _) = try orphaned(.cascade)
     let row = try await a.replica.explain("child", key: ["c"])
     let parent = RowExplanation.Reference(table: "parent", columns: ["id"], values: ["p"])
-    #expect(row.standing == .heldAside(.parent([parent])))
+    #expect(row.standing == .quarantined(.parent([parent])))
   }
 }
 

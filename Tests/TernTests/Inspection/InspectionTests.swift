@@ -37,9 +37,9 @@ struct InspectionTests {
       try a.store.seal()
       try b.merge(a.operationsWithBadEnd().all)
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
-      let expected = try #require(try b.store.counts().waiting.first)
-      #expect(replica.waitingOperations == [expected])
-      #expect(replica.waiting.counts == [.unreadable: 1] && replica.waiting.first == expected)
+      let expected = try #require(try b.store.counts().pending.first)
+      #expect(replica.pendingOperations == [expected])
+      #expect(replica.pending.counts == [.unreadable: 1] && replica.pending.first == expected)
       #expect(expected.replica == ReplicaID(high: 0, low: 1) && expected.sequence == 1)
       #expect(!expected.detail.isEmpty)
       // A damaged row that names nobody is counted, and ends nothing.
@@ -50,8 +50,8 @@ struct InspectionTests {
           ((77 << 40) + 1, '', '', 1, 'unreadable', '', NULL), (-5, '', '', 1, 'clock', '', NULL)
         """)
       for waiting in [
-        try b.store.counts().waiting,
-        try #require(try DatabaseFileInspection(path: path).replicas.first).waiting,
+        try b.store.counts().pending,
+        try #require(try DatabaseFileInspection(path: path).replicas.first).pending,
       ] {
         #expect(waiting.count == 2 && waiting.first == nil)
       }
@@ -93,12 +93,12 @@ struct InspectionTests {
       #expect(replica.log.operations == 3)
       #expect(replica.log.bytes > 0)
       #expect(replica.remotes.map(\.id) == ["peer"])
-      #expect(replica.unsealedNotes == 1)
+      #expect(replica.unsealedChanges == 1)
       #expect(replica.conflicts["sameKey"] == 1)
       let tables = Dictionary(uniqueKeysWithValues: replica.tables.map { ($0.name, $0) })
       #expect(tables["book"]?.aliveRows == 2)
       #expect(tables["book"]?.deadRows == 1)
-      #expect(tables["shelf"]?.unsealedNotes == 1)
+      #expect(tables["shelf"]?.unsealedChanges == 1)
       #expect(replica.storage.contains { $0.table == "grdb_tern_main_log" && $0.bytes > 0 })
       let json = try JSONEncoder().encode(inspection)
       #expect(try JSONDecoder().decode(DatabaseFileInspection.self, from: json) == inspection)
@@ -106,7 +106,7 @@ struct InspectionTests {
   }
 
   @Test func `an id in JSON is its 32 digits, and nothing else is one`() throws {
-    let waiting = WaitingOperation(
+    let waiting = PendingOperation(
       replica: ReplicaID(high: 0xAB, low: 1), sequence: 7, reason: .clock, detail: "no")
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
@@ -115,7 +115,7 @@ struct InspectionTests {
       String(decoding: json, as: UTF8.self)
         == #"{"detail":"no","reason":"clock","replica":"00000000000000ab0000000000000001","sequence":7}"#
     )
-    #expect(try JSONDecoder().decode(WaitingOperation.self, from: json) == waiting)
+    #expect(try JSONDecoder().decode(PendingOperation.self, from: json) == waiting)
     for text in [#""""#, #""ab""#, #""+000000000000ab0000000000000001""#, "7"] {
       #expect(throws: DecodingError.self) {
         try JSONDecoder().decode(ReplicaID.self, from: Data(text.utf8))
@@ -135,7 +135,7 @@ struct InspectionTests {
     }
   }
 
-  @Test func `a row held aside is counted with its reason`() throws {
+  @Test func `a row quarantined is counted with its reason`() throws {
     try inFolder { folder in
       let path = folder + "/held.sqlite"
       let device = try Device(
@@ -147,8 +147,8 @@ struct InspectionTests {
       try device.execute("DELETE FROM shelf")
       try meet(device, other)
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
-      #expect(replica.heldAside == ["orphaned": 1])
-      #expect(replica.tables.first { $0.name == "book" }?.heldAside == ["orphaned": 1])
+      #expect(replica.quarantined == ["orphaned": 1])
+      #expect(replica.tables.first { $0.name == "book" }?.quarantined == ["orphaned": 1])
     }
   }
 
@@ -167,7 +167,7 @@ struct InspectionTests {
       }
       let bytes = try Data(contentsOf: URL(filePath: path))
       let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-      #expect(try DatabaseFileInspection(path: path).replicas.first?.unsealedNotes == 1)
+      #expect(try DatabaseFileInspection(path: path).replicas.first?.unsealedChanges == 1)
       #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == names)
     }

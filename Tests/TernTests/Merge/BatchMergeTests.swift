@@ -48,11 +48,11 @@ struct BatchMergeTests {
       2, table: "CREATE TABLE item (id TEXT NOT NULL PRIMARY KEY, a CHECK (a <> 50), b)")
     try insertMany(a)
     try b.pull(from: a)
-    #expect(try b.store.counts().heldAside == 1)
+    #expect(try b.store.counts().quarantined == 1)
     #expect(try b.rows("SELECT 1 FROM item").count == Self.count - 1)
     try a.execute("UPDATE item SET a = 51 WHERE id = 'r50'")
     try b.pull(from: a)
-    #expect(try b.store.counts().heldAside == 0)
+    #expect(try b.store.counts().quarantined == 0)
     try expectEqual(a, b, "item")
   }
 
@@ -70,7 +70,7 @@ struct BatchMergeTests {
     }
     try expectEqual(a, b, "item")
     try expectEqual(a, c, "item")
-    #expect(try c.store.counts().heldAside == 1)
+    #expect(try c.store.counts().quarantined == 1)
   }
 
   @Test func `rows with triggers of the app beside`() throws {

@@ -25,7 +25,7 @@ struct ExtremeTests {
     for start in stride(from: 0, to: operations.count, by: 5_000) {
       try device.merge(Array(operations[start..<min(start + 5_000, operations.count)]))
     }
-    #expect(try device.store.counts().waiting[.unreadable] == 0)
+    #expect(try device.store.counts().pending[.unreadable] == 0)
     return device
   }
 
@@ -56,7 +56,7 @@ struct ExtremeTests {
   private func additions(_ count: Int) -> [SyncOperation] {
     var forger = Forger()
     return stride(from: 0, to: count, by: 100_000).map { start in
-      let added = (start..<min(start + 100_000, count)).map { Value.integer(Int64($0)) }
+      let added = (start..<min(start + 100_000, count)).map { SQLiteValue.integer(Int64($0)) }
       return forger.row(
         Forger.packed(.blob(SetChange(added: added).bytes)),
         columns: [("tags", MergeRule.Kind.set.rawValue)])

@@ -168,11 +168,11 @@ struct GuestDeleteTests {
     #expect(error?.code == .changedRule && error?.table == "t")
   }
 
-  @Test func `deleted rows are counted as such, and nothing is held aside`() throws {
+  @Test func `deleted rows are counted as such, and nothing is quarantined`() throws {
     let (a, b) = try pair(.updateWins)
     try a.execute("DELETE FROM child; DELETE FROM t")
     try meet(a, b)
-    #expect(try a.store.counts().heldAside == 0 && b.store.counts().heldAside == 0)
+    #expect(try a.store.counts().quarantined == 0 && b.store.counts().quarantined == 0)
     #expect(try b.column("SELECT id FROM t") == [])
   }
 
@@ -290,7 +290,7 @@ struct GuestDeleteTests {
     #expect(try a.rows("SELECT 1 FROM grdb_tern_main_kept WHERE tbl = 1").isEmpty)
   }
 
-  @Test func `what is held aside follows a column whose name changes its case`() throws {
+  @Test func `what is quarantined follows a column whose name changes its case`() throws {
     let creation = "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, Title, n"
     let tables = [SyncTable("t")]
     var a = try Device(SyncSchema(version: 1, tables: tables), id: 1) {
@@ -301,7 +301,7 @@ struct GuestDeleteTests {
     }
     try b.execute("INSERT INTO t VALUES ('1', 'first', 9)")
     try a.pull(from: b)
-    #expect(try a.store.counts().heldAside == 1)
+    #expect(try a.store.counts().quarantined == 1)
     a = try a.upgraded(
       SyncSchema(version: 2, tables: tables), "ALTER TABLE t RENAME COLUMN Title TO title")
     try b.commit("UPDATE t SET Title = 'second'")

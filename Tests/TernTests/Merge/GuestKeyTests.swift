@@ -48,16 +48,16 @@ struct GuestKeyTests {
     let old = try device(3, v1, creation)
     for device in new { try old.pull(from: device) }
     #expect(try old.column("SELECT id || title || scans FROM book") == ["atext12331"])
-    #expect(try old.store.counts().waiting[.schema] > 0)
+    #expect(try old.store.counts().pending[.schema] > 0)
     // One that knows the column and not yet the keys.
     var again = try old.upgraded(v2, creation, "ALTER TABLE book ADD COLUMN year")
     #expect(try again.column("SELECT id || year FROM book") == ["a1904"])
-    #expect(try again.store.counts().waiting[.schema] > 0)
+    #expect(try again.store.counts().pending[.schema] > 0)
     again = try again.upgraded(
       Self.schema(3, deletes), creation, "ALTER TABLE book ADD COLUMN year",
       rebuild.replacing("title, scans)", with: "title, scans, year)")
         .replacing("SELECT id, title, scans FROM", with: "SELECT id, title, scans, year FROM"))
-    #expect(try again.store.counts().waiting[.schema] == 0)
+    #expect(try again.store.counts().pending[.schema] == 0)
     try new[1].pull(from: new[0])
     try expectEqual(again, new[1], "book")
     #expect(

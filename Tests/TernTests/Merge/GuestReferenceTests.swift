@@ -36,7 +36,7 @@ struct GuestReferenceTests {
     try expectEqual(a, b, "parent", "child")
   }
 
-  @Test func `a child written while its parent was deleted is held aside on both sides`() throws {
+  @Test func `a child written while its parent was deleted is quarantined on both sides`() throws {
     let (a, b) = try pair(family, "parent", "child")
     try a.execute(
       "INSERT INTO parent VALUES ('p', 'P'); INSERT INTO child VALUES ('old', 'p', 'O')")
@@ -48,7 +48,7 @@ struct GuestReferenceTests {
     try meet(a, b)
     for device in [a, b] {
       #expect(try device.column("SELECT id FROM child") == [])
-      #expect(try device.store.counts().heldAside == 1)
+      #expect(try device.store.counts().quarantined == 1)
       #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
     }
     try expectEqual(a, b, "parent", "child")
@@ -57,12 +57,12 @@ struct GuestReferenceTests {
     try meet(a, b)
     for device in [a, b] {
       #expect(try device.column("SELECT id FROM child") == ["new"])
-      #expect(try device.store.counts().heldAside == 0)
+      #expect(try device.store.counts().quarantined == 0)
     }
     try expectEqual(a, b, "parent", "child")
   }
 
-  @Test func `a row that is too large to travel and then held aside is not forgotten`() throws {
+  @Test func `a row that is too large to travel and then quarantined is not forgotten`() throws {
     let (a, b) = try pair(
       """
       CREATE TABLE parent (id TEXT NOT NULL PRIMARY KEY, name);
@@ -165,7 +165,7 @@ struct GuestReferenceTests {
   }
 
   @Test(arguments: ["gone", "gone (id)", "parent (none)", "parent (id, name)"])
-  func `a parent that SQLite knows nothing of holds no child aside, and no merge up`(
+  func `a parent that SQLite knows nothing of quarantines no child, and holds no merge up`(
     _ reference: String
   ) throws {
     let schema = SyncSchema(version: 1, tables: [SyncTable("parent"), SyncTable("child")])

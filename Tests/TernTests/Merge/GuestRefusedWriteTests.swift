@@ -8,7 +8,7 @@ private let book = "CREATE TABLE book (isbn TEXT NOT NULL PRIMARY KEY, title TEX
 private let books = SyncSchema(version: 1, tables: [SyncTable("book")])
 
 extension Device {
-  /// The state, whether its rows are shown or held aside.
+  /// The state, whether its rows are shown or quarantined.
   fileprivate var cells: [[String: CanonicalCell]] {
     get throws { try store.canonicalState().map(\.cells) }
   }
@@ -19,7 +19,7 @@ extension Device {
 struct GuestRefusedWriteTests {
   // MARK: - What a seal puts back
 
-  @Test func `a row whose extreme a CHECK refuses is held aside, and its children with it`() throws
+  @Test func `a row whose extreme a CHECK refuses is quarantined, and its children with it`() throws
   {
     let schema = SyncSchema(
       version: 1, tables: [SyncTable("span", merge: ["started": .max]), SyncTable("child")])
@@ -36,8 +36,8 @@ struct GuestRefusedWriteTests {
     try meet(a, b)
     try a.execute("UPDATE span SET started = 2, finished = 3")
     #expect(try a.store.seal().count == 1)
-    #expect(try a.store.counts().heldAside == 2)
-    #expect(try a.store.counts().unsealedNotes == 0)
+    #expect(try a.store.counts().quarantined == 2)
+    #expect(try a.store.counts().unsealedChanges == 0)
     #expect(try a.store.seal().isEmpty)
     try meet(a, b)
     try expectEqual(a, b, "span", "child")
@@ -71,7 +71,7 @@ struct GuestRefusedWriteTests {
     try expectEqual(a, b, "t")
   }
 
-  @Test func `a sum that a CHECK refuses is held aside again where the row is inserted again`()
+  @Test func `a sum that a CHECK refuses is quarantined again where the row is inserted again`()
     throws
   {
     let schema = SyncSchema(version: 1, tables: [SyncTable("item", merge: ["stock": .counter])])
@@ -87,10 +87,10 @@ struct GuestRefusedWriteTests {
     try meet(a, b)
     try meet(a, b)
     for device in [a, b] {
-      #expect(try device.store.counts().heldAside == 1)
+      #expect(try device.store.counts().quarantined == 1)
       try device.execute("INSERT INTO item VALUES ('1', 2)")
       #expect(try device.store.seal().count == 1)
-      #expect(try device.store.counts().heldAside == 1)
+      #expect(try device.store.counts().quarantined == 1)
     }
     try meet(a, b)
     try meet(a, b)
@@ -115,7 +115,7 @@ struct GuestRefusedWriteTests {
     try a.execute("INSERT INTO book VALUES ('1', 'Dune'), ('2', 'bad'), ('3', 'Emma')")
     try meet(a, b)
     #expect(try b.column("SELECT isbn FROM book ORDER BY 1") == ["1", "2", "3", "own"])
-    #expect(try b.store.counts().heldAside == 0)
+    #expect(try b.store.counts().quarantined == 0)
     #expect(try b.column("PRAGMA foreign_keys") == ["1"])
     try expectEqual(a, b, "book")
     #expect(throws: DatabaseError.self) { try b.execute("INSERT INTO book VALUES ('x', 'bad')") }
@@ -127,7 +127,7 @@ struct GuestRefusedWriteTests {
     "kind TEXT AS (json_extract(title, '$.k')) STORED",
     "CHECK (json_extract(title, '$.k') IS NOT 'none')",
   ])
-  func `a row for which an expression of the app's fails is held aside`(_ part: String) throws {
+  func `a row for which an expression of the app's fails is quarantined`(_ part: String) throws {
     let a = try Device(books, id: 1) { try $0.execute(sql: book) }
     let b = try Device(books, id: 2) { db in
       try db.execute(
@@ -136,7 +136,7 @@ struct GuestRefusedWriteTests {
     try a.execute("INSERT INTO book VALUES ('1', 'no JSON'), ('2', '{}')")
     try meet(a, b)
     #expect(try b.column("SELECT isbn FROM book") == ["2"])
-    #expect(try b.store.counts().heldAside == 1)
+    #expect(try b.store.counts().quarantined == 1)
     try a.execute(#"UPDATE book SET title = '{"k": 1}' WHERE isbn = '1'"#)
     try meet(a, b)
     #expect(try b.column("SELECT title FROM book ORDER BY isbn") == [#"{"k": 1}"#, "{}"])
@@ -144,7 +144,7 @@ struct GuestRefusedWriteTests {
   }
 
   @Test
-  func `a row is held aside where an index's expression fails, and not where a trigger's does`()
+  func `a row is quarantined where an index's expression fails, and not where a trigger's does`()
     throws
   {
     let (a, b) = try Device.pair(books, book)
@@ -159,7 +159,7 @@ struct GuestRefusedWriteTests {
     try a.execute(#"INSERT INTO book VALUES ('1', 'no'), ('2', '{}'), ('3', '{"k": "text"}')"#)
     try meet(a, b)
     #expect(try b.column("SELECT isbn FROM book") == ["2", "3"])
-    #expect(try b.store.counts().heldAside == 1)
+    #expect(try b.store.counts().quarantined == 1)
     let remarks = try b.database.read { try DatabaseDiagnosis($0) }.remarks
     let failed = remarks.first { $0.check == "trigger-failed" }
     #expect(failed?.place.table == "book" && failed?.what.contains("mismatch") ?? false)

@@ -64,7 +64,7 @@ struct GuestTriggerTests {
     #expect(try a.column("SELECT updated_at FROM book ORDER BY isbn") == ["1", "0"])
     try meet(a, b)
     #expect(try b.column("SELECT updated_at FROM book ORDER BY isbn") == ["1", "0"])
-    #expect(try b.store.counts().unsealedNotes == 0)
+    #expect(try b.store.counts().unsealedChanges == 0)
     #expect(try b.store.seal().isEmpty)
     try expectEqual(a, b, "book")
     for round in 1...3 {
@@ -90,7 +90,7 @@ struct GuestTriggerTests {
     try meet(a, b)
     #expect(try a.column("SELECT updated_at FROM book") == ["1"])
     try expectEqual(a, b, "book")
-    #expect(try b.store.counts().unsealedNotes == 0)
+    #expect(try b.store.counts().unsealedChanges == 0)
   }
 
   @Test func `a trigger that writes to another synced table does not run`() throws {
@@ -157,7 +157,7 @@ struct GuestTriggerTests {
     try a.execute("INSERT INTO book (isbn) VALUES ('1')")
     try meet(a, b)
     #expect(try b.column("SELECT isbn FROM book") == ["1"])
-    #expect(try b.store.counts().heldAside == 0)
+    #expect(try b.store.counts().quarantined == 0)
     #expect(throws: DatabaseError.self) { try b.execute("INSERT INTO book (isbn) VALUES ('2')") }
     try expectEqual(a, b, "book")
   }

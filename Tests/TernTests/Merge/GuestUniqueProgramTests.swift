@@ -37,7 +37,7 @@ struct GuestUniqueProgramTests {
       try meetTwice(a, b)
       for device in [a, b] {
         #expect(try device.column("SELECT id || mail || name FROM person") == ["2ada@XD"])
-        #expect(try device.store.counts().heldAside == 0)
+        #expect(try device.store.counts().quarantined == 0)
       }
       try expectEqual(a, b, "person")
       // Both in one transaction of the program, and an update that replaces.
@@ -114,7 +114,7 @@ struct GuestUniqueProgramTests {
       a = try Device(database, schema, id: 9, migrator: migrator(people))
       #expect(try a.store.replicaID() == ReplicaID(high: 0, low: 1))
       #expect(try a.column("SELECT id FROM person") == shown)
-      #expect(try a.store.counts().heldAside == 1)
+      #expect(try a.store.counts().quarantined == 1)
     }
     // With Tern's triggers still there the REPLACE of that moment is noted as any other.
     try a.execute("REPLACE INTO person VALUES ('3', 'ADA@x', 'C')")
@@ -126,12 +126,12 @@ struct GuestUniqueProgramTests {
     a = try Device(database, schema, id: 3, migrator: migrator(changed))
     #expect(try a.store.replicaID() == ReplicaID(high: 0, low: 3))
     #expect(try a.column("SELECT id FROM person") == [])
-    #expect(try a.store.counts().heldAside == 0)
+    #expect(try a.store.counts().quarantined == 0)
     try meetTwice(a, b)
     #expect(
       try a.column("SELECT id FROM person ORDER BY 1")
         == b.column("SELECT id FROM person ORDER BY 1"))
-    #expect(try a.store.counts().heldAside == b.store.counts().heldAside)
+    #expect(try a.store.counts().quarantined == b.store.counts().quarantined)
     #expect(try a.store.canonicalState().map(\.key) == b.store.canonicalState().map(\.key))
     let id = try a.store.replicaID()
     a = try Device(database, schema, id: 4, migrator: migrator(changed))
@@ -156,7 +156,7 @@ struct GuestUniqueProgramTests {
     a = try Device(a.database, schema, id: 3, migrator: second)
     try meetTwice(a, b)
     #expect(try a.column("SELECT id FROM person") == ["1"])
-    #expect(try a.store.counts().heldAside == 1)
+    #expect(try a.store.counts().quarantined == 1)
     #expect(try b.column("SELECT id FROM person ORDER BY id") == ["1", "2"])
     try b.execute("DELETE FROM person WHERE id = '1'")
     try meetTwice(a, b)

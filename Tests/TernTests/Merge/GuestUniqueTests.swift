@@ -29,7 +29,7 @@ struct GuestUniqueTests {
     try meetTwice(a, b)
     for device in [a, b] {
       #expect(try device.column("SELECT id FROM person") == ["1"])
-      #expect(try device.store.counts().heldAside == 1)
+      #expect(try device.store.counts().quarantined == 1)
     }
     try expectEqual(a, b, "person")
     try b.execute("UPDATE person SET mail = 'other' WHERE id = '1'")
@@ -48,7 +48,7 @@ struct GuestUniqueTests {
     try b.pull(from: a)
     let row = try await b.replica.explain("person", key: ["2"])
     let rival = RowExplanation.Reference(table: "person", columns: ["id"], values: ["1"])
-    #expect(row.standing == .heldAside(.unique([rival])))
+    #expect(row.standing == .quarantined(.unique([rival])))
     #expect(row.description.contains("have its place: [person with id = '1']"))
   }
 
@@ -76,7 +76,7 @@ struct GuestUniqueTests {
       try a.execute("UPDATE OR REPLACE t SET a = 3, b = 3 WHERE x = '4'")
       try meetTwice(a, b)
       #expect(try b.column("SELECT x FROM t ORDER BY x") == ["4"])
-      #expect(try b.store.counts().heldAside == 0)
+      #expect(try b.store.counts().quarantined == 0)
       try expectEqual(a, b, "t")
     }
   }
@@ -118,10 +118,10 @@ struct GuestUniqueTests {
       """)
     try meetTwice(a, b)
     #expect(try b.column("SELECT mail FROM person ORDER BY id") == ["z", "x", "y"])
-    #expect(try b.store.counts().heldAside == 0)
+    #expect(try b.store.counts().quarantined == 0)
   }
 
-  @Test func `children of a row that is displaced are held aside with it`() throws {
+  @Test func `children of a row that is displaced are quarantined with it`() throws {
     let (a, b) = try devices(
       people
         + "CREATE TABLE pet (id TEXT NOT NULL PRIMARY KEY, owner TEXT REFERENCES person, tag UNIQUE);",
@@ -137,7 +137,7 @@ struct GuestUniqueTests {
     for device in [a, b] {
       #expect(try device.column("SELECT id FROM pet") == ["p"])
       #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
-      #expect(try device.store.counts().heldAside == 3)
+      #expect(try device.store.counts().quarantined == 3)
     }
     try a.execute("DELETE FROM pet; DELETE FROM person")
     try meetTwice(a, b)
@@ -209,7 +209,7 @@ struct GuestUniqueTests {
     #expect(try b.column("SELECT id FROM person ORDER BY id") == ["1", "2", "4"])
     a = try a.upgraded(schema, plain, index, "DROP INDEX mails")
     #expect(try a.column("SELECT id FROM person ORDER BY id") == ["1", "2", "4"])
-    #expect(try a.store.counts().heldAside == 0)
+    #expect(try a.store.counts().quarantined == 0)
     try expectEqual(a, b, "person")
   }
 
@@ -233,10 +233,11 @@ struct GuestUniqueTests {
     #expect(try b.column("SELECT mail FROM person ORDER BY id") == ["y", "x", "w"])
   }
 
-  @Test func `rows held aside are listed with what they hold, and observers are told`() async throws
+  @Test func `rows quarantined are listed with what they hold, and observers are told`()
+    async throws
   {
     let (a, b) = try devices(people, SyncTable("person"))
-    let observation = ValueObservation.tracking { try b.replica.heldAside(in: $0).map(\.key) }
+    let observation = ValueObservation.tracking { try b.replica.quarantined(in: $0).map(\.key) }
     var keys = observation.values(in: b.database).makeAsyncIterator()
     #expect(try await keys.next() == [])
     try a.execute("INSERT INTO person VALUES ('1', 'x', 1), ('3', 'y', 3)")
@@ -245,11 +246,11 @@ struct GuestUniqueTests {
     try meetTwice(a, b)
     try await expectNext([["2"], ["4"]], &keys)
     for device in [a, b] {
-      let rows = try await device.replica.heldAside()
+      let rows = try await device.replica.quarantined()
       #expect(rows.map(\.table) == ["person", "person"] && rows.map(\.key) == [["2"], ["4"]])
       #expect(rows.map(\.reason) == [.unique, .unique])
       #expect(rows.first?.values == ["mail": "X", "name": "B"])
-      #expect(try await device.replica.heldAside(limit: 1) == Array(rows.prefix(1)))
+      #expect(try await device.replica.quarantined(limit: 1) == Array(rows.prefix(1)))
     }
     try a.execute("DELETE FROM person WHERE id = '1'")
     try b.pull(from: a)
@@ -282,7 +283,7 @@ struct GuestUniqueTests {
     try b.commit("INSERT INTO tag VALUES ('dune', 2)")
     try meet(a, b)
     try meet(a, b)
-    #expect(try a.store.counts().heldAside == 1)
+    #expect(try a.store.counts().quarantined == 1)
     #expect(try a.column("SELECT count(*) FROM tag") == ["1"])
     try expectEqual(a, b, "tag")
     // An update of the one that is shown is still one of that row.

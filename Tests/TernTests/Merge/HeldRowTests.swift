@@ -69,8 +69,8 @@ private let references: [String] = [
   """,
 ]
 
-/// A row that stays held aside is left alone: the app's triggers and observers see nothing of it.
-@Suite("Merge: rows that are held aside", .timeLimit(.minutes(1)))
+/// A row that stays quarantined is left alone: the app's triggers and observers see nothing of it.
+@Suite("Merge: rows that are quarantined", .timeLimit(.minutes(1)))
 struct HeldRowTests {
   /// Shelves, and books on one of them while the other device deletes it.
   private func orphaned(_ creation: String, books: String) throws -> (Device, Device) {
@@ -250,7 +250,7 @@ struct HeldRowTests {
     try expectEqual(a, b, "node")
   }
 
-  @Test func `changes name neither what stays held aside nor what a table refused`() async throws {
+  @Test func `changes name neither what stays quarantined nor what a table refused`() async throws {
     let (a, b) = try orphaned(
       shelves
         + """
@@ -322,7 +322,7 @@ struct HeldRowTests {
     try expectHealthy(a)
   }
 
-  @Test func `what is held aside follows a column that is renamed twice`() throws {
+  @Test func `what is quarantined follows a column that is renamed twice`() throws {
     func schema(_ version: UInt32, _ renamed: [String: String] = [:]) -> SyncSchema {
       SyncSchema(
         version: version,

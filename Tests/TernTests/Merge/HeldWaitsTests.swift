@@ -19,7 +19,7 @@ private let schema = SyncSchema(
     SyncTable("tag"), SyncTable("note"),
   ])
 
-@Suite("Merge: what rows held aside wait for")
+@Suite("Merge: what rows quarantined wait for")
 struct HeldWaitsTests {
   private func pair() throws -> (Device, Device) { try Device.pair(schema, creation) }
 
@@ -106,7 +106,7 @@ struct HeldWaitsTests {
     try b.commit("INSERT INTO book (id, isbn, shelf) VALUES ('early', '978', 'second')")
     try meet(a, b)
     try meet(a, b)
-    // Early is held aside with its shelf, and has the place all the same.
+    // Early is quarantined with its shelf, and has the place all the same.
     try delay(a, after: b)
     try a.commit("INSERT INTO book (id, isbn) VALUES ('late', '978')")
     for _ in 0..<2 { try meet(a, b) }
@@ -122,7 +122,7 @@ struct HeldWaitsTests {
   @Test(arguments: [
     "DELETE FROM book WHERE id = 'early'", "UPDATE book SET isbn = '979' WHERE id = 'early'",
   ])
-  func `who lost to a row that is held aside itself comes when that goes`(_ end: String) throws {
+  func `who lost to a row that is quarantined itself comes when that goes`(_ end: String) throws {
     let (a, b) = try pair()
     try a.commit("INSERT INTO shelf (id, name) VALUES ('first', 'fiction')")
     try delay(b, after: a)

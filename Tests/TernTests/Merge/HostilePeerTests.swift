@@ -68,10 +68,10 @@ struct HostilePeerTests {
     let good = forger.row(Forger.packed("good"))
     try await meeting.sync(with: ScriptedRemote(giving: [bad, good]))
     let counts = try meeting.store.counts()
-    #expect(counts.waiting[.unreadable] == 1)
-    #expect(counts.waiting.first?.replica == Forger.id)
-    #expect(counts.waiting.first?.sequence == 1)
-    #expect(counts.waiting.first?.detail.contains(attack.field) == true)
+    #expect(counts.pending[.unreadable] == 1)
+    #expect(counts.pending.first?.replica == Forger.id)
+    #expect(counts.pending.first?.sequence == 1)
+    #expect(counts.pending.first?.detail.contains(attack.field) == true)
     #expect(try meeting.store.canonicalState().contains { $0.key == ["forged"] })
     try await meeting.checkIntact()
   }
@@ -92,15 +92,15 @@ struct HostilePeerTests {
         columns: [(name, 0), ("name", 0)]),
     ]
     try await meeting.sync(with: ScriptedRemote(giving: attacks))
-    #expect(try meeting.store.counts().waiting[.schema] == 3)
-    #expect(try meeting.store.counts().waiting[.unreadable] == 0)
+    #expect(try meeting.store.counts().pending[.schema] == 3)
+    #expect(try meeting.store.counts().pending[.unreadable] == 0)
     let row = try meeting.store.canonicalState().first { $0.key == [.string(name)] }
     #expect(row?.cells.mapValues(\.value) == ["name": .string(name)])
     try await meeting.checkIntact()
   }
 
-  @Test(arguments: [1, 1.5, -7, .integer(.max)] as [Value])
-  func `a key that its column would change is deferred`(_ key: Value) async throws {
+  @Test(arguments: [1, 1.5, -7, .integer(.max)] as [SQLiteValue])
+  func `a key that its column would change is deferred`(_ key: SQLiteValue) async throws {
     let meeting = try await HostileMeeting(.sqlite)
     var forger = Forger()
     let (typed, text) = (Forger.packed(key), Forger.packed(.string(key.description)))
@@ -108,7 +108,7 @@ struct HostilePeerTests {
       forger.row(Forger.packed("typed"), key: typed), forger.row(Forger.packed("text"), key: text),
     ]
     try await meeting.sync(with: ScriptedRemote(giving: attacks))
-    #expect(try meeting.store.counts().waiting[.schema] == 1)
+    #expect(try meeting.store.counts().pending[.schema] == 1)
     let rows = try meeting.store.canonicalState().filter { $0.author == Forger.id }
     #expect(rows.map(\.key) == [[.string(key.description)]])
     #expect(rows.first?.cells["name"]?.value == "text")
@@ -182,7 +182,7 @@ struct HostilePeerTests {
     try await meeting.sync(with: meeting.honest)
     try await HostileMeeting.sync(meeting.friend, with: meeting.honest)
     #expect(try meeting.friend.store.canonicalState().contains { $0.key == ["beside"] })
-    #expect(try meeting.friend.store.counts().waiting[.unreadable] == 0)
+    #expect(try meeting.friend.store.counts().pending[.unreadable] == 0)
     #expect(try meeting.store.counts().largeRows == ["item": 1])
   }
 
@@ -191,7 +191,7 @@ struct HostilePeerTests {
     async throws
   {
     let meeting = try await HostileMeeting(kind)
-    let values: [Value] = [-0.0, .text([0xC3, 0x28, 0x00, 0xFF]), .real(.infinity)]
+    let values: [SQLiteValue] = [-0.0, .text([0xC3, 0x28, 0x00, 0xFF]), .real(.infinity)]
     var forger = Forger()
     let operations = values.enumerated().map { number, value in
       forger.row(Forger.packed(value), key: Forger.packed(.string("\(number)")))
@@ -215,7 +215,7 @@ struct HostilePeerTests {
     let attack = forger.write(at: latest) { _ in }
     let remote = ScriptedRemote(giving: [attack], nowMilliseconds: .max)
     try await meeting.sync(with: remote)
-    #expect(try meeting.store.counts().waiting[.clock] == 1)
+    #expect(try meeting.store.counts().pending[.clock] == 1)
     try await meeting.checkIntact()
     let times = meeting.honest.operations.map(\.envelope.time.milliseconds)
     #expect(try #require(times.max()) < Forger.now + 3_600_000)

@@ -3,7 +3,7 @@ import Tern
 import TestDevice
 import Testing
 
-/// SQLite leaves children whose parent a statement deletes; a replica holds them aside, as others do.
+/// SQLite leaves children whose parent a statement deletes; a replica quarantines them, as others do.
 @Suite("Merge: children that a delete leaves")
 struct LeftChildTests {
   private func pair(_ type: String) throws -> (Device, Device) {
@@ -27,7 +27,7 @@ struct LeftChildTests {
       """, true
     ),
   ])
-  func `INV-01: are held aside with the delete, and come back with their parent`(
+  func `INV-01: are quarantined with the delete, and come back with their parent`(
     _ type: String, _ statements: String, _ isListed: Bool
   ) throws {
     let (a, b) = try pair(type)
@@ -55,7 +55,7 @@ struct LeftChildTests {
     ("TEXT", "UPDATE OR REPLACE shelf SET code = 'n' WHERE id = '2'"),
     ("", "UPDATE shelf SET up = 1 WHERE id = '2'; DELETE FROM shelf WHERE id = '1'"),
   ])
-  func `INV-01: are held aside where nobody was told of their parent`(
+  func `INV-01: are quarantined where nobody was told of their parent`(
     _ type: String, _ statements: String
   ) throws {
     let (a, b) = try pair(type)

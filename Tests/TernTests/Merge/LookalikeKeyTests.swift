@@ -45,8 +45,8 @@ struct LookalikeKeyTests {
     try meet(a, b)
     for device in [a, b] {
       #expect(try device.rows(Self.rows) == expected)
-      #expect(try device.store.counts().heldAside == 0)
-      #expect(try device.store.counts().unsealedNotes == 0)
+      #expect(try device.store.counts().quarantined == 0)
+      #expect(try device.store.counts().unsealedChanges == 0)
       #expect(try device.database.read { try DatabaseDiagnosis($0) }.findings.isEmpty)
     }
     #expect(try a.store.canonicalState() == b.store.canonicalState())
@@ -186,8 +186,8 @@ struct LookalikeKeyTests {
           ["integer".databaseValue, "more".databaseValue],
         ])
       try meet(a, b)
-      #expect(try b.store.counts().heldAside == 0)
-      #expect(try a.store.counts().heldAside == 1)
+      #expect(try b.store.counts().quarantined == 0)
+      #expect(try a.store.counts().quarantined == 1)
       try b.commit("UPDATE t SET name = 'two' WHERE id = 1")
       #expect(try b.rows("SELECT name FROM t WHERE id = 1") == [["two".databaseValue]])
     }

@@ -40,16 +40,16 @@ struct PutAsideTests {
     try a.execute("UPDATE item SET n = n + 4")
     try b.pull(from: a)
     #expect(try b.column("SELECT text || n FROM item") == ["one5"])
-    #expect(try b.store.counts().waiting.first?.detail.isEmpty == false)
+    #expect(try b.store.counts().pending.first?.detail.isEmpty == false)
     // Opening with a Tern that reads no better changes nothing.
     var again = try b.upgraded(schema, creation)
-    #expect(try again.store.counts().waiting[.unreadable] == 1)
+    #expect(try again.store.counts().pending[.unreadable] == 1)
     // Bytes that can be read stand for a Tern that reads more.
     try b.execute(
       "UPDATE grdb_tern_main_log SET bytes = ? WHERE id = (SELECT id FROM grdb_tern_main_waiting)",
       [Data(whole.bytes)])
     again = try b.upgraded(schema, creation)
-    #expect(try again.store.counts().waiting[.unreadable] == 0)
+    #expect(try again.store.counts().pending[.unreadable] == 0)
     #expect(try again.column("SELECT text || n FROM item") == ["two7"])
     try expectEqual(again, a, "item")
   }
@@ -61,6 +61,6 @@ struct PutAsideTests {
     try a.execute("UPDATE item SET n = 9")
     try b.execute("UPDATE grdb_tern_main_row_1 SET cells = x'FF'")
     #expect(throws: WireError.self) { try b.pull(from: a) }
-    #expect(try b.store.counts().waiting[.unreadable] == 0)
+    #expect(try b.store.counts().pending[.unreadable] == 0)
   }
 }

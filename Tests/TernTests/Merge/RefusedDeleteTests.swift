@@ -48,7 +48,7 @@ private struct Stubborn {
 
 private func reasons(_ device: Device) throws -> [String] {
   try device.database.read { db in
-    try device.replica.heldAside(in: db).map { "\($0.key) \($0.reason)" }
+    try device.replica.quarantined(in: db).map { "\($0.key) \($0.reason)" }
   }
 }
 
@@ -83,16 +83,16 @@ struct RefusedDeleteTests {
     try a.execute("DELETE FROM book")
     try meet(a, b.device)
     #expect(try b.device.column("SELECT id FROM book") == ["1"])
-    #expect(try b.device.store.counts().heldAside == 1)
+    #expect(try b.device.store.counts().quarantined == 1)
     #expect(try reasons(b.device) == ["['1'] removal"])
     let diagnosis = try await b.device.database.read { try DatabaseDiagnosis($0) }
     #expect(diagnosis.findings.isEmpty)
     #expect(diagnosis.remarks.filter { $0.check == "held" }.map(\.place.table) == ["book"])
     let inspection = try DatabaseFileInspection(path: path)
     #expect(
-      inspection.replicas[0].tables.first { $0.name == "book" }?.heldAside == ["removal": 1])
+      inspection.replicas[0].tables.first { $0.name == "book" }?.quarantined == ["removal": 1])
     let standing = try await b.device.replica.explain("book", key: ["1"]).standing
-    #expect(standing == .heldAside(.removal))
+    #expect(standing == .quarantined(.removal))
     // Nothing else waits for it, and nothing is sent twice.
     try a.execute("INSERT INTO book (id, title) VALUES ('3', 'Dune')")
     try meet(a, b.device)
@@ -143,7 +143,7 @@ struct RefusedDeleteTests {
     b.refuse(false)
     try meet(c, b.device)
     #expect(try b.device.column("SELECT title || note FROM book WHERE id = '1'") == ["fixededited"])
-    #expect(try b.device.store.counts().heldAside == 0)
+    #expect(try b.device.store.counts().quarantined == 0)
     try meet(a, b.device)
     try meet(a, c)
     try expectSame(a, b.device)
@@ -161,12 +161,12 @@ struct RefusedDeleteTests {
     try c.commit("UPDATE book SET shelf = NULL; DELETE FROM shelf")
     try b.device.pull(from: c)
     try meet(a, b.device)
-    #expect(try b.device.store.counts().heldAside == 0)
+    #expect(try b.device.store.counts().quarantined == 0)
     try meet(a, c)
     try expectSame(a, b.device)
   }
 
-  @Test func `an orphan that would not go is held aside once it does`() throws {
+  @Test func `an orphan that would not go is quarantined once it does`() throws {
     let (a, b) = try pair(.deleteWins)
     b.refuse(true)
     try a.execute("UPDATE book SET shelf = NULL WHERE id = '2'")
@@ -209,7 +209,7 @@ struct RefusedDeleteTests {
     b.refuse(false)
     try b.device.commit("DELETE FROM book WHERE id = '1'")
     try b.device.store.access.settle()
-    #expect(try b.device.store.counts().heldAside == 0)
+    #expect(try b.device.store.counts().quarantined == 0)
     try meet(a, b.device)
     try expectSame(a, b.device)
   }

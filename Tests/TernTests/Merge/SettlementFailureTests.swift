@@ -74,7 +74,7 @@ private final class LockBehindChange: TransactionObserver {
 /// A commit is not said to have failed because of what follows it.
 @Suite("Merge: settling that fails after a commit")
 struct SettlementFailureTests {
-  /// Holds a row aside whose parent another device deleted.
+  /// Quarantines a row whose parent another device deleted.
   private func shared() throws -> Shared {
     let shared = try Shared()
     let (a, b) = (shared.device, try Device(schema, id: 2) { try $0.execute(sql: creation) })
@@ -83,19 +83,19 @@ struct SettlementFailureTests {
     try a.commit("INSERT INTO child VALUES ('c', 'p', 'C')")
     try b.commit("DELETE FROM parent")
     try a.pull(from: b)
-    #expect(try a.store.counts().heldAside == 1)
+    #expect(try a.store.counts().quarantined == 1)
     return shared
   }
 
   private func expectSettled(_ shared: Shared) throws {
     let store = shared.device.store
-    #expect(try store.counts().heldAside == 1)
+    #expect(try store.counts().quarantined == 1)
     #expect(try store.hasNews())
     #expect(throws: DatabaseError.self) { try store.seal() }
     try shared.unlock()
     #expect(try store.hasNews())
     try store.seal()
-    #expect(try store.counts().heldAside == 0)
+    #expect(try store.counts().quarantined == 0)
     #expect(try !store.hasNews())
     #expect(try shared.device.column("SELECT name FROM child") == ["C"])
   }
@@ -147,10 +147,10 @@ struct SettlementFailureTests {
         try $0.execute(sql: "INSERT INTO parent VALUES ('p', 'again')")
       }
     }
-    #expect(try a.store.counts().heldAside == 1)
+    #expect(try a.store.counts().quarantined == 1)
     #expect(try a.store.hasNews())
     try a.store.seal()
-    #expect(try a.store.counts().heldAside == 0)
+    #expect(try a.store.counts().quarantined == 0)
     #expect(try !a.store.hasNews())
   }
 

@@ -9,7 +9,7 @@ import Testing
 private let placeKeys = ["0", "1", "01", "2", "3"]
 private let placeNames = ["n", "N", "m", "M", "o"]
 
-private func caseless(_ value: Value) -> Value {
+private func caseless(_ value: SQLiteValue) -> SQLiteValue {
   value.string.map { .string($0.uppercased()) } ?? value
 }
 
@@ -34,7 +34,7 @@ private enum Reference: CaseIterable {
   }
 
   /// What a row's value is compared with: its place's key, or its name without case.
-  func comparable(_ value: Value) -> Value {
+  func comparable(_ value: SQLiteValue) -> SQLiteValue {
     switch (self, value) {
     case (.key, _): value
     case (.untyped, .integer(let number)): .string("\(number)")
@@ -78,7 +78,7 @@ struct UniquePropertyTests {
     arguments: [
       (.untyped, 508_538_003), (.untyped, 508_538_005), (.key, 113_370_001),
     ] as [(Reference, UInt64)])
-  fileprivate func `INV-01: a child that SQLite leaves is held aside where its parent is deleted`(
+  fileprivate func `INV-01: a child that SQLite leaves is quarantined where its parent is deleted`(
     _ reference: Reference, _ seed: UInt64
   ) throws {
     try check(reference, seed)
@@ -177,10 +177,10 @@ struct UniquePropertyTests {
 
 private struct RowName: Hashable {
   let table: String
-  let key: Value
+  let key: SQLiteValue
 
   init(_ row: CanonicalRow) { (table, key) = (row.table, row.key[0]) }
-  init(_ table: String, _ key: Value) { (self.table, self.key) = (table, key) }
+  init(_ table: String, _ key: SQLiteValue) { (self.table, self.key) = (table, key) }
 }
 
 /// The rule by its own words, over all rows at once.
@@ -190,7 +190,7 @@ private struct Model {
   let orphans: Set<RowName>
 
   init(_ state: [CanonicalRow], _ reference: Reference) {
-    func value(_ row: CanonicalRow, _ column: String) -> Value {
+    func value(_ row: CanonicalRow, _ column: String) -> SQLiteValue {
       row.cells[column]?.value ?? .null
     }
     let candidates = state.filter { row in
@@ -200,7 +200,7 @@ private struct Model {
       }
       return a + b < 5
     }
-    func parent(_ row: CanonicalRow) -> Value {
+    func parent(_ row: CanonicalRow) -> SQLiteValue {
       value(row, row.table == "place" ? "parent" : "place")
     }
     func standing(_ rows: [CanonicalRow]) -> [CanonicalRow] {
@@ -220,11 +220,11 @@ private struct Model {
       }.map(RowName.init))
     // Where no key says which row is meant, whoever has a parent competes, and who has none.
     let competitors = reference == .key ? standing(candidates) : candidates
-    var taken: Set<[Value]> = []
+    var taken: Set<[SQLiteValue]> = []
     let winners = competitors.sorted {
       ($0.time, $0.author!, $0.key[0]) < ($1.time, $1.author!, $1.key[0])
     }.filter { row in
-      let places: [[Value]] = [
+      let places: [[SQLiteValue]] = [
         ["name", caseless(value(row, "name"))], ["slot", value(row, "slot")],
         ["code", value(row, "place"), value(row, "code")],
       ].filter { !$0.contains(.null) }

@@ -78,7 +78,7 @@ struct UnsafeTriggerTests {
     #expect(
       try b.column("SELECT rowid || id || place || ifnull(name, '') || mine FROM slot ORDER BY id")
         == ["11Anewmine1", "22Bmine2", "33Cmine3"])
-    #expect(try b.store.counts().heldAside == 0)
+    #expect(try b.store.counts().quarantined == 0)
     try expectEqual(a, b)
   }
 

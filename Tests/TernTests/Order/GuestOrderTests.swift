@@ -25,7 +25,9 @@ extension Device {
     }
   }
 
-  fileprivate func move(_ id: String, to place: OrderPlace, scope: [String: Value] = [:]) throws {
+  fileprivate func move(_ id: String, to place: OrderPlace, scope: [String: SQLiteValue] = [:])
+    throws
+  {
     try database.write { db in
       _ = try replica.move("task", key: [.string(id)], to: place, scope: scope, in: db)
     }
@@ -162,7 +164,7 @@ struct GuestOrderTests {
     try a.execute(
       "INSERT INTO task (a, b, n) VALUES (x'00', CAST(x'ff' AS TEXT), 1), (x'', 'b', -2)")
     try a.database.write { db in
-      let odd: [Value] = [.blob([0]), .text([0xFF]), 1]
+      let odd: [SQLiteValue] = [.blob([0]), .text([0xFF]), 1]
       _ = try a.replica.move("task", key: odd, to: .before([.blob([]), "b", -2]), in: db)
       _ = try a.replica.move("task", key: [.blob([]), "b", -2], to: .after(odd), in: db)
     }

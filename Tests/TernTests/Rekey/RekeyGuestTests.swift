@@ -74,7 +74,7 @@ struct RekeyGuestTests {
     let first = SyncSchema(version: 1, tables: [SyncTable("tag")])
     var a = try Device(database, first, id: 1, migrator: migrator(rows, isRekeying: false))
     try a.execute("INSERT INTO tag VALUES ('sf', 1)")
-    #expect(try a.store.counts().unsealedNotes == 1)
+    #expect(try a.store.counts().unsealedChanges == 1)
     a = try Device(database, rekeyed, id: 9, migrator: migrator(rows))
     let b = try Device(DatabaseQueue(), rekeyed, id: 2, migrator: migrator())
     try meet(a, b)
@@ -102,7 +102,7 @@ struct RekeyGuestTests {
       #expect(try database.dump().sorted() == before.sorted())
     }
     try a.execute("UPDATE tag SET n = 2")
-    #expect(try a.store.counts().unsealedNotes == 1)
+    #expect(try a.store.counts().unsealedChanges == 1)
   }
 
   @Test(.timeLimit(.minutes(1)), arguments: [true, false])

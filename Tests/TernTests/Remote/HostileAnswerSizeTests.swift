@@ -35,16 +35,16 @@ struct HostileAnswerSizeTests {
     try await meeting.sync(with: HostileTransport(batch: batch).remote)
     #expect(
       try meeting.store.versionVector()[Forger.id] == UInt64(count), sourceLocation: location)
-    #expect(try meeting.store.counts().waiting[.unreadable] == 0, sourceLocation: location)
+    #expect(try meeting.store.counts().pending[.unreadable] == 0, sourceLocation: location)
     try await meeting.checkIntact(location: location)
   }
 
   @Test func `operations of a batch`() async throws {
     var forger = Forger()
-    let full = (0..<Batch.Limit.operations).map { _ in forger.write() }
-    try await takes(Batch(full).encoded(), full.count)
+    let full = (0..<OperationBatch.Limit.operations).map { _ in forger.write() }
+    try await takes(OperationBatch(full).encoded(), full.count)
     try await HostileMeeting.refuses(
-      Batch(full + [forger.write()]).encoded(), "batch is over its limit")
+      OperationBatch(full + [forger.write()]).encoded(), "batch is over its limit")
   }
 
   @Test func `bytes of a batch`() async throws {
@@ -56,19 +56,22 @@ struct HostileAnswerSizeTests {
       let heading = Self.content([first, first]).count / 2 - first.bytes.count
       return Self.content([first, Self.operation(&forger, byteCount: rest - heading)])
     }
-    let (full, over) = (content(Batch.Limit.bytes), content(Batch.Limit.bytes + 1))
-    #expect(full.count == Batch.Limit.bytes && over.count == full.count + 1)
+    let (full, over) = (
+      content(OperationBatch.Limit.bytes), content(OperationBatch.Limit.bytes + 1)
+    )
+    #expect(full.count == OperationBatch.Limit.bytes && over.count == full.count + 1)
     try await takes(HostileTransport.frame(count: 2, full), 2)
     try await HostileMeeting.refuses(
       HostileTransport.frame(count: 2, over), "batch is over its limit")
   }
 
   @Test func `bytes of an answer, whatever is in it`() async throws {
-    let rest = [UInt8](repeating: 0, count: Batch.Limit.bytes)
+    let rest = [UInt8](repeating: 0, count: OperationBatch.Limit.bytes)
     var answer = HostileTransport.frame(count: 0, rest)
-    answer += [UInt8](repeating: 0, count: Batch.Limit.bytes + 64 - answer.count)
+    answer += [UInt8](repeating: 0, count: OperationBatch.Limit.bytes + 64 - answer.count)
     try await HostileMeeting.refuses(answer, "the server's batch can't be read")
-    try await HostileMeeting.refuses(answer + [0], "the limit of \(Batch.Limit.bytes + 64)")
+    try await HostileMeeting.refuses(
+      answer + [0], "the limit of \(OperationBatch.Limit.bytes + 64)")
   }
 
   @Test func `bytes of an operation`() async throws {
@@ -77,8 +80,9 @@ struct HostileAnswerSizeTests {
     let over = Self.operation(&liar, byteCount: SyncOperation.Limit.bytes + 1)
     #expect(full.bytes.count == SyncOperation.Limit.bytes)
     #expect(over.bytes.count == SyncOperation.Limit.bytes + 1)
-    try await takes(Batch([full]).encoded(), 1)
-    try await HostileMeeting.refuses(Batch([over]).encoded(), "operation is over its limit")
+    try await takes(OperationBatch([full]).encoded(), 1)
+    try await HostileMeeting.refuses(
+      OperationBatch([over]).encoded(), "operation is over its limit")
   }
 
   @Test func `replicas that an operation's author had seen`() async throws {
@@ -87,9 +91,10 @@ struct HostileAnswerSizeTests {
       var forger = Forger(seen: VersionVector(Dictionary(uniqueKeysWithValues: seen)))
       return forger.row(Forger.packed("good"))
     }
-    try await takes(Batch([operation(SyncOperation.Limit.seen)]).encoded(), 1)
+    try await takes(OperationBatch([operation(SyncOperation.Limit.seen)]).encoded(), 1)
     try await HostileMeeting.refuses(
-      Batch([operation(SyncOperation.Limit.seen + 1)]).encoded(), "seen count is over its limit")
+      OperationBatch([operation(SyncOperation.Limit.seen + 1)]).encoded(),
+      "seen count is over its limit")
   }
 
   @Test func `bytes of a greeting`() async throws {
@@ -99,9 +104,9 @@ struct HostileAnswerSizeTests {
     }
     let limit = 16 << 20
     let meeting = try await HostileMeeting(.sqlite)
-    let full = HostileTransport(batch: Batch([]).encoded(), greeting: greeting(limit))
+    let full = HostileTransport(batch: OperationBatch([]).encoded(), greeting: greeting(limit))
     try await meeting.sync(with: full.remote)
-    let over = HostileTransport(batch: Batch([]).encoded(), greeting: greeting(limit + 1))
+    let over = HostileTransport(batch: OperationBatch([]).encoded(), greeting: greeting(limit + 1))
     let error = await #expect(throws: RemoteError.self) {
       try await meeting.sync(with: over.remote)
     }

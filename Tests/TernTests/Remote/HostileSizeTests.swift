@@ -22,7 +22,7 @@ struct HostileSizeTests {
   }
 
   @Test func `a byte over each limit of an answer is refused`() async throws {
-    let limit = Batch.Limit.bytes
+    let limit = OperationBatch.Limit.bytes
     let fill = [UInt8](repeating: 0, count: limit + 1)
     try await HostileMeeting.refuses(
       HostileTransport.frame(compression: 0, count: 0, length: limit + 1, fill), "limit")
@@ -52,20 +52,22 @@ struct HostileSizeTests {
 
   @Test func `a compressed bomb is refused, and takes no more room than a batch may`() async throws
   {
-    let (largest, over) = (bomb(Batch.Limit.bytes), bomb(Batch.Limit.bytes + 1))
+    let (largest, over) = (bomb(OperationBatch.Limit.bytes), bomb(OperationBatch.Limit.bytes + 1))
     let more = try await peakMemory {
       // It says what it is; it says less; it says no more than allowed and is more.
       try await HostileMeeting.refuses(
-        HostileTransport.frame(compression: 1, count: 1, length: Batch.Limit.bytes + 1, over),
+        HostileTransport.frame(
+          compression: 1, count: 1, length: OperationBatch.Limit.bytes + 1, over),
         "limit")
       try await HostileMeeting.refuses(
         HostileTransport.frame(compression: 1, count: 1, length: 100, largest), "compressed data")
       try await HostileMeeting.refuses(
-        HostileTransport.frame(compression: 1, count: 1, length: Batch.Limit.bytes, over),
+        HostileTransport.frame(compression: 1, count: 1, length: OperationBatch.Limit.bytes, over),
         "compressed data")
       // As long as it says, and full of nothing.
       try await HostileMeeting.refuses(
-        HostileTransport.frame(compression: 1, count: 10_000, length: Batch.Limit.bytes, largest),
+        HostileTransport.frame(
+          compression: 1, count: 10_000, length: OperationBatch.Limit.bytes, largest),
         "operation")
     }
     print("bombs: \(more >> 20) MiB more at most")
@@ -85,7 +87,7 @@ struct HostileSizeTests {
       $0.append(block: BodyBlock(table: "item", keyColumns: ["id"], columns: []))
       for number in 0..<rows {
         $0.append(row: .delete, life: 2)
-        $0.append(Value.string("\(number)"))
+        $0.append(SQLiteValue.string("\(number)"))
       }
       $0.appendEndOfBlock()
     }
@@ -97,7 +99,7 @@ struct HostileSizeTests {
     // The database is in memory too.
     #expect(more < 400 << 20)
     #expect(try meeting.store.versionVector()[Forger.id] == 1)
-    #expect(try meeting.store.counts().waiting[.schema] == 0)
+    #expect(try meeting.store.counts().pending[.schema] == 0)
     try await meeting.checkIntact()
   }
 
@@ -120,7 +122,7 @@ struct HostileSizeTests {
     }
     print("30000 tables, \(attack.bytes.count >> 10) KiB, \(kind): \(more >> 20) MiB more at most")
     #expect(more < 200 << 20)
-    #expect(try meeting.store.counts().waiting[.schema] == 1)
+    #expect(try meeting.store.counts().pending[.schema] == 1)
     try await meeting.checkIntact()
   }
 }

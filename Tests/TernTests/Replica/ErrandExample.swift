@@ -12,7 +12,7 @@ struct Errand: Codable, FetchableRecord, PersistableRecord, Identifiable, Hashab
   var note = ""
   var position: String?
 
-  var key: [Value] { [Value(stringLiteral: id)] }
+  var key: [SQLiteValue] { [SQLiteValue(stringLiteral: id)] }
 }
 
 extension SyncSchema {

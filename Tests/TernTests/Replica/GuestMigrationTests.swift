@@ -95,10 +95,10 @@ struct GuestMigrationTests {
     try meet(a, b)
     #expect(try a.column("SELECT title FROM book ORDER BY isbn") == ["T", "U"])
     #expect(try b.column("SELECT title || author FROM book ORDER BY isbn") == ["TB", "UAusten"])
-    #expect(try a.store.counts().waiting[.schema] == 1)
+    #expect(try a.store.counts().pending[.schema] == 1)
     a = try Device(a.database, SyncSchema(version: 2, tables: v1.tables), id: 99)
     try meet(a, b)
-    #expect(try a.store.counts().waiting[.schema] == 1)
+    #expect(try a.store.counts().pending[.schema] == 1)
   }
 
   @Test func `a renamed column keeps its stamps and takes edits under either name`() throws {
@@ -117,16 +117,16 @@ struct GuestMigrationTests {
     try b.execute("UPDATE book SET title = 'old name', scans = scans + 1 WHERE isbn = '1'")
     try a.pull(from: b)
     #expect(try a.column("SELECT name || seen FROM book WHERE isbn = '1'") == ["old name3"])
-    #expect(try a.store.counts().waiting[.schema] == 0)
+    #expect(try a.store.counts().pending[.schema] == 0)
 
     try a.execute("UPDATE book SET name = 'new name', seen = seen + 4 WHERE isbn = '1'")
     try b.pull(from: a)
     #expect(try b.column("SELECT title || scans FROM book WHERE isbn = '1'") == ["old name3"])
-    #expect(try b.store.counts().waiting[.schema] == 1)
+    #expect(try b.store.counts().pending[.schema] == 1)
     for _ in 1...2 {
       b = try b.upgraded(v2, creation, rename, count)
       #expect(try b.column("SELECT name || seen FROM book WHERE isbn = '1'") == ["new name7"])
-      #expect(try b.store.counts().waiting[.schema] == 0)
+      #expect(try b.store.counts().pending[.schema] == 0)
     }
     try expectEqual(a, b, "book")
   }
@@ -194,16 +194,16 @@ struct GuestMigrationTests {
     try a.execute("INSERT INTO book VALUES ('3', 'Ulysses', 'Joyce', 1, 1922, 5)")
     try meet(a, b)
     #expect(try b.column("SELECT scans FROM book ORDER BY isbn") == ["3", "1", "1"])
-    #expect(try b.store.counts().waiting[.schema] == 1)
+    #expect(try b.store.counts().pending[.schema] == 1)
     // One of the two columns becomes known first.
     b = try b.upgraded(v1, creation, withYear)
     #expect(try b.column("SELECT year FROM book ORDER BY isbn") == ["1965", "1965", "1922"])
-    #expect(try b.store.counts().waiting[.schema] == 1)
+    #expect(try b.store.counts().pending[.schema] == 1)
     for _ in 1...3 {
       b = try b.upgraded(v2, creation, withYear, withCopies)
       #expect(try b.column("SELECT copies FROM book ORDER BY isbn") == ["3", "3", "5"])
       #expect(try b.column("SELECT scans FROM book ORDER BY isbn") == ["3", "1", "1"])
-      #expect(try b.store.counts().waiting[.schema] == 0)
+      #expect(try b.store.counts().pending[.schema] == 0)
     }
     try expectEqual(a, b, "book")
   }
@@ -221,15 +221,15 @@ struct GuestMigrationTests {
       "UPDATE book SET title = 'Emma!' WHERE isbn = '2'; DELETE FROM book WHERE isbn = '1'")
     try a.commit("UPDATE book SET year = 1816, scans = 5 WHERE isbn = '2'")
     try b.pull(from: a)
-    #expect(try b.store.counts().waiting[.schema] == 2)
+    #expect(try b.store.counts().pending[.schema] == 2)
     _ = try memory.merge(
       PulledPage(
         operations: try a.store.operations(lackedBy: VersionVector(), maximumBytes: .max),
         cursor: RemoteCursor(rawValue: "1"), hasMore: false, nowMilliseconds: 0),
       from: RemotePlace(remoteID: "peer", epoch: "e", cursor: nil))
-    #expect(try memory.counts().waiting[.schema] == 2)
+    #expect(try memory.counts().pending[.schema] == 2)
     b = try b.upgraded(v1, creation, withYear)
-    #expect(try b.store.counts().waiting[.schema] == 0)
+    #expect(try b.store.counts().pending[.schema] == 0)
     #expect(
       try b.column("SELECT title || year || scans FROM book") == ["Emma!18165", "Ulysses19222"])
     try expectEqual(a, b, "book")
@@ -244,13 +244,13 @@ struct GuestMigrationTests {
     try a.commit("INSERT INTO shelf VALUES ('1', 'hall', 'H')")
     try a.commit("UPDATE shelf SET name = 'attic'")
     try b.pull(from: a)
-    #expect(try b.store.counts().waiting[.schema] == 2)
+    #expect(try b.store.counts().pending[.schema] == 2)
     b = try b.upgraded(v2, creation, shelf + ")")
     #expect(try b.column("SELECT name FROM shelf") == ["attic"])
-    #expect(try b.store.counts().waiting[.schema] == 1)
+    #expect(try b.store.counts().pending[.schema] == 1)
     b = try b.upgraded(v2, creation, shelf + ")", "ALTER TABLE shelf ADD COLUMN room")
     #expect(try b.column("SELECT room FROM shelf") == ["H"])
-    #expect(try b.store.counts().waiting[.schema] == 0)
+    #expect(try b.store.counts().pending[.schema] == 0)
   }
 
   @Test func `a column that is renamed before opening keeps what was not sealed yet`() throws {

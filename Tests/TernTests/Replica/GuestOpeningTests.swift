@@ -33,7 +33,7 @@ struct GuestOpeningTests {
       #expect(throws: ReplicaError.self) {
         try old.database.write { try old.store.access.join($0) { _ in } }
       }
-      #expect(try old.store.counts().unsealedNotes == 1)
+      #expect(try old.store.counts().unsealedChanges == 1)
       let peer = try Device(DatabaseQueue(), v2, id: 2, migrator: .steps([creation, addition]))
       try meet(new, peer)
       #expect(try peer.column("SELECT a || b FROM t") == ["xy"])

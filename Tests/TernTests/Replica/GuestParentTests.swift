@@ -25,7 +25,7 @@ extension Device {
     return try Device(database, schema, id: 99, migrator: byItself ? nil : migrator)
   }
 
-  fileprivate var listed: [Value?] {
+  fileprivate var listed: [SQLiteValue?] {
     get throws {
       try database.read { try replica.inbox(in: $0) }.map { $0.key.first }
     }
@@ -103,7 +103,7 @@ struct GuestParentTests {
     try c.pull(from: a)
     for device in [a, b, c] {
       #expect(try device.children == ["2", "3"])
-      #expect(try device.store.counts().heldAside == 1)
+      #expect(try device.store.counts().quarantined == 1)
     }
     try expectEqual(a, b, "child", "parent")
     try a.execute("INSERT INTO parent VALUES ('p', 'P')")
@@ -113,7 +113,7 @@ struct GuestParentTests {
   }
 
   @Test(arguments: [true, false])
-  func `a child that is held aside is shown when a migration makes its parent`(_ isChecked: Bool)
+  func `a child that is quarantined is shown when a migration makes its parent`(_ isChecked: Bool)
     throws
   {
     let configuration = isChecked ? Configuration() : .unchecked
@@ -138,13 +138,14 @@ struct GuestParentTests {
     )
     for device in [a, b] {
       #expect(try device.children == ["1"])
-      #expect(try device.store.counts().heldAside == 0)
+      #expect(try device.store.counts().quarantined == 0)
       #expect(try device.listed == [])
     }
     #expect(try a.exactly("child") == b.exactly("child"))
   }
 
-  @Test func `a child is held aside when a migration takes its parent, and is back with it`() throws
+  @Test func `a child is quarantined when a migration takes its parent, and is back with it`()
+    throws
   {
     let devices = try devices(2, new, parent, creation)
     try devices[0].execute(

@@ -63,7 +63,7 @@ struct GuestRenameTests {
     let rows = "SELECT isbn || title || scans || tags FROM volume ORDER BY isbn"
     #expect(try a.column(rows) == [#"1b3["b","old"]"#, "3new1[]"])
     #expect(try a.column("SELECT id FROM copy ORDER BY id") == ["c", "d"])
-    #expect(try a.store.counts().waiting[.schema] == 0)
+    #expect(try a.store.counts().pending[.schema] == 0)
 
     try a.commit(
       """
@@ -73,12 +73,12 @@ struct GuestRenameTests {
       """)
     try b.pull(from: a)
     // The older one keeps what it does not know yet, and the child of that waits.
-    #expect(try b.store.counts().waiting[.schema] == 1)
+    #expect(try b.store.counts().pending[.schema] == 1)
     #expect(try b.column("SELECT isbn || scans FROM book ORDER BY isbn") == ["13", "31"])
     #expect(try b.column("SELECT id FROM copy ORDER BY id") == ["c"])
     for _ in 1...2 {
       b = try b.upgraded(v2, rename)
-      #expect(try b.store.counts().waiting[.schema] == 0)
+      #expect(try b.store.counts().pending[.schema] == 0)
       #expect(try b.column(rows) == [#"1a7["b","old"]"#, "4newer5[]"])
     }
     try meet(a, b)
@@ -233,7 +233,7 @@ struct GuestRenameTests {
     try a.commit("INSERT INTO book VALUES ('1', 'Dune', 2, '[]')")
     try b.commit("INSERT INTO volume VALUES ('2', 'Emma', 1, '[]')")
     try b.pull(from: a)
-    #expect(try b.store.counts().waiting[.schema] == 1)
+    #expect(try b.store.counts().pending[.schema] == 1)
     let error = #expect(throws: SchemaError.self) { try a.upgraded(silent, rename) }
     #expect(error?.code == .renamedTable)
 
@@ -242,7 +242,7 @@ struct GuestRenameTests {
       a = try Device(a.database, said, id: 9, migrator: .steps(steps))
       b = try Device(b.database, said, id: 9, migrator: .steps(steps))
     }
-    #expect(try b.store.counts().waiting[.schema] == 0)
+    #expect(try b.store.counts().pending[.schema] == 0)
     try meet(a, b)
     for device in [a, b] { try device.commit("UPDATE \(name) SET scans = scans + 1") }
     try meet(a, b)

@@ -54,7 +54,7 @@ struct GuestReplicasTests {
     // Noted, and in no operation yet.
     try a.work.execute("UPDATE task SET note = 'before', done = done + 1 WHERE id = '1'")
     try a.upgradeMain("ALTER TABLE task DROP COLUMN note", "UPDATE task SET title = upper(title)")
-    #expect(try a.work.store.counts().unsealedNotes == 0)
+    #expect(try a.work.store.counts().unsealedChanges == 0)
     #expect(try a.work.store.counts().operations == 2)
     try a.openWork(tasks(2))
     // What the migration wrote is not captured, and what came before it is.
@@ -88,7 +88,7 @@ struct GuestReplicasTests {
     #expect(try b.work.column("SELECT title || note || done FROM task") == ["writen2"])
     try b.openWork(tasks(1))
     // The last: of the writes between, which are sealed under the column's new name, none is to it.
-    #expect(try b.work.store.counts().waiting[.schema] == 1)
+    #expect(try b.work.store.counts().pending[.schema] == 1)
   }
 
   @Test func `a replica whose table a migration takes away is in nobody's way`() throws {

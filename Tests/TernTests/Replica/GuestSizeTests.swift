@@ -49,7 +49,7 @@ struct GuestSizeTests {
       #expect(try device.rareTables() == [])
       let replica = try #require(try DatabaseFileInspection(path: path).replicas.first)
       #expect(replica.tables.map(\.aliveRows) == [1])
-      #expect(replica.forks.isEmpty && replica.conflicts.isEmpty && replica.waiting.isEmpty)
+      #expect(replica.forks.isEmpty && replica.conflicts.isEmpty && replica.pending.isEmpty)
       let diagnosis = try DatabaseDiagnosis(path: path)
       #expect(diagnosis.findings.map { "\($0)" } == [] && diagnosis.remarks.map(\.check) == [])
       let row = try DatabaseFileRow(path: path, table: "item", key: ["1"])

@@ -66,7 +66,7 @@ struct ReplicaStateTests {
     #expect(try await phone.replica.stateDigests() != empty)
     // What the digests sealed is no news.
     #expect(try await phone.replica.seal().isEmpty)
-    #expect(try await phone.replica.counts().unsealedNotes == 0)
+    #expect(try await phone.replica.counts().unsealedChanges == 0)
   }
 
   @Test func `sealing makes one operation of all that was noted`() async throws {
@@ -76,7 +76,7 @@ struct ReplicaStateTests {
         try db.execute(sql: "INSERT INTO book VALUES (?, 'Emma')", arguments: ["\(number)"])
       }
     }
-    #expect(try await device.replica.counts().unsealedNotes == 3)
+    #expect(try await device.replica.counts().unsealedChanges == 3)
     #expect(try await device.replica.seal() == 1..<2)
     #expect(try await device.replica.seal().isEmpty)
   }

@@ -118,8 +118,8 @@ struct IdleCostTests {
           columns: [("item", 0)]),
       ])
     }
-    #expect(try a.store.counts().waiting[.schema] == 50)
-    #expect(try a.store.counts().heldAside == 50)
+    #expect(try a.store.counts().pending[.schema] == 50)
+    #expect(try a.store.counts().quarantined == 50)
     _ = try opening(a, statements, schema)
     let full = try opening(a, statements, schema)
     #expect(full.count <= empty.count + 4, "\(full.filter { !empty.contains($0) })")
@@ -132,7 +132,7 @@ struct IdleCostTests {
     }
     let newer = try Device(a.database, known, id: 1)
     #expect(try newer.rows("SELECT id FROM unknown7").count == 1)
-    #expect(try newer.store.counts().waiting[.schema] == 49)
-    #expect(try newer.store.counts().heldAside == 50)
+    #expect(try newer.store.counts().pending[.schema] == 49)
+    #expect(try newer.store.counts().quarantined == 50)
   }
 }

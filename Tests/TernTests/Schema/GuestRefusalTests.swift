@@ -252,7 +252,7 @@ struct GuestRefusalTests {
       let error = #expect(throws: SchemaError.self) { try open(database, table) }
       #expect(error?.code == code && error?.column == column)
       #expect(error?.message.contains("keep") == true)
-      if code == .changedRule { #expect(try a.store.counts().unsealedNotes == 1) }
+      if code == .changedRule { #expect(try a.store.counts().unsealedChanges == 1) }
     }
     #expect(throws: ReplicaError.self) {
       try Device(a.database, .init(version: 1, tables: []), id: 1, name: "a b")

@@ -149,7 +149,8 @@ struct GuestShapeTests {
     #expect(try a.column("SELECT c61 || c62 || c123 || c124 || c129 FROM t") == ["ABBAB"])
   }
 
-  @Test func `a merged row that a CHECK refuses is held aside, and comes back when it fits`() throws
+  @Test func `a merged row that a CHECK refuses is quarantined, and comes back when it fits`()
+    throws
   {
     let (a, b) = try pair(
       "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, low INTEGER, high INTEGER, CHECK (low <= high))",
@@ -162,7 +163,7 @@ struct GuestShapeTests {
     try meet(a, b)
     for device in [a, b] {
       #expect(try device.column("SELECT id FROM t") == [])
-      #expect(try device.store.counts().heldAside == 1)
+      #expect(try device.store.counts().quarantined == 1)
       #expect(try device.store.seal().isEmpty)
     }
     try expectEqual(a, b, "t")
@@ -171,7 +172,7 @@ struct GuestShapeTests {
     try meet(a, b)
     try meet(a, b)
     #expect(try b.column("SELECT low || ' ' || high FROM t") == ["2 20"])
-    #expect(try b.store.counts().heldAside == 0 && a.store.counts().heldAside == 0)
+    #expect(try b.store.counts().quarantined == 0 && a.store.counts().quarantined == 0)
     try expectEqual(a, b, "t")
   }
 
@@ -189,7 +190,7 @@ struct GuestShapeTests {
       try b.execute("INSERT OR IGNORE INTO t VALUES ('1', 'x')")
       try a.pull(from: b)
       #expect(try a.column("SELECT b FROM t") == (isShown ? ["d"] : []))
-      #expect(try a.store.counts().heldAside == (isShown ? 0 : 1))
+      #expect(try a.store.counts().quarantined == (isShown ? 0 : 1))
     }
   }
 

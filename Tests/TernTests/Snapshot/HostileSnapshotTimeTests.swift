@@ -147,7 +147,7 @@ struct HostileSnapshotTimeTests {
     }
     let device = try device()
     try device.load(held, from: Self.place)
-    #expect(try device.store.counts().waiting[.clock] == 1)
+    #expect(try device.store.counts().pending[.clock] == 1)
     #expect(try device.column("SELECT name FROM shelf WHERE id = '1'") == ["theirs"])
     try device.commit("UPDATE shelf SET name = 'later'")
     try expectNow(device)

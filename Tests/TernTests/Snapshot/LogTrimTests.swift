@@ -132,7 +132,7 @@ struct LogTrimTests {
     try fill(b)
     try a.pull(from: b)
     try a.store.trim(heldBy: a.store.versionVector(), at: "peer")
-    #expect(try a.store.counts().waiting[.schema] == 1)
+    #expect(try a.store.counts().pending[.schema] == 1)
     #expect(try a.rows("SELECT 1 FROM grdb_tern_main_log").count == 2)
     let upgraded = try a.upgraded(Shelf.schema(.deleteWins))
     try expectEqual(upgraded, b, "note", "shelf")

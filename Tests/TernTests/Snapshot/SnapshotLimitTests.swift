@@ -38,7 +38,7 @@ struct SnapshotLimitTests {
           table: "elsewhere", keyColumns: ["id"],
           columns: [.init(name: "c", rule: rule.rawValue)]))
       $0.append(varint: UInt64(life) << 1)
-      $0.append("k" as Value)
+      $0.append("k" as SQLiteValue)
       write(&$0)
     }
   }
@@ -127,7 +127,7 @@ struct SnapshotLimitTests {
         Self.row {
           $0.append(varint: UInt64(cell.count))
           $0.append(raw: cell)
-          $0.append(Value.blob([UInt8](repeating: 0, count: count)))
+          $0.append(SQLiteValue.blob([UInt8](repeating: 0, count: count)))
         }
       }
       let rough = byteCount - 128

@@ -84,7 +84,7 @@ struct SnapshotRefusalTests {
     let honest = Parts()
     honest.parts = [heading, try waiting(3, first: 3), end]
     try b.load(honest)
-    #expect(try b.store.counts().waiting[.unreadable] == 1)
+    #expect(try b.store.counts().pending[.unreadable] == 1)
   }
 
   @Test func `a newer schema's snapshot is refused, and an older one's is taken`() throws {
@@ -99,18 +99,18 @@ struct SnapshotRefusalTests {
     let error = #expect(throws: SnapshotError.self) { try old.load(Parts(of: new)) }
     #expect(error?.code == .schemaMismatch)
     // What the old one put off comes along.
-    #expect(try old.store.counts().waiting[.schema] == 1)
+    #expect(try old.store.counts().pending[.schema] == 1)
     let fresh = try Device(
       SyncSchema(version: 2, tables: [SyncTable("shelf"), SyncTable("note")]), id: 3
     ) { try $0.execute(sql: Shelf.creation) }
     try fresh.load(Parts(of: old))
     try expectEqual(fresh, new, "note", "shelf")
-    #expect(try fresh.store.counts().waiting[.schema] == 0)
+    #expect(try fresh.store.counts().pending[.schema] == 0)
     let other = try Device(SyncSchema(version: 1, tables: [SyncTable("shelf")]), id: 4) {
       try $0.execute(sql: Shelf.creation)
     }
     try other.load(Parts(of: old))
-    #expect(try other.store.counts().waiting[.schema] == 1)
+    #expect(try other.store.counts().pending[.schema] == 1)
     let upgraded = try other.upgraded(
       SyncSchema(version: 2, tables: [SyncTable("shelf"), SyncTable("note")]))
     try expectEqual(upgraded, new, "note", "shelf")

@@ -120,7 +120,7 @@ struct SnapshotTests {
     try b.load(old)
     #expect(try b.column("SELECT id || name || ifnull(photo, '-') FROM t") == ["1xp", "2y-"])
     #expect(try b.column("SELECT id FROM seen") == [])
-    #expect(try b.store.counts().heldAside == 0)
+    #expect(try b.store.counts().quarantined == 0)
     try meet(a, b)
     #expect(try a.column("SELECT name FROM t") == ["x", "y"])
   }
@@ -232,7 +232,7 @@ struct SnapshotTests {
     try expectEqual(a, b, "log")
   }
 
-  @Test func `local columns stay of rows held aside that the log brings again`() throws {
+  @Test func `local columns stay of rows quarantined that the log brings again`() throws {
     let (a, b) = (try Shelf.device(1), try Shelf.device(2))
     try a.execute("INSERT INTO shelf VALUES ('s', '')")
     let old = try Parts(of: a)
@@ -240,9 +240,9 @@ struct SnapshotTests {
     try b.execute("INSERT INTO book (id, shelf, photo) VALUES ('1', 's', 'p'), ('2', 's', NULL)")
     try a.commit("DELETE FROM shelf")
     try meet(a, b)
-    #expect(try b.store.counts().heldAside == 2)
+    #expect(try b.store.counts().quarantined == 2)
     try b.load(old)
-    #expect(try b.store.counts().heldAside == 2)
+    #expect(try b.store.counts().quarantined == 2)
     try a.commit("INSERT INTO shelf VALUES ('s', 'again')")
     try meet(a, b)
     #expect(try b.column("SELECT id || ifnull(photo, '-') FROM book ORDER BY id") == ["1p", "2-"])
@@ -294,7 +294,7 @@ struct SnapshotTests {
     #expect(try b.column("SELECT title || ifnull(best, '-') || photo FROM book") == ["none-p"])
   }
 
-  @Test func `a child that loses its parent is held aside, and comes back with it`() throws {
+  @Test func `a child that loses its parent is quarantined, and comes back with it`() throws {
     let (a, b) = (try Shelf.device(1), try Shelf.device(2))
     try a.execute("INSERT INTO shelf VALUES ('s', '')")
     try meet(a, b)
@@ -302,7 +302,7 @@ struct SnapshotTests {
     try a.execute("DELETE FROM shelf")
     try b.load(Parts(of: a))
     #expect(try b.column("SELECT id FROM book") == [])
-    #expect(try b.store.counts().heldAside == 1)
+    #expect(try b.store.counts().quarantined == 1)
     try a.pull(from: b)
     try expectEqual(a, b, "shelf", "book")
     let c = try Shelf.device(3)

@@ -128,7 +128,7 @@ extension DrawnSchema {
   private mutating func rebuild(_ number: Int, _ random: inout SeededGenerator) -> [String] {
     tables[number].columns.shuffle(using: &random)
     if random.happens(0.3) { tables[number].isWithoutRowid.toggle() }
-    // Rows that were held aside come then.
+    // Rows that were quarantined come then.
     for index in tables[number].columns.indices where random.happens(0.3) {
       tables[number].columns[index].isUnique = false
       tables[number].columns[index].isChecked = false

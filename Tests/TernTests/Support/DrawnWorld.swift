@@ -211,7 +211,7 @@ final class DrawnWorld {
     let counts = try phone.device.store.counts()
     // What waits is replayed or shown once the schema is another, and what is adopted gets its form.
     let isSettled =
-      counts.waiting[.schema] == 0 && counts.heldAside == 0
+      counts.pending[.schema] == 0 && counts.quarantined == 0
       && schema(of: phone).tables.count { $0.isSynced }
         == releases[release].tables.count { $0.isSynced }
     let twin = isSettled ? try bare(phone.device.database) : nil

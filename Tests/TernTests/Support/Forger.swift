@@ -57,7 +57,7 @@ struct Forger {
     }
   }
 
-  static func packed(_ values: Value...) -> [UInt8] {
+  static func packed(_ values: SQLiteValue...) -> [UInt8] {
     var writer = ByteWriter()
     for value in values { writer.append(value) }
     return writer.bytes

@@ -91,7 +91,7 @@ extension Database {
   }
 
   /// Binds through the C path, because text need not be valid UTF-8.
-  private func execute(sql: String, _ values: [Value]) throws {
+  private func execute(sql: String, _ values: [SQLiteValue]) throws {
     let statement = try FastStatement(self, sql)
     for (index, value) in values.enumerated() { statement.bind(Int32(index + 1), copy: value) }
     try statement.run()

@@ -191,7 +191,7 @@ struct MergedTriggerTests {
     try a.execute("UPDATE book SET title = 'same', rev = 7 WHERE id = '3'")
     try a.execute("UPDATE book SET title = 'new' WHERE id = '4'")
     try meet(a, b)
-    #expect(try b.store.counts().heldAside == 0)
+    #expect(try b.store.counts().quarantined == 0)
     let rows = "SELECT count(*) || max(rev) FROM book"
     #expect(try b.column(rows) == a.column(rows))
     #expect(try b.column("SELECT title FROM titles ORDER BY 1") == ["new", "same"])
@@ -276,7 +276,7 @@ struct MergedTriggerTests {
       try b.pull(from: a)
       #expect(
         try b.column("SELECT title FROM book ORDER BY id") == a.column("SELECT title FROM book"))
-      #expect(try b.store.counts().heldAside == 0)
+      #expect(try b.store.counts().quarantined == 0)
       #expect(try b.store.seal().isEmpty)
       try a.execute("UPDATE book SET title = '\(title)' WHERE id = '2'")
     }
@@ -328,7 +328,7 @@ struct MergedTriggerTests {
     #expect(try b.column("SELECT high FROM mirror") == ["3"])
     try b.store.seal()
     #expect(try b.column("SELECT high FROM mirror") == ["9"])
-    #expect(try b.store.counts().unsealedNotes == 0)
+    #expect(try b.store.counts().unsealedChanges == 0)
     // A table with a set says the error all the same.
     try a.execute("UPDATE item SET high = NULL, tags = '[\"a\"]' WHERE id = '1'")
     try a.execute("INSERT INTO item (id, high) VALUES ('2', 6)")

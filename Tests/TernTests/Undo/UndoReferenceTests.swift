@@ -21,7 +21,7 @@ struct UndoReferenceTests {
       try expectEqual(a, b, tables[0], tables[1])
       for device in [a, b] {
         #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
-        #expect(try device.store.counts().heldAside == 0)
+        #expect(try device.store.counts().quarantined == 0)
       }
     }
   }

@@ -54,7 +54,7 @@ struct UndoRevertNeighbourTests {
     try expectHealthy(a)
   }
 
-  @Test func `rows held aside for what the author wrote are shown again`() async throws {
+  @Test func `rows quarantined for what the author wrote are shown again`() async throws {
     let (a, m) = try pair()
     try a.commit(start)
     try meet(a, m)

@@ -53,7 +53,7 @@ struct WithoutUndoTests {
           #expect(try a.store.counts().operations == 2 * round - 1)
         }
         #expect(try a.store.counts().operations == 2 * round)
-        #expect(try a.store.counts().unsealedNotes == 0)
+        #expect(try a.store.counts().unsealedChanges == 0)
       }
     }
   }

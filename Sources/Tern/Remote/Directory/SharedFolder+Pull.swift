@@ -19,7 +19,7 @@ extension SharedFolder {
           bytes += operation.bytes.count
           page.hasMore =
             !page.operations.isEmpty && bytes > Limit.pageBytes
-            || page.operations.count == Batch.Limit.operations
+            || page.operations.count == OperationBatch.Limit.operations
           if page.hasMore { break }
           page.operations.append(operation)
           place.given[replica] += 1

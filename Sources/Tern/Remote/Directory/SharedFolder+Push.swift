@@ -8,8 +8,8 @@ extension SharedFolder {
       try scan()
       if moment.hasLost { throw Self.lost }
       let new = try index.new(of: operations)
-      guard new.count <= Batch.Limit.operations,
-        new.byteCount <= Batch.Limit.bytes - (64 << 10)
+      guard new.count <= OperationBatch.Limit.operations,
+        new.byteCount <= OperationBatch.Limit.bytes - (64 << 10)
       else { throw RemoteError(.tooLarge, "operations: nobody could read so many in one frame") }
       if try new.isEmpty || append(new) {
         try scan()

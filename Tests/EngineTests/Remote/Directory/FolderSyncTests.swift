@@ -210,9 +210,9 @@ struct FolderSyncTests {
       try await ahead.syncOnce()
       try await b.syncOnce()
       let status = b.engine.status.current
-      #expect(status.waiting[.clock] == 1 && status.phase == .upToDate && status.lastError == nil)
+      #expect(status.pending[.clock] == 1 && status.phase == .upToDate && status.lastError == nil)
       #expect(
-        try status.waiting.first?.replica == ahead.replica.store.replicaID())
+        try status.pending.first?.replica == ahead.replica.store.replicaID())
       #expect(
         try await b.database.read { try String.fetchOne($0, sql: "SELECT text FROM item") } == "now"
       )
@@ -221,7 +221,7 @@ struct FolderSyncTests {
         nowMilliseconds: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
       #expect(try b.replica.store.hasNews())
       try await b.syncOnce()
-      #expect(b.engine.status.current.waiting[.clock] == 0)
+      #expect(b.engine.status.current.pending[.clock] == 0)
       #expect(
         try b.replica.store.canonicalState() == ahead.replica.store.canonicalState())
     }

@@ -41,7 +41,7 @@ private struct Attacker {
         block: BodyBlock(
           table: table, keyColumns: ["id"], columns: [.init(name: column, rule: 0)]))
       $0.append(row: .insert, life: 1)
-      $0.append(Value.string("forged \(sequence)"))
+      $0.append(SQLiteValue.string("forged \(sequence)"))
       $0.append(raw: value)
       $0.appendEndOfBlock()
     }
@@ -173,9 +173,9 @@ struct HostilePushTests {
       for phone in [a, b] {
         try await phone.engine.syncOnce()
         let counts = try phone.replica.store.counts()
-        #expect(counts.waiting[.schema] == 3)
-        #expect(counts.waiting[.unreadable] == 3)
-        #expect(counts.waiting.first?.replica == Attacker.id)
+        #expect(counts.pending[.schema] == 3)
+        #expect(counts.pending[.unreadable] == 3)
+        #expect(counts.pending.first?.replica == Attacker.id)
         let row = try phone.replica.store.canonicalState().first { $0.key == ["forged 6"] }
         // What SQLite makes of it in a column that holds text.
         #expect(row?.cells["text"]?.value == "0.0")
@@ -190,7 +190,7 @@ struct HostilePushTests {
       #expect(over == (413, "too-large"))
       let fits = try await attacker.push([UInt8](repeating: 0, count: limit))
       #expect(fits == (400, "unsupported-version"))
-      let many = (1...UInt64(Batch.Limit.operations) + 1).map {
+      let many = (1...UInt64(OperationBatch.Limit.operations) + 1).map {
         Attacker.operation($0, at: Int64($0))
       }
       #expect(await attacker.refusal(of: many)?.code == .tooLarge)
@@ -226,7 +226,7 @@ struct HostilePushTests {
   }
 
   @Test func `bombs are refused in bounded memory`() async throws {
-    let zeros = [UInt8](repeating: 0, count: Batch.Limit.bytes + 1)
+    let zeros = [UInt8](repeating: 0, count: OperationBatch.Limit.bytes + 1)
     let bomb = zeros.withUnsafeBytes { Deflate.compress($0, level: 9)! }
     func frame(_ length: Int) -> [UInt8] {
       var writer = ByteWriter()

@@ -7,7 +7,7 @@ struct Intents {
   /// The newest text written to a column, by table and key; none after a delete of the row.
   private(set) var texts: [String: [String: String]] = [:]
   /// The same of numbers.
-  private(set) var numbers: [String: [String: Value]] = [:]
+  private(set) var numbers: [String: [String: SQLiteValue]] = [:]
   /// The sum of what was added to a counter, by table and key; keys that were deleted here are left out,
   /// because a delete before the seal takes its differences along.
   private(set) var sums: [String: Int64] = [:]
@@ -53,7 +53,7 @@ struct Intents {
   /// What a user sees of a row of `item`.
   struct Shown {
     var name: String?
-    var numbers: [String: Value]
+    var numbers: [String: SQLiteValue]
     var pieces: Set<Piece>
   }
 
@@ -63,7 +63,7 @@ struct Intents {
       case wrote(String, [String: String], Int64)
       case deleted(String, String?)
       case cleared(String, String)
-      case changed(String, [String: Value?], added: Set<Piece>, removed: Set<Piece>)
+      case changed(String, [String: SQLiteValue?], added: Set<Piece>, removed: Set<Piece>)
     }
     fileprivate var writes: [Write] = []
 
@@ -84,10 +84,10 @@ struct Intents {
       _ key: String, from old: Shown?, to new: Shown?, setting columns: Set<String>
     ) {
       guard let new else { return }
-      var numbers: [String: Value?] = [:]
+      var numbers: [String: SQLiteValue?] = [:]
       for (column, value) in new.numbers where columns.contains(column) {
         // Writing what was there already may be a write and may be none. A plain `nil` is a value here.
-        let written = old?.numbers[column] == value ? Value?.none : value
+        let written = old?.numbers[column] == value ? SQLiteValue?.none : value
         numbers.updateValue(written, forKey: column)
       }
       let before = old?.pieces ?? []

@@ -8,7 +8,7 @@ struct Model {
     var life: UInt32
     /// Neither deleted nor, in its unique column, behind a row that was created before.
     var isShown: Bool
-    var cells: [String: Value]
+    var cells: [String: SQLiteValue]
   }
 
   private struct Write {
@@ -145,8 +145,10 @@ struct Model {
   }
 
   /// Of each author the value that it wrote last.
-  func lastValues(of column: String, in key: String, by ids: [ReplicaID: UInt64]) -> Set<Value> {
-    var last: [ReplicaID: (sequence: UInt64, value: Value)] = [:]
+  func lastValues(of column: String, in key: String, by ids: [ReplicaID: UInt64]) -> Set<
+    SQLiteValue
+  > {
+    var last: [ReplicaID: (sequence: UInt64, value: SQLiteValue)] = [:]
     for write in carried(key, ids)
     where write.column == column && write.sequence >= last[write.replica]?.sequence ?? 0 {
       last[write.replica] = (write.sequence, write.content.value)
@@ -155,7 +157,7 @@ struct Model {
   }
 
   /// What anybody wrote.
-  func values(of column: String, in key: String) -> Set<Value> {
+  func values(of column: String, in key: String) -> Set<SQLiteValue> {
     Set((writes[key] ?? []).filter { $0.column == column }.map(\.content.value))
   }
 
@@ -191,7 +193,7 @@ struct Model {
         .map { ($0.time, $0.replica) }.max { $0 < $1 } ?? (.zero, changes[key]![0].replica)
     }
     let alive = rows.filter(\.value.isShown).map { (key: $0.key, created: created($0.key)) }
-    var taken: Set<Value> = []
+    var taken: Set<SQLiteValue> = []
     for (key, _) in alive.sorted(by: {
       $0.created == $1.created ? $0.key < $1.key : $0.created < $1.created
     }) {
@@ -228,7 +230,7 @@ struct Model {
     }
   }
 
-  private static func merged(_ writes: [Write]) -> Value {
+  private static func merged(_ writes: [Write]) -> SQLiteValue {
     switch writes[0].rule {
     case 1:
       return .integer(
@@ -244,7 +246,7 @@ struct Model {
     }
   }
 
-  private static func mergedText(_ writes: [Write]) -> Value {
+  private static func mergedText(_ writes: [Write]) -> SQLiteValue {
     let changes = writes.compactMap { write in
       if case .text(let change) = write.content {
         (author: write.replica, sequence: write.sequence, change: change)
@@ -256,7 +258,7 @@ struct Model {
   }
 
   /// An element is there when some addition of it is covered by no removal.
-  private static func mergedSet(_ writes: [Write]) -> Value {
+  private static func mergedSet(_ writes: [Write]) -> SQLiteValue {
     let changes = writes.compactMap { write in
       if case .set(let change) = write.content { (write, change) } else { nil }
     }

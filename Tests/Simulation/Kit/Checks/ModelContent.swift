@@ -3,11 +3,11 @@ import Tern
 
 /// What an operation carries of one column.
 enum ModelContent {
-  case plain(Value)
+  case plain(SQLiteValue)
   case set(SetChange)
   case text(TextChange)
 
-  init(_ value: Value, rule: UInt8) {
+  init(_ value: SQLiteValue, rule: UInt8) {
     guard rule == 4 || rule == 5 else {
       self = .plain(value)
       return
@@ -25,7 +25,7 @@ enum ModelContent {
     }
   }
 
-  var value: Value { if case .plain(let value) = self { value } else { .null } }
+  var value: SQLiteValue { if case .plain(let value) = self { value } else { .null } }
 
   /// The operations of others that it names: what it takes out, and what it stands beside.
   var named: [VersionVector] {

@@ -127,7 +127,7 @@ struct RandomWriter {
     return Intents.Shown(
       name: row[0],
       numbers: ["u", "hi", "lo"].reduce(into: [:]) { numbers, column in
-        numbers[column] = (row[column] as Int64?).map(Value.integer) ?? .null
+        numbers[column] = (row[column] as Int64?).map(SQLiteValue.integer) ?? .null
       },
       pieces: Intents.Piece.letters(of: row[1]).union(Intents.Piece.elements(of: row[2])))
   }

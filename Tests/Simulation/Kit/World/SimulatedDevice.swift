@@ -164,8 +164,8 @@ final class SimulatedDevice: @unchecked Sendable {
 
   private func noteWaiting() {
     for status in engines.map(\.status.current) {
-      if status.heldAside > 0 { trace.saw(.heldAside) }
-      if status.waiting[.schema] > 0 { trace.saw(.deferred) }
+      if status.quarantined > 0 { trace.saw(.quarantined) }
+      if status.pending[.schema] > 0 { trace.saw(.deferred) }
     }
   }
 
@@ -306,7 +306,7 @@ final class SimulatedDevice: @unchecked Sendable {
   /// For a violation's text.
   var summary: String {
     let mine = (try? replica.store.versionVector().sorted.map { "\($0.sequence)" }) ?? []
-    let unsealed = (try? replica.store.counts().unsealedNotes) ?? -1
+    let unsealed = (try? replica.store.counts().unsealedChanges) ?? -1
     let states = engines.map { engine in
       let now = engine.status.current
       return "\(now.phase.rawValue), waiting \(now.unpushed), "

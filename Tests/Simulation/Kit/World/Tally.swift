@@ -103,7 +103,7 @@ enum Happening: String, CaseIterable {
   case stateCompared = "a reported state is compared with another"
   case inboxEntry = "a value lost, and is in the inbox"
   case inboxFull = "an inbox has as many as it may"
-  case heldAside = "a row is held aside"
+  case quarantined = "a row is quarantined"
   case deferred = "an operation waits for an upgrade"
   case folderGone = "a shared folder is gone"
   case fileGone = "a file that another device wrote is gone"

@@ -83,7 +83,7 @@ struct HTTPRemoteErrorTests {
     for missing in ["Tern-Cursor", "Tern-More", "Tern-Now", nil] {
       var headers = whole
       if let missing { headers[missing] = nil }
-      let body = missing == nil ? [1, 2, 3] : Batch([]).encoded()
+      let body = missing == nil ? [1, 2, 3] : OperationBatch([]).encoded()
       let transport = ScriptedTransport { [headers] _ in
         HTTPResponse(status: 200, headers: headers, body: HTTPBody(body))
       }

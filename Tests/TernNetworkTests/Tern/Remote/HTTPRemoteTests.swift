@@ -59,7 +59,7 @@ struct HTTPRemoteTests {
     #expect(request.method == .post)
     #expect(request.isRepeatable)
     guard case .bytes(let bytes, _) = request.body else { return #expect(Bool(false), "no body") }
-    #expect(try Batch(encoded: bytes) == Batch([]))
+    #expect(try OperationBatch(encoded: bytes) == OperationBatch([]))
   }
 
   @Test("a page carries its operations and where the next one begins")
@@ -70,7 +70,7 @@ struct HTTPRemoteTests {
         headers: [
           "Content-Type": "application/vnd.tern.batch", "Tern-Cursor": "e1-9", "Tern-More": "1",
           "Tern-Now": "17",
-        ], body: HTTPBody(Batch([]).encoded()))
+        ], body: HTTPBody(OperationBatch([]).encoded()))
     }
     let own = ReplicaID(high: 0, low: 255)
     let page = try await remote.pull(after: RemoteCursor(rawValue: "a b&c"), excluding: own)

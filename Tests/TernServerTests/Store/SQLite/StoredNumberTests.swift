@@ -130,7 +130,7 @@ struct StoredNumberTests {
     func push(_ operation: SyncOperation) -> URLRequest {
       server.request(
         "\(root)/operations", method: "POST", type: "application/vnd.tern.batch",
-        body: Batch([operation]).encoded())
+        body: OperationBatch([operation]).encoded())
     }
     let offer = #"{"key":"q","parts":1,"cursor":"\#(end)","base":false,"heads":{}}"#
     let report =

@@ -4,12 +4,14 @@ import TernTesting
 import Testing
 
 /// SQLite is the judge of the order over types that `.max` and `.min` use.
-@Suite("Value: the order of values in SQLite")
+@Suite("SQLiteValue: the order of values in SQLite")
 struct ConformanceOrderTests {
   @Test(arguments: 0..<10)
   func `values are in SQLite's order`(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
-    var values: [Value] = [.null, "", "a", "B", "ä", .text([0xFF]), .blob([]), .blob([0, 1])]
+    var values: [SQLiteValue] = [
+      .null, "", "a", "B", "ä", .text([0xFF]), .blob([]), .blob([0, 1]),
+    ]
     for edge in [Int64.min, -(1 << 53), -1, 0, 1, 1 << 53, .max, .max - 512] {
       let real = Double(edge)
       values += [.integer(edge), .integer(edge &+ 1), .integer(edge &- 1), .real(real)]
@@ -44,7 +46,7 @@ struct ConformanceOrderTests {
   }
 
   @Test func `ORDER BY gives the order of values`() throws {
-    let values: [Value] = [
+    let values: [SQLiteValue] = [
       .blob([1]), "a", 2, 1.5, .null, .integer(.max), .real(0x1p63), .real(-.infinity), "",
       .blob([]),
     ]
@@ -57,7 +59,7 @@ struct ConformanceOrderTests {
       }
       let select = try FastStatement(db, "SELECT v FROM t ORDER BY v")
       defer { select.reset() }
-      var sorted: [Value] = []
+      var sorted: [SQLiteValue] = []
       while try select.step() { sorted.append(try #require(select.value(0).value)) }
       return sorted
     }

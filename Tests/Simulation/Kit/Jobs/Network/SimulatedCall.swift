@@ -15,7 +15,7 @@ struct SimulatedCall: CustomStringConvertible {
     case health
   }
 
-  let origin: Origin
+  let origin: HTTPOrigin
   let service: String
   let purpose: Purpose
   /// Whose handler asks, and what for.

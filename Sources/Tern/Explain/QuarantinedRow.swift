@@ -3,16 +3,16 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// A row that is in the state and not in its table: of ``Replica/heldAside(limit:)``.
-public struct RowHeldAside: Hashable, Sendable {
+/// A row that is in the state and not in its table: of ``Replica/quarantined(limit:)``.
+public struct QuarantinedRow: Hashable, Sendable {
   /// As the schema names it.
   public let table: String
   /// A value for each column of the primary key, in its order.
-  public let key: [Value]
+  public let key: [SQLiteValue]
   public let reason: Reason
   /// What it would show, by column, local columns included; of one without its insert
   /// what has come.
-  public let values: [String: Value]
+  public let values: [String: SQLiteValue]
 
   /// ``Replica/explain(_:key:limit:)`` names the rows that are missing or in the way.
   public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
@@ -26,7 +26,7 @@ public struct RowHeldAside: Hashable, Sendable {
     case unique
     /// Changes of it came before its insert.
     case incomplete
-    /// It is deleted, or is to be held aside, and its table refuses to let it go: an expression of
+    /// It is deleted, or is to be quarantined, and its table refuses to let it go: an expression of
     /// the app's fails, in an index say. The table shows it still.
     case removal
   }
@@ -36,37 +36,37 @@ extension Replica {
   /// The rows that are in the state and not in their tables, and why.
   ///
   /// ```swift
-  /// for row in try await replica.heldAside() {
+  /// for row in try await replica.quarantined() {
   ///   print(row.table, row.key, row.reason, row.values)
   /// }
   /// ```
   ///
   /// - Parameter limit: how many to give at most, by table and then by key.
   /// - Throws: `DatabaseError`.
-  public func heldAside(limit: Int = 100) async throws -> [RowHeldAside] {
+  public func quarantined(limit: Int = 100) async throws -> [QuarantinedRow] {
     let store = store
     return try await BlockingWork.shared.run {
       try store.database.read {
-        try RowHeldAside.all(store.tables, store.sql, limit: limit, in: $0)
+        try QuarantinedRow.all(store.tables, store.sql, limit: limit, in: $0)
       }
     }
   }
 
-  /// ``heldAside(limit:)`` in a transaction of the app's, also for a `ValueObservation`.
+  /// ``quarantined(limit:)`` in a transaction of the app's, also for a `ValueObservation`.
   ///
   /// - Throws: `DatabaseError`.
-  public func heldAside(limit: Int = 100, in db: Database) throws -> [RowHeldAside] {
-    try RowHeldAside.all(store.tables, store.sql, limit: limit, in: db)
+  public func quarantined(limit: Int = 100, in db: Database) throws -> [QuarantinedRow] {
+    try QuarantinedRow.all(store.tables, store.sql, limit: limit, in: db)
   }
 }
 
-extension RowHeldAside {
+extension QuarantinedRow {
   /// Reads them through GRDB, so that observations know what they look at.
   fileprivate static func all(
     _ tables: StoreTables, _ sql: [TableSQL], limit: Int, in db: Database
-  ) throws -> [RowHeldAside] {
+  ) throws -> [QuarantinedRow] {
     let shapes = Dictionary(uniqueKeysWithValues: sql.map { ($0.shape.id, $0.shape) })
-    // What was held aside of tables that do not sync any more has no name here.
+    // What was quarantined of tables that do not sync any more has no name here.
     let ids = shapes.keys.map { "\($0)" }.joined(separator: ", ")
     return try Row.fetchAll(
       db,
@@ -83,20 +83,20 @@ extension RowHeldAside {
       }
       guard let shown = reason.shown else { return nil }
       var values = shape.present(content)
-      // A column that came while the row was held aside. Of one without its insert nothing is
+      // A column that came while the row was quarantined. Of one without its insert nothing is
       // known.
       if shown != .incomplete {
         for column in shape.columns.map(\.name) + shape.localColumns where values[column] == nil {
           values[column] = try db.declaredDefault(of: column, in: shape.name)
         }
       }
-      return RowHeldAside(table: shape.name, key: key, reason: shown, values: values)
+      return QuarantinedRow(table: shape.name, key: key, reason: shown, values: values)
     }
   }
 }
 
 extension HeldReason {
-  fileprivate var shown: RowHeldAside.Reason? {
+  fileprivate var shown: QuarantinedRow.Reason? {
     switch self {
     case .constraint: .constraint
     case .parent: .parent

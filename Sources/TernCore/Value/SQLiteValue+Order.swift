@@ -1,11 +1,11 @@
-extension Value: Comparable {
+extension SQLiteValue: Comparable {
   /// SQLite's order over types: NULL, then numbers, then text, then blobs, the last two by bytes.
   ///
   /// The order is total: numbers that are equal but stored differently (1 and 1.0, 0.0 and −0.0)
   /// are ordered by type and then by bits, so that every replica picks the same one.
   ///
   /// - Source: <https://www.sqlite.org/datatype3.html#sort_order>
-  public static func < (left: Value, right: Value) -> Bool {
+  public static func < (left: SQLiteValue, right: SQLiteValue) -> Bool {
     switch (left, right) {
     case (.integer(let left), .integer(let right)): left < right
     case (.real(let left), .real(let right)):

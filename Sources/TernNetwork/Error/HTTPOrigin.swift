@@ -1,7 +1,7 @@
 import Foundation
 
 /// Scheme, host and port of a URL: all of it that may appear in a message or a log.
-public struct Origin: Hashable, Sendable {
+public struct HTTPOrigin: Hashable, Sendable {
   /// `http` or `https`.
   public let scheme: String
   /// In lower case; an IPv6 address stands in brackets.
@@ -35,6 +35,6 @@ public struct Origin: Hashable, Sendable {
   }
 }
 
-extension Origin: CustomStringConvertible {
+extension HTTPOrigin: CustomStringConvertible {
   public var description: String { "\(scheme)://\(host):\(port)" }
 }

@@ -11,7 +11,7 @@ import TernCore
 ///
 /// A NaN becomes NULL, as SQLite has it. GRDB ends a text at its first U+0000, and one that is not
 /// valid UTF-8 reaches it with U+FFFD for what can't be read.
-extension Value: DatabaseValueConvertible {
+extension SQLiteValue: DatabaseValueConvertible {
   public var databaseValue: DatabaseValue {
     switch self {
     case .null: .null
@@ -23,7 +23,7 @@ extension Value: DatabaseValueConvertible {
   }
 
   /// Never `nil`: every value of SQLite's is one.
-  public static func fromDatabaseValue(_ value: DatabaseValue) -> Value? {
+  public static func fromDatabaseValue(_ value: DatabaseValue) -> SQLiteValue? {
     switch value.storage {
     case .null: .null
     case .int64(let number): .integer(number)

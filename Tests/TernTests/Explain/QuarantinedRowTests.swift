@@ -3,8 +3,8 @@ import Tern
 import TestDevice
 import Testing
 
-@Suite("Explain: rows held aside")
-struct RowHeldAsideTests {
+@Suite("Explain: rows quarantined")
+struct QuarantinedRowTests {
   private static let book = """
     CREATE TABLE book (
       id TEXT NOT NULL PRIMARY KEY, title TEXT CHECK (title <> 'never'), thumb TEXT)
@@ -26,7 +26,7 @@ struct RowHeldAsideTests {
     ]
     for device in devices {
       try device.pull(from: a)
-      let row = try #require(try await device.replica.heldAside().first)
+      let row = try #require(try await device.replica.quarantined().first)
       #expect(row.reason == .constraint)
       #expect(row.values["title"] == .string("never"))
       #expect(row.values["pages"] == .integer(100) && row.values["thumb"] == .null)

@@ -2,7 +2,7 @@
 ///
 /// Compressing the frame and not each operation costs nothing on the writing device until it has a
 /// network, and lets many small operations share what they have in common.
-public struct Batch: Hashable, Sendable {
+public struct OperationBatch: Hashable, Sendable {
   public var operations: [SyncOperation]
 
   public init(_ operations: [SyncOperation]) {

@@ -1,7 +1,8 @@
 import TernCore
 
 /// Why an operation is in the log and is not, or not whole, in the state.
-public enum WaitReason: String, Hashable, Sendable, Codable, CodingKeyRepresentable, CaseIterable {
+public enum PendingReason: String, Hashable, Sendable, Codable, CodingKeyRepresentable, CaseIterable
+{
   /// This version of Tern can't read it, or it breaks a limit. All of it waits for a later version.
   case unreadable
   /// Its time is more than five minutes ahead. All of it waits until the clock comes near.
@@ -12,15 +13,15 @@ public enum WaitReason: String, Hashable, Sendable, Codable, CodingKeyRepresenta
 }
 
 /// An operation that waits. Where several belong together and all wait, it is the last of them.
-public struct WaitingOperation: Hashable, Sendable, Codable {
+public struct PendingOperation: Hashable, Sendable, Codable {
   /// Its author.
   public var replica: ReplicaID
   public var sequence: UInt64
-  public var reason: WaitReason
+  public var reason: PendingReason
   /// More about the reason, for people. Can be empty.
   public var detail: String
 
-  package init(replica: ReplicaID, sequence: UInt64, reason: WaitReason, detail: String = "") {
+  package init(replica: ReplicaID, sequence: UInt64, reason: PendingReason, detail: String = "") {
     self.replica = replica
     self.sequence = sequence
     self.reason = reason
@@ -28,7 +29,7 @@ public struct WaitingOperation: Hashable, Sendable, Codable {
   }
 }
 
-extension WaitingOperation: CustomStringConvertible {
+extension PendingOperation: CustomStringConvertible {
   public var description: String {
     "operation \(sequence) of replica \(replica): \(detail.isEmpty ? reason.inWords : detail)"
   }
@@ -36,33 +37,33 @@ extension WaitingOperation: CustomStringConvertible {
 
 /// The operations that are in the log and wait, by reason. They are passed on to other replicas all
 /// the same. Operations that belong together and wait whole count as one.
-public struct WaitingOperations: Hashable, Sendable, Codable {
+public struct PendingOperations: Hashable, Sendable, Codable {
   /// Without reasons for which none waits.
-  public var counts: [WaitReason: Int]
+  public var counts: [PendingReason: Int]
   /// One of them: of those that wait whole, if there are any.
-  public var first: WaitingOperation?
+  public var first: PendingOperation?
 
-  package init(counts: [WaitReason: Int] = [:], first: WaitingOperation? = nil) {
+  package init(counts: [PendingReason: Int] = [:], first: PendingOperation? = nil) {
     self.counts = counts
     self.first = first
   }
 
   public var count: Int { counts.values.reduce(0, +) }
   public var isEmpty: Bool { counts.isEmpty }
-  public subscript(reason: WaitReason) -> Int { counts[reason] ?? 0 }
+  public subscript(reason: PendingReason) -> Int { counts[reason] ?? 0 }
 }
 
-extension WaitingOperations: CustomStringConvertible {
+extension PendingOperations: CustomStringConvertible {
   /// For people, in a line; empty where none waits.
   public var description: String {
-    let reasons = WaitReason.allCases.filter { self[$0] > 0 }
+    let reasons = PendingReason.allCases.filter { self[$0] > 0 }
     if reasons.isEmpty { return "" }
     let counts = reasons.map { "\(self[$0]) \($0.inWords)" }.joined(separator: ", ")
     return "operations wait: \(counts)" + (first.map { " (\($0))" } ?? "")
   }
 }
 
-extension WaitReason {
+extension PendingReason {
   var inWords: String {
     switch self {
     case .unreadable: "for a newer Tern"

@@ -2,7 +2,7 @@
 ///
 /// Text is kept as bytes, because SQLite stores text that is not valid UTF-8, and doubles are
 /// compared by their bit pattern, so 0.0 and −0.0 are different values.
-public enum Value: Sendable {
+public enum SQLiteValue: Sendable {
   case null
   case integer(Int64)
   case real(Double)
@@ -10,7 +10,7 @@ public enum Value: Sendable {
   case blob([UInt8])
 
   /// A text value from a Swift string.
-  public static func string(_ text: some StringProtocol) -> Value {
+  public static func string(_ text: some StringProtocol) -> SQLiteValue {
     .text(Array(text.utf8))
   }
 
@@ -21,8 +21,8 @@ public enum Value: Sendable {
   }
 }
 
-extension Value: Hashable {
-  public static func == (left: Value, right: Value) -> Bool {
+extension SQLiteValue: Hashable {
+  public static func == (left: SQLiteValue, right: SQLiteValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
     case (.integer(let left), .integer(let right)): left == right
@@ -42,7 +42,7 @@ extension Value: Hashable {
   }
 }
 
-extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+extension SQLiteValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral
 {
   public init(stringLiteral text: String) { self = .string(text) }
@@ -50,7 +50,7 @@ extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   public init(floatLiteral value: Double) { self = .real(value) }
 }
 
-extension Value: CustomStringConvertible {
+extension SQLiteValue: CustomStringConvertible {
   public var description: String {
     switch self {
     case .null: "NULL"
