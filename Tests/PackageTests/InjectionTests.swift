@@ -59,7 +59,7 @@ struct InjectionTests {
     (#"defer \{ try\? \w+\.(close|removeItem)"#, "closing what nobody reads any more"),
     (#"try\? JSONDecoder\(\)"#, "the caller says what a text that is not JSON means"),
     (#"try\? encoder\.encode"#, "a document of ours always has a JSON form, or this traps"),
-    (#"(guard let|var|let) .* = try\? \w+\(|\(try\? Origin"#, "nil is the answer"),
+    (#"(guard let|var|let) .* = try\? \w+\(|\(try\? HTTPOrigin"#, "nil is the answer"),
     (#"try\? await environment\.clock\.sleep"#, "cancellation ends the loop"),
   ]
 

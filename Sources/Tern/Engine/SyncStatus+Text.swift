@@ -27,7 +27,7 @@ extension ReplicaCounts: CustomStringConvertible {
   public var description: String {
     var parts = ["\(operations) operations"]
     parts.add(unsealedChanges, "writes to seal")
-    parts.add(quarantined, "rows quarantined")
+    parts.add(quarantined, "quarantined rows")
     parts.add(largeRows)
     parts.add(skippedTriggers)
     if !pending.isEmpty { parts.append("\(pending)") }

@@ -1,7 +1,7 @@
 import TernCore
 import TernDatabase
 
-/// Shows the rows quarantined that may stand. One whose parent is neither in its table nor itself
+/// Shows the quarantined rows that may stand. One whose parent is neither in its table nor itself
 /// quarantined and coming is left where it is: writing it and taking it back would run the app's
 /// triggers and tell observers at every merge.
 ///

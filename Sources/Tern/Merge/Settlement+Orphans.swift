@@ -50,7 +50,7 @@ extension Settlement {
     }
   }
 
-  /// The rows that a row quarantined refers to by their keys.
+  /// The rows that a quarantined row refers to by their keys.
   private struct Parents {
     var rows: Set<RowID> = []
     /// Whether one of them is not in its table.

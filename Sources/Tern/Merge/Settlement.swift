@@ -11,7 +11,7 @@ import TernDatabase
 /// 3. Of these, again the greatest set in which every row has its parents.
 ///
 /// Rows in the tables cannot collide with each other. So it is enough to begin with all of them and
-/// with the rows quarantined, whatever the order in which they arrived.
+/// with the quarantined rows, whatever the order in which they arrived.
 final class Settlement {
   let transaction: StoreTransaction
   private(set) var writers: [Int64: TableWriter]

@@ -27,7 +27,7 @@ extension SQLiteReplicaStore {
       if change != nil { try CrashPoint.reach(.snapshotBeforeCommit) }
       return change
     }
-    // What was sealed may be what a row quarantined was waiting for.
+    // What was sealed may be what a quarantined row was waiting for.
     if change != nil { access.settleIfPossible() }
     return change
   }

@@ -60,7 +60,7 @@ package final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
-  /// One transaction that may seal. What it sealed may be what a row quarantined was waiting for.
+  /// One transaction that may seal. What it sealed may be what a quarantined row was waiting for.
   func sealing<T>(_ body: (StoreTransaction) throws -> T) throws -> T {
     let (result, isWaitedFor) = try access.write { transaction in
       let last = transaction.authorTable.own.stored

@@ -1,7 +1,7 @@
 import TernCore
 
 extension StoreAccess {
-  /// Looks again at the rows quarantined that were woken, and at what waits for the clock.
+  /// Looks again at the quarantined rows that were woken, and at what waits for the clock.
   func settle() throws {
     try write(withoutForeignKeys: true) { transaction in
       _ = try Seal.run(in: transaction)

@@ -1,7 +1,8 @@
 import TernCore
 import TernDatabase
 
-/// What rows quarantined wait for, so that a settlement looks at those alone whose wait may be over.
+/// What quarantined rows wait for, so that a settlement looks at those alone whose wait may be
+/// over.
 ///
 /// Such a row waits for rows that are named in ``StoreTables/waits``: its parents, and those that
 /// hold its UNIQUE values. Whoever writes one of these, or changes its state, wakes what waits for
@@ -80,7 +81,7 @@ extension HeldTable {
     return rows
   }
 
-  /// Writes down what a row quarantined waits for.
+  /// Writes down what a quarantined row waits for.
   ///
   /// - Parameter rows: `nil` where that cannot be said.
   func setWaits(_ row: RowID, on rows: Set<RowID>?) throws {

@@ -41,7 +41,7 @@ final class HeldTable {
   var tables: StoreTables { connection.tables }
   /// Whether rows are quarantined, once that was looked up.
   private var isAny: Bool?
-  /// Whether observers were told that rows quarantined changed.
+  /// Whether observers were told that quarantined rows changed.
   private(set) var hasTold = false
 
   init(_ connection: StoreConnection) {
@@ -71,8 +71,8 @@ final class HeldTable {
 
   // MARK: - Settling later
 
-  /// What was sealed may be what a row quarantined waits for: a merge looks, or the next seal has it
-  /// looked.
+  /// What was sealed may be what a quarantined row waits for: a merge looks, or the next seal has
+  /// it looked.
   func noteUnsettled() throws {
     try statement(tables.statements.noteUnsettled).run()
   }

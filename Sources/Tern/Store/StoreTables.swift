@@ -141,7 +141,7 @@ struct StoreTables {
         author INTEGER NOT NULL, other INTEGER NOT NULL, sequence INTEGER NOT NULL,
         PRIMARY KEY (author, other)) WITHOUT ROWID
       """,
-      // A row, while what was sealed may be what a row quarantined waits for, and nobody looked.
+      // A row, while what was sealed may be what a quarantined row waits for, and nobody looked.
       "CREATE TABLE IF NOT EXISTS \(unsettled) (one INTEGER PRIMARY KEY CHECK (one = 1))",
       // A checksum of the app's schema and of the replica's when the replica was last opened.
       """

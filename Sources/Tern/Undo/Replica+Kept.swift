@@ -27,8 +27,9 @@ extension Replica {
   ///
   /// The rows are new writes of this device, which merge like any other and which ``undo()`` takes
   /// back. Rows that are here stay as they are, whatever the file has of them, and so do
-  /// quarantined rows. What was deleted on purpose since comes back too: look at the preview first. A row
-  /// whose value another has in a UNIQUE index, or whose parent is nowhere, is left and reported.
+  /// quarantined rows. What was deleted on purpose since comes back too: look at the preview first.
+  /// A row whose value another has in a UNIQUE index, or whose parent is nowhere, is left and
+  /// reported.
   ///
   /// Seals what was written first. Everything is one transaction; a second call finds nothing. The
   /// file is only read, and may have an older schema.

@@ -23,7 +23,7 @@ extension ReplicaStoreConformance {
         let state = try peer.store.canonicalState().filter { $0.table == "label" && $0.isPresent }
         try requireEqual(
           .operationsAreAtomic, try peer.store.counts().quarantined, state.count - shown.count,
-          "the rows quarantined: \(what)")
+          "the quarantined rows: \(what)")
       }
     }
     try a.commit(.insert(["id": "a", "name": "red", "slot": 1], table: "label"))
@@ -47,7 +47,7 @@ extension ReplicaStoreConformance {
     try a.commit(.delete(id: "d", table: "label"))
     try expect(["a", "b", "c", "e"], "a delete that frees a value")
     try requireEqual(
-      .intentSurvives, try c.value("e", "note"), "of e", "what a row quarantined had")
+      .intentSurvives, try c.value("e", "note"), "of e", "what a quarantined row had")
     // The writer does not see the row that is quarantined.
     try a.commit(.insert(["id": "f", "name": "pink", "note": 1], table: "label"))
     try delay(b, after: a)
@@ -56,10 +56,10 @@ extension ReplicaStoreConformance {
     try a.commit(
       .delete(id: "f", table: "label"), .insert(["id": "h", "name": "pink"], table: "label"))
     try expect(
-      ["a", "b", "c", "e", "g"], "a row quarantined is older than what was written over it")
+      ["a", "b", "c", "e", "g"], "a quarantined row is older than what was written over it")
     try b.commit(
       .insert(["id": "h", "name": "other"], table: "label"))
-    try expect(["a", "b", "c", "e", "g", "h"], "the key of a row quarantined is written anew")
+    try expect(["a", "b", "c", "e", "g", "h"], "the key of a quarantined row is written anew")
   }
 
   func checkSwapped() throws {

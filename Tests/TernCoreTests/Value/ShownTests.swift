@@ -1,7 +1,7 @@
 import TernCore
 import Testing
 
-@Suite("SQLiteValue: text that a terminal can show")
+@Suite("Value: text that a terminal can show")
 struct ShownTests {
   @Test(arguments: [
     ("\u{1B}[2J", "\\u{1B}[2J"), ("\u{9B}31m", "\\u{009B}31m"), ("a\u{7F}", "a\\u{7F}"),

@@ -2,7 +2,7 @@ import SeededRandom
 import TernCore
 import Testing
 
-@Suite("SQLiteValue: the order of values")
+@Suite("Value: the order of values")
 struct ValueOrderTests {
   static let integers: [Int64] = [
     .min, .min + 1, -(1 << 53) - 1, -(1 << 53), -1, 0, 1, 1 << 53, (1 << 53) + 1, .max - 1023,

@@ -40,7 +40,7 @@ struct PrintedTests {
         replica: ReplicaID(high: 0, low: 1), sequence: 4, reason: .unreadable, detail: "too new"))
     #expect(
       "\(counts)"
-        == "7 operations, 1 rows quarantined, operations wait: 1 for a newer Tern, 2 for a newer schema "
+        == "7 operations, 1 quarantined rows, operations wait: 1 for a newer Tern, 2 for a newer schema "
         + "(operation 4 of replica 00000000000000000000000000000001: too new), 1 conflicts by lastWriter, 2 conflicts by counter"
     )
   }

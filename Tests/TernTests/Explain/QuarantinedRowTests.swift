@@ -3,7 +3,7 @@ import Tern
 import TestDevice
 import Testing
 
-@Suite("Explain: rows quarantined")
+@Suite("Explain: quarantined rows")
 struct QuarantinedRowTests {
   private static let book = """
     CREATE TABLE book (

@@ -135,7 +135,7 @@ struct InspectionTests {
     }
   }
 
-  @Test func `a row quarantined is counted with its reason`() throws {
+  @Test func `a quarantined row is counted with its reason`() throws {
     try inFolder { folder in
       let path = folder + "/held.sqlite"
       let device = try Device(

@@ -19,7 +19,7 @@ private let schema = SyncSchema(
     SyncTable("tag"), SyncTable("note"),
   ])
 
-@Suite("Merge: what rows quarantined wait for")
+@Suite("Merge: what quarantined rows wait for")
 struct HeldWaitsTests {
   private func pair() throws -> (Device, Device) { try Device.pair(schema, creation) }
 

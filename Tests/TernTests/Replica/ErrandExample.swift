@@ -6,18 +6,22 @@ import Tern
 // What Docs/SwiftUI.md shows, as far as it needs no Apple API.
 
 struct Errand: Codable, FetchableRecord, PersistableRecord, Identifiable, Hashable, Sendable {
-  static let databaseTableName = "errand"
+  enum Columns {
+    static let note = Column(CodingKeys.note)
+    static let position = Column(CodingKeys.position)
+  }
   var id = UUID().uuidString
   var title: String
   var note = ""
   var position: String?
-
-  var key: [SQLiteValue] { [SQLiteValue(stringLiteral: id)] }
 }
 
 extension SyncSchema {
   static let errands = SyncSchema(
-    version: 1, tables: [SyncTable("errand", merge: ["note": .text, "position": .order])])
+    version: 1,
+    tables: [
+      SyncTable(Errand.self, merge: [Errand.Columns.note: .text, Errand.Columns.position: .order])
+    ])
 }
 
 extension DatabaseMigrator {
@@ -106,7 +110,7 @@ enum ErrandOpening: Sendable {
     let replica = parts.replica
     await trying {
       try await parts.database.write { db in
-        let position = try replica.orderKey("errand", at: .last, in: db)
+        let position = try replica.orderKey(Errand.self, at: .last, in: db)
         try Errand(title: title, position: position.text).insert(db)
       }
     }
@@ -114,16 +118,16 @@ enum ErrandOpening: Sendable {
 
   func move(_ source: IndexSet, to destination: Int) async {
     let replica = parts.replica
-    let moved = source.map { errands[$0].key }
+    let moved = source.map { errands[$0] }
     let above = errands[..<destination].indices.last { !source.contains($0) }
-    let first = above.map { OrderPlace.after(errands[$0].key) } ?? .first
+    let first = above.map { OrderPlace.after(errands[$0].id) } ?? .first
     await trying {
       // One transaction: the rows stay together.
       try await parts.database.write { db in
         var place = first
-        for key in moved {
-          try replica.move("errand", key: key, to: place, in: db)
-          place = .after(key)
+        for errand in moved {
+          try replica.move(errand, to: place, in: db)
+          place = .after(errand.id)
         }
       }
     }
@@ -167,7 +171,7 @@ enum ErrandOpening: Sendable {
   func follow() async {
     let changes = parts.replica.changes()
     load()
-    for await change in changes where change["errand"] != nil { save() }
+    for await change in changes where change[Errand.self] != nil { save() }
   }
 
   func save() {
@@ -186,7 +190,7 @@ enum ErrandOpening: Sendable {
   private func load() {
     do {
       draft = try parts.database.read { db in
-        try parts.replica.draft("errand", key: errand.key, column: "note", in: db)
+        try parts.replica.draft(errand, column: Errand.Columns.note, in: db)
       }
     } catch {
       problem = error.localizedDescription

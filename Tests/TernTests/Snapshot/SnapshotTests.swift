@@ -232,7 +232,7 @@ struct SnapshotTests {
     try expectEqual(a, b, "log")
   }
 
-  @Test func `local columns stay of rows quarantined that the log brings again`() throws {
+  @Test func `local columns stay of quarantined rows that the log brings again`() throws {
     let (a, b) = (try Shelf.device(1), try Shelf.device(2))
     try a.execute("INSERT INTO shelf VALUES ('s', '')")
     let old = try Parts(of: a)

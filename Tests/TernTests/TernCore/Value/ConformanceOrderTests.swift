@@ -4,7 +4,7 @@ import TernTesting
 import Testing
 
 /// SQLite is the judge of the order over types that `.max` and `.min` use.
-@Suite("SQLiteValue: the order of values in SQLite")
+@Suite("Value: the order of values in SQLite")
 struct ConformanceOrderTests {
   @Test(arguments: 0..<10)
   func `values are in SQLite's order`(_ seed: Int) throws {
