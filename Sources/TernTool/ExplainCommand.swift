@@ -31,13 +31,13 @@ struct ExplanationDocument: Encodable {
   let replica, table: String
   let key: [ValueDocument]
   let isUnsealed, isTooLarge: Bool
-  let life: UInt32
+  let generation: UInt32
   let standing, deletes: String
   let columns: [Column]
   let deletedBy: [Write]
   let survivedBy: [StampDocument]
   let deferred: [Deferred]
-  let waitingChanges: Int
+  let pendingChanges: Int
 
   struct Column: Encodable {
     let name, rule: String
@@ -63,7 +63,7 @@ struct ExplanationDocument: Encodable {
   init(_ row: DatabaseFileRow, _ explanation: RowExplanation) {
     (replica, table, isUnsealed) = (row.replica, explanation.table, row.isUnsealed)
     key = explanation.key.map(ValueDocument.init)
-    (isTooLarge, life) = (explanation.isTooLarge, explanation.life)
+    (isTooLarge, generation) = (explanation.isTooLarge, explanation.generation)
     standing = "\(explanation.standing)"
     deletes = "\(explanation.deleteRule)"
     columns = explanation.columns.map { column in
@@ -81,7 +81,7 @@ struct ExplanationDocument: Encodable {
     }
     survivedBy = explanation.survivedBy.map(StampDocument.init)
     deferred = explanation.deferred.map { Deferred(name: $0.name, writeCount: $0.writeCount) }
-    waitingChanges = explanation.waitingChanges
+    pendingChanges = explanation.pendingChanges
   }
 }
 #endif

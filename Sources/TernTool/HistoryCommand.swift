@@ -40,7 +40,7 @@ struct ChangeDocument: Encodable {
   let broughtBy: String?
   let sequence: UInt64
   let kind: String
-  let life: UInt32
+  let generation: UInt32
   let isMerged: Bool
   let columns: [Column]
 
@@ -54,7 +54,8 @@ struct ChangeDocument: Encodable {
   init(_ change: RowHistory.Change) {
     (by, sequence) = (StampDocument(change.stamp), change.sequence)
     (member, isBrought, broughtBy) = (change.member, change.isBrought, change.broughtBy)
-    (kind, life, isMerged) = (change.kind.rawValue, change.life, change.isMerged)
+    (kind, generation) = (change.kind.rawValue, change.generation)
+    isMerged = change.isMerged
     columns = change.columns.map {
       Column(
         name: $0.name, rule: $0.rule.map { "\($0)" }, content: "\($0.content)",

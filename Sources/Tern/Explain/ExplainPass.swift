@@ -12,7 +12,7 @@ struct ExplainPass {
   private var columns: [WrittenColumn]
   private var deletes: WrittenColumn
   private var deferred: [String: (name: String, writes: WrittenColumn)] = [:]
-  private var waitingChanges = 0
+  private var pendingChanges = 0
   /// Operations that the state names by their sequence, and the times of those that were met.
   private var named: Set<Int64> = []
   private var times: [Int64: HybridTime] = [:]
@@ -83,13 +83,13 @@ struct ExplainPass {
       let operation = SyncOperation(envelope, body: Array(body))
       // It is named with the reason by the replica's counts.
       if operation.bodyError() != nil { return }
-      waitingChanges += try row.changes(in: body).count
+      pendingChanges += try row.changes(in: body).count
       return
     }
     if named.contains(id.rawValue) { times[id.rawValue] = envelope.time }
     for change in try row.changes(in: body) {
       if change.isDeferred {
-        waitingChanges += 1
+        pendingChanges += 1
         continue
       }
       let life = change.kind == .delete ? change.life - 1 : change.life
@@ -122,7 +122,7 @@ extension ExplainPass {
   func explanation() throws -> RowExplanation {
     let shape = row.shape
     return RowExplanation(
-      table: shape.name, key: row.key, life: standing.state?.life ?? 0,
+      table: shape.name, key: row.key, generation: standing.state?.life ?? 0,
       standing: standing.standing, deleteRule: shape.deletes,
       columns: standing.state == nil ? [] : try shape.columns.indices.map(column),
       deletes: deletes.all.map { delete in
@@ -138,7 +138,7 @@ extension ExplainPass {
             .init(stamp: authors.stamp($0.stamp), sequence: $0.sequence, content: $0.content)
           }, writeCount: column.writes.count)
       },
-      waitingChanges: waitingChanges, isTooLarge: standing.isTooLarge)
+      pendingChanges: pendingChanges, isTooLarge: standing.isTooLarge)
   }
 
   private func stamp(_ survivor: StandingRow.Survivor) -> WriteStamp? {

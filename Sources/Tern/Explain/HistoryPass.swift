@@ -87,7 +87,7 @@ struct HistoryPass {
       RowHistory.Change(
         stamp: stamp, member: author?.member, isBrought: isBrought,
         broughtBy: isBrought ? author?.broughtBy : nil, sequence: id.sequence,
-        kind: .init(change.kind), life: change.life,
+        kind: .init(change.kind), generation: change.life,
         columns: change.columns.map(RowHistory.Column.init),
         isMerged: !isWaiting && !change.isDeferred)
     }

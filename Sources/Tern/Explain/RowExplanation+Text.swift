@@ -3,18 +3,20 @@ import TernCore
 extension RowExplanation: CustomStringConvertible {
   /// For people: a line a fact.
   public var description: String {
-    var lines = ["\(table) \(key): \(standing)" + (life == 0 ? "" : ", life \(life)")]
+    var lines = [
+      "\(table) \(key): \(standing)" + (generation == 0 ? "" : ", generation \(generation)")
+    ]
     lines += deletes.map { "  delete by \($0.stamp): \($0.outcome)" }
     lines += survivedBy.map { "  kept by \($0)" }
     for column in columns {
       let value = column.value.map { " = \($0)" } ?? ""
-      let author = column.stamp.map { "by \($0)" } ?? "not written in this life"
+      let author = column.stamp.map { "by \($0)" } ?? "not written in this generation"
       lines.append("  \(column.name)\(value), .\(column.rule): \(author)")
       lines += column.writes.filter { $0.outcome != .stands && !$0.content.isNothing }
         .map { "    \($0)" }
     }
     lines += deferred.map { "  \($0.name), not in this schema: \($0.writeCount) writes wait" }
-    if waitingChanges > 0 { lines.append("  \(waitingChanges) changes wait in the log") }
+    if pendingChanges > 0 { lines.append("  \(pendingChanges) changes wait in the log") }
     if isTooLarge { lines.append("  too large to travel as it was written here last") }
     return lines.joined(separator: "\n")
   }

@@ -1,21 +1,21 @@
 import TernCore
 
 /// Why a row is as it is: whether it stands in its table, and for each column who wrote the value,
-/// when, by which rule it stands, and what else was written in this life of the row.
+/// when, by which rule it stands, and what else was written in this generation of the row.
 public struct RowExplanation: Hashable, Sendable {
   /// As the schema names it.
   public var table: String
   public var key: [SQLiteValue]
   /// How often the key was inserted and deleted, without a delete that a change may still undo; 0
-  /// for a row that no operation tells of. Nothing of an earlier life counts:
+  /// for a row that no operation tells of. Nothing of an earlier generation counts:
   /// ``Replica/history(_:key:after:limit:)`` shows it.
-  package var life: UInt32
+  package var generation: UInt32
   public var standing: Standing
   /// The table's, by which deletes and changes meet.
   public var deleteRule: DeleteRule
   /// In the table's order; empty for a row that no operation tells of.
   public var columns: [Column]
-  /// The deletes that this life met, the newest first.
+  /// The deletes that this generation met, the newest first.
   public var deletes: [Delete]
   /// Where deletes were beaten: the writes that none of them had seen, or the later one.
   public var survivedBy: [WriteStamp]
@@ -23,7 +23,7 @@ public struct RowExplanation: Hashable, Sendable {
   public var deferred: [DeferredColumn]
   /// Changes in the log that the state does not have, because their operations are put aside or
   /// not whole, or come from a schema with another key or rule for deletes.
-  public var waitingChanges: Int
+  public var pendingChanges: Int
   /// Whether what was written here last is in no operation, because the row is too large.
   package var isTooLarge: Bool
 
@@ -76,13 +76,14 @@ public struct RowExplanation: Hashable, Sendable {
     /// where nothing is kept of the row, or the value has not come.
     public var value: SQLiteValue?
     /// Who wrote the value; of a counter or set the latest who changed it. `nil` where nobody
-    /// wrote the column in this life, and it is at its default.
+    /// wrote the column in this generation, and it is at its default.
     public var stamp: WriteStamp?
     /// Of a set: what it holds.
     public var elements: [Element]
-    /// The newest writes to the column in this life, the newest first, and the one that stands.
+    /// The newest writes to the column in this generation, the newest first, and the one that
+    /// stands.
     public var writes: [Write]
-    /// How many writes of this life the log has, those left out of ``writes`` included.
+    /// How many writes of this generation the log has, those left out of ``writes`` included.
     public var writeCount: Int
 
     /// The writes of which nothing stands.

@@ -36,7 +36,7 @@ public struct RowHistory: Hashable, Sendable {
     public var kind: Kind
     /// How often the row's key was inserted and deleted: odd is alive, and a delete has the even
     /// number that follows.
-    public var life: UInt32
+    public var generation: UInt32
     /// What travelled, in the author's order; empty for a delete.
     public var columns: [Column]
     /// Whether the state has it. It does not while the operation is put aside, waits for the rest
@@ -61,7 +61,8 @@ extension RowHistory.Change: CustomStringConvertible {
       .joined(separator: ", ")
     let owner = member.map { " of \($0.shown())" } ?? ""
     let bringer = isBrought ? ", brought by \(broughtBy?.shown() ?? "others")" : ""
-    return "\(kind.rawValue) by \(stamp)\(owner)\(bringer), operation \(sequence), life \(life)"
+    return
+      "\(kind.rawValue) by \(stamp)\(owner)\(bringer), operation \(sequence), generation \(generation)"
       + (isMerged ? "" : ", not merged yet") + (written.isEmpty ? "" : ": \(written)")
   }
 }

@@ -58,7 +58,7 @@ package struct ClaimChoice: Hashable, Sendable {
   ) rethrows -> Decision {
     var best: (head: Head, isProbe: Bool)?
     var (next, paced) = (next, nil as WallTime?)
-    for head in heads where !pauses.holds(head.lane.kind) || Planted.isActive(.pauseIgnored) {
+    for head in heads where !pauses.isPaused(head.lane.kind) || Planted.isActive(.pauseIgnored) {
       var isProbe = false
       let isIgnored = Planted.isActive(.gateIgnored)
       let gate = isIgnored ? nil : head.service.flatMap { gates[ExactText($0)] }

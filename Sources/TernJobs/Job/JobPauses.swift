@@ -9,5 +9,5 @@ public struct JobPauses: Hashable, Sendable {
   }
 
   /// Whether jobs of a kind are not started.
-  public func holds(_ kind: String) -> Bool { all || kinds.contains(kind) }
+  public func isPaused(_ kind: String) -> Bool { all || kinds.contains(kind) }
 }

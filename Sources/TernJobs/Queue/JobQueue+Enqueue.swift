@@ -19,7 +19,7 @@ extension JobQueue {
   ///   - files: what ``attach(copyOf:as:)`` made; the job's from the commit on. What a job that is
   ///     skipped was given stays the caller's.
   /// - Returns: the new job's id, or that of the one that stands for it;
-  ///   ``standing(_:uniqueBy:in:)``, asked before, tells which.
+  ///   ``unfinished(_:uniqueBy:in:)``, asked before, tells which.
   /// - Throws: ``JobQueueError`` `.payloadTooLarge`, `.keyTooLong`, `.invalidName`, `.tooManyJobs`,
   ///   `.tooManyFiles`, `.duplicateFile`, `.fileInUse`, `.notInstalled`; `EncodingError`;
   ///   `DatabaseError`. Nothing of the job is written then, and the transaction can go on.

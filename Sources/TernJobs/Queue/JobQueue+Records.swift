@@ -27,7 +27,7 @@ extension JobQueue {
   /// whether a job is added, and its files taken.
   ///
   /// - Throws: as ``records(in:)``.
-  public func standing<J: Job>(_ type: J.Type, uniqueBy key: String, in db: Database) throws
+  public func unfinished<J: Job>(_ type: J.Type, uniqueBy key: String, in db: Database) throws
     -> JobID?
   {
     try JobRows(db, limits: limits)

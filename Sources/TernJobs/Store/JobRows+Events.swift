@@ -100,7 +100,7 @@ extension ClaimChoice {
     _ head: Head, gates: [ExactText: GateLife], pauses: JobPauses, now: WallTime,
     hold: (Head) throws -> Hold?
   ) rethrows -> JobEvent.Hold? {
-    if pauses.holds(head.lane.kind) { return .pause }
+    if pauses.isPaused(head.lane.kind) { return .pause }
     switch head.service.flatMap({ gates[ExactText($0)] })?.admission(at: now) {
     case .probing, .closed: return .gate
     case .asProbe, nil: break

@@ -20,7 +20,7 @@ struct UniqueJobTests {
     try Rig.run { rig in
       let queue = try rig.open()
       func standing(_ key: String) throws -> JobID? {
-        try rig.database.read { try queue.standing(Tidy.self, uniqueBy: key, in: $0) }
+        try rig.database.read { try queue.unfinished(Tidy.self, uniqueBy: key, in: $0) }
       }
       #expect(try standing("k") == nil)
       let first = try enqueue(queue, rig, "a", .skip("k"))

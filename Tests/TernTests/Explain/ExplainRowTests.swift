@@ -40,7 +40,7 @@ struct ExplainRowTests {
         Issue.record("\(row)")
         return
       }
-      #expect(stamp.author == idA && row.life == 2 && row.deleteRule == .deleteWins)
+      #expect(stamp.author == idA && row.generation == 2 && row.deleteRule == .deleteWins)
       #expect(row.deletes.map(\.outcome) == [.stands] && row.deletes.first?.stamp == stamp)
       let column = try row.column("a")
       #expect(column.value == nil && column.stamp == nil)
@@ -59,7 +59,7 @@ struct ExplainRowTests {
     try meet(a, b)
     for device in [a, b] {
       let row = try await device.explain()
-      #expect(row.standing == .shown && row.life == 1)
+      #expect(row.standing == .shown && row.generation == 1)
       #expect(row.deletes.map(\.outcome) == [.beaten(.changed)])
       #expect(row.deletes.map(\.stamp.author) == [idA])
       let column = try row.column("a")
@@ -105,7 +105,7 @@ struct ExplainRowTests {
       try a.commit("INSERT INTO t VALUES ('1', 'new', 1)")
       try meet(a, b)
       let row = try await b.explain()
-      #expect(row.life == 3 && row.standing == .shown && row.deletes.isEmpty)
+      #expect(row.generation == 3 && row.standing == .shown && row.deletes.isEmpty)
       #expect(try row.column("a").writes.map(\.content) == [.value("new")])
       #expect(try row.column("n").writes.map(\.content) == [.difference(1)])
     }
@@ -144,7 +144,7 @@ struct ExplainRowTests {
     try a.execute("INSERT INTO t VALUES ('1', 9)")
     try b.pull(from: a)
     let row = try await b.explain()
-    #expect(row.standing == .quarantined(.constraint) && row.life == 1)
+    #expect(row.standing == .quarantined(.constraint) && row.generation == 1)
     #expect(try row.column("a").value == 9)
   }
 
@@ -196,7 +196,7 @@ struct ExplainRowTests {
     try c.commit("DELETE FROM t")
     try a.pull(from: c)
     let row = try await a.explain()
-    #expect(row.waitingChanges == 2 && row.deferred.isEmpty && row.standing == .shown)
+    #expect(row.pendingChanges == 2 && row.deferred.isEmpty && row.standing == .shown)
     #expect(try row.column("a").writeCount == 1 && row.deletes.isEmpty)
     let changes = try await a.replica.history("t", key: ["1"]).changes
     #expect(changes.map(\.isMerged) == [true, false, false])
@@ -213,7 +213,7 @@ struct ExplainRowTests {
     let ahead = HybridTime(milliseconds: last.envelope.time.milliseconds + 86_400_000)
     try b.merge([last.restamped(ahead)])
     let row = try await b.explain()
-    #expect(row.waitingChanges == 1)
+    #expect(row.pendingChanges == 1)
     #expect(try row.column("a").value == "A" && row.column("a").writeCount == 1)
   }
 }

@@ -66,7 +66,7 @@ struct ExplainTests {
     try meet(a, b)
     for device in [a, b] {
       let row = try await device.explain()
-      #expect(row.standing == .shown && row.life == 1 && row.deletes.isEmpty)
+      #expect(row.standing == .shown && row.generation == 1 && row.deletes.isEmpty)
       let title = try row.column("title")
       #expect(title.value == "from b" && title.rule == .lastWriter && title.writeCount == 3)
       #expect(title.stamp?.author == idB)
@@ -157,13 +157,13 @@ struct ExplainTests {
   {
     let (a, _) = try pairWithRow()
     let nothing = try await a.explain("none")
-    #expect(nothing.standing == .unknown && nothing.life == 0 && nothing.columns.isEmpty)
+    #expect(nothing.standing == .unknown && nothing.generation == 0 && nothing.columns.isEmpty)
     let upgraded = try a.upgraded(schema, "INSERT INTO book (isbn) VALUES ('2')")
     #expect(try await upgraded.explain("2").standing == .unsynced)
     let again = try upgraded.upgraded(
       schema, "INSERT INTO book (isbn) VALUES ('2')", "DELETE FROM book WHERE isbn = '1'")
     let missing = try await again.explain()
-    #expect(missing.standing == .missing && missing.life == 1)
+    #expect(missing.standing == .missing && missing.generation == 1)
   }
 
   @Test func `an unknown table and a key of another width are refused by name`() async throws {
@@ -253,7 +253,7 @@ struct ExplainTests {
     try b.commit("UPDATE book SET title = 'from b'")
     try meet(a, b)
     let text = try await a.explain().description
-    #expect(text.hasPrefix("book ['1']: shown, life 1\n"))
+    #expect(text.hasPrefix("book ['1']: shown, generation 1\n"))
     #expect(text.contains("title = 'from b', .lastWriter: by \(idB) at "))
     #expect(text.contains("'from a' by \(idA) (this replica) at "))
     #expect(text.contains("concurrent: beaten, by a later write"))

@@ -48,7 +48,7 @@ struct HistoryTests {
     #expect(changes.map(\.stamp.author) == [idA, idA, idB, idB, idB])
     #expect(changes.map(\.stamp.isOwn) == [true, true, false, false, false])
     #expect(changes.map(\.sequence) == [1, 2, 1, 2, 3])
-    #expect(changes.map(\.life) == [1, 1, 1, 2, 3])
+    #expect(changes.map(\.generation) == [1, 1, 1, 2, 3])
     #expect(changes.map(\.stamp.time) == changes.map(\.stamp.time).sorted())
     #expect(changes.filter(\.isMerged).count == 5)
     #expect(changes[0].columns.map(\.name) == ["title", "scans", "tags"])
@@ -164,7 +164,7 @@ struct HistoryTests {
     #expect(try b.store.counts().pending[.unreadable] == 1)
     #expect(try await b.history().map(\.kind) == [.insert])
     let row = try await b.replica.explain("book", key: ["1"])
-    #expect(row.waitingChanges == 0 && row.columns.first?.value == .null)
+    #expect(row.pendingChanges == 0 && row.columns.first?.value == .null)
     try a.commit("UPDATE book SET title = 'ahead'")
     let last = try #require(
       try a.store.operations(lackedBy: b.store.versionVector(), maximumBytes: .max).last)
@@ -192,6 +192,6 @@ struct HistoryTests {
     try c.merge(Array(operations.dropLast()))
     #expect(try await c.history("0").map(\.isMerged) == [false])
     let row = try await c.replica.explain("book", key: ["0"])
-    #expect(row.standing == .unknown && row.waitingChanges == 1)
+    #expect(row.standing == .unknown && row.pendingChanges == 1)
   }
 }

@@ -61,14 +61,15 @@ struct PrintedTests {
       """)
     try a.commit("INSERT INTO note (id, title) VALUES ('1', 'T')")
     let first = try #require(try await a.replica.history("note", key: ["1"]).changes.first)
-    #expect("\(first)".hasSuffix("life 1: title: 'T'"))
+    #expect("\(first)".hasSuffix("generation 1: title: 'T'"))
     let empty = try await a.replica.explain("note", key: ["1"]).description
     for noise in ["added", "inserted", "+0", "nothing"] { #expect(!empty.contains(noise)) }
     try a.commit("UPDATE note SET n = 2, tags = '[\"x\"]', body = 'hello'")
     let second = try #require(try await a.replica.history("note", key: ["1"]).changes.last)
-    #expect("\(second)".hasSuffix("life 1: n: +2, tags: added ['x'], body: inserted [\"hello\"]"))
+    #expect(
+      "\(second)".hasSuffix("generation 1: n: +2, tags: added ['x'], body: inserted [\"hello\"]"))
     try a.commit("UPDATE note SET tags = '[]', body = ''")
     let third = try #require(try await a.replica.history("note", key: ["1"]).changes.last)
-    #expect("\(third)".hasSuffix("life 1: tags: took out ['x'], body: removed 5 scalars"))
+    #expect("\(third)".hasSuffix("generation 1: tags: took out ['x'], body: removed 5 scalars"))
   }
 }

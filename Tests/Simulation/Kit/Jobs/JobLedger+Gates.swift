@@ -80,7 +80,7 @@ extension JobLedger {
     for row in commit.after.values.sorted(by: { $0.id < $1.id })
     where row.state == .waiting && row.isDue && !isPaced(row) && entries[row.id]?.full == nil
       && commit.gatesBefore[row.service] == nil
-      && commit.gatesAfter[row.service] == nil && !commit.pauses.holds(row.kind)
+      && commit.gatesAfter[row.service] == nil && !commit.pauses.isPaused(row.kind)
       && commit.before[row.id] == row && row.place < last.place
     {
       fail(.drains, "job \(last.id) passed job \(row.id), which was ready before it")

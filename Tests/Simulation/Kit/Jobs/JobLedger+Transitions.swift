@@ -108,7 +108,7 @@ extension JobLedger {
     if !commit.process.kinds.contains(new.kind) {
       fail(.drains, "job \(id) was started without a handler for \(new.kind)")
     }
-    if commit.pauses.holds(new.kind) {
+    if commit.pauses.isPaused(new.kind) {
       fail(.drains, "job \(id) was started, and \(new.kind) is paused")
     }
     if !path.has(new.needs) {
