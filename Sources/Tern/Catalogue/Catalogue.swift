@@ -223,11 +223,14 @@ struct KnownCatalogue {
   let checksum: UInt32
   let schemaVersion: Int64
   let hasForeignKeys: Bool
+  /// SQLite's number for the commits of other connections.
+  let dataVersion: Int64
 
   init(_ db: Database, _ tables: StoreTables) throws {
     checksum = try Catalogue(db: db, tables: tables).checksum()
     schemaVersion = try Int64.fetchOne(db, sql: "PRAGMA main.schema_version") ?? 0
     hasForeignKeys = try db.hasForeignKeys()
+    dataVersion = try Int64.fetchOne(db, sql: "PRAGMA main.data_version") ?? 0
   }
 }
 

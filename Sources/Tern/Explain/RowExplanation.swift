@@ -120,15 +120,15 @@ public struct RowExplanation: Hashable, Sendable {
     /// As its authors name it.
     public var name: String
     /// The newest, the newest first.
-    public var writes: [DeferredWrite]
+    package var writes: [DeferredWrite]
     public var writeCount: Int
   }
 
   /// One write to a column that this schema does not have.
-  public struct DeferredWrite: Hashable, Sendable {
-    public var stamp: WriteStamp
-    public var sequence: UInt64
-    public var content: WriteContent
+  package struct DeferredWrite: Hashable, Sendable {
+    package var stamp: WriteStamp
+    package var sequence: UInt64
+    package var content: WriteContent
   }
 
   /// What became of a write or a delete.

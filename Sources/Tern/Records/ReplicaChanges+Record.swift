@@ -18,11 +18,11 @@ extension ReplicaChanges {
 extension ReplicaChanges.Rows {
   /// Whether the row with this key may have changed, in a table whose key is one column.
   public func contains(_ key: some DatabaseValueConvertible) -> Bool {
-    switch self {
-    case .all: true
-    case .keys(let keys):
-      SQLiteValue.fromDatabaseValue(key.databaseValue).map { keys.contains([$0]) } ?? false
-    }
+    guard case .keys(let keys) = self else { return true }
+    let value = SQLiteValue.fromDatabaseValue(key.databaseValue) ?? .null
+    // As a TEXT or an INTEGER column would store it.
+    let forms = [value, Affinity.text.stored(value), Affinity.integer.stored(value)]
+    return forms.contains { keys.contains([$0]) }
   }
 
   /// The keys as the type that a record keeps them in.

@@ -35,7 +35,7 @@ final class StoreAccess: Sendable {
     (self.database, self.tables, self.sql) = (database, tables, sql)
     self.inboxLimits = inboxLimits
     statements = StatementMemory()
-    others = OtherWriters(statements)
+    others = OtherWriters(statements, opened: catalogue.dataVersion)
     self.catalogue = catalogue.checksum
     checkedVersion = Mutex(catalogue.schemaVersion)
     foreignKeys = Mutex((catalogue.schemaVersion, catalogue.hasForeignKeys))

@@ -60,7 +60,7 @@ extension SQLiteValue {
 extension Affinity {
   /// What a column holds of a key that SQL compares with it: a number is text in a TEXT column,
   /// and text that is a whole number is that number in an INTEGER one.
-  fileprivate func stored(_ value: SQLiteValue) -> SQLiteValue {
+  func stored(_ value: SQLiteValue) -> SQLiteValue {
     switch (self, value) {
     case (.text, .integer(let number)): .string("\(number)")
     case (.integer, .text), (.numeric, .text):

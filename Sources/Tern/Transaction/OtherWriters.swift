@@ -8,12 +8,14 @@ import TernDatabase
 /// writer's queue alone.
 final class OtherWriters {
   private let statements: StatementMemory
-  /// SQLite's number at the last seal that was committed.
-  private var sealed: Int64?
+  /// SQLite's number at the last seal that was committed, or at the opening.
+  private var sealed: Int64
   /// At the seal of the transaction that is open.
   private var seen: Int64?
 
-  init(_ statements: StatementMemory) { self.statements = statements }
+  init(_ statements: StatementMemory, opened: Int64) {
+    (self.statements, sealed) = (statements, opened)
+  }
 
   /// To be called as a transaction begins: the last one may have been rolled back.
   func begin() { seen = nil }
@@ -21,7 +23,6 @@ final class OtherWriters {
   /// To be called behind its commit.
   func commit() { sealed = seen ?? sealed }
 
-  /// Also said of the first seal, before which nobody looked.
   func haveWritten(_ db: Database) throws -> Bool {
     let version = try statements.statement(db, "PRAGMA main.data_version")
     defer { version.reset() }

@@ -34,21 +34,21 @@ public struct RemoteError: Error, Hashable, Sendable {
     /// That snapshot or upload is gone: greet again, and begin again.
     public static let snapshotUnknown = Code(rawValue: "snapshot-unknown")
     /// The remote has a snapshot that is as new, or, for a base, has grown since: greet again.
-    package static let snapshotSuperseded = Code(rawValue: "snapshot-superseded")
+    public static let snapshotSuperseded = Code(rawValue: "snapshot-superseded")
     /// Parts are missing, or the heads lack an operation that the remote has up to the cursor.
-    package static let snapshotIncomplete = Code(rawValue: "snapshot-incomplete")
+    public static let snapshotIncomplete = Code(rawValue: "snapshot-incomplete")
     /// The part was stored before, with other bytes: a key names one content.
-    package static let snapshotConflict = Code(rawValue: "snapshot-conflict")
+    public static let snapshotConflict = Code(rawValue: "snapshot-conflict")
     /// The snapshot lacks what the remote is known to have, or has what nobody wrote: another
     /// device may have a right one.
-    package static let snapshotRefused = Code(rawValue: "snapshot-refused")
+    public static let snapshotRefused = Code(rawValue: "snapshot-refused")
     /// The remote lacks what nobody can push any more, and takes a base only when its operator asks
     /// for one: with `tern space refill`.
-    package static let refillNeeded = Code(rawValue: "refill-needed")
+    public static let refillNeeded = Code(rawValue: "refill-needed")
     /// The remote takes no snapshots, as a folder does not.
     public static let snapshotsUnsupported = Code(rawValue: "snapshots-unsupported")
     /// The space grew since, or the report is of another history: greet again.
-    package static let stateSuperseded = Code(rawValue: "state-superseded")
+    public static let stateSuperseded = Code(rawValue: "state-superseded")
     /// Not the remote's: another replica with the same operations has another state (INV-01), and
     /// no snapshot has made the two equal yet.
     public static let stateDiffers = Code(rawValue: "state-differs")

@@ -25,10 +25,10 @@ public struct RemoteGreeting: Hashable, Sendable {
   /// Whether the remote would like one.
   public var wantsState: Bool
   /// Whose replica ids are, as far as the remote knows more of them than their operations.
-  public var authors: [ReplicaID: RemoteAuthor] = [:]
+  package var authors: [ReplicaID: RemoteAuthor] = [:]
   /// Whether the id by which the replica greeted belongs to another member: what it writes needs
   /// another id.
-  public var isClaimed = false
+  package var isClaimed = false
 
   public init(
     epoch: String, nowMilliseconds: Int64?, position: UInt64, heads: VersionVector,
@@ -48,7 +48,7 @@ public struct RemoteGreeting: Hashable, Sendable {
 }
 
 /// Whose a replica id is at a remote.
-public struct RemoteAuthor: Hashable, Sendable, Codable {
+package struct RemoteAuthor: Hashable, Sendable, Codable {
   /// The name of the member that claimed it, and whose devices alone write under it.
   package var member: String?
   /// The first and the last sequence number of what came before anybody had claimed it, and who

@@ -17,10 +17,10 @@ public struct StateReport: Hashable, Sendable {
 
   public var replica: ReplicaID
   /// Everything before it, and nothing else, is in the state.
-  package var cursor: RemoteCursor
+  public var cursor: RemoteCursor
   /// Of how many operations of each replica the state holds: a copy of a database that has not
   /// found out that it is one passes over what the other wrote under its id.
-  package var operations: UInt64
+  public var operations: UInt64
   /// Whether the state was loaded from a snapshot, because it differed before: it then takes the
   /// place of one that was not.
   package var isRepaired: Bool

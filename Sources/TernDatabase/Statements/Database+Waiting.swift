@@ -57,6 +57,9 @@ extension Database {
       } catch {
         // What failed first is what the caller is told.
         try? rollback()
+        // Statements that were prepared behind a table that is gone again go with it.
+        statements.forgetAll()
+        clearSchemaCache()
         throw error
       }
     }

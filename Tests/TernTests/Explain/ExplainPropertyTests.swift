@@ -85,7 +85,7 @@ struct ExplainPropertyTests {
         for column in told.columns { try expect(column, of: told, world) }
         let page = try await device.replica.history("t", key: row.key, limit: 10_000)
         logged += page.changes.count
-        let ended = row.generation & 1 == 1 ? row.generation : row.generation - 1
+        let ended = row.life & 1 == 1 ? row.life : row.life - 1
         for column in told.columns {
           let written = page.changes.filter { change in
             change.generation == ended && change.columns.contains { $0.name == column.name }
@@ -98,9 +98,9 @@ struct ExplainPropertyTests {
   }
 
   private func expect(_ told: RowExplanation, _ row: CanonicalRow, _ device: Device) throws {
-    #expect(told.generation == row.generation && told.key == row.key)
+    #expect(told.generation == row.life && told.key == row.key)
     #expect((told.standing == .shown) == row.isShown)
-    if row.generation & 1 == 0 {
+    if row.life & 1 == 0 {
       let own = try device.store.replicaID()
       let author = try #require(row.author)
       let stamp = WriteStamp(author: author, time: row.time, isOwn: author == own)

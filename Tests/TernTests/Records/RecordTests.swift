@@ -235,6 +235,7 @@ struct RecordTests {
     #expect(books.keys(as: String.self) == ["1"])
     #expect(next[Loan.self]?.keys(as: String.self) == nil)
     #expect(next[Stranger.self] == nil)
+    #expect(books.contains(1) && !books.contains(2))
     #expect(ReplicaChanges.Rows.all.contains("2"))
     #expect(ReplicaChanges.Rows.all.keys(as: String.self) == nil)
   }

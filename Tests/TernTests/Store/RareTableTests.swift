@@ -67,6 +67,24 @@ struct RareTableTests {
   }
 
   @Test(arguments: names)
+  func `a second view of a transaction that is rolled back leaves no statement of it behind`(
+    _ name: String
+  ) throws {
+    let device = try device()
+    #expect(throws: Thrown.self) {
+      try device.store.access.write { transaction in
+        let other = try StoreTransaction(
+          transaction.db, tables: transaction.tables, sql: transaction.sql)
+        try Trial(other, name).add()
+        // This one still remembers what it prepares.
+        try Trial(transaction, name).expectCount(1)
+        throw Thrown()
+      }
+    }
+    try write(device, name) { try $0.expectAbsent() }
+  }
+
+  @Test(arguments: names)
   func `one reads as empty, and the first row makes it`(_ name: String) throws {
     let device = try device()
     // Twice, because the second finds its statements prepared.
