@@ -33,7 +33,7 @@ public final class SyncStatus: Observable, Sendable {
     public var pushed = 0
     /// Operations of other replicas that were merged.
     public var pulled = 0
-    /// Rows that are in the state and not in their table.
+    /// Rows whose table does not show what the state has of them.
     public var quarantined = 0
     /// Rows that are too large to travel, by table: make them shorter.
     public var largeRows: [String: Int] = [:]

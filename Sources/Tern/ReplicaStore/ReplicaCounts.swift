@@ -7,7 +7,7 @@ public struct ReplicaCounts: Hashable, Sendable {
   public var unsealedChanges = 0
   /// Operations in the log, of this replica and of others.
   public var operations = 0
-  /// Rows that are in the state and not in their table.
+  /// Rows whose table does not show what the state has of them.
   public var quarantined = 0
   /// Operations that are in the log and wait, and for what.
   public var pending = PendingOperations()

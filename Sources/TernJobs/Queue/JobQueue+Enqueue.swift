@@ -18,7 +18,7 @@ extension JobQueue {
   ///   - requirement: what has to be there before it is started; by default what its type says.
   ///   - files: what ``attach(copyOf:as:)`` made; the job's from the commit on. What a job that is
   ///     skipped was given stays the caller's.
-  /// - Returns: the new job's id, or that of the one that stands for it;
+  /// - Returns: the new job's id, or that of the job that is in the queue in its place;
   ///   ``unfinished(_:uniqueBy:in:)``, asked before, tells which.
   /// - Throws: ``JobQueueError`` `.payloadTooLarge`, `.keyTooLong`, `.invalidName`, `.tooManyJobs`,
   ///   `.tooManyFiles`, `.duplicateFile`, `.fileInUse`, `.notInstalled`; `EncodingError`;
