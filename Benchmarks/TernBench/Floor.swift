@@ -1,6 +1,5 @@
 import GRDB
 import TernDatabase
-import TernJobs
 
 /// What SQLite alone takes to capture and to seal, one step more at a time: no more than SQL of a trigger
 /// and of three statements a seal. No code around it can make that less.

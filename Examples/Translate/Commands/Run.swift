@@ -69,7 +69,7 @@ struct Run: AsyncParsableCommand {
       // The last answers, and whether the server was reached at all.
       do {
         try await engine?.syncOnce()
-      } catch let error where error is any AdvisingError {
+      } catch let error where error is RemoteError || error is MergeError {
         complain("\(error)".shown())
         let code = (error as? RemoteError)?.code
         throw code == .unreachable || code == .unavailable ? ExitCode.later : .usage

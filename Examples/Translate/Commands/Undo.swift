@@ -1,7 +1,6 @@
 import ArgumentParser
 import ExampleService
 import Tern
-import TernJobs
 
 struct Undo: AsyncParsableCommand {
   static var configuration: CommandConfiguration {

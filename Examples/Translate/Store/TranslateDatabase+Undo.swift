@@ -1,6 +1,5 @@
 import GRDB
 import Tern
-import TernJobs
 
 /// A row of what was taken back.
 struct UndoneRow: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import TernCore
 
 /// Why operations cannot be merged. Nothing of their page was.
-package struct MergeError: Error, Hashable, Sendable {
+public struct MergeError: Error, Hashable, Sendable {
   package struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable { case gap, timeNotIncreasing, foreignOwn }
     package let reason: Reason
@@ -28,7 +28,7 @@ package struct MergeError: Error, Hashable, Sendable {
 }
 
 extension MergeError: CustomStringConvertible {
-  package var description: String {
+  public var description: String {
     switch code {
     case .gap: "operation \(sequence) of replica \(replica) came before the one it follows"
     case .foreignOwn:
@@ -41,12 +41,10 @@ extension MergeError: CustomStringConvertible {
 
 extension MergeError: AdvisingError {
   /// The same operation comes again: the remote, or the copy of the database, has to change first.
-  package var advice: FailureAdvice { .permanent }
+  public var advice: FailureAdvice { .permanent }
 }
 
-extension MergeError: LocalizedError {
-  package var errorDescription: String? { description }
-}
+extension MergeError: LocalizedError {}
 
 extension MergeError.Code: CustomStringConvertible {
   package var description: String { reason.rawValue }

@@ -11,21 +11,16 @@ package struct RowKey: Hashable, Sendable {
     case named([String: SQLiteValue])
   }
   private let form: Form
-  /// Whether the values are as the table stores them.
-  private let isStored: Bool
 
-  package init(_ values: [SQLiteValue]) {
-    (form, isStored) = (.ordered(values), true)
-  }
+  package init(_ values: [SQLiteValue]) { form = .ordered(values) }
 
   package init(_ value: some DatabaseValueConvertible) {
-    (form, isStored) = (.ordered([SQLiteValue(value.databaseValue)]), false)
+    form = .ordered([SQLiteValue(value.databaseValue)])
   }
 
   package init(_ record: some EncodableRecord) throws {
     let values = try record.databaseDictionary.map { ($0.key.folded, SQLiteValue($0.value)) }
     form = .named(Dictionary(values, uniquingKeysWith: { left, _ in left }))
-    isStored = false
   }
 
   /// In the key's order, as the table stores them.
@@ -47,7 +42,8 @@ package struct RowKey: Hashable, Sendable {
         values.append(value)
       }
     }
-    guard !isStored, values.count == shape.keyAffinities.count else { return values }
+    // One of another width is refused with its row.
+    guard values.count == shape.keyAffinities.count else { return values }
     return zip(shape.keyAffinities, values).map { $0.stored($1) }
   }
 }

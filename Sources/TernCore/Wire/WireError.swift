@@ -1,6 +1,6 @@
 /// Why bytes could not be read as a Tern format. Nothing of a refused input is applied.
 public struct WireError: Error, Hashable, Sendable {
-  public struct Code: Hashable, Sendable {
+  package struct Code: Hashable, Sendable {
     package enum Reason: String, Sendable {
       case truncated, malformed, unsupportedVersion, tooLarge
     }
@@ -16,7 +16,7 @@ public struct WireError: Error, Hashable, Sendable {
     package static let tooLarge = Code(reason: .tooLarge)
   }
 
-  public let code: Code
+  package let code: Code
   /// What was being read.
   package let field: String
 
@@ -38,5 +38,5 @@ extension WireError: CustomStringConvertible {
 }
 
 extension WireError.Code: CustomStringConvertible {
-  public var description: String { reason.rawValue }
+  package var description: String { reason.rawValue }
 }

@@ -16,7 +16,7 @@ extension Database {
   /// One transaction with the write lock from its beginning. Where the app has SQLite wait for
   /// nobody, it waits up to five seconds for whoever writes.
   ///
-  /// A table that it made and looked up would stay known to GRDB where it is rolled back.
+  /// GRDB remembers what is looked up of the schema in here. A rollback makes it forget that.
   package func inWaitingTransaction(_ body: () throws -> TransactionCompletion) throws {
     var completion = TransactionCompletion.rollback
     do {

@@ -25,9 +25,11 @@ package final class StatementMemory {
   /// What is prepared for a string that was not asked for before, and whether to remember it.
   package typealias Text = (_ sql: String) throws -> (text: String, isKept: Bool)
 
+  package static func unchanged(_ sql: String) -> (text: String, isKept: Bool) { (sql, true) }
+
   /// - Parameter db: always the same connection.
   package func statement(
-    _ db: Database, _ sql: String, as text: Text = { (text: $0, isKept: true) }
+    _ db: Database, _ sql: String, as text: Text = StatementMemory.unchanged
   ) throws -> FastStatement {
     FastStatement(try known(db, sql, as: text))
   }
@@ -37,7 +39,7 @@ package final class StatementMemory {
 
   /// Runs a statement that has no parameters as GRDB does, and tells its observers.
   func execute(_ db: Database, _ sql: String) throws {
-    try known(db, sql) { ($0, true) }.execute()
+    try known(db, sql, as: Self.unchanged).execute()
   }
 
   private func known(_ db: Database, _ sql: String, as text: Text) throws -> Statement {

@@ -5,7 +5,6 @@ import Tern
 import Testing
 
 @testable import TernServer
-import TernNetwork
 
 /// A server's data as it was written when the format was frozen. The file is never made again: a
 /// change that fails here makes a new format, and still has to open this one.

@@ -1,6 +1,5 @@
 import GRDB
 import TernCore
-import TernJobs
 import TestDevice
 import Testing
 

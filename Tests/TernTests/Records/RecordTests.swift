@@ -217,8 +217,8 @@ struct RecordTests {
     try meet(a, b)
     let found = try await a.replica.inbox().isEmpty ? b : a
     let entry = try #require(try await found.replica.inbox().first)
-    let record = try? await found.database.read { try entry.record(Loan.self, in: $0) }
-    #expect(record?.note == "edited" && record?.person == 1)
+    let record = try await found.database.read { try entry.record(Loan.self, in: $0) }
+    #expect(record.note == "edited" && record.person == 1)
   }
 
   @Test func `changes are asked for by record`() async throws {

@@ -1,4 +1,3 @@
-import TernJobs
 import TernTesting
 
 /// The app's triggers, of every class.

@@ -1,5 +1,4 @@
 import Tern
-import TernJobs
 import TestDevice
 
 extension Device {
