@@ -171,6 +171,14 @@ struct Seal {
     }
     try states.flush()
     if isOpen { body.appendEndOfBlock() }
+    if shape.pointer != nil { try lookAtFolded(sql) }
+  }
+
+  /// A row may have come that points to another, and with several UNIQUE indexes one that others
+  /// should point to.
+  private func lookAtFolded(_ sql: TableSQL) throws {
+    try PointedRows(transaction: transaction).adopt(sql, isNoted: true)
+    if sql.shape.uniques.count > 1 { try transaction.held.wakeFolded(sql.shape.id) }
   }
 
   private mutating func open(_ sql: TableSQL) throws {

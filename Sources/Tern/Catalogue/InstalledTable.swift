@@ -59,9 +59,12 @@ struct InstalledTable {
         .filter { name in !columns.contains { $0.isPresent && $0.name.folded == name.folded } })
     let rules = columns.map { MergeRule(.init(rawValue: UInt8(clamping: $0.rule)) ?? .lastWriter) }
     let merge = zip(columns, rules).filter { $0.isPresent && $1 != .lastWriter }
-    let declared = SyncTable(
+    var declared = SyncTable(
       name, merge: Dictionary(merge.map { ($0.name, $1) }, uniquingKeysWith: { first, _ in first }),
       deletes: DeleteRule(.init(rawValue: UInt8(clamping: deletes)) ?? .deleteWins), local: local)
+    if let pointer = try TableInspection(db: db, declared: declared).pointer(among: local) {
+      declared.collisions = .fold(into: pointer)
+    }
     var shape = try TableInspection(db: db, declared: declared, isInstalled: true).shape()
     guard shape.catalogueKey == key else { return nil }
     shape.id = id

@@ -66,6 +66,10 @@ struct HeldDoctor {
       } catch is WireError {
         continue
       }
+      if reason == .folded {
+        if !hasNotes { try checkFolded(key, place, writer) }
+        continue
+      }
       if reason == .removal {
         if try writer.read(key) == nil, !hasNotes {
           try findings.add(
@@ -91,9 +95,32 @@ struct HeldDoctor {
           at: place)
       }
     }
+    if let folded = counts.removeValue(forKey: .folded) {
+      try findings.add(.held, "\(folded) rows are folded", at: .init(table: sql.shape.name))
+    }
+    if !hasNotes { try checkPointers(sql) }
     for (reason, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       try findings.add(
         .held, "\(count) rows are quarantined (\(reason))", at: .init(table: sql.shape.name))
+    }
+  }
+
+  private func checkFolded(
+    _ key: [UInt8], _ place: DatabaseFinding.Place, _ writer: TableWriter
+  ) throws {
+    let content = try writer.read(key)
+    let winner = try content.flatMap { try writer.winner(over: key, content: $0) }
+    if writer.folds, try winner == nil || writer.pointer(of: key) != winner {
+      try findings.add(
+        .heldStands, "the row points to another than the one that it collides with", at: place)
+    }
+  }
+
+  private func checkPointers(_ sql: TableSQL) throws {
+    for key in try PointedRows(transaction: transaction).unknown(sql) {
+      try findings.add(
+        .heldStray, "the row points to another, and something else than Tern wrote that",
+        at: place(sql, key))
     }
   }
 
@@ -125,7 +152,7 @@ struct HeldDoctor {
     case .constraint:
       guard row.state.isComplete else { return false }
       return try trial?.refuses(key, row.content) ?? true
-    case .deleted, .removal: return true
+    case .deleted, .removal, .folded: return true
     }
   }
 

@@ -72,7 +72,7 @@ extension QuarantinedRow {
       db,
       sql: """
         SELECT tbl, key, content, reason FROM \(tables.held) WHERE tbl IN (\(ids))
-        ORDER BY tbl, key LIMIT ?
+        AND reason <> '\(HeldReason.folded)' ORDER BY tbl, key LIMIT ?
         """, arguments: [max(0, limit)]
     ).compactMap { row in
       guard let shape = shapes[row["tbl"]], let reason = HeldReason(rawValue: row["reason"])
@@ -104,7 +104,7 @@ extension HeldReason {
     case .unique: .unique
     case .incomplete: .incomplete
     case .removal: .removal
-    case .deleted: nil
+    case .deleted, .folded: nil
     }
   }
 }

@@ -29,6 +29,8 @@ extension RowExplanation.Standing: CustomStringConvertible {
     case .unsynced: "in the table and in no operation"
     case .shown: "shown"
     case .deleted(let stamp): "deleted by \(stamp)"
+    case .folded(let rows):
+      "shown, and folded into \(rows.map(\.description).joined(separator: ", "))"
     case .quarantined(let reason): "quarantined, because \(reason)"
     case .missing:
       "not in its table: deleted since the last seal, or taken by a migration or a trigger"

@@ -34,6 +34,9 @@ public struct RowExplanation: Hashable, Sendable {
     case unsynced
     case shown
     case deleted(WriteStamp)
+    /// It is in its table and points to one of these rows, which were created earlier and hold the
+    /// same in a UNIQUE index.
+    case folded(into: [Reference])
     /// It is in the state and not in its table.
     case quarantined(Quarantine)
     /// The state has it and the table does not: a migration or a trigger of the app took it out.

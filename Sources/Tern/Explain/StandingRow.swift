@@ -33,7 +33,8 @@ struct StandingRow {
       heldReason == .parent || heldReason == .orphaned
       ? try row.missingParents(aside ?? [:], in: transaction) : []
     rivals =
-      heldReason == .unique ? try row.rivals(aside ?? [:], sql, in: transaction) : []
+      heldReason == .unique || heldReason == .folded
+      ? try row.rivals(shown ?? aside ?? [:], sql, in: transaction) : []
     isTooLarge = try transaction.large.holds(row.packedKey, of: sql.shape.id)
     authors = transaction.authors
     rows = try authors.ids.indices.map { try transaction.authorTable.row(UInt32($0)) }
@@ -65,6 +66,7 @@ struct StandingRow {
     case .parent, .orphaned: return .quarantined(.parent(missingParents))
     case .unique: return .quarantined(.unique(rivals))
     case .incomplete: return .quarantined(.incomplete)
+    case .folded: return .folded(into: rivals)
     case .removal, .deleted, nil: return shown == nil ? .missing : .shown
     }
   }

@@ -53,6 +53,10 @@ extension Settlement {
       let row = RowID(table: sql.shape.id, key: key)
       let reason = try transaction.held.reason(of: row)
       if reason == .removal { continue }
+      if reason == .folded {
+        try unfoldIfAlone(row, writer)
+        continue
+      }
       // Without a state it is a row that is too large to travel and had to yield.
       guard try writer.state(of: key)?.isShown ?? true,
         let held = try transaction.held.content(in: .held, sql.shape.id, key)

@@ -19,12 +19,18 @@ extension Settlement {
 
   private func settle(_ key: [UInt8], _ sql: TableSQL) throws {
     let row = RowID(table: sql.shape.id, key: key)
-    guard let reason = try transaction.held.reason(of: row),
+    guard let reason = try transaction.held.reason(of: row) else { return }
+    if reason == .folded {
+      let rivals = try writer(sql).read(key).map { try writer(sql).rivals(of: key, content: $0) }
+      return try transaction.held.setWaits(
+        row, on: Set((rivals ?? []).map { RowID(table: row.table, key: $0) }))
+    }
+    guard
       let held = try transaction.held.content(in: .held, row.table, key)
     else { return }
     let content = sql.shape.present(held)
     switch reason {
-    case .constraint, .incomplete, .deleted:
+    case .constraint, .incomplete, .deleted, .folded:
       // Nothing but a change of its own can show it.
       try transaction.held.setWaits(row, on: [])
     case .removal:

@@ -53,6 +53,7 @@ final class Settlement {
   func run() throws -> [Int64: TableWriter] {
     if try transaction.held.isUnsettled() { try takeGoneParents() }
     try wakeBelow()
+    try wakeFolded()
     try showHeld(transaction.sql)
     if !waiting.isEmpty {
       try holdOrphans()
@@ -62,7 +63,7 @@ final class Settlement {
       // Their parents have won or lost their places.
       try showHeld(transaction.sql.filter { !contested.contains($0.shape.id) })
     }
-    try holdOrphans()
+    repeat { try holdOrphans() } while try settlePointers()
     try settleHeld()
     for writer in writers.values { writer.tellShown() }
     return writers
@@ -86,15 +87,26 @@ final class Settlement {
       let rivals = try writer.rivals(of: row.key, content: row.content)
       let creations = try rivals.map(writer.creation)
       if Planted.isActive(.uniqueByArrival), !rivals.isEmpty { continue }
-      if creations.contains(where: { $0 < row.creation }) { continue }
+      let first = zip(rivals, creations).min { $0.1 < $1.1 }
+      if let first, first.1 < row.creation {
+        if writer.folds { try fold(row, into: first.0, writer) }
+        continue
+      }
       for (key, creation) in zip(rivals, creations) {
         let content = try writer.read(key) ?? [:]
-        try writer.hold(key, .unique, adding: [:])
+        var loser = WaitingRow(sql: row.sql, key: key, content: content, creation: creation)
+        if writer.folds {
+          loser.isFolded = try fold(loser, into: row.key, writer)
+        } else {
+          try writer.hold(key, .unique, adding: [:])
+        }
         // Its turn comes: what it collides with now may be refused by something else.
-        queue.add(WaitingRow(sql: row.sql, key: key, content: content, creation: creation))
+        queue.add(loser)
         try addWaiters(of: RowID(table: row.sql.shape.id, key: key), to: &queue)
       }
-      if let refused = try writer.show(row.key, content: row.content) {
+      if row.isFolded {
+        try unfold(row, writer)
+      } else if let refused = try writer.show(row.key, content: row.content) {
         try writer.hold(row.key, refused.reason, adding: refused.content)
       } else {
         try transaction.held.drop(in: .held, row.sql.shape.id, row.key)
@@ -106,14 +118,24 @@ final class Settlement {
   /// of them were created after it.
   private func addWaiters(of row: RowID, to queue: inout WalkQueue) throws {
     for waiter in try transaction.held.waiters(of: row) where walked.insert(waiter).inserted {
-      guard waiting[waiter] == nil, try transaction.held.reason(of: waiter) == .unique,
-        let sql = transaction.sql.first(where: { $0.shape.id == waiter.table }),
-        let held = try transaction.held.content(in: .held, waiter.table, waiter.key)
+      guard waiting[waiter] == nil, let reason = try transaction.held.reason(of: waiter),
+        let sql = transaction.sql.first(where: { $0.shape.id == waiter.table })
       else { continue }
+      let writer = try writer(sql)
+      let content: [String: SQLiteValue]?
+      switch reason {
+      case .unique:
+        content = try transaction.held.content(in: .held, waiter.table, waiter.key)
+          .map(sql.shape.present)
+      case .folded: content = try writer.read(waiter.key)
+      default: continue
+      }
+      guard let content else { continue }
       queue.add(
         WaitingRow(
-          sql: sql, key: waiter.key, content: sql.shape.present(held),
-          creation: try writer(sql).creation(of: waiter.key)))
+          sql: sql, key: waiter.key, content: content,
+          creation: try writer.creation(of: waiter.key),
+          isFolded: reason == .folded))
     }
   }
 }

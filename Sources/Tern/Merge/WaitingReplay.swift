@@ -25,6 +25,7 @@ struct WaitingReplay {
   func run(_ migrated: [TableSQL]) throws {
     let deferred = try transaction.waiting.parts()
     let aside = try readableGroups()
+    for sql in migrated { try PointedRows(transaction: transaction).adopt(sql) }
     let orphans = try migrated.map { (sql: $0, keys: try rowsWithoutParent(of: $0)) }
       .filter { !$0.keys.isEmpty }
     if try deferred.isEmpty && aside.isEmpty && orphans.isEmpty && !transaction.held.hasRows() {

@@ -7,6 +7,8 @@ struct WaitingRow {
   let key: [UInt8]
   let content: [String: SQLiteValue]
   let creation: Creation
+  /// It is in its table all the same, and points to another.
+  var isFolded = false
 }
 
 /// The order in which rows that collide in a UNIQUE index are walked: by the stamp of the insert
@@ -82,6 +84,14 @@ extension TableWriter {
     Creation(try state(of: key), key: key, authors: transaction.authors)
   }
 
+  /// The row that another is folded into: the earliest of its rivals.
+  func winner(over key: [UInt8], content: [String: SQLiteValue]) throws -> [UInt8]? {
+    let rivals = try rivals(of: key, content: content)
+    if rivals.count < 2 { return rivals.first }
+    return try rivals.map { (key: $0, creation: try creation(of: $0)) }
+      .min { $0.creation < $1.creation }?.key
+  }
+
   /// The keys of the rows in the table that keep out one with this key and content.
   func rivals(of key: [UInt8], content: [String: SQLiteValue]) throws -> [[UInt8]] {
     let values = try sql.shape.values(key, content)
@@ -110,8 +120,9 @@ extension TableSQL {
       let value = absent.contains(column.name) ? "(\(column.defaultValue))" : "?\(index + 1)"
       return "\(column.name.quoted) = \(value) COLLATE \(column.collation.quoted)"
     }
+    let taken = shape.pointer.map { " AND \($0.quoted) IS NULL" } ?? ""
     return "SELECT \(shape.keyColumns.map(\.quoted).joined(separator: ", ")) "
-      + "FROM \(shape.qualifiedName) WHERE \(matches.joined(separator: " AND "))"
+      + "FROM \(shape.qualifiedName) WHERE \(matches.joined(separator: " AND "))\(taken)"
   }
 }
 

@@ -18,10 +18,11 @@ extension SyncTable {
   ///   Book.self, merge: [Book.Columns.timesScanned: .counter], local: [Book.Columns.isOpen])
   /// ```
   ///
-  /// - Parameters: as ``init(_:merge:deletes:local:formerColumnNames:formerNames:)``.
+  /// - Parameters: as ``init(_:merge:deletes:local:collisions:formerColumnNames:formerNames:)``.
   public init<Record: TableRecord>(
     _ type: Record.Type, merge: KeyValuePairs<any ColumnExpression, MergeRule> = [:],
     deletes: DeleteRule = .deleteWins, local: [any ColumnExpression] = [],
+    collisions: CollisionRule = .quarantine,
     formerColumnNames: KeyValuePairs<any ColumnExpression, String> = [:],
     formerNames: [String] = []
   ) {
@@ -30,7 +31,15 @@ extension SyncTable {
     }
     self.init(
       Record.databaseTableName, merge: named(merge), deletes: deletes,
-      local: Set(local.map(\.name)), formerColumnNames: named(formerColumnNames),
+      local: Set(local.map(\.name)), collisions: collisions,
+      formerColumnNames: named(formerColumnNames),
       formerNames: formerNames)
+  }
+}
+
+extension CollisionRule {
+  /// ``fold(into:)-(String)`` by a record's column.
+  public static func fold(into column: any ColumnExpression) -> CollisionRule {
+    fold(into: column.name)
   }
 }

@@ -34,7 +34,8 @@ extension ReplicaCounts {
     let select = try transaction.statement(
       """
       SELECT \((["0"] + notes).joined(separator: " + ")),
-        (SELECT sum(stored - trimmed) FROM \(tables.author)), (SELECT count(*) FROM \(tables.held))
+        (SELECT sum(stored - trimmed) FROM \(tables.author)), 
+        (SELECT count(*) FROM \(tables.held) WHERE reason <> '\(HeldReason.folded)')
       """)
     try select.each {
       (unsealedChanges, operations, quarantined) = (select.int(0), select.int(1), select.int(2))

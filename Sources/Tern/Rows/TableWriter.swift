@@ -10,7 +10,7 @@ final class TableWriter {
   /// Keys that were written, and keys that went, where foreign keys ask for them.
   private(set) var written: [[UInt8]] = []
   private(set) var removed: [[UInt8]] = []
-  private var hasBeenTouched = false
+  private(set) var hasBeenTouched = false
   private(set) var hasChanged = false
   /// Rows that were quarantined, and that a settlement wrote and has not told of.
   private var shown: Set<[UInt8]> = []
@@ -75,7 +75,7 @@ final class TableWriter {
     return again
   }
 
-  private func noteWritten(_ key: some ContiguousBytesLike) throws {
+  func noteWritten(_ key: some ContiguousBytesLike) throws {
     tell(key)
     try noteTouched(key)
   }
@@ -190,11 +190,14 @@ final class TableWriter {
 
   /// Writes a row that is quarantined, and leaves it there where the table refuses it: it
   /// is for the caller to see to what is held, and to ``tellShown()``.
-  func show(_ key: [UInt8], content: [String: SQLiteValue]) throws
+  ///
+  /// - Parameter winner: the row that it points to.
+  func show(_ key: [UInt8], content: [String: SQLiteValue], folded winner: [UInt8]? = nil) throws
     -> (reason: HeldReason, content: [String: SQLiteValue])?
   {
     let content = withLocals(content, of: key)
-    if let reason = try put(key, content, .upsert) { return (reason, content) }
+    let written = try winner.map { try pointing(to: $0).merging(content) { $1 } } ?? content
+    if let reason = try put(key, written, .upsert) { return (reason, content) }
     shown.insert(key)
     try noteTouched(key)
     return nil
@@ -213,7 +216,7 @@ final class TableWriter {
     _ = try write(key, content, .update)
   }
 
-  private enum Write { case insert, upsert, update }
+  enum Write { case insert, upsert, update }
 
   private func write(
     _ key: some ContiguousBytesLike, _ content: [String: SQLiteValue], _ write: Write
@@ -226,7 +229,7 @@ final class TableWriter {
     return nil
   }
 
-  private func put(
+  func put(
     _ key: some ContiguousBytesLike, _ content: [String: SQLiteValue], _ write: Write
   ) throws -> HeldReason? {
     if try isRemovalRefused(key) { return .removal }

@@ -9,7 +9,7 @@ public struct SchemaError: Error, Hashable, Sendable {
       case missingTable, notATable, duplicateTable, noPrimaryKey, integerRowIDKey, nullableKey
       case unsupportedKey, uniqueBesideKey, unknownColumn, unsupportedRule, localWithoutDefault
       case changedKey, changedRule, otherReplica, newerFormat, ambiguousColumn, renamedTable
-      case unsupportedReference
+      case unsupportedReference, unsupportedPointer
     }
     package let reason: Reason
 
@@ -33,6 +33,8 @@ public struct SchemaError: Error, Hashable, Sendable {
     /// A column refers to one of a synced table that is declared with another type, which SQLite
     /// converts as a row is deleted.
     package static let unsupportedReference = Code(reason: .unsupportedReference)
+    /// The column by which rows are folded is not declared as that needs it.
+    package static let unsupportedPointer = Code(reason: .unsupportedPointer)
     /// The schema names a column that the table does not have, or a key or generated column.
     package static let unknownColumn = Code(reason: .unknownColumn)
     /// Two columns' names differ in how an accent is written, and in nothing else.

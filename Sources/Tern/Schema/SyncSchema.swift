@@ -29,6 +29,8 @@ public struct SyncTable: Hashable, Sendable {
   public var deletes: DeleteRule
   /// Columns that stay on this device. Each must be nullable or have a default.
   public var local: Set<String>
+  /// What becomes of a row that collides in a UNIQUE index with one that was created earlier.
+  public var collisions: CollisionRule
   /// Columns that a migration renamed: by the name of today, the one before it.
   ///
   /// Keep an entry for as long as peers may be on the older schema, and for a column that was
@@ -42,13 +44,14 @@ public struct SyncTable: Hashable, Sendable {
 
   public init(
     _ name: String, merge: [String: MergeRule] = [:], deletes: DeleteRule = .deleteWins,
-    local: Set<String> = [], formerColumnNames: [String: String] = [:],
-    formerNames: [String] = []
+    local: Set<String> = [], collisions: CollisionRule = .quarantine,
+    formerColumnNames: [String: String] = [:], formerNames: [String] = []
   ) {
     self.name = name
     self.merge = merge
     self.deletes = deletes
     self.local = local
+    self.collisions = collisions
     self.formerColumnNames = formerColumnNames
     self.formerNames = formerNames
   }

@@ -13,7 +13,7 @@ extension TableInspection {
         SELECT name, partial FROM pragma_index_list(?, 'main')
         WHERE "unique" AND origin <> 'pk' ORDER BY name
         """, arguments: [declared.name])
-    return try indexes.compactMap { index in
+    return try indexes.compactMap { index -> TableShape.Unique? in
       let parts = try Row.fetchAll(
         db, sql: "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno",
         arguments: [index["name"] as String])
@@ -22,7 +22,11 @@ extension TableInspection {
       let exact = parts.filter { ($0["coll"] as String).folded == "binary" }
         .compactMap { ($0["name"] as String?)?.folded }
       if key.isSubset(of: exact) { return nil }
-      if let error = refusal(names, isPartial: index["partial"], columns, shape) {
+      let isPointed = try shape.pointer.map { try asks(index["name"], whether: $0) } ?? false
+      if let error = refusal(
+        names, isPartial: isPointed ? false : index["partial"], columns, shape)
+        ?? pointerRefusal(names, isPointed: isPointed, shape)
+      {
         if isInstalled { return nil }
         throw error
       }
@@ -34,6 +38,38 @@ extension TableInspection {
             defaultValue: column?.defaultValue ?? "NULL", isNotNull: column?.isNotNull ?? false)
         })
     }
+  }
+
+  private func asks(_ index: String, whether pointer: String) throws -> Bool {
+    let sql = try String.fetchOne(
+      db, sql: "SELECT sql FROM sqlite_master WHERE type = 'index' AND name = ?",
+      arguments: [index])
+    return sql?.folded.replacing("\"", with: "").hasSuffix("where \(pointer.folded) is null")
+      ?? false
+  }
+
+  /// The column by which the table's rows are folded, as its indexes say: no UNIQUE index asks
+  /// whether another column is NULL that stays on this device.
+  func pointer(among local: Set<String>) throws -> String? {
+    let indexes = try String.fetchAll(
+      db,
+      sql: """
+        SELECT name FROM pragma_index_list(?, 'main') WHERE "unique" AND partial ORDER BY name
+        """, arguments: [declared.name])
+    for index in indexes {
+      for name in local.sorted() where try asks(index, whether: name) { return name }
+    }
+    return nil
+  }
+
+  private func pointerRefusal(_ names: [String?], isPointed: Bool, _ shape: TableShape)
+    -> SchemaError?
+  {
+    guard let pointer = shape.pointer, !isPointed else { return nil }
+    return refuse(
+      .uniqueBesideKey, names.first.flatMap { $0 },
+      "rows are folded into \(pointer), so that rows with the same values stay in the table; let "
+        + "the UNIQUE index say WHERE \(pointer) IS NULL")
   }
 
   private func refusal(

@@ -36,8 +36,10 @@ struct TableInspection {
       try refusals.collect { try check(key: key, isWithoutRowID: isWithoutRowID) }
       try refusals.collect { try checkDistinct(key + rest) }
       try checkNames(rest, &refusals)
+      try checkPointer(raw, &refusals)
     }
-    let local = Set(declared.local.map(\.folded))
+    let pointer = declared.collisions.pointer?.folded
+    let local = Set(declared.local.map(\.folded)).union(pointer.map { [$0] } ?? [])
     let rules = Dictionary(
       declared.merge.map { ($0.key.folded, $0.value) }, uniquingKeysWith: { first, _ in first })
     let synced = try rest.filter { !local.contains($0.name.folded) }.map { column in
@@ -53,7 +55,8 @@ struct TableInspection {
       id: -1, name: declared.name, formerNames: declared.formerNames, deletes: declared.deletes,
       keyColumns: key.map(\.name),
       keyAffinities: key.map(\.affinity), columns: synced,
-      localColumns: rest.map(\.name).filter { local.contains($0.folded) }, rules: [],
+      localColumns: rest.map(\.name).filter { local.contains($0.folded) && $0.folded != pointer },
+      pointer: rest.map(\.name).first { $0.folded == pointer }, rules: [],
       foreignKeys: try foreignKeys(raw) { !$0.isGenerated && !local.contains($0.name.folded) })
     shape.uniques = try uniques(raw, in: shape)
     let names = Set(raw.map(\.name.folded))
@@ -160,7 +163,8 @@ struct TableInspection {
     let known = Set(rest.map(\.name.folded))
     let former = Set(declared.formerColumnNames.values.map(\.folded))
     let renamed = declared.formerColumnNames.keys.filter { !former.contains($0.folded) }
-    let named = Array(declared.merge.keys) + declared.local + renamed
+    let pointers = declared.collisions.pointer.map { [$0] } ?? []
+    let named = Array(declared.merge.keys) + declared.local + renamed + pointers
     for name in named.sorted() where !known.contains(name.folded) {
       try refusals.collect {
         throw refuse(

@@ -14,7 +14,10 @@ package struct TableShape: Hashable, Sendable {
   package var keyAffinities: [Affinity]
   /// Columns that travel, in the table's order.
   package var columns: [Column]
+  /// Columns that stay on this device, but for the ``pointer``.
   package var localColumns: [String]
+  /// The column by which rows are folded that lose in UNIQUE: it says into which.
+  package var pointer: String?
   /// The rule of every column that ever travelled, by catalogue id.
   package var rules: [MergeRule]
   package var foreignKeys: [ForeignKey]

@@ -15,6 +15,8 @@ enum HeldReason: String {
   case incomplete
   /// It is to go, and its table refuses that: it stands there still.
   case removal
+  /// The same, and it stays in its table: it points to that row. Nothing is held of it.
+  case folded
   /// It is deleted, and a change may bring it back. Such rows are counted as deleted, and kept in a
   /// table of their own.
   case deleted
@@ -32,6 +34,11 @@ enum ContentPlace {
 
 extension StoreTables {
   fileprivate subscript(place: ContentPlace) -> String { place == .held ? held : kept }
+
+  /// Matches one row's content.
+  fileprivate func match(_ place: ContentPlace) -> String {
+    "tbl = ? AND key = ?" + (place == .held ? " AND reason <> '\(HeldReason.folded)'" : "")
+  }
 }
 
 /// What is kept of rows that are in the state and not in their table, by column name, local columns
@@ -98,7 +105,7 @@ final class HeldTable {
     in place: ContentPlace, _ table: Int64, _ packedKey: some ContiguousBytesLike
   ) throws -> [String: SQLiteValue]? {
     let statement = try statement(
-      "SELECT content FROM \(tables[place]) WHERE tbl = ? AND key = ?")
+      "SELECT content FROM \(tables[place]) WHERE \(tables.match(place))")
     return try packedKey.withBytes { key in
       statement.bind(1, table)
       statement.bind(2, blob: key)
@@ -111,8 +118,20 @@ final class HeldTable {
     in place: ContentPlace, _ table: Int64, _ packedKey: some ContiguousBytesLike
   ) throws {
     let count = try run(
-      "DELETE FROM \(tables[place]) WHERE tbl = ? AND key = ?", table, packedKey)
+      "DELETE FROM \(tables[place]) WHERE \(tables.match(place))", table, packedKey)
     guard place == .held, count > 0 else { return }
+    try forgetWaits(table, packedKey)
+  }
+
+  /// A row is folded no longer.
+  func unfold(_ row: RowID) throws {
+    try run(
+      "DELETE FROM \(tables.held) WHERE tbl = ? AND key = ? AND reason = '\(HeldReason.folded)'",
+      row.table, row.key)
+    try forgetWaits(row.table, row.key)
+  }
+
+  private func forgetWaits(_ table: Int64, _ packedKey: some ContiguousBytesLike) throws {
     isAny = nil
     try run(tables.statements.forgetWaits, table, packedKey)
     try run(tables.statements.settleRow, table, packedKey)

@@ -1,0 +1,80 @@
+import TernCore
+import TernDatabase
+
+/// Rows that lose in UNIQUE, of tables that fold: each stays in its table and points to the earliest
+/// of the rows that have the places it would have. A pointer is no reference, so that nothing
+/// depends on it but what this says.
+extension Settlement {
+  /// Has the folded rows looked at that may have another rival than before. With one UNIQUE index
+  /// whatever comes collides with the row that they wait for.
+  func wakeFolded() throws {
+    for writer in writers.values where writer.folds && writer.sql.shape.uniques.count > 1 {
+      if writer.hasBeenTouched { try transaction.held.wakeFolded(writer.sql.shape.id) }
+    }
+  }
+
+  /// Tries whether a folded row collides with none any more.
+  func unfoldIfAlone(_ row: RowID, _ writer: TableWriter) throws {
+    // It is deleted, or rows are folded in its table no longer.
+    guard writer.folds, try writer.state(of: row.key)?.isShown ?? true,
+      let content = try writer.read(row.key)
+    else { return try transaction.held.unfold(row) }
+    if try writer.point(row.key, to: nil) == nil { return try transaction.held.unfold(row) }
+    waiting[row] = WaitingRow(
+      sql: writer.sql, key: row.key, content: content, creation: try writer.creation(of: row.key),
+      isFolded: true)
+  }
+
+  /// A row has won its places, and those that it lost them to point to it.
+  func unfold(_ row: WaitingRow, _ writer: TableWriter) throws {
+    if let reason = try writer.point(row.key, to: nil) {
+      try writer.hold(row.key, reason, adding: [:])
+    } else {
+      try transaction.held.unfold(RowID(table: row.sql.shape.id, key: row.key))
+    }
+  }
+
+  /// - Returns: whether the row is in its table, and not kept out by something else than UNIQUE.
+  @discardableResult
+  func fold(_ row: WaitingRow, into winner: [UInt8], _ writer: TableWriter) throws -> Bool {
+    if try row.isFolded || writer.read(row.key) != nil {
+      if let reason = try writer.point(row.key, to: winner) {
+        try writer.hold(row.key, reason, adding: [:])
+        return false
+      }
+    } else if let refused = try writer.show(row.key, content: row.content, folded: winner) {
+      try writer.hold(row.key, refused.reason, adding: refused.content)
+      return false
+    }
+    try transaction.held.hold(row.sql.shape.id, row.key, .folded, content: [:])
+    return true
+  }
+
+  /// Has every folded row that was looked at point to the earliest of those that have its places,
+  /// now that those stand for good. One that has none is quarantined, because the row that had them
+  /// lost its parent.
+  ///
+  /// - Returns: whether any is.
+  func settlePointers() throws -> Bool {
+    var hasHeld = false
+    for sql in transaction.sql where sql.shape.pointer != nil {
+      guard try transaction.held.hasRows() else { return hasHeld }
+      let writer = try writer(sql)
+      for key in try transaction.held.unsettledKeys(sql.shape.id) {
+        let row = RowID(table: sql.shape.id, key: key)
+        guard try transaction.held.reason(of: row) == .folded else { continue }
+        if let content = try writer.read(key) {
+          if let winner = try writer.winner(over: key, content: content) {
+            if try writer.pointer(of: key) != winner { _ = try writer.point(key, to: winner) }
+          } else {
+            try writer.hold(key, .unique, adding: [:])
+            hasHeld = true
+          }
+        } else {
+          try transaction.held.unfold(row)
+        }
+      }
+    }
+    return hasHeld
+  }
+}

@@ -1,0 +1,230 @@
+import GRDB
+import Rehearsals
+import Tern
+import TernTesting
+import TestDevice
+import Testing
+
+/// Two UNIQUE indexes, so that a row can lose to several; a parent that UNIQUE itself may keep out;
+/// a reference to the table itself; and rows that refer to all that.
+private let creation = """
+  CREATE TABLE shelf (id TEXT NOT NULL PRIMARY KEY, name UNIQUE);
+  CREATE TABLE tag (
+    id TEXT NOT NULL PRIMARY KEY, name TEXT COLLATE NOCASE, code, shelf TEXT REFERENCES shelf,
+    above TEXT REFERENCES tag ON DELETE CASCADE, note, sameAs TEXT,
+    CHECK (note IS NULL OR note <> code));
+  CREATE UNIQUE INDEX tag_name ON tag (name) WHERE sameAs IS NULL;
+  CREATE UNIQUE INDEX tag_code ON tag (code) WHERE sameAs IS NULL;
+  CREATE TABLE use (id TEXT NOT NULL PRIMARY KEY, tag TEXT REFERENCES tag ON DELETE CASCADE);
+  """
+
+private let schema = SyncSchema(
+  version: 1,
+  tables: [
+    SyncTable("shelf"), SyncTable("tag", collisions: .fold(into: "sameAs")), SyncTable("use"),
+  ])
+
+private let names = ["n", "N", "m", "M", "o"]
+
+@Suite("Merge: rows that mean the same over seeds")
+struct FoldPropertyTests {
+  @Test(arguments: Rehearsal.seeds(1...60, short: 10))
+  func `tables and pointers follow from the state, in any order (INV-01)`(_ seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    func device(_ id: Int) throws -> Device {
+      try Device(schema, id: UInt64(id)) { try $0.execute(sql: creation) }
+    }
+    let authors = try (1...3).map(device)
+    for _ in 0..<Int.random(in: 20...70, using: &generator) {
+      let index = Int.random(in: 0..<3, using: &generator)
+      try write(authors[index], &generator)
+      if generator.happens(0.3) {
+        try authors[index].store.seal()
+        try expectModel(authors[index])
+      }
+      if generator.happens(0.1) { try authors[index].pull(from: authors[(index + 1) % 3]) }
+    }
+    for _ in 0..<2 {
+      for index in 0..<3 { try authors[index].pull(from: authors[(index + 1) % 3]) }
+    }
+    for device in authors { try device.pull(from: authors[0]) }
+    let operations = try authors[0].store.operations(lackedBy: .init(), maximumBytes: .max)
+    let observers = try (10...12).map(device)
+    for observer in observers {
+      try merge(operations, into: observer, &generator)
+    }
+    let newcomer = try device(20)
+    try newcomer.load(Parts(of: authors[0]))
+    let ends = try (authors + observers).map { try $0.store.counts().operations }
+    for device in authors + observers + [newcomer] {
+      try expectEqual(device, authors[0], "shelf", "tag", "use")
+      try expectModel(device)
+      #expect(try device.rows("PRAGMA foreign_key_check").isEmpty)
+      #expect(try device.rows("PRAGMA integrity_check") == [["ok".databaseValue]])
+    }
+    // A merge writes no operations.
+    for device in authors { try device.store.seal() }
+    #expect(try (authors + observers).map { try $0.store.counts().operations } == ends)
+  }
+
+  private func expectModel(_ device: Device) throws {
+    let model = Model(try device.store.canonicalState())
+    let tags = try device.database.read {
+      try Row.fetchAll($0, sql: "SELECT id, sameAs FROM tag").map {
+        ($0[0] as String, $0[1] as String?)
+      }
+    }
+    #expect(Dictionary(uniqueKeysWithValues: tags) == model.tags)
+    #expect(Set(try device.column("SELECT id FROM use").compactMap { $0 }) == model.uses)
+  }
+
+  /// Merges in a random order that keeps each author's own, in pages of one operation or several.
+  private func merge(
+    _ operations: [SyncOperation], into device: Device, _ generator: inout SeededGenerator
+  ) throws {
+    let longest = generator.happens(0.5) ? 1 : 6
+    var queues = Array(
+      Dictionary(grouping: operations, by: \.envelope.replica).sorted { $0.key < $1.key }
+        .map { $0.value[...] })
+    while !queues.isEmpty {
+      var page: [SyncOperation] = []
+      for _ in 0..<Int.random(in: 1...longest, using: &generator) where !queues.isEmpty {
+        let index = Int.random(in: queues.indices, using: &generator)
+        page.append(queues[index].removeFirst())
+        if queues[index].isEmpty { queues.remove(at: index) }
+      }
+      try device.merge(page)
+      try expectModel(device)
+    }
+  }
+
+  private func write(_ device: Device, _ generator: inout SeededGenerator) throws {
+    func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
+    func some(_ text: String) -> String { generator.happens(0.2) ? "NULL" : text }
+    let (tag, shelf) = ("'t\(number(7))'", "'s\(number(3))'")
+    let name = some("'\(names[number(5)])'")
+    let clause = ["OR REPLACE", "OR IGNORE", ""][number(3)]
+    let column = ["name", "code", "shelf", "above", "note"][number(5)]
+    let value =
+      switch column {
+      case "name": name
+      case "code", "note": some("\(number(4))")
+      case "shelf": some(shelf)
+      default: some("'t\(number(7))'")
+      }
+    let sql =
+      switch number(9) {
+      case 0, 1:
+        """
+        INSERT \(clause) INTO tag (id, name, code, shelf, above)
+        VALUES (\(tag), \(name), \(some("\(number(4))")), \(generator.happens(0.3) ? shelf : "NULL"),
+          \(generator.happens(0.3) ? "'t\(number(7))'" : "NULL"))
+        """
+      case 2, 3: "UPDATE \(clause) tag SET \(column) = \(value) WHERE id = \(tag)"
+      case 4: "DELETE FROM tag WHERE id = \(tag)"
+      case 5: "INSERT \(clause) INTO shelf VALUES (\(shelf), \(number(2)))"
+      case 6:
+        generator.happens(0.5)
+          ? "DELETE FROM shelf WHERE id = \(shelf)"
+          : "UPDATE \(clause) shelf SET name = \(number(3)) WHERE id = \(shelf)"
+      default: "INSERT \(clause) INTO use VALUES ('u\(number(9))', \(some(tag)))"
+      }
+    do {
+      try device.execute(sql)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      // The app is told, and nothing is written.
+    }
+  }
+}
+
+/// The rule by its own words, over all rows at once.
+private struct Model {
+  /// With what each points to.
+  var tags: [String: String?] = [:]
+  var uses: Set<String> = []
+
+  private struct Name: Hashable {
+    let table: String
+    let key: SQLiteValue
+  }
+
+  init(_ state: [CanonicalRow]) {
+    func name(_ row: CanonicalRow) -> Name { Name(table: row.table, key: row.key[0]) }
+    func value(_ row: CanonicalRow, _ column: String) -> SQLiteValue {
+      row.cells[column]?.value ?? .null
+    }
+    func caseless(_ value: SQLiteValue) -> SQLiteValue {
+      value.string.map { .string($0.uppercased()) } ?? value
+    }
+    func parents(_ row: CanonicalRow) -> [Name] {
+      let references =
+        switch row.table {
+        case "tag":
+          [
+            Name(table: "shelf", key: value(row, "shelf")),
+            Name(table: "tag", key: value(row, "above")),
+          ]
+        case "use": [Name(table: "tag", key: value(row, "tag"))]
+        default: [Name]()
+        }
+      return references.filter { $0.key != .null }
+    }
+    func places(_ row: CanonicalRow) -> [[SQLiteValue]] {
+      let all: [[SQLiteValue]] =
+        switch row.table {
+        case "shelf": [["shelf", value(row, "name")]]
+        case "tag": [["name", caseless(value(row, "name"))], ["code", value(row, "code")]]
+        default: []
+        }
+      return all.filter { !$0.contains(.null) }
+    }
+    func standing(_ rows: [CanonicalRow]) -> [CanonicalRow] {
+      let names = Set(rows.map(name))
+      let rest = rows.filter { parents($0).allSatisfy(names.contains) }
+      return rest.count == rows.count ? rest : standing(rest)
+    }
+    let candidates = state.filter { row in
+      guard row.life % 2 == 1, row.author != nil else { return false }
+      return value(row, "note") == .null || value(row, "code") == .null
+        || value(row, "note") != value(row, "code")
+    }
+    var taken: [[SQLiteValue]: CanonicalRow] = [:]
+    var rivals: [Name: [Name]] = [:]
+    var contenders: [CanonicalRow] = []
+    let walked = standing(candidates).sorted {
+      ($0.time, $0.author!, $0.key[0]) < ($1.time, $1.author!, $1.key[0])
+    }
+    for row in walked {
+      if places(row).allSatisfy({ taken[$0] == nil }) {
+        for place in places(row) { taken[place] = row }
+        contenders.append(row)
+      } else if row.table == "tag" {
+        contenders.append(row)
+        rivals[name(row)] = []
+      }
+    }
+    let order = Dictionary(uniqueKeysWithValues: walked.enumerated().map { (name($1), $0) })
+    for row in contenders where rivals[name(row)] != nil {
+      rivals[name(row)] = places(row).compactMap { taken[$0].map(name) }.sorted {
+        order[$0]! < order[$1]!
+      }
+    }
+    // Of these the greatest set in which every row has its parents, and every loser a winner.
+    var stand = contenders
+    while true {
+      let names = Set(stand.map(name))
+      let rest = stand.filter { row in
+        parents(row).allSatisfy(names.contains)
+          && rivals[name(row)].map { $0.contains(where: names.contains) } ?? true
+      }
+      if rest.count == stand.count { break }
+      stand = rest
+    }
+    let shown = Set(stand.map(name))
+    for row in stand {
+      if row.table == "use" { uses.insert(row.key[0].string!) }
+      guard row.table == "tag" else { continue }
+      tags[row.key[0].string!] = .some(rivals[name(row)]?.first(where: shown.contains)?.key.string)
+    }
+  }
+}
