@@ -81,38 +81,6 @@ extension TableWriter {
   func creation(of key: [UInt8]) throws -> Creation {
     Creation(try state(of: key), key: key, authors: transaction.authors)
   }
-
-  /// The keys of the rows in the table that keep out one with this key and content.
-  func rivals(of key: [UInt8], content: [String: SQLiteValue]) throws -> [[UInt8]] {
-    let values = try sql.shape.values(key, content)
-    var rivals: Set<[UInt8]> = []
-    for unique in sql.shape.uniques {
-      let names = unique.columns.map(\.name)
-      let select = try transaction.statement(
-        sql.rivals(unique, absent: names.filter { values[$0.folded] == nil }))
-      for (index, name) in names.enumerated() {
-        if let value = values[name.folded] { select.bind(Int32(index + 1), copy: value) }
-      }
-      defer { select.reset() }
-      while try select.step() { rivals.insert(select.packedKey(sql.shape)) }
-    }
-    rivals.remove(key)
-    return rivals.sorted { $0.lexicographicallyPrecedes($1) }
-  }
-}
-
-extension TableSQL {
-  /// Yields the keys of rows that hold given values in a UNIQUE index.
-  ///
-  /// - Parameter absent: columns of which no value is bound, because they stand at their default.
-  fileprivate func rivals(_ unique: TableShape.Unique, absent: [String]) -> String {
-    let matches = unique.columns.enumerated().map { index, column in
-      let value = absent.contains(column.name) ? "(\(column.defaultValue))" : "?\(index + 1)"
-      return "\(column.name.quoted) = \(value) COLLATE \(column.collation.quoted)"
-    }
-    return "SELECT \(shape.keyColumns.map(\.quoted).joined(separator: ", ")) "
-      + "FROM \(shape.qualifiedName) WHERE \(matches.joined(separator: " AND "))"
-  }
 }
 
 extension TableShape {
