@@ -20,9 +20,13 @@ extension NoteSQL {
   /// The columns by whose change a row can come to collide.
   private func deciding(_ unique: TableShape.Unique) -> [String] {
     let names = unique.columns.map(\.name)
-    guard Planted.isActive(.replaceBlind), let computed = unique.computed else { return names }
-    let terms = Set(computed.terms.flatMap(\.expression.names).map(\.folded))
-    return names.filter { terms.contains($0.folded) }
+    guard Planted.isActive(.replaceBlind), let condition = unique.computed?.condition else {
+      return names
+    }
+    let hidden = Set(condition.names.map(\.folded))
+      .subtracting(unique.computed!.terms.flatMap(\.expression.names).map(\.folded))
+    let seen = names.filter { !hidden.contains($0.folded) }
+    return seen.isEmpty ? names : seen
   }
 
   /// Notes the rows that hold what the new row is about to hold.
@@ -43,11 +47,15 @@ extension NoteSQL {
       + computed.terms.map {
         "(\($0.expression.of("r"))) COLLATE \($0.collation.quoted) = (\($0.expression.of("NEW")))"
       }
+    // SQLite fills a generated column of NEW from those columns alone that the trigger names itself;
+    // the others are NULL then.
+    let inputs = unique.columns.map { "NEW.\($0.name.quoted)" }.joined(separator: ", ")
+    let named = computed.generated.isEmpty ? [] : ["coalesce(\(inputs), 1) IS NOT NULL"]
     // For NULL, where a column refuses that, a REPLACE writes its default, from which all of this
     // is computed anew, after the trigger. Then any row may be the rival.
     let defaulted = unique.columns.filter { $0.isNotNull && $0.defaultValue != "NULL" }
       .map { "NEW.\($0.name.quoted) IS NULL" }
-    return noteRows(where: condition + matches, besides: row)
+    return noteRows(where: condition + named + matches, besides: row)
       + (defaulted.isEmpty
         ? []
         : noteRows(where: ["(\(defaulted.joined(separator: " OR ")))"] + condition, besides: row))
