@@ -91,39 +91,6 @@ extension TableWriter {
     return try rivals.map { (key: $0, creation: try creation(of: $0)) }
       .min { $0.creation < $1.creation }?.key
   }
-
-  /// The keys of the rows in the table that keep out one with this key and content.
-  func rivals(of key: [UInt8], content: [String: SQLiteValue]) throws -> [[UInt8]] {
-    let values = try sql.shape.values(key, content)
-    var rivals: Set<[UInt8]> = []
-    for unique in sql.shape.uniques {
-      let names = unique.columns.map(\.name)
-      let select = try transaction.statement(
-        sql.rivals(unique, absent: names.filter { values[$0.folded] == nil }))
-      for (index, name) in names.enumerated() {
-        if let value = values[name.folded] { select.bind(Int32(index + 1), copy: value) }
-      }
-      defer { select.reset() }
-      while try select.step() { rivals.insert(select.packedKey(sql.shape)) }
-    }
-    rivals.remove(key)
-    return rivals.sorted { $0.lexicographicallyPrecedes($1) }
-  }
-}
-
-extension TableSQL {
-  /// Yields the keys of rows that hold given values in a UNIQUE index.
-  ///
-  /// - Parameter absent: columns of which no value is bound, because they stand at their default.
-  fileprivate func rivals(_ unique: TableShape.Unique, absent: [String]) -> String {
-    let matches = unique.columns.enumerated().map { index, column in
-      let value = absent.contains(column.name) ? "(\(column.defaultValue))" : "?\(index + 1)"
-      return "\(column.name.quoted) = \(value) COLLATE \(column.collation.quoted)"
-    }
-    let taken = shape.pointer.map { " AND \($0.quoted) IS NULL" } ?? ""
-    return "SELECT \(shape.keyColumns.map(\.quoted).joined(separator: ", ")) "
-      + "FROM \(shape.qualifiedName) WHERE \(matches.joined(separator: " AND "))\(taken)"
-  }
 }
 
 extension TableShape {

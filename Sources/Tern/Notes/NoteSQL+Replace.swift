@@ -8,22 +8,61 @@
 extension NoteSQL {
   var replaceTriggers: [(name: String, sql: String)] {
     if shape.uniques.isEmpty { return [] }
-    let indexed = Set(shape.uniques.flatMap { $0.columns.map(\.name) }).sorted()
+    let deciding = Set(shape.uniques.flatMap(deciding)).sorted()
     return [
       trigger("replace", "BEFORE INSERT", shape.uniques.flatMap { noteRivals($0, of: "NEW") }),
       trigger(
-        "replace_update", "BEFORE UPDATE OF \(names(indexed))",
+        "replace_update", "BEFORE UPDATE OF \(names(deciding))",
         shape.uniques.flatMap { noteRivals($0, of: "OLD") }),
     ]
+  }
+
+  /// The columns by whose change a row can come to collide.
+  private func deciding(_ unique: TableShape.Unique) -> [String] {
+    let names = unique.columns.map(\.name)
+    guard Planted.isActive(.replaceBlind), let condition = unique.computed?.condition else {
+      return names
+    }
+    let hidden = Set(condition.names.map(\.folded))
+      .subtracting(unique.computed!.terms.flatMap(\.expression.names).map(\.folded))
+    let seen = names.filter { !hidden.contains($0.folded) }
+    return seen.isEmpty ? names : seen
   }
 
   /// Notes the rows that hold what the new row is about to hold.
   ///
   /// - Parameter row: whose key is not meant.
   private func noteRivals(_ unique: TableShape.Unique, of row: String) -> [String] {
-    let matches = unique.columns.map {
-      "r.\($0.name.quoted) = \(written($0)) COLLATE \($0.collation.quoted)"
+    guard let computed = unique.computed else {
+      let matches = unique.columns.map {
+        "r.\($0.name.quoted) = \(written($0)) COLLATE \($0.collation.quoted)"
+      }
+      return noteRows(where: matches, besides: row)
     }
+    let condition = computed.condition.map { ["(\($0.of("r")))"] } ?? []
+    // A column of NEW has the type of the value, and not the column's own. Nothing is compared
+    // here that SQLite would convert (Docs/Design/0054).
+    let matches =
+      (computed.condition.map { ["(\($0.of("NEW")))"] } ?? [])
+      + computed.terms.map {
+        "(\($0.expression.of("r"))) COLLATE \($0.collation.quoted) = (\($0.expression.of("NEW")))"
+      }
+    // SQLite fills a generated column of NEW from those columns alone that the trigger names itself;
+    // the others are NULL then.
+    let inputs = unique.columns.map { "NEW.\($0.name.quoted)" }.joined(separator: ", ")
+    let named = computed.generated.isEmpty ? [] : ["coalesce(\(inputs), 1) IS NOT NULL"]
+    // For NULL, where a column refuses that, a REPLACE writes its default, from which all of this
+    // is computed anew, after the trigger. Then any row may be the rival.
+    let defaulted = unique.columns.filter { $0.isNotNull && $0.defaultValue != "NULL" }
+      .map { "NEW.\($0.name.quoted) IS NULL" }
+    return noteRows(where: condition + named + matches, besides: row)
+      + (defaulted.isEmpty
+        ? []
+        : noteRows(where: ["(\(defaulted.joined(separator: " OR ")))"] + condition, besides: row))
+  }
+
+  /// Notes rows `r`.
+  private func noteRows(where matches: [String], besides row: String) -> [String] {
     let others = shape.keyColumns.map { "r.\($0.quoted) IS NOT \(row).\($0.quoted)" }
     let rivals =
       "FROM \(shape.name.quoted) AS r WHERE \(matches.joined(separator: " AND ")) "

@@ -20,18 +20,7 @@ struct TableDeclaration {
   /// - Returns: `nil` for a text that does not declare this many columns.
   init?(_ sql: String, columnCount: Int) {
     text = SQLText(sql)
-    let tokens = text.tokens
-    guard let open = tokens.firstIndex(where: { $0.isSymbol("(") && $0.depth == 0 }),
-      let close = tokens[open...].firstIndex(where: { $0.isSymbol(")") && $0.depth == 0 })
-    else { return nil }
-    var columns: [Range<Int>] = []
-    var start = open + 1
-    while columns.count < columnCount, start < close {
-      let end = tokens[start..<close].firstIndex { $0.isSymbol(",") && $0.depth == 1 } ?? close
-      columns.append(start..<end)
-      start = end + 1
-    }
-    guard columns.count == columnCount, columns.allSatisfy({ !$0.isEmpty }) else { return nil }
+    guard let columns = text.columnDefinitions(columnCount) else { return nil }
     self.columns = columns
   }
 

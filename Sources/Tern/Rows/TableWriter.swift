@@ -31,6 +31,8 @@ final class TableWriter {
   private var deleteRow: FastStatement?
   private let settleKeyRow: FastStatement?
   private var updates: [[Int]: FastStatement] = [:]
+  /// From its first use on.
+  var scratch: UniqueScratch?
 
   init(_ transaction: StoreTransaction, _ sql: TableSQL, hasHeld: Bool) throws {
     self.transaction = transaction
@@ -68,7 +70,9 @@ final class TableWriter {
     if refusal == .other, hasSets { refusal = try transaction.notes.withoutCounting(sql, attempt) }
     if refusal == nil || transaction.triggers.met.harmless.isEmpty { return refusal }
     let error = message ?? ""
-    let isOwn = error.contains(" failed: \(sql.shape.name).")
+    let isOwn =
+      error.contains(" failed: \(sql.shape.name).")
+      || sql.shape.uniques.contains { error.contains(" failed: index '\($0.name)'") }
     if isOwn, !transaction.triggers.met.areWriting(to: sql.shape.name) { return refusal }
     let again = try transaction.triggers.withoutTriggers { try statement.runUnlessRefused() }
     if again == nil { try transaction.failedTriggers.note(on: sql.shape.name, error) }

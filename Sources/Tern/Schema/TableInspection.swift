@@ -8,6 +8,9 @@ struct TableInspection {
   let declared: SyncTable
   /// Whether the table was accepted before and only its present form is asked for.
   var isInstalled = false
+  /// The local column in which folding says which row has a row's place: a UNIQUE index may leave
+  /// out the rows where it is not NULL.
+  var pointer: String? { declared.collisions.pointer }
 
   struct RawColumn {
     let name: String
@@ -50,7 +53,6 @@ struct TableInspection {
         holdsLookalikes: column.affinity == .blob,
         formerNames: declared.formerNames(of: column.name))
     }
-    try refusals.finish()
     var shape = TableShape(
       id: -1, name: declared.name, formerNames: declared.formerNames, deletes: declared.deletes,
       keyColumns: key.map(\.name),
@@ -58,7 +60,8 @@ struct TableInspection {
       localColumns: rest.map(\.name).filter { local.contains($0.folded) && $0.folded != pointer },
       pointer: rest.map(\.name).first { $0.folded == pointer }, rules: [],
       foreignKeys: try foreignKeys(raw) { !$0.isGenerated && !local.contains($0.name.folded) })
-    shape.uniques = try uniques(raw, in: shape)
+    shape.uniques = try uniques(raw, in: shape, &refusals)
+    try refusals.finish()
     let names = Set(raw.map(\.name.folded))
     shape.rowIDName =
       isWithoutRowID ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0) }

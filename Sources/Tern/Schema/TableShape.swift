@@ -49,18 +49,6 @@ package struct TableShape: Hashable, Sendable {
     package var onDelete = "NO ACTION"
   }
 
-  package struct Unique: Hashable, Sendable {
-    package var columns: [IndexedColumn]
-  }
-
-  package struct IndexedColumn: Hashable, Sendable {
-    package var name: String
-    package var collation: String
-    /// SQL of what it holds where nothing was written.
-    package var defaultValue: String
-    package var isNotNull = false
-  }
-
   /// Whether the latest write stands in every column and none was ever dropped, and no write has to
   /// be known by its author: then a row that begins with an insert has no cells.
   package var isPlain: Bool {

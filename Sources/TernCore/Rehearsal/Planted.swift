@@ -102,6 +102,10 @@ package enum Planted: String, CaseIterable, Sendable {
   case unreadPassed
   /// What is in a table before a release makes it sync is not adopted.
   case adoptionForgotten
+  /// A UNIQUE index's WHERE is held against a row that is searched for, and not against those found.
+  case whereOneSided
+  /// An update of a column in a UNIQUE index's WHERE has no note of what its REPLACE removes.
+  case replaceBlind
   /// What a step writes is committed apart from its result.
   case stepResultApart
   /// Jobs of a service are started although its gate is closed.
@@ -187,7 +191,9 @@ package enum Planted: String, CaseIterable, Sendable {
     .syncRetryAtOnce, .snapshotForgetsInbox, .appendUnsynced, .tornTailKept, .unreadPassed,
   ]
   /// Those that drawn schemas and their migrations catch: the simulation has none of their kind.
-  package static let ofSchemas: [Planted] = [.adoptionForgotten]
+  package static let ofSchemas: [Planted] = [
+    .adoptionForgotten, .whereOneSided, .replaceBlind,
+  ]
   /// Those of a server that its own tests catch: no simulated space is full.
   package static let ofServers: [Planted] = [.quotaPacked]
   /// Those of a device that its own tests catch: a simulated server gives nothing that it has not

@@ -74,18 +74,18 @@ struct Refusal: Sendable, CustomTestStringConvertible {
       table: SyncTable("t", local: ["a"]), code: .uniqueBesideKey, column: "a", says: "local"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a, g UNIQUE AS (a + 1))",
-      code: .uniqueBesideKey, column: "g", says: "generated"),
+      code: .uniqueBesideKey, column: "a", says: "whole number"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a, UNIQUE (id, a), UNIQUE (a))",
       table: SyncTable("t", merge: ["a": .max]), code: .uniqueBesideKey, column: "a",
       says: "let it be .lastWriter"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a); "
-        + "CREATE UNIQUE INDEX i ON t (a) WHERE a > 1", code: .uniqueBesideKey, column: "a",
-      says: "leave its WHERE out"),
+        + "CREATE UNIQUE INDEX i ON t (a) WHERE a LIKE 'x%'", code: .uniqueBesideKey,
+      says: "LIKE"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a); "
-        + "CREATE UNIQUE INDEX i ON t (lower(a))", code: .uniqueBesideKey,
+        + "CREATE UNIQUE INDEX i ON t (printf('%s', a))", code: .uniqueBesideKey,
       says: "a column of its own"),
     Refusal(
       creation: "CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, a)",

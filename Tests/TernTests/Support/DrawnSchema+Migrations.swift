@@ -35,6 +35,7 @@ extension DrawnSchema {
     guard
       let column = table.columns.filter({
         isKept($0.rule) && $0.parent == nil && !$0.isUnique && !$0.isChecked
+          && !table.computes($0)
       }).randomElement(using: &random)
     else { return rebuild(number, &random) }
     // The sum stays in the state, so the doctor tells of the column until it is written.
@@ -95,10 +96,17 @@ extension DrawnSchema {
     triggers.removeAll { $0.work.column == column.id }
     tables[number].columns.remove(at: index)
     // SQLite drops no column that a constraint names.
-    let isNamed = column.parent != nil || column.isChecked
+    var isNamed = column.parent != nil || column.isChecked
+    var gone = tables[number].uniques.filter { $0.names(column.id) }
+    if let lower = tables[number].lower, lower.of == column.id {
+      gone += tables[number].uniques.filter { $0.names(lower.id) && !$0.names(column.id) }
+      tables[number].lower = nil
+      isNamed = true
+    }
+    tables[number].uniques.removeAll { unique in gone.contains { $0.id == unique.id } }
     if isNamed || random.happens(0.3) { return dropped + rebuilt(number) + triggerTexts }
-    let index1 = column.isUnique ? ["DROP INDEX \(Self.indexName(column))"] : []
-    return dropped + index1
+    let indexes = (column.isUnique ? [Self.indexName(column)] : []) + gone.map(\.indexName)
+    return dropped + indexes.map { "DROP INDEX \($0)" }
       + ["ALTER TABLE \(tables[number].quoted) DROP COLUMN \(column.quoted)"] + triggerTexts
   }
 
@@ -133,6 +141,7 @@ extension DrawnSchema {
       tables[number].columns[index].isUnique = false
       tables[number].columns[index].isChecked = false
     }
+    tables[number].uniques.removeAll { _ in random.happens(0.2) }
     return droppedTriggers + rebuilt(number) + triggerTexts
   }
 
@@ -162,6 +171,7 @@ extension DrawnSchema {
     for index in added.columns.indices where random.happens(0.5) {
       added.columns[index].isUnique = false
     }
+    added.uniques.removeAll { _ in random.happens(0.5) }
     let number = tables.count
     tables.append(added)
     let (former, names) = (triggers.count, added.keys.map(\.quoted).joined(separator: ", "))

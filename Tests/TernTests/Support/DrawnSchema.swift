@@ -32,6 +32,10 @@ struct DrawnSchema {
     var columns: [Column] = []
     /// The kind of a column that SQLite computes from the key.
     var generated: String?
+    /// A generated column in lower case, by its number, and the column that it is made of.
+    var lower: (id: Int, of: Int, kind: String)?
+    /// UNIQUE indexes beside those of columns.
+    var uniques: [DrawnUnique] = []
     var isStrict = false
     var isWithoutRowid = false
     var deletes = DeleteRule.deleteWins
@@ -43,6 +47,14 @@ struct DrawnSchema {
     var synced: [String] { (keys + columns.filter { !$0.isLocal }).map(\.quoted) }
     /// Columns that hold what the last writer wrote, on every device.
     var plain: [Column] { columns.filter { $0.rule == nil && !$0.isLocal } }
+
+    /// Whether a UNIQUE index computes something of a column.
+    func computes(_ column: Column) -> Bool {
+      uniques.contains { $0.names(column.id) }
+        || lower.map { lower in
+          lower.of == column.id && uniques.contains { $0.names(lower.id) }
+        } ?? false
+    }
   }
 
   var tables: [Table] = []
@@ -106,6 +118,10 @@ struct DrawnSchema {
     if let kind = table.generated {
       parts.append("made TEXT AS (hex(\(table.keys[0].quoted))) \(kind)")
     }
+    if let lower = table.lower {
+      let name = table.columns.first { $0.id == lower.of }!.quoted
+      parts.append("lower TEXT AS (lower(\(name) || '')) \(lower.kind)")
+    }
     parts.append("PRIMARY KEY (\(table.keys.map(\.quoted).joined(separator: ", ")))")
     parts += table.columns.filter(\.isChecked).map { "CHECK (\($0.quoted) IS NOT 'never')" }
     let options = [table.isStrict ? "STRICT" : "", table.isWithoutRowid ? "WITHOUT ROWID" : ""]
@@ -115,10 +131,13 @@ struct DrawnSchema {
   }
 
   func indexes(_ number: Int) -> [String] {
-    tables[number].columns.filter(\.isUnique).map { column in
-      "CREATE UNIQUE INDEX \(Self.indexName(column)) "
-        + "ON \(tables[number].quoted) (\(column.quoted))"
-    }
+    let table = tables[number]
+    var names = Dictionary(
+      uniqueKeysWithValues: (table.keys + table.columns).map { ($0.id, $0.quoted) })
+    if let lower = table.lower { names[lower.id] = "lower" }
+    return table.columns.filter(\.isUnique).map { column in
+      "CREATE UNIQUE INDEX \(Self.indexName(column)) ON \(table.quoted) (\(column.quoted))"
+    } + table.uniques.map { $0.creation(on: table.quoted, names) }
   }
 
   static func indexName(_ column: Column) -> String { "one in \(column.id)".quotedForSQL }
@@ -178,9 +197,34 @@ struct DrawnSchema {
       table.columns[index].isChecked = true
     }
     if random.happens(0.2) { table.generated = random.happens(0.5) ? "STORED" : "VIRTUAL" }
+    drawUniques(of: &table, &random)
     let rules: [DeleteRule] = [.deleteWins, .deleteWins, .updateWins, .lastWriter]
     table.deletes = rules.randomElement(using: &random)!
     return table
+  }
+
+  /// Half of the tables have some, mostly over a column that says which rows count.
+  private mutating func drawUniques(of table: inout Table, _ random: inout SeededGenerator) {
+    guard random.happens(0.5) else { return }
+    let flag = numbered(
+      Column(
+        name: "deleted", type: table.isStrict ? "INTEGER" : "BOOLEAN",
+        constraint: "NOT NULL DEFAULT 0", values: ["0", "1", "0", "1 - {}"]))
+    table.columns.append(flag)
+    let texts = table.plain.filter { $0.type == "TEXT" && $0.parent == nil }
+    if let text = texts.randomElement(using: &random), random.happens(0.5) {
+      table.lower = (nextID, text.id, random.happens(0.5) ? "STORED" : "VIRTUAL")
+      nextID += 1
+    }
+    let columns =
+      (table.keys + table.plain).map { DrawnUnique.Column(id: $0.id, type: $0.type) }
+      + (table.lower.map { [DrawnUnique.Column(id: $0.id, type: "TEXT")] } ?? [])
+    for _ in 0...Int.random(in: 0...1, using: &random) {
+      table.uniques.append(
+        DrawnUnique(
+          nextID, over: columns, flag: .init(id: flag.id, type: flag.type), using: &random))
+      nextID += 1
+    }
   }
 
   mutating func column(
