@@ -35,8 +35,6 @@ struct ProportionTests {
   /// By path and name.
   private static let longFunctions = [
     "Sources/Tern/Capture/Seal.swift sealTable": 83,
-    "Sources/TernJobs/Queue/JobQueue+Enqueue.swift enqueue": 72,
-    "Sources/TernJobs/Worker/JobWorker+Context.swift commit": 89,
     "Tests/Simulation/Kit/Jobs/JobPlan.swift init": 71,
     "Tests/TernNetworkTests/Upload/ResendTests.swift resend": 71,
     "Tests/TernTests/Notes/TriggerSQLTests.swift `of columns that do not take everything`": 78,
@@ -45,8 +43,6 @@ struct ProportionTests {
   /// By target and name.
   private static let largeTypes = [
     "Sources/TernCore TextSequence": 50,
-    "Sources/TernJobs JobRows": 100,
-    "Sources/TernJobs JobWorker": 77,
     "Sources/TernServer MemorySpaceTransaction": 42,
     "Sources/TernServer SQLiteSpaceTransaction": 51,
     "Sources/TernServer SpaceService": 92,

@@ -84,6 +84,26 @@ package struct ClaimChoice: Hashable, Sendable {
   }
 }
 
+extension ClaimChoice {
+  /// Why a job that is due is not claimed; `nil` where only a free slot is missing.
+  static func reason(
+    _ head: Head, gates: [ExactText: GateLife], pauses: JobPauses, now: WallTime,
+    hold: (Head) throws -> Hold?
+  ) rethrows -> JobEvent.Hold? {
+    if pauses.isPaused(head.lane.kind) { return .pause }
+    switch head.service.flatMap({ gates[ExactText($0)] })?.admission(at: now) {
+    case .probing, .closed: return .gate
+    case .asProbe, nil: break
+    }
+    switch try hold(head) {
+    case .unmet: return .requirement
+    case .refused: return .credential
+    case .busy, .until: return .pace
+    case nil: return nil
+    }
+  }
+}
+
 /// Jobs of a kind that share a pace: those of one lane, or, where it has no name, all.
 package struct JobLane: Hashable, Sendable {
   package var kind: String

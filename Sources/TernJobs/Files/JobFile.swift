@@ -39,7 +39,7 @@ public final class JobFile: Sendable {
 
   /// Takes it for a transaction, which writes already, and at whose end it is seen what
   /// became of it.
-  func give(to job: JobID, _ rows: JobRows) throws {
+  func give(to job: JobID, _ rows: JobTransaction) throws {
     try takeBackIfLost(rows)
     let isFree = state.withLock { state in
       defer { if state.owner == .nobody { state.owner = .transaction } }
@@ -49,7 +49,7 @@ public final class JobFile: Sendable {
       throw JobQueueError(.fileInUse, "the file “\(name)” belongs to a job already")
     }
     do {
-      try rows.addFile(path, as: name, to: job)
+      try rows.files.add(path, as: name, to: job)
     } catch {
       takeBack()
       throw error
@@ -60,7 +60,7 @@ public final class JobFile: Sendable {
   /// GRDB tells nobody of a transaction that SQLite rolled back by itself, as the database was
   /// interrupted or its disk full. Nobody else can be giving the file: one connection writes
   /// at a time.
-  private func takeBackIfLost(_ rows: JobRows) throws {
+  private func takeBackIfLost(_ rows: JobTransaction) throws {
     guard state.withLock({ $0.owner == .transaction }),
       try !JobFolder.isNamed(path, in: rows.db)
     else { return }

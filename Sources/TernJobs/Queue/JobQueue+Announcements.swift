@@ -10,7 +10,7 @@ extension JobQueue {
   public func announce(in db: Database) throws {
     // Outside of a transaction the commit is that of the savepoint.
     try db.inSavepoint {
-      _ = try JobRows(db, limits: limits)
+      _ = try JobTransaction(db, limits: limits)
       try db.notifyChanges(in: Table(JobTables.job))
       return .commit
     }

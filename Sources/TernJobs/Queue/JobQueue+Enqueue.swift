@@ -29,34 +29,10 @@ extension JobQueue {
     lane: String? = nil, service: String? = J.service,
     requires requirement: JobRequirement = J.requirement, files: [JobFile] = [], in db: Database
   ) throws -> JobID {
-    let payload = try JobCoding.encode(job)
-    guard payload.count <= limits.payloadBytes else {
-      throw JobQueueError(
-        .payloadTooLarge,
-        "a \(J.kind) has \(payload.count) bytes, and the limit is \(limits.payloadBytes); put "
-          + "large content into a file")
-    }
-    try JobQueueError.refuseNull(in: J.kind, "the kind of a job")
-    for (key, noun) in [
-      (unique?.key, "unique key"), (lane, "lane"), (service, "service"),
-      (requirement.endpoint, "endpoint"),
-    ] {
-      guard let key else { continue }
-      let what = "the \(noun) of a \(J.kind)"
-      guard key.utf8.count <= limits.keyBytes else {
-        throw JobQueueError(
-          .keyTooLong,
-          "\(what) has \(key.utf8.count) bytes, and the limit is \(limits.keyBytes); take a "
-            + "shorter one")
-      }
-      try JobQueueError.refuseNull(in: key, what)
-    }
     let now = environment.now
-    let new = NewJob(
-      kind: J.kind, service: service, lane: lane ?? "", requirement: requirement, payload: payload,
-      version: J.version,
-      priority: priority, key: unique?.key,
-      ready: delay > .zero ? environment.time(after: delay) : now)
+    let new = try NewJob(
+      job, limits, service: service, lane: lane, requires: requirement, priority: priority,
+      key: unique?.key, ready: delay > .zero ? environment.time(after: delay) : now)
     if unique == nil, files.isEmpty, db.isInsideTransaction {
       return try enqueueAlone(new, after: delay, at: now, in: db)
     }
@@ -64,25 +40,13 @@ extension JobQueue {
     var given: [JobFile] = []
     do {
       try db.inSavepoint {
-        let rows = try JobRows(db, limits: limits, events: events)
-        switch try rows.standIn(of: new, unique) {
-        case .skipped(let other)?:
+        let rows = try JobTransaction(db, limits: limits, events: events)
+        let standIn = try rows.jobs.standIn(of: new, unique)
+        if case .skipped(let other)? = standIn {
           id = other
           return .commit
-        case .replaced(let other, let older)?:
-          id = other
-          folder.unlink(try rows.replace(id, by: new, at: now), afterCommitOf: db)
-          for older in older {
-            guard let found = try rows.life(older) else { continue }
-            try rows.observe(.cancelled, of: older, found.service, if: .ended)
-            folder.unlink(try rows.cancel(older, found, at: now), afterCommitOf: db)
-          }
-          try db.notifyChanges(in: Table(JobTables.job))
-          try rows.observeEnqueued(.replaced(delay: max(delay, .zero)), of: id, new, at: now)
-        case nil:
-          id = try rows.insert(new, at: now)
-          try rows.observeEnqueued(.enqueued(delay: max(delay, .zero)), of: id, new, at: now)
         }
+        id = try put(new, standIn, after: delay, at: now, rows)
         for file in files {
           try take(file, for: id, rows)
           given.append(file)
@@ -97,18 +61,39 @@ extension JobQueue {
     return id
   }
 
+  /// Adds a job, or puts it in the place of another one.
+  private func put(
+    _ new: NewJob, _ standIn: StandIn?, after delay: Duration, at now: WallTime,
+    _ rows: JobTransaction
+  ) throws -> JobID {
+    guard case .replaced(let id, let others)? = standIn else {
+      let id = try rows.insert(new, at: now)
+      try rows.observeEnqueued(.enqueued(delay: max(delay, .zero)), of: id, new, at: now)
+      return id
+    }
+    folder.unlink(try rows.replace(id, by: new, at: now), afterCommitOf: rows.db)
+    for other in others {
+      guard let found = try rows.jobs.life(other) else { continue }
+      try rows.observe(.cancelled, of: other, found.service, if: .ended)
+      folder.unlink(try rows.cancel(other, found, at: now), afterCommitOf: rows.db)
+    }
+    try rows.db.notifyChanges(in: Table(JobTables.job))
+    try rows.observeEnqueued(.replaced(delay: max(delay, .zero)), of: id, new, at: now)
+    return id
+  }
+
   /// What is one row needs no savepoint: a limit refuses it before anything is written.
   private func enqueueAlone(
     _ new: NewJob, after delay: Duration, at now: WallTime, in db: Database
   ) throws -> JobID {
-    let rows = JobRows(unlooked: db, limits: limits, events: events)
+    let rows = JobTransaction(unlooked: db, limits: limits, events: events)
     let id: JobID
     do {
       id = try rows.insert(new, at: now)
     } catch let error as DatabaseError {
       let meaning = try rows.missing(error)
       // Where the app's own trigger or a full disk refused the row, and the transaction goes on.
-      if meaning is DatabaseError, db.isInsideTransaction { try rows.recountUnfinished() }
+      if meaning is DatabaseError, db.isInsideTransaction { try rows.queue.recountUnfinished() }
       throw meaning
     }
     try rows.observeEnqueued(.enqueued(delay: max(delay, .zero)), of: id, new, at: now)
@@ -126,7 +111,7 @@ extension JobQueue {
     #endif
   }
 
-  private func take(_ file: JobFile, for job: JobID, _ rows: JobRows) throws {
+  private func take(_ file: JobFile, for job: JobID, _ rows: JobTransaction) throws {
     guard file.folder === folder else {
       throw JobQueueError(.fileInUse, "the file “\(file.name)” belongs to another queue")
     }
@@ -174,6 +159,19 @@ extension JobQueue {
     return file
   }
 
+  /// Makes what a step wrote durable, before anybody names it.
+  func settle(_ files: StepFiles) async throws {
+    for file in files.created {
+      let size = try await copying.run {
+        try reportingFile(file.name) { try durableFile.settle(folder.absolute(file.path)) }
+      }
+      guard let size else {
+        throw JobQueueError(.noSuchFile, "nothing was written to the file “\(file.name)”")
+      }
+      if size > limits.fileBytes { throw tooLarge(file.name) }
+    }
+  }
+
   var durableFile: DurableFile { DurableFile(isSynced: durability == .powerLoss) }
 
   func tooLarge(_ name: String) -> JobQueueError {
@@ -195,13 +193,14 @@ extension JobQueue {
   }
 }
 
-extension JobRows {
-  fileprivate enum StandIn {
-    case skipped(JobID)
-    /// And the others of its key, which end.
-    case replaced(JobID, [JobID])
-  }
+/// What a job that is unique finds there.
+private enum StandIn {
+  case skipped(JobID)
+  /// And the others of its key, which end.
+  case replaced(JobID, [JobID])
+}
 
+extension JobRows {
   /// The job that makes a new one needless, or that becomes it.
   fileprivate func standIn(of new: NewJob, _ unique: JobUniqueness?) throws -> StandIn? {
     switch unique {

@@ -7,7 +7,7 @@ extension JobQueue {
   ///
   /// - Throws: ``JobQueueError`` `.notInstalled`, `DatabaseError`.
   public func records(in db: Database) throws -> [JobRecord] {
-    _ = try JobRows(db, limits: limits)
+    _ = try JobTransaction(db, limits: limits)
     return try Row.fetchAll(db, sql: "\(Self.selection()) ORDER BY id").map(JobRecord.init)
   }
 
@@ -15,7 +15,7 @@ extension JobQueue {
   ///   ``JobLimits/keptDone`` and ``JobLimits/keptFor``.
   /// - Throws: as ``records(in:)``.
   public func record(_ id: JobID, in db: Database) throws -> JobRecord? {
-    _ = try JobRows(db, limits: limits)
+    _ = try JobTransaction(db, limits: limits)
     return try Row.fetchOne(
       db, sql: Self.selection("WHERE id = :id"), arguments: ["id": id.rawValue]
     ).map(JobRecord.init)
@@ -30,8 +30,8 @@ extension JobQueue {
   public func unfinished<J: Job>(_ type: J.Type, uniqueBy key: String, in db: Database) throws
     -> JobID?
   {
-    try JobRows(db, limits: limits)
-      .underWay(J.kind, key: key, in: [.waiting, .running, .parked]).first
+    try JobTransaction(db, limits: limits)
+      .jobs.underWay(J.kind, key: key, in: [.waiting, .running, .parked]).first
   }
 
   /// How a job's attempts failed, the oldest first, at most ``JobLimits/failedAttemptsPerJob``.
@@ -39,12 +39,12 @@ extension JobQueue {
   ///
   /// - Throws: as ``records(in:)``.
   public func failedAttempts(of id: JobID, in db: Database) throws -> [FailedAttempt] {
-    try JobRows(db, limits: limits).failedAttempts(of: id)
+    try JobTransaction(db, limits: limits).failures.all(of: id)
   }
 
   /// The jobs that wait for the end of what they handed over.
   package func handedOver(in db: Database) throws -> Set<JobID> {
-    let wanted = try JobRows(db, limits: limits).wantedTransfers()
+    let wanted = try JobTransaction(db, limits: limits).transfers.wanted()
     return Set(wanted.filter(\.isAwaited).map(\.job))
   }
 
@@ -52,16 +52,16 @@ extension JobQueue {
   ///
   /// - Throws: as ``records(in:)``.
   public func pauses(in db: Database) throws -> JobPauses {
-    try JobRows(db, limits: limits).pauses()
+    try JobTransaction(db, limits: limits).pauses.all()
   }
 
   /// The services that asked for a pause and that jobs wait for, by name.
   ///
   /// - Throws: as ``records(in:)``.
   public func gates(in db: Database) throws -> [JobGate] {
-    let rows = try JobRows(db, limits: limits)
-    let gates = try rows.gates().map { (service: $0.key.text, gate: $0.value) }
-    return try gates.filter { try rows.isAwaited($0.service) }
+    let rows = try JobTransaction(db, limits: limits)
+    let gates = try rows.gates.all().map { (service: $0.key.text, gate: $0.value) }
+    return try gates.filter { try rows.jobs.isAwaited($0.service) }
       .sorted { $0.service.utf8.lexicographicallyPrecedes($1.service.utf8) }
       .map { JobGate(service: $0, reopensAt: $1.reopens.date, probe: $1.probe) }
   }
@@ -88,9 +88,10 @@ extension JobQueue {
       var life = found.life
       guard life.state == .failed || life.state == .parked else { return false }
       _ = life.handle(.revived)
-      try rows.dropRefusals(of: id)
+      // The next attempt begins anew what was refused.
+      try rows.checkpoints.drop(.refusal, of: id)
       let now = environment.now
-      try rows.store(life, of: id, since: now, ready: now)
+      try rows.jobs.store(life, of: id, since: now, ready: now)
       try rows.observe(.retried, of: id, found.service, if: .freed)
       return true
     }
@@ -137,14 +138,14 @@ extension JobQueue {
   /// - Throws: as ``records(in:)``.
   public func pause(_ kind: String? = nil, in db: Database) throws {
     let now = environment.now
-    try holding(kind, in: db) { try $0.pause($1, at: now) }
+    try holding(kind, in: db) { try $0.pauses.pause($1, at: now) }
   }
 
   /// Takes back the ``pause(_:in:)`` of the same kind, or of all.
   ///
   /// - Throws: as ``records(in:)``.
   public func resume(_ kind: String? = nil, in db: Database) throws {
-    try holding(kind, in: db) { try $0.resume($1) }
+    try holding(kind, in: db) { try $0.pauses.resume($1) }
   }
 
   /// Says that the app has another credential: somebody signed in again, say. Lanes that wait for
@@ -156,18 +157,18 @@ extension JobQueue {
   public func credentialChanged(of kind: String? = nil, in db: Database) throws {
     let now = environment.now
     try holding(kind, in: db) { rows, kind in
-      try rows.releaseLanes(of: kind.isEmpty ? nil : kind, at: now)
+      try rows.credentials.release(of: kind.isEmpty ? nil : kind, at: now)
     }
   }
 
   private func holding(
-    _ kind: String?, in db: Database, _ body: (JobRows, String) throws -> Void
+    _ kind: String?, in db: Database, _ body: (JobTransaction, String) throws -> Void
   ) throws {
     try JobQueueError.refuseNull(in: kind ?? "", "the kind of a job")
     precondition(kind != "", "a kind has a name; without one the whole queue is meant")
     // Outside of a transaction the commit is that of the savepoint, and tells of the change.
     try db.inSavepoint {
-      try body(JobRows(db, limits: limits), kind ?? "")
+      try body(JobTransaction(db, limits: limits), kind ?? "")
       try db.notifyChanges(in: Table(JobTables.job))
       return .commit
     }
@@ -183,12 +184,7 @@ extension JobQueue {
     if try removeEnded(id, in: db) { return true }
     return try changing(id, in: db) { rows, found in
       try rows.observe(.removed, of: id, found.service, if: .removed)
-      try rows.removeUnfinished()
-      try rows.tell(found.service, .ended(id))
-      try rows.dropCheckpoints(of: id)
-      try rows.dropErrors(of: id)
-      folder.unlink(try rows.dropFiles(of: id), afterCommitOf: db)
-      try db.execute(sql: "DELETE FROM \(JobTables.job) WHERE id = ?", arguments: [id.rawValue])
+      folder.unlink(try rows.remove(id, found), afterCommitOf: db)
       return true
     }
   }
@@ -196,7 +192,7 @@ extension JobQueue {
   private func removeEnded(_ id: JobID, in db: Database) throws -> Bool {
     var isRemoved = false
     try db.inSavepoint {
-      isRemoved = try JobRows(db, limits: limits).removeEnded(id)
+      isRemoved = try JobTransaction(db, limits: limits).removeEnded(id)
       return .commit
     }
     return isRemoved
@@ -205,12 +201,12 @@ extension JobQueue {
   /// Whole or not at all, also outside of a transaction; wakes this process's worker when it is
   /// committed, whichever queue of the database that one has.
   private func changing(
-    _ id: JobID, in db: Database, _ body: (JobRows, JobRows.Found) throws -> Bool
+    _ id: JobID, in db: Database, _ body: (JobTransaction, JobRows.Found) throws -> Bool
   ) throws -> Bool {
     var isChanged = false
     try db.inSavepoint {
-      let rows = try JobRows(db, limits: limits, events: events)
-      guard let found = try rows.life(id), try body(rows, found) else { return .commit }
+      let rows = try JobTransaction(db, limits: limits, events: events)
+      guard let found = try rows.jobs.life(id), try body(rows, found) else { return .commit }
       try db.notifyChanges(in: Table(JobTables.job))
       isChanged = true
       return .commit

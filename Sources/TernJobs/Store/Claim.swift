@@ -1,33 +1,6 @@
 import Foundation
 import TernCore
 
-/// What a worker knows as it looks for jobs, beside the rows.
-struct ClaimQuery {
-  let kinds: HandledKinds
-  /// The attempts that go on.
-  var running: JobsRunning
-  /// How many more may.
-  let count: Int
-  let budget: JobRate?
-  let now: WallTime
-  let outset: JobRows.Outset
-  /// Whether there is what jobs require.
-  let isMet: (String) -> Bool
-  var room = JobRoom()
-}
-
-/// What there is to do now.
-struct Claimed: Sendable {
-  var claims: [Claim] = []
-  /// With fewer claims than were asked for: no more can run before that time, or before something
-  /// happens.
-  var until: WallTime?
-  /// When the first job that only a pace holds back may go.
-  var paced: WallTime?
-  /// The first of each line that is due and has to wait, where observers want to know.
-  var held: [JobHeld] = []
-}
-
 /// A job that a worker has.
 struct Claim: Sendable {
   let id: JobID
@@ -56,4 +29,10 @@ struct Claim: Sendable {
   /// No other job has it, in no database: the queue's random id, the job's, and the time at which
   /// it was enqueued, for two databases that were one until a backup was restored.
   var key: String { "\(queue)-\(id)-\(enqueued.milliseconds)" }
+}
+
+extension TransferID {
+  init(of claim: Claim, name: String) {
+    self.init(queue: claim.queue, claim.id, claim.enqueued, start: claim.start, name: name)
+  }
 }

@@ -3,56 +3,21 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// The queue's rows in one transaction: what reads, decides and writes them runs on this.
+/// The jobs that have not ended.
 struct JobRows {
-  let db: Database
-  let limits: JobLimits
-  /// `nil` where nobody observes, or nothing is changed.
-  let events: PendingEvents?
+  let connection: JobConnection
 
-  /// - Throws: ``JobQueueError`` `.notInstalled`.
-  init(_ db: Database, limits: JobLimits, events: PendingEvents? = nil) throws {
-    self.init(unlooked: db, limits: limits, events: events)
-    do {
-      // Cheaper than to ask GRDB for the table.
-      try FastStatement(db, Self.look).run()
-    } catch let error as DatabaseError {
-      throw try missing(error)
-    }
-  }
+  // MARK: - One job
 
-  /// Without a look whether there are tables: whoever asks for this does ``missing(_:)``.
-  init(unlooked db: Database, limits: JobLimits, events: PendingEvents? = nil) {
-    (self.db, self.limits, self.events) = (db, limits, events)
-  }
-
-  private static let look = "SELECT 1 FROM \(JobTables.queue)"
-
-  /// What it means that a statement on the queue's tables failed.
-  func missing(_ error: DatabaseError) throws -> any Error {
-    guard error.resultCode == .SQLITE_ERROR, try !db.tableExists(JobTables.queue) else {
-      return error
-    }
-    return JobQueueError(
-      .notInstalled, "the database has no job queue any more; open the queue again")
-  }
-
-  // MARK: - Jobs
-
-  /// What is new counts against the limit.
   func insert(_ job: NewJob, at now: WallTime) throws -> JobID {
-    try addUnfinished()
-    try run(
+    try connection.run(
       Self.insertion,
       [
         job.kind, job.service ?? "", job.lane, job.payload, job.version, JobState.waiting.rawValue,
         now.milliseconds, job.ready.milliseconds, job.ready <= now, job.priority, job.key,
         now.milliseconds, job.requirement.stored,
       ])
-    let id = JobID(rawValue: db.lastInsertedRowID)
-    // The app has numbers begin anew (`sqlite_sequence`), and an older job ended under this one.
-    _ = try removeEnded(id)
-    return id
+    return JobID(rawValue: connection.db.lastInsertedRowID)
   }
 
   // What is run for each job is put together once.
@@ -62,14 +27,9 @@ struct JobRows {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?)
     """
 
-  /// Makes a job that waits or is parked another one, with the same id.
-  ///
-  /// - Returns: the paths of files that no job has any more.
-  func replace(_ id: JobID, by job: NewJob, at now: WallTime) throws -> [String] {
-    if !Planted.isActive(.replacedInPart) { try dropCheckpoints(of: id) }
-    try dropErrors(of: id)
+  func replace(_ id: JobID, by job: NewJob, at now: WallTime) throws {
     // Idempotency keys hold the time of enqueueing: others' services must not take it for the old.
-    try run(
+    try connection.run(
       """
       UPDATE \(JobTables.job) SET service = ?, lane = ?, needs = ?, payload = ?, version = ?, state = ?,
         since_ms = ?, ready_ms = ?, due = ?, priority = ?, failures = 0, unreached = 0, deaths = 0,
@@ -81,54 +41,12 @@ struct JobRows {
         JobState.waiting.rawValue, now.milliseconds, job.ready.milliseconds, job.ready <= now,
         job.priority, now.milliseconds, id.rawValue,
       ])
-    return try dropFiles(of: id)
-  }
-
-  /// The jobs of a kind and key in one of some states, in the order in which they were enqueued.
-  /// More than one waits where one was replaced while it ran, and then has to be tried again.
-  func underWay(_ kind: String, key: String, in states: [JobState]) throws -> [JobID] {
-    let found = try rows(
-      """
-      SELECT id, state FROM \(JobTables.job) WHERE unique_key = ? AND kind = ?
-        AND unique_key IS NOT NULL AND \(JobTables.isUnderWay) ORDER BY id
-      """, [key, kind])
-    return found.filter { row in states.contains { $0.rawValue == row[1] } }.map {
-      JobID(rawValue: $0[0])
-    }
-  }
-
-  private func addUnfinished() throws {
-    let isFollowUp = AttemptCommit.database == ObjectIdentifier(db)
-    let limit = isFollowUp ? limits.jobsAndFollowUps : limits.jobs
-    let statement = try FastStatement(db, Self.addition)
-    statement.bindAll(Planted.isActive(.limitIgnored) ? Int.max : limit)
-    if try !statement.runCounting() {
-      var error = JobQueueError(
-        .tooManyJobs,
-        "the queue holds \(limit) jobs that have not ended; let them run or remove some")
-      if let queue = try row("SELECT id FROM \(JobTables.queue)") {
-        error.full = .init(queue: queue[0], count: try unfinished())
-      }
-      throw error
-    }
-  }
-
-  private static let addition =
-    "UPDATE \(JobTables.queue) SET unfinished = unfinished + 1 WHERE unfinished < ?"
-
-  func recountUnfinished() throws {
-    try run(
-      "UPDATE \(JobTables.queue) SET unfinished = (SELECT count(*) FROM \(JobTables.job))")
-  }
-
-  func removeUnfinished() throws {
-    try run("UPDATE \(JobTables.queue) SET unfinished = unfinished - 1")
   }
 
   typealias Found = (life: JobLife, starts: Int, service: String?)
 
   func life(_ job: JobID) throws -> Found? {
-    let statement = try FastStatement(db, Self.reading)
+    let statement = try FastStatement(connection.db, Self.reading)
     statement.bindAll(job.rawValue)
     return try statement.first {
       guard let state = JobState(rawValue: statement.int(0)) else { return nil }
@@ -144,12 +62,28 @@ struct JobRows {
     SELECT state, failures, unreached, deaths, starts, service FROM \(JobTables.job) WHERE id = ?
     """
 
+  /// - Returns: `nil` when the attempt is not this job's any more.
+  func running(_ claim: Claim) throws -> Found? {
+    guard let found = try life(claim.id), found.life.state == .running, found.starts == claim.start
+    else { return nil }
+    return found
+  }
+
+  /// - Throws: ``JobQueueError`` `.notRunning` when the attempt is not this job's any more.
+  @discardableResult
+  func ensureRunning(_ claim: Claim) throws -> Found {
+    if let found = try running(claim) { return found }
+    throw JobQueueError(
+      .notRunning,
+      "job \(claim.id) was removed or cancelled, or another attempt has it; end this one")
+  }
+
   /// - Parameter ready: `nil` leaves it, and with it the job's place in the order, as it is; but
   ///   what was ready once is due, and is not to wait because the clock was set back since.
   func store(
     _ life: JobLife, of job: JobID, since: WallTime, ready: WallTime? = nil, reason: String? = nil
   ) throws {
-    try run(
+    try connection.run(
       """
       UPDATE \(JobTables.job) SET state = ?, failures = ?, unreached = ?, deaths = ?, since_ms = ?,
         ready_ms = coalesce(?, min(ready_ms, ?)), due = ?, reason = ? WHERE id = ?
@@ -157,167 +91,216 @@ struct JobRows {
       [
         life.state.rawValue, life.failures, life.unreached, life.deaths, since.milliseconds,
         ready?.milliseconds, since.milliseconds, ready.map { $0 <= since } ?? true,
-        reason.map(limits.cut), job.rawValue,
+        reason.map(connection.limits.cut), job.rawValue,
       ])
   }
 
-  // MARK: - Statements
-
-  /// A statement that SQLite reads once.
-  func run(_ sql: String, _ values: [any BindableValue] = []) throws {
-    try db.runBound(sql, values)
+  /// Of a job that goes on.
+  func store(progress life: JobLife, of job: JobID) throws {
+    try connection.run(
+      "UPDATE \(JobTables.job) SET failures = ?, unreached = ?, deaths = ? WHERE id = ?",
+      [life.failures, life.unreached, life.deaths, job.rawValue])
   }
 
-  func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
-    try Row.fetchOne(db.cachedStatement(sql: sql), arguments: arguments)
+  func report(_ progress: Double?, _ message: String?, of claim: Claim) throws {
+    try ensureRunning(claim)
+    try connection.run(
+      "UPDATE \(JobTables.job) SET progress = ?, message = ? WHERE id = ?",
+      [progress, message.map(connection.limits.cut), claim.id.rawValue])
   }
 
-  func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
-    try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments)
+  func remove(_ job: JobID) throws { try connection.run(Self.removal, [job.rawValue]) }
+
+  private static let removal = "DELETE FROM \(JobTables.job) WHERE id = ?"
+
+  func kind(of job: JobID) throws -> String? {
+    try connection.row("SELECT kind FROM \(JobTables.job) WHERE id = ?", [job.rawValue])?[0]
   }
 
-  // MARK: - Gates
-
-  func gate(_ service: String) throws -> GateLife? {
-    try row("SELECT * FROM \(JobTables.gate) WHERE service = ?", [service]).map(GateLife.init)
+  func enqueued(_ job: JobID) throws -> WallTime? {
+    try connection.row("SELECT enqueued_ms FROM \(JobTables.job) WHERE id = ?", [job.rawValue])
+      .map { WallTime(milliseconds: $0[0]) }
   }
 
-  func gates() throws -> [ExactText: GateLife] {
-    let rows = try rows("SELECT * FROM \(JobTables.gate)")
-    return Dictionary(uniqueKeysWithValues: rows.map { (ExactText($0["service"]), GateLife($0)) })
+  // MARK: - Claims
+
+  /// What a job is claimed with.
+  struct Content {
+    let payload: Data
+    let version: Int
+    let starts: Int
+    let enqueued: WallTime
+    let since: WallTime
+    let hasFiles: Bool
+    let life: JobLife
+  }
+
+  /// Of a job that waits.
+  func content(of job: JobID) throws -> Content {
+    let row = try FastStatement(connection.db, Self.content)
+    row.bindAll(job.rawValue)
+    return try row.first {
+      Content(
+        payload: Data(row.blob(0)), version: row.int(1), starts: row.int(2),
+        enqueued: WallTime(milliseconds: row.int64(3)),
+        since: WallTime(milliseconds: row.int64(8)), hasFiles: row.bool(7),
+        life: JobLife(
+          state: .waiting, failures: row.int(4), unreached: row.int(5), deaths: row.int(6)))
+    }!
+  }
+
+  func start(_ job: JobID, _ life: JobLife, start: Int, at now: WallTime) throws {
+    try connection.run(
+      Self.start,
+      [life.state.rawValue, now.milliseconds, now.milliseconds, start, job.rawValue])
+  }
+
+  private static let content = """
+    SELECT payload, version, starts, enqueued_ms, failures, unreached, deaths,
+      EXISTS (SELECT 1 FROM \(JobTables.file) WHERE job = ?1), since_ms
+    FROM \(JobTables.job) WHERE id = ?1
+    """
+  private static let start = """
+    UPDATE \(JobTables.job) SET state = ?, since_ms = ?, ready_ms = min(ready_ms, ?), starts = ?,
+      reason = NULL
+    WHERE id = ?
+    """
+
+  // MARK: - Many jobs
+
+  /// The jobs of a kind and key in one of some states, in the order in which they were enqueued.
+  /// More than one waits where one was replaced while it ran, and then has to be tried again.
+  func underWay(_ kind: String, key: String, in states: [JobState]) throws -> [JobID] {
+    let found = try connection.rows(
+      """
+      SELECT id, state FROM \(JobTables.job) WHERE unique_key = ? AND kind = ?
+        AND unique_key IS NOT NULL AND \(JobTables.isUnderWay) ORDER BY id
+      """, [key, kind])
+    return found.filter { row in states.contains { $0.rawValue == row[1] } }.map {
+      JobID(rawValue: $0[0])
+    }
   }
 
   /// Whether a job of the service waits or runs.
   func isAwaited(_ service: String) throws -> Bool {
     // Apart, so that each is found in an index.
-    let running = "state = \(JobState.running.rawValue)"
-    return try [JobTables.isDue, JobTables.isLater, running].contains {
-      try row("SELECT 1 FROM \(JobTables.job) WHERE \($0) AND service = ? LIMIT 1", [service])
-        != nil
+    try [JobTables.isDue, JobTables.isLater, Self.isRunning].contains {
+      try connection.row(
+        "SELECT 1 FROM \(JobTables.job) WHERE \($0) AND service = ? LIMIT 1", [service]) != nil
     }
   }
 
-  /// - Returns: whether the gate is open now and was not.
-  @discardableResult
-  func tell(_ service: String?, _ event: GateLife.Event) throws -> Bool {
-    guard let service else { return false }
-    let before = try gate(service)
-    let gate = GateLife.after(event, before)
-    if gate == before { return false }
-    guard let gate else {
-      try run("DELETE FROM \(JobTables.gate) WHERE service = ?", [service])
-      return true
-    }
-    try run(
-      """
-      INSERT INTO \(JobTables.gate) (service, since_ms, reopens_ms, probe) VALUES (?, ?, ?, ?)
-      ON CONFLICT DO UPDATE SET since_ms = excluded.since_ms, reopens_ms = excluded.reopens_ms,
-        probe = excluded.probe
-      """, [service, gate.since.milliseconds, gate.reopens.milliseconds, gate.probe?.rawValue])
-    return false
+  func ids(_ state: JobState) throws -> [JobID] {
+    try connection.rows(
+      "SELECT id FROM \(JobTables.job) WHERE state = \(state.rawValue) ORDER BY id"
+    ).map { JobID(rawValue: $0[0]) }
   }
 
-  // MARK: - Pauses
-
-  func pauses() throws -> JobPauses {
-    let kinds = try rows("SELECT kind FROM \(JobTables.pause)").map { $0[0] as String }
-    return JobPauses(all: kinds.contains(""), kinds: Set(kinds.filter { !$0.isEmpty }))
+  /// Which start of which job runs, as the database has it.
+  func starts() throws -> [JobID: Int] {
+    let statement = try FastStatement(connection.db, Self.running)
+    var found: [JobID: Int] = [:]
+    try statement.each { found[JobID(rawValue: statement.int64(0))] = statement.int(1) }
+    return found
   }
 
-  func pause(_ kind: String, at now: WallTime) throws {
-    try run(
-      "INSERT INTO \(JobTables.pause) VALUES (?, ?) ON CONFLICT DO NOTHING",
-      [kind, now.milliseconds])
-  }
+  static let isRunning = "state = \(JobState.running.rawValue)"
+  private static let isWaiting = "state = \(JobState.waiting.rawValue)"
+  private static let running = "SELECT id, starts FROM \(JobTables.job) WHERE \(isRunning)"
 
-  func resume(_ kind: String) throws {
-    try run("DELETE FROM \(JobTables.pause) WHERE kind = ?", [kind])
-  }
-
-  // MARK: - What belongs to a job
-
-  /// Keeps the newest of a job's failures, and before those that cost nothing the ones that
-  /// counted: an hour without a network has more of the others than there is room for.
+  /// What is known of room, of jobs that are as they were left.
   ///
-  /// - Parameter counts: whether it was one attempt less for the job, or the last.
-  func note(
-    _ reason: String, start: Int, of job: JobID, counts: Bool, at now: WallTime
-  ) throws {
-    try run(
-      "INSERT INTO \(JobTables.error) (job, start, at_ms, reason, counts) VALUES (?, ?, ?, ?, ?)",
-      [job.rawValue, start, now.milliseconds, limits.cut(reason), counts])
-    try run(
+  /// - Parameter going: those that run.
+  func room(_ refusedAt: [JobID: Int], going: Set<JobID>) throws -> JobRoom {
+    if refusedAt.isEmpty { return JobRoom() }
+    let statement = try FastStatement(connection.db, Self.left)
+    let refusedAt = try refusedAt.filter { job, _ in
+      if going.contains(job) { return true }
+      statement.bindAll(job.rawValue)
+      return try statement.first { true } ?? false
+    }
+    let unfinished = try QueueCounts(connection: connection).unfinished()
+    return JobRoom(
+      refusedAt: refusedAt, count: unfinished + refusedAt.keys.count(where: going.contains))
+  }
+
+  // One that took its place, or its number, has not failed yet.
+  private static let left = """
+    SELECT 1 FROM \(JobTables.job)
+    WHERE id = ? AND \(isWaiting) AND reason IS NOT NULL
+    """
+
+  // MARK: - Times
+
+  /// Lets those in whose time has come.
+  ///
+  /// - Parameter first: when that of the first comes.
+  /// - Returns: when that of the next one comes.
+  func admit(_ first: WallTime?, at now: WallTime) throws -> WallTime? {
+    guard let first, first <= now else { return first }
+    try connection.run(
+      "UPDATE \(JobTables.job) SET due = 1 WHERE \(JobTables.isLater) AND ready_ms <= ?",
+      [now.milliseconds])
+    let found = try connection.row(
+      "SELECT min(ready_ms) FROM \(JobTables.job) WHERE \(JobTables.isLater)")
+    return (found?[0] as Int64?).map(WallTime.init(milliseconds:))
+  }
+
+  /// When the first job can run that waits for a time or a gate, and neither for the network, nor
+  /// for a pace, nor to be resumed.
+  ///
+  /// - Parameter now: when jobs were looked for; a gate that let its probe pass then holds nobody.
+  func nextReached(at now: WallTime, _ isMet: (String) -> Bool) throws -> WallTime? {
+    let found = try Row.fetchAll(
+      connection.db,
+      sql: """
+        SELECT j.needs, min(max(j.ready_ms, coalesce(g.reopens_ms, j.ready_ms)))
+        FROM \(JobTables.job) AS j LEFT JOIN \(JobTables.gate) AS g ON g.service = j.service
+        WHERE j.\(Self.isWaiting) AND (j.unreached = 0 OR g.reopens_ms > ?)
+          AND (j.due = 0 OR g.reopens_ms > ?)
+          AND NOT EXISTS (SELECT 1 FROM \(JobTables.pause) AS p WHERE p.kind IN ('', j.kind))
+        GROUP BY j.needs
+        """, arguments: [now.milliseconds, now.milliseconds])
+    return found.filter { isMet($0[0]) }.map { WallTime(milliseconds: $0[1]) }.min()
+  }
+
+  func mendTimes(at now: WallTime) throws {
+    let now = now.milliseconds
+    try connection.run(
       """
-      DELETE FROM \(JobTables.error) WHERE id IN (
-        SELECT id FROM \(JobTables.error) WHERE job = ?
-        ORDER BY counts DESC, id DESC LIMIT -1 OFFSET ?)
-      """, [job.rawValue, limits.failedAttemptsPerJob])
+      UPDATE \(JobTables.job) SET since_ms = ?, ready_ms =
+        CASE due WHEN 1 THEN min(ready_ms, ?) ELSE ? + max(ready_ms - since_ms, 0) END
+      WHERE \(Self.isWaiting) AND since_ms > ?
+      """, [now, now, now, now])
   }
 
-  func failedAttempts(of job: JobID) throws -> [FailedAttempt] {
-    try rows(
-      "SELECT start, at_ms, reason FROM \(JobTables.error) WHERE job = ? ORDER BY id",
-      [job.rawValue]
-    ).map { FailedAttempt(start: $0[0], at: WallTime(milliseconds: $0[1]).date, reason: $0[2]) }
+  /// Whoever reached nobody may try at once.
+  func wakeUnreached(at now: WallTime) throws {
+    try connection.run(
+      """
+      UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0
+      WHERE \(Self.isWaiting) AND unreached > 0
+      """, [now.milliseconds])
   }
 
-  func dropErrors(of job: JobID) throws {
-    try run("DELETE FROM \(JobTables.error) WHERE job = ?", [job.rawValue])
-  }
-
-  /// - Returns: the paths of files that no job has any more.
-  func dropFiles(of job: JobID) throws -> [String] {
-    let paths = try rows("SELECT path FROM \(JobTables.file) WHERE job = ?", [job.rawValue])
-    if !paths.isEmpty { try run("DELETE FROM \(JobTables.file) WHERE job = ?", [job.rawValue]) }
-    return paths.map { $0[0] }
-  }
-
-  func dropCheckpoints(of job: JobID) throws {
-    try run("DELETE FROM \(JobTables.checkpoint) WHERE job = ?", [job.rawValue])
-  }
-
-  func addFile(_ path: String, as name: String, to job: JobID) throws {
-    try JobQueueError.refuseNull(in: name, "the name of a file of job \(job)")
-    let names = try rows("SELECT name FROM \(JobTables.file) WHERE job = ?", [job.rawValue])
-      .map { $0[0] as String }
-    guard !names.contains(name) else {
-      throw JobQueueError(.duplicateFile, "job \(job) has a file “\(name)” already")
+  /// Those whose priority is greater than others' try at once, and the rest spread over a while.
+  /// Who waits for less than that, waits on.
+  ///
+  /// - Parameter delay: draws how long one of the rest waits.
+  func wakeUnreached(at now: WallTime, after delay: () -> Duration) throws {
+    let waiting = "\(Self.isWaiting) AND unreached > 0"
+    let found = try connection.rows(
+      "SELECT id, priority FROM \(JobTables.job) WHERE \(waiting) ORDER BY id")
+    for row in found {
+      let (job, priority): (Int64, Int) = (row[0], row[1])
+      let ready = priority > 0 ? now : WallTime(notBefore: now.duration + delay())
+      try connection.run(
+        "UPDATE \(JobTables.job) SET ready_ms = min(ready_ms, ?), unreached = 0 WHERE id = ?",
+        [ready.milliseconds, job])
     }
-    guard names.count < limits.filesPerJob else {
-      throw JobQueueError(.tooManyFiles, "a job has no more than \(limits.filesPerJob) files")
-    }
-    try run(
-      "INSERT INTO \(JobTables.file) (job, name, path) VALUES (?, ?, ?)",
-      [job.rawValue, name, path])
   }
-}
 
-/// Whose commit the app's own code is called in.
-enum AttemptCommit {
-  /// The connection on which a running job stores a checkpoint. What it enqueues there takes,
-  /// sooner or later, its own place.
-  @TaskLocal static var database: ObjectIdentifier?
-}
-
-/// What a job's row is made of.
-struct NewJob {
-  let kind: String
-  let service: String?
-  /// Empty for none.
-  let lane: String
-  let requirement: JobRequirement
-  let payload: Data
-  let version: Int
-  let priority: Int
-  let key: String?
-  let ready: WallTime
-}
-
-extension GateLife {
-  init(_ row: Row) {
-    self.init(
-      since: WallTime(milliseconds: row["since_ms"]),
-      reopens: WallTime(milliseconds: row["reopens_ms"]),
-      probe: (row["probe"] as Int64?).map(JobID.init(rawValue:)))
+  func forgetUnreached(_ job: JobID) throws {
+    try connection.run("UPDATE \(JobTables.job) SET unreached = 0 WHERE id = ?", [job.rawValue])
   }
 }

@@ -23,7 +23,13 @@ final class AttemptState: Sendable {
 
   func path(_ name: String) -> String? { files.withLock { $0[name] } }
 
-  func set(_ name: String, _ path: String?) { files.withLock { $0[name] = path } }
+  /// What a step made and gave up is committed.
+  func take(_ made: StepFiles) {
+    files.withLock { files in
+      for name in made.released { files[name] = nil }
+      for file in made.created { files[file.name] = file.path }
+    }
+  }
 
   /// - Returns: whether no step of that name was under way.
   func begin(step name: String) -> Bool { steps.withLock { $0.insert(name).inserted } }

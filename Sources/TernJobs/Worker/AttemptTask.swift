@@ -87,20 +87,20 @@ final class AttemptEnds: Sendable {
   private struct State {
     var ends: [EndedAttempt] = []
     /// `nil` while nobody stores what is added.
-    var news: AsyncStream<Void>.Continuation?
+    var signals: RunSignals?
   }
 
   private let state = Mutex(State())
 
   /// The loop begins; it is told of each end.
-  func open(_ news: AsyncStream<Void>.Continuation?) { state.withLock { $0.news = news } }
+  func open(_ signals: RunSignals) { state.withLock { $0.signals = signals } }
 
   /// - Returns: `false` where it was not taken, because the loop has ended.
   func add(_ end: EndedAttempt) -> Bool {
     state.withLock { state in
-      guard let news = state.news else { return false }
+      guard let signals = state.signals else { return false }
       state.ends.append(end)
-      news.yield()
+      signals.wake()
       return true
     }
   }

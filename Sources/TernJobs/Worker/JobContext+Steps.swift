@@ -111,10 +111,10 @@ extension JobContext {
     }
     try AttemptPoint.reach(.answer(name))
     let content = try JobCoding.encode(result)
-    try await worker.settle(made)
-    try await worker.commit(claim, .step, name, content, files: made, of: attempted) { db in
-      try commit(db, result)
-    }
+    try await worker.queue.settle(made)
+    let step = CheckpointCommit(
+      claim: claim, kind: .step, name: name, content: content, files: made)
+    try await worker.commit(step, of: attempted) { db in try commit(db, result) }
     return result
   }
 

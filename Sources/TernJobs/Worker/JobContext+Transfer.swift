@@ -15,11 +15,11 @@ extension JobContext {
   ) async throws -> TransferEnd {
     guard attempted.begin(step: name) else { throw JobQueueError.duplicateStep(name, of: id) }
     defer { attempted.end(step: name) }
-    guard let system = worker.transfers as? S else {
+    guard let transfers = worker.transfers, let system = transfers.system as? S else {
       throw JobFailure(
         .permanent, "job \(id) begins a transfer, and its worker has none; make it with some")
     }
-    switch try await worker.transfer(name, limit, of: claim, attempted.credential) {
+    switch try await transfers.transfer(name, limit, of: claim, attempted.credential) {
     case .done(let content): return .done(content)
     case .refused(let refused), .late(_, let refused): return end(refused, name)
     case .begun(let id):
@@ -29,10 +29,10 @@ extension JobContext {
         try await begin(id, system)
         try CrashPoint.reach(.uploadAfterBegin)
       } catch {
-        await worker.keep(id)
+        await transfers.keep(id)
         throw error
       }
-      await worker.confirm(id)
+      await transfers.confirm(id)
       attempted.entrust(name)
       throw CancellationError()
     }

@@ -50,7 +50,7 @@ public struct JobContext: Sendable {
   ///   through; ``JobFailure`` `.unreachable` for what the closure throws, `.permanent` where there
   ///   is no closure; `DatabaseError`.
   public func credential() async throws -> String {
-    try await worker.credential(of: claim, attempted)
+    try await worker.credentials.credential(of: claim, attempted)
   }
 
   // MARK: - Values
@@ -76,7 +76,9 @@ public struct JobContext: Sendable {
     _ name: String, _ value: V, commit: @Sendable (Database) throws -> Void = { _ in }
   ) async throws {
     let content = try JobCoding.encode(value)
-    try await worker.commit(claim, .value, name, content, files: StepFiles(), of: attempted, commit)
+    let value = CheckpointCommit(
+      claim: claim, kind: .value, name: name, content: content, files: StepFiles())
+    try await worker.commit(value, of: attempted, commit)
   }
 
   // MARK: - Time

@@ -3,6 +3,8 @@ import TernCore
 
 /// What happens outside of the worker and matters to it.
 extension JobWorker {
+  // MARK: - Other processes, and the clock
+
   /// Queues tell of commits, this process's own among them.
   func followOtherProcesses(by events: AsyncStream<Void>) async {
     for await _ in events {
@@ -23,7 +25,7 @@ extension JobWorker {
       // The wall clock can have been set, ahead or back, while the other slept.
       let now = environment.now
       if ofRun.nextAt.map({ $0 <= now }) ?? false || now < latest {
-        ofRun.news?.yield()
+        signals.wake()
       } else {
         // Also while all slots are busy and nobody looks for jobs.
         latest = now
@@ -33,49 +35,70 @@ extension JobWorker {
 
   private func lookForCommits() async {
     do {
-      let now = try await dataVersion()
+      let now = try await database.version()
       guard now != ofRun.seen else { return }
       ofRun.seen = now
-      try await tellObservers()
+      try await database.write { rows in
+        for table in [JobTables.job, JobTables.gate] {
+          try rows.db.notifyChanges(in: Table(table))
+        }
+      }
       // A job may have been cancelled.
-      try await cancelUnwanted()
-      ofRun.news?.yield()
+      try await transfers?.cancelUnwanted()
+      signals.wake()
     } catch {
-      if !Task.isCancelled { fail(error) }
+      if !Task.isCancelled { signals.fail(error) }
     }
   }
 
-  /// Another number after each commit of another process.
-  func dataVersion() async throws -> Int64? { try await persistently { try dataVersionOnce() } }
+  // MARK: - The network
 
-  private func dataVersionOnce() throws -> Int64? {
-    try queue.database.writeWithoutTransaction {
-      try Int64.fetchOne($0, sql: "PRAGMA data_version")
-    }
-  }
-
-  private func tellObservers() async throws {
-    try await write { rows in
-      for table in [JobTables.job, JobTables.gate] { try rows.db.notifyChanges(in: Table(table)) }
-    }
-  }
+  /// Over how long those spread who reached nobody, as another network is there.
+  static let spread = Duration.seconds(30)
 
   func followPath(from generation: UInt64) async {
     var generation = generation
     for await path in path.changes() where path.generation != generation {
       generation = path.generation
       // Before the database, which somebody may keep.
-      endUnmet()
+      ofRun.attempts.endUnmet(isMet)
       guard path.hasRoute else {
         // Who requires a network waits for it from now on, and it is seen.
-        ofRun.news?.yield()
+        signals.wake()
         continue
       }
       do {
         try await networkChanged()
       } catch {
-        if !Task.isCancelled { fail(error) }
+        if !Task.isCancelled { signals.fail(error) }
       }
+    }
+  }
+
+  /// Another network is there: whoever reached nobody tries again soon, and the failures of
+  /// services are forgotten.
+  func networkChanged() async throws {
+    let environment = queue.environment
+    ofRun.restoreAt = try await database.write { rows in
+      let now = environment.now
+      let restoreAt = try rows.buckets.restore(at: now)
+      // The view shows budgets, whose table GRDB does not observe.
+      try rows.db.notifyChanges(in: Table(JobTables.job))
+      try rows.wakeUnreached(at: now) {
+        Self.spread * min(max(environment.jitter(), 0), 1)
+      }
+      return restoreAt
+    }
+    signals.wake()
+  }
+
+  /// Restores the budgets that were too soon to be when the network changed.
+  func restoreBudgets() async throws {
+    let environment = queue.environment
+    guard let time = ofRun.restoreAt, time <= environment.now else { return }
+    ofRun.restoreAt = try await database.write { rows in
+      try rows.db.notifyChanges(in: Table(JobTables.job))
+      return try rows.buckets.restore(at: environment.now)
     }
   }
 }

@@ -22,9 +22,12 @@ public actor JobWorker {
   let surrounding: [any JobSurrounding]
   private let concurrency: Int
   let path: any NetworkPathSource
+  let signals = RunSignals()
+  let database: WorkerDatabase
+  let credentials: CredentialDesk
   /// `nil` where no job hands anything over.
-  let transfers: (any TransferSystem)?
-  var ofRun = RunState()
+  let transfers: TransferDesk?
+  var ofRun: RunState
   /// What the loop is to store.
   let ends = AttemptEnds()
   /// The latest time seen, in any run, to notice a clock that is set back.
@@ -54,10 +57,14 @@ public actor JobWorker {
     self.queue = queue
     self.concurrency = concurrency
     self.path = path
-    self.transfers = transfers
     var handlers = JobHandlers()
     register(&handlers)
     self.handlers = handlers
+    database = WorkerDatabase(queue: queue, signals: signals)
+    credentials = CredentialDesk(handlers, database)
+    let database = database
+    self.transfers = transfers.map { TransferDesk($0, database, path) }
+    ofRun = RunState(queue.environment)
     surrounding = queue.environment.observers.compactMap { $0 as? any JobSurrounding }
   }
 
@@ -74,10 +81,10 @@ public actor JobWorker {
   public func run(standby: Bool = false) async throws {
     let lock: FileLock
     if standby {
-      guard let free = try await awaitLock() else { return }
+      guard let free = try await WorkerLock(queue: queue).wait() else { return }
       lock = free
     } else {
-      lock = try takeLock()
+      lock = try WorkerLock(queue: queue).take()
     }
     try await work(lock, patience: nil)
   }
@@ -92,9 +99,9 @@ public actor JobWorker {
   /// - Throws: as ``run(standby:)``; `CancellationError`.
   @discardableResult
   public func drain(waiting patience: Duration = .zero) async throws -> [JobWait] {
-    try await work(takeLock(), patience: queue.environment.countdown(patience))
+    try await work(WorkerLock(queue: queue).take(), patience: queue.environment.countdown(patience))
     try Task.checkCancellation()
-    return try await persistently { try queue.waits(path.path) }
+    return try await database.persistently { try queue.waits(path.path) }
   }
 
   /// - Parameter patience: what is left of it; what becomes ready later is not waited for. `nil` to
@@ -102,7 +109,9 @@ public actor JobWorker {
   private func work(_ lock: FileLock, patience: (@Sendable () -> Duration)?) async throws {
     defer { withExtendedLifetime(lock) {} }
     let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    ofRun = RunState(news: news)
+    signals.begin(news)
+    ofRun = RunState(queue.environment)
+    await transfers?.begin()
     queue.roomless.withLock { $0 = [:] }
     let arrivals = queue.arrivals.stream()
     // Before the first look: what changes behind it is news.
@@ -111,88 +120,35 @@ public actor JobWorker {
       do {
         // Waits, as all that follows does, while the app has suspended the database.
         let events = queue.events(.touched)
-        ofRun.seen = try await dataVersion()
+        ofRun.seen = try await database.version()
         group.addTask { for await _ in arrivals { news.yield() } }
         if let events { group.addTask { await self.followOtherProcesses(by: events) } }
         group.addTask { await self.lookNowAndThen(isTold: events != nil) }
         group.addTask { await self.followPath(from: generation) }
         let left = queue.leftBehind.withLock { $0 }
-        ofRun.fence = try await write {
+        ofRun.fence = try await database.write {
           try $0.recover(kinds: handlers.handled.kinds, leftBehind: left, at: queue.environment.now)
         }
         queue.leftBehind.withLock { $0 = [:] }
         if let transfers {
           let commits = queue.arrivals.stream()
-          try await compareTransfers()
-          group.addTask { await self.followWithdrawals(commits) }
-          group.addTask { await transfers.run { await self.take($0) } }
+          try await transfers.compare()
+          group.addTask { await transfers.followWithdrawals(commits) }
+          group.addTask { await transfers.run() }
         }
         try await loop(&group, stream, patience)
       } catch is CancellationError where Task.isCancelled {
         // No failure, of which those that end now would not be stored.
       } catch {
-        ofRun.failure = ofRun.failure ?? error
+        signals.fail(error)
       }
       group.cancelAll()
     }
-    ofRun.news = nil
-    if ofRun.failure is DatabaseError { storeLeft() }
-    if let failure = ofRun.failure, !(failure is CancellationError && Task.isCancelled) {
+    signals.end()
+    if signals.failure is DatabaseError { storeLeft() }
+    if let failure = signals.failure, !(failure is CancellationError && Task.isCancelled) {
       throw failure
     }
-  }
-
-  private func takeLock() throws -> FileLock {
-    if let lock = try usingLock({ try FileLock.attempt(queue.lockPath) }) { return lock }
-    throw JobQueueError(
-      .workerRunning, "another worker works on this database; one does at a time")
-  }
-
-  /// - Returns: `nil` when the task is cancelled first.
-  private func awaitLock() async throws -> FileLock? {
-    let environment = queue.environment
-    // Kept open: each closing would be an event.
-    var lock = try usingLock { try FileLock.opened(queue.lockPath) }
-    let events = queue.events(.closed)
-    let interval = events == nil ? environment.pollInterval : environment.clockInterval
-    let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    return try await withThrowingTaskGroup(of: Void.self) { group in
-      defer { group.cancelAll() }
-      if let events { group.addTask { for await _ in events { news.yield() } } }
-      group.addTask {
-        // The sleep throws when the task is cancelled, and then this ends.
-        while (try? await environment.sleep(for: interval)) != nil { news.yield() }
-      }
-      var iterator = stream.makeAsyncIterator()
-      repeat {
-        // A dying process closes the file a moment before the kernel lets the lock go.
-        for pause in [0, 1, 4, 16, 64] {
-          // Cancelled, the loop ends.
-          if pause > 0 { try? await environment.clock.sleep(for: .milliseconds(pause)) }
-          // Somebody removed the file: who comes next takes the lock of another.
-          if !lock.isOf(queue.lockPath) {
-            lock = try usingLock { try FileLock.opened(queue.lockPath) }
-          }
-          if try usingLock({ try lock.attempt() }), lock.isOf(queue.lockPath) { return lock }
-        }
-      } while await iterator.next(isolation: self) != nil && !Task.isCancelled
-      return nil
-    }
-  }
-
-  private func usingLock<T>(_ body: () throws -> T) throws -> T {
-    do {
-      return try body()
-    } catch {
-      throw JobQueueError(
-        .fileFailed, "the worker's lock file cannot be used", underlyingError: error)
-    }
-  }
-
-  /// Ends the run with an error that is not a handler's.
-  func fail(_ error: any Error) {
-    ofRun.failure = ofRun.failure ?? error
-    ofRun.news?.yield()
   }
 
   // MARK: - The loop
@@ -201,29 +157,28 @@ public actor JobWorker {
     _ group: inout DiscardingTaskGroup, _ stream: AsyncStream<Void>,
     _ patience: (@Sendable () -> Duration)?
   ) async throws {
-    ends.open(ofRun.news)
+    ends.open(signals)
     defer { storeApart(ends.close(), &group) }
     var iterator = stream.makeAsyncIterator()
     while !Task.isCancelled {
-      if let failure = ofRun.failure { throw failure }
-      endOverdue()
+      if let failure = signals.failure { throw failure }
+      for attempt in ofRun.attempts.endOverdue() {
+        _ = ends.add(AttemptRun(attempt: attempt, worker: self).fenced())
+      }
       try await restoreBudgets()
       // As it is before the look for jobs: an answer that comes during it makes one ready.
-      let isCarrying =
-        transfers?.endsWithProcess ?? false
-        && ofRun.handedOver.keys.contains { ofRun.refusedAnswers[$0] == nil }
+      let isCarrying = await transfers?.isCarrying ?? false
       for claim in try await turn(&group) {
-        let attempt = Attempt(claim, queue.environment, isObserved: queue.events != nil)
-        ofRun.attempts[claim.id] = attempt
+        let attempt = ofRun.attempts.begin(claim)
         group.addTask { await self.attempt(attempt) }
       }
       // Also of those that were claimed just now, while the network changed.
-      endUnmet()
+      ofRun.attempts.endUnmet(isMet)
       if let patience, !isCarrying, ofRun.attempts.count == ofRun.refused.count,
         try await isIdle(patience)
       {
         if let refusal = ofRun.refused.min(by: { $0.key < $1.key }) { throw refusal.value }
-        if let refusal = ofRun.refusedAnswers.min(by: { $0.key < $1.key }) { throw refusal.value }
+        if let refusal = await transfers?.refusal { throw refusal }
         return
       }
       arm(&group)
@@ -241,7 +196,7 @@ public actor JobWorker {
   private func handOn(
     _ ended: [EndedAttempt], after error: any Error, _ group: inout DiscardingTaskGroup
   ) {
-    if error is CancellationError, ofRun.failure == nil {
+    if error is CancellationError, signals.failure == nil {
       storeApart(ended, &group)
     } else {
       leave(ended)
@@ -254,7 +209,7 @@ public actor JobWorker {
   {
     for (index, end) in ended.enumerated() {
       do {
-        try await transaction { try store([end], $0) }
+        try await database.transaction { try store([end], $0) }
       } catch let refusal as OfApp {
         group.addTask { await self.finish(end, refusal: refusal) }
         continue
@@ -274,7 +229,7 @@ public actor JobWorker {
   private func isIdle(_ patience: @Sendable () -> Duration) async throws -> Bool {
     let environment = queue.environment
     // What may run since then has been looked for: only a pace or a budget holds it.
-    let reached = try await read { try $0.nextReached(at: ofRun.lookedAt, isMet) }
+    let reached = try await database.read { try $0.jobs.nextReached(at: ofRun.lookedAt, isMet) }
     guard let next = [reached, ofRun.pacedAt].compactMap(\.self).min() else { return true }
     return next.duration - environment.wallClock() > patience()
   }
@@ -297,13 +252,13 @@ public actor JobWorker {
     let generation = path.path.generation
     if free == 0, !isSetBack, generation == ofRun.seenPath {
       latest = now
-      recall(try await read { try $0.running() })
+      ofRun.attempts.recall(try await database.read { try $0.jobs.starts() })
       return []
     }
     let look: Look
     do {
       // A claim that is lost with the power costs nothing: the job was not begun.
-      look = try await transaction(isDurable: !ended.isEmpty) { rows in
+      look = try await database.transaction(isDurable: !ended.isEmpty) { rows in
         // Not the time of before a wait for the database, during which others write later ones.
         if isSetBack { try rows.mendTimes(at: environment.now) }
         try store(ended, rows)
@@ -313,7 +268,7 @@ public actor JobWorker {
       if ended.isEmpty { throw refusal.error }
       try await storeSingly(ended, &group)
       // What could not be claimed with them is claimed alone.
-      ofRun.news?.yield()
+      signals.wake()
       return []
     } catch {
       handOn(ended, after: error, &group)
@@ -333,7 +288,7 @@ public actor JobWorker {
       }
       throw error
     }
-    recall(look.standing)
+    ofRun.attempts.recall(look.standing)
     return look.claimed.claims
   }
 
@@ -342,25 +297,26 @@ public actor JobWorker {
   )
 
   private func look(
-    _ rows: JobRows, _ free: Int, without ended: [EndedAttempt], at now: WallTime
+    _ rows: JobTransaction, _ free: Int, without ended: [EndedAttempt], at now: WallTime
   ) throws -> Look {
-    let outset = try rows.outset(ofRun.fence)
+    let outset = try rows.queue.outset(ofRun.fence)
     var going = ofRun.attempts
-    for end in ended { going[end.claim.id] = nil }
+    for end in ended { _ = going.end(end.claim) }
     var running = JobsRunning()
-    for attempt in going.values { running.add(attempt.claim.lane, attempt.claim.service) }
-    let standing = going.isEmpty ? [:] : try rows.running()
+    for claim in going.claims { running.add(claim.lane, claim.service) }
+    let standing = going.count == 0 ? [:] : try rows.jobs.starts()
     var roomless = queue.roomless.withLock { $0 }
     for end in ended { roomless[end.claim.id] = end.end.full?.count }
-    let room = try rows.room(roomless, going: Set(going.keys))
+    let room = try rows.jobs.room(roomless, going: Set(going.claims.map(\.id)))
     let query = ClaimQuery(
       kinds: handlers.handled, running: running, count: free, budget: queue.environment.retryBudget,
       now: now, outset: outset, isMet: isMet, room: room)
-    let claimed = try rows.claim(query)
+    var search = try ClaimSearch(rows, query)
+    let claimed = try search.claim()
     for held in claimed.held where ofRun.held[held.head.job] != held.hold { rows.observe(held) }
     // A lane that is used once leaves a row behind. Not with each look: there may be many.
-    let isIdle = going.isEmpty && claimed.claims.isEmpty
-    if isIdle || now >= sweepAt { try rows.dropFullBuckets(at: now) }
+    let isIdle = going.count == 0 && claimed.claims.isEmpty
+    if isIdle || now >= sweepAt { try rows.buckets.dropFull(at: now) }
     return (claimed, room.refusedAt, standing, now)
   }
 
@@ -372,15 +328,24 @@ public actor JobWorker {
     if now >= sweepAt { sweepAt = WallTime(notBefore: now.duration + .seconds(60)) }
   }
 
-  /// Cancels the attempts whose job was removed, cancelled, or is somebody else's.
-  private func recall(_ standing: [JobID: Int]) {
-    for (job, attempt) in ofRun.attempts.sorted(by: { $0.key < $1.key })
-    where standing[job] != attempt.claim.start { cancel(job, .recalled) }
+  /// Has the loop look again when the first attempt's time is over. Not by its wait, which every
+  /// end of an attempt interrupts: a sleep would begin with each. An alarm that is no longer the
+  /// first rings for nothing.
+  private func arm(_ group: inout DiscardingTaskGroup) {
+    guard let delay = ofRun.attempts.left else { return }
+    if let set = ofRun.alarm?(), set > .zero, set <= delay { return }
+    let (environment, signals) = (queue.environment, signals)
+    ofRun.alarm = environment.countdown(delay)
+    group.addTask {
+      // Cancelled as the run ends.
+      guard (try? await environment.sleep(for: max(delay, .zero))) != nil else { return }
+      signals.wake()
+    }
   }
 
   /// Until something happened, or a time has come: the next job's, or that of the budgets.
   private func wait(_ iterator: inout AsyncStream<Void>.Iterator) async {
-    let (environment, news) = (queue.environment, ofRun.news)
+    let (environment, signals) = (queue.environment, signals)
     guard let time = [ofRun.nextAt, ofRun.restoreAt].compactMap(\.self).min() else {
       _ = await iterator.next(isolation: self)
       return
@@ -391,7 +356,7 @@ public actor JobWorker {
         // Cancelled when something else happened first. A clock may not know a wait of centuries.
         let nap = min(max(delay, .zero), .seconds(86_400))
         guard (try? await environment.clock.sleep(for: nap)) != nil else { return }
-        if !Planted.isActive(.wakeLost) { news?.yield() }
+        if !Planted.isActive(.wakeLost) { signals.wake() }
       }
       _ = await iterator.next(isolation: self)
       group.cancelAll()

@@ -10,11 +10,14 @@ struct JobLine {
   fileprivate var hasMore = true
 }
 
-extension JobRows {
+/// The lines of jobs that are due.
+struct JobLines {
+  let connection: JobConnection
+
   /// One for each service, kind, lane and need that jobs are due of, found by the index alone.
-  func lines() throws -> [JobLine] {
+  func all() throws -> [JobLine] {
     var lines: [JobLine] = []
-    var statement = try FastStatement(db, Self.foremost)
+    var statement = try FastStatement(connection.db, Self.foremost)
     while let head = try statement.first({ head(statement) }) {
       lines.append(JobLine(first: head))
       statement = try self.statement(Self.further, of: head, limit: 1)
@@ -27,7 +30,7 @@ extension JobRows {
     _ sql: (ofTexts: String, ofRow: String), of head: ClaimChoice.Head, limit: Int
   ) throws -> FastStatement {
     let isOfRow = head.mayReadOtherwise
-    let statement = try FastStatement(db, isOfRow ? sql.ofRow : sql.ofTexts)
+    let statement = try FastStatement(connection.db, isOfRow ? sql.ofRow : sql.ofTexts)
     if isOfRow {
       statement.bindAll(limit, head.job.rawValue)
     } else {

@@ -1,13 +1,15 @@
 import TernCore
 
-/// What stands in the way of jobs that are due: what runs, and tokens that are spent.
-extension JobRows {
+/// The tokens that are spent: of lanes, and of services' budgets.
+struct BucketRows {
+  let connection: JobConnection
+
   /// Writes what it mends: a bucket of another rate would move on with each look, and be empty
   /// until the old rate's time.
   private func bucket(
     _ scope: BucketScope, _ name: String, _ lane: String, _ rate: JobRate, at now: WallTime
   ) throws -> TokenBucket? {
-    let found = try row(
+    let found = try connection.row(
       "SELECT full_us FROM \(JobTables.bucket) WHERE scope = ? AND name = ? AND lane = ?",
       [scope.rawValue, name, lane])
     guard let stored = found.map({ TokenBucket(fullAt: $0[0]) }) else { return nil }
@@ -28,7 +30,7 @@ extension JobRows {
     _ rate: JobRate, at now: WallTime
   ) throws {
     let isEmpty = bucket.tokens(rate, at: now) < 1
-    try run(
+    try connection.run(
       """
       INSERT INTO \(JobTables.bucket) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET since_ms = excluded.since_ms, full_us = excluded.full_us,
@@ -41,12 +43,23 @@ extension JobRows {
   }
 
   /// A bucket that is full is the same as none.
-  func dropFullBuckets(at now: WallTime) throws {
-    try run("DELETE FROM \(JobTables.bucket) WHERE full_us <= ?", [now.microseconds])
+  func dropFull(at now: WallTime) throws {
+    try connection.run("DELETE FROM \(JobTables.bucket) WHERE full_us <= ?", [now.microseconds])
+  }
+
+  func mendTimes(at now: WallTime) throws {
+    let now = now.milliseconds
+    try connection.run(
+      """
+      UPDATE \(JobTables.bucket) SET full_us = full_us + 1000 * (? - since_ms),
+        free_ms = free_ms + ? - since_ms, since_ms = ?
+      WHERE since_ms > ?
+      """, [now, now, now, now])
   }
 
   // MARK: - Lanes
 
+  /// What stands in the way of a job that is due: what runs, and tokens that are spent.
   func hold(
     _ head: ClaimChoice.Head, _ kinds: HandledKinds, _ running: JobsRunning,
     _ budget: JobRate?, at now: WallTime
@@ -69,7 +82,7 @@ extension JobRows {
     return times.max().map(ClaimChoice.Hold.until) ?? holds.first
   }
 
-  func takeTokens(_ lane: JobLane, _ kinds: HandledKinds, at now: WallTime) throws {
+  func take(_ lane: JobLane, _ kinds: HandledKinds, at now: WallTime) throws {
     for (lane, pace) in kinds.paces(lane) {
       guard let rate = pace.rate, !Planted.isActive(.tokenUntaken) else { continue }
       try take(.lane, lane.kind, lane.name, rate, at: now)
@@ -92,31 +105,36 @@ extension JobRows {
     return .until(bucket.time(of: attempts + 1, budget, at: now))
   }
 
-  func spend(_ service: String, _ budget: JobRate, at now: WallTime) throws {
-    try take(.service, service, "", budget, at: now)
-  }
-
-  /// A whole attempt of the service succeeded: that is worth one failure, so that of a service that
-  /// fails half of the time no more is asked than that.
-  func credit(_ service: String, _ budget: JobRate, at now: WallTime) throws {
-    guard let bucket = try bucket(.service, service, "", budget, at: now) else { return }
-    try store(bucket.returned(budget, at: now), .service, service, "", budget, at: now)
+  /// - Parameter change: a whole attempt of the service that succeeded is worth one failure, so
+  ///   that of a service that fails half of the time no more is asked than that.
+  func tell(
+    _ change: AttemptOutcome.Budget?, of service: String, _ budget: JobRate, at now: WallTime
+  ) throws {
+    switch change {
+    case .spent: try take(.service, service, "", budget, at: now)
+    case .returned:
+      guard let bucket = try bucket(.service, service, "", budget, at: now) else { return }
+      try store(bucket.returned(budget, at: now), .service, service, "", budget, at: now)
+    case nil: break
+    }
   }
 
   /// Another network is there, over which the services may be reached: at most once in a while, so
   /// that one that comes and goes does not let an outage cost what a budget is there to save.
   ///
   /// - Returns: when they may be restored, where that is later.
-  func restoreBudgets(at now: WallTime) throws -> WallTime? {
+  func restore(at now: WallTime) throws -> WallTime? {
     let spent = "scope = \(BucketScope.service.rawValue)"
-    if try row("SELECT 1 FROM \(JobTables.bucket) WHERE \(spent) LIMIT 1") == nil { return nil }
+    if try connection.row("SELECT 1 FROM \(JobTables.bucket) WHERE \(spent) LIMIT 1") == nil {
+      return nil
+    }
     let rate = Self.restorations
     let bucket = try bucket(.network, "", "", rate, at: now)
     if let bucket, bucket.tokens(rate, at: now) < 1, !Planted.isActive(.budgetsRestoredOften) {
       return bucket.time(of: 1, rate, at: now)
     }
     try take(.network, "", "", rate, at: now)
-    try run("DELETE FROM \(JobTables.bucket) WHERE \(spent)")
+    try connection.run("DELETE FROM \(JobTables.bucket) WHERE \(spent)")
     return nil
   }
 

@@ -2,7 +2,20 @@ import Foundation
 import TernCore
 
 /// The app's credentials, as attempts ask for them.
-extension JobWorker {
+actor CredentialDesk {
+  private let handlers: JobHandlers
+  private let database: WorkerDatabase
+  /// Lanes whose attempts ask the app for another credential, and who waits for his turn there.
+  private var asking: [JobLane: [CheckedContinuation<Void, Never>]] = [:]
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    database.queue.environment.executor.asUnownedSerialExecutor()
+  }
+
+  init(_ handlers: JobHandlers, _ database: WorkerDatabase) {
+    (self.handlers, self.database) = (handlers, database)
+  }
+
   /// The lane's credential, and not the one that is refused already: for that the app is asked for
   /// another, once.
   nonisolated func credential(of claim: Claim, _ attempt: AttemptState) async throws -> String {
@@ -45,18 +58,18 @@ extension JobWorker {
   }
 
   private func enter(_ lane: JobLane) async {
-    while ofRun.asking[lane] != nil {
-      await withCheckedContinuation { ofRun.asking[lane]?.append($0) }
+    while asking[lane] != nil {
+      await withCheckedContinuation { asking[lane]?.append($0) }
     }
-    ofRun.asking[lane] = []
+    asking[lane] = []
   }
 
   private func leave(_ lane: JobLane) {
-    for waiter in ofRun.asking.removeValue(forKey: lane) ?? [] { waiter.resume() }
+    for waiter in asking.removeValue(forKey: lane) ?? [] { waiter.resume() }
   }
 
   private func refusedCredential(of lane: JobLane) async throws -> CredentialMark? {
-    try await read { try $0.credential(lane)?.refused }
+    try await database.read { try $0.credentials.credential(lane)?.refused }
   }
 
   /// Whatever the app's closure throws costs no attempt: nothing of the job's own has failed.
@@ -74,16 +87,19 @@ extension JobWorker {
         .unreachable, "the app could not get its credential", underlyingError: error)
     }
   }
+}
 
+extension CredentialLife.Event {
   /// What a failure says of the credential that its attempt was given, if anything.
-  nonisolated static func credential(
-    in error: any Error, _ given: CredentialMark?
-  ) -> CredentialLife.Event? {
-    if error is CredentialMissing { return .missing }
+  init?(saidBy error: any Error, of given: CredentialMark?) {
+    if error is CredentialMissing {
+      self = .missing
+      return
+    }
     guard let given, let error = error as? any AdvisingError, error.advice == .permanent,
       error.refusesCredential
     else { return nil }
-    return .refused(given)
+    self = .refused(given)
   }
 }
 

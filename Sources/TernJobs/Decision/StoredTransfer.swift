@@ -7,9 +7,10 @@ struct TransferID {
   let name: String
   let text: String
 
-  init(of claim: Claim, name: String) {
-    (job, self.name) = (claim.id, name)
-    text = "\(claim.queue):\(claim.id):\(claim.enqueued.milliseconds):\(claim.start):\(name)"
+  /// - Parameter queue: its random id.
+  init(queue: String, _ job: JobID, _ enqueued: WallTime, start: Int, name: String) {
+    (self.job, self.name) = (job, name)
+    text = "\(queue):\(job):\(enqueued.milliseconds):\(start):\(name)"
   }
 
   /// - Returns: `nil` for what is none of ours.
@@ -44,7 +45,7 @@ enum TransferSight {
 
 /// What is stored of one that did not come to what its job wanted, until an attempt has
 /// failed of it.
-struct RefusedTransfer: Codable {
+struct RefusedTransfer: Codable, Hashable {
   /// Whether there was one and the same network from its beginning to its end, and this
   /// process saw it.
   private(set) var isSteady: Bool

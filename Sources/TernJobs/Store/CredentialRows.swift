@@ -2,9 +2,11 @@ import GRDB
 import TernCore
 
 /// What is known of lanes whose credentials were refused.
-extension JobRows {
+struct CredentialRows {
+  let connection: JobConnection
+
   func credential(_ lane: JobLane) throws -> CredentialLife? {
-    try row(
+    try connection.row(
       "SELECT * FROM \(JobTables.credential) WHERE kind = ? AND lane = ?", [lane.kind, lane.name]
     ).map(CredentialLife.init)
   }
@@ -14,11 +16,11 @@ extension JobRows {
     let life = CredentialLife.after(event, before, at: now)
     if life == before { return }
     guard let life else {
-      try run(
+      try connection.run(
         "DELETE FROM \(JobTables.credential) WHERE kind = ? AND lane = ?", [lane.kind, lane.name])
       return
     }
-    try run(
+    try connection.run(
       """
       INSERT INTO \(JobTables.credential) (kind, lane, since_ms, refused, is_held)
       VALUES (?, ?, ?, ?, ?)
@@ -34,15 +36,15 @@ extension JobRows {
   /// Those in which no job is started.
   func heldLanes() throws -> Set<JobLane> {
     Set(
-      try rows("SELECT kind, lane FROM \(JobTables.credential) WHERE is_held = 1")
+      try connection.rows("SELECT kind, lane FROM \(JobTables.credential) WHERE is_held = 1")
         .map { JobLane(kind: $0[0], name: $0[1]) })
   }
 
   /// There may be other credentials: the next attempts find out.
   ///
   /// - Parameter kind: `nil` for all.
-  func releaseLanes(of kind: String?, at now: WallTime) throws {
-    let all = try rows("SELECT kind, lane FROM \(JobTables.credential)")
+  func release(of kind: String?, at now: WallTime) throws {
+    let all = try connection.rows("SELECT kind, lane FROM \(JobTables.credential)")
     for lane in all.map({ JobLane(kind: $0[0], name: $0[1]) })
     where kind.map({ ExactText($0) == ExactText(lane.kind) }) ?? true {
       try tell(lane, .changed, at: now)
@@ -50,8 +52,8 @@ extension JobRows {
   }
 
   /// A lane that nobody uses any more leaves nothing behind.
-  func dropUnusedCredentials() throws {
-    try run(
+  func dropUnused() throws {
+    try connection.run(
       """
       DELETE FROM \(JobTables.credential) WHERE NOT EXISTS (
         SELECT 1 FROM \(JobTables.job) AS j

@@ -27,16 +27,25 @@ extension DatabaseError {
 /// tables says it in the queue's statement.
 struct OfApp: Error {
   let error: any Error
+  /// Whether its code threw it, in a step's commit.
+  var isOfCode = false
 }
 
-/// The database, as the one worker uses it.
-extension JobWorker {
+/// The database, as the one worker uses it. Each call blocks the caller's actor, which is the
+/// worker's own or one that shares its executor.
+struct WorkerDatabase: Sendable {
+  let queue: JobQueue
+  let signals: RunSignals
+
   /// Reads, decides and writes in one transaction, waiting while another process is in the way
   /// or the app has suspended the database.
   /// `body` can run again, after all that it wrote was rolled back.
   ///
-  /// - Parameter isDurable: as in ``transaction(isDurable:_:)``.
-  func write<T>(isDurable: Bool = true, _ body: (JobRows) throws -> T) async throws -> T {
+  /// - Parameter isDurable: as in ``transaction(isDurable:isolation:_:)``.
+  func write<T>(
+    isDurable: Bool = true, isolation: isolated (any Actor)? = #isolation,
+    _ body: (JobTransaction) throws -> T
+  ) async throws -> T {
     do {
       return try await transaction(isDurable: isDurable, body)
     } catch let refused as OfApp {
@@ -44,7 +53,7 @@ extension JobWorker {
     }
   }
 
-  /// ``write(isDurable:_:)`` that tells what the app refuses from what the database does.
+  /// ``write(isDurable:isolation:_:)`` that tells what the app refuses from what the database does.
   ///
   /// - Throws: ``OfApp`` when an observer of the app's, or a constraint that is looked at as late,
   ///   refused the commit, or a constraint or a trigger a statement before it; or when the app's
@@ -53,19 +62,22 @@ extension JobWorker {
   /// - Parameter isDurable: `false` for what may be lost with the power, though never with the
   ///   process: it does not wait for the disk where it need not.
   func transaction<T>(
-    isDurable: Bool = true, _ body: (JobRows) throws -> T
+    isDurable: Bool = true, isolation: isolated (any Actor)? = #isolation,
+    _ body: (JobTransaction) throws -> T
   ) async throws -> T {
     var hasEnded = false
     return try await persistently {
       // Another database that the body uses says the same of itself.
       var isOfThis = true
       do {
-        return try writeOnce(isDurable) { rows in
-          do {
-            return try body(rows)
-          } catch {
-            isOfThis = !rows.db.isInsideTransaction
-            throw error
+        return try queue.database.writeWithoutTransaction { db in
+          try queue.transact(db, isDurable: isDurable) { rows in
+            do {
+              return try body(rows)
+            } catch {
+              isOfThis = !rows.db.isInsideTransaction
+              throw error
+            }
           }
         }
       } catch let error as DatabaseError where error.resultCode == .SQLITE_ABORT && isOfThis {
@@ -81,14 +93,29 @@ extension JobWorker {
     }
   }
 
-  func read<T>(_ body: (JobRows) throws -> T) async throws -> T {
-    try await persistently { try readOnce(body) }
+  func read<T>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (JobTransaction) throws -> T
+  ) async throws -> T {
+    try await persistently {
+      try queue.database.readSnapshot { db in try body(JobTransaction(db, limits: queue.limits)) }
+    }
   }
 
-  func persistently<T>(_ body: () throws -> T) async throws -> T {
+  /// Another number after each commit of another process.
+  func version(isolation: isolated (any Actor)? = #isolation) async throws -> Int64? {
+    try await persistently {
+      try queue.database.writeWithoutTransaction {
+        try Int64.fetchOne($0, sql: "PRAGMA data_version")
+      }
+    }
+  }
+
+  func persistently<T>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () throws -> T
+  ) async throws -> T {
     var backoff = Backoff(base: .milliseconds(10), limit: .seconds(1))
     while true {
-      if let failure = ofRun.failure { throw failure }
+      if let failure = signals.failure { throw failure }
       do {
         return try body()
       } catch let error as DatabaseError where error.passes {
@@ -98,17 +125,32 @@ extension JobWorker {
     }
   }
 
-  private func writeOnce<T>(_ isDurable: Bool, _ body: (JobRows) throws -> T) throws -> T {
-    let queue = queue
-    return try queue.database.writeWithoutTransaction { db in
-      try queue.transact(db, isDurable: isDurable, body)
+  /// ``transaction(isDurable:isolation:_:)``, also when the worker was told to end: then as long as
+  /// ``transactionWaiting(_:)`` waits, once for all of them.
+  ///
+  /// - Throws: `CancellationError` where that was not long enough.
+  func transactionToTheEnd(
+    isolation: isolated (any Actor)? = #isolation, _ body: (JobTransaction) throws -> Void
+  ) async throws {
+    do {
+      // Told to end, it would wait twice as long as the app has SQLite wait.
+      if !Task.isCancelled { return try await transaction(body) }
+    } catch is CancellationError where Task.isCancelled {
+      // In its sleep.
+    }
+    if let failure = signals.failure { throw failure }
+    do {
+      try transactionWaiting(body)
+    } catch let error as DatabaseError where error.passes {
+      signals.noteWaitInVain()
+      throw CancellationError()
     }
   }
 
   /// One try, in which SQLite waits five seconds for whoever writes, unless the app has it wait
   /// already: no task sleeps that is cancelled. Once that was in vain, it waits no more.
-  func transactionWaiting<T>(_ body: (JobRows) throws -> T) throws -> T {
-    let (queue, isInVain) = (queue, ofRun.hasWaitedToTheEnd)
+  func transactionWaiting<T>(_ body: (JobTransaction) throws -> T) throws -> T {
+    let isInVain = signals.hasWaitedInVain
     return try queue.database.writeWithoutTransaction { db in
       func transact() throws -> T { try queue.transact(db, isDurable: true, body) }
       if isInVain { return try db.waiting(milliseconds: 0, transact) }
@@ -116,20 +158,16 @@ extension JobWorker {
       return try db.waiting(milliseconds: 5000, transact)
     }
   }
-
-  private func readOnce<T>(_ body: (JobRows) throws -> T) throws -> T {
-    try queue.database.readSnapshot { db in try body(JobRows(db, limits: queue.limits)) }
-  }
 }
 
 extension JobQueue {
   /// A worker's transaction, on the writing connection.
   fileprivate func transact<T>(
-    _ db: Database, isDurable: Bool, _ body: (JobRows) throws -> T
+    _ db: Database, isDurable: Bool, _ body: (JobTransaction) throws -> T
   ) throws -> T {
     var isWritten = false
     func written(_ db: Database) throws -> T {
-      let result = try body(JobRows(db, limits: limits, events: events))
+      let result = try body(JobTransaction(db, limits: limits, events: events))
       isWritten = true
       return result
     }
