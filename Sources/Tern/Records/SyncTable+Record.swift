@@ -18,10 +18,11 @@ extension SyncTable {
   ///   Book.self, merge: [Book.Columns.timesScanned: .counter], local: [Book.Columns.isOpen])
   /// ```
   ///
-  /// - Parameters: as ``init(_:merge:deletes:local:formerColumnNames:formerNames:)``.
+  /// - Parameters: as ``init(_:merge:deletes:local:automatic:formerColumnNames:formerNames:)``.
   public init<Record: TableRecord>(
     _ type: Record.Type, merge: KeyValuePairs<any ColumnExpression, MergeRule> = [:],
     deletes: DeleteRule = .deleteWins, local: [any ColumnExpression] = [],
+    automatic: [any ColumnExpression] = [],
     formerColumnNames: KeyValuePairs<any ColumnExpression, String> = [:],
     formerNames: [String] = []
   ) {
@@ -30,7 +31,7 @@ extension SyncTable {
     }
     self.init(
       Record.databaseTableName, merge: named(merge), deletes: deletes,
-      local: Set(local.map(\.name)), formerColumnNames: named(formerColumnNames),
-      formerNames: formerNames)
+      local: Set(local.map(\.name)), automatic: Set(automatic.map(\.name)),
+      formerColumnNames: named(formerColumnNames), formerNames: formerNames)
   }
 }

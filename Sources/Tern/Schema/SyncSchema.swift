@@ -29,6 +29,9 @@ public struct SyncTable: Hashable, Sendable {
   public var deletes: DeleteRule
   /// Columns that stay on this device. Each must be nullable or have a default.
   public var local: Set<String>
+  /// Columns that nobody writes by hand, such as `updated_at`: no inbox entry is made where only
+  /// they lost.
+  public var automatic: Set<String>
   /// Columns that a migration renamed: by the name of today, the one before it.
   ///
   /// Keep an entry for as long as peers may be on the older schema, and for a column that was
@@ -42,13 +45,14 @@ public struct SyncTable: Hashable, Sendable {
 
   public init(
     _ name: String, merge: [String: MergeRule] = [:], deletes: DeleteRule = .deleteWins,
-    local: Set<String> = [], formerColumnNames: [String: String] = [:],
-    formerNames: [String] = []
+    local: Set<String> = [], automatic: Set<String> = [],
+    formerColumnNames: [String: String] = [:], formerNames: [String] = []
   ) {
     self.name = name
     self.merge = merge
     self.deletes = deletes
     self.local = local
+    self.automatic = automatic
     self.formerColumnNames = formerColumnNames
     self.formerNames = formerNames
   }

@@ -55,6 +55,7 @@ struct TableInspection {
       keyAffinities: key.map(\.affinity), columns: synced,
       localColumns: rest.map(\.name).filter { local.contains($0.folded) }, rules: [],
       foreignKeys: try foreignKeys(raw) { !$0.isGenerated && !local.contains($0.name.folded) })
+    shape.automaticColumns = Set(declared.automatic.map(\.folded))
     shape.uniques = try uniques(raw, in: shape)
     let names = Set(raw.map(\.name.folded))
     shape.rowIDName =
@@ -160,7 +161,7 @@ struct TableInspection {
     let known = Set(rest.map(\.name.folded))
     let former = Set(declared.formerColumnNames.values.map(\.folded))
     let renamed = declared.formerColumnNames.keys.filter { !former.contains($0.folded) }
-    let named = Array(declared.merge.keys) + declared.local + renamed
+    let named = Array(declared.merge.keys) + declared.local + declared.automatic + renamed
     for name in named.sorted() where !known.contains(name.folded) {
       try refusals.collect {
         throw refuse(

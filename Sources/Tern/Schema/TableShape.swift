@@ -15,6 +15,8 @@ package struct TableShape: Hashable, Sendable {
   /// Columns that travel, in the table's order.
   package var columns: [Column]
   package var localColumns: [String]
+  /// By folded name, columns that make no inbox entry by themselves.
+  package var automaticColumns: Set<String> = []
   /// The rule of every column that ever travelled, by catalogue id.
   package var rules: [MergeRule]
   package var foreignKeys: [ForeignKey]
@@ -62,6 +64,11 @@ package struct TableShape: Hashable, Sendable {
   /// be known by its author: then a row that begins with an insert has no cells.
   package var isPlain: Bool {
     deletes != .updateWins && columns.count == rules.count && rules.allSatisfy(\.isLastWriter)
+  }
+
+  /// Whether a column makes no inbox entry by itself.
+  package func isAutomatic(_ column: String) -> Bool {
+    !automaticColumns.isEmpty && automaticColumns.contains(column.folded)
   }
 
   /// How many integers hold a bit for every column. A column's bit is its catalogue id, so that a
