@@ -9,6 +9,8 @@ struct HeldBench {
     case children
     /// Rows that collide in a UNIQUE column, two by two.
     case collisions
+    /// The same of a table that folds them.
+    case folds
     /// Rows of which each refers to the next.
     case chain
     /// Keys that one statement changes.
@@ -29,6 +31,7 @@ struct HeldBench {
     switch bench {
     case .children: try children()
     case .collisions: try collisions()
+    case .folds: try folds()
     case .chain: try chain()
     case .keys: try keys()
     }
@@ -58,6 +61,19 @@ struct HeldBench {
     try measure("sync") { try meet() }
     try expect(count, "tag")
     report("write", try b.writes() / without)
+  }
+
+  private func folds() throws {
+    try a.execute(rows("INSERT INTO topic (id, name) SELECT 'a' || value, 'name ' || value"))
+    try b.execute(rows("INSERT INTO topic (id, name) SELECT 'b' || value, 'name ' || value"))
+    let without = try Peer(3).writes(to: "topic")
+    try measure("sync") { try meet() }
+    try expect(2 * count, "topic")
+    report("write", try b.writes(to: "topic") / without)
+    try a.execute("DELETE FROM topic WHERE sameAs IS NULL")
+    try measure("winners-gone") { try meet() }
+    try expect(count, "topic")
+    try expect(count, "topic WHERE sameAs IS NULL")
   }
 
   private func chain() throws {
@@ -151,6 +167,8 @@ struct HeldBench {
               parent TEXT REFERENCES parent ON DELETE CASCADE ON UPDATE CASCADE);
             CREATE INDEX child_parent ON child (parent);
             CREATE TABLE tag (id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+            CREATE TABLE topic (id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL, sameAs TEXT);
+            CREATE UNIQUE INDEX topic_name ON topic (name) WHERE sameAs IS NULL;
             CREATE TABLE link (id TEXT NOT NULL PRIMARY KEY, next TEXT REFERENCES link);
             CREATE INDEX link_next ON link (next);
             CREATE TABLE kept (id TEXT NOT NULL PRIMARY KEY);
@@ -166,7 +184,10 @@ struct HeldBench {
         schema: SyncSchema(
           version: 1,
           tables: ["parent", "child", "tag", "link"].map { SyncTable($0) }
-            + [SyncTable("kept", deletes: .updateWins)]),
+            + [
+              SyncTable("kept", deletes: .updateWins),
+              SyncTable("topic", collisions: .fold(into: "sameAs")),
+            ]),
         makeID: { ReplicaID(high: 0, low: id) })
     }
 
@@ -214,12 +235,13 @@ struct HeldBench {
     }
 
     /// The least seconds of five that 200 sealed writes of one row took, in a table that has others.
-    func writes() throws -> Double {
+    func writes(to table: String = "tag") throws -> Double {
       var least = Double.infinity
       for round in 0..<5 {
         let begin = processorTime
         for row in 0..<200 {
-          try execute("INSERT INTO tag (id, name) VALUES ('w\(round)-\(row)', 'w\(round)-\(row)')")
+          try execute(
+            "INSERT INTO \(table) (id, name) VALUES ('w\(round)-\(row)', 'w\(round)-\(row)')")
           try replica.store.seal()
         }
         least = min(least, processorTime - begin)

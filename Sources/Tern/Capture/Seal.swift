@@ -210,7 +210,7 @@ struct Seal {
     _ row: NotedRow, _ shownAgain: inout Set<[UInt8]>, _ shape: TableShape
   ) throws {
     try transaction.held.drop(in: .held, shape.id, row.packedKey)
-    try Losses(transaction).dropOrphan(shape.id, row.packedKey)
+    try transaction.dismissed.forget(RowID(table: shape.id, key: row.packedKey))
     shownAgain.insert(row.packedKey)
   }
 

@@ -31,22 +31,23 @@ extension RowExplanation.Standing: CustomStringConvertible {
     case .deleted(let stamp): "deleted by \(stamp)"
     case .folded(let rows):
       "shown, and folded into \(rows.map(\.description).joined(separator: ", "))"
-    case .quarantined(let reason): "quarantined, because \(reason)"
+    case .quarantined(let kind, let rows): "quarantined, because \(kind.reason(rows))"
     case .missing:
       "not in its table: deleted since the last seal, or taken by a migration or a trigger"
     }
   }
 }
 
-extension RowExplanation.Quarantine: CustomStringConvertible {
-  public var description: String {
+extension InboxKind {
+  fileprivate func reason(_ rows: [RowExplanation.Reference]) -> String {
     switch self {
-    case .constraint: "a constraint of the table refuses it"
-    case .parent(let missing): "these rows are missing: \(missing)"
-    case .unique(let rivals) where rivals.isEmpty: "a row created earlier has its place"
-    case .unique(let rivals): "these rows, created earlier, have its place: \(rivals)"
+    case .displaced where rows.isEmpty: "a row created earlier has its place"
+    case .displaced: "these rows, created earlier, have its place: \(rows)"
+    case .orphaned, .parentMissing: "these rows are missing: \(rows)"
+    case .refused: "a constraint of the table refuses it"
     case .incomplete: "its insert has not come"
     case .removal: "it is to go, and its table refuses to let it go"
+    case .lastWriter, .sameKey, .deleteWins, .banned, .folded, .veiled: "it is \(rawValue)"
     }
   }
 }

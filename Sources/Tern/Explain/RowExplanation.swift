@@ -37,26 +37,12 @@ public struct RowExplanation: Hashable, Sendable {
     /// It is in its table and points to one of these rows, which were created earlier and hold the
     /// same in a UNIQUE index.
     case folded(into: [Reference])
-    /// It is in the state and not in its table.
-    case quarantined(Quarantine)
+    /// It is in the state and not in its table, and these rows are in its way: those that have its
+    /// place in a UNIQUE index (none where such a row is quarantined itself, because its parent lost a
+    /// place), or that it refers to and that are not in their tables. It is tried again in every merge.
+    case quarantined(InboxKind, [Reference])
     /// The state has it and the table does not: a migration or a trigger of the app took it out.
     case missing
-  }
-
-  /// Why a row cannot stand in its table. It is tried again in every merge.
-  public enum Quarantine: Hashable, Sendable {
-    /// CHECK, NOT NULL or another constraint of the table refuses it.
-    case constraint
-    /// Rows that it refers to are not in their tables.
-    case parent([Reference])
-    /// Rows that were created earlier hold the same in a UNIQUE index; none is named where such a
-    /// row is quarantined itself, because its parent lost a place.
-    case unique([Reference])
-    /// Changes of it came before its insert.
-    case incomplete
-    /// It is deleted, or is to be quarantined, and its table refuses to let it go: an expression of
-    /// the app's fails, in an index say. The table shows it still.
-    case removal
   }
 
   /// A row that another one refers to.

@@ -59,16 +59,11 @@ struct StandingRow {
 
   var standing: RowExplanation.Standing {
     guard state != nil else { return shown == nil ? .unknown : .unsynced }
-    if heldReason == .removal { return .quarantined(.removal) }
+    if heldReason == .removal { return .quarantined(.removal, []) }
     if let deletion { return .deleted(authors.stamp(deletion)) }
-    switch heldReason {
-    case .constraint: return .quarantined(.constraint)
-    case .parent, .orphaned: return .quarantined(.parent(missingParents))
-    case .unique: return .quarantined(.unique(rivals))
-    case .incomplete: return .quarantined(.incomplete)
-    case .folded: return .folded(into: rivals)
-    case .removal, .deleted, nil: return shown == nil ? .missing : .shown
-    }
+    if heldReason == .folded { return .folded(into: rivals) }
+    if let kind = heldReason?.kind { return .quarantined(kind, missingParents + rivals) }
+    return shown == nil ? .missing : .shown
   }
 
   /// What the table shows of a column, or would show.

@@ -3,29 +3,77 @@ import GRDB
 import TernCore
 import TernDatabase
 
-/// Reads the inbox, and takes from it, through GRDB, so that observations know what they look at.
+/// Reads the inbox: the values that lost, which are stored, the newest first; then the rows that are
+/// kept out, by table and key, as they follow from the state.
+///
+/// Through GRDB, so that observations know what they look at. What only statements of Tern's read is
+/// told to them with ``HeldTable``.
 struct Inbox {
-  let db: Database
-  let tables: StoreTables
-  let sql: [TableSQL]
+  let transaction: StoreTransaction
+  private var db: Database { transaction.db }
+  private var tables: StoreTables { transaction.tables }
 
-  /// The newest first; entries of tables that do not sync any more are left out.
-  func entries() throws -> [InboxEntry] {
-    try Row.fetchAll(
+  init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
+  /// Which entries are asked for.
+  struct Request {
+    var kinds: Set<InboxKind>?
+    /// The last one of the page before.
+    var after: InboxEntry?
+    var limit = Int.max
+
+    func wants(_ kind: InboxKind) -> Bool { kinds?.contains(kind) ?? true }
+  }
+
+  /// Entries of tables that do not sync any more are left out, as are those that were dismissed.
+  func entries(_ request: Request) throws -> [InboxEntry] {
+    let dismissed = try transaction.dismissed.ids()
+    var found: [InboxEntry] = []
+    func isFull(_ entry: InboxEntry?) -> Bool {
+      if let entry, !dismissed.contains(entry.id) { found.append(entry) }
+      return found.count >= request.limit
+    }
+    if request.limit < 1 { return [] }
+    if request.after.map({ $0.id > 0 }) ?? true {
+      let rows = try losses(request)
+      while let row = try rows.next() {
+        if isFull(try loss(row)) { return found }
+      }
+    }
+    if let keptOut = try KeptOutRows(transaction, request) {
+      while let entry = try keptOut.next() {
+        if isFull(entry) { return found }
+      }
+    }
+    return found
+  }
+
+  // MARK: - Values that lost
+
+  private func losses(_ request: Request) throws -> RowCursor {
+    let kinds = InboxKind.ofLosses.filter(request.wants).map { "'\($0.rawValue)'" }
+    return try losses(
+      "kind IN (\(kinds.joined(separator: ", "))) AND i.id < ?", request.after?.id ?? .max)
+  }
+
+  private func losses(_ condition: String, _ value: Int64) throws -> RowCursor {
+    try Row.fetchCursor(
       db,
       sql: """
         SELECT i.*, l.id AS loser_id, w.id AS winner_id FROM \(tables.inbox) AS i
         JOIN \(tables.author) AS l ON l.idx = i.loser JOIN \(tables.author) AS w ON w.idx = i.winner
-        ORDER BY i.id DESC
-        """
-    ).compactMap(entry)
+        WHERE \(condition) ORDER BY i.id DESC
+        """, arguments: [value])
   }
 
   /// - Returns: `nil` for a table or columns that do not sync any more.
-  private func entry(_ row: Row) throws -> InboxEntry? {
+  private func loss(_ row: Row) throws -> InboxEntry? {
     let id: Int64 = row["tbl"]
-    guard let shape = sql.first(where: { $0.shape.id == id })?.shape else { return nil }
-    guard let kind = ConflictKind(rawValue: row["kind"]) else { return nil }
+    guard let shape = transaction.sql.first(where: { $0.shape.id == id })?.shape,
+      let kind = InboxKind(rawValue: row["kind"])
+    else { return nil }
     let key = try Array(row["key"] as Data).withUnsafeBytes { try PackedKey.values($0) }
     let content = try Array(row["content"] as Data).withUnsafeBytes {
       try HeldTable.readContent($0)
@@ -33,7 +81,7 @@ struct Inbox {
     let values = shape.present(content)
     if values.isEmpty { return nil }
     return InboxEntry(
-      id: row["id"], table: shape.name, key: key, kind: kind, values: values,
+      id: row["id"], table: shape.name, key: key, kind: kind, values: values, rows: [],
       loser: try stamp(row, "loser"), winner: try stamp(row, "winner"),
       found: Date(timeIntervalSince1970: Double(row["found_ms"] as Int64) / 1000))
   }
@@ -45,25 +93,41 @@ struct Inbox {
     let time = HybridTime(rawValue: UInt64(bitPattern: row["\(name)_time"] as Int64))
     return WriteStamp(author: author, time: time, isOwn: row[name] == 0)
   }
-}
 
-extension Inbox {
-  init(_ store: SQLiteReplicaStore, _ db: Database) {
-    self.init(db: db, tables: store.tables, sql: store.sql)
-  }
+  // MARK: - One entry
 
-  init(_ transaction: StoreTransaction) {
-    self.init(db: transaction.db, tables: transaction.tables, sql: transaction.sql)
-  }
-
-  /// Takes an entry out.
+  /// The row of an entry that is as it was read, and was not dismissed.
   ///
-  /// - Throws: ``InboxError`` when it is not there.
-  func remove(_ entry: InboxEntry) throws {
-    guard try entries().contains(entry) else {
+  /// - Throws: ``InboxError``.
+  func row(of entry: InboxEntry, for action: InboxEntry.Action) throws -> (sql: TableSQL, id: RowID)
+  {
+    guard let sql = transaction.sql.first(where: { $0.shape.name.folded == entry.table.folded })
+    else {
+      throw InboxError(.missingTable, "table “\(entry.table)” does not sync any more")
+    }
+    guard entry.actions.contains(action) else {
+      let others = entry.actions.map(\.rawValue).sorted().joined(separator: ", ")
+      throw InboxError(
+        .wrongAction, "the entry is .\(entry.kind.rawValue), and what can be done is: \(others)")
+    }
+    let id = RowID(table: sql.shape.id, key: PackedKey.bytes(of: entry.key))
+    guard try isThere(entry, id), try !transaction.dismissed.ids().contains(entry.id) else {
       throw InboxError(
         .missingEntry, "the inbox does not hold the entry any more; read it again")
     }
+    return (sql, id)
+  }
+
+  private func isThere(_ entry: InboxEntry, _ row: RowID) throws -> Bool {
+    guard entry.id > 0 else {
+      return try KeptOutRows.entry(of: row, in: transaction)?.id == entry.id
+    }
+    // By all of it, since ids are given again.
+    return try losses("i.id = ?", entry.id).next().flatMap(loss) == entry
+  }
+
+  /// Takes the entry of a value that lost out.
+  func remove(_ entry: InboxEntry) throws {
     try db.execute(sql: "DELETE FROM \(tables.inbox) WHERE id = ?", arguments: [entry.id])
   }
 }

@@ -1,71 +1,72 @@
 import Foundation
 import TernCore
 
-/// What one write lost against a concurrent one, in one row.
+/// Something of one row that its table does not show: a value that lost against a concurrent one, or
+/// the row itself.
 public struct InboxEntry: Hashable, Sendable, Identifiable {
-  /// In the order in which they were found; an id is given again only after its entry went.
+  /// Stays the same until the entry says something else. One of a value that lost is positive, in the
+  /// order in which they were found, and given again only after its entry went.
   public let id: Int64
   /// As the schema names it.
   public let table: String
   /// A value for each column of the primary key, in its order.
   public let key: [SQLiteValue]
-  /// What decided: `.lastWriter`, `.sameKey`, `.deleteWins` for changes that a delete covers, or
-  /// `.parentDeleted` for a row that is not shown because one that it refers to is deleted.
-  public let kind: ConflictKind
-  /// The losing values by column. Where a delete that came removed the row, all that it held.
+  /// What happened.
+  public let kind: InboxKind
+  /// What is hidden, by column: the values that lost, or all that the row would show, local columns
+  /// included. Of an `.incomplete` row what has come.
   public let values: [String: SQLiteValue]
-  /// Who wrote them.
-  public let loser: WriteStamp
-  /// Whose write stands, or stood when this was found.
-  public let winner: WriteStamp
-  /// When the two met here, by this device's clock, to the millisecond.
-  public let found: Date
-}
+  /// The rows in its way: those that have its place in a UNIQUE index, or that it refers to and that
+  /// are not shown.
+  public let rows: [RowExplanation.Reference]
+  /// Who wrote what is hidden, and when; of a row its latest write. `nil` where no operation has it.
+  public let loser: WriteStamp?
+  /// Whose write stands, or stood when two met: the delete, or the insert of the row that has the
+  /// place. `nil` where it is nobody's.
+  public let winner: WriteStamp?
+  /// When two writes met here, by this device's clock, to the millisecond. `nil` for what follows from
+  /// the state.
+  public let found: Date?
 
-/// Why an entry cannot be restored or dismissed.
-public struct InboxError: Error, Hashable, Sendable {
-  public struct Code: Hashable, Sendable {
-    package enum Reason: String, Sendable {
-      case missingEntry, missingTable, missingRow, quarantined, parentDeleted, parentRefused
+  /// What can be done about it.
+  public var actions: Set<Action> {
+    switch kind {
+    case .lastWriter, .sameKey, .deleteWins, .banned: [.restore, .dismiss]
+    case .orphaned: [.restore, .show, .discard, .dismiss]
+    case .displaced, .folded, .parentMissing, .veiled, .refused: [.show, .discard, .dismiss]
+    case .incomplete, .removal: [.dismiss]
     }
-    package let reason: Reason
-
-    /// It was restored, dismissed, or too old.
-    public static let missingEntry = Code(reason: .missingEntry)
-    /// The schema does not have the table, or none of the entry's columns, any more.
-    public static let missingTable = Code(reason: .missingTable)
-    /// There is no row with the key to restore into.
-    public static let missingRow = Code(reason: .missingRow)
-    /// The row is in the state and not in its table, because something refuses it.
-    public static let quarantined = Code(reason: .quarantined)
-    /// What the row refers to is deleted, and the row cannot be without it.
-    public static let parentDeleted = Code(reason: .parentDeleted)
-    /// What the row refers to is deleted, and its table does not take it back: another row has its
-    /// place in a UNIQUE index, say, which the message names.
-    public static let parentRefused = Code(reason: .parentRefused)
   }
 
-  public let code: Code
-  /// What is wrong and the way out.
-  public let message: String
-
-  package init(_ code: Code, _ message: String) {
-    self.code = code
-    self.message = message
+  public enum Action: String, Hashable, Sendable, CaseIterable, Codable {
+    /// ``Replica/restore(_:)`` writes the value again, or shows the row as its foreign key declares.
+    case restore
+    /// ``Replica/show(_:with:)`` shows the row with other values.
+    case show
+    /// ``Replica/discard(_:)`` deletes the row, for everybody.
+    case discard
+    /// ``Replica/dismiss(_:)`` hides the entry on this device.
+    case dismiss
   }
 }
 
-extension InboxError: CustomStringConvertible {
-  public var description: String { message }
-}
-
-extension InboxError: AdvisingError {
-  /// What is in the inbox or in the table has to change first.
-  public var advice: FailureAdvice { .permanent }
-}
-
-extension InboxError: LocalizedError {}
-
-extension InboxError.Code: CustomStringConvertible {
-  public var description: String { reason.rawValue }
+extension InboxEntry {
+  /// An id for what follows from the state: made of all that an entry says, and of no clock and no
+  /// replica, which change as a database is copied.
+  static func id(
+    _ kind: InboxKind, _ table: String, _ key: [UInt8], _ content: [UInt8],
+    _ rows: [RowExplanation.Reference]
+  ) -> Int64 {
+    var writer = ByteWriter()
+    writer.append(string: kind.rawValue)
+    writer.append(string: table.folded)
+    writer.append(raw: key)
+    writer.append(raw: content)
+    for other in rows {
+      writer.append(string: other.table)
+      for value in other.values { writer.append(value) }
+    }
+    let hash = writer.bytes.withUnsafeBytes { KeyHash.of($0) }
+    return Int64(bitPattern: hash | 1 << 63)
+  }
 }

@@ -3,35 +3,48 @@ import TernCore
 import TernDatabase
 
 extension Replica {
-  /// What concurrent writes lost here, the newest first.
+  /// What rows hold that their tables do not show: first the values that lost here against concurrent
+  /// ones, the newest first; then the rows that are kept out of their tables, by table and key.
   ///
   /// ```swift
   /// for entry in try await replica.inbox() {
-  ///   print(entry.table, entry.key, entry.values, "lost against", entry.winner)
+  ///   print(entry.table, entry.key, entry.kind, entry.values, entry.actions)
   /// }
   /// ```
   ///
-  /// An entry is made in the transaction that merged, on the device where the two writes met: other
-  /// devices have inboxes of their own. It stays until it is restored or dismissed, and within
-  /// ``InboxLimits``.
+  /// A value that lost is listed on the device where the two writes met, from the merge on until it is
+  /// restored or dismissed, and within ``InboxLimits``. A row that is kept out is listed on every
+  /// device, as long as it is.
   ///
-  /// - Throws: `DatabaseError`.
-  public func inbox() async throws -> [InboxEntry] {
+  /// - Parameters:
+  ///   - kinds: those to list; `nil` for all.
+  ///   - entry: the last one of the page before.
+  ///   - limit: how many to give at most.
+  /// - Throws: `DatabaseError`, ``ReplicaError``.
+  public func inbox(
+    of kinds: Set<InboxKind>? = nil, after entry: InboxEntry? = nil, limit: Int = 1000
+  ) async throws -> [InboxEntry] {
     let store = store
     return try await BlockingWork.shared.run {
-      try store.database.read { try Inbox(store, $0).entries() }
+      try store.access.read { transaction in
+        try Inbox(transaction).entries(.init(kinds: kinds, after: entry, limit: limit))
+      }
     }
   }
 
-  /// ``inbox()`` in a transaction of the app's, also for a `ValueObservation`.
+  /// ``inbox(of:after:limit:)`` in a transaction of the app's, also for a `ValueObservation`.
   ///
   /// ```swift
   /// let inbox = ValueObservation.tracking { db in try replica.inbox(in: db) }
   /// ```
   ///
-  /// - Throws: `DatabaseError`.
-  public func inbox(in db: Database) throws -> [InboxEntry] {
-    try Inbox(store, db).entries()
+  /// - Throws: `DatabaseError`, ``ReplicaError``.
+  public func inbox(
+    of kinds: Set<InboxKind>? = nil, after entry: InboxEntry? = nil, limit: Int = 1000,
+    in db: Database
+  ) throws -> [InboxEntry] {
+    try Inbox(store.access.transaction(of: db, nil))
+      .entries(.init(kinds: kinds, after: entry, limit: limit))
   }
 
   /// Writes what an entry lost into its row as a new write of this device, and takes the entry out
@@ -44,52 +57,106 @@ extension Replica {
   /// `SET NULL` or `SET DEFAULT`, and otherwise with it, where the parent's table keeps what is
   /// deleted.
   ///
-  /// - Throws: ``InboxError`` for an entry that is gone, a row that is quarantined, or a parent of
-  ///   which nothing is kept or that its table does not take back, and `DatabaseError` where the
-  ///   table refuses the row: the entry then stays.
+  /// - Throws: ``InboxError`` for an entry that is gone or cannot be restored, a row that is
+  ///   quarantined, or a parent of which nothing is kept or that its table does not take back, and
+  ///   `DatabaseError` where the table refuses the row: the entry then stays.
   public func restore(_ entry: InboxEntry) async throws {
     let store = store
     try await BlockingWork.shared.run { try store.restore(entry) }
     localWrites.tell()
   }
 
-  /// Writes what an entry lost into another row of its table: for edits to a key that was changed
-  /// meanwhile, into the row under its new key.
+  /// Writes the values that an entry lost into another row of its table: for edits to a key that was
+  /// changed meanwhile, into the row under its new key.
   ///
-  /// - Throws: as ``restore(_:)``, and ``InboxError/Code/missingRow`` where there is no such row.
+  /// - Throws: as ``restore(_:)``, and ``InboxError`` where there is no such row.
   public func restore(_ entry: InboxEntry, into key: [SQLiteValue]) async throws {
     let store = store
     try await BlockingWork.shared.run { try store.restore(entry, into: key) }
     localWrites.tell()
   }
 
-  /// Takes an entry out of the inbox.
+  /// Deletes the row of an entry, for everybody, as the app's own delete would: what foreign keys
+  /// declare becomes of the rows that wait for it. `CASCADE` deletes them too, `SET NULL` and `SET
+  /// DEFAULT` show them without it, and others refuse the call.
+  ///
+  /// - Throws: ``InboxError`` for an entry that is gone or cannot be discarded, or a row that may not be
+  ///   without this one; `DatabaseError`. Nothing is written then.
+  public func discard(_ entry: InboxEntry) async throws {
+    let store = store
+    try await BlockingWork.shared.run { try store.writeInbox { try $0.discard(entry) } }
+    localWrites.tell()
+  }
+
+  /// ``discard(_:)`` in a transaction of the app's, also where that goes on after an error.
+  public func discard(_ entry: InboxEntry, in db: Database) throws {
+    try store.writeInbox(in: db) { try $0.discard(entry) }
+    db.afterNextTransaction { [localWrites] _ in localWrites.tell() }
+  }
+
+  /// Hides an entry on this device, until it says something else.
   ///
   /// - Throws: ``InboxError`` for one that is gone; `DatabaseError`.
   public func dismiss(_ entry: InboxEntry) async throws {
     let store = store
-    try await BlockingWork.shared.run { try store.access.write { try Inbox($0).remove(entry) } }
+    try await BlockingWork.shared.run {
+      try store.access.write { transaction in
+        let (_, row) = try Inbox(transaction).row(of: entry, for: .dismiss)
+        try transaction.dismissed.add(entry.id, row)
+      }
+    }
+  }
+
+  /// Lists again all that was dismissed on this device, and is still hidden.
+  ///
+  /// - Throws: `DatabaseError`.
+  public func showDismissed() async throws {
+    let store = store
+    try await BlockingWork.shared.run {
+      try store.access.write { try $0.dismissed.forgetAll() }
+    }
   }
 }
 
 extension SQLiteReplicaStore {
   /// ``Replica/restore(_:)`` on the caller's thread.
   package func restore(_ entry: InboxEntry, into key: [SQLiteValue]? = nil) throws {
-    // A seal of its own for what was written before: a restored write is one operation.
+    let isChild = entry.kind == .orphaned
+    guard !isChild || key == nil else {
+      throw InboxError(
+        .wrongAction, "a row that is kept out is not restored into another; show it instead")
+    }
+    try writeInbox(withoutForeignKeys: isChild) { writer in
+      if isChild { try writer.restoreChild(entry) } else { try writer.restore(entry, into: key) }
+    }
+  }
+
+  /// One transaction of what is done about an entry, which is one operation.
+  func writeInbox(withoutForeignKeys: Bool = false, _ body: (InboxWriter) throws -> Void) throws {
+    // A seal of its own for what was written before.
     try seal()
-    let isChild = entry.kind == .parentDeleted && key == nil
-    let isWaitedFor = try access.write(withoutForeignKeys: isChild) { transaction in
-      try Inbox(transaction).remove(entry)
-      if isChild {
-        try InboxRestore(transaction).restoreChild(entry)
-      } else {
-        try InboxRestore(transaction).restore(entry, into: key)
-      }
+    let isWaitedFor = try access.write(withoutForeignKeys: withoutForeignKeys) { transaction in
+      try body(InboxWriter(transaction))
       _ = try Seal.run(in: transaction)
-      // The row itself may be what others wait for.
-      if try transaction.held.hasUnsettledRows() { try transaction.held.noteUnsettled() }
-      return try transaction.held.isUnsettled()
+      return try noteWaiting(transaction)
     }
     if isWaitedFor { access.settleIfPossible() }
+  }
+
+  /// The same in a transaction of the app's, where the next seal does the rest.
+  func writeInbox(in db: Database, _ body: (InboxWriter) throws -> Void) throws {
+    try db.inSavepoint {
+      try access.join(db) { transaction in
+        try body(InboxWriter(transaction))
+        _ = try noteWaiting(transaction)
+      }
+      return .commit
+    }
+  }
+
+  /// The row itself may be what others wait for.
+  private func noteWaiting(_ transaction: StoreTransaction) throws -> Bool {
+    if try transaction.held.hasUnsettledRows() { try transaction.held.noteUnsettled() }
+    return try transaction.held.isUnsettled()
   }
 }

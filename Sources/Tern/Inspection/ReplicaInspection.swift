@@ -29,8 +29,7 @@ public struct ReplicaInspection: Hashable, Sendable, Codable {
   /// Writes that no operation holds yet.
   public var unsealedChanges: Int
   public var tables: [Table]
-  /// Rows that are in the state and not in their table, by reason: `constraint`, `unique`,
-  /// `parent` (which has not come), `orphaned` (of one that is deleted) or `incomplete`.
+  /// Rows that are in the state and not in their table, by ``InboxKind``.
   public var quarantined: [String: Int]
   /// Operations that are in the log and wait: how many, and for what.
   public var pending: PendingOperations

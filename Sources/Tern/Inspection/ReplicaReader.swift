@@ -115,10 +115,18 @@ struct ReplicaReader {
       return ReplicaInspection.Table(
         name: $0["name"], isSynced: $0["is_synced"], aliveRows: (lives?["alive"] ?? 0) - kept,
         deadRows: (lives?["dead"] ?? 0) + kept,
-        quarantined: try counts(
-          "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(id) GROUP BY reason"),
+        quarantined: try quarantined(of: id),
         unsealedChanges: try db.tableExists(noteTable, in: "main") ? count(noteTable) : 0,
         largeRows: hasLarge ? try count("\(tables.large) WHERE tbl = \(id)") : 0)
+    }
+  }
+
+  /// By the inbox's words.
+  private func quarantined(of table: Int64) throws -> [String: Int] {
+    let reasons = try counts(
+      "SELECT reason, count(*) FROM \(tables.held) WHERE tbl = \(table) GROUP BY reason")
+    return reasons.reduce(into: [:]) { kinds, reason in
+      kinds[HeldReason(rawValue: reason.key)?.kind?.rawValue ?? reason.key] = reason.value
     }
   }
 

@@ -289,8 +289,7 @@ final class MergePass {
 
   /// Settles what is quarantined, drops the notes of the merge's own writes and tells observers.
   func finish() throws {
-    let settlement = try Settlement(
-      transaction, writers: mergers.mapValues(\.writer), losses: concurrency.losses)
+    let settlement = try Settlement(transaction, writers: mergers.mapValues(\.writer))
     let writers = try settlement.run()
     try transaction.held.forgetUnsettled()
     for _ in 0..<settlement.newOrphans { concurrency.count(.parentDeleted) }

@@ -53,10 +53,12 @@ extension RowMerger {
   }
 
   /// Keeps what a row held that a delete removes, or would have held.
+  ///
+  /// - Parameter unseen: the columns that were written without the delete's author knowing.
   func keepDeleted(
-    _ row: BodyRow, _ stamp: Stamp, loser: Stamp, _ losses: Losses
+    _ row: BodyRow, _ stamp: Stamp, loser: Stamp, unseen: [String], _ losses: Losses
   ) throws {
-    guard losses.isKeeping else { return }
+    guard losses.isKeeping, !unseen.allSatisfy(shape.isAutomatic) else { return }
     let content = try writer.standing(row.packedKey) ?? [:]
     try losses.add(shape, row.packedKey, .deleteWins, content, loser: loser, winner: stamp)
   }

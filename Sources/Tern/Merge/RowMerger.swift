@@ -250,11 +250,8 @@ final class RowMerger {
       if try concurrency.count(.deleteWins, deletion, against: stamp) {
         try keepLate(row, mapping, stamp, deletion: deletion, concurrency.losses)
       }
-    } else if row.kind == .delete, old.isPresent, state.isDeleted,
-      let loser = try latest(of: old, concurrentWith: stamp, concurrency)
-    {
-      concurrency.count(.deleteWins)
-      try keepDeleted(row, stamp, loser: loser, concurrency.losses)
+    } else if row.kind == .delete, old.isPresent, state.isDeleted {
+      try countDelete(row, of: old, stamp, concurrency)
     }
   }
 
@@ -263,10 +260,7 @@ final class RowMerger {
     _ concurrency: Concurrency
   ) throws {
     if row.kind == .delete, old.isAlive, old.life + 1 == row.life {
-      if let loser = try latest(of: old, concurrentWith: stamp, concurrency) {
-        concurrency.count(.deleteWins)
-        try keepDeleted(row, stamp, loser: loser, concurrency.losses)
-      }
+      try countDelete(row, of: old, stamp, concurrency)
     } else if row.kind != .delete, !old.isAlive, row.life + 1 == old.life {
       if try concurrency.count(.deleteWins, old.stamp, against: stamp) {
         try keepLate(row, mapping, stamp, deletion: old.stamp, concurrency.losses)
@@ -274,12 +268,17 @@ final class RowMerger {
     }
   }
 
-  /// The latest write to a row that the author of another had not seen.
-  private func latest(
-    of old: RowState, concurrentWith stamp: Stamp, _ concurrency: Concurrency
-  ) throws -> Stamp? {
-    try shape.columns.compactMap { old.stamp(of: UInt32($0.id)) }
-      .filter { try concurrency.isConcurrent($0, with: stamp) }
-      .max { transaction.authors.isLess($0, $1) }
+  /// A delete came, perhaps without knowing of writes to the row.
+  private func countDelete(
+    _ row: BodyRow, of old: RowState, _ stamp: Stamp, _ concurrency: Concurrency
+  ) throws {
+    let unseen = try shape.columns.compactMap { column in
+      old.stamp(of: UInt32(column.id)).map { (name: column.name, stamp: $0) }
+    }.filter { try concurrency.isConcurrent($0.stamp, with: stamp) }
+    guard let loser = unseen.map(\.stamp).max(by: { transaction.authors.isLess($0, $1) }) else {
+      return
+    }
+    concurrency.count(.deleteWins)
+    try keepDeleted(row, stamp, loser: loser, unseen: unseen.map(\.name), concurrency.losses)
   }
 }

@@ -2,8 +2,7 @@ import TernCore
 import TernDatabase
 
 /// The end of a settlement: says of each row that was looked at and stays quarantined what it waits
-/// for, tells children of deleted parents from those whose parents have not come, and puts each of
-/// the former into the inbox once.
+/// for, and tells children of deleted parents from those whose parents have not come.
 ///
 /// The declared action is not a write of anybody's, so it makes no operation: the child stays in
 /// the state as it is, and is shown again when its parent is.
@@ -14,7 +13,7 @@ extension Settlement {
         for key in try transaction.held.unsettledKeys(sql.shape.id) { try settle(key, sql) }
       }
     }
-    if transaction.held.hasTold { try losses.dropStaleOrphans() }
+    if transaction.held.hasTold { try transaction.dismissed.forgetShown() }
   }
 
   private func settle(_ key: [UInt8], _ sql: TableSQL) throws {
@@ -44,9 +43,9 @@ extension Settlement {
       try transaction.held.setWaits(row, on: rivals.isEmpty ? nil : parents.rows.union(rivals))
     case .parent, .orphaned:
       let parents = try parents(of: row, content, sql.shape)
-      if let deletion = parents.deletion {
+      if parents.isDeleted {
         if reason == .parent { try mark(row) }
-        if !knownOrphans.contains(row) { try list(key, sql, content, deletion: deletion) }
+        if !knownOrphans.contains(row) { newOrphans += 1 }
         try transaction.held.setWaits(row, on: parents.rows)
       } else {
         // It may hold UNIQUE values that another wants, and that no search in its table finds.
@@ -61,8 +60,8 @@ extension Settlement {
     var rows: Set<RowID> = []
     /// Whether one of them is not in its table.
     var isMissing = false
-    /// The latest delete of any that is not.
-    var deletion: Stamp?
+    /// Whether one that is not was deleted.
+    var isDeleted = false
   }
 
   private func parents(of row: RowID, _ content: [String: SQLiteValue], _ shape: TableShape) throws
@@ -76,27 +75,12 @@ extension Settlement {
       let writer = try writer(reference.parent)
       if try writer.read(reference.key) != nil { continue }
       parents.isMissing = true
-      guard let deletion = try writer.state(of: reference.key)?.deletion else { continue }
-      if parents.deletion.map({ transaction.authors.isLess($0, deletion) }) ?? true {
-        parents.deletion = deletion
-      }
+      if try writer.state(of: reference.key)?.deletion != nil { parents.isDeleted = true }
     }
     return parents
   }
 
   private func mark(_ row: RowID) throws {
     try transaction.held.markOrphaned(row)
-  }
-
-  private func list(
-    _ key: [UInt8], _ sql: TableSQL, _ content: [String: SQLiteValue], deletion: Stamp
-  ) throws {
-    guard let loser = try writer(sql).state(of: key)?.latestStamp(authors: transaction.authors)
-    else { return }
-    newOrphans += 1
-    if try losses.listedOrphans().contains(RowID(table: sql.shape.id, key: key)) {
-      try losses.dropOrphan(sql.shape.id, key)
-    }
-    try losses.add(sql.shape, key, .parentDeleted, content, loser: loser, winner: deletion)
   }
 }

@@ -36,18 +36,14 @@ final class Settlement {
     }
     return ids
   }()
-  let losses: Losses
   /// Rows that were quarantined for a deleted parent before they were looked at.
   var knownOrphans: Set<RowID> = []
   /// Rows that are quarantined now because a parent is deleted, and were not before.
   var newOrphans = 0
 
-  init(
-    _ transaction: StoreTransaction, writers: [Int64: TableWriter], losses: Losses
-  ) throws {
+  init(_ transaction: StoreTransaction, writers: [Int64: TableWriter]) throws {
     self.transaction = transaction
     self.writers = writers
-    self.losses = losses
   }
 
   func run() throws -> [Int64: TableWriter] {

@@ -52,4 +52,38 @@ extension Replica {
     }
     try await restore(entry, into: row.key)
   }
+
+  /// Shows the row of an entry, with other values in some of its columns: those alone are a write of
+  /// this device.
+  ///
+  /// ```swift
+  /// for entry in try await replica.inbox(of: [.displaced]) where entry.belongs(to: Tag.self) {
+  ///   try await replica.show(entry, with: [Tag.Columns.name: "Meals (mine)"])
+  /// }
+  /// ```
+  ///
+  /// - Parameter values: by column, also by `Column("name")`. A row that collides with none any more
+  ///   needs none.
+  /// - Throws: ``InboxError`` for an entry that is gone or cannot be shown, and where the row collides
+  ///   with these values too, or what it refers to is not there: the entry then stays. `DatabaseError`.
+  public func show(
+    _ entry: InboxEntry,
+    with values: KeyValuePairs<any ColumnExpression, (any DatabaseValueConvertible)?> = [:]
+  ) async throws {
+    let (store, values) = (store, named(values))
+    try await BlockingWork.shared.run {
+      try store.writeInbox { try $0.show(entry, with: values) }
+    }
+    localWrites.tell()
+  }
+
+  /// ``show(_:with:)`` in a transaction of the app's, also where that goes on after an error.
+  public func show(
+    _ entry: InboxEntry,
+    with values: KeyValuePairs<any ColumnExpression, (any DatabaseValueConvertible)?> = [:],
+    in db: Database
+  ) throws {
+    try store.writeInbox(in: db) { try $0.show(entry, with: named(values)) }
+    db.afterNextTransaction { [localWrites] _ in localWrites.tell() }
+  }
 }

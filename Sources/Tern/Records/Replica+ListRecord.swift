@@ -21,7 +21,7 @@ extension Replica {
   ) throws -> OrderKey {
     let row = try store.sql.row(of: record)
     return try move(
-      row.table, key: row.key, to: place, scope: values(scope), column: column?.name, in: db)
+      row.table, key: row.key, to: place, scope: named(scope), column: column?.name, in: db)
   }
 
   /// A key for a record that is about to be inserted at a place, inside the caller's transaction:
@@ -39,15 +39,16 @@ extension Replica {
     column: (any ColumnExpression)? = nil, in db: Database
   ) throws -> OrderKey {
     try orderKey(
-      Record.databaseTableName, at: place, scope: values(scope), column: column?.name, in: db)
+      Record.databaseTableName, at: place, scope: named(scope), column: column?.name, in: db)
   }
 }
 
-private typealias Scope = KeyValuePairs<any ColumnExpression, (any DatabaseValueConvertible)?>
-
-private func values(_ scope: Scope) -> [String: SQLiteValue] {
+/// Values by the names of their columns.
+func named(_ pairs: KeyValuePairs<any ColumnExpression, (any DatabaseValueConvertible)?>)
+  -> [String: SQLiteValue]
+{
   var values: [String: SQLiteValue] = [:]
-  for (column, value) in scope {
+  for (column, value) in pairs {
     values[column.name] = SQLiteValue.fromDatabaseValue(value?.databaseValue ?? .null)
   }
   return values

@@ -32,6 +32,5 @@ extension RowReference {
 
 extension InboxEntry: RowReference {}
 extension RowExplanation: RowReference {}
-extension QuarantinedRow: RowReference {}
 extension UndoableRow: RowReference {}
 extension UndoneOperation.Row: RowReference {}

@@ -18,11 +18,11 @@ extension SyncTable {
   ///   Book.self, merge: [Book.Columns.timesScanned: .counter], local: [Book.Columns.isOpen])
   /// ```
   ///
-  /// - Parameters: as ``init(_:merge:deletes:local:collisions:formerColumnNames:formerNames:)``.
+  /// - Parameters: as ``init(_:merge:deletes:local:collisions:automatic:formerColumnNames:formerNames:)``.
   public init<Record: TableRecord>(
     _ type: Record.Type, merge: KeyValuePairs<any ColumnExpression, MergeRule> = [:],
     deletes: DeleteRule = .deleteWins, local: [any ColumnExpression] = [],
-    collisions: CollisionRule = .quarantine,
+    collisions: CollisionRule = .quarantine, automatic: [any ColumnExpression] = [],
     formerColumnNames: KeyValuePairs<any ColumnExpression, String> = [:],
     formerNames: [String] = []
   ) {
@@ -32,8 +32,8 @@ extension SyncTable {
     self.init(
       Record.databaseTableName, merge: named(merge), deletes: deletes,
       local: Set(local.map(\.name)), collisions: collisions,
-      formerColumnNames: named(formerColumnNames),
-      formerNames: formerNames)
+      automatic: Set(automatic.map(\.name)),
+      formerColumnNames: named(formerColumnNames), formerNames: formerNames)
   }
 }
 

@@ -31,6 +31,9 @@ public struct SyncTable: Hashable, Sendable {
   public var local: Set<String>
   /// What becomes of a row that collides in a UNIQUE index with one that was created earlier.
   public var collisions: CollisionRule
+  /// Columns that nobody writes by hand, such as `updated_at`: no inbox entry is made where only
+  /// they lost.
+  public var automatic: Set<String>
   /// Columns that a migration renamed: by the name of today, the one before it.
   ///
   /// Keep an entry for as long as peers may be on the older schema, and for a column that was
@@ -45,6 +48,7 @@ public struct SyncTable: Hashable, Sendable {
   public init(
     _ name: String, merge: [String: MergeRule] = [:], deletes: DeleteRule = .deleteWins,
     local: Set<String> = [], collisions: CollisionRule = .quarantine,
+    automatic: Set<String> = [],
     formerColumnNames: [String: String] = [:], formerNames: [String] = []
   ) {
     self.name = name
@@ -52,6 +56,7 @@ public struct SyncTable: Hashable, Sendable {
     self.deletes = deletes
     self.local = local
     self.collisions = collisions
+    self.automatic = automatic
     self.formerColumnNames = formerColumnNames
     self.formerNames = formerNames
   }

@@ -60,6 +60,7 @@ struct TableInspection {
       localColumns: rest.map(\.name).filter { local.contains($0.folded) && $0.folded != pointer },
       pointer: rest.map(\.name).first { $0.folded == pointer }, rules: [],
       foreignKeys: try foreignKeys(raw) { !$0.isGenerated && !local.contains($0.name.folded) })
+    shape.automaticColumns = Set(declared.automatic.map(\.folded))
     shape.uniques = try uniques(raw, in: shape, &refusals)
     try refusals.finish()
     let names = Set(raw.map(\.name.folded))
@@ -167,7 +168,8 @@ struct TableInspection {
     let former = Set(declared.formerColumnNames.values.map(\.folded))
     let renamed = declared.formerColumnNames.keys.filter { !former.contains($0.folded) }
     let pointers = declared.collisions.pointer.map { [$0] } ?? []
-    let named = Array(declared.merge.keys) + declared.local + renamed + pointers
+    let named =
+      Array(declared.merge.keys) + declared.local + declared.automatic + renamed + pointers
     for name in named.sorted() where !known.contains(name.folded) {
       try refusals.collect {
         throw refuse(

@@ -18,6 +18,8 @@ package struct TableShape: Hashable, Sendable {
   package var localColumns: [String]
   /// The column by which rows are folded that lose in UNIQUE: it says into which.
   package var pointer: String?
+  /// By folded name, columns that make no inbox entry by themselves.
+  package var automaticColumns: Set<String> = []
   /// The rule of every column that ever travelled, by catalogue id.
   package var rules: [MergeRule]
   package var foreignKeys: [ForeignKey]
@@ -53,6 +55,11 @@ package struct TableShape: Hashable, Sendable {
   /// be known by its author: then a row that begins with an insert has no cells.
   package var isPlain: Bool {
     deletes != .updateWins && columns.count == rules.count && rules.allSatisfy(\.isLastWriter)
+  }
+
+  /// Whether a column makes no inbox entry by itself.
+  package func isAutomatic(_ column: String) -> Bool {
+    !automaticColumns.isEmpty && automaticColumns.contains(column.folded)
   }
 
   /// How many integers hold a bit for every column. A column's bit is its catalogue id, so that a

@@ -60,6 +60,16 @@ struct SnapshotJoin {
   struct Side {
     let state: RowState
     let content: [String: SQLiteValue]
+
+    /// Whether a write that somebody had not seen is to another column than those that nobody writes
+    /// by hand.
+    func hasWrites(in shape: TableShape, _ isUnseen: (Stamp) -> Bool) -> Bool {
+      shape.automaticColumns.isEmpty
+        || shape.columns.contains { column in
+          !shape.isAutomatic(column.name)
+            && (state.stamp(of: UInt32(column.id)).map(isUnseen) ?? false)
+        }
+    }
   }
 
   /// Keeps what lost against a write that its author had not seen.
@@ -74,7 +84,7 @@ struct SnapshotJoin {
       }
       for (side, isUnseen) in [(mine, isUnseenThere), (theirs, isUnseenHere)] {
         guard side.state.isPresent, let latest = side.state.latestStamp(authors: authors),
-          isUnseen(latest)
+          isUnseen(latest), side.hasWrites(in: shape, isUnseen)
         else { continue }
         try losses.add(shape, key, .deleteWins, side.content, loser: latest, winner: deletion)
       }
@@ -84,7 +94,7 @@ struct SnapshotJoin {
       let (lesser, isUnseen) =
         mine.state.life < theirs.state.life ? (mine, isUnseenThere) : (theirs, isUnseenHere)
       if lesser.state.isPresent, let latest = lesser.state.latestStamp(authors: authors),
-        isUnseen(latest)
+        isUnseen(latest), lesser.hasWrites(in: shape, isUnseen)
       {
         try losses.add(shape, key, .deleteWins, lesser.content, loser: latest, winner: joined.stamp)
       }

@@ -99,7 +99,10 @@ extension HeldTable {
       add.bindAll(other.table, SQLiteValue.blob(other.key), row.table, SQLiteValue.blob(row.key))
       try add.run()
     }
-    if rows != nil { try run(tables.statements.settleRow, row.table, row.key) }
+    if rows == nil { return }
+    try run(tables.statements.settleRow, row.table, row.key)
+    // The inbox names them.
+    try notify()
   }
 
   /// Runs a statement about one row.

@@ -2,7 +2,7 @@ import TernCore
 import TernDatabase
 
 /// Why a row is in the state and not in its table.
-enum HeldReason: String {
+enum HeldReason: String, CaseIterable {
   /// CHECK, NOT NULL or another constraint of the table refused it.
   case constraint
   /// A row that it refers to is not in its table.
@@ -170,7 +170,7 @@ final class HeldTable {
   }
 
   /// Tells observers of what is quarantined, once in a transaction.
-  private func notify() throws {
+  func notify() throws {
     if hasTold { return }
     hasTold = true
     try connection.db.notifyChanges(inTable: tables.held)

@@ -45,6 +45,7 @@ struct StoreTables {
   var seen: String { prefix + "seen" }
   var conflict: String { prefix + "conflict" }
   var inbox: String { prefix + "inbox" }
+  var dismissed: String { prefix + "dismissed" }
   var undone: String { prefix + "undone" }
   var reverted: String { prefix + "reverted" }
   var migrated: String { prefix + "migrated" }

@@ -25,6 +25,7 @@ final class StoreTransaction {
   var undone: UndoTable { UndoTable(connection) }
   var reverted: RevertMarks { RevertMarks(connection) }
   var conflicts: ConflictTable { ConflictTable(connection) }
+  var dismissed: DismissedTable { DismissedTable(connection) }
   /// Where somebody listens: which rows changed.
   let recorder: ChangeRecorder?
   let inboxLimits: InboxLimits

@@ -34,6 +34,8 @@ package enum Planted: String, CaseIterable, Sendable {
   case uniqueByArrival
   /// What waits for a row is not looked at when that changes.
   case heldNotWoken
+  /// A row that lost its place in a UNIQUE index is not in the inbox.
+  case displacedUnlisted
   /// The rows that a REPLACE removes through a UNIQUE index are not noted.
   case replaceUnnoted
   /// Two devices give rows at the same spot the same order key.
@@ -179,7 +181,7 @@ package enum Planted: String, CaseIterable, Sendable {
   package static let ofSync: [Planted] = [
     .acknowledgeBeforeCommit, .unstableTieBreak, .cursorEarly, .counterCountedTwice, .noteLost,
     .removalCoversUnseen, .textByArrival, .removalTakesNeighbour, .deleteForgotten,
-    .uniqueByArrival, .heldNotWoken, .replaceUnnoted, .orderTailMissing, .snapshotTailLost,
+    .uniqueByArrival, .heldNotWoken, .displacedUnlisted, .replaceUnnoted, .orderTailMissing, .snapshotTailLost,
     .snapshotKeepsOld, .joinForgetsOwn, .offerUnchecked, .missingRowsTaken, .baseUnasked,
     .copyForgets,
     .copyKeepsCursor, .copyTakesStates,

@@ -1,0 +1,62 @@
+import GRDB
+import TernCore
+import TernDatabase
+
+/// What is done about the inbox's entries, as writes of this device.
+struct InboxWriter {
+  let transaction: StoreTransaction
+
+  init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
+  /// Runs a statement as the app would.
+  func write(_ statement: String, _ values: [SQLiteValue], _ sql: TableSQL) throws {
+    let write = try transaction.statement(statement)
+    for (index, value) in values.enumerated() { write.bind(Int32(index + 1), copy: value) }
+    try transaction.notes.withoutCounting(sql) { try write.run() }
+    try transaction.notifyWrite(to: sql.shape)
+  }
+
+  /// Has the seal find some columns of a row written by this device.
+  func noteWrite(of columns: Set<String>, _ key: [SQLiteValue], _ sql: TableSQL) throws {
+    let columns = sql.shape.columns.filter { columns.contains($0.name) }
+    if columns.isEmpty { return }
+    let match = sql.shape.keyColumns.enumerated().map { "\($1.quoted) = ?\($0 + 1)" }
+    let note = try transaction.statement(
+      sql.note.noteEach(
+        masks: sql.note.masks(of: columns), keys: sql.shape.keyColumns.map(\.quoted),
+        "FROM \(sql.shape.qualifiedName) WHERE \(match.joined(separator: " AND "))"))
+    for (index, value) in key.enumerated() { note.bind(Int32(index + 1), copy: value) }
+    try note.run()
+  }
+
+  /// What ON DELETE SET NULL or SET DEFAULT puts into a column.
+  func releasedValue(
+    _ column: String, _ foreignKey: TableShape.ForeignKey, _ sql: TableSQL
+  ) throws -> SQLiteValue {
+    guard foreignKey.onDelete == "SET DEFAULT" else { return .null }
+    return try transaction.db.declaredDefault(of: column, in: sql.shape.name)
+  }
+
+  /// Keys for messages.
+  func list(_ keys: [[UInt8]]) throws -> String {
+    try keys.map { "\(try $0.withUnsafeBytes { try PackedKey.values($0) })" }
+      .joined(separator: ", ")
+  }
+}
+
+extension TableShape {
+  /// Whether a child stays without its parent, as it was declared: not where its key says which.
+  func isReleased(_ foreignKey: ForeignKey) -> Bool {
+    let keys = Set(keyColumns.map(\.folded))
+    return ["SET NULL", "SET DEFAULT"].contains(foreignKey.onDelete)
+      && keys.isDisjoint(with: foreignKey.columns.map(\.folded))
+  }
+
+  /// As the table spells them.
+  func columns(of foreignKey: ForeignKey) -> [String] {
+    let names = Set(foreignKey.columns.map(\.folded))
+    return (columns.map(\.name) + localColumns).filter { names.contains($0.folded) }
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import GRDB
+import TernCore
+import TernDatabase
+
+/// The entries of rows that are in the state and not in their tables, by table and then by key.
+///
+/// None is stored: each is made of what is held, and of the rows in the way. So it is the same on
+/// every device with the same state.
+struct KeptOutRows {
+  private let transaction: StoreTransaction
+  private let rows: RowCursor
+  /// For looking up parents. It settles nothing.
+  private let settlement: Settlement
+
+  /// - Returns: `nil` where no kind of theirs is wanted.
+  init?(_ transaction: StoreTransaction, _ request: Inbox.Request) throws {
+    let reasons = HeldReason.byKind.filter { request.wants($0.key) }
+      .map { "'\($0.value.rawValue)'" }
+    if reasons.isEmpty { return nil }
+    let after = request.after.flatMap { entry in
+      entry.id > 0 ? nil : transaction.sql.first { $0.shape.name.folded == entry.table.folded }
+        .map { RowID(table: $0.shape.id, key: PackedKey.bytes(of: entry.key)) }
+    }
+    try self.init(
+      transaction, "reason IN (\(reasons.joined(separator: ", "))) AND (tbl, key) > (?, ?)",
+      after ?? RowID(table: -1, key: []))
+  }
+
+  private init(_ transaction: StoreTransaction, _ condition: String, _ row: RowID) throws {
+    self.transaction = transaction
+    settlement = try Settlement(transaction, writers: [:])
+    // What is held of tables that do not sync any more has no name here.
+    let tables = transaction.sql.map { "\($0.shape.id)" }.joined(separator: ", ")
+    rows = try Row.fetchCursor(
+      transaction.db,
+      sql: """
+        SELECT tbl, key, content, reason FROM \(transaction.tables.held)
+        WHERE tbl IN (\(tables)) AND \(condition) ORDER BY tbl, key
+        """, arguments: [row.table, Data(row.key)])
+  }
+
+  static func entry(of row: RowID, in transaction: StoreTransaction) throws -> InboxEntry? {
+    try KeptOutRows(transaction, "tbl = ? AND key = ?", row).next()
+  }
+
+  func next() throws -> InboxEntry? {
+    while let row = try rows.next() {
+      if let entry = try entry(row) { return entry }
+    }
+    return nil
+  }
+
+  private func entry(_ row: Row) throws -> InboxEntry? {
+    let id = RowID(table: row["tbl"], key: Array(row["key"] as Data))
+    guard let kind = HeldReason(rawValue: row["reason"])?.kind,
+      let sql = transaction.sql.first(where: { $0.shape.id == id.table })
+    else { return nil }
+    if Planted.isActive(.displacedUnlisted), kind == .displaced { return nil }
+    let writer = try settlement.writer(sql)
+    let held = try Array(row["content"] as Data).withUnsafeBytes { try HeldTable.readContent($0) }
+    // A folded row is in its table.
+    guard let content = kind == .folded ? try writer.read(id.key) : sql.shape.present(held) else {
+      return nil
+    }
+    let state = try writer.state(of: id.key)
+    let (rows, winner) = try inTheWay(of: id, content, kind, writer)
+    let latest = state.flatMap { $0.latestStamp(authors: transaction.authors) }
+    return InboxEntry(
+      id: InboxEntry.id(kind, sql.shape.name, id.key, HeldTable.bytes(of: content), rows),
+      table: sql.shape.name,
+      key: try id.key.withUnsafeBytes { try PackedKey.values($0) }, kind: kind,
+      values: try values(content, kind, sql.shape), rows: rows,
+      loser: latest.map(transaction.authors.stamp), winner: winner.map(transaction.authors.stamp),
+      found: nil)
+  }
+
+  /// With what a column shows that came while the row was kept out. Of one without its insert nothing
+  /// is known.
+  private func values(_ content: [String: SQLiteValue], _ kind: InboxKind, _ shape: TableShape)
+    throws -> [String: SQLiteValue]
+  {
+    var values = content
+    if kind == .incomplete { return values }
+    for column in shape.columns.map(\.name) + shape.localColumns where values[column] == nil {
+      values[column] = try transaction.db.declaredDefault(of: column, in: shape.name)
+    }
+    return values
+  }
+
+  /// The rows in the way of one, and the write by which they are.
+  private func inTheWay(
+    of row: RowID, _ content: [String: SQLiteValue], _ kind: InboxKind, _ writer: TableWriter
+  ) throws -> (rows: [RowExplanation.Reference], winner: Stamp?) {
+    let shape = writer.sql.shape
+    let key = try row.key.withUnsafeBytes { try PackedKey.values($0) }
+    let logged = try LoggedRow(shape, key: key)
+    switch kind {
+    case .displaced, .folded:
+      let stamps = try writer.rivals(of: row.key, content: content)
+        .compactMap { try writer.state(of: $0)?.stamp }
+      return (
+        try logged.rivals(content, writer.sql, in: transaction),
+        stamps.min { transaction.authors.isLess($0, $1) }
+      )
+    case .orphaned, .parentMissing:
+      let deletes = try settlement.references(of: row.key, content, shape).compactMap { reference in
+        try settlement.isDeleted(reference)
+          ? settlement.writer(reference.parent).state(of: reference.key)?.deletion : nil
+      }
+      return (
+        try logged.missingParents(content, in: transaction),
+        deletes.max { transaction.authors.isLess($0, $1) }
+      )
+    default: return ([], nil)
+    }
+  }
+}
