@@ -33,23 +33,10 @@ struct ProportionTests {
   private static let typeMethods = 40
 
   /// By path and name.
-  private static let longFunctions = [
-    "Sources/Tern/Capture/Seal.swift sealTable": 83,
-    "Tests/Simulation/Kit/Jobs/JobPlan.swift init": 71,
-    "Tests/TernNetworkTests/Upload/ResendTests.swift resend": 71,
-    "Tests/TernTests/Notes/TriggerSQLTests.swift `of columns that do not take everything`": 78,
-  ]
+  private static let longFunctions = ["Sources/Tern/Capture/Seal.swift sealTable": 83]
 
   /// By target and name.
-  private static let largeTypes = [
-    "Sources/TernCore TextSequence": 50,
-    "Sources/TernServer MemorySpaceTransaction": 42,
-    "Sources/TernServer SQLiteSpaceTransaction": 51,
-    "Sources/TernServer SpaceService": 92,
-    "Tests/ReplicaStoreKit ReplicaStoreConformance": 52,
-    "Tests/Simulation JobLedger": 93,
-    "Tests/Simulation SimulatedServer": 47,
-  ]
+  private static let largeTypes: [String: Int] = [:]
 
   private static let shapes = Result {
     try Repository.files("Sources", "Tests", "Benchmarks", "Examples", withExtension: "swift")

@@ -8,13 +8,13 @@ extension TextSequence {
     var walk = Walk(place: pieces[0].next)
     for step in delta.steps {
       switch step {
-      case .keep(let count): advance(&walk, count) { _, _, _ in }
+      case .keep(let count): walk.advance(count, in: pieces) { _, _, _ in }
       case .remove(let count):
-        advance(&walk, count) { author, rank, count in
+        walk.advance(count, in: pieces) { author, rank, count in
           self.note(author, rank, count, in: &edit)
         }
       case .insert(let text):
-        passRemoved(&walk)
+        walk.passRemoved(in: pieces)
         let (parent, isBefore) = parent(at: walk)
         edit.inserted.append(
           .init(
@@ -35,36 +35,37 @@ extension TextSequence {
     var offset: UInt32 = 0
     /// The piece that was left last.
     var previous: Int32 = 0
-  }
 
-  private func advance(
-    _ walk: inout Walk, _ count: Int, _ passing: (Int32, UInt32, UInt32) -> Void
-  ) {
-    var left = count
-    while left > 0, walk.place >= 0 {
-      let piece = pieces[Int(walk.place)]
-      let available = Int(piece.count - walk.offset)
-      if !piece.isRemoved {
-        let taken = min(left, available)
-        passing(piece.author, piece.rank + walk.offset, UInt32(taken))
-        left -= taken
-        if taken < available {
-          walk.offset += UInt32(taken)
-          return
+    mutating func advance(
+      _ count: Int, in pieces: ContiguousArray<TextSequence.Piece>,
+      _ passing: (Int32, UInt32, UInt32) -> Void
+    ) {
+      var left = count
+      while left > 0, place >= 0 {
+        let piece = pieces[Int(place)]
+        let available = Int(piece.count - offset)
+        if !piece.isRemoved {
+          let taken = min(left, available)
+          passing(piece.author, piece.rank + offset, UInt32(taken))
+          left -= taken
+          if taken < available {
+            offset += UInt32(taken)
+            return
+          }
         }
+        previous = place
+        place = piece.next
+        offset = 0
       }
-      walk.previous = walk.place
-      walk.place = piece.next
-      walk.offset = 0
     }
-  }
 
-  /// An insertion stands behind what was removed there, so that typing on behind a corrected letter
-  /// goes on with its run.
-  private func passRemoved(_ walk: inout Walk) {
-    while walk.offset == 0, walk.place >= 0, pieces[Int(walk.place)].isRemoved {
-      walk.previous = walk.place
-      walk.place = pieces[Int(walk.place)].next
+    /// An insertion stands behind what was removed there, so that typing on behind a corrected
+    /// letter goes on with its run.
+    mutating func passRemoved(in pieces: ContiguousArray<TextSequence.Piece>) {
+      while offset == 0, place >= 0, pieces[Int(place)].isRemoved {
+        previous = place
+        place = pieces[Int(place)].next
+      }
     }
   }
 

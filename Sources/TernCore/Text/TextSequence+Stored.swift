@@ -2,36 +2,62 @@
 // the order of the text, each as long as it can be; what waits; and the text.
 
 extension TextSequence {
-  /// How a piece's parent is written.
-  private enum ParentForm: UInt64 {
-    /// The author's element before the piece's first: the rest of a run.
-    case run = 0
-    /// The last element of the piece before.
-    case previous = 1
-    /// Before the first element of the piece behind.
-    case next = 2
-    case other = 3
-  }
-
   package var stored: [UInt8] {
     if authors.contains(where: { !$0.arrivals.isEmpty }) { return inOrder.stored }
-    var writer = ByteWriter()
-    let order = authors.indices.sorted { authors[$0].id < authors[$1].id }
+    var writer = TextWriter(self)
+    return writer.write()
+  }
+
+  /// - Parameter isTrusted: whether it was written here, and is not looked through.
+  package init(stored bytes: UnsafeRawBufferPointer, isTrusted: Bool = true) throws(WireError) {
+    var reader = TextReader(bytes, isTrusted: isTrusted)
+    self = try reader.read()
+  }
+}
+
+/// How a piece's parent is written.
+private enum ParentForm: UInt64 {
+  /// The author's element before the piece's first: the rest of a run.
+  case run = 0
+  /// The last element of the piece before.
+  case previous = 1
+  /// Before the first element of the piece behind.
+  case next = 2
+  case other = 3
+}
+
+// MARK: - Writing
+
+/// Writes a sequence whose elements are numbered in their order.
+private struct TextWriter {
+  private let text: TextSequence
+  private var writer = ByteWriter()
+  /// Of authors that inserted something, in the order of ids.
+  private let order: [Int]
+  private var places: [UInt64]
+
+  init(_ text: TextSequence) {
+    self.text = text
+    let authors = text.authors
+    order = authors.indices.sorted { authors[$0].id < authors[$1].id }
       .filter { authors[$0].count > 0 }
-    var places = Array(repeating: UInt64(0), count: authors.count)
+    places = Array(repeating: 0, count: authors.count)
     for (place, author) in order.enumerated() { places[author] = UInt64(place) }
+  }
+
+  mutating func write() -> [UInt8] {
     writer.append(varint: UInt64(order.count))
-    for author in order { append(authors[author], to: &writer) }
+    for author in order { append(text.authors[author]) }
     let pieces = joinedPieces()
     writer.append(varint: UInt64(pieces.count))
-    var ends = Array(repeating: UInt32(0), count: authors.count)
+    var ends = Array(repeating: UInt32(0), count: text.authors.count)
     for index in pieces.indices {
-      append(index, of: pieces, places, ends, to: &writer)
+      append(index, of: pieces, ends)
       ends[Int(pieces[index].author)] = pieces[index].last + 1
     }
-    writer.append(varint: UInt64(waitingCount))
-    for operation in waitingOperations {
-      for edit in waiting[operation] ?? [] {
+    writer.append(varint: UInt64(text.waitingCount))
+    for operation in text.waitingOperations {
+      for edit in text.waiting[operation] ?? [] {
         let bytes = TextChange.edit(edit).bytes
         writer.append(replica: operation.author)
         writer.append(varint: operation.sequence)
@@ -39,13 +65,13 @@ extension TextSequence {
         writer.append(raw: bytes)
       }
     }
-    writer.append(raw: text)
+    writer.append(raw: text.text)
     return writer.bytes
   }
 
   /// An author's operations: how far the sequences are apart, how many elements each inserted, and
   /// how often that comes again.
-  private func append(_ author: Author, to writer: inout ByteWriter) {
+  private mutating func append(_ author: TextSequence.Author) {
     writer.append(replica: author.id)
     var runs: [(gap: UInt64, count: UInt32, times: UInt64)] = []
     var next: UInt64 = 0
@@ -68,14 +94,14 @@ extension TextSequence {
 
   /// An element that has another child behind it than the rest of its run ends its piece: what is
   /// behind the piece is then behind all of that child's.
-  private func joinedPieces() -> [Piece] {
-    var forked: Set<Link> = []
-    for piece in pieces.dropFirst() where !piece.parent.isBefore {
+  private func joinedPieces() -> [TextSequence.Piece] {
+    var forked: Set<TextSequence.Link> = []
+    for piece in text.pieces.dropFirst() where !piece.parent.isBefore {
       if piece.rank == 0 || piece.parent != Self.run(piece) { forked.insert(piece.parent) }
     }
-    var joined: [Piece] = []
-    joined.reserveCapacity(pieces.count)
-    forEachPiece { piece in
+    var joined: [TextSequence.Piece] = []
+    joined.reserveCapacity(text.pieces.count)
+    text.forEachPiece { piece in
       if let last = joined.last, last.author == piece.author, last.last + 1 == piece.rank,
         last.isRemoved == piece.isRemoved, piece.parent == Self.run(piece),
         !forked.contains(piece.parent)
@@ -89,14 +115,11 @@ extension TextSequence {
   }
 
   /// The parent of what goes on with a run.
-  private static func run(_ piece: Piece) -> Link {
-    Link(author: piece.author, rank: piece.rank &- 1, isBefore: false)
+  private static func run(_ piece: TextSequence.Piece) -> TextSequence.Link {
+    .init(author: piece.author, rank: piece.rank &- 1, isBefore: false)
   }
 
-  private func append(
-    _ index: Int, of pieces: [Piece], _ places: [UInt64], _ ends: [UInt32],
-    to writer: inout ByteWriter
-  ) {
+  private mutating func append(_ index: Int, of pieces: [TextSequence.Piece], _ ends: [UInt32]) {
     let piece = pieces[index]
     let before = index > 0 ? pieces[index - 1] : nil
     let after = index + 1 < pieces.count ? pieces[index + 1] : nil
@@ -104,11 +127,12 @@ extension TextSequence {
     if piece.rank > 0, piece.parent == Self.run(piece) {
       form = .run
     } else if piece.parent
-      == before.map({ Link(author: $0.author, rank: $0.last, isBefore: false) }) ?? Self.start
+      == before.map({ TextSequence.Link(author: $0.author, rank: $0.last, isBefore: false) })
+      ?? TextSequence.start
     {
       form = .previous
     } else if let after,
-      piece.parent == Link(author: after.author, rank: after.rank, isBefore: true)
+      piece.parent == TextSequence.Link(author: after.author, rank: after.rank, isBefore: true)
     {
       form = .next
     }
@@ -125,26 +149,37 @@ extension TextSequence {
       if parent.author >= 0 { writer.append(varint: UInt64(parent.rank)) }
     }
   }
+}
 
-  // MARK: - Reading
+// MARK: - Reading
 
-  /// - Parameter isTrusted: whether it was written here, and is not looked through.
-  package init(stored bytes: UnsafeRawBufferPointer, isTrusted: Bool = true) throws(WireError) {
-    var reader = ByteReader(bytes)
-    var room = isTrusted ? Int.max : TextChange.Limit.foreignOperations
-    for _ in 0..<(try reader.count("text authors")) {
-      let author = try Self.author(&reader, &room)
-      authorIndices[author.id] = Int32(authors.count)
-      authors.append(author)
-    }
-    try readPieces(&reader, isTrusted: isTrusted)
-    try readWaiting(&reader, isTrusted: isTrusted)
-    buffer = Array(try reader.bytes(reader.remaining, "text"))
-    try layOut()
-    if !isTrusted { try check() }
+private struct TextReader {
+  private var reader: ByteReader
+  private let isTrusted: Bool
+  private var text = TextSequence()
+  /// How many operations there may be.
+  private var room: Int
+
+  init(_ bytes: UnsafeRawBufferPointer, isTrusted: Bool) {
+    (reader, self.isTrusted) = (ByteReader(bytes), isTrusted)
+    room = isTrusted ? Int.max : TextChange.Limit.foreignOperations
   }
 
-  private mutating func readWaiting(_ reader: inout ByteReader, isTrusted: Bool) throws(WireError) {
+  mutating func read() throws(WireError) -> TextSequence {
+    for _ in 0..<(try reader.count("text authors")) {
+      let author = try author()
+      text.authorIndices[author.id] = Int32(text.authors.count)
+      text.authors.append(author)
+    }
+    try readPieces()
+    try readWaiting()
+    text.buffer = Array(try reader.bytes(reader.remaining, "text"))
+    try layOut()
+    if !isTrusted { try check() }
+    return text
+  }
+
+  private mutating func readWaiting() throws(WireError) {
     var last: TextElementID?
     for _ in 0..<(try reader.count("text waiting")) {
       let author = try reader.replica("text waiting")
@@ -159,40 +194,40 @@ extension TextSequence {
         throw WireError(.malformed, "text order")
       }
       last = operation
-      waiting[operation, default: []].append(edit)
+      text.waiting[operation, default: []].append(edit)
     }
   }
 
   /// Whether the pieces are a tree with each element once, in its order.
   private mutating func check() throws(WireError) {
-    guard zip(authors, authors.dropFirst()).allSatisfy({ $0.id < $1.id }) else {
+    guard zip(text.authors, text.authors.dropFirst()).allSatisfy({ $0.id < $1.id }) else {
       throw WireError(.malformed, "text order")
     }
     // The next edit of the row would take it in.
-    guard waiting.keys.allSatisfy({ 1...VersionVector.maximumSequence ~= $0.sequence }), !hasReady
+    guard text.waiting.keys.allSatisfy({ 1...VersionVector.maximumSequence ~= $0.sequence }),
+      !text.hasReady
     else {
       throw WireError(.malformed, "text waiting")
     }
-    var ends = authors.map { _ in UInt32(0) }
-    for piece in pieces.dropFirst().sorted(by: { $0.rank < $1.rank }) {
+    var ends = text.authors.map { _ in UInt32(0) }
+    for piece in text.pieces.dropFirst().sorted(by: { $0.rank < $1.rank }) {
       guard piece.rank == ends[Int(piece.author)] else { throw WireError(.malformed, "text piece") }
       ends[Int(piece.author)] += piece.count
     }
-    guard ends == authors.map(\.count), text.withUnsafeBytes({ UTF8Text.isValid($0) }) else {
+    guard ends == text.authors.map(\.count), text.text.withUnsafeBytes({ UTF8Text.isValid($0) })
+    else {
       throw WireError(.malformed, "text piece")
     }
-    prepareIndex()
+    text.prepareIndex()
     // Those of a circle are in no walk from the beginning.
-    guard index!.walk((pieces, authors)) == Array(pieces.indices.dropFirst().map { Int32($0) })
-    else {
+    let order = text.index!.walk((text.pieces, text.authors))
+    guard order == text.pieces.indices.dropFirst().map({ Int32($0) }) else {
       throw WireError(.malformed, "text order")
     }
   }
 
-  private static func author(_ reader: inout ByteReader, _ room: inout Int) throws(WireError)
-    -> Author
-  {
-    var author = Author(id: try reader.replica("text author"))
+  private mutating func author() throws(WireError) -> TextSequence.Author {
+    var author = TextSequence.Author(id: try reader.replica("text author"))
     var (next, count) = (UInt64(0), UInt64(0))
     for _ in 0..<(try reader.count("text operations")) {
       let gap = try reader.varint("text operation")
@@ -217,72 +252,73 @@ extension TextSequence {
     return author
   }
 
-  private mutating func readPieces(_ reader: inout ByteReader, isTrusted: Bool) throws(WireError) {
+  private mutating func readPieces() throws(WireError) {
     let count = try reader.count("text pieces")
     guard isTrusted || count <= TextChange.Limit.foreignPieces else {
       throw WireError(.tooLarge, "text pieces")
     }
-    pieces.reserveCapacity(count + 1)
-    var ends = Array(repeating: Int64(0), count: authors.count)
+    text.pieces.reserveCapacity(count + 1)
+    var ends = Array(repeating: Int64(0), count: text.authors.count)
     var author = -1
     var awaitsNext = false
     for _ in 0..<count {
       let head = try reader.varint("text piece")
       if head & 4 == 0 { author = Int(truncatingIfNeeded: try reader.varint("text piece")) }
-      guard authors.indices.contains(author), let form = ParentForm(rawValue: head & 3),
+      guard text.authors.indices.contains(author), let form = ParentForm(rawValue: head & 3),
         let count = UInt32(exactly: head >> 4), count > 0
       else { throw WireError(.malformed, "text piece") }
       let rank = ends[author] &+ (try reader.zigzag("text piece"))
-      guard rank >= 0, rank <= Int64(authors[author].count) - Int64(count) else {
+      guard rank >= 0, rank <= Int64(text.authors[author].count) - Int64(count) else {
         throw WireError(.malformed, "text piece")
       }
       ends[author] = rank + Int64(count)
-      let before = pieces[pieces.count - 1]
-      let parent: Link =
+      let before = text.pieces[text.pieces.count - 1]
+      let parent: TextSequence.Link =
         switch form {
-        case .run: Link(author: Int32(author), rank: UInt32(rank) &- 1, isBefore: false)
-        case .previous where pieces.count > 1:
-          Link(author: before.author, rank: before.last, isBefore: false)
-        case .previous, .next: Self.start
-        case .other: try parent(&reader)
+        case .run: .init(author: Int32(author), rank: UInt32(rank) &- 1, isBefore: false)
+        case .previous where text.pieces.count > 1:
+          .init(author: before.author, rank: before.last, isBefore: false)
+        case .previous, .next: TextSequence.start
+        case .other: try parent()
         }
-      let place = Int32(pieces.count)
-      pieces.append(
-        Piece(
+      let place = Int32(text.pieces.count)
+      text.pieces.append(
+        .init(
           author: Int32(author), rank: UInt32(rank), count: count, isRemoved: head & 8 != 0,
           parent: parent, previous: place - 1))
-      pieces[Int(place) - 1].next = place
+      text.pieces[Int(place) - 1].next = place
       if awaitsNext {
-        pieces[Int(place) - 1].parent = Link(
+        text.pieces[Int(place) - 1].parent = .init(
           author: Int32(author), rank: UInt32(rank), isBefore: true)
       }
       awaitsNext = form == .next
     }
   }
 
-  private func parent(_ reader: inout ByteReader) throws(WireError) -> Link {
+  private mutating func parent() throws(WireError) -> TextSequence.Link {
     let head = try reader.varint("text parent")
-    if head == 0 { return Self.start }
+    if head == 0 { return TextSequence.start }
     let author = Int(truncatingIfNeeded: head >> 1) - 1
-    guard authors.indices.contains(author),
-      let rank = UInt32(exactly: try reader.varint("text parent")), rank < authors[author].count
+    guard text.authors.indices.contains(author),
+      let rank = UInt32(exactly: try reader.varint("text parent")),
+      rank < text.authors[author].count
     else { throw WireError(.malformed, "text parent") }
-    return Link(author: Int32(author), rank: rank, isBefore: head & 1 == 1)
+    return .init(author: Int32(author), rank: rank, isBefore: head & 1 == 1)
   }
 
   /// Finds the bytes of each piece in the text.
   private mutating func layOut() throws(WireError) {
     var start = 0
-    let isPlain = buffer.allSatisfy { $0 < 0x80 }
-    for place in pieces.indices.dropFirst() where !pieces[place].isRemoved {
-      let count = Int(pieces[place].count)
-      let end = isPlain ? start + count : buffer.index(start, scalars: count) ?? .max
-      guard end <= buffer.count else { throw WireError(.malformed, "text") }
-      pieces[place].byteStart = Int32(start)
-      pieces[place].byteCount = Int32(end - start)
+    let isPlain = text.buffer.allSatisfy { $0 < 0x80 }
+    for place in text.pieces.indices.dropFirst() where !text.pieces[place].isRemoved {
+      let count = Int(text.pieces[place].count)
+      let end = isPlain ? start + count : text.buffer.index(start, scalars: count) ?? .max
+      guard end <= text.buffer.count else { throw WireError(.malformed, "text") }
+      text.pieces[place].byteStart = Int32(start)
+      text.pieces[place].byteCount = Int32(end - start)
       start = end
     }
-    guard start == buffer.count else { throw WireError(.malformed, "text") }
+    guard start == text.buffer.count else { throw WireError(.malformed, "text") }
   }
 }
 

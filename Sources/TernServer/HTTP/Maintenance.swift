@@ -49,7 +49,7 @@ struct Maintenance: Sendable {
       for space in spaces { await maintain(space) }
       while try await queue.write(to: Self.removed, { try service.removeRemains() }) {}
       while try await queue.read({ try service.shortage() }) != nil,
-        try await queue.write(to: Self.removed, { try service.giveUpKept() }) != nil
+        try await queue.write(to: Self.removed, { try service.reserve.giveUpKept() }) != nil
       {}
       for space in service.givenUp.take() {
         logger.warning(

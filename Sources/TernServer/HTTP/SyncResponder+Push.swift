@@ -15,7 +15,7 @@ extension SyncResponder {
     let what = "bodyBytes: a push"
     let receipt = try await receiving(request, of: space, atMost: limit, what) { body in
       try await queue.write(to: space) {
-        try service.check(decode(body))
+        try NewOperation.all(of: decode(body), service.limits)
       } _: { pushed in
         try service.push(pushed, to: space, by: member)
       }

@@ -42,6 +42,29 @@ final class LeaseBook: Sendable {
     }
   }
 
+  /// Notes that a replica has merged everything up to `position`.
+  ///
+  /// - Parameter written: its lease as it is written down.
+  /// - Returns: what has to be written down before the replica is answered.
+  func renew(
+    _ replica: ReplicaID, at position: UInt64, in space: SpaceName, by member: MemberName?,
+    _ written: Lease?, now: Int64
+  ) -> LeaseRenewal? {
+    let known = [written, self[space, replica]].compactMap(\.self)
+    // Back behind what may be written at any moment: the device's database was put back.
+    let isForward = known.allSatisfy { position >= $0.position }
+    // Not back to the time of a clock that may be behind.
+    let time = known.reduce(now) { max($0, $1.milliseconds) }
+    let renewal = LeaseRenewal(
+      replica: replica, space: space, lease: Lease(position: position, milliseconds: time),
+      canWait: written != nil && isForward, member: member)
+    guard let written, isForward,
+      renewal.lease.milliseconds - written.milliseconds < Self.lateness.milliseconds,
+      note(renewal)
+    else { return renewal }
+    return nil
+  }
+
   /// Forgets those of a space that was removed.
   func forget(_ space: SpaceName) {
     waiting.withLock { waiting in

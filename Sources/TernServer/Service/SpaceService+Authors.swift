@@ -13,91 +13,16 @@ extension SpaceService {
   /// Claims an id for a member, durably. Does nothing for an id that is claimed or banned, and
   /// where the member or the space has as many as it may: then the id stays unclaimed.
   public func claim(_ replica: ReplicaID, by member: MemberName, in space: SpaceName) throws {
-    try checkDisk(adding: 0)
-    try store.update(space) { transaction in
-      try checkRoom(transaction)
-      var record = try transaction.authorRecords(of: [replica])[replica] ?? AuthorRecord()
+    try reserve.check()
+    try access.update(space) { space in
+      try space.ensureRoom()
+      var record = try space.record(of: replica) ?? AuthorRecord()
       guard record.member == nil, record.bannedAfter == nil else { return }
-      let isNew = try transaction.heads(of: [replica]).isEmpty
-      guard try room(for: member, isNew: isNew, transaction) > 0 else { return }
+      let isNew = try space.rows.heads(of: [replica]).isEmpty
+      guard try space.room.left(for: member, isNew: isNew) > 0 else { return }
       record.member = member
-      try transaction.set(record, of: replica)
+      try space.rows.set(record, of: replica)
     }
-  }
-
-  /// An id costs nothing to make up, and each that wrote stays for ever.
-  ///
-  /// - Parameters:
-  ///   - new: who has not written yet.
-  ///   - records: theirs, where they have some. An id that is claimed is in a member's number
-  ///     already.
-  /// - Throws: ``RemoteError`` with `too-many-replicas`.
-  func checkRoom(
-    for new: Set<ReplicaID>, _ records: [ReplicaID: AuthorRecord], of member: MemberName?,
-    _ transaction: any SpaceTransaction
-  ) throws {
-    try checkRoom(for: new, transaction)
-    let unclaimed = new.filter { records[$0]?.member == nil }
-    guard let first = unclaimed.min(),
-      try room(for: member, isNew: true, transaction) < unclaimed.count
-    else { return }
-    throw RemoteError(
-      .tooManyReplicas,
-      "authorsPerMember: whoever pushes has brought as many replica ids into the space as one "
-        + "member may; an operator allows more with 'tern space quota --authors'", replica: first)
-  }
-
-  /// A base asks for the same room as pushes, unless an operator opened the space for it.
-  ///
-  /// - Throws: ``RemoteError`` with `too-many-replicas` or `refill-needed`.
-  func checkRoom(
-    forBase heads: [ReplicaID: SnapshotHead], of bringer: Bringer, _ isRefilled: Bool,
-    _ transaction: any SpaceTransaction
-  ) throws {
-    let known = try transaction.heads()
-    let new = Set(heads.keys.filter { known[$0] == nil })
-    try checkRoom(for: new, transaction)
-    if isRefilled { return }
-    let member: MemberName? = if case .member(let name) = bringer { name } else { nil }
-    let records = try transaction.authorRecords(of: new)
-    let unclaimed = new.filter { records[$0]?.member == nil }
-    guard let first = unclaimed.min(),
-      try room(for: member, isNew: true, transaction) < unclaimed.count
-    else { return }
-    throw RemoteError(
-      .refillNeeded,
-      "authorsPerMember: the base brings \(unclaimed.count) new replica ids, more than one member may; "
-        + "after a loss the server's operator opens the space for it: 'tern space refill --data "
-        + "FILE SPACE'", replica: first, nowMilliseconds: clock.nowMilliseconds)
-  }
-
-  /// Those that are banned count only in what a snapshot can name.
-  private func checkRoom(for new: Set<ReplicaID>, _ transaction: any SpaceTransaction) throws {
-    guard let first = new.min() else { return }
-    let (known, heads) = (try transaction.authorCount, try transaction.headCount)
-    let isTooMany = heads + new.count > limits.headsPerSpace
-    guard isTooMany || known + new.count > limits.replicasPerSpace else { return }
-    throw RemoteError(
-      .tooManyReplicas,
-      isTooMany
-        ? "replicasPerSpace: \(heads) replicas have written into the space, banned ones too, and a "
-          + "snapshot names \(limits.headsPerSpace); new ones need another space"
-        : "replicasPerSpace: \(known) replicas have written into the space, which takes "
-          + "\(limits.replicasPerSpace); new ones need another space", replica: first)
-  }
-
-  /// How many more ids a member may have. At most half of what it and others could still have is
-  /// one member's, so that it leaves room for others, unless an operator gave it a number.
-  private func room(
-    for member: MemberName?, isNew: Bool, _ transaction: any SpaceTransaction
-  ) throws -> Int {
-    // A wiped space is filled again by few, who bring what others wrote.
-    if try isRefilled(transaction) { return limits.replicasPerSpace }
-    let own = try transaction.authorCount(of: member)
-    let quota = try transaction.usage.quota.authors
-    let left = limits.replicasPerSpace - (isNew ? try transaction.authorCount : 0)
-    let share = max(1, (left + own) / 2)
-    return (quota ?? min(limits.authorsPerMember, share)) - own
   }
 
   // MARK: - The operator's
@@ -110,9 +35,9 @@ extension SpaceService {
     for (replica, sequence) in heads.sequences {
       authors[replica, default: SpaceAuthor()].sequence = sequence
     }
-    let leases = try store.update(space) {
-      try checkIsThere(space, $0)
-      return try $0.leases()
+    let leases = try access.update(space) {
+      try $0.ensureIsThere()
+      return try $0.rows.leases()
     }
     for (replica, lease) in leases {
       authors[replica, default: SpaceAuthor()].lease = lease.position
@@ -126,15 +51,15 @@ extension SpaceService {
   /// - Returns: the last sequence number that the space takes; 0 for an id that wrote nothing.
   @discardableResult
   public func ban(_ replica: ReplicaID, in space: SpaceName) throws -> UInt64 {
-    try store.update(space) { transaction in
-      try checkRoom(transaction)
+    try access.update(space) { space in
+      try space.ensureRoom()
       // It holds back nobody.
-      try transaction.set(nil as Lease?, of: replica)
-      var record = try transaction.authorRecords(of: [replica])[replica] ?? AuthorRecord()
+      try space.rows.set(nil as Lease?, of: replica)
+      var record = try space.record(of: replica) ?? AuthorRecord()
       if let last = record.bannedAfter { return last }
-      let head = try transaction.heads(of: [replica])[replica]?.sequence ?? 0
+      let head = try space.rows.heads(of: [replica])[replica]?.sequence ?? 0
       (record.bannedAfter, record.admitted) = (head, nil)
-      try transaction.set(record, of: replica)
+      try space.rows.set(record, of: replica)
       return head
     }
   }
@@ -145,7 +70,9 @@ extension SpaceService {
   @discardableResult
   public func unban(_ replica: ReplicaID, in space: SpaceName) throws -> Bool {
     // What was admitted before is not in force again by this.
-    try change(replica, in: space) { ($0.bannedAfter, $0.admitted) = (nil, nil) }
+    try access.update(space) {
+      try $0.change(replica) { ($0.bannedAfter, $0.admitted) = (nil, nil) }
+    }
   }
 
   /// Lets others bring a claimed author's operations up to a sequence number, because its member
@@ -157,14 +84,16 @@ extension SpaceService {
   public func admit(_ replica: ReplicaID, through sequence: UInt64, in space: SpaceName) throws
     -> Bool
   {
-    try change(replica, in: space) { record in
-      if let last = record.bannedAfter {
-        throw RemoteError(
-          .authorBanned,
-          "replica \(replica) is banned after operation \(last), so that nothing of it can be "
-            + "admitted; run 'tern replica unban' first", replica: replica)
+    try access.update(space) {
+      try $0.change(replica) { record in
+        if let last = record.bannedAfter {
+          throw RemoteError(
+            .authorBanned,
+            "replica \(replica) is banned after operation \(last), so that nothing of it can be "
+              + "admitted; run 'tern replica unban' first", replica: replica)
+        }
+        record.admitted = sequence
       }
-      record.admitted = sequence
     }
   }
 
@@ -175,21 +104,7 @@ extension SpaceService {
   public func assign(_ replica: ReplicaID, to member: MemberName?, in space: SpaceName) throws
     -> Bool
   {
-    try change(replica, in: space) { $0.member = member }
-  }
-
-  private func change(
-    _ replica: ReplicaID, in space: SpaceName, _ body: (inout AuthorRecord) throws -> Void
-  ) throws -> Bool {
-    try store.update(space) { transaction in
-      try checkRoom(transaction)
-      let known = try transaction.authorRecords(of: [replica])[replica]
-      guard try known != nil || !transaction.heads(of: [replica]).isEmpty else { return false }
-      var record = known ?? AuthorRecord()
-      try body(&record)
-      try transaction.set(record, of: replica)
-      return true
-    }
+    try access.update(space) { try $0.change(replica) { $0.member = member } }
   }
 }
 

@@ -14,57 +14,58 @@ extension SpaceService {
   ///   that stands for trimmed operations, for a base on which a newer one was cut, and where an
   ///   older one can still be brought back.
   public func dropSnapshot(_ id: String, in space: SpaceName) throws {
-    try store.update(space) { transaction in
-      let snapshot = try find(id, transaction)
-      let newest = try transaction.snapshots().last(where: \.isComplete)
+    try access.update(space) { space in
+      let rows = space.rows
+      let snapshot = try space.intake.find(id)
+      let newest = try rows.snapshots().last(where: \.isComplete)
       if snapshot.isComplete, snapshot.isBase, let newest, newest.id != id {
         throw RemoteError(
           .snapshotConflict,
           "the space goes on from this base, and snapshot \(newest.id) was cut on top of it; drop "
             + "that one first")
       }
-      try transaction.drop(id, keptFrom: nil)
+      try rows.drop(id, keptFrom: nil)
       guard snapshot.isComplete else { return }
-      let before = try transaction.snapshots().last(where: \.isComplete)
-      let (trimmed, held) = (try transaction.trimmed, before?.position ?? 0)
+      let before = try rows.snapshots().last(where: \.isComplete)
+      let (trimmed, held) = (try rows.trimmed, before?.position ?? 0)
       guard held >= trimmed else {
         throw RemoteError(
           .snapshotConflict,
           "operations up to \(trimmed) are trimmed, and only this snapshot stands for what is served "
             + "no more; have a device give another one first, or restore the space")
       }
-      let base = try transaction.basePosition
+      let base = try rows.basePosition
       guard base > held else { return }
-      guard try !transaction.droppedSnapshots().contains(where: { $0.position >= base }) else {
+      guard try !rows.droppedSnapshots().contains(where: { $0.position >= base }) else {
         throw RemoteError(
           .snapshotConflict,
           "what stood for the base before is kept for a few days, and this would let go of it; bring "
             + "it back first with 'tern space restore'")
       }
-      try passBases(after: before, transaction)
+      try space.passBases(after: before)
     }
   }
+}
 
-  private func passBases(after snapshot: StoredSnapshot?, _ transaction: any SpaceTransaction)
-    throws
-  {
+extension LockedSpace {
+  fileprivate func passBases(after snapshot: StoredSnapshot?) throws {
     let position = snapshot?.position ?? 0
     // What was cut on top of a base has what nobody wrote any more.
-    for other in try transaction.snapshots() where !other.isComplete && other.position > position {
-      try transaction.drop(other.id, keptFrom: nil)
+    for other in try rows.snapshots() where !other.isComplete && other.position > position {
+      try rows.drop(other.id, keptFrom: nil)
     }
-    for other in try transaction.droppedSnapshots() where other.position > position {
-      try transaction.forget(other)
+    for other in try rows.droppedSnapshots() where other.position > position {
+      try rows.forget(other)
     }
-    let held = try snapshot.map { try transaction.snapshotHeads(of: $0.id) } ?? [:]
-    let changed = try transaction.passBases(after: position, held: held)
-    for (author, record) in try transaction.authorRecords(of: Set(changed.keys)) {
+    let held = try snapshot.map { try rows.snapshotHeads(of: $0.id) } ?? [:]
+    let changed = try rows.passBases(after: position, held: held)
+    for (author, record) in try rows.authorRecords(of: Set(changed.keys)) {
       var record = record
       let last = (changed[author] ?? nil)?.sequence ?? 0
       record.forget(after: last)
       // What only the base had comes under those numbers from nobody: who loaded it begins anew.
       record.bannedAfter = record.bannedAfter.map { min($0, last) }
-      try transaction.set(record, of: author)
+      try rows.set(record, of: author)
     }
   }
 }

@@ -28,7 +28,7 @@ extension SpaceService {
   ) throws -> (page: PulledPage, renewal: LeaseRenewal?) {
     let place = try cursor.map { cursor in
       guard let place = SpaceCursor(cursor), place.epoch == store.epoch else {
-        throw unknown()
+        throw RemoteError.unknownCursor(clock)
       }
       return place
     }
@@ -37,11 +37,15 @@ extension SpaceService {
       of: space, after: position, excluding: excluded, contentBytes: limits.pageBytes,
       operations: Planted.isActive(.pageUnlimited) ? .max : limits.pageOperations)
     let known = SpaceCursor(epoch: store.epoch, position: position, chain: stored.chainBefore)
-    guard position <= stored.head, place == nil || place == known else { throw unknown() }
-    guard position >= stored.trimmed else { throw trimmed(position, stored.trimmed) }
+    guard position <= stored.head, place == nil || place == known else {
+      throw RemoteError.unknownCursor(clock)
+    }
+    guard position >= stored.trimmed else {
+      throw RemoteError.trimmed(position, stored.trimmed, clock)
+    }
     // What it stands for is nowhere else: whoever went on after it would lack that for good.
     if stored.endsBeforeBase, stored.end == position {
-      guard Planted.isActive(.basePassed) else { throw isBeforeBase(position) }
+      guard Planted.isActive(.basePassed) else { throw RemoteError.isBeforeBase(position, clock) }
       return try page(of: space, after: passed(position + 1, in: space), excluding: excluded)
     }
     let next = SpaceCursor(
@@ -53,7 +57,9 @@ extension SpaceService {
     // INV-13: nobody says for another one how far it is.
     guard try AuthorRecord.canRead(store.authorRecord(of: excluded, in: space), by: member)
     else { return (page, nil) }
-    return (page, try renew(excluded, at: position, in: space, by: member))
+    let written = try store.lease(of: excluded, in: space)
+    let now = clock.nowMilliseconds
+    return (page, leases.renew(excluded, at: position, in: space, by: member, written, now: now))
   }
 
   /// For a planted bug.
@@ -63,8 +69,10 @@ extension SpaceService {
     ).chainBefore
     return SpaceCursor(epoch: store.epoch, position: base, chain: chain).cursor
   }
+}
 
-  private func isBeforeBase(_ position: UInt64) -> RemoteError {
+extension RemoteError {
+  fileprivate static func isBeforeBase(_ position: UInt64, _ clock: ServerClock) -> RemoteError {
     RemoteError(
       .snapshotNeeded,
       "a base follows position \(position), and stands for operations that are served nowhere; load "
@@ -72,7 +80,7 @@ extension SpaceService {
       nowMilliseconds: clock.nowMilliseconds)
   }
 
-  private func unknown() -> RemoteError {
+  fileprivate static func unknownCursor(_ clock: ServerClock) -> RemoteError {
     RemoteError(
       .cursorUnknown,
       "the cursor is not of this server's history, which was wiped or restored; pull without one",
@@ -80,7 +88,9 @@ extension SpaceService {
   }
 
   /// INV-12: whoever the horizon did not wait for is told to begin with the snapshot.
-  private func trimmed(_ position: UInt64, _ trimmed: UInt64) -> RemoteError {
+  fileprivate static func trimmed(
+    _ position: UInt64, _ trimmed: UInt64, _ clock: ServerClock
+  ) -> RemoteError {
     RemoteError(
       .snapshotNeeded,
       "operations up to \(trimmed) are served no more, and the pull was after \(position); load "

@@ -12,20 +12,7 @@ extension SpaceService {
   public func push(
     _ operations: [SyncOperation], to space: SpaceName, by member: MemberName? = nil
   ) throws -> PushReceipt {
-    try push(check(operations), to: space, by: member)
-  }
-
-  /// What a push can be told without the store, and so before its turn.
-  ///
-  /// - Throws: ``RemoteError`` with `too-large`.
-  func check(_ operations: [SyncOperation]) throws(RemoteError) -> [NewOperation] {
-    guard operations.count <= limits.batchOperations else {
-      throw RemoteError(
-        .tooLarge,
-        "batchOperations: a push has at most \(limits.batchOperations) operations; push fewer at "
-          + "a time")
-    }
-    return operations.map { NewOperation($0) }
+    try push(NewOperation.all(of: operations, limits), to: space, by: member)
   }
 
   func push(
@@ -36,21 +23,22 @@ extension SpaceService {
       let position = try store.summary(of: space).position
       return PushReceipt(nowMilliseconds: now, position: position, accepted: 0)
     }
-    try checkDisk(adding: pushed.reduce(0) { $0 + $1.operation.bytes.count })
-    let receipt = try acknowledge(pushed.count, now) {
-      try store.update(space) { transaction in
-        try checkRoom(transaction)
-        var admission = try prepare(pushed, by: member, in: transaction, now: now)
+    try reserve.check(adding: pushed.reduce(0) { $0 + $1.operation.bytes.count })
+    let receipt = try PushReceipt.acknowledging(pushed.count, now) {
+      try access.update(space) { space in
+        try space.ensureRoom()
+        let rows = space.rows
+        var admission = try space.admission(of: pushed, by: member, now: now)
         for new in pushed { try admission.offer(new) }
         let admitted = admission.admitted
         if !admitted.isEmpty {
-          try checkQuota(admitted, by: member, transaction)
-          try transaction.append(admitted, heads: admission.heads)
-          for (author, record) in admission.noted { try transaction.set(record, of: author) }
+          try space.quotas.check(admitted, by: member)
+          try rows.append(admitted, heads: admission.heads)
+          for (author, record) in admission.noted { try rows.set(record, of: author) }
         }
         try CrashPoint.reach(.serverBeforeCommit)
         return PushReceipt(
-          nowMilliseconds: now, position: transaction.position + UInt64(admitted.count),
+          nowMilliseconds: now, position: rows.position + UInt64(admitted.count),
           accepted: admitted.count)
       }
     }
@@ -58,11 +46,30 @@ extension SpaceService {
     if receipt.accepted > 0 { board.publish(receipt.position, of: space) }
     return receipt
   }
+}
 
+extension NewOperation {
+  /// What a push can be told without the store, and so before its turn.
+  ///
+  /// - Throws: ``RemoteError`` with `too-large`.
+  static func all(
+    of operations: [SyncOperation], _ limits: ServerLimits
+  ) throws(RemoteError) -> [NewOperation] {
+    guard operations.count <= limits.batchOperations else {
+      throw RemoteError(
+        .tooLarge,
+        "batchOperations: a push has at most \(limits.batchOperations) operations; push fewer at "
+          + "a time")
+    }
+    return operations.map { NewOperation($0) }
+  }
+}
+
+extension PushReceipt {
   /// Answers a push with what its transaction returned, and so not before its commit (INV-03).
-  private func acknowledge(_ count: Int, _ now: Int64, commit: () throws -> PushReceipt) throws
-    -> PushReceipt
-  {
+  fileprivate static func acknowledging(
+    _ count: Int, _ now: Int64, commit: () throws -> PushReceipt
+  ) throws -> PushReceipt {
     guard Planted.isActive(.acknowledgeBeforeCommit) else { return try commit() }
     do {
       return try commit()
@@ -70,44 +77,32 @@ extension SpaceService {
       return PushReceipt(nowMilliseconds: now, position: 1, accepted: count)
     }
   }
+}
 
+extension LockedSpace {
   /// Reads what the decision needs, in as few calls as there are kinds of rows.
-  private func prepare(
-    _ pushed: [NewOperation], by member: MemberName?, in transaction: any SpaceTransaction,
-    now: Int64
+  fileprivate func admission(
+    of pushed: [NewOperation], by member: MemberName?, now: Int64
   ) throws -> Admission {
     let authors = Set(pushed.map(\.key.author))
-    let heads = try transaction.heads(of: authors)
-    let records = try transaction.authorRecords(of: authors)
-    try checkRoom(for: authors.filter { heads[$0] == nil }, records, of: member, transaction)
+    let heads = try rows.heads(of: authors)
+    let records = try rows.authorRecords(of: authors)
+    try room.check(for: authors.filter { heads[$0] == nil }, records, of: member)
     let stored = pushed.map(\.key).filter { $0.sequence <= heads[$0.author]?.sequence ?? 0 }
-    let digests = stored.isEmpty ? [:] : try transaction.digests(of: stored)
+    let digests = stored.isEmpty ? [:] : try rows.digests(of: stored)
     return Admission(
       heads: heads, digests: digests, records: records, by: member, now: now,
-      limit: try limit(of: pushed, now, transaction))
+      limit: try limit(of: pushed, now))
   }
 
   /// Looks at all authors only where it matters, which is hardly ever.
-  private func limit(of pushed: [NewOperation], _ now: Int64, _ transaction: any SpaceTransaction)
-    throws -> Int64
-  {
+  private func limit(of pushed: [NewOperation], _ now: Int64) throws -> Int64 {
     let limit = Admission.limitMilliseconds(now: now, newest: .zero)
     guard pushed.contains(where: { $0.operation.envelope.time.milliseconds > limit }) else {
       return limit
     }
     return Admission.limitMilliseconds(
-      now: now, newest: try transaction.heads().values.map(\.time).max() ?? .zero)
-  }
-
-  func checkRoom(_ transaction: any SpaceTransaction) throws {
-    guard let spaces = try transaction.spacesBefore else { return }
-    guard makesSpaces else {
-      throw RemoteError(.unauthorized, "the space was removed, and its tokens with it")
-    }
-    guard spaces >= limits.spaces else { return }
-    throw RemoteError(
-      .tooManySpaces,
-      "spaces: the store has \(spaces) spaces, its limit; use one of them or another server")
+      now: now, newest: try rows.heads().values.map(\.time).max() ?? .zero)
   }
 }
 #endif

@@ -17,39 +17,41 @@ extension SpaceService {
         "reportedTables: a report has at most \(limits.reportedTables) tables, and this one has "
           + "\(report.tables.count)")
     }
-    try checkDisk(adding: 0)
-    try store.update(space) { transaction in
-      try checkRoom(transaction)
-      try checkReporter(report.replica, member, transaction)
-      let position = transaction.position
+    try reserve.check()
+    try access.update(space) { space in
+      let rows = space.rows
+      try space.ensureRoom()
+      try space.checkReporter(report.replica, member)
+      let position = rows.position
       guard position > 0, let place = SpaceCursor(report.cursor),
         place
           == SpaceCursor(
-            epoch: store.epoch, position: position, chain: try transaction.chain(at: position))
+            epoch: store.epoch, position: position, chain: try rows.chain(at: position))
       else {
         throw RemoteError(
           .stateSuperseded, "the space grew since, or was wiped or restored; greet again",
           nowMilliseconds: clock.nowMilliseconds)
       }
-      let known = try transaction.state
+      let known = try rows.state
       guard var known, known.position == position, let last = known.report,
-        !report.replaces(last), try !isBanned(last.replica, transaction)
+        !report.replaces(last), try space.record(of: last.replica)?.bannedAfter == nil
       else {
-        return try transaction.set(
+        return try rows.set(
           StoredState(
             report: report, position: position, milliseconds: clock.nowMilliseconds))
       }
       guard !report.differingTables(from: last).isEmpty, !known.isDisputed else { return }
       known.isDisputed = true
-      try transaction.set(known)
+      try rows.set(known)
     }
   }
 
+}
+
+extension LockedSpace {
   /// INV-13: nobody says for another one what its state is, and a banned one is not heard.
-  private func checkReporter(
-    _ replica: ReplicaID, _ member: MemberName?, _ transaction: any SpaceTransaction
-  ) throws {
-    guard let record = try transaction.authorRecords(of: [replica])[replica] else { return }
+  fileprivate func checkReporter(_ replica: ReplicaID, _ member: MemberName?) throws {
+    guard let record = try record(of: replica) else { return }
     if record.bannedAfter != nil {
       throw RemoteError(
         .authorBanned,
@@ -63,32 +65,31 @@ extension SpaceService {
           + "its state", replica: replica)
     }
   }
+}
 
-  private func isBanned(_ replica: ReplicaID, _ transaction: any SpaceTransaction) throws -> Bool {
-    try transaction.authorRecords(of: [replica])[replica]?.bannedAfter != nil
-  }
-
+/// What a greeting asks a device for.
+extension SpaceSummary {
   /// Whether a snapshot would help: many operations came since the newest, or two replicas differ
   /// and none has been cut since.
-  func wantsSnapshot(_ summary: SpaceSummary) -> Bool {
-    guard mayAskForSnapshot(summary) else { return false }
-    let covered = summary.snapshot?.position ?? 0
-    if let state = summary.state, state.isDisputed, covered < state.position { return true }
-    return summary.position > covered
-      && summary.position - covered > limits.operationsPerSnapshot
+  func wantsSnapshot(_ limits: ServerLimits, _ clock: ServerClock) -> Bool {
+    guard mayAskForSnapshot(limits, clock) else { return false }
+    let covered = snapshot?.position ?? 0
+    if let state = state, state.isDisputed, covered < state.position { return true }
+    return position > covered
+      && position - covered > limits.operationsPerSnapshot
   }
 
   /// After a refusal another device may have a better one, and has time to offer it.
-  func mayAskForSnapshot(_ summary: SpaceSummary) -> Bool {
-    guard let refused = summary.refusedMilliseconds else { return true }
+  func mayAskForSnapshot(_ limits: ServerLimits, _ clock: ServerClock) -> Bool {
+    guard let refused = refusedMilliseconds else { return true }
     return clock.nowMilliseconds - refused >= limits.refusalPause.milliseconds
   }
 
   /// Whether the space has changed since its last report, which is not new.
-  func wantsState(_ summary: SpaceSummary) -> Bool {
-    guard summary.position > 0 else { return false }
-    guard let state = summary.state else { return true }
-    guard state.position != summary.position else { return false }
+  func wantsState(_ limits: ServerLimits, _ clock: ServerClock) -> Bool {
+    guard position > 0 else { return false }
+    guard let state = state else { return true }
+    guard state.position != position else { return false }
     return clock.nowMilliseconds - state.milliseconds >= limits.stateInterval.milliseconds
       || clock.isAhead(state.milliseconds)
   }

@@ -14,9 +14,9 @@ extension SpaceService {
   ) throws -> String {
     let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     let token = "tern_" + secret.hexadecimal
-    try store.update(space) { transaction in
-      try checkRoom(transaction)
-      try transaction.add(
+    try access.update(space) {
+      try $0.ensureRoom()
+      try $0.rows.add(
         TokenDigest(token: token), of: member, createdMilliseconds: clock.nowMilliseconds)
     }
     return token

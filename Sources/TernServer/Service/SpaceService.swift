@@ -21,6 +21,12 @@ public struct SpaceService: Sendable {
   /// can only be one that was removed while the request was on its way.
   var makesSpaces = true
 
+  var access: SpaceAccess {
+    SpaceAccess(
+      store: store, clock: clock, watch: clockWatch, limits: limits, makesSpaces: makesSpaces)
+  }
+  var reserve: DiskReserve { DiskReserve(disk: disk, access: access, givenUp: givenUp) }
+
   public init(
     store: any SpaceStore, clock: ServerClock, limits: ServerLimits = .init(),
     disk: ServerDisk = .unlimited
@@ -52,14 +58,14 @@ public struct SpaceService: Sendable {
     var greeting = RemoteGreeting(
       epoch: store.epoch, nowMilliseconds: clock.nowMilliseconds, position: summary.position,
       heads: summary.heads, snapshot: snapshot, trimmed: summary.trimmed,
-      wantsSnapshot: wantsSnapshot(summary),
+      wantsSnapshot: summary.wantsSnapshot(limits, clock),
       state: summary.state?.position == summary.position && !isBanned ? last : nil,
-      wantsState: isBanned || wantsState(summary))
+      wantsState: isBanned || summary.wantsState(limits, clock))
     let newest = summary.newestTime.milliseconds
     if clock.isAhead(newest) { greeting.newestMilliseconds = newest }
     greeting.authors = records.compactMapValues { RemoteAuthor($0) }
     // Devices that have more of a banned author begin anew from one.
-    if snapshot == nil, summary.position > 0, mayAskForSnapshot(summary),
+    if snapshot == nil, summary.position > 0, summary.mayAskForSnapshot(limits, clock),
       records.values.contains(where: { $0.bannedAfter != nil })
     {
       greeting.wantsSnapshot = true

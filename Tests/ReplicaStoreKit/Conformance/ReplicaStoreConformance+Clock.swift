@@ -17,7 +17,7 @@ extension ReplicaStoreConformance {
       .insert(["id": "2"]))
     try a.commit(.update(["id": "2", "low": 1]), .delete(id: "1"))
     try a.commit(.insert(["id": "1", "name": "A3", "count": 2]))
-    let (before, values) = (try a.all(), try shownValues(a))
+    let (before, values) = (try a.all(), try a.shownValues())
     // Everything is an hour ahead of the remote.
     let now = before.map(\.envelope.time.milliseconds).min()! - Self.hour
     try a.store.restamp(after: 1, at: StoreUnderTest.remoteID, nowMilliseconds: now)
@@ -31,7 +31,7 @@ extension ReplicaStoreConformance {
         .timesIncrease, later.envelope.time >= HybridTime(milliseconds: now),
         "operation \(later.envelope.sequence) was not given a time after the remote's clock")
     }
-    try requireEqual(.intentSurvives, try shownValues(a), values, "values after a restamp")
+    try requireEqual(.intentSurvives, try a.shownValues(), values, "values after a restamp")
     let c = try StoreUnderTest(self, 3)
     try c.merge(a.all())
     try b.pull(from: a)
@@ -74,12 +74,6 @@ extension ReplicaStoreConformance {
     try c.requireState(of: a, "where a write that had lost kept its time")
   }
 
-  private func shownValues(_ peer: StoreUnderTest) throws -> [[SQLiteValue]: [String: SQLiteValue]]
-  {
-    let rows = try peer.store.canonicalState().map { ($0.key, $0.cells.mapValues(\.value)) }
-    return Dictionary(uniqueKeysWithValues: rows)
-  }
-
   func checkClock() throws {
     let a = try StoreUnderTest(self, 1)
     let wall = -(try a.store.correctClock(nowMilliseconds: 0))
@@ -111,5 +105,12 @@ extension ReplicaStoreConformance {
     try require(
       .timesIncrease, zip(times, times.dropFirst()).allSatisfy { $0 < $1 },
       "times do not increase over corrections")
+  }
+}
+
+extension StoreUnderTest {
+  fileprivate func shownValues() throws -> [[SQLiteValue]: [String: SQLiteValue]] {
+    let rows = try store.canonicalState().map { ($0.key, $0.cells.mapValues(\.value)) }
+    return Dictionary(uniqueKeysWithValues: rows)
   }
 }

@@ -17,12 +17,12 @@ extension ReplicaStoreConformance {
     try b.merge(first + mine)
 
     // One page, and then another one: what is left out now stays out.
-    let summary = try merge(copy.all() + others, into: b, from: "another")
+    let summary = try b.merge(copy.all() + others, from: "another")
     try requireEqual(.cursorFollowsState, summary.leftOutOperations, 1, "operations left out")
     try requireEqual(.convergence, summary.mergedOperations, others.count, "the others' operations")
     let later = try copy.commit(.update(["id": "third", "name": "later"]))
     try requireEqual(
-      .cursorFollowsState, try merge(later, into: b, from: "another").leftOutOperations,
+      .cursorFollowsState, try b.merge(later, from: "another").leftOutOperations,
       later.count, "operations left out later")
     let fork = ReplicaFork(remote: "another", replica: a.id, sequence: 1)
     try requireEqual(.cursorFollowsState, try b.store.counts().forks, [fork], "the fork's name")
@@ -46,7 +46,7 @@ extension ReplicaStoreConformance {
     try requireEqual(.cursorFollowsState, try b.store.forks(at: "a third"), [], "forks elsewhere")
     try b.store.dropForks(at: "another", beyond: VersionVector())
     try requireEqual(.cursorFollowsState, try b.store.forks(at: "another"), [], "a wiped one's")
-    _ = try merge(copy.all(), into: b, from: "another")
+    _ = try b.merge(copy.all(), from: "another")
     try requireEqual(.cursorFollowsState, try b.store.forks(at: "another"), [fork], "a fork again")
 
     // The first to arrive goes on, by its own way.
@@ -55,18 +55,19 @@ extension ReplicaStoreConformance {
     try requireEqual(.convergence, try b.value("1", "name"), "a again", "the copy that came first")
     // And by the other, once that has the same.
     let summaries = try [first + mine + next, a.commit(.insert(["id": "2"]))].map {
-      try merge($0, into: b, from: "another")
+      try b.merge($0, from: "another")
     }
     try requireEqual(.convergence, summaries[1].mergedOperations, 1, "what follows a fork's end")
     try requireEqual(.cursorFollowsState, try b.store.counts().forks, [], "forks at the end")
   }
+}
 
-  private func merge(_ operations: [SyncOperation], into b: StoreUnderTest, from remoteID: String)
-    throws
-    -> MergeSummary
-  {
+extension StoreUnderTest {
+  fileprivate func merge(
+    _ operations: [SyncOperation], from remoteID: String
+  ) throws -> MergeSummary {
     let cursor = RemoteCursor(rawValue: "\(operations.count)")
-    return try b.store.merge(
+    return try store.merge(
       PulledPage(operations: operations, cursor: cursor, hasMore: false, nowMilliseconds: 0),
       from: RemotePlace(remoteID: remoteID, epoch: "e", cursor: cursor))
   }

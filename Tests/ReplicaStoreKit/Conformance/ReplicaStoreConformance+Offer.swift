@@ -9,11 +9,11 @@ extension ReplicaStoreConformance {
     for number in 1...3 {
       try a.commit(.insert(["id": .string("\(number)"), "name": "a", "count": 1]))
     }
-    try offer(1, of: a, to: "another")
+    try a.offer(1, to: "another")
     // Lower than what it was offered before.
-    try offer(0, of: a, to: "another")
+    try a.offer(0, to: "another")
     // The refusing one itself: what it was offered it did not take.
-    try offer(3, of: a, to: StoreUnderTest.remoteID)
+    try a.offer(3, to: StoreUnderTest.remoteID)
     let before = try a.all()
     let now = before.map(\.envelope.time.milliseconds).min()! - Self.hour
     try a.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: now)
@@ -27,7 +27,7 @@ extension ReplicaStoreConformance {
     try b.merge(after)
     try b.requireState(of: a, "after restamping behind an offer")
 
-    try offer(3, of: a, to: "another")
+    try a.offer(3, to: "another")
     try a.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: now - Self.hour)
     try requireEqual(.timesIncrease, try a.all(), after, "operations that were all offered")
     try a.store.restamp(after: 0, at: "a third", nowMilliseconds: now - Self.hour)
@@ -41,7 +41,7 @@ extension ReplicaStoreConformance {
     let group = try a.commit((1...3).map { .insert(["id": .string("\($0)"), "note": text]) })
     try require(.operationsAreAtomic, group.count > 1, "three long rows made one operation")
     try a.commit(.insert(["id": "later", "name": "a"]))
-    try offer(1, of: a, to: "another")
+    try a.offer(1, to: "another")
     let before = try a.all()
     let now = before[0].envelope.time.milliseconds - Self.hour
     try a.store.restamp(after: 0, at: StoreUnderTest.remoteID, nowMilliseconds: now)
@@ -49,14 +49,14 @@ extension ReplicaStoreConformance {
     try requireEqual(
       .operationsAreAtomic, Array(after.prefix(group.count)), group, "a group that was half offered"
     )
-    try requireIncreasing(after)
+    try after.requireIncreasing()
   }
 
   /// A remote that was wiped has nothing, and others may have what it had.
   func checkAccepted() throws {
     let a = try StoreUnderTest(self, 1)
     for number in 1...3 { try a.commit(.insert(["id": .string("\(number)"), "name": "a"])) }
-    try offer(3, of: a, to: StoreUnderTest.remoteID)
+    try a.offer(3, to: StoreUnderTest.remoteID)
     try a.store.noteAccepted(of: 2, by: StoreUnderTest.remoteID)
     // Less than what is known.
     try a.store.noteAccepted(of: 1, by: StoreUnderTest.remoteID)
@@ -69,20 +69,24 @@ extension ReplicaStoreConformance {
     try requireEqual(
       .timesIncrease, after[2].envelope.time, after[1].envelope.time.next(atMilliseconds: now),
       "the time of what was never accepted")
-    try requireIncreasing(after)
+    try after.requireIncreasing()
   }
+}
 
+extension StoreUnderTest {
   /// As a push does that ends with the operation of that sequence number; 0 for one of nothing.
-  private func offer(_ sequence: Int, of a: StoreUnderTest, to remoteID: String) throws {
-    let operations = try a.all().prefix(sequence)
-    let offered = try a.store.offer(
-      lackedBy: sequence == 0 ? a.store.versionVector() : VersionVector(), repeating: [],
+  fileprivate func offer(_ sequence: Int, to remoteID: String) throws {
+    let operations = try all().prefix(sequence)
+    let offered = try store.offer(
+      lackedBy: sequence == 0 ? store.versionVector() : VersionVector(), repeating: [],
       maximumBytes: operations.reduce(0) { $0 + $1.bytes.count }, to: remoteID)
     try requireEqual(.acknowledgedIsStored, offered, Array(operations), "what is offered")
   }
+}
 
-  private func requireIncreasing(_ operations: [SyncOperation]) throws {
-    for (earlier, later) in zip(operations, operations.dropFirst()) {
+extension [SyncOperation] {
+  fileprivate func requireIncreasing() throws {
+    for (earlier, later) in zip(self, dropFirst()) {
       let (first, second) = (earlier.envelope, later.envelope)
       try require(
         .timesIncrease,

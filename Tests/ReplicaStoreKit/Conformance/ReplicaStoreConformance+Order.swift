@@ -7,7 +7,7 @@ extension ReplicaStoreConformance {
     let logs = try concurrentLogs()
     var reference: [CanonicalRow]?
     var generator = SeededGenerator(seed: 7)
-    for order in Self.interleavings(logs.map(\.count)).rehearsed(oneOf: 5) {
+    for order in logs.map(\.count).interleavings().rehearsed(oneOf: 5) {
       var next = [0, 0, 0]
       let operations = order.map { author in
         defer { next[author] += 1 }
@@ -58,14 +58,16 @@ extension ReplicaStoreConformance {
       try peer.all().filter { $0.envelope.replica == peer.id }
     }
   }
+}
 
+extension [Int] {
   /// Every order of authors that takes so many operations of each.
-  static func interleavings(_ counts: [Int]) -> [[Int]] {
-    if counts.allSatisfy({ $0 == 0 }) { return [[]] }
-    return counts.indices.filter { counts[$0] > 0 }.flatMap { author in
-      var rest = counts
+  fileprivate func interleavings() -> [[Int]] {
+    if allSatisfy({ $0 == 0 }) { return [[]] }
+    return indices.filter { self[$0] > 0 }.flatMap { author in
+      var rest = self
       rest[author] -= 1
-      return interleavings(rest).map { [author] + $0 }
+      return rest.interleavings().map { [author] + $0 }
     }
   }
 }

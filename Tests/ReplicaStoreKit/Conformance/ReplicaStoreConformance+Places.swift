@@ -20,7 +20,7 @@ extension ReplicaStoreConformance {
     let (one, other) = (try key(first, last), try key(first, last))
     try a.commit(.insert(["id": "3", "place": .string(one.text)]))
     try b.commit(.insert(["id": "4", "place": .string(other.text)]))
-    try meet(a, b)
+    try a.meet(b)
     let between = one < other ? ["3", "4"] : ["4", "3"]
     for peer in [a, b] {
       try requireEqual(
@@ -30,8 +30,8 @@ extension ReplicaStoreConformance {
     try a.commit(.update(["id": "3", "place": .string(front.text)]))
     try b.commit(.update(["id": "3", "name": "moved at the same time"]))
     try b.commit(.update(["id": "3", "place": .string(back.text)]))
-    let isBehind = try wasWrittenLater(b, than: a, "3", "place")
-    try meet(a, b)
+    let isBehind = try b.wasWrittenLater(than: a, "3", "place")
+    try a.meet(b)
     for peer in [a, b] {
       try requireEqual(
         .intentSurvives, try peer.order(),
@@ -40,7 +40,7 @@ extension ReplicaStoreConformance {
     // What is no key is a value like any other.
     for value: SQLiteValue in [.null, "", "no key", .blob([1]), .string(first.text)] {
       try a.commit(.update(["id": "4", "place": value]))
-      try meet(a, b)
+      try a.meet(b)
       for peer in [a, b] {
         try requireEqual(.intentSurvives, try peer.value("4", "place"), value, "what is no key")
       }
@@ -48,19 +48,17 @@ extension ReplicaStoreConformance {
     try requireEqual(
       .convergence, try a.store.canonicalState(), try b.store.canonicalState(), "both states")
   }
-
-  private func wasWrittenLater(
-    _ a: StoreUnderTest, than b: StoreUnderTest, _ key: SQLiteValue, _ column: String
-  ) throws
-    -> Bool
-  {
-    let (left, right) = (try a.row(key)?.cells[column], try b.row(key)?.cells[column])
-    guard let left, let right else { return left != nil }
-    return left.time != right.time ? left.time > right.time : a.id > b.id
-  }
 }
 
 extension StoreUnderTest {
+  fileprivate func wasWrittenLater(
+    than other: StoreUnderTest, _ key: SQLiteValue, _ column: String
+  ) throws -> Bool {
+    let (left, right) = (try row(key)?.cells[column], try other.row(key)?.cells[column])
+    guard let left, let right else { return left != nil }
+    return left.time != right.time ? left.time > right.time : id > other.id
+  }
+
   /// The keys of the rows as `ORDER BY place` gives them.
   fileprivate func order() throws -> [String] {
     let rows = try store.canonicalState().compactMap { row in

@@ -8,7 +8,7 @@ extension ReplicaStoreConformance {
     try b.pull(from: a)
     try b.commit(.update(["id": "1", "name": "B", "count": 6]))
     try a.commit(.delete(id: "1"))
-    try meet(a, b)
+    try a.meet(b)
     for peer in [a, b] {
       let row = try peer.row("1")
       try requireEqual(.convergence, row?.life, 2, "the life of a deleted row")
@@ -16,7 +16,7 @@ extension ReplicaStoreConformance {
       try requireEqual(.convergence, row?.isShown, false, "whether a deleted row is shown")
     }
     try b.commit(.insert(["id": "1", "note": "new", "count": 1]))
-    try meet(a, b)
+    try a.meet(b)
     for peer in [a, b] {
       let row = try peer.row("1")
       try requireEqual(.convergence, row?.life, 3, "the life of a row that came again")
@@ -27,7 +27,7 @@ extension ReplicaStoreConformance {
     }
     try a.commit(.delete(id: "1"))
     try b.commit(.delete(id: "1"))
-    try meet(a, b)
+    try a.meet(b)
     try requireEqual(.convergence, try a.row("1")?.life, 4, "the life after two deletes")
   }
 
@@ -37,7 +37,7 @@ extension ReplicaStoreConformance {
     try b.pull(from: a)
     try a.commit(.update(["id": "1", "name": "A2"]))
     try b.commit(.update(["id": "1", "note": "B2"]))
-    try meet(a, b)
+    try a.meet(b)
     for peer in [a, b] {
       try requireEqual(.intentSurvives, try peer.value("1", "name"), "A2", "one's column")
       try requireEqual(.intentSurvives, try peer.value("1", "note"), "B2", "the other's column")
@@ -59,27 +59,27 @@ extension ReplicaStoreConformance {
     try b.pull(from: a)
     try a.commit(.update(["id": "1", "count": 13]))
     try b.commit(.update(["id": "1", "count": 6]))
-    try meet(a, b)
+    try a.meet(b)
     for peer in [a, b] {
       try requireEqual(.intentSurvives, try peer.value("1", "count"), 9, "10 + 3 - 4")
     }
     try a.commit(.update(["id": "1", "count": .integer(.max)]))
     try b.commit(.update(["id": "1", "count": .integer(.max)]))
-    try meet(a, b)
+    try a.meet(b)
     for peer in [a, b] {
       try requireEqual(
         .intentSurvives, try peer.value("1", "count"), .integer(.max), "a sum over 64 bits")
     }
     // 9 + 2 · (max − 9) − (max − 0): the part beyond 64 bits was kept.
     try a.commit(.update(["id": "1", "count": 0]))
-    try meet(a, b)
+    try a.meet(b)
     for peer in [a, b] {
       try requireEqual(
         .intentSurvives, try peer.value("1", "count"), .integer(.max - 9), "a sum that came back")
     }
     try a.commit(.update(["id": "1", "count": .integer(.min)]))
     try b.commit(.update(["id": "1", "count": .integer(.min)]))
-    try meet(a, b)
+    try a.meet(b)
     for peer in [a, b] {
       try requireEqual(
         .intentSurvives, try peer.value("1", "count"), .integer(.min), "a sum below 64 bits")
@@ -99,7 +99,7 @@ extension ReplicaStoreConformance {
     for pair in zip(ordered, ordered.dropFirst()) {
       try a.commit(.update(["id": "1", "high": pair.1, "low": pair.0]))
       try b.commit(.update(["id": "1", "high": pair.0, "low": pair.1]))
-      try meet(a, b)
+      try a.meet(b)
       for peer in [a, b] {
         try requireEqual(.intentSurvives, try peer.value("1", "high"), pair.1, "the greater")
         try requireEqual(.intentSurvives, try peer.value("1", "low"), ordered[0], "the least")
@@ -108,14 +108,8 @@ extension ReplicaStoreConformance {
     try a.commit(.update(["id": "1", "high": .null, "low": .null]))
     try requireEqual(
       .intentSurvives, try a.value("1", "high"), ordered.last, "a maximum that met NULL")
-    try meet(a, b)
+    try a.meet(b)
     try requireEqual(
       .convergence, try a.store.canonicalState(), try b.store.canonicalState(), "both states")
-  }
-
-  /// Both pull from each other until neither has news.
-  func meet(_ a: StoreUnderTest, _ b: StoreUnderTest) throws {
-    try a.pull(from: b)
-    try b.pull(from: a)
   }
 }

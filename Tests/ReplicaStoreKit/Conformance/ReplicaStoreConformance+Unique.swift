@@ -16,7 +16,7 @@ extension ReplicaStoreConformance {
         })
     }
     func expect(_ shown: Set<String>, _ what: String) throws {
-      try gather(peers)
+      try peers.gather()
       for peer in peers {
         try peer.requireState(of: peers[0], what)
         try requireEqual(.convergence, try peer.shown(), shown, "the rows shown: \(what)")
@@ -52,7 +52,7 @@ extension ReplicaStoreConformance {
     try a.commit(.insert(["id": "f", "name": "pink", "note": 1], table: "label"))
     try delay(b, after: a)
     try b.commit(.insert(["id": "g", "name": "pink", "note": 2], table: "label"))
-    try gather(peers)
+    try peers.gather()
     try a.commit(
       .delete(id: "f", table: "label"), .insert(["id": "h", "name": "pink"], table: "label"))
     try expect(
@@ -68,13 +68,13 @@ extension ReplicaStoreConformance {
       .insert(["id": "a", "name": "one"], table: "label"),
       .insert(["id": "b", "name": "two"], table: "label"),
       .insert(["id": "c", "name": "three"], table: "label"))
-    try gather(peers)
+    try peers.gather()
     try peers[0].commit(
       .update(["id": "a", "name": .null], table: "label"),
       .update(["id": "b", "name": "one"], table: "label"),
       .update(["id": "c", "name": "two"], table: "label"),
       .update(["id": "a", "name": "three"], table: "label"))
-    try gather(peers)
+    try peers.gather()
     for peer in peers {
       for (key, name) in [("a", "three"), ("b", "one"), ("c", "two")] {
         try requireEqual(
@@ -91,9 +91,9 @@ extension ReplicaStoreConformance {
       try a.commit(
         .insert(["id": "a", "name": "red", "slot": 1], table: table),
         .insert(["id": "b", "name": "blue", "slot": 2, "note": "kept"], table: table))
-      try gather(peers)
+      try peers.gather()
       try b.commit(.replace(["id": "c", "name": "red", "slot": 2], table: table))
-      try gather(peers)
+      try peers.gather()
       for peer in peers {
         try peer.requireState(of: a, "after a REPLACE that removed two rows")
         try requireEqual(
@@ -103,7 +103,7 @@ extension ReplicaStoreConformance {
       if table == "label" { continue }
       try b.commit(
         .delete(id: "c", table: table), .insert(["id": "b", "name": "new"], table: table))
-      try gather(peers)
+      try peers.gather()
       for peer in peers {
         try requireEqual(
           .intentSurvives, try peer.row("b")?.cells["note"]?.value, .null,

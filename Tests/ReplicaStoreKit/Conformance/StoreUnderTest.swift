@@ -47,6 +47,12 @@ struct StoreUnderTest {
       other.store.operations(lackedBy: store.versionVector(), maximumBytes: .max))
   }
 
+  /// Both pull from each other until neither has news.
+  func meet(_ other: StoreUnderTest) throws {
+    try pull(from: other)
+    try other.pull(from: self)
+  }
+
   func all() throws -> [SyncOperation] {
     try store.operations(lackedBy: VersionVector(), maximumBytes: .max)
   }

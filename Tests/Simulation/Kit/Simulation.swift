@@ -179,7 +179,7 @@ public final class Simulation: @unchecked Sendable {
     isFaulty = false
     for server in servers {
       server.heal()
-      try server.banLiars()
+      try ReplicaLiar.ban(from: server)
     }
     for folder in folders { folder.heal() }
     var seconds = 0

@@ -41,6 +41,14 @@ struct ResendTests {
     guard answer.status == 201 else { throw try await HTTPProblem(answer, to: request) }
   }
 
+  private static func worker(_ queue: JobQueue) -> JobWorker {
+    JobWorker(queue, path: UnknownPathSource()) {
+      $0.handle(Upload.self) { job, context in
+        try await work(job, context, over: CurlTransport())
+      }
+    }
+  }
+
   @Test(
     "after a worker's end in the middle and a refusal the same bytes are sent, under a key that was stored"
   )
@@ -87,11 +95,7 @@ struct ResendTests {
       id = try await queue.database.write { db in
         try queue.enqueue(Upload(title: "Dune", url: server.url), files: [copy], in: db)
       }
-      let first = JobWorker(queue, path: UnknownPathSource()) {
-        $0.handle(Upload.self) { job, context in
-          try await Self.work(job, context, over: CurlTransport())
-        }
-      }
+      let first = Self.worker(queue)
       // It ends with the request under way.
       let draining = Task { try await first.drain() }
       await hasArrived.wait()
@@ -101,12 +105,7 @@ struct ResendTests {
     // The original may be gone: the job has its own.
     try photo.write([])
     let queue = try await JobQueue.open(try DatabaseQueue(path: path))
-    let second = JobWorker(queue, path: UnknownPathSource()) {
-      $0.handle(Upload.self) { job, context in
-        try await Self.work(job, context, over: CurlTransport())
-      }
-    }
-    try await second.drain(waiting: .seconds(10))
+    try await Self.worker(queue).drain(waiting: .seconds(10))
     let record = try await queue.database.read { try queue.record(id, in: $0) }
     #expect(record?.state == .done)
     let all = sent.withLock { $0 }

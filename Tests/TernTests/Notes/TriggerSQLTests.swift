@@ -61,6 +61,20 @@ struct TriggerSQLTests {
         """)
   }
 
+  /// What a counter, a text and a set take.
+  private static let guards = #"""
+      SELECT RAISE(ABORT, 'tern: the counter n must hold a 64-bit whole number') WHERE \#
+    typeof(NEW."n") <> 'integer';
+      SELECT RAISE(ABORT, 'tern: the text body must hold a text') WHERE typeof(NEW."body") <> \#
+    'text';
+      SELECT RAISE(ABORT, 'tern: the set tags must hold a JSON array of texts and numbers') \#
+    WHERE CASE WHEN typeof(NEW."tags") <> 'text' THEN 1 WHEN NOT json_valid(NEW."tags") THEN 1
+    WHEN json_type(NEW."tags") <> 'array' THEN 1 WHEN instr(NEW."tags", '\u0000') THEN 1
+    ELSE EXISTS (SELECT 1 FROM json_each(NEW."tags") WHERE type NOT IN ('text', 'integer', \#
+    'real')
+    OR typeof(atom) = 'real' AND abs(atom) > 1.7976931348623157e308) END;
+    """#
+
   @Test func `of columns that do not take everything`() throws {
     let device = try Device(
       """
@@ -75,30 +89,12 @@ struct TriggerSQLTests {
         END
 
         CREATE TRIGGER grdb_tern_main_guard_insert_1 AFTER INSERT ON "t" BEGIN
-          SELECT RAISE(ABORT, 'tern: the counter n must hold a 64-bit whole number') WHERE \#
-        typeof(NEW."n") <> 'integer';
-          SELECT RAISE(ABORT, 'tern: the text body must hold a text') WHERE typeof(NEW."body") <> \#
-        'text';
-          SELECT RAISE(ABORT, 'tern: the set tags must hold a JSON array of texts and numbers') \#
-        WHERE CASE WHEN typeof(NEW."tags") <> 'text' THEN 1 WHEN NOT json_valid(NEW."tags") THEN 1
-        WHEN json_type(NEW."tags") <> 'array' THEN 1 WHEN instr(NEW."tags", '\u0000') THEN 1
-        ELSE EXISTS (SELECT 1 FROM json_each(NEW."tags") WHERE type NOT IN ('text', 'integer', \#
-        'real')
-        OR typeof(atom) = 'real' AND abs(atom) > 1.7976931348623157e308) END;
+        \#(Self.guards)
         END
 
         CREATE TRIGGER grdb_tern_main_guard_update_1 AFTER UPDATE OF "n", "body", "tags" ON "t" \#
         BEGIN
-          SELECT RAISE(ABORT, 'tern: the counter n must hold a 64-bit whole number') WHERE \#
-        typeof(NEW."n") <> 'integer';
-          SELECT RAISE(ABORT, 'tern: the text body must hold a text') WHERE typeof(NEW."body") <> \#
-        'text';
-          SELECT RAISE(ABORT, 'tern: the set tags must hold a JSON array of texts and numbers') \#
-        WHERE CASE WHEN typeof(NEW."tags") <> 'text' THEN 1 WHEN NOT json_valid(NEW."tags") THEN 1
-        WHEN json_type(NEW."tags") <> 'array' THEN 1 WHEN instr(NEW."tags", '\u0000') THEN 1
-        ELSE EXISTS (SELECT 1 FROM json_each(NEW."tags") WHERE type NOT IN ('text', 'integer', \#
-        'real')
-        OR typeof(atom) = 'real' AND abs(atom) > 1.7976931348623157e308) END;
+        \#(Self.guards)
         END
 
         CREATE TRIGGER grdb_tern_main_insert_1 AFTER INSERT ON "t" BEGIN

@@ -112,7 +112,8 @@ extension MemorySpaceTransaction {
   func untrim() -> UntrimmedOperations {
     let back = keeping.emptied..<keeping.released
     (keeping.trimmed, keeping.released) = (keeping.emptied, keeping.emptied)
-    return UntrimmedOperations(trimmed: keeping.trimmed, counted: counted(at: back))
+    return UntrimmedOperations(
+      trimmed: keeping.trimmed, counted: space?.counted(at: back, keeping.authors) ?? .init())
   }
 
   var state: StoredState? { keeping.state }

@@ -116,6 +116,17 @@ struct MemorySpace {
     counted[author] = isMore ? known + one : known - one
   }
 
+  /// What a quota counts of the operations behind so many positions.
+  func counted(
+    at places: Range<UInt64>, _ authors: [ReplicaID: AuthorRecord]
+  ) -> CountedOperations {
+    places.reduce(CountedOperations()) { sum, place in
+      let entry = entries[Int(place)]
+      let isCounted = !entry.isBase && !entry.isPassed && authors[entry.author]?.bannedAfter == nil
+      return isCounted ? sum + CountedOperations(operations: 1, bytes: entry.bytes.count) : sum
+    }
+  }
+
   /// See ``SpaceTransaction/passBases(after:held:)``.
   mutating func passBases(after position: UInt64, held: [ReplicaID: SnapshotHead])
     throws(WireError) -> [ReplicaID: AuthorHead?]

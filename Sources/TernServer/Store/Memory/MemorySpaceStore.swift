@@ -46,11 +46,16 @@ public final class MemorySpaceStore: SpaceStore {
     _ space: SpaceName, _ body: (any SpaceTransaction) throws -> Value
   ) throws -> Value {
     try contents.withLock { contents in
-      let transaction = MemorySpaceTransaction(space, in: contents)
-      let value = try body(transaction)
-      transaction.commit(to: &contents)
+      let (value, writes) = try Self.run(body, MemorySpaceTransaction(space, in: contents))
+      contents.write(writes)
       return value
     }
+  }
+
+  private static func run<Value>(
+    _ body: (any SpaceTransaction) throws -> Value, _ transaction: MemorySpaceTransaction
+  ) rethrows -> (Value, MemoryWrites) {
+    (try body(transaction), transaction.writes)
   }
 
   public func snapshotPart(

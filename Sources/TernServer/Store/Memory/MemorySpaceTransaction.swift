@@ -1,30 +1,49 @@
 #if Server
 import TernCore
 
-/// Collects what a transaction writes, so that leaving it out is the rollback.
+/// What a transaction writes.
+struct MemoryWrites {
+  let space: SpaceName
+  var keeping: MemoryKeeping
+  fileprivate(set) var operations: [NewOperation] = []
+  fileprivate(set) var base: OperationDigest?
+  fileprivate(set) var heads: [ReplicaID: AuthorHead] = [:]
+  /// The space without some bases, where it is to be so.
+  fileprivate(set) var passed: MemorySpace?
+  fileprivate(set) var tokens: [TokenRecord] = []
+}
+
+extension MemorySpaceStore.Contents {
+  mutating func write(_ writes: MemoryWrites) {
+    let space = writes.space
+    if let passed = writes.passed { spaces[space] = passed }
+    spaces[space, default: MemorySpace()].append(
+      writes.operations, base: writes.base, heads: writes.heads)
+    spaces[space]?.keep(writes.keeping)
+    for token in writes.tokens { tokens[token.digest] = token }
+  }
+}
+
+/// Collects what a transaction writes, so that leaving it out is the rollback. To be let go before
+/// that is written, which would copy the whole space otherwise.
 final class MemorySpaceTransaction: SpaceTransaction {
   let position: UInt64
   let spacesBefore: Int?
-  var keeping: MemoryKeeping
+  private(set) var writes: MemoryWrites
+  var keeping: MemoryKeeping {
+    get { writes.keeping }
+    _modify { yield &writes.keeping }
+  }
 
-  private let name: SpaceName
-  /// Dropped before the commit writes, which would copy the whole space otherwise.
-  private var space: MemorySpace?
-  private var operations: [NewOperation] = []
-  private var base: OperationDigest?
-  private var newHeads: [ReplicaID: AuthorHead] = [:]
-  /// The space without some bases, where it is to be so.
-  private var passed: MemorySpace?
-  private var tokens: [TokenRecord] = []
-  /// Those of the store; dropped before the commit writes.
-  private var known: [TokenDigest: TokenRecord]
+  let space: MemorySpace?
+  /// Those of the store.
+  private let known: [TokenDigest: TokenRecord]
 
   init(_ name: SpaceName, in contents: MemorySpaceStore.Contents) {
-    self.name = name
     space = contents.spaces[name]
     known = contents.tokens
     position = space?.position ?? 0
-    keeping = space?.keeping ?? MemoryKeeping()
+    writes = MemoryWrites(space: name, keeping: space?.keeping ?? MemoryKeeping())
     spacesBefore = space == nil ? contents.spaces.count : nil
   }
 
@@ -49,25 +68,26 @@ final class MemorySpaceTransaction: SpaceTransaction {
   func chain(at position: UInt64) -> ChainDigest? { space?.chain(at: position) }
 
   func append(_ operations: [NewOperation], heads: [ReplicaID: AuthorHead]) {
-    precondition(self.operations.isEmpty && base == nil, "append at most once in a transaction")
-    self.operations = operations
-    newHeads = heads
+    precondition(
+      writes.operations.isEmpty && writes.base == nil, "append at most once in a transaction")
+    (writes.operations, writes.heads) = (operations, heads)
   }
 
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) -> ChainDigest {
-    precondition(operations.isEmpty && base == nil, "append at most once in a transaction")
-    base = digest
-    newHeads = heads
+    precondition(
+      writes.operations.isEmpty && writes.base == nil, "append at most once in a transaction")
+    (writes.base, writes.heads) = (digest, heads)
     return ChainDigest(after: chain(at: position), digest)
   }
 
   func passBases(after position: UInt64, held: [ReplicaID: SnapshotHead]) throws
     -> [ReplicaID: AuthorHead?]
   {
-    precondition(operations.isEmpty && base == nil, "a transaction that appends passes no base")
+    precondition(
+      writes.operations.isEmpty && writes.base == nil, "a transaction that appends passes no base")
     keeping.state = nil
-    passed = space
-    return try passed?.passBases(after: position, held: held) ?? [:]
+    writes.passed = space
+    return try writes.passed?.passBases(after: position, held: held) ?? [:]
   }
 
   func removeTrimmed(through position: UInt64, operations: Int, contentBytes: Int) -> Bool {
@@ -83,20 +103,11 @@ final class MemorySpaceTransaction: SpaceTransaction {
     return keeping.emptied < last
   }
 
-  /// What a quota counts of the operations behind so many positions.
-  func counted(at places: Range<UInt64>) -> CountedOperations {
-    places.reduce(CountedOperations()) { sum, place in
-      guard let entry = space?.entries[Int(place)], !entry.isBase, !entry.isPassed,
-        keeping.authors[entry.author]?.bannedAfter == nil
-      else { return sum }
-      return sum + CountedOperations(operations: 1, bytes: entry.bytes.count)
-    }
-  }
-
   func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) {
-    tokens.append(
+    writes.tokens.append(
       TokenRecord(
-        digest: token, space: name, member: member, createdMilliseconds: createdMilliseconds))
+        digest: token, space: writes.space, member: member, createdMilliseconds: createdMilliseconds
+      ))
   }
 
   func authorRecords(of authors: Set<ReplicaID>) -> [ReplicaID: AuthorRecord] {
@@ -123,17 +134,8 @@ final class MemorySpaceTransaction: SpaceTransaction {
   }
 
   func members(atMost count: Int) -> Set<MemberName> {
-    let own = (tokens + known.values).filter { $0.space == name }
+    let own = (writes.tokens + known.values).filter { $0.space == writes.space }
     return Set(Set(own.compactMap(\.member)).sorted().prefix(count))
-  }
-
-  func commit(to contents: inout MemorySpaceStore.Contents) {
-    (space, known) = (nil, [:])
-    if let passed { contents.spaces[name] = passed }
-    passed = nil
-    contents.spaces[name, default: MemorySpace()].append(operations, base: base, heads: newHeads)
-    contents.spaces[name]?.keep(keeping)
-    for token in tokens { contents.tokens[token.digest] = token }
   }
 }
 #endif

@@ -35,7 +35,7 @@ extension SQLiteSpaceTransaction {
 
   var authorCount: Int {
     get throws {
-      try count(
+      try db.count(
         """
         (SELECT count(*) FROM head WHERE space = ?1) - (
           SELECT count(*) FROM author WHERE space = ?1 AND banned_after IS NOT NULL
@@ -45,11 +45,11 @@ extension SQLiteSpaceTransaction {
   }
 
   var headCount: Int {
-    get throws { try count("(SELECT count(*) FROM head WHERE space = ?)", [id]) }
+    get throws { try db.count("(SELECT count(*) FROM head WHERE space = ?)", [id]) }
   }
 
   func authorCount(of member: MemberName?) throws -> Int {
-    try count(
+    try db.count(
       """
       (SELECT count(*) FROM author WHERE space = ? AND banned_after IS NULL
         AND CASE WHEN member IS NULL THEN brought_by IS ? ELSE member IS ? END)
@@ -82,10 +82,11 @@ extension SQLiteSpaceTransaction {
     return Set(
       try String.fetchAll(statement, arguments: [id, count]).map { MemberName(stored: $0) })
   }
+}
 
-  private func count(_ expression: String, _ arguments: StatementArguments) throws -> Int {
-    let statement = try db.cachedStatement(sql: "SELECT \(expression)")
-    return try Int.fetchOne(statement, arguments: arguments) ?? 0
+extension Database {
+  fileprivate func count(_ expression: String, _ arguments: StatementArguments) throws -> Int {
+    try Int.fetchOne(cachedStatement(sql: "SELECT \(expression)"), arguments: arguments) ?? 0
   }
 }
 

@@ -7,6 +7,20 @@ extension SQLiteSpaceTransaction {
   func passBases(after position: UInt64, held: [ReplicaID: SnapshotHead]) throws
     -> [ReplicaID: AuthorHead?]
   {
+    try PassedBases(db: db, id: id).pass(
+      after: position, held: held, heads: try heads(), position: Int64(self.position))
+  }
+}
+
+/// Bases that are to be places which pages pass over, and what stands on them alone.
+private struct PassedBases {
+  let db: Database
+  let id: Int64
+
+  func pass(
+    after position: UInt64, held: [ReplicaID: SnapshotHead], heads: [ReplicaID: AuthorHead],
+    position end: Int64
+  ) throws -> [ReplicaID: AuthorHead?] {
     try db.execute(
       sql: """
         UPDATE operation SET author = ?
@@ -17,7 +31,7 @@ extension SQLiteSpaceTransaction {
       ])
     var changed: [ReplicaID: AuthorHead?] = [:]
     var removed: [ReplicaID: CountedOperations] = [:]
-    for (author, head) in try heads().sorted(by: { $0.key < $1.key }) {
+    for (author, head) in heads.sorted(by: { $0.key < $1.key }) {
       let covered = held[author]
       let last = try lastFollowing(covered?.sequence ?? 0, of: author)
       guard last < head.sequence else { continue }
@@ -28,7 +42,8 @@ extension SQLiteSpaceTransaction {
       try db.execute(
         sql: "DELETE FROM head WHERE space = ? AND author = ?", arguments: [id, author.data])
     }
-    try set(changed.compactMapValues(\.self), position: Int64(self.position), adding: removed)
+    try HeadRow(db: db, id: id).set(
+      changed.compactMapValues(\.self), position: end, adding: removed)
     try db.execute(sql: "DELETE FROM state WHERE space = ?", arguments: [id])
     return changed
   }

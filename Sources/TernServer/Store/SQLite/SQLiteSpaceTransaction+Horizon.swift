@@ -5,22 +5,7 @@ import TernCore
 
 extension SQLiteSpaceTransaction {
   var trimmed: UInt64 {
-    get throws { UInt64(try places().trimmed) }
-  }
-
-  private struct Places {
-    let trimmed: Int64
-    /// Up to here operations count as kept, or have no bytes any more.
-    let released: Int64
-    let emptied: Int64
-  }
-
-  private func places() throws -> Places {
-    let row = try Row.fetchOne(
-      db, sql: "SELECT trimmed, released, emptied FROM space WHERE id = ?", arguments: [id])
-    guard let row else { fatalError("a transaction has its space") }
-    func place(_ index: Int) throws -> Int64 { try row.number(index, .position, of: "space") }
-    return Places(trimmed: try place(0), released: try place(1), emptied: try place(2))
+    get throws { UInt64(try row.places().trimmed) }
   }
 
   func trim(through position: UInt64) throws {
@@ -30,11 +15,11 @@ extension SQLiteSpaceTransaction {
   }
 
   func releaseTrimmed(operations: Int) throws -> Bool {
-    let places = try places()
+    let places = try row.places()
     guard places.released < places.trimmed else { return false }
-    let some = try some(
+    let some = try row.some(
       after: places.released, through: places.trimmed, operations: operations, contentBytes: .max)
-    try countAuthors(after: places.released, through: some.end, "-")
+    try row.countAuthors(after: places.released, through: some.end, "-")
     try db.execute(
       sql: """
         UPDATE space SET released = ?1, bytes = bytes - ?2, kept_bytes = kept_bytes + ?2
@@ -44,10 +29,10 @@ extension SQLiteSpaceTransaction {
   }
 
   func removeTrimmed(through position: UInt64, operations: Int, contentBytes: Int) throws -> Bool {
-    let places = try places()
+    let places = try row.places()
     let last = min(Int64(clamping: position), places.released)
     guard places.emptied < last else { return false }
-    let some = try some(
+    let some = try row.some(
       after: places.emptied, through: last, operations: operations, contentBytes: contentBytes)
     try db.execute(
       sql: "UPDATE operation SET bytes = x'' WHERE space = ? AND position > ? AND position <= ?",
@@ -58,45 +43,8 @@ extension SQLiteSpaceTransaction {
     return some.end < last
   }
 
-  /// Changes what is counted of the authors of some operations.
-  ///
-  /// - Parameter sign: `-` or `+`.
-  private func countAuthors(after start: Int64, through end: Int64, _ sign: String) throws {
-    try db.execute(
-      sql: """
-        UPDATE head SET operations = max(0, operations \(sign) some.count),
-          bytes = max(0, head.bytes \(sign) some.length)
-        FROM (
-          SELECT author, count(*) AS count, sum(length(bytes)) AS length FROM operation
-          WHERE space = ?1 AND position > ?2 AND position <= ?3 AND sequence > 0 GROUP BY author
-        ) AS some
-        WHERE head.space = ?1 AND head.author = some.author
-        """, arguments: [id, start, end])
-  }
-
-  /// Where so many operations, or about so many bytes of them, end. The length alone is read:
-  /// SQLite has it without walking through a value's pages.
-  private func some(
-    after start: Int64, through last: Int64, operations: Int, contentBytes: Int
-  ) throws -> (end: Int64, bytes: Int) {
-    let rows = try Row.fetchCursor(
-      db,
-      sql: """
-        SELECT position, length(bytes) FROM operation
-        WHERE space = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?
-        """, arguments: [id, start, last, operations])
-    var (end, total) = (start, 0)
-    while let row = try rows.next() {
-      let bytes: Int = row[1]
-      if end > start, bytes > contentBytes - total { break }
-      total += bytes
-      end = try row.number(0, .position, of: "operation")
-    }
-    return (end, total)
-  }
-
   func untrim() throws -> UntrimmedOperations {
-    let places = try places()
+    let places = try row.places()
     let isCounted = """
       sequence > 0 AND author NOT IN (
         SELECT replica FROM author WHERE space = ?1 AND banned_after IS NOT NULL)
@@ -108,7 +56,7 @@ extension SQLiteSpaceTransaction {
           ifnull(sum(length(bytes)) FILTER (WHERE \(isCounted)), 0)
         FROM operation WHERE space = ?1 AND position > ?2 AND position <= ?3
         """, arguments: [id, places.emptied, places.released])!
-    try countAuthors(after: places.emptied, through: places.released, "+")
+    try row.countAuthors(after: places.emptied, through: places.released, "+")
     try db.execute(
       sql: """
         UPDATE space SET trimmed = emptied, released = emptied, bytes = bytes + ?1,
@@ -127,10 +75,7 @@ extension SQLiteSpaceTransaction {
       let row = try Row.fetchOne(
         db, sql: "SELECT refill_ms, untrimmed_ms FROM space WHERE id = ?", arguments: [id])
       guard let row else { fatalError("a transaction has its space") }
-      func time(_ index: Int) throws -> Int64? {
-        row.hasNull(atIndex: index) ? nil : try row.milliseconds(index, of: "space")
-      }
-      return SpaceDeadlines(refill: try time(0), trimming: try time(1))
+      return try SpaceDeadlines(row)
     }
   }
 
@@ -189,6 +134,15 @@ extension SQLiteSpaceTransaction {
     try db.execute(
       sql: "DELETE FROM \(kind.table) WHERE space = ? AND position < ?",
       arguments: [id, Int64(clamping: position)])
+  }
+}
+
+extension SpaceDeadlines {
+  fileprivate init(_ row: Row) throws {
+    func time(_ index: Int) throws -> Int64? {
+      row.hasNull(atIndex: index) ? nil : try row.milliseconds(index, of: "space")
+    }
+    self.init(refill: try time(0), trimming: try time(1))
   }
 }
 

@@ -51,7 +51,7 @@ extension SQLiteSpaceTransaction {
   }
 
   func drop(_ name: String, keptFrom milliseconds: Int64?) throws {
-    if milliseconds != nil, let snapshot = try snapshot(name) { try keepBytes(snapshot.bytes) }
+    if milliseconds != nil, let snapshot = try snapshot(name) { try row.keepBytes(snapshot.bytes) }
     try db.execute(
       sql: """
         UPDATE snapshot SET name = NULL, dropped_ms = ?1, dropped_name = iif(?1 IS NULL, NULL, name)
@@ -88,20 +88,13 @@ extension SQLiteSpaceTransaction {
         UPDATE snapshot SET name = dropped_name, dropped_name = NULL, dropped_ms = NULL
         WHERE id = ?
         """, arguments: [dropped.row])
-    try keepBytes(-dropped.bytes)
+    try row.keepBytes(-dropped.bytes)
     return true
   }
 
   func forget(_ dropped: DroppedSnapshot) throws {
     try db.execute(
       sql: "UPDATE snapshot SET dropped_name = NULL WHERE id = ?", arguments: [dropped.row])
-  }
-
-  /// Counts bytes as ``SpaceUsage/keptBytes``.
-  private func keepBytes(_ count: Int) throws {
-    try db.execute(
-      sql: "UPDATE space SET bytes = bytes - ?1, kept_bytes = kept_bytes + ?1 WHERE id = ?2",
-      arguments: [count, id])
   }
 
   private static let goes = "space = ? AND name IS NULL AND dropped_name IS NULL"
@@ -123,8 +116,8 @@ extension SQLiteSpaceTransaction {
       if part[2] { kept += bytes }
       removed.append(part[0])
     }
-    try keepBytes(-kept)
-    try addBytes(-total)
+    try row.keepBytes(-kept)
+    try row.addBytes(-total)
     let delete = try db.cachedStatement(sql: "DELETE FROM snapshot_part WHERE id = ?")
     for part in removed { try delete.execute(arguments: [part]) }
     try db.execute(
@@ -144,12 +137,6 @@ extension SQLiteSpaceTransaction {
   private static let ofSnapshot = """
     snapshot_part.snapshot = (SELECT id FROM snapshot WHERE space = ? AND name = ?)
     """
-
-  /// Keeps ``SpaceUsage/bytes``.
-  private func addBytes(_ count: Int) throws {
-    let add = try db.cachedStatement(sql: "UPDATE space SET bytes = bytes + ? WHERE id = ?")
-    try add.execute(arguments: [count, id])
-  }
 
   func storedParts(of name: String) throws -> [Int: PartDigest] {
     let statement = try db.cachedStatement(
@@ -176,7 +163,7 @@ extension SQLiteSpaceTransaction {
         SELECT id, ?, ?, ? FROM snapshot WHERE space = ? AND name = ?
         """)
     try statement.execute(arguments: [index, Data(digest.bytes), Data(bytes), id, name])
-    try addBytes(bytes.count)
+    try row.addBytes(bytes.count)
   }
 }
 

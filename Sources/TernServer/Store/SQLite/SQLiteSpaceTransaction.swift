@@ -9,6 +9,8 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
 
   let db: Database
   let id: Int64
+  /// The row of the space.
+  var row: HeadRow { HeadRow(db: db, id: id) }
   private let isNew: Bool
 
   init(_ db: Database, space: SpaceName) throws {
@@ -109,7 +111,7 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
         Data(next.bytes), Data(new.operation.bytes),
       ])
     }
-    try set(heads, position: position, adding: counted)
+    try row.set(heads, position: position, adding: counted)
   }
 
   func appendBase(_ digest: OperationDigest, heads: [ReplicaID: AuthorHead]) throws -> ChainDigest {
@@ -123,34 +125,8 @@ final class SQLiteSpaceTransaction: SpaceTransaction {
       arguments: [
         id, next, ReplicaID.ofBases.data, -next, Data(digest.bytes), Data(chain.bytes),
       ])
-    try set(heads, position: next, adding: [:])
+    try row.set(heads, position: next, adding: [:])
     return chain
-  }
-
-  /// - Parameter counted: what comes to each author.
-  func set(
-    _ heads: [ReplicaID: AuthorHead], position: Int64,
-    adding counted: [ReplicaID: CountedOperations]
-  ) throws {
-    let upsert = try db.cachedStatement(
-      sql: """
-        INSERT INTO head (space, author, sequence, time, continues, operations, bytes)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (space, author) DO UPDATE SET sequence = excluded.sequence,
-          time = excluded.time, continues = excluded.continues,
-          operations = operations + excluded.operations, bytes = bytes + excluded.bytes
-        """)
-    for (author, head) in heads {
-      let new = counted[author] ?? CountedOperations()
-      try upsert.execute(arguments: [
-        id, author.data, Int64(head.sequence), Int64(bitPattern: head.time.rawValue),
-        head.continues, new.operations, new.bytes,
-      ])
-    }
-    let move = try db.cachedStatement(
-      sql: "UPDATE space SET position = ?, bytes = bytes + ? WHERE id = ?")
-    let bytes = counted.values.reduce(0) { $0 + $1.bytes }
-    try move.execute(arguments: [position, bytes, id])
   }
 
   func add(_ token: TokenDigest, of member: MemberName?, createdMilliseconds: Int64) throws {

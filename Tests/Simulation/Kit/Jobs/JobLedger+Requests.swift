@@ -20,21 +20,9 @@ extension JobLedger {
     }
     entries[id]?.requests[name, default: RequestTally()].sends += 1
     guard let tally = entries[id]?.requests[name], let kind = rows[id]?.kind else { return }
-    let most = tally.most(retries: policy(kind).retries)
+    let most = tally.most(retries: RetryPolicy.ofJobs(kind).retries)
     if tally.sends > most {
       fail(.drains, "job \(id) sends \(name) \(tally.sends) times, and \(most) are explained")
-    }
-  }
-
-  /// An attempt ended, and why was looked at.
-  func explain(_ attempt: JobEntry.Attempt, _ old: JobRow, _ new: JobRow) {
-    let isCounted = new.failures > old.failures || new.state == .failed
-    for name in attempt.sent {
-      if isCounted {
-        entries[old.id]?.requests[name]?.counted += 1
-      } else {
-        entries[old.id]?.requests[name]?.uncounted += 1
-      }
     }
   }
 }
@@ -53,6 +41,15 @@ struct RequestTally {
 }
 
 extension RetryPolicy {
+  static func ofJobs(_ kind: String) -> RetryPolicy {
+    switch kind {
+    case Scan.name: Scan.retry
+    case Upload.name: Upload.retry
+    case Translate.name: Translate.retry
+    default: Index.retry
+    }
+  }
+
   /// How many failures another attempt follows.
   fileprivate var retries: Int {
     (1...).prefix { delay(afterFailures: $0) != nil }.count

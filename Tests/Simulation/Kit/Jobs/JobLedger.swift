@@ -97,19 +97,12 @@ final class JobLedger: @unchecked Sendable {
     for service in whole { timing.restored(service, now: clock.milliseconds) }
     // An attempt that succeeds makes them whole too.
     let isRestored = !rows.keys.contains(where: commit.hasEnded)
-    if isRestored, whole.contains(where: { troubled[$0]! > now }) { checkRestoration() }
+    if isRestored, whole.contains(where: { troubled[$0]! > now }) {
+      PaceCheck(ledger: self, commit: commit).checkRestoration()
+    }
     troubled = troubledAfter
     timing.committing(commit, now: clock.milliseconds, concurrency: plan.concurrency)
-    checkUploads(commit)
-    for id in Set(rows.keys).union(after.keys).sorted() { check(id, commit) }
-    for (id, checkpoint) in draft.checkpoints.sorted(by: { $0.key < $1.key }) {
-      try store(checkpoint, of: id, db, commit)
-    }
-    checkGates(commit)
-    checkOrder(commit)
-    checkPaces(commit)
-    checkAttempts(commit)
-    try checkLimits(db, commit)
+    try CommitCheck(ledger: self, commit: commit).run(db)
     timing.committed(commit, now: clock.milliseconds, wall: now)
     let delay: Int64 = plan.processCount > 1 ? 1000 : 0
     for id in draft.replaced.keys where delay > 0 {
@@ -129,41 +122,9 @@ final class JobLedger: @unchecked Sendable {
       guard let attempt = entry.attempt, after[id]?.hasEnded ?? true,
         case .failed(.limited(let delay)) = attempt.end?.kind
       else { return nil }
-      return (attempt.service, reopening(after: delay))
+      return (attempt.service, JobWorld.reopening(after: delay, now: now))
     }
     return Dictionary(told) { max($0, $1) }
-  }
-
-  /// When a gate reopens that closes now.
-  func reopening(after delay: Duration?) -> Int64 {
-    let longest = JobWorld.longestGate.wholeMilliseconds
-    return now + min(max((delay ?? JobWorld.gateDelay).wholeMilliseconds, 1000), longest)
-  }
-
-  private func store(
-    _ checkpoint: JobDraft.Checkpoint, of id: Int64, _ db: Database, _ commit: JobCommit
-  ) throws {
-    trace.note("job \(id) committed \(checkpoint.name) = \(checkpoint.answer)")
-    guard let row = commit.after[id], row.state == .running else {
-      return fail(.effectsHappenOnce, "job \(id) committed \(checkpoint.name) and does not run")
-    }
-    let isStored = try Bool.fetchOne(
-      db,
-      sql: "SELECT EXISTS (SELECT 1 FROM grdb_tern_jobcheckpoint WHERE job = ? AND name = ?)",
-      arguments: [id, checkpoint.stored])!
-    if !isStored {
-      fail(.effectsHappenOnce, "rows of \(checkpoint.name) of job \(id) are there, its result not")
-    }
-    if row.failures != 0 || row.unreached != 0 {
-      fail(.drains, "job \(id) reached a checkpoint, and its \(row.failures) failures stay")
-    }
-    if entries[id]?.answers.updateValue(checkpoint.answer, forKey: checkpoint.name) != nil {
-      fail(.effectsHappenOnce, "job \(id) committed \(checkpoint.name) a second time")
-    }
-    entries[id]?.attempt?.progressedAt = clock.milliseconds
-    entries[id]?.storedAsText[checkpoint.name] = checkpoint.storedAsText
-    for name in checkpoint.released { entries[id]?.files[name] = nil }
-    for (name, content) in checkpoint.created { entries[id]?.files[name] = content }
   }
 
   // MARK: - What handlers tell
@@ -231,6 +192,58 @@ final class JobLedger: @unchecked Sendable {
   }
 }
 
+/// Compares one transaction with what the rules allow.
+private struct CommitCheck {
+  let ledger: JobLedger
+  let commit: JobCommit
+
+  func run(_ db: Database) throws {
+    // Before the attempts that end in it are looked at.
+    UploadCheck(ledger: ledger, commit: commit).check()
+    let transitions = TransitionCheck(ledger: ledger, commit: commit)
+    for id in Set(commit.before.keys).union(commit.after.keys).sorted() { transitions.check(id) }
+    for (id, checkpoint) in commit.draft.checkpoints.sorted(by: { $0.key < $1.key }) {
+      try store(checkpoint, of: id, db)
+    }
+    let gates = GateCheck(ledger: ledger, commit: commit)
+    gates.checkGates()
+    gates.checkOrder()
+    let paces = PaceCheck(ledger: ledger, commit: commit)
+    paces.checkPaces()
+    paces.checkAttempts()
+    try gates.checkLimits(db)
+  }
+
+  private func store(
+    _ checkpoint: JobDraft.Checkpoint, of id: Int64, _ db: Database
+  ) throws {
+    ledger.trace.note("job \(id) committed \(checkpoint.name) = \(checkpoint.answer)")
+    guard let row = commit.after[id], row.state == .running else {
+      return ledger.fail(
+        .effectsHappenOnce, "job \(id) committed \(checkpoint.name) and does not run")
+    }
+    let isStored = try Bool.fetchOne(
+      db,
+      sql: "SELECT EXISTS (SELECT 1 FROM grdb_tern_jobcheckpoint WHERE job = ? AND name = ?)",
+      arguments: [id, checkpoint.stored])!
+    if !isStored {
+      ledger.fail(
+        .effectsHappenOnce, "rows of \(checkpoint.name) of job \(id) are there, its result not")
+    }
+    if row.failures != 0 || row.unreached != 0 {
+      ledger.fail(
+        .drains, "job \(id) reached a checkpoint, and its \(row.failures) failures stay")
+    }
+    if ledger.entries[id]?.answers.updateValue(checkpoint.answer, forKey: checkpoint.name) != nil {
+      ledger.fail(.effectsHappenOnce, "job \(id) committed \(checkpoint.name) a second time")
+    }
+    ledger.entries[id]?.attempt?.progressedAt = ledger.clock.milliseconds
+    ledger.entries[id]?.storedAsText[checkpoint.name] = checkpoint.storedAsText
+    for name in checkpoint.released { ledger.entries[id]?.files[name] = nil }
+    for (name, content) in checkpoint.created { ledger.entries[id]?.files[name] = content }
+  }
+}
+
 /// One transaction, as the ledger sees it.
 struct JobCommit {
   let before: [Int64: JobRow]
@@ -259,6 +272,13 @@ struct JobCommit {
   func isRestarted(_ id: Int64) -> Bool {
     guard let old = before[id], let new = after[id] else { return false }
     return old.state == .running && new.state == .running && new.starts > old.starts
+  }
+}
+
+extension JobWorld {
+  /// When a gate reopens that closes now.
+  static func reopening(after delay: Duration?, now: Int64) -> Int64 {
+    now + min(max((delay ?? gateDelay).wholeMilliseconds, 1000), longestGate.wholeMilliseconds)
   }
 }
 

@@ -67,20 +67,7 @@ struct JobPlan {
     userCount = Int.random(in: 1...3, using: &generator)
     jobCount = Int.random(in: 3...16, using: &generator)
     concurrency = Int.random(in: 1...4, using: &generator)
-    var limits = JobLimits()
-    limits.jobs = Int.random(in: 3...12, using: &generator)
-    limits.followUps = limits.jobs % 4
-    limits.keptDone = Int.random(in: 0...5, using: &generator)
-    limits.filesPerJob = 3
-    limits.fileBytes = 64
-    limits.checkpointsPerJob = 14
-    // What is stored of an upload has a name, two times and an answer.
-    limits.checkpointBytes = uploads == nil ? 200 : 800
-    limits.payloadBytes = 1500
-    limits.messageLength = 20
-    limits.deaths = Int.random(in: 2...5, using: &generator)
-    limits.failedAttemptsPerJob = 3
-    self.limits = limits
+    limits = .drawn(withUploads: uploads != nil, using: &generator)
     crashes = generator.rate(to: 0.05)
     failures = generator.rate(to: 0.5)
     permanentFailures = generator.rate(to: 0.05)
@@ -125,6 +112,27 @@ struct JobPlan {
     requirements = generator.happens(0.3)
     redirects = generator.rate(to: 0.3)
     wrongPaths = generator.happens(0.7)
+  }
+}
+
+extension JobLimits {
+  fileprivate static func drawn(
+    withUploads hasUploads: Bool, using generator: inout SeededGenerator
+  ) -> JobLimits {
+    var limits = JobLimits()
+    limits.jobs = Int.random(in: 3...12, using: &generator)
+    limits.followUps = limits.jobs % 4
+    limits.keptDone = Int.random(in: 0...5, using: &generator)
+    limits.filesPerJob = 3
+    limits.fileBytes = 64
+    limits.checkpointsPerJob = 14
+    // What is stored of an upload has a name, two times and an answer.
+    limits.checkpointBytes = hasUploads ? 800 : 200
+    limits.payloadBytes = 1500
+    limits.messageLength = 20
+    limits.deaths = Int.random(in: 2...5, using: &generator)
+    limits.failedAttemptsPerJob = 3
+    return limits
   }
 }
 

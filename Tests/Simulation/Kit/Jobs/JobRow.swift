@@ -34,6 +34,9 @@ struct JobRow: Equatable {
       deaths: 0, key: key, lane: lane, needs: needs)
   }
 
+  /// Its place in the order stays, unless the clock was set back since it was ready.
+  func keepsPlace(as new: JobRow) -> Bool { new.ready == min(ready, new.since) }
+
   var laneOfKind: String { "\(kind)/\(lane)" }
   /// The smallest goes first. The simulation's priorities are small.
   var place: (Int, Int64, Int64) { (-priority, ready, id) }

@@ -142,7 +142,7 @@ final class SimulatedDevice: @unchecked Sendable {
   /// Nothing here damages a state, so none is ever mended but after a report that lies. What such a
   /// repair changes, the model finds.
   func checkRepairs() {
-    let isDeceived = servers.contains { !$0.falseReports.isEmpty }
+    let isDeceived = servers.contains { !$0.liar.falseReports.isEmpty }
     if isDeceived, engines.contains(where: { $0.status.current.repairs > 0 }) {
       trace.saw(.repairedInVain)
     }

@@ -14,7 +14,7 @@ extension SimulatedServer {
     let parts = (0..<offer.parts).compactMap {
       store.snapshotPart($0, of: id, in: space, isWhole: false)
     }
-    guard parts.count == offer.parts, let lie = try Self.withoutRow(parts, using: &lies) else {
+    guard parts.count == offer.parts, let lie = try parts.withoutRow(using: &lies) else {
       return
     }
     var forged = offer
@@ -56,12 +56,14 @@ extension SimulatedServer {
       if error.code == .refillNeeded { trace.saw(.lieRefused) }
     }
   }
+}
 
+extension [[UInt8]] {
   /// The parts of the same snapshot without one of its rows; `nil` where it has none.
-  static func withoutRow(
-    _ parts: [[UInt8]], using generator: inout SeededGenerator
+  fileprivate func withoutRow(
+    using generator: inout SeededGenerator
   ) throws -> [[UInt8]]? {
-    var parts = parts
+    var parts = self
     var rows: [(part: Int, range: Range<Int>)] = []
     var authors = 0
     for (index, part) in parts.enumerated() {

@@ -91,7 +91,7 @@ extension SimulatedServer {
     let known = store.summary(of: name).heads
     let new = operations.filter { $0.envelope.sequence > known[$0.envelope.replica] }
     if operations.count <= limits.batchOperations { record(new, in: space) }
-    violation = violation ?? Self.timesNotIncreasing(in: operations)
+    violation = violation ?? operations.timesNotIncreasing
     noteTimes(operations)
     let receipt = try service.push(operations, to: name, by: member(device))
     if operations.count > limits.batchOperations {
@@ -104,21 +104,8 @@ extension SimulatedServer {
     }
     publish(receipt.position, in: space)
     try writeAsStranger(after: operations, to: name)
-    try lieAboutReplicas(after: operations, in: space)
+    try liar.lie(to: self, after: operations, in: space)
     return receipt
-  }
-
-  /// Before anybody refuses it: what is accepted increases whatever is offered.
-  ///
-  /// - Returns: the violation, if there is one.
-  static func timesNotIncreasing(in operations: [SyncOperation]) -> String? {
-    for (last, next) in zip(operations, operations.dropFirst()).map({ ($0.envelope, $1.envelope) })
-    where last.replica == next.replica && last.sequence + 1 == next.sequence {
-      if last.continues ? last.time != next.time : last.time >= next.time {
-        return "INV-11: the times of \(next.replica) do not increase, in what is pushed"
-      }
-    }
-    return nil
   }
 
   private func noteTimes(_ operations: [SyncOperation]) {
@@ -169,7 +156,7 @@ extension SimulatedServer {
     let name = Self.name(of: space)
     trace.saw(.stateReported)
     if store.summary(of: name).state != nil { trace.saw(.stateCompared) }
-    if let known = store.summary(of: name).state?.report, !falseReports.contains(known),
+    if let known = store.summary(of: name).state?.report, !liar.falseReports.contains(known),
       case let tables = state.differingTables(from: known), !tables.isEmpty
     {
       violation =
@@ -225,6 +212,20 @@ extension SimulatedServer {
     trace.note("snapshot complete")
     trace.saw(.snapshotCompleted)
     publish(store.summary(of: name).position, in: space)
+  }
+}
+
+extension [SyncOperation] {
+  /// Before anybody refuses it: what is accepted increases whatever is offered.
+  /// The violation, if there is one.
+  var timesNotIncreasing: String? {
+    for (last, next) in zip(self, dropFirst()).map({ ($0.envelope, $1.envelope) })
+    where last.replica == next.replica && last.sequence + 1 == next.sequence {
+      if last.continues ? last.time != next.time : last.time >= next.time {
+        return "INV-11: the times of \(next.replica) do not increase, in what is pushed"
+      }
+    }
+    return nil
   }
 }
 #endif

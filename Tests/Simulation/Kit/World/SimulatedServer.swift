@@ -20,14 +20,11 @@ final class SimulatedServer: @unchecked Sendable {
   var offers: [String: SnapshotOffer] = [:]
   /// Draws what a forged snapshot leaves out.
   var lies: SeededGenerator
-  /// Draws what is said falsely of replicas.
-  var claims: SeededGenerator
+  var liar: ReplicaLiar
   /// Of each space, those that were given out.
   var cursors: [Int: [RemoteCursor]] = [:]
   /// Of each space, the last report of a device.
   var reported: [Int: StateReport] = [:]
-  /// Those that the liar made, and that were taken.
-  var falseReports: Set<StateReport> = []
   /// What each device's messages meet on their way.
   var network: [Int: SeededGenerator] = [:]
   var late: [(at: Int64, body: (SimulatedServer) -> Void)] = []
@@ -69,7 +66,7 @@ final class SimulatedServer: @unchecked Sendable {
     self.trace = trace
     generator = script.generator(UInt64(200 + index))
     lies = script.generator(UInt64(300 + index))
-    claims = script.generator(UInt64(400 + index))
+    liar = ReplicaLiar(script.generator(UInt64(400 + index)))
     var limits = ServerLimits()
     limits.pageOperations = 7
     limits.stateInterval = .milliseconds(500)

@@ -8,7 +8,7 @@ import TernTesting
 extension JobLedger {
   /// A request is on its way, for the first time or where a redirect leads.
   func asks(_ call: SimulatedCall) {
-    guard let (id, process) = asker(call) else { return }
+    guard let (id, process) = call.asker else { return }
     if isHeld(id, by: process) {
       entries[id]?.attempt?.told = nil
       entries[id]?.attempt?.answeredIn = nil
@@ -24,7 +24,7 @@ extension JobLedger {
 
   /// What came of it: an answer, or none.
   func hears(_ call: SimulatedCall, _ meaning: FailureAdvice?, isAnswer: Bool = false) {
-    guard let (id, process) = asker(call), isHeld(id, by: process) else { return }
+    guard let (id, process) = call.asker, isHeld(id, by: process) else { return }
     entries[id]?.attempt?.told = meaning
     // Over plain HTTP anybody can have answered, and this machine answers without a network.
     if isAnswer, call.isSecure, call.isFirst {
@@ -88,13 +88,15 @@ extension JobLedger {
     }
   }
 
-  private func asker(_ call: SimulatedCall) -> (Int64, JobProcess)? {
-    guard let id = call.job, let process = JobProcess.current else { return nil }
-    return (id, process)
-  }
-
   private func isHeld(_ id: Int64, by process: JobProcess) -> Bool {
     rows[id]?.state == .running && entries[id]?.attempt?.run == process.run
+  }
+}
+
+extension SimulatedCall {
+  fileprivate var asker: (Int64, JobProcess)? {
+    guard let id = job, let process = JobProcess.current else { return nil }
+    return (id, process)
   }
 }
 #endif

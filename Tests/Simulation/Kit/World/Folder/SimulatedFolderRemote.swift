@@ -79,7 +79,7 @@ extension SimulatedFolder {
   }
 
   fileprivate func checkTimes(_ operations: [SyncOperation]) {
-    violation = violation ?? SimulatedServer.timesNotIncreasing(in: operations)
+    violation = violation ?? operations.timesNotIncreasing
   }
 }
 #endif
