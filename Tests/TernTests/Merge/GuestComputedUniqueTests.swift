@@ -179,7 +179,8 @@ struct GuestComputedUniqueTests {
 
   @Test func `a harmless trigger of the app's runs for rows beside one that is refused`() throws {
     let (a, b) = try Device.pair(
-      schema, creation("(lower(name))") + """
+      schema,
+      creation("(lower(name))") + """
         CREATE TABLE seen (id TEXT PRIMARY KEY);
         CREATE TRIGGER see AFTER INSERT ON tag BEGIN INSERT INTO seen VALUES (NEW.id); END;
         """)

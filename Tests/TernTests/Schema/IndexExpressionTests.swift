@@ -129,8 +129,9 @@ struct IndexExpressionTests {
     #expect(error?.code == .uniqueBesideKey && error?.others.isEmpty ?? false)
     #expect(error?.column == index.column)
     let message = error?.message ?? ""
-    #expect(message.contains("its UNIQUE index “i” ") && message.contains(index.says!), "\(message)")
-    #expect(message.contains("; "))
+    for text in ["its UNIQUE index “i” ", index.says!, "; "] {
+      #expect(message.contains(text), "\(message)")
+    }
   }
 
   @Test func `refusals of indexes come with all others`() throws {
@@ -198,8 +199,10 @@ struct IndexExpressionTests {
 
   @Test(arguments: [
     (#"CREATE TABLE "t(" (a, "b)" TEXT AS (a || ')') STORED, c CHECK (c > 1))"#, 3, "a || ')'"),
-    ("CREATE TABLE t (a, [as] INT GENERATED ALWAYS AS(/* ) */ a+1/*x*/), PRIMARY KEY (a))", 2,
-     "a+1"),
+    (
+      "CREATE TABLE t (a, [as] INT GENERATED ALWAYS AS(/* ) */ a+1/*x*/), PRIMARY KEY (a))", 2,
+      "a+1"
+    ),
     ("CREATE TABLE t (a DEFAULT (1), as2 NUMERIC(10, 2) CHECK (a) AS (a) VIRTUAL)", 2, "a"),
   ])
   func `what a generated column is made of is read`(_ sql: String, _ count: Int, _ text: String)
@@ -211,8 +214,8 @@ struct IndexExpressionTests {
     let definitions = try #require(words.columnDefinitions(count))
     #expect(words.generatedExpression(definitions[0]) == nil)
     let range = try #require(words.generatedExpression(definitions[1]))
-    let bytes =
-      words.bytes[words.tokens[range.lowerBound].range.lowerBound..<words.tokens[range.upperBound - 1].range.upperBound]
+    let (first, last) = (words.tokens[range.lowerBound], words.tokens[range.upperBound - 1])
+    let bytes = words.bytes[first.range.lowerBound..<last.range.upperBound]
     #expect(String(decoding: bytes, as: UTF8.self) == text)
   }
 

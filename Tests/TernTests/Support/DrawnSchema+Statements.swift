@@ -7,7 +7,7 @@ extension DrawnSchema {
     func value(_ column: Column, isNew: Bool) -> String {
       let value = column.values.randomElement(using: &random)!
       // A counter's own value is known to updates alone.
-      if isNew, value.contains("{}") { return "1" }
+      if isNew, column.rule == .counter { return "1" }
       return value.replacing("{}", with: column.quoted)
     }
     func match() -> String {
@@ -29,8 +29,7 @@ extension DrawnSchema {
       }
       return "INTO \(table.quoted) (\(names)) VALUES \(rows.joined(separator: ", "))"
     }
-    if let flag = table.columns.first(where: { $0.values.contains("1 - {}") }), random.happens(0.2)
-    {
+    if let flag = table.columns.first(where: \.isFlag), random.happens(0.2) {
       return "UPDATE \(clause)\(table.quoted) SET \(sets([flag])) WHERE \(match())"
     }
     switch Int.random(in: 0..<10, using: &random) {

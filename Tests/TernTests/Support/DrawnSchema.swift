@@ -19,6 +19,8 @@ struct DrawnSchema {
     var isLocal = false
     var isUnique = false
     var isChecked = false
+    /// Whether it says which rows a UNIQUE index is of.
+    var isFlag = false
     /// Values of SQL that statements write; `{}` is the column itself.
     var values: [String]
 
@@ -209,7 +211,7 @@ struct DrawnSchema {
     let flag = numbered(
       Column(
         name: "deleted", type: table.isStrict ? "INTEGER" : "BOOLEAN",
-        constraint: "NOT NULL DEFAULT 0", values: ["0", "1", "0", "1 - {}"]))
+        constraint: "NOT NULL DEFAULT 0", isFlag: true, values: ["0", "1", "0", "1", "NULL"]))
     table.columns.append(flag)
     let texts = table.plain.filter { $0.type == "TEXT" && $0.parent == nil }
     if let text = texts.randomElement(using: &random), random.happens(0.5) {

@@ -46,7 +46,8 @@ struct DrawnUnique {
 
   private static func term(of column: Column, _ random: inout SeededGenerator) -> String {
     let name = "‹\(column.id)›"
-    var forms = [name, name, "(\(name)) DESC", "\(name) IS NULL", "nullif(\(name), \(name) IS NULL)"]
+    var forms = [name, name, "(\(name)) DESC", "\(name) IS NULL"]
+    forms.append("nullif(\(name), \(name) IS NULL)")
     switch column.type {
     case "TEXT":
       forms += [
@@ -80,7 +81,8 @@ struct DrawnUnique {
       ]
     case "INTEGER", "BOOLEAN":
       forms += [
-        "\(name) = 0", "\(name) = 0", "NOT \(name)", "\(name) = FALSE", "\(name) > 0 AND \(name) < 9",
+        "\(name) = 0", "\(name) = 0", "NOT \(name)", "\(name) = FALSE",
+        "\(name) > 0 AND \(name) < 9",
         "\(name) IN (0, 2)", "\(name) IS NOT 1", "/* living */ \(name) <> 1",
       ]
     case "REAL": forms += ["\(name) > 0.5", "\(name) <= 1e0"]

@@ -99,6 +99,10 @@ extension Planted {
     case .streamResumedAnew: "a stream of events that broke off is asked for from its beginning"
     case .adoptionForgotten:
       "what is in a table before a release makes it sync is not adopted"
+    case .whereOneSided:
+      "a UNIQUE index's WHERE is not held against the rows that are found"
+    case .replaceBlind:
+      "an update of what a UNIQUE index's WHERE names has no note of what its REPLACE removes"
     case .answerNotBelieved: "an answer does not correct a path without a route"
     }
   }
